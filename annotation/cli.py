@@ -1,4 +1,4 @@
-"""`rgqa annotate`: thin commands over the people's half of the pipeline; heavy imports happen inside."""
+"""Define the command group `rgqa annotate`. Heavy modules are imported inside the commands."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ app = new_app("Run the human annotation study in Label Studio.", "rgqa annotate 
 @app.command(epilog="Example: `rgqa annotate serve`")
 def serve(
     context: typer.Context,
-    port: Annotated[int, typer.Option(help="Port on 127.0.0.1.", min=1, max=65_535)] = 8080,
-    stop: Annotated[bool, typer.Option("--stop", help="Stop it; all that people did is kept.")] = False,
+    port: Annotated[int, typer.Option(help="Serve on this port of 127.0.0.1.", min=1, max=65_535)] = 8080,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop the server. All answers are kept.")] = False,
 ) -> None:
-    """Start a Label Studio of our own, push the tasks, print everybody's link."""
+    """Start our own Label Studio, push the tasks, and print the link of each annotator."""
     if stop:
-        refuse_options(context, "port", "--stop stops the server, whatever its port")
+        refuse_options(context, "port", "--stop stops the server on any port")
     from annotation.server import serve
 
     run_command(lambda: serve.stop_server() if stop else serve.serve(port))
@@ -32,34 +32,47 @@ def serve(
 )
 def invite(
     context: typer.Context,
-    names: Annotated[list[str] | None, typer.Argument(help="Names of annotators.")] = None,
-    leave: Annotated[bool, typer.Option("--remove", help="They are asked no more.")] = False,
-    link: Annotated[bool, typer.Option("--open-link", help="One address for volunteers.")] = False,
-    expert: Annotated[bool, typer.Option("--adjudicator", help="They decide what stays doubtful.")] = False,
-    contact: Annotated[str, typer.Option(help="Whom they can ask, with an address; needed once.")] = "",
-    pay: Annotated[str, typer.Option(help="What they get, as the consent page says it.")] = "",
+    names: Annotated[list[str] | None, typer.Argument(help="Names of the annotators.")] = None,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Remove these people. Their verdicts are kept.")
+    ] = False,
+    open_link: Annotated[
+        bool, typer.Option("--open-link", help="Create one sign-up link for volunteers.")
+    ] = False,
+    adjudicator: Annotated[
+        bool,
+        typer.Option(
+            "--adjudicator", help="Add these people as adjudicators, who decide doubtful candidates."
+        ),
+    ] = False,
+    contact: Annotated[
+        str, typer.Option(help="Set the contact for annotators, with an address. Required once.")
+    ] = "",
+    pay: Annotated[str, typer.Option(help="Set the pay that the consent page states.")] = "",
     ethics_approval: Annotated[
-        str, typer.Option(help="The ethics approval, as the consent page says it.")
+        str, typer.Option(help="Set the ethics approval that the consent page states.")
     ] = "",
 ) -> None:
-    """Let people join or leave, each with a link of their own."""
-    if leave:
-        refuse_options(context, "link expert contact pay ethics_approval", "--remove only takes people out")
+    """Add annotators to the study or remove them, and print their personal links."""
+    if remove:
+        refuse_options(
+            context, "open_link adjudicator contact pay ethics_approval", "--remove only removes people"
+        )
     from annotation.client.consent import save_terms
     from annotation.server.accounts import update_roster
     from pipeline.core.paths import DatasetFolders
 
-    def joined() -> None:
-        if not leave:
+    def run() -> None:
+        if not remove:
             save_terms(DatasetFolders(), contact, pay, ethics_approval)
-        update_roster(names or [], leave, link, expert)
+        update_roster(names or [], remove, open_link, adjudicator)
 
-    run_command(joined)
+    run_command(run)
 
 
 @app.command(epilog="Example: `rgqa annotate push`")
 def push() -> None:
-    """Put missing tasks into the project, and tell the server who is asked what."""
+    """Upload missing tasks to Label Studio, and update the task queue of our own server."""
     from annotation.client.push import push_tasks
 
     run_command(push_tasks)
@@ -67,7 +80,7 @@ def push() -> None:
 
 @app.command(epilog="Example: `rgqa annotate status`")
 def status() -> None:
-    """Print what is done and open, the pace, and the filter questions so far."""
+    """Print the progress, the speed and the accuracy on gold questions of each annotator."""
     from annotation.client.status import print_status
 
     run_command(print_status)
@@ -75,7 +88,7 @@ def status() -> None:
 
 @app.command(epilog="Example: `rgqa annotate pull`")
 def pull() -> None:
-    """Fetch the verdicts; earlier ones are never lost. Then: dvc repro."""
+    """Fetch the verdicts from Label Studio. Earlier verdicts are kept. Next: dvc repro."""
     from annotation.client.pull import pull_annotations
 
     run_command(pull_annotations)
@@ -83,7 +96,7 @@ def pull() -> None:
 
 @app.command("end-round", epilog="Example: `rgqa annotate end-round`")
 def end_round() -> None:
-    """End a round: what is verified becomes filter questions of the next. Then: dvc repro batch."""
+    """End a round: verified candidates become gold questions of the next round. Next: dvc repro batch."""
     from annotation.study.rounds import end_and_print_round
 
     run_command(end_and_print_round)
@@ -91,9 +104,9 @@ def end_round() -> None:
 
 @app.command(epilog="Example: `rgqa annotate erase ann`")
 def erase(
-    name: Annotated[str, typer.Argument(help="The roster's; of who was imported, the pseudonym.")],
+    name: Annotated[str, typer.Argument(help="Name in the roster, or pseudonym of an imported annotator.")],
 ) -> None:
-    """Delete all that there is of somebody, here and on the server, and prove it."""
+    """Delete all data of one annotator, here and on the server, and verify that nothing is left."""
     from annotation.client.erase import erase_annotator
 
     run_command(lambda: erase_annotator(name))
@@ -101,7 +114,7 @@ def erase(
 
 @app.command(epilog="Example: `rgqa annotate demo`")
 def demo() -> None:
-    """Try it: 20 tasks with feedback in the browser, in a folder that is deleted at the end."""
+    """Try the annotation page: 20 tasks with feedback, in a temporary folder."""
     from annotation.server.demo import run_demo
 
     run_command(run_demo)
@@ -109,9 +122,9 @@ def demo() -> None:
 
 @app.command("import", epilog="Example: `rgqa annotate import export.json`")
 def import_(
-    exports: Annotated[list[Path], typer.Argument(help="Exports of any Label Studio, format JSON.")],
+    exports: Annotated[list[Path], typer.Argument(help="Label Studio exports in the format JSON.")],
 ) -> None:
-    """Take verdicts from exports in, checked and under pseudonyms. Then: dvc repro."""
+    """Import verdicts from Label Studio exports, under pseudonyms. Next: dvc repro."""
     from annotation.study.import_annotations import import_exports
 
     run_command(lambda: import_exports(exports))
@@ -120,13 +133,15 @@ def import_(
 @app.command(epilog="Example: `rgqa annotate forecast --hourly-pay 15`")
 def forecast(
     hourly_pay: Annotated[
-        float | None, typer.Option(min=0, max=1e6, help="Pay per hour, in any currency.")
+        float | None,
+        typer.Option(min=0, max=1e6, help="Estimate the cost with this pay per hour, in any currency."),
     ] = None,
     annotators: Annotated[
-        int | None, typer.Option(min=1, max=10_000, help="How many (default: who is on the roster).")
+        int | None,
+        typer.Option(min=1, max=10_000, help="Assume this number of annotators (default: the roster)."),
     ] = None,
 ) -> None:
-    """Print how many judgements, hours and how much pay the study still takes."""
+    """Forecast the judgements, hours and cost that the study still takes."""
     from annotation.client.collected_answers import print_forecast
 
     run_command(lambda: print_forecast(hourly_pay, annotators))
@@ -134,14 +149,14 @@ def forecast(
 
 @app.command(epilog="Example: `rgqa annotate report`")
 def report() -> None:
-    """Print how far the verdicts can be relied on, and where the quality report is."""
+    """Print a summary of the quality report and its path."""
     from annotation.client.report import print_report
 
     run_command(print_report)
 
 
 human_baseline = new_app(
-    "Measure how well people themselves reject unanswerable questions.",
+    "Measure how well people reject unanswerable questions.",
     "rgqa annotate human-baseline sample --items-per-label 50",
 )
 app.add_typer(human_baseline, name="human-baseline")
@@ -150,20 +165,22 @@ app.add_typer(human_baseline, name="human-baseline")
 @human_baseline.command(epilog="Example: `rgqa annotate human-baseline sample --items-per-label 50 --seed 1`")
 def sample(
     release: Annotated[
-        Path | None, typer.Option(help="A release's folder; by default the version in params.yaml.")
+        Path | None, typer.Option(help="Use this release folder (default: the version in params.yaml).")
     ] = None,
-    each: Annotated[int, typer.Option(min=1, max=1_000_000, help="AQs, and UQs, of each subset.")] = 50,
-    seed: Annotated[int, typer.Option(help="Of the draw.", min=0, max=2**32 - 1)] = 0,
+    items_per_label: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Sample this number of AQs and of UQs per subset.")
+    ] = 50,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.", min=0, max=2**32 - 1)] = 0,
 ) -> None:
-    """Draw AQs and UQs of a release as the tasks of a data set of their own, NAME-people."""
+    """Sample AQs and UQs of a release as the tasks of a new data set, NAME-human."""
     from annotation.study.human_baseline import sample_items
 
-    run_command(lambda: sample_items(release, each, seed))
+    run_command(lambda: sample_items(release, items_per_label, seed))
 
 
 @human_baseline.command(epilog="Example: `rgqa annotate human-baseline score`")
 def score() -> None:
-    """Write what people said for `rgqa score --resource human=FILE`, and print their rates."""
+    """Write the judgements for `rgqa score --resource human=FILE`, and print the rates."""
     from annotation.study.human_baseline import score_judgements
 
     run_command(score_judgements)

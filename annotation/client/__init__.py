@@ -1,1 +1,1 @@
-"""Label Studio from outside: queues, tasks pushed, verdicts pulled, what people see."""
+"""Talk to a Label Studio server: push tasks, pull verdicts, report progress, and provide the texts that annotators read."""

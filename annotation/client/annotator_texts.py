@@ -1,7 +1,7 @@
-"""The texts that annotators read, from Markdown: `consent.md`, `guidelines.md`, and on other servers than ours `screen.md`.
+"""Render the texts that annotators read from Markdown: `consent.md`, `guidelines.md`, and `instructions.md` for other servers than ours.
 
-The study leader replaces them by files of the same name in `data/<data set>/study/`. Images are files beside a text and
-travel inside the page, so they need no file serving, on any server.
+The study leader can replace each text by a file of the same name in `data/<data set>/study/`. Images are files in the folder of the text.
+They are embedded in the page, so that no server has to serve them.
 """
 
 from __future__ import annotations
@@ -18,52 +18,59 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 TEXTS_DIR = Path(__file__).parent
-MAX_IMAGE_WIDTH = 448  # pixels; the window of the instructions is 680 wide
+# Pixels. The window of the instructions is 680 pixels wide.
+MAX_IMAGE_WIDTH = 448
 
 
 def read_text(name: str, study: Path) -> tuple[Path, str]:
-    """A text and where it stands: the study's own, or the project's.
+    """Return a text and its path: the file of the study if there is one, else the default.
+
+    Args:
+        name: File name of the text.
+        study: The folder study/ of the data set.
 
     Raises:
-        UserError: it cannot be read.
+        UserError: The file cannot be read.
     """
     path = study / name if (study / name).exists() else TEXTS_DIR / name
     try:
         return path, path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: {error}; write it in UTF-8") from error
+        raise UserError(f"cannot read {path}: {error}. Save the file as UTF-8") from error
 
 
 def render_page(text: str, path: Path = TEXTS_DIR / "consent.md", sheet: list[str] | None = None) -> str:
-    """HTML of a text; HTML inside it shows as text.
+    """Render a Markdown text as HTML. HTML in the text is escaped.
 
-    Label Studio cleans instructions: it takes `data:` addresses of images out, but leaves style sheets. With a `sheet`,
-    images are backgrounds in it.
+    Label Studio removes `data:` URLs of images from instructions, but keeps style sheets. With `sheet`, images become background images
+    in the style sheet.
 
     Args:
-        path: the text's file, from which its images are found.
+        text: The Markdown text.
+        path: The file of the text. Image paths are relative to its folder.
+        sheet: Style sheet to which the rules for images are appended; None for images with `data:` URLs.
 
     Raises:
-        UserError: lists images that it names and that are missing or no images.
+        UserError: Images are missing or cannot be read. All of them are listed.
     """
     from markdown_it import MarkdownIt
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.add_render_rule("image", _render_image)
     problems = Problems("instructions")
-    made = markdown.render(text, {"path": path, "sheet": sheet, "problems": problems})
+    rendered = markdown.render(text, {"path": path, "sheet": sheet, "problems": problems})
     problems.raise_if_any()
-    return made
+    return rendered
 
 
 def render_guidelines(study: Path) -> str:
-    """The guidelines as our own desk shows them, images inside."""
+    """Render the guidelines for our annotation page, with embedded images."""
     path, text = read_text("guidelines.md", study)
     return render_page(text, path)
 
 
 def _render_image(_: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-    """An image of a text and its caption; at its own size, or at the widest that fits."""
+    """Render an image with its caption, at its own size or scaled down to the maximum width."""
     token, sheet = tokens[place], env["sheet"]
     path = env["path"].parent / str(token.attrs["src"])
     caption = html.escape(token.content)
@@ -73,8 +80,8 @@ def _render_image(_: Any, tokens: Sequence[Token], place: int, options: Any, env
         env["problems"].add(f"{env['path']}, image {token.attrs['src']}", str(error))
         return ""
     width, height = image.size
-    shown = min(width, MAX_IMAGE_WIDTH)
-    size = shown, round(height * shown / width)
+    shown_width = min(width, MAX_IMAGE_WIDTH)
+    size = shown_width, round(height * shown_width / width)
     below = f'<span class="caption">{caption}</span>'
     if sheet is None:
         return f'<img src="{image.data_uri}" width="{size[0]}" height="{size[1]}" alt="{caption}">{below}'

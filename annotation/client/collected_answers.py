@@ -1,4 +1,4 @@
-"""What people have answered so far: the one source of `rgqa annotate status` and `rgqa annotate forecast`."""
+"""Collect all answers given so far, for `rgqa annotate status` and `rgqa annotate forecast`."""
 
 from __future__ import annotations
 
@@ -24,26 +24,27 @@ from pipeline.core.paths import DatasetFolders
 
 
 class CollectedAnswers(NamedTuple):
-    """All answers so far, and a phrase that says where they come from and how recent they are."""
+    """All answers so far, and a description of their source and age."""
 
     annotations: AnnotationStore
     source_description: str
 
 
 def collect_answers(folders: DatasetFolders, server: LabelStudioClient | None = None) -> CollectedAnswers:
-    """Read all answers: those that were pulled or imported, and those that the server holds now.
+    """Return all answers: those that were pulled or imported, and those on the server.
 
     Args:
-        server: the server to read from; it must be reachable. If None, the configured server is tried, and where none
-            is reachable the answers in pulled.json are returned alone.
+        folders: The folders of the data set.
+        server: The server to read from. It must be reachable. If None, the configured server is tried. If it is not
+            reachable, only the answers in pulled.json are returned.
 
     Raises:
-        UserError: the given server is not reachable, or pulled.json is damaged.
+        UserError: The given server is not reachable, or pulled.json is damaged.
     """
     pulled = drop_erased(folders, read_pulled(folders.annotations / PULLED_FILENAME))[0]
     try:
-        asked = server or connect()
-        held = drop_erased(folders, deduplicate(iter_annotations(folders, asked)))[0]
+        client = server or connect()
+        on_server = drop_erased(folders, deduplicate(iter_annotations(folders, client)))[0]
     except UserError as error:
         if server:
             raise
@@ -51,34 +52,34 @@ def collect_answers(folders: DatasetFolders, server: LabelStudioClient | None = 
         when = f", the newest of {newest:%Y-%m-%d %H:%M} UTC" if newest != UNKNOWN_TIME else ""
         return CollectedAnswers(
             pulled,
-            f"based on {format_count(len(pulled), 'answer')} pulled so far{when}; no server was reached: {error.problems[0]}",
+            f"based on {format_count(len(pulled), 'answer')} pulled so far{when}. No server was reached: {error.problems[0]}",
         )
-    new = len(held.keys() - pulled.keys())
+    num_new = len(on_server.keys() - pulled.keys())
     return CollectedAnswers(
-        pulled | held,
-        f"based on {format_count(len(pulled | held), 'answer')}, read from {asked.url} now; {new:,} of them not pulled yet",
+        pulled | on_server,
+        f"based on {format_count(len(pulled | on_server), 'answer')}, just read from {client.url}. {num_new:,} of them are not pulled yet",
     )
 
 
 def print_forecast(hourly_pay: float | None, num_annotators: int | None) -> None:
-    """Print what the study still takes: `rgqa annotate forecast`.
+    """Print what the study still takes, for `rgqa annotate forecast`.
 
     Args:
-        rate: pay per hour; None to leave the costs out.
-        people: number of annotators; None for those on the roster.
+        hourly_pay: Pay per hour; None to leave out the cost.
+        num_annotators: Number of annotators; None for the active annotators on the roster.
     """
     folders, params = DatasetFolders(), load_params("annotate", AnnotateParams)
-    so_far = collect_answers(folders)
-    asking, verdicts = replay_answers(folders, params, so_far.annotations)
+    collected = collect_answers(folders)
+    assigner, verdicts = replay_answers(folders, params, collected.annotations)
     active = [row.pseudonym for row in read_roster(folders) if row.is_active and not row.is_adjudicator]
     names = (
         active
         if num_annotators is None and active
-        else [f"person {n}" for n in range(num_annotators or DEFAULT_NUM_ANNOTATORS)]
+        else [f"annotator {n}" for n in range(num_annotators or DEFAULT_NUM_ANNOTATORS)]
     )
     print(
         format_forecast(
-            make_forecast(asking, names, estimate_seconds(verdicts), hourly_pay, params.seed), len(verdicts)
+            make_forecast(assigner, names, estimate_seconds(verdicts), hourly_pay, params.seed), len(verdicts)
         )
     )
-    print(f"forecast: {so_far.source_description}")
+    print(f"forecast: {collected.source_description}")

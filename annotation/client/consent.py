@@ -1,8 +1,8 @@
-"""What people agree to before they annotate: the text, and whom to ask, the pay and the ethics approval, which the study leader
-gives once (`rgqa annotate invite --contact ... --pay ... --ethics-approval ...`).
+"""Build the consent text that people accept before they annotate.
 
-Kept in data/<data set>/study/consent.json. The text is `consent.md` beside this file, or the study's own in that folder;
-`{contact}`, `{pay}` and `{ethics}` stand for the fields. Who agreed to one text is asked again when it changes: its hash tells.
+The contact, the pay and the ethics approval are set by `rgqa annotate invite --contact ... --pay ... --ethics-approval ...` and stored in
+data/<data set>/study/consent.json. The text is `consent.md` in this folder, or a file of that name in the folder study/. In the text,
+`{contact}`, `{pay}` and `{ethics_approval}` are replaced. If the text changes, its hash changes, and annotators are asked again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pipeline.core.records import Record
 
 
 class ConsentTerms(Record):
-    """The fields of the text. `contact` is a person with an address; the others may be left as they are."""
+    """The fields of the consent text. `contact` is a person with an address."""
 
     contact: str
     pay: str = "none"
@@ -31,19 +31,19 @@ class ConsentTerms(Record):
 def save_terms(
     folders: DatasetFolders, contact: str = "", pay: str = "", ethics_approval: str = ""
 ) -> ConsentTerms:
-    """Keep the fields that are given; the others stay.
+    """Store the given fields, keep the others, and return all of them.
 
     Raises:
-        UserError: there is no contact yet, and none is given.
+        UserError: No contact is stored, and none is given.
     """
-    given = {"contact": contact, "pay": pay, "ethics": ethics_approval}
+    given = {"contact": contact, "pay": pay, "ethics_approval": ethics_approval}
     path = folders.study / "consent.json"
     known = msgspec.to_builtins(read_json(path, ConsentTerms)) if path.exists() else {}
     fields = known | {name: value.strip().rstrip(".") for name, value in given.items() if value.strip()}
     if "contact" not in fields:
         raise UserError(
-            "whom can annotators ask, and tell that they want their answers deleted? Nobody may be asked to agree without "
-            'that; say it once: rgqa annotate invite NAME --contact "Ann Lee, ann@example.org" (and --pay, --ethics-approval)'
+            "--contact is missing: annotators need a person to ask and to request the deletion of their answers. Set it once: "
+            'rgqa annotate invite NAME --contact "Ann Lee, ann@example.org" (optionally with --pay and --ethics-approval)'
         )
     terms = msgspec.convert(fields, ConsentTerms)
     if fields != known:
@@ -52,22 +52,24 @@ def save_terms(
 
 
 def read_consent_text(folders: DatasetFolders) -> tuple[Path, str]:
-    """The text as people agree to it, in Markdown, and where it stands.
+    """Return the path and the Markdown of the consent text, with all fields filled in.
 
     Raises:
-        UserError: no contact is known, or the study's own text does not name it.
+        UserError: No contact is stored, or the text does not contain it.
     """
     terms = msgspec.to_builtins(save_terms(folders))
     path, text = read_text("consent.md", folders.study)
     if "{contact}" not in text:
-        raise UserError(f"{path}: must say whom to ask; write {{contact}} where the address is to stand")
+        raise UserError(
+            f"the consent text names no contact: {path}. Write {{contact}} where it should appear"
+        )
     for name, value in terms.items():
         text = text.replace(f"{{{name}}}", value)
     return path, text
 
 
 def build_consent(folders: DatasetFolders) -> dict[str, Any]:
-    """What `study/queue.json` has under `consent`: the page, the hash of its text, and the fields."""
+    """Return the entry `consent` of study/queue.json: the page, the hash of its text, and the fields."""
     path, text = read_consent_text(folders)
     shown = {"html": render_page(text, path), "hash": sha256(text.encode()).hexdigest()}
     return shown | msgspec.to_builtins(save_terms(folders))

@@ -1,6 +1,6 @@
-"""The server's address and token: from the environment, or from `data/label-studio/secrets.json` (mode 600, git-ignored).
+"""Read the server's URL and token from the environment or from `data/label-studio/secrets.json` (mode 600, ignored by Git).
 
-LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN name any Label Studio; without them it is the one that `rgqa annotate serve` runs.
+LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN select any Label Studio. Without them, it is the server that `rgqa annotate serve` runs.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ SECRETS_FILE = LABEL_STUDIO_DIR / "secrets.json"
 
 
 class Secrets(Record):
-    """Of the server that `serve` runs: its address, and how the administrator logs in. Annotators have links
-    (`annotation.server.accounts`)."""
+    """URL and administrator login of the server that `rgqa annotate serve` runs. Annotators log in with links."""
 
     url: str
     email: str
@@ -28,26 +27,32 @@ class Secrets(Record):
 
 
 def read_secrets() -> Secrets:
-    """Raises UserError if `serve` has not made them yet, or others may read them."""
+    """Read the login of our own server.
+
+    Raises:
+        UserError: The file does not exist yet, or other users may read it.
+    """
     if not SECRETS_FILE.exists():
         raise UserError(
-            "no Label Studio is known: start one with `rgqa annotate serve`, or set LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN"
+            "no Label Studio is configured. Start one with `rgqa annotate serve`, or set LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN"
         )
     if SECRETS_FILE.stat().st_mode & 0o077:
-        raise UserError(f"{SECRETS_FILE}: others on this machine may read it; run: chmod 600 {SECRETS_FILE}")
+        raise UserError(f"other users of this machine may read {SECRETS_FILE}. Run: chmod 600 {SECRETS_FILE}")
     return read_json(SECRETS_FILE, Secrets)
 
 
 def connect() -> LabelStudioClient:
-    """The server on which the tasks lie.
+    """Return a client for the configured server. It connects on first use.
 
     Raises:
-        UserError: no server is known, or half of the environment is set.
+        UserError: No server is configured, or only one of the two environment variables is set.
     """
     url, token = os.environ.get("LABEL_STUDIO_URL"), os.environ.get("LABEL_STUDIO_TOKEN")
     if url and token:
         return LabelStudioClient(url.rstrip("/"), token)
     if url or token:
-        raise UserError("set both LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN, or neither")
+        raise UserError(
+            "only one of LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN is set. Set both of them, or neither"
+        )
     secrets = read_secrets()
     return LabelStudioClient(secrets.url, secrets.token, is_managed=True)

@@ -1,8 +1,9 @@
-"""`rgqa annotate erase`: delete all that there is of somebody, and prove it by a search.
+"""Delete all data of one annotator, and verify that nothing is left, for `rgqa annotate erase`.
 
-On the server: account, answers, drafts, places. Here, in every data set that they annotated: what was pulled, the roster,
-study/queue.json. What stages and releases made of their answers, and DVC's cache, is named with the commands that clear
-it. study/forgotten.json keeps pseudonym and time, so that nobody else ever gets it. Who was broken off runs it again.
+On the server, the account, answers, drafts and assignments are deleted. Here, in every data set that the person annotated, the pulled
+answers and the entries in the roster and study/queue.json are deleted. Files that stages and releases made from the answers, and DVC's
+cache, are listed with the commands that clear them. study/erased.json keeps the pseudonym and the time, so that nobody else gets the
+pseudonym. An interrupted run can be repeated.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ DVC_CACHE, SQLITE_FILENAME = Path(".dvc/cache"), "label_studio.sqlite3"
 
 
 def erase_annotator(name: str) -> None:
-    """Delete somebody's answers everywhere.
+    """Delete all data of one annotator, here and on the server, and verify that nothing is left.
 
     Args:
-        name: the roster's; or the pseudonym of somebody who is in no roster, as their answers were imported.
+        name: The name in the roster. For people who are not in the roster, because their answers were imported, the pseudonym.
 
     Raises:
-        UserError: nobody of that name is in the roster, no server answers, or something is left.
+        UserError: The name is unknown, no server answers, or something is left.
     """
     server = connect()
     with lock_folder(DatasetFolders().study):
@@ -51,120 +52,128 @@ def erase_annotator(name: str) -> None:
         roster = {person.name: person for person in read_roster(DatasetFolders())}
         others = collect_used_pseudonyms(DatasetFolders()) - {person.pseudonym for person in roster.values()}
         if name not in roster and name in others and PSEUDONYM_PATTERN.fullmatch(name):
-            print(f"forget: {name} is in no roster: what {server.url} has of them, delete there by hand")
+            print(f"erase: {name} is not in the roster. Delete their data on {server.url} by hand")
             erase_in_studies([(DatasetFolders(), Annotator(name=name, pseudonym=name, email=name))])
             return
     if name not in roster:
-        raise UserError(f"not in the roster: {name}; there are {', '.join(roster) or 'none'}")
+        raise UserError(f"not in the roster: {name}. The roster has: {', '.join(roster) or 'nobody'}")
     email = roster[name].email
-    # The one in use comes last: with its roster's entry, a run that was broken off can be run again.
+    # The current data set comes last. As long as its roster has the entry, an interrupted run can be repeated.
     found = {path.parts[1] for path in DATA_DIR.glob("*/study/roster.json")}
     datasets = sorted(found, key=lambda dataset: (dataset == DatasetFolders().dataset, dataset))
     rosters = [(own, read_roster(own)) for own in map(DatasetFolders, datasets)]
     studies = [(own, person) for own, people in rosters for person in people if person.email == email]
     with ExitStack() as stack:
         for own, _ in studies:
-            stack.enter_context(lock_folder(own.study))  # who has read them already does not write them back
-        print(f"forget: {name}: deleted on {server.url}: {erase_on_server(server, email, studies)}")
+            # Other commands must not write back what they have read before.
+            stack.enter_context(lock_folder(own.study))
+        print(f"erase: {name}: deleted on {server.url}: {erase_on_server(server, email, studies)}")
         if not (LABEL_STUDIO_DIR / SQLITE_FILENAME).exists():
-            print(f"forget: the database of {server.url} is no file here, and is not among those searched")
+            print(f"erase: the database of {server.url} is not a file here, so it is not searched")
         erase_in_studies(studies)
 
 
 def erase_on_server(
     server: LabelStudioClient, email: str, studies: list[tuple[DatasetFolders, Annotator]]
 ) -> str:
-    """Delete what the server has of somebody; in words, what it was."""
+    """Delete all data of one annotator on the server; return a description of what was deleted."""
     if server.is_managed:
-        return ", ".join(f"{count:,} {what}" for what, count in server.erase_annotator(email).items())
+        deleted = server.erase_annotator(email)
+        return ", ".join(format_count(count, what.removesuffix("s")) for what, count in deleted.items())
     count = sum(
         server.delete_annotations(server.find_project(get_project_title(own)), email) for own, _ in studies
     )
-    known = email.lower() in server.get_user_emails().values()
-    account = "delete the account there by hand" if known else f"no account there has {email}"
-    return f"{count:,} annotations ({account})"
+    has_account = email.lower() in server.get_user_emails().values()
+    account = "delete the account there by hand" if has_account else f"there is no account for {email}"
+    return f"{format_count(count, 'annotation')} ({account})"
 
 
 def erase_in_studies(studies: list[tuple[DatasetFolders, Annotator]]) -> None:
-    """Delete somebody's answers in the files of some data sets, tell what was made of them, and search what is left."""
+    """Delete an annotator's data in the files of some data sets, list derived files, and verify that nothing is left."""
     verdicts = {key for folders, person in studies for key in erase_annotations(folders, person)}
     report_derived(studies, verdicts)
     verify_erased(studies)
 
 
 def erase_annotations(folders: DatasetFolders, person: Annotator) -> set[str]:
-    """Delete somebody's answers and names in the files of a data set, the roster last; return the ids of their verdicts."""
-    gone = read_erased(folders) | {person.pseudonym: datetime.now(UTC).isoformat(timespec="seconds")}
-    write_json(folders.study / "forgotten.json", gone)
+    """Delete an annotator's data in the files of one data set, the roster last; return the ids of their verdicts."""
+    erased = read_erased(folders) | {person.pseudonym: datetime.now(UTC).isoformat(timespec="seconds")}
+    write_json(folders.study / "erased.json", erased)
     path = folders.annotations / PULLED_FILENAME
-    kept = read_pulled(path)
-    # Also versions under another name: pulled before they were in the roster, or after their account was deleted.
-    own = {get_identity(key[0], row) for key, row in kept.items() if row.completed_by == person.pseudonym}
-    theirs = {key for key, row in kept.items() if get_identity(key[0], row) in own}
-    if theirs and theirs == kept.keys():
+    pulled = read_pulled(path)
+    # Includes versions under another pseudonym, pulled before the person was in the roster or after the account was deleted.
+    own = {get_identity(key[0], row) for key, row in pulled.items() if row.completed_by == person.pseudonym}
+    theirs = {key for key, row in pulled.items() if get_identity(key[0], row) in own}
+    if theirs and theirs == pulled.keys():
         path.unlink()
     elif theirs:
-        write_pulled(path, {key: row for key, row in kept.items() if key not in theirs})
-    print(f"forget: {path}: {format_count(len(theirs), 'answer')} taken out")
+        write_pulled(path, {key: row for key, row in pulled.items() if key not in theirs})
+    print(f"erase: {path}: {format_count(len(theirs), 'answer')} deleted")
     queue, email = folders.study / "queue.json", person.email.lower()
     if queue.exists():
         content = read_json(queue, dict)
-        for name in ("people", "left", "excluded"):
-            content[name] = {other: kept for other, kept in content[name].items() if other != email}
+        for name in ("annotators", "removed", "excluded_since"):
+            content[name] = {other: value for other, value in content[name].items() if other != email}
         write_private(queue, content)
     write_roster(folders, [other for other in read_roster(folders) if other.email != person.email])
     return {content_hash("verdict", task_id, person.pseudonym) for task_id, _ in theirs}
 
 
 def report_derived(studies: list[tuple[DatasetFolders, Annotator]], verdict_ids: set[str]) -> None:
-    """Name what was made of their answers, and the commands that clear it."""
+    """List the files made from the answers, and print the commands that clear them."""
     pseudonyms = [_pseudonym_pattern(person) for _, person in studies]
-    marks = [*pseudonyms, *(key.encode() for key in sorted(verdict_ids))]
-    places = [
-        part for own, _ in studies for part in (own.stage_dir("collect"), DATA_DIR / "release" / own.dataset)
+    patterns = [*pseudonyms, *(key.encode() for key in sorted(verdict_ids))]
+    output_dirs = [
+        folder
+        for own, _ in studies
+        for folder in (own.stage_dir("collect"), DATA_DIR / "release" / own.dataset)
     ]
-    made = [path for place in places for path in list_files(place) if contains_any(path, marks)]
+    derived = [path for folder in output_dirs for path in list_files(folder) if contains_any(path, patterns)]
     cached = [path for path in list_files(DVC_CACHE) if contains_any(path, pseudonyms)]
-    print("".join(f"forget: made of their answers: {path}\n" for path in made), end="")
-    if made:
-        print("forget: makes these anew without them (older releases: delete the folder): dvc repro")
+    print("".join(f"erase: made from their answers: {path}\n" for path in derived), end="")
+    if derived:
+        print(
+            "erase: next: dvc repro makes these files again without the answers. Delete older releases by hand"
+        )
     if cached:
         print(
-            f"forget: DVC's cache holds {format_count(len(cached), 'file')} with such a pseudonym; after dvc repro this clears"
+            f"erase: DVC's cache has {format_count(len(cached), 'file')} with the pseudonym. After dvc repro, clear them with: "
+            "dvc gc --workspace --force   (if they were pushed, also with --cloud)"
         )
-        print("forget: them: dvc gc --workspace --force   (where they were pushed, also with --cloud)")
-    if not (made or cached):
-        print("forget: 0 files of stages, releases and DVC's cache hold any of their answers")
-    print("forget: what was published or copied elsewhere cannot be reached from here")
+    if not (derived or cached):
+        print("erase: 0 files of stages, releases and DVC's cache contain their answers")
+    print("erase: copies that were published or stored elsewhere cannot be deleted from here")
 
 
 def verify_erased(studies: list[tuple[DatasetFolders, Annotator]]) -> None:
-    """Search all of the server's and the studies' files for their address and name, and the studies for the pseudonym too.
+    """Search the files of the server and the studies for the e-mail address, the name and the pseudonym.
 
     Raises:
-        UserError: lists the files that hold one of them still.
+        UserError: Files still contain one of them. All of them are listed.
     """
     person = studies[-1][1]
-    # "ann@rgqa.local" is no sign of ann inside "joann@rgqa.local", and who is called "email" is no key of a file.
+    # "joann@rgqa.local" contains "ann@rgqa.local", and a name such as "email" can be a key of a file. Neither counts as a match.
     known = {other.email for folders, _ in studies for other in read_roster(folders)}
     longer = [email.removesuffix(person.email) for email in known if email.endswith(person.email)]
     guard = b"".join(rb"(?<!%b)" % re.escape(start.encode()) for start in sorted(longer) if start)
     words = [guard + re.escape(person.email.encode())]
     words.append(rb'"%b"(?!\s*:)' % re.escape(person.name.encode()))
-    places = [(LABEL_STUDIO_DIR, words[:1])]
+    searches = [(LABEL_STUDIO_DIR, words[:1])]
     for folders, own in studies:
-        places += [(part, [*words, _pseudonym_pattern(own)]) for part in (folders.study, folders.annotations)]
-    looked = [(path, patterns) for place, patterns in places for path in list_files(place)]
+        searches += [
+            (folder, [*words, _pseudonym_pattern(own)]) for folder in (folders.study, folders.annotations)
+        ]
+    searched = [(path, patterns) for folder, patterns in searches for path in list_files(folder)]
     left = [
         str(path)
-        for path, patterns in looked
-        if path.name != "forgotten.json" and contains_any(path, patterns)
+        for path, patterns in searched
+        if path.name != "erased.json" and contains_any(path, patterns)
     ]
     what = f'{person.email}, "{person.name}" or {", ".join(own.pseudonym for _, own in studies)}'
     if left:
-        first = f"{len(left)} of {format_count(len(looked), 'file')} hold {what} still; look at them and delete them:"
+        first = f"{len(left)} of {format_count(len(searched), 'file')} still contain {what}. Check and delete them:"
         raise UserError([first, *left])
-    print(f"forget: searched {len(looked)} files: 0 hold {what}")
+    print(f"erase: {format_count(len(searched), 'file')} searched: 0 contain {what}")
 
 
 def list_files(root: Path) -> Iterator[Path]:
@@ -172,17 +181,18 @@ def list_files(root: Path) -> Iterator[Path]:
 
 
 def contains_any(path: Path, patterns: Iterable[bytes]) -> bool:
-    """Whether a file's bytes match one of some patterns; it is mapped, not read, as a database may be large."""
+    """Return whether the bytes of a file match a pattern. The file is memory-mapped, because a database can be large."""
     try:
         with path.open("rb") as file:
             if not os.fstat(file.fileno()).st_size:
                 return False
             with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
                 return re.search(b"|".join(patterns), content) is not None
-    except FileNotFoundError:  # the server's own files come and go
+    # The server creates and deletes temporary files.
+    except FileNotFoundError:
         return False
 
 
 def _pseudonym_pattern(person: Annotator) -> bytes:
-    """A pseudonym, and not the beginning of a longer one."""
+    """Return a pattern for the pseudonym that does not match the beginning of a longer one."""
     return re.escape(person.pseudonym.encode()) + rb"(?![0-9a-f])"

@@ -1,16 +1,17 @@
-"""The one door to Label Studio: its SDK, and around it what has to be stricter.
+"""Call Label Studio's API. This is the only module that imports its SDK.
 
-- The SDK takes any answer for one of Label Studio's. A server that seems to hold nothing would get everything again,
-  so lists are checked.
-- It sends requests that failed again, and an import that is sent twice doubles its tasks. Only reading is tried again.
-- Its pages go by number, which shift when tasks come or go. Here they go by task id (filter `greater`).
-- What fails in it, in httpx or on the server becomes one message that says what to do.
+The client is stricter than the SDK:
 
-What was found out about version 1.23 and is relied on here:
-- `include` names the fields of tasks and, with the same list, those of their annotations; fewer are much faster.
-- Drafts are listed for their owner alone, but the filter `draft_exists` finds everybody's.
-- The export of a project writes files on the server, and a snapshot keeps SQLite from being written for as long as it
-  takes; lists do neither.
+- The SDK accepts any response. A server that seems to be empty would get all tasks again, so lists are checked.
+- The SDK repeats failed requests, and a repeated import duplicates its tasks. Here, only reading is repeated.
+- The SDK's pages shift when tasks are added or deleted. Here, pages go by task id (filter `greater`).
+- Errors in the SDK, in httpx and on the server become one message that says what to do.
+
+The client relies on these properties of version 1.23:
+
+- `include` selects the fields of tasks and of their annotations. Fewer fields are much faster.
+- Drafts are listed for their owner only, but the filter `draft_exists` finds the drafts of all users.
+- Exporting a project writes files on the server, and a snapshot blocks writes to SQLite. Listing tasks does neither.
 """
 
 from __future__ import annotations
@@ -33,21 +34,23 @@ if TYPE_CHECKING:
     from label_studio_sdk import LabelStudio as Sdk
 
 TESTED_VERSION = "1.23"
-BATCH_SIZE = 5_000  # tasks a request when they are imported or deleted
-PAGE_SIZE = 1_000  # tasks a request when they are listed
-RESPONSE_TIMEOUT_SECONDS = (
-    300.0  # for an answer to begin; a batch takes a second or two, on a busy machine a minute
-)
+# Number of tasks per request for imports and deletions.
+BATCH_SIZE = 5_000
+# Number of tasks per request for lists.
+PAGE_SIZE = 1_000
+# A batch takes one or two seconds, on a busy machine a minute.
+RESPONSE_TIMEOUT_SECONDS = 300.0
 COUNT_FIELDS = "id,data,total_annotations,cancelled_annotations"
 ANNOTATION_FIELDS = (
     f"{COUNT_FIELDS},annotations,completed_by,result,was_cancelled,lead_time,created_at,updated_at"
 )
-JsonDict = Any  # dictionaries as Label Studio documents them; the SDK, which types them as its models, takes them too
+# Dictionaries as in Label Studio's API documentation. The SDK accepts them in place of its models.
+JsonDict = Any
 READ_OPTIONS: JsonDict = {"max_retries": 1}
 
 
 class ProjectTask(msgspec.Struct):
-    """A task in a project. `data` is what was imported; the counts are of verdicts and of skips."""
+    """A task in a project, with the imported data and the numbers of verdicts and skips."""
 
     id: int
     data: dict[str, Any]
@@ -57,22 +60,26 @@ class ProjectTask(msgspec.Struct):
 
     @property
     def num_annotations(self) -> int:
-        """Verdicts and skips."""
+        """Number of verdicts and skips."""
         return self.total_annotations + self.cancelled_annotations
 
     @property
     def rgqa_task_id(self) -> str:
-        """The task's id with us; "" if the task is none of ours."""
+        """Our task id; "" if we did not create the task."""
         key = self.data.get("task")
         return key if isinstance(key, str) else ""
 
 
 class LabelStudioClient:
-    """A Label Studio that one token opens, when something is first asked of it. `own` is true for the server that `serve`
-    runs. Projects and tasks are numbers.
+    """A client for a Label Studio server. It connects on first use. Projects and tasks are identified by their numbers.
+
+    Args:
+        url: URL of the server.
+        token: A personal token.
+        is_managed: True for the server that `rgqa annotate serve` runs.
 
     Raises:
-        UserError: from every method, when the server does not do what it is asked; says what to do.
+        UserError: Every method raises this if a request fails. The message says what to do.
     """
 
     def __init__(self, url: str, token: str, is_managed: bool = False) -> None:
@@ -80,11 +87,11 @@ class LabelStudioClient:
 
     @cached_property
     def sdk(self) -> Sdk:
-        """The SDK's client, after a look at address, token and version."""
+        """The SDK's client, after URL, token and version are checked."""
         from label_studio_sdk import LabelStudio as Sdk
 
         with self._translate_errors():
-            # What runs here is not asked for by a proxy: that would get the administrator's token.
+            # Our own server is contacted without a proxy, because the proxy would see the administrator's token.
             client = httpx.Client(
                 timeout=httpx.Timeout(RESPONSE_TIMEOUT_SECONDS, connect=10), trust_env=not self.is_managed
             )
@@ -92,23 +99,21 @@ class LabelStudioClient:
             release = msgspec.convert(sdk.versions.get(request_options=READ_OPTIONS).release, str)
             sdk.users.whoami(request_options=READ_OPTIONS)
         if release.split(".")[:2] != TESTED_VERSION.split("."):
-            warning = (
-                f"this is Label Studio {release}; tested with {TESTED_VERSION}, others may answer differently"
-            )
+            warning = f"this is Label Studio {release}, but only {TESTED_VERSION} is tested. Other versions may behave differently"
             warn(warning)
         return sdk
 
     def get_user_emails(self) -> dict[int, str]:
-        """Number -> e-mail address of the accounts that the token may see."""
+        """Return account number -> e-mail address of the accounts that are visible with the token."""
         with self._translate_errors():
             users = self.sdk.users.list(request_options=READ_OPTIONS)
             return {user.id: (user.email or "").lower() for user in users if user.id is not None}
 
     def find_project(self, title: str) -> int | None:
-        """The project of that title, None if there is none.
+        """Return the project with a title; None if there is none.
 
         Raises:
-            UserError: there are several.
+            UserError: There are several.
         """
         with self._translate_errors():
             pages = self.sdk.projects.list(title=title, request_options=READ_OPTIONS)
@@ -117,43 +122,42 @@ class LabelStudioClient:
             numbers = [project.id for project in pages if project.title == title]
         if len(numbers) > 1:
             raise UserError(
-                f"{self.url} has {len(numbers)} projects `{title}` (numbers {', '.join(map(str, numbers))}), and one is "
-                "expected; open them, keep the one with the verdicts, and rename the others"
+                f"{self.url} has {len(numbers)} projects `{title}` (numbers {', '.join(map(str, numbers))}), but should have "
+                "one. Open them, keep the one with the verdicts, and rename the others"
             )
         return numbers[0] if numbers else None
 
     def ensure_project(self, settings: Mapping[str, Any]) -> int:
-        """The project of that title, made if there is none."""
+        """Return the project with the title in the settings, created if needed."""
         with self._translate_errors():
-            there = self.find_project(settings["title"])
-            return there or msgspec.convert(self.sdk.projects.create(**settings).id, int)
+            existing = self.find_project(settings["title"])
+            return existing or msgspec.convert(self.sdk.projects.create(**settings).id, int)
 
     def repair_settings(self, project: int, settings: Mapping[str, Any]) -> list[str]:
-        """Put settings right that are not as wanted (changed by hand, or of an earlier version); return the names of
-        those that changed by it.
+        """Restore settings that were changed by hand or come from an earlier version; return the names of the restored ones.
 
         Raises:
-            UserError: the labelling interface differs and verdicts hold it fast.
+            UserError: The labelling interface was changed, and existing verdicts prevent its restoration.
         """
         with self._translate_errors():
             now = self.sdk.projects.get(project, request_options=READ_OPTIONS)
-        wrong = [
+        changed = [
             name for name in settings if not is_same_setting(name, getattr(now, name, None), settings[name])
         ]
-        if not wrong:
+        if not changed:
             return []
-        held_fast = (
-            f"the labelling interface of project `{settings['title']}` was changed, and verdicts that were given with it "
-            "keep Label Studio from putting ours back:",
-            "pull those verdicts, then rename this project by hand and push again: the open tasks get a new one",
+        hint = (
+            f"the labelling interface of project `{settings['title']}` was changed, and it cannot be restored because of verdicts "
+            "given with it:",
+            "Pull these verdicts, rename this project by hand, and push again. The open tasks get a new project",
         )
-        with self._translate_errors(*held_fast if "label_config" in wrong else ()):
-            then = self.sdk.projects.update(project, **{name: settings[name] for name in wrong})
-        # HTML that the server cleans stays different; what did not change was not put right.
-        return [name for name in wrong if getattr(then, name, None) != getattr(now, name, None)]
+        with self._translate_errors(*hint if "label_config" in changed else ()):
+            then = self.sdk.projects.update(project, **{name: settings[name] for name in changed})
+        # The server sanitizes HTML, so that some settings stay different. These are not reported.
+        return [name for name in changed if getattr(then, name, None) != getattr(now, name, None)]
 
     def count_tasks(self, project: int) -> int:
-        """How many tasks the project has now."""
+        """Return the number of tasks in a project."""
         with self._translate_errors():
             return msgspec.convert(
                 self.sdk.projects.get(project, request_options=READ_OPTIONS).task_number, int
@@ -162,11 +166,12 @@ class LabelStudioClient:
     def iter_tasks(
         self, project: int | None, *conditions: JsonDict, include: str = COUNT_FIELDS
     ) -> Iterator[ProjectTask]:
-        """The tasks that meet some conditions, in the order of their numbers; bounded memory: one page at a time.
+        """Yield the tasks that meet all conditions, sorted by number. One page at a time is in memory.
 
         Args:
-            project: None has no tasks.
-            include: COUNTS, or VERDICTS for their annotations too.
+            project: The project; None yields no tasks.
+            conditions: Filters, see `_filter_condition`.
+            include: COUNT_FIELDS, or ANNOTATION_FIELDS to include annotations.
         """
         last = None if project is None else 0
         while last is not None:
@@ -191,35 +196,36 @@ class LabelStudioClient:
             last = tasks[-1].id if 0 < len(tasks) < total else None
 
     def get_report(self) -> dict[str, Any]:
-        """What our own server tells of every data set: tasks, votes, people (annotation/server/label_studio_app/admin_api.py)."""
+        """Return the progress of every data set on our own server (annotation/server/label_studio_app/admin_api.py)."""
         return self._call_admin_api("GET", "report")
 
     def erase_annotator(self, email: str) -> dict[str, int]:
-        """Delete all that our own server has of somebody; how many annotations, places and accounts it was."""
-        return self._call_admin_api("POST", "forget", json={"email": email})
+        """Delete all data of one annotator on our own server; return the numbers of annotations, assignments and accounts."""
+        return self._call_admin_api("POST", "erase", json={"email": email})
 
     def delete_annotations(self, project: int | None, email: str) -> int:
-        """Delete all annotations of somebody in a project; how many there were."""
-        theirs = {number for number, address in self.get_user_emails().items() if address == email.lower()}
-        given = [one for task in self.iter_annotated_tasks(project) for one in task.annotations or ()]
-        gone = 0
-        for one in given:
-            number = one.completed_by.id if isinstance(one.completed_by, ExportedUser) else one.completed_by
-            if number in theirs:
+        """Delete all annotations of one annotator in a project; return their number."""
+        accounts = {number for number, address in self.get_user_emails().items() if address == email.lower()}
+        annotations = [row for task in self.iter_annotated_tasks(project) for row in task.annotations or ()]
+        num_deleted = 0
+        for row in annotations:
+            number = row.completed_by.id if isinstance(row.completed_by, ExportedUser) else row.completed_by
+            if number in accounts:
                 with self._translate_errors():
-                    self.sdk.annotations.delete(int(one.id))
-                gone += 1
-        return gone
+                    self.sdk.annotations.delete(int(row.id))
+                num_deleted += 1
+        return num_deleted
 
     def _call_admin_api(self, method: str, name: str, **more: Any) -> Any:
         with self._translate_errors():
-            http = self.sdk._client_wrapper.httpx_client  # with the SDK's token
-            answer = http.request(f"desk/{name}", method=method, **more)
-            answer.raise_for_status()
-            return answer.json()
+            # This client sends the SDK's token.
+            http = self.sdk._client_wrapper.httpx_client
+            response = http.request(f"annotate/{name}", method=method, **more)
+            response.raise_for_status()
+            return response.json()
 
     def iter_annotated_tasks(self, project: int | None) -> Iterator[ProjectTask]:
-        """The tasks with annotations, cancelled ones too."""
+        """Yield the tasks with annotations, including tasks with cancelled ones only."""
         yield from self.iter_tasks(
             project, _filter_condition("total_annotations", 0, "greater"), include=ANNOTATION_FIELDS
         )
@@ -233,97 +239,111 @@ class LabelStudioClient:
         """Import one batch of tasks.
 
         Raises:
-            UserError: also when the server says that it took fewer.
+            UserError: The request fails, or the server imports fewer tasks.
         """
         with self._translate_errors():
-            taken = self.sdk.projects.import_tasks(project, request=tasks).task_count
-        if taken is None:
+            num_imported = self.sdk.projects.import_tasks(project, request=tasks).task_count
+        if num_imported is None:
             raise UserError(
-                f"{self.url} imports in the background (a paid edition), unverified: not supported"
+                f"{self.url} imports tasks in the background (a paid edition). This is not supported"
             )
-        if taken != len(tasks):
-            again = "run the same command again: it puts what is missing"
-            raise UserError(f"{self.url} took {taken} of {format_count(len(tasks), 'task')}; {again}")
+        if num_imported != len(tasks):
+            raise UserError(
+                f"{self.url} imported {num_imported} of {format_count(len(tasks), 'task')}. Run the same command again to import the rest"
+            )
 
     def delete_untouched_tasks(self, project: int, task_numbers: Sequence[int]) -> int:
-        """Delete those of some tasks that have no annotation and no draft at that moment; return how many there were."""
+        """Delete the given tasks that have no annotation and no draft at that moment; return their number."""
         untouched = (
             _filter_condition("total_annotations", 0),
             _filter_condition("cancelled_annotations", 0),
             _filter_condition("draft_exists", False),
         )
-        gone = 0
+        num_deleted = 0
         for start in range(0, len(task_numbers), BATCH_SIZE):
-            chosen: JsonDict = {"all": False, "included": task_numbers[start : start + BATCH_SIZE]}
+            selected: JsonDict = {"all": False, "included": task_numbers[start : start + BATCH_SIZE]}
             with self._translate_errors():
-                answer = self.sdk.actions.with_raw_response.create(
-                    id="delete_tasks", project=project, filters=_and_filter(*untouched), selected_items=chosen
+                response = self.sdk.actions.with_raw_response.create(
+                    id="delete_tasks",
+                    project=project,
+                    filters=_and_filter(*untouched),
+                    selected_items=selected,
                 )
-                gone += answer.response.json()["processed_items"]  # the SDK itself does not hand it over
-        return gone
+                # The SDK does not return this number itself.
+                num_deleted += response.response.json()["processed_items"]
+        return num_deleted
 
     def serve_images(self, project: int, folder: Path) -> None:
-        """Let the project's members see the images of a folder (on the server's machine) and nothing else.
+        """Give the project's members access to the images of a folder on the server's machine, and to nothing else.
 
-        Label Studio sends a local file to whoever may open a project with a storage record above it.
+        Label Studio sends a local file to every user of a project that has a storage record for a folder above it.
         """
-        let_it = (
-            "let it serve local files: LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true, and as "
-            "LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT the folder data/ of this project; or put data/ on a web server and its "
-            "address into params.yaml, annotate.images"
+        hint = (
+            "Set LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true and LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT to the folder data/ of this "
+            "project. Or put data/ on a web server, and set annotate.image_base_url in params.yaml to its URL"
         )
         storages, path = self.sdk.import_storage.local, str(folder)
-        with self._translate_errors(f"{self.url} cannot show the images of {path}:", let_it):
-            there = storages.list(project=project, request_options=READ_OPTIONS)
-            if path not in [storage.path for storage in there]:
+        with self._translate_errors(f"{self.url} cannot serve the images of {path}:", hint):
+            existing = storages.list(project=project, request_options=READ_OPTIONS)
+            if path not in [storage.path for storage in existing]:
                 storages.create(project=project, title="RGQA images", path=path, regex_filter="^$")
 
     @contextmanager
     def _translate_errors(self, before: str = "", after: str = "") -> Iterator[None]:
-        """Turn what can go wrong on the way into one message, with a line before and a line after it."""
-        # The last four: an answer of another shape, in which the SDK or we find nothing.
-        wrong = (ApiError, httpx.HTTPError, httpx.InvalidURL, AttributeError, KeyError, TypeError, ValueError)
+        """Turn errors of requests into one message, with an optional line before and after it."""
+        # The last four occur when the response has an unexpected shape.
+        errors = (
+            ApiError,
+            httpx.HTTPError,
+            httpx.InvalidURL,
+            AttributeError,
+            KeyError,
+            TypeError,
+            ValueError,
+        )
         try:
             yield
-        except wrong as error:
+        except errors as error:
             raise UserError(
                 [line for line in (before, self._describe_error(error), after) if line]
             ) from error
 
     def _describe_error(self, error: Exception) -> str:
-        """What an error comes to. The `body` of an error answer is a text if it is none of Label Studio's."""
-        url, check = self.url, "check LABEL_STUDIO_URL"
-        kept = "what was done is kept"
-        again = f"{kept}, run the same command again"
+        """Return a message for an error. The body of a response is a text if it does not come from Label Studio."""
+        url, check = self.url, "Check LABEL_STUDIO_URL"
+        kept = "Completed steps are kept"
+        again = f"{kept}. Run the same command again"
         match error:
             case ApiError(status_code=401 | None, body=body):
-                elsewhere = "make a new one in Label Studio (Account & Settings, Personal Access Token) and set LABEL_STUDIO_TOKEN"
-                how = "run: rgqa annotate serve" if self.is_managed else elsewhere
-                said = f"({_get_error_detail(body)}): wrong, expired or called back"
-                return f"{url} does not accept the token {said}; {how}"
+                create = "Create a new one in Label Studio (Account & Settings, Personal Access Token) and set LABEL_STUDIO_TOKEN"
+                fix = "Run: rgqa annotate serve" if self.is_managed else create
+                return f"{url} does not accept the token ({_get_error_detail(body)}): it is wrong, expired or revoked. {fix}"
             case ApiError(status_code=403, body=body):
-                return f"{url} does not allow this with this token ({_get_error_detail(body)}); it takes the token of somebody who may make projects"
+                return f"{url} does not allow this with this token ({_get_error_detail(body)}). Use the token of a user who may create projects"
             case ApiError(status_code=int(status), headers=headers) if 300 <= status < 400:
-                where = (headers or {}).get("location", "")
-                return f"{url} sends us on to {where}; set LABEL_STUDIO_URL to what answers itself"
+                target = (headers or {}).get("location", "")
+                return f"{url} redirects to {target}. Set LABEL_STUDIO_URL to the final URL"
             case ApiError(status_code=status, body=str()):
-                known = f"is in trouble (status {status})" if (status or 0) >= 500 else "is no Label Studio"
-                return f"{url} answers, but {known}; {check} and the server's log"
+                problem = (
+                    f"has an error (status {status})" if (status or 0) >= 500 else "is not a Label Studio"
+                )
+                return f"{url} answers, but {problem}. {check} and the server's log"
             case ApiError(status_code=status, body=body):
-                return f"{url} says: {_get_error_detail(body)} (status {status}); {kept}"
+                return f"{url} reports: {_get_error_detail(body)} (status {status}). {kept}"
             case httpx.ConnectError():
-                return f"no server answers at {url} ({error}); {'start it with: rgqa annotate serve' if self.is_managed else check}"
+                fix = "Start it with: rgqa annotate serve" if self.is_managed else check
+                return f"no server answers at {url} ({error}). {fix}"
             case httpx.TimeoutException():
-                return f"{url} gave no answer within {RESPONSE_TIMEOUT_SECONDS:.0f} seconds; {again}"
+                return f"{url} did not answer within {RESPONSE_TIMEOUT_SECONDS:.0f} seconds. {again}"
             case httpx.InvalidURL() | httpx.UnsupportedProtocol():
-                return f"{url} is no address of a server ({error}); set LABEL_STUDIO_URL"
+                return f"{url} is not a valid server URL ({error}). Set LABEL_STUDIO_URL"
             case httpx.HTTPError():
-                return f"{url} broke off ({type(error).__name__}: {error}); {again}"
-        return f"{url} answers, but is no Label Studio {TESTED_VERSION} ({error}); {check}"
+                return f"the connection to {url} was interrupted ({type(error).__name__}: {error}). {again}"
+        return f"{url} answers, but is not a Label Studio {TESTED_VERSION} ({error}). {check}"
 
 
 def _get_error_detail(body: Any) -> Any:
-    """Why Label Studio refuses: of its answer the parts that tell it."""
+    """Return the reason in Label Studio's error response."""
     if isinstance(body, str):
         return "no reason given"
     parts = [body.get("detail"), body.get("validation_errors")] if isinstance(body, dict) else []
@@ -331,7 +351,7 @@ def _get_error_detail(body: Any) -> Any:
 
 
 def is_same_setting(name: str, now: Any, wanted: Any) -> bool:
-    """Whether a setting is as wanted; of the labelling interface, the meaning counts and not the spaces."""
+    """Return whether a setting has the wanted value. White space in the labelling interface is ignored."""
     if name == "label_config":
         with suppress(ElementTree.ParseError, TypeError, ValueError):
             now, wanted = (ElementTree.canonicalize(xml, strip_text=True).split() for xml in (now, wanted))

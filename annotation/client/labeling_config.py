@@ -1,5 +1,7 @@
-"""What annotators get in the browser on another Label Studio than ours: the screen of a task, and the instructions that they
-read first: consent, guidelines, and how the screen works."""
+"""Build the labelling interface and the instructions for other Label Studio servers than ours.
+
+The instructions consist of the consent text, the guidelines, and a description of the interface.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from annotation.client.annotator_texts import TEXTS_DIR, read_text, render_page
 from annotation.client.consent import read_consent_text
 from pipeline.core.paths import DatasetFolders
 
-# Without child combinators, which the server would escape.
+# Child combinators are not used, because the server would escape them.
 STYLE = """
 .rgqa-guide { font-size: 16px; line-height: 1.45; }
 .rgqa-guide h1 { font-size: 24px; margin: 20px 0 8px; }
@@ -26,20 +28,20 @@ STYLE = """
 
 
 def build_labeling_config() -> str:
-    """The labelling configuration: one image, two questions, what can be said of them and the keys for it."""
+    """Return the labelling configuration: one image and two questions, with their choices and hotkeys."""
     return (TEXTS_DIR / "interface.xml").read_text(encoding="utf-8")
 
 
 def build_instructions(folders: DatasetFolders) -> str:
-    """HTML for a project's `expert_instruction`.
+    """Return the HTML for a project's `expert_instruction`.
 
     Raises:
-        UserError: whom to ask is not known (`annotation.client.consent`), or a text or image cannot be read.
+        UserError: No contact is stored (`annotation.client.consent`), or a text or image cannot be read.
     """
     sheet: list[str] = []
     parts = [
         read_consent_text(folders),
-        *(read_text(name, folders.study) for name in ("guidelines.md", "screen.md")),
+        *(read_text(name, folders.study) for name in ("guidelines.md", "instructions.md")),
     ]
     html = "".join(render_page(text, path, sheet) for path, text in parts)
     return f'<style>{STYLE}{"".join(sheet)}</style><div class="rgqa-guide">{html}</div>'

@@ -1,7 +1,7 @@
-"""`rgqa annotate pull`: fetch what was answered into `annotations/pulled.json`, and never lose any of it.
+"""Fetch the annotations on the server into `annotations/pulled.json`, for `rgqa annotate pull`.
 
-The file only grows (but for `rgqa annotate erase`): an annotation that was pulled once stays, whatever happens to it on the
-server; one that was changed there is added in its new version. See annotation/study/exports.py.
+Except for `rgqa annotate erase`, the file only grows. An annotation that was pulled once is kept, whatever happens to it on the server. If
+it is changed there, the new version is added. See annotation/study/exports.py.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from annotation.study.exports import (
 from annotation.study.import_annotations import drop_erased, format_summary
 from annotation.study.private_files import read_or_create_salt
 from annotation.study.roster import read_roster
+from pipeline.core.errors import format_count
 from pipeline.core.folder_lock import lock_folder
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
@@ -34,43 +35,48 @@ from pipeline.core.records import Task
 
 
 def pull_annotations() -> None:
-    """Fetch all annotations, add what is new to pulled.json, and say what to do next.
+    """Fetch all annotations, add the new ones to pulled.json, and print a summary with the next step.
 
     Raises:
-        UserError: no server, or a damaged file, or answers that contradict it (`write_pulled`; it stays as it was).
+        UserError: There is no server, the file is damaged, or answers contradict it. The file is not changed then.
     """
     folders, server = DatasetFolders(), connect()
     path = folders.annotations / PULLED_FILENAME
     with lock_folder(folders.study):
-        kept = read_pulled(path)
-        before = len(kept)
+        annotations = read_pulled(path)
+        num_before = len(annotations)
         sync_volunteers(folders, server)
         found = deduplicate(track(iter_annotations(folders, server), "pull", unit="annotation"))
-        kept |= drop_erased(folders, found)[0]
-        if kept:
-            write_pulled(path, kept)
-    print(f"pull: {len(kept) - before:,} new annotations, {len(kept):,} in all -> {path}")
-    if kept:
+        annotations |= drop_erased(folders, found)[0]
+        if annotations:
+            write_pulled(path, annotations)
+    print(
+        f"pull: {format_count(len(annotations) - num_before, 'new annotation')}, {len(annotations):,} in total -> {path}"
+    )
+    if annotations:
         tasks = {task.task_id: task for task in folders.read_records(Task)}
         print(
             "\n".join(
-                f"pull: {line}" for line in format_summary(*to_verdicts(kept, tasks, str(path), strict=False))
+                f"pull: {line}"
+                for line in format_summary(*to_verdicts(annotations, tasks, str(path), strict=False))
             )
         )
 
 
 def iter_annotations(folders: DatasetFolders, server: LabelStudioClient) -> Iterator[TaskAnnotation]:
-    """All that was given, skipped ones too, under pseudonyms; one page in memory."""
+    """Yield all annotations on the server under pseudonyms, including skipped ones. One page at a time is in memory."""
     roster = {person.email.lower(): person.pseudonym for person in read_roster(folders)}
-    known = {number: roster[email] for number, email in server.get_user_emails().items() if email in roster}
-    secret = read_or_create_salt(folders)
+    pseudonyms = {
+        number: roster[email] for number, email in server.get_user_emails().items() if email in roster
+    }
+    salt = read_or_create_salt(folders)
     for task in server.iter_annotated_tasks(server.find_project(get_project_title(folders))):
         if task.rgqa_task_id:
             for row in task.annotations or ():
                 yield (
                     task.rgqa_task_id,
                     msgspec.structs.replace(
-                        row, completed_by=resolve_pseudonym(row.completed_by, known, secret)
+                        row, completed_by=resolve_pseudonym(row.completed_by, pseudonyms, salt)
                     ),
                 )
 
@@ -78,8 +84,13 @@ def iter_annotations(folders: DatasetFolders, server: LabelStudioClient) -> Iter
 def resolve_pseudonym(
     person: int | str | ExportedUser | None, roster_pseudonyms: Mapping[int, str], salt: str
 ) -> str:
-    """The pseudonym of whoever gave an annotation: the roster's, or for others (the study leader, to try it) one made from their
-    number and a salt."""
+    """Return the pseudonym of an annotator.
+
+    Args:
+        person: The annotator, as in the annotation.
+        roster_pseudonyms: Account number -> pseudonym in the roster.
+        salt: The secret salt for people who are not in the roster, such as the study leader.
+    """
     number = person.id if isinstance(person, ExportedUser) else person
     return (
         roster_pseudonyms[number]

@@ -1,8 +1,8 @@
-"""`rgqa annotate push`: put every task once into the data set's project, and tell our own server what its queue needs to know.
+"""Upload the tasks to the data set's Label Studio project, and write the queue file of our own server, for `rgqa annotate push`.
 
-Whatever ends it, the next run looks again and does what is left. A task with an answer, a skip or a draft is never touched.
-On our own server `study/queue.json` says what is asked of whom (see annotation/server/studio); on any other, Label Studio asks
-everybody for every task until it has `annotate.votes` verdicts.
+An interrupted run can be repeated and completes what is missing. A task with an answer, a skip or a draft is never changed. On our own
+server, `study/queue.json` controls who gets which task (see annotation/server/label_studio_app). Any other Label Studio gives every task to
+everybody until it has `annotate.max_votes` verdicts.
 """
 
 from __future__ import annotations
@@ -39,55 +39,61 @@ from pipeline.core.progress import report_written, track
 from pipeline.core.randomness import hash_uniform
 from pipeline.core.records import Task
 
-NUM_FIRST_TASKS = 1000  # tasks of which the expected yield is told beside that of all
-BrowserTasks = Mapping[str, Mapping[str, str]]  # task id -> what the browser receives
+# The expected yield is printed for this number of first tasks, and for all tasks.
+NUM_FIRST_TASKS = 1000
+# Task id -> the data that the browser receives.
+BrowserTasks = Mapping[str, Mapping[str, str]]
 
 
 def push_tasks() -> None:
-    """Bring project and queue up to date.
+    """Update the project and the queue.
 
     Raises:
-        UserError: nothing to push, nobody to judge it, or a server that does not do what it is asked.
+        UserError: There are no tasks or no annotators, or the server fails.
     """
     folders, params = DatasetFolders(), load_params("annotate", AnnotateParams)
     with lock_folder(folders.study):
         server = connect()
-        tasks, shown = read_batch(folders, params, server.is_managed)
+        tasks, browser_tasks = read_batch(folders, params, server.is_managed)
         sync_volunteers(folders, server)
-        project = sync_tasks(folders, server, params, tasks, shown)
+        project = sync_tasks(folders, server, params, tasks, browser_tasks)
         if server.is_managed:
-            write_private(folders.study / "queue.json", build_queue(folders, params, tasks, shown))
+            write_private(folders.study / "queue.json", build_queue(folders, params, tasks, browser_tasks))
         elif params.image_base_url == "local":
             server.serve_images(project, (folders.source / "images").absolute())
         print_expected_yield(folders, tasks)
-    active = sum(person.is_active for person in read_roster(folders))
+    num_active = sum(person.is_active for person in read_roster(folders))
     report_written(
-        "push", f"{format_count(len(tasks), 'task')} for {format_count(active, 'annotator')}", server.url
+        "push", f"{format_count(len(tasks), 'task')} for {format_count(num_active, 'annotator')}", server.url
     )
 
 
 def read_batch(
     folders: DatasetFolders, params: AnnotateParams, is_managed: bool
 ) -> tuple[list[Task], BrowserTasks]:
-    """The tasks, those of lower blocks first and then by lot, and what the browser receives of each."""
-    home = folders.stage_dir("batch")
+    """Return the tasks, sorted by block and then at random, and the data that the browser receives.
+
+    Raises:
+        UserError: There are no tasks, or the two files of stage `batch` do not match.
+    """
+    batch_dir = folders.stage_dir("batch")
     tasks = list(folders.read_records(Task))
     if not tasks:
-        raise UserError(f"{home}/tasks.jsonl holds no tasks; run: dvc repro")
-    rows = read_json(home / "label_studio_tasks.json", list[dict[Literal["data"], dict[str, str]]])
-    shown = {row["data"]["task"]: row["data"] for row in rows}
-    if shown.keys() != {task.task_id for task in tasks}:
+        raise UserError(f"there are no tasks: {batch_dir}/tasks.jsonl. Run: dvc repro")
+    rows = read_json(batch_dir / "label_studio_tasks.json", list[dict[Literal["data"], dict[str, str]]])
+    browser_tasks = {row["data"]["task"]: row["data"] for row in rows}
+    if browser_tasks.keys() != {task.task_id for task in tasks}:
         raise UserError(
-            f"{home}: tasks.jsonl and label_studio_tasks.json hold different tasks; run: dvc repro"
+            f"tasks.jsonl and label_studio_tasks.json have different tasks: {batch_dir}. Run: dvc repro"
         )
     if params.image_base_url != "local" and not is_managed:
-        for data in shown.values():
+        for data in browser_tasks.values():
             data["image"] = (
                 f"{params.image_base_url.rstrip('/')}/{data['image'].removeprefix(LOCAL_FILES_PREFIX)}"
             )
     return sorted(
         tasks, key=lambda task: (task.priority_block, hash_uniform(str(params.seed), "push", task.task_id))
-    ), shown
+    ), browser_tasks
 
 
 def sync_tasks(
@@ -97,57 +103,66 @@ def sync_tasks(
     tasks: Sequence[Task],
     browser_tasks: BrowserTasks,
 ) -> int:
-    """Make the project if there is none, put its settings right, take out what is not wanted and untouched, and put in what is
-    missing, in order; return its number.
+    """Create the project if needed, restore its settings, delete obsolete untouched tasks, and import missing ones in order.
+
+    Args:
+        folders: The folders of the data set.
+        server: The server.
+        params: Section `annotate` of params.yaml.
+        tasks: The tasks, in the order in which they are imported.
+        browser_tasks: Task id -> the data that the browser receives.
+
+    Returns:
+        The number of the project.
 
     Raises:
-        UserError: what it holds afterwards is not what it should hold.
+        UserError: The project does not have the expected number of tasks afterwards.
     """
-    wished = build_project_settings(folders, params)
-    project = server.ensure_project(wished)
-    if mended := server.repair_settings(project, wished):
-        print("push: settings put right:", ", ".join(mended))
-    # Of the copies of a task the one with most answers counts, then the oldest.
-    held = sorted(server.iter_tasks(project), key=lambda task: (-task.num_annotations, task.id))
-    ours = [task for task in held if task.rgqa_task_id]
-    counting = {task.rgqa_task_id: task for task in reversed(ours)}
+    settings = build_project_settings(folders, params)
+    project = server.ensure_project(settings)
+    if repaired := server.repair_settings(project, settings):
+        print("push: settings restored:", ", ".join(repaired))
+    # Of several copies of a task, the one with most answers is kept, then the oldest.
+    existing = sorted(server.iter_tasks(project), key=lambda task: (-task.num_annotations, task.id))
+    ours = [task for task in existing if task.rgqa_task_id]
+    kept = {task.rgqa_task_id: task for task in reversed(ours)}
     wanted = {task.task_id for task in tasks}
-    gone = [
-        task.id for task in ours if task.rgqa_task_id not in wanted or counting[task.rgqa_task_id] is not task
+    obsolete = [
+        task.id for task in ours if task.rgqa_task_id not in wanted or kept[task.rgqa_task_id] is not task
     ]
-    taken = server.delete_untouched_tasks(project, gone)
-    if strange := len(held) - len(ours):
+    num_deleted = server.delete_untouched_tasks(project, obsolete)
+    if foreign := len(existing) - len(ours):
         print(
-            f"push: {format_count(strange, 'task')} not made by this command (by hand?), left as they are",
+            f"push: {format_count(foreign, 'task')} not created by this command (perhaps by hand), left unchanged",
             file=sys.stderr,
         )
-    if gone:
+    if obsolete:
         print(
-            f"push: {format_count(taken, 'task')} taken out (copies, or of an earlier batch); {len(gone) - taken:,} stay, as somebody judged them"
+            f"push: {format_count(num_deleted, 'task')} deleted (copies, or of an earlier batch); {len(obsolete) - num_deleted:,} kept, because they have answers"
         )
-    missing = [task.task_id for task in tasks if task.task_id not in counting]
+    missing = [task.task_id for task in tasks if task.task_id not in kept]
     for start in track(range(0, len(missing), BATCH_SIZE), "push", unit="batch"):
         server.import_tasks(
             project, [{"data": browser_tasks[key]} for key in missing[start : start + BATCH_SIZE]]
         )
-    expected, count = len(held) - taken + len(missing), server.count_tasks(project)
+    expected, count = len(existing) - num_deleted + len(missing), server.count_tasks(project)
     if count != expected:
         raise UserError(
-            f"project `{wished['title']}` holds {format_count(count, 'task')} and should hold {expected:,}; somebody else changes it at the "
-            "same time, or a part was not taken: run the same command again"
+            f"project `{settings['title']}` has {format_count(count, 'task')}, but should have {expected:,}. Somebody else is changing it, or "
+            "a part was not imported. Run the same command again"
         )
     if missing:
-        print(f"push: {format_count(len(missing), 'task')} put in")
+        print(f"push: {format_count(len(missing), 'task')} imported")
     return project
 
 
 def get_project_title(folders: DatasetFolders) -> str:
-    """What the data set's project is called."""
+    """Return the title of the data set's project."""
     return f"RGQA {folders.dataset}"
 
 
 def build_project_settings(folders: DatasetFolders, params: AnnotateParams) -> dict[str, Any]:
-    """What the project must be like."""
+    """Return the settings of the project, as Label Studio's API takes them."""
     return {
         "title": get_project_title(folders),
         "label_config": build_labeling_config(),
@@ -159,7 +174,8 @@ def build_project_settings(folders: DatasetFolders, params: AnnotateParams) -> d
         "show_collab_predictions": False,
         "reveal_preannotations_interactively": False,
         "evaluate_predictions_automatically": False,
-        "sampling": "Sequential sampling",  # by number, that is in the order of import
+        # By task number, which is the order of import.
+        "sampling": "Sequential sampling",
         "overlap_cohort_percentage": 100,
         "maximum_annotations": params.max_votes,
         "skip_queue": "REQUEUE_FOR_OTHERS",
@@ -169,73 +185,78 @@ def build_project_settings(folders: DatasetFolders, params: AnnotateParams) -> d
 def build_queue(
     folders: DatasetFolders, params: AnnotateParams, tasks: Sequence[Task], browser_tasks: BrowserTasks
 ) -> dict[str, Any]:
-    """What our own server needs to know (study/queue.json)."""
+    """Return the content of study/queue.json, which our own server reads."""
     roster = read_active_roster(folders)
-    said = read_collect_feedback(folders)
-    discarded = said.find_discarded_tasks(tasks)
-    if discarded or said.excluded_since:
+    feedback = read_collect_feedback(folders)
+    discarded = feedback.find_discarded_tasks(tasks)
+    if discarded or feedback.excluded_since:
         names = (
-            f"; excluded annotators get no more tasks: {', '.join(sorted(said.excluded_since))}"
-            if said.excluded_since
+            f"; excluded annotators get no more tasks: {', '.join(sorted(feedback.excluded_since))}"
+            if feedback.excluded_since
             else ""
         )
         print(
-            f"push: the last dvc repro discarded filter questions of {format_count(len(discarded), 'task')}{names}"
+            f"push: stage collect discarded the gold questions of {format_count(len(discarded), 'task')}{names}"
         )
-    if not said.simulated and (waiting := count_waiting_verdicts(folders)):
+    if not feedback.simulated and (waiting := count_waiting_verdicts(folders)):
         print(
-            f"push: stage collect has not read {format_count(waiting, 'verdict')} as pulled; run dvc repro collect, then push again"
+            f"push: {format_count(waiting, 'verdict is', 'verdicts are')} new or changed since stage collect ran. Run dvc repro collect, then push again"
         )
-    wanted = params.training_tasks or params.qualification_tasks
-    sound = [task for task in tasks if task.task_id not in discarded]
+    has_known_tasks = params.training_tasks or params.qualification_tasks
+    usable = [task for task in tasks if task.task_id not in discarded]
     images = {task.image_id: browser_tasks[task.task_id]["image"] for task in tasks}
     return {
-        "data_set": folders.dataset,
+        "dataset": folders.dataset,
         "project": get_project_title(folders),
         "rules": msgspec.structs.asdict(params),
         **{
             state: {person.email.lower(): person.pseudonym for person in roster if person.is_active == active}
-            for state, active in (("people", True), ("left", False))
+            for state, active in (("annotators", True), ("removed", False))
         },
-        "excluded": {
-            p.email.lower(): said.excluded_since[p.pseudonym]
+        "excluded_since": {
+            p.email.lower(): feedback.excluded_since[p.pseudonym]
             for p in roster
-            if p.pseudonym in said.excluded_since
+            if p.pseudonym in feedback.excluded_since
         },
-        "volunteers": open_link_file(folders).exists(),
+        "is_signup_open": open_link_file(folders).exists(),
         "consent": build_consent(folders),
-        "guide": render_guidelines(folders.study),
-        "known": build_known_tasks(
-            sound, images, params.training_tasks, params.qualification_tasks, params.seed
+        "guidelines": render_guidelines(folders.study),
+        "known_tasks": build_known_tasks(
+            usable, images, params.training_tasks, params.qualification_tasks, params.seed
         )
-        if wanted
+        if has_known_tasks
         else [],
         "tasks": [to_task_mapping(task) for task in tasks],
-        "answerable": read_prior_answerable(folders),
-        "fallen": discarded,
-        "doubtful": said.doubtful,
+        "prior_answerable": read_prior_answerable(folders),
+        "discarded_tasks": discarded,
+        "doubtful": feedback.doubtful,
     }
 
 
 def read_active_roster(folders: DatasetFolders) -> list[Annotator]:
-    """The roster; UserError if nobody annotates and nobody may come."""
+    """Return the roster.
+
+    Raises:
+        UserError: There are no active annotators, and the sign-up for volunteers is not open.
+    """
     roster = read_roster(folders)
     if not (open_link_file(folders).exists() or any(person.is_active for person in roster)):
-        who = 'invite NAME ... --contact "who can be asked, with an address"'
-        raise UserError(f"nobody annotates yet; run: rgqa annotate {who}")
+        command = 'rgqa annotate invite NAME ... --contact "Ann Lee, ann@example.org"'
+        raise UserError(f"there are no annotators yet. Run: {command}")
     return roster
 
 
 def print_expected_yield(folders: DatasetFolders, tasks: Sequence[Task]) -> None:
-    """Say how many unanswerable questions the tasks should give, and the first of them, before people are asked."""
+    """Print how many unanswerable questions are expected from the first tasks and from all tasks."""
     answerable = read_prior_answerable(folders)
-    asked = [one for task in tasks for one in (task.first, task.second) if one.role == "candidate"]
-    sure = [1 - answerable[one.candidate_id] for one in asked if one.candidate_id in answerable]
-    if not sure:
+    candidates = [row for task in tasks for row in (task.first, task.second) if row.role == "candidate"]
+    probabilities = [1 - answerable[row.candidate_id] for row in candidates if row.candidate_id in answerable]
+    if not probabilities:
         return
     calibrated = read_json(folders.stage_dir("estimate") / "estimate.json", dict)["fitted"]["calibrated"]
-    for many in sorted({min(NUM_FIRST_TASKS, len(sure)), len(sure)}):
+    for count in sorted({min(NUM_FIRST_TASKS, len(probabilities)), len(probabilities)}):
         print(
-            f"push: {'' if many == len(sure) else 'the first '}{format_count(many, 'task')} should give about {sum(sure[:many]):,.0f} unanswerable"
-            f" questions, less those on which votes differ{'' if calibrated else '; not calibrated here: no scene graphs'}"
+            f"push: {'' if count == len(probabilities) else 'the first '}{format_count(count, 'task')} should yield about "
+            f"{sum(probabilities[:count]):,.0f} unanswerable questions, minus those on which votes differ"
+            f"{'' if calibrated else ' (not calibrated, because there are no scene graphs)'}"
         )

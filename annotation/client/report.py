@@ -1,4 +1,4 @@
-"""`rgqa annotate report`: the quality report in a few lines, and where the page is."""
+"""Print a summary of the quality report, for `rgqa annotate report`."""
 
 from __future__ import annotations
 
@@ -13,42 +13,44 @@ from pipeline.core.paths import DatasetFolders
 
 
 def print_report() -> None:
-    """Print the report that `collect` wrote last.
+    """Print a summary of the last quality report and the path of its page.
 
     Raises:
-        UserError: it has not written one yet.
+        UserError: There is no report yet.
     """
     folders = DatasetFolders()
     path = folders.stage_dir("collect") / "quality.json"
     if not path.exists():
         raise UserError(
-            f"{path.parent}: no quality report yet; pull verdicts (rgqa annotate pull), then run: dvc repro collect"
+            f"there is no quality report yet: {path}. Pull verdicts (rgqa annotate pull), then run: dvc repro collect"
         )
     quality = read_json(path, QualityReport)
     print("\n".join(format_summary(quality)))
     if not quality.simulated and (waiting := count_waiting_verdicts(folders)):
-        print(f"report: {format_count(waiting, 'verdict')} came or changed since; run: dvc repro collect")
-    print(f"report: for the browser -> {path.with_suffix('.html')}")
+        print(
+            f"report: {format_count(waiting, 'verdict is', 'verdicts are')} new or changed since then. Run: dvc repro collect"
+        )
+    print(f"report: full report -> {path.with_suffix('.html')}")
 
 
 def format_summary(quality: QualityReport) -> Iterator[str]:
-    """The figures that matter first."""
+    """Yield the lines of the summary, most important figures first."""
     if quality.simulated:
-        yield "SIMULATED VERDICTS: no person judged anything here"
+        yield "SIMULATED VERDICTS: no person judged anything"
     if quality.rehearsal:
-        yield "A REHEARSAL: what they were simulated from is no truth, but incomplete graphs taken as complete"
-    yield f"{format_count(quality.num_verdicts, 'verdict')} by {len(quality.annotators)} people; {quality.num_counted:,} of {format_count(quality.num_answers, 'answer')} on candidates count"
-    yield from (f"ALARM: {alarm}" for alarm in quality.warnings)
+        yield "REHEARSAL: the verdicts are simulated from incomplete graphs that are treated as complete"
+    yield f"{format_count(quality.num_verdicts, 'verdict')} by {format_count(len(quality.annotators), 'annotator')}; {quality.num_counted:,} of {format_count(quality.num_answers, 'answer')} on candidates count"
+    yield from (f"WARNING: {warning}" for warning in quality.warnings)
     width = max((len(person.name) for person in quality.annotators), default=0)
     for person in quality.annotators:
         sensitivity, specificity = str(person.gold_accuracy.sensitivity), person.gold_accuracy.specificity
         yield f"  {person.name:{width}}  sensitivity {sensitivity:28} specificity {specificity}"
         yield from (f"  {'':{width}}  excluded: {reason}" for reason in person.exclusion_reasons)
         yield from (f"  {'':{width}}  {flag.kind}: {flag.detail}" for flag in person.flags)
-    agreed = {
-        row.subset: f"; {format_percent(row.observed.value)} alike, alpha {format_interval(row.krippendorff_alpha)}, AC1 {format_interval(row.gwet_ac1)}"
+    agreement = {
+        row.subset: f"; {format_percent(row.observed.value)} agreement, alpha {format_interval(row.krippendorff_alpha)}, AC1 {format_interval(row.gwet_ac1)}"
         for row in quality.agreement
     }
     for row in quality.subsets:
         counts = ", ".join(f"{count:,} {status}" for status, count in row.statuses.items())
-        yield f"{row.subset}: {counts}{agreed.get(row.subset, '')}"
+        yield f"{row.subset}: {counts}{agreement.get(row.subset, '')}"

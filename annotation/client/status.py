@@ -1,4 +1,4 @@
-"""`rgqa annotate status`: what everybody did, how fast, how they answer filter questions; what is known, and how long still."""
+"""Print the progress of the study, for `rgqa annotate status`: verdicts, speed and accuracy of each annotator, and decided tasks."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from pipeline.core.records import Task
 
 
 def print_status() -> None:
-    """Print a table of the people, and how far the tasks are.
+    """Print a table of annotators and the progress of the tasks.
 
     Raises:
-        UserError: no server, or no tasks.
+        UserError: There is no server, or there are no tasks.
     """
     folders, server = DatasetFolders(), connect()
     tasks = {task.task_id: task for task in folders.read_records(Task)}
     with lock_folder(folders.study):
         report = sync_volunteers(folders, server)
-    given, source = collect_answers(folders, server)
-    verdicts, _ = to_verdicts(given, tasks, strict=False)
-    filters = measure_gold_accuracy(build_answers_table(tasks, verdicts)) if verdicts else {}
+    answers, source = collect_answers(folders, server)
+    verdicts, _ = to_verdicts(answers, tasks, strict=False)
+    accuracy = measure_gold_accuracy(build_answers_table(tasks, verdicts)) if verdicts else {}
     roster = {person.pseudonym: person for person in read_roster(folders)}
-    desks = {row["email"]: row for row in report.get("people", ())}
+    progress = {row["email"]: row for row in report.get("annotators", ())}
     gaps = defaultdict[str, list[float | None]](list)
     for row in verdicts:
         gaps[row.annotator].append(row.seconds_since_previous)
-    skipped = Counter(get_annotator(row) for row in given.values() if row.was_cancelled)
+    skipped = Counter(get_annotator(row) for row in answers.values() if row.was_cancelled)
     speeds = {name: compute_verdicts_per_hour(own) for name, own in gaps.items()}
     print_table(
         (
             name,
-            describe_stage(roster.get(name), desks) if report else "",
+            describe_stage(roster.get(name), progress) if report else "",
             f"{len(gaps.get(name, ())):,}",
             f"{skipped[name]:,}",
             "" if isnan(speed := speeds.get(name, nan)) else f"{speed:,.0f}",
-            f"{filters[name].sensitivity}; {filters[name].specificity}" if name in filters else "",
+            f"{accuracy[name].sensitivity}; {accuracy[name].specificity}" if name in accuracy else "",
         )
         for name in sorted(roster.keys() | skipped.keys() | gaps.keys())
     )
@@ -58,13 +58,13 @@ def print_status() -> None:
 
 
 def compute_verdicts_per_hour(gaps: Iterable[float | None]) -> float:
-    """Verdicts per hour of work; NaN if unknown.
+    """Return the number of verdicts per hour of work; NaN if unknown.
 
     Args:
-        gaps: seconds since the submission before, None for the first. Over 5 minutes was a pause: the verdict after it is left
-            out with it, as nobody knows how long it took.
+        gaps: Seconds since the previous submission; None for the first one. A gap over 5 minutes includes a pause. The verdict after
+            it is left out, because its time is unknown.
 
-    >>> pace([None, 30.0, 30.0, 3940.0, 30.0])
+    >>> compute_verdicts_per_hour([None, 30.0, 30.0, 3940.0, 30.0])
     120.0
     """
     worked = [gap for gap in gaps if gap is not None and gap <= MAX_ANSWER_SECONDS]
@@ -72,18 +72,20 @@ def compute_verdicts_per_hour(gaps: Iterable[float | None]) -> float:
 
 
 def format_progress(report: Mapping[str, Any], verdicts_per_hour: Sequence[float]) -> list[str]:
-    """What is known and what was saved, of our own server's report."""
-    tasks, votes = report["tasks"], report["votes"]
-    asked, saved = votes.get("answered", 0), tasks["known"] * tasks["votes"] - tasks["votes_on_known"]
+    """Return lines on decided tasks and saved votes, from the report of our own server."""
+    tasks = report["tasks"]
+    num_votes = report["assignment_states"].get("answered", 0)
+    num_saved = tasks["num_decided"] * tasks["max_votes"] - tasks["num_votes_on_decided"]
     lines = [
-        f"status: {tasks['known']:,} of {tasks['tasks']:,} tasks are known, {tasks['waves_done']:,} of {tasks['waves']:,} waves; "
-        f"{format_count(asked, 'vote')}, {max(saved, 0):,} fewer than with {tasks['votes']} for each"
+        f"status: {tasks['num_decided']:,} of {tasks['num_tasks']:,} tasks are decided, {tasks['num_finished_waves']:,} of "
+        f"{tasks['num_waves']:,} waves are finished; {format_count(num_votes, 'vote')}, {max(num_saved, 0):,} fewer than with "
+        f"{tasks['max_votes']} votes for each task"
     ]
-    if verdicts_per_hour and tasks["wanted"]:
-        hours = tasks["wanted"] * len(verdicts_per_hour) / sum(verdicts_per_hour)
+    if verdicts_per_hour and tasks["num_wanted_votes"]:
+        hours = tasks["num_wanted_votes"] * len(verdicts_per_hour) / sum(verdicts_per_hour)
         lines.append(
-            f"status: at the pace so far {tasks['wanted']:,} more votes at most take {hours:,.1f} hours of work; "
-            "how many it probably takes: rgqa annotate forecast"
+            f"status: at the current speed, the remaining {format_count(tasks['num_wanted_votes'], 'vote')} (at most) take {hours:,.1f} hours of work. "
+            "For an estimate of the total, run: rgqa annotate forecast"
         )
     return lines
 
@@ -92,8 +94,8 @@ def print_table(rows: Iterable[tuple[str, ...]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("annotator", "where")
-    for name in ("judged", "skipped", "per hour", "invalid; valid filters right"):
+    table = Table("annotator", "stage")
+    for name in ("judged", "skipped", "per hour", "gold questions: invalid; valid"):
         table.add_column(name, justify="right")
     for row in rows:
         table.add_row(*row)
@@ -101,18 +103,23 @@ def print_table(rows: Iterable[tuple[str, ...]]) -> None:
 
 
 def describe_stage(person: Annotator | None, server_rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """What somebody is at, by what our own server tells of each address.
+    """Return the stage that a person has reached.
+
+    Args:
+        person: The member of the roster; None for unknown people.
+        server_rows: E-mail address -> progress, from the report of our own server.
 
     >>> ann = Annotator(name="ann", pseudonym="annotator-01", email="ann@example.org")
-    >>> row = {"consent": "2026-01-01", "out": False, "passed": False, "trained": 5, "tested": 3}
-    >>> stands(ann, {"ann@example.org": row})
-    'training and test, 8 answered'
+    >>> row = {"consented_at": "2026-01-01", "has_failed_gold": False, "is_qualified": False}
+    >>> describe_stage(ann, {ann.email: row | {"num_training_answered": 5, "num_test_answered": 3}})
+    'training and test: 8 answered'
     """
     if person is None or not person.is_active:
-        return "left" if person else ""
-    desk = server_rows.get(person.email.lower())
-    if not desk or not desk["consent"]:
-        return "not agreed yet"
-    if desk["out"]:
-        return "asked no more: fails filters"
-    return "at work" if desk["passed"] else f"training and test, {desk['trained'] + desk['tested']} answered"
+        return "removed" if person else ""
+    row = server_rows.get(person.email.lower())
+    if not row or not row["consented_at"]:
+        return "no consent yet"
+    if row["has_failed_gold"]:
+        return "blocked: fails gold questions"
+    num_answered = row["num_training_answered"] + row["num_test_answered"]
+    return "working" if row["is_qualified"] else f"training and test: {num_answered} answered"

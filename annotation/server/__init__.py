@@ -1,1 +1,1 @@
-"""A Label Studio of our own: its environment, its process, its accounts, and the gate that keeps annotators apart."""
+"""Run our own Label Studio server: its Python environment, process and accounts, and the annotation page."""

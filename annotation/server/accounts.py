@@ -1,6 +1,6 @@
-"""`rgqa annotate invite`: people join and leave, and the links that let them in. The administrator's account of our own server.
+"""Add people to the study or remove them, create their links, and create the administrator's account, for `rgqa annotate invite`.
 
-A link is worked out of the server's key; the account behind it is made when it is first opened.
+A link is derived from the server's key. The account is created when the link is first opened.
 """
 
 from __future__ import annotations
@@ -35,82 +35,96 @@ NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,59}")
 def update_roster(
     names: Sequence[str], remove: bool = False, open_link: bool = False, adjudicator: bool = False
 ) -> None:
-    """Let people join (or come back), or leave. The same twice changes nothing.
+    """Add people to the study (or add them again), or remove them. Repeating a call changes nothing.
 
     Args:
-        leave: they are asked no more, and their links open nothing; what they judged stays.
-        link: let volunteers come without being named, by one address.
-        expert: they get what stays doubtful alone, and their word decides.
+        names: Names of the people.
+        remove: Remove the people. They get no more tasks, and their links become invalid. Their verdicts are kept.
+        open_link: Open one sign-up link for volunteers.
+        adjudicator: Add the people as adjudicators. They judge doubtful candidates only, and their verdicts decide.
 
     Raises:
-        UserError: lists every name that cannot be, or that is not in the roster when it should leave.
+        UserError: A name is invalid, or a person to be removed is not in the roster. All such names are listed.
     """
     folders = DatasetFolders()
-    with lock_folder(folders.study):  # a push or pull may put volunteers into the roster
+    # A push or pull at the same time can add volunteers to the roster.
+    with lock_folder(folders.study):
         roster = remove_members(folders, names) if remove else add_members(folders, names, adjudicator)
-    chosen = [person for person in roster if person.name in names]
+    selected = [person for person in roster if person.name in names]
     if url := os.environ.get("LABEL_STUDIO_URL"):
-        print(f"invite: accounts on {url} are made there by hand, with these addresses:")
-        print("\n".join(f"  {person.name}: {person.email}" for person in chosen))
+        print(f"invite: next: create accounts on {url} by hand, with these e-mail addresses:")
+        print("\n".join(f"  {person.name}: {person.email}" for person in selected))
         return
     if open_link:
         open_link_file(folders).touch()
     if SECRETS_FILE.exists():
-        print("\n".join(format_links(folders, chosen)))
+        print("\n".join(format_links(folders, selected)))
     if process.find_running_server():
         push_tasks()
     else:
-        print("invite: next: rgqa annotate serve   (prints everybody's link)")
+        print("invite: next: rgqa annotate serve   (prints all links)")
 
 
 def format_links(folders: DatasetFolders, people: Iterable[Annotator]) -> list[str]:
-    """How people come to their tasks, one a line; then volunteers, if they may come."""
+    """Return one line with the link of each person, and one for volunteers if the sign-up is open."""
     lines = [
-        f"  {person.name} ({person.pseudonym}): {make_link(person) if person.is_active else 'left'}"
+        f"  {person.name} ({person.pseudonym}): {make_link(person) if person.is_active else 'removed'}"
         for person in people
     ]
     if open_link_file(folders).exists():
         secret = derive_secret(environment.ensure_secret_key(), OPEN_LINK_PREFIX + folders.dataset)
-        lines.append(f"  volunteers: {read_secrets().url}/desk/join/{secret}")
+        lines.append(f"  volunteers: {read_secrets().url}/annotate/join/{secret}")
     return lines
 
 
 def make_link(person: Annotator) -> str:
-    """The address that lets somebody in, and nobody else should know."""
+    """Return the personal login link of a person. It must be kept secret."""
     secret = derive_annotator_secret(environment.ensure_secret_key(), person.email.lower(), person.pseudonym)
-    return f"{read_secrets().url}/desk/in/{secret}"
+    return f"{read_secrets().url}/annotate/open/{secret}"
 
 
 def add_members(folders: DatasetFolders, names: Sequence[str], adjudicator: bool = False) -> list[Annotator]:
-    """Put people into the roster, each with the next pseudonym; those who are there come back."""
+    """Add people to the roster, or mark them as active again. Return the roster.
+
+    Raises:
+        UserError: A name is invalid. All such names are listed.
+    """
     problems = Problems("invite")
-    rule = "a name has letters, digits, dots and dashes, 60 at most, and begins with a letter or digit"
+    rule = "a name consists of at most 60 letters, digits, dots and dashes, and begins with a letter or digit"
     for name in names:
         if not NAME_PATTERN.fullmatch(name):
             problems.add(repr(name), rule)
     problems.raise_if_any()
-    there = {person.name: person.email for person in read_roster(folders)}
-    people = {there.get(name, f"{name.lower()}@rgqa.local"): name for name in names}
+    emails = {person.name: person.email for person in read_roster(folders)}
+    people = {emails.get(name, f"{name.lower()}@rgqa.local"): name for name in names}
     return enroll(folders, people, adjudicator)
 
 
 def remove_members(folders: DatasetFolders, names: Sequence[str]) -> list[Annotator]:
-    """Mark people as left; return the roster. Nothing is deleted: pseudonyms and verdicts stay."""
+    """Mark people as removed and return the roster. Pseudonyms and verdicts are kept.
+
+    Raises:
+        UserError: A person is not in the roster.
+    """
     roster = {person.name: person for person in read_roster(folders)}
     if unknown := [name for name in names if name not in roster]:
-        raise UserError(f"not in the roster: {', '.join(unknown)}; there are {', '.join(roster) or 'none'}")
+        raise UserError(
+            f"not in the roster: {', '.join(unknown)}. The roster has: {', '.join(roster) or 'nobody'}"
+        )
     roster |= {name: msgspec.structs.replace(roster[name], is_active=False) for name in names}
     write_roster(folders, list(roster.values()))
     return list(roster.values())
 
 
 def ensure_database(python: Path, port: int) -> Secrets:
-    """Bring the database up to date, with an administrator in it; return how they log in. A kill before it is written down is
-    mended by the next run.
+    """Migrate the database and create the administrator. An interrupted run can be repeated.
 
     Args:
-        python: Label Studio's.
-        port: of the server; kept in secrets.json.
+        python: Python of Label Studio's environment.
+        port: Port of the server.
+
+    Returns:
+        The URL and the administrator's login, which are stored in secrets.json.
     """
     LABEL_STUDIO_DIR.mkdir(parents=True, exist_ok=True)
     LABEL_STUDIO_DIR.chmod(0o700)
@@ -123,7 +137,7 @@ def ensure_database(python: Path, port: int) -> Secrets:
     )
     token = environment.run_command(
         [str(python.absolute()), "-m", environment.MAIN_MODULE, "database"],
-        "Label Studio could not make its database:",
+        "Label Studio could not create its database:",
         env=environment.build_environment_variables(),
         input=msgspec.json.encode(known),
         umask=0o077,

@@ -1,5 +1,4 @@
-"""Label Studio's own Python: an environment `.venv-label-studio/`, made from a pinned lock file on first use, and what it
-sees of ours."""
+"""Create Label Studio's Python environment `.venv-label-studio/` from a lock file, and define its environment variables."""
 
 from __future__ import annotations
 
@@ -21,32 +20,34 @@ from pipeline.core.paths import DATA_DIR
 
 ENVIRONMENT_DIR = Path(".venv-label-studio")
 LOCK_FILE = Path(__file__).with_name("requirements.lock")
-MIN_FREE_BYTES = 2_500_000_000  # bytes: the packages take 0.9 GB here, and as much again in uv's cache
+# The packages take 0.9 GB, and the same again in uv's cache.
+MIN_FREE_BYTES = 2_500_000_000
 MAIN_MODULE = "annotation.server.label_studio_app.label_studio_main"
-INHERITED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")  # of the environment
+# Environment variables that Label Studio inherits.
+INHERITED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")
 
 
 def ensure_environment(folder: Path = ENVIRONMENT_DIR, lock: Path = LOCK_FILE) -> Path:
-    """Make the environment if it is missing, half made or of another lock file; return its Python.
+    """Create the environment if it is missing, incomplete or from another lock file; return its Python.
 
     Raises:
-        UserError: no room, no uv, or a package cannot be installed.
+        UserError: There is not enough disk space, uv is missing, or a package cannot be installed.
     """
     python, mark, digest = folder / "bin" / "python", folder / ".ready", sha256_file(lock)
     if python.exists() and mark.exists() and mark.read_text() == digest:
         return python
     uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or shutil.which("uv")
     if uv is None:
-        raise UserError("uv is missing, which installs Label Studio; run: make setup")
+        raise UserError("uv is not installed, but is needed to install Label Studio. Run: make setup")
     free = shutil.disk_usage(folder.absolute().parent).free
     if free < MIN_FREE_BYTES:
         raise UserError(
-            f"Label Studio needs {MIN_FREE_BYTES / 1e9:.1f} GB for {folder.absolute()}, but {free / 1e9:.1f} GB are free; "
-            "make room and run the same command again"
+            f"not enough disk space for {folder.absolute()}: Label Studio needs {MIN_FREE_BYTES / 1e9:.1f} GB, but {free / 1e9:.1f} GB are "
+            "free. Free some space and run the same command again"
         )
-    print(f"serve: setting Label Studio up in {folder}/ (once, some minutes)", flush=True)
-    # Half an environment that an interrupted set-up left is made whole by the same two steps.
-    failed = f"Label Studio cannot be set up in {folder}/; mend this and run the same command again:"
+    print(f"serve: installing Label Studio in {folder}/ (once, takes a few minutes)", flush=True)
+    # These two steps also complete an interrupted installation.
+    failed = f"cannot install Label Studio in {folder}/. Fix this and run the same command again:"
     run_command([uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(folder)], failed)
     run_command([uv, "pip", "sync", "--quiet", "--python", str(python), str(lock)], failed)
     write_text(mark, digest)
@@ -54,25 +55,31 @@ def ensure_environment(folder: Path = ENVIRONMENT_DIR, lock: Path = LOCK_FILE) -
 
 
 def run_command(command: Sequence[str], failure_message: str, **options: Any) -> bytes:
-    """Run a program, with options of `subprocess.run`, and return what it wrote.
+    """Run a program and return its standard output.
+
+    Args:
+        command: The program and its arguments.
+        failure_message: First line of the error message.
+        options: Options of `subprocess.run`.
 
     Raises:
-        UserError: `failed`, and the end of what it said; of a Python traceback its message alone.
+        UserError: The program failed. The message contains the end of its standard error output, and of a Python traceback only the
+            last line.
     """
     done = subprocess.run(command, capture_output=True, check=False, **options)
     if done.returncode != 0:
         _, traceback, after = done.stderr.decode(errors="replace").rpartition(
             "Traceback (most recent call last):"
         )
-        said = [line for line in after.splitlines() if line and not (traceback and line.startswith(" "))]
-        ended = f"{Path(command[0]).name} ended with code {done.returncode}"
-        raise UserError([failure_message, *(said[-10:] or [ended])])
+        lines = [line for line in after.splitlines() if line and not (traceback and line.startswith(" "))]
+        exit_code = f"{Path(command[0]).name} ended with exit code {done.returncode}"
+        raise UserError([failure_message, *(lines[-10:] or [exit_code])])
     return done.stdout
 
 
 def build_environment_variables() -> dict[str, str]:
-    """What Label Studio's Python sees: little, as it reads names like HOST and DEBUG for its own."""
-    kept = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
+    """Return the environment variables for Label Studio. Few are inherited, because it reads variables such as HOST and DEBUG."""
+    inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
     home = str(LABEL_STUDIO_DIR.absolute())
     ours = {
         "PYTHONPATH": str(Path(__file__).parents[2]),
@@ -83,14 +90,14 @@ def build_environment_variables() -> dict[str, str]:
         "XDG_DATA_HOME": home,
         "RGQA_DATA": str(DATA_DIR.absolute()),
     }
-    return kept | ours | get_database_variables()
+    return inherited | ours | get_database_variables()
 
 
 def get_database_variables() -> dict[str, str]:
-    """The database as Label Studio's settings want it; SQLite in its folder unless RGQA_ANNOTATE_DATABASE names another.
+    """Return Label Studio's database settings: SQLite, unless RGQA_ANNOTATE_DATABASE names a PostgreSQL database.
 
     Raises:
-        UserError: the name is not `postgresql://user:password@host:port/name`.
+        UserError: The variable is not of the form `postgresql://user:password@host:port/name`.
     """
     address = os.environ.get("RGQA_ANNOTATE_DATABASE")
     if not address:
@@ -107,14 +114,16 @@ def get_database_variables() -> dict[str, str]:
                 "POSTGRE_PASSWORD": unquote(parts.password or ""),
                 "POSTGRE_NAME": unquote(name),
             }
-    raise UserError("RGQA_ANNOTATE_DATABASE: expected postgresql://user:password@host:port/name")
+    raise UserError(
+        "RGQA_ANNOTATE_DATABASE is not a database URL. Set it to postgresql://user:password@host:port/name"
+    )
 
 
 def record_database() -> None:
-    """Note where the study lies.
+    """Record which database the study uses.
 
     Raises:
-        UserError: it lies in another than the one that is named now; an empty one would be taken for the study's.
+        UserError: The study uses another database than the configured one. An empty database would look like a new study.
     """
     named, note = get_database_variables(), LABEL_STUDIO_DIR / "database.txt"
     server = "postgresql://{POSTGRE_HOST}:{POSTGRE_PORT}/{POSTGRE_NAME}"
@@ -123,14 +132,16 @@ def record_database() -> None:
         write_text(note, name)
     elif note.read_text() != name:
         raise UserError(
-            f"the accounts and verdicts of {LABEL_STUDIO_DIR} lie in {note.read_text()}, but RGQA_ANNOTATE_DATABASE names {name}; "
-            f"set it as it was, or move {LABEL_STUDIO_DIR} away to begin anew"
+            f"the accounts and verdicts of {LABEL_STUDIO_DIR} are in {note.read_text()}, but RGQA_ANNOTATE_DATABASE names {name}. "
+            f"Restore the variable, or move {LABEL_STUDIO_DIR} away to start from scratch"
         )
 
 
 def ensure_secret_key() -> str:
-    """What signs tokens and sessions, and people's links; made if there is none, as Label Studio's own may begin with `$`, which
-    its next start reads as the name of a variable."""
+    """Return the key that signs tokens, sessions and links, created if needed.
+
+    A key that Label Studio creates can begin with `$`, which its next start reads as the name of a variable.
+    """
     path = LABEL_STUDIO_DIR / ".env"
     if not path.exists():
         write_text(path, f"SECRET_KEY={token_hex(32)}\n")

@@ -1,4 +1,4 @@
-"""The server's process: started in a session of its own, found again by its pid file, stopped by its process id."""
+"""Start, find and stop the server process. It runs in its own session and is found by its pid file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STOP_TIMEOUT_SECONDS = 20
 
 
 class ServerProcess(Record):
-    """A process that was started. `created` is the system's start time of it: a pid alone may be used again."""
+    """A started process. The start time of the system identifies it, because process ids are reused."""
 
     pid: int
     start_time: float
@@ -35,7 +35,7 @@ class ServerProcess(Record):
 
 
 def find_running_server() -> ServerProcess | None:
-    """The server that runs, or None: a pid file that a killed one left behind counts for nothing."""
+    """Return the running server; None if there is none. The pid file of a killed server is ignored."""
     if not PID_FILE.exists():
         return None
     server = read_json(PID_FILE, ServerProcess)
@@ -51,7 +51,7 @@ def start_server(python: Path, port: int) -> ServerProcess:
     """Start the server and wait until it answers.
 
     Raises:
-        UserError: the port is taken, or the server ended or did not answer in time (the end of its log is shown).
+        UserError: The port is in use, the server ended, or it did not answer in time. The message contains the end of its log.
     """
     ensure_free_port(port)
     LOG_FILE.touch(mode=0o600)
@@ -68,30 +68,32 @@ def start_server(python: Path, port: int) -> ServerProcess:
     server = ServerProcess(pid=child.pid, start_time=psutil.Process(child.pid).create_time(), port=port)
     write_json(PID_FILE, server)
     assert child.stdin is not None
-    with suppress(BrokenPipeError), child.stdin:  # it may have ended
-        child.stdin.write(b"known\n")  # were we killed before this, it would end
+    # The process may have ended already.
+    with suppress(BrokenPipeError), child.stdin:
+        # Without this line the process ends, so that it never runs without a pid file.
+        child.stdin.write(b"known\n")
     print(f"serve: starting Label Studio on {server.url}", end="", flush=True)
-    begun, seconds = time.monotonic(), 0.0
+    started, seconds = time.monotonic(), 0.0
     while child.poll() is None and seconds <= START_TIMEOUT_SECONDS:
         if is_healthy(server.url):
             print(f" {seconds:.0f} s", flush=True)
             return server
         print(".", end="", flush=True)
         time.sleep(1)
-        seconds = time.monotonic() - begun
-    what = (
-        f"did not answer in {START_TIMEOUT_SECONDS} seconds"
+        seconds = time.monotonic() - started
+    problem = (
+        f"did not answer within {START_TIMEOUT_SECONDS} seconds"
         if child.poll() is None
-        else "ended while it started"
+        else "ended during its start"
     )
     print(flush=True)
     stop_server()
     lines = LOG_FILE.read_text(errors="replace").splitlines()[-15:]
-    raise UserError([f"Label Studio {what}; the end of its log:", *lines])
+    raise UserError([f"Label Studio {problem}. The end of its log:", *lines])
 
 
 def stop_server() -> bool:
-    """Stop the server; answers that came in are finished first. False if none runs."""
+    """Stop the server after it has finished running requests. Return False if none runs."""
     server = find_running_server()
     if server is not None:
         process = psutil.Process(server.pid)
@@ -106,7 +108,7 @@ def stop_server() -> bool:
 
 
 def is_healthy(url: str) -> bool:
-    """Whether a server answers there that it is well."""
+    """Return whether a healthy server answers at a URL."""
     try:
         return httpx.get(f"{url}/health", timeout=5, trust_env=False).is_success
     except httpx.HTTPError:
@@ -114,7 +116,11 @@ def is_healthy(url: str) -> bool:
 
 
 def ensure_free_port(port: int) -> int:
-    """The port, or any free one for 0; raises UserError if something listens on it."""
+    """Return the port if it is free, or any free port for 0.
+
+    Raises:
+        UserError: The port is in use.
+    """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -122,6 +128,6 @@ def ensure_free_port(port: int) -> int:
             return probe.getsockname()[1]
         except (OSError, OverflowError) as error:
             raise UserError(
-                f"port {port} of 127.0.0.1 cannot be had ({error}); stop what uses it, or choose another: "
+                f"cannot use port {port} of 127.0.0.1 ({error}). Stop the program that uses it, or choose another port: "
                 "rgqa annotate serve --port 8081"
             ) from error

@@ -1,4 +1,4 @@
-"""`rgqa annotate serve`: a Label Studio of our own, from nothing to tasks on the annotators' desks."""
+"""Start our own Label Studio server and push the tasks, for `rgqa annotate serve`."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from pipeline.core.paths import DatasetFolders
 
 
 def serve(port: int) -> None:
-    """Set up what is missing, start the server if none runs, push the tasks, and say what to open.
+    """Install what is missing, start the server if needed, push the tasks, and print the links.
+
+    Args:
+        port: Port on 127.0.0.1.
 
     Raises:
-        UserError: another Label Studio is set in the environment, or a step cannot be done; nothing is lost by it.
+        UserError: Another Label Studio is set in the environment, or a step fails. Completed steps are kept.
     """
     if os.environ.get("LABEL_STUDIO_URL") or os.environ.get("LABEL_STUDIO_TOKEN"):
         raise UserError(
-            "LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN name another Label Studio: unset them to run one here, "
-            "or use that one with: rgqa annotate push"
+            "LABEL_STUDIO_URL or LABEL_STUDIO_TOKEN is set to another Label Studio. Unset both to run one here, or use the other one "
+            "with: rgqa annotate push"
         )
     folders = DatasetFolders()
     read_active_roster(folders)
@@ -30,12 +33,14 @@ def serve(port: int) -> None:
         python, server = environment.ensure_environment(), process.find_running_server()
         if server is None:
             process.ensure_free_port(port)
-            print("serve: the database", flush=True)
+            print("serve: preparing the database", flush=True)
             accounts.ensure_database(python, port)
             process.start_server(python, port)
         else:
-            move = f" (not on {port}: to move it, rgqa annotate serve --stop first)" * (server.port != port)
-            print(f"serve: Label Studio is running on {server.url}{move}", flush=True)
+            move = f" (not on port {port}; to move it, first run rgqa annotate serve --stop)" * (
+                server.port != port
+            )
+            print(f"serve: Label Studio is already running on {server.url}{move}", flush=True)
             if not SECRETS_FILE.exists():
                 accounts.ensure_database(python, server.port)
     try:
@@ -45,17 +50,17 @@ def serve(port: int) -> None:
 
 
 def stop_server() -> None:
-    """Stop the server; accounts, tasks and answers stay."""
-    print("serve: stopped" if process.stop_server() else "serve: no Label Studio of ours is running")
+    """Stop the server. Accounts, tasks and answers are kept."""
+    print("serve: stopped" if process.stop_server() else "serve: our Label Studio is not running")
 
 
 def format_summary(folders: DatasetFolders) -> list[str]:
-    """What to open, and as whom."""
+    """Return lines with all links and the next commands."""
     secrets = read_secrets()
     return [
         "",
-        "Each opens their own link (one browser profile per person):",
+        "Each annotator opens their personal link (use one browser profile per person):",
         *accounts.format_links(folders, read_roster(folders)),
-        f"Label Studio: {secrets.url}/user/login/   (for you: {secrets.email}, password in {SECRETS_FILE})",
-        "Next: rgqa annotate status, rgqa annotate pull; rgqa annotate serve --stop ends it.",
+        f"Label Studio: {secrets.url}/user/login/   (log in as {secrets.email}, password in {SECRETS_FILE})",
+        "Next: rgqa annotate status, rgqa annotate pull. To stop the server: rgqa annotate serve --stop",
     ]

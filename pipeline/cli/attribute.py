@@ -50,7 +50,7 @@ def write_attributions(options: AttributionOptions) -> None:
         raise UserError("name an item to look at; or --maps FILE without items, for the grids of all")
     if options.ocr_words and options.ocr:
         raise UserError("--ocr-words brings the words, --ocr reads them: give one of the two")
-    page = options.out or (Path("look.html") if options.items and not options.maps else None)
+    page = options.out or (Path("attribution.html") if options.items and not options.maps else None)
     folders.check_outputs(
         Output("--out", page) if page else None,
         Output("--maps", options.maps) if options.maps else None,
@@ -73,11 +73,11 @@ def write_attributions(options: AttributionOptions) -> None:
             for one in pair.items
         }
         write_gqa_attention(options.maps, grids)
-        report_written("look", f"{format_count(len(grids), 'grid')}", options.maps)
+        report_written("attribute", f"{format_count(len(grids), 'grid')}", options.maps)
     if options.out or not options.maps:
         lead = "Pairs of an unanswerable question and the answerable one beside it."
         command = f"rgqa attribute {' '.join(options.items)} --model {options.model}"
-        write_page(options.out or Path("look.html"), shown, sight, lead, command)
+        write_page(options.out or Path("attribution.html"), shown, sight, lead, command)
 
 
 def _write_all_maps(
@@ -91,14 +91,14 @@ def _write_all_maps(
     images = read_images([item for group in by_image.values() for item in group.values()], folders)
     model, grids = next(iter(sight.models.values())), {}
     assert options.maps is not None
-    for image, group in track(sorted(by_image.items()), "look", unit="image"):
+    for image, group in track(sorted(by_image.items()), "attribute", unit="image"):
         texts = [get_question_text(item) for item in group.values()]
         seen = model.attribute(Path(images[image].path), texts, image)
         grids |= {
             name: _select_map(one.panels, options.method) for name, one in zip(group, seen, strict=True)
         }
     write_gqa_attention(options.maps, grids)
-    report_written("look", f"{format_count(len(grids), 'grid')}", options.maps)
+    report_written("attribute", f"{format_count(len(grids), 'grid')}", options.maps)
 
 
 def _select_map(panels: Sequence[Panel], method: str) -> AttributionMap:

@@ -39,7 +39,7 @@ def export_table(source: str, out: Path) -> None:
     table = flatten_records(read_source(source))
     write_frame(table, out, source)
     report_written(
-        "table", f"{format_count(len(table), 'row')}, {format_count(len(table.columns), 'column')}", out
+        "export", f"{format_count(len(table), 'row')}, {format_count(len(table.columns), 'column')}", out
     )
 
 

@@ -141,7 +141,7 @@ def audit(
     run_command(lambda: run_audit(options))
 
 
-@app.command(epilog="Example: `rgqa attribute 00095300 --model rp --out look.html`")
+@app.command(epilog="Example: `rgqa attribute 00095300 --model rp --out attribution.html`")
 def attribute(
     context: typer.Context,
     items: Annotated[
@@ -150,7 +150,7 @@ def attribute(
     model: Annotated[
         str, Option(help="A row of the leaderboard, or hf-vqa/FOLDER; without it the rows are named.")
     ] = "",
-    out: Annotated[Path | None, Option(help="The page; look.html if not given.")] = None,
+    out: Annotated[Path | None, Option(help="The page; attribution.html if not given.")] = None,
     maps: Annotated[
         Path | None, Option(help="Write grids there, for `rgqa score --resource attention=FILE`.")
     ] = None,

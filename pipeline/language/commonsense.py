@@ -234,7 +234,8 @@ _OBJECTS_BY_VALUE = _group_objects_by_value(_ATTRIBUTE_RULES)
 def get_relation_rules(relation: str) -> list[list[tuple[NameFilter, NameFilter]]]:
     """Return the rules for a relation.
 
-    Returns: A list of groups. The relation is possible if in each group at least one pair (subjects, objects)
+    Returns:
+        A list of groups. The relation is possible if in each group at least one pair (subjects, objects)
         applies. A verb with a preposition that has no row of its own has two groups, one for the verb and one
         for the preposition. The list is empty if no rule is known.
 

@@ -58,16 +58,20 @@ _NEGATION_PATTERN = re.compile(r"not\((.*)\)")
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One step of a program.
 
-    Attributes: verb: what the step does. type: the type of its values: an attribute type such as "color",
-        "name", "rel" or "place", or "" if not given. name: the object that select, relate, verify rel and
-        choose rel name. "_" is any object, "scene" the scene. values: the attribute of filter and verify, the
-        relation, or the options of choose. is_negated: whether the attribute must be absent (`not(...)`).
+    Attributes:
+        verb: what the step does.
+        type: an attribute type such as "color", or "name", "rel" or "place", or "" if not given.
+        name: the object that select, relate, verify rel and choose rel name. "_" is any object, "scene" the
+            scene.
+        values: the attribute of filter and verify, the relation, or the options of choose.
+        is_negated: whether the attribute must be absent (`not(...)`).
         is_subject: whether the named object is the relation's subject (`s`), not its object (`o`).
-        object_ids: the ids of the objects in the question's own image, or () if none are given. is_absent:
-        whether the id is `-`, as the question was generated knowing that there is no such object. inputs: the
-        indices of the earlier steps that it builds on. is_asserted: whether it belongs to what an `exist`
-        asks. If it selects nothing, the answer is no. All other
-            steps that select objects are presupposed: if one selects nothing, the question has no answer.
+        object_ids: the ids of the objects in the question's own image, or () if none are given.
+        is_absent: whether the id is `-`, as the question was generated knowing that there is no such object.
+        inputs: the indices of the earlier steps that it builds on.
+        is_asserted: whether it belongs to what an `exist` asks. If it selects nothing, the answer is no. All
+            other steps that select objects are presupposed: if one selects nothing, the question has no
+            answer.
     """
 
     verb: Verb

@@ -34,10 +34,11 @@ SHORT_WORD_LENGTH = 3
 class CaseStyle(NamedTuple):
     """The letter case of a text.
 
-    Attributes: case: the style. Texts of mixed style are "sentence", texts without letters that have case are
-        "lower". max_lowercase_length: in title case, the length up to which articles, conjunctions and
-        prepositions are in
-            lower case, in letters (0: none is).
+    Attributes:
+        case: the style. Texts of mixed style are "sentence", texts without letters that have case are
+            "lower".
+        max_lowercase_length: in title case, the length up to which articles, conjunctions and prepositions
+            are in lower case, in letters (0: none is).
         has_initial_capital: whether the text's first letter is a capital.
     """
 

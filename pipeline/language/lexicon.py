@@ -119,9 +119,10 @@ class Lexicon:
     Where the two differ, the data set is right. Arguments of the methods are singular names (`lemmatize`)
     unless stated otherwise.
 
-    Args: categories: the names of the members of each category, which may be categories ("furniture":
-        "table", "chair"). attribute_types: the GQA type of each attribute ("red": "color"), "" or missing if
-        it is not known.
+    Args:
+        categories: the names of the members of each category, which may be categories ("furniture": "table",
+            "chair").
+        attribute_types: the GQA type of each attribute ("red": "color"), "" or missing if it is not known.
 
     >>> lexicon = Lexicon({"furniture": ("toaster",)}, {"red": "color"})
     >>> lexicon.is_a(("toaster",), "furniture"), lexicon.is_a(("couch",), "furniture")
@@ -145,10 +146,11 @@ class Lexicon:
     def is_a(self, names: tuple[str, ...], name: str, dataset_only: bool = False) -> bool:
         """Return whether an object of these names is one that `name` selects.
 
-        Args: names: the names of the object. name: a name in any number, a pronoun or a wildcard.
+        Args:
+            names: the names of the object.
+            name: a name in any number, a pronoun or a wildcard.
             dataset_only: whether to ignore WordNet. In a synthetic world made from the data set's categories,
-            a duck is
-                a bird only if these say so.
+                a duck is a bird only if these say so.
         """
         meant = PRONOUN_REFERENTS.get(name) or (lemmatize(name),)
         return name in WILDCARD_NAMES or any(

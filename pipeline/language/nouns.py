@@ -156,10 +156,14 @@ def compute_agreement_edits(
 ) -> list[TokenEdit] | None:
     """Return the changes of determiners and verbs that a new number of a noun requires.
 
-    Args: tokens: the question's tokens in lower case. start: the token that starts the noun's phrase. head:
-        the noun's last token. old_number: the noun's number before the change. new_number: the noun's number
-        after the change. in_phrase: whether the noun stands after a preposition or verb, so that a verb after
-        it has another subject.
+    Args:
+        tokens: the question's tokens in lower case.
+        start: the token that starts the noun's phrase.
+        head: the noun's last token.
+        old_number: the noun's number before the change.
+        new_number: the noun's number after the change.
+        in_phrase: whether the noun stands after a preposition or verb, so that a verb after it has another
+            subject.
 
     Returns:
         The edits, or None if it is not certain what has to change.

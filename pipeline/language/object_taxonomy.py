@@ -11,8 +11,8 @@ from pipeline.language.lexicon import compute_closure, get_hypernyms, invert_map
 from pipeline.language.nouns import lemmatize
 from pipeline.language.word_lists import PRONOUN_REFERENTS, parse_groups, parse_headed_groups
 
-# kind: its members that WordNet does not give, by our own judgement. The main kind of an object is the first one
-# that applies.
+# kind: its members that WordNet does not give, by our own judgement. The main kind of an object is the first
+# one that applies.
 _TAXONOMY = parse_headed_groups("""
 person: pitcher
 plush: teddy bear, stuffed animal, stuffed bear, stuffed dog, doll, mannequin, statue, figurine, figure, rubber duck, snowman, action figure

@@ -1,30 +1,42 @@
-"""The table of wordings: what may be said in place of what. Our own judgement; all of it is said in GQA's questions.
+"""The templates of the paraphraser, and how they match a text.
 
-All wordings of a row mean the same, and each becomes any other one. One that starts with `<` is read but never said, as it
-is rare or odd; one with `>` is said but never read, as its parts cannot be told apart. A row ends with an example, before which
-"nameless" says: only where the program has no name for what is asked (what the man wears); "named": only where it has one.
+The templates of a group mean the same, and a text that matches one of them may be rewritten as any other. We
+wrote them; all of their wordings occur in GQA's questions. A template with `<` is matched but never written,
+as its wording is rare or odd. A template with `>` is written but never matched, as its parts cannot be
+separated. A group ends with an example. "nameless" before the example means that the group applies only if
+the program has no name for what is asked ("What is the man wearing?"), "named" that it applies only if there
+is a name.
 
     {the}   a phrase that starts with the, this, her ...    {who}   the same, or he, she, it, they
     {x} {y} anything up to a comma                          {a} {b} a or an, and up to three words
     {kind}  what is asked for: color, kind of furniture     {acting}    standing ..., in front of ...
-    {be} {do} {have}    is, does, has; or are, do, have, by the number of what was read
-    {wear} {wears} {wearing}    a verb of VERBS; {wears} is "wear" of several
-    {look} {one} {two}  what the program offers or verifies: red, red or blue, red and large
-The other names in braces are lists of LISTS, one word or phrase of which stands there.
+    {be} {do} {have}    is, does, has; or are, do, have, by the number of the subject
+    {wear} {wears} {wearing}    a form of a verb of ACTION_VERBS; {wears} is "wear" for a plural
+    {look} {one} {two}  the values that the program verifies or offers: red, red or blue, red and large
+
+Any other name in braces stands for one word or phrase of the list PLACEHOLDER_WORDS.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
-from pipeline.language.word_lists import parse_groups
+from pipeline.language.relations import PREPOSITIONS
+from pipeline.language.word_lists import DEFINITE_DETERMINERS, parse_groups, parse_words
 
 
 class TemplateGroup(NamedTuple):
-    """Wordings that mean the same; and for a test a text, with what it may become.
+    """Templates that mean the same.
 
     Attributes:
-        nameless: only where the program has no name for what is asked (True), or has one (False).
+        templates: the templates.
+        example: a text that matches the group.
+        example_paraphrase: a text that it may become.
+        is_nameless: whether the group applies only if the program has no name for what is asked (True), only
+            if it has one (False), or in both cases (None).
     """
 
     templates: tuple[str, ...]
@@ -34,19 +46,23 @@ class TemplateGroup(NamedTuple):
 
 
 def parse_templates(table: str) -> tuple[TemplateGroup, ...]:
-    """The rows of a table, which empty lines part; `|` or a line's end parts wordings.
+    r"""Parse a table of templates.
 
-    >>> parse_templates("a lamp | a light\\n= Is it a lamp? -> Is it a light?")
-    (TemplateGroup(templates=('a lamp', 'a light'), example='Is it a lamp?', example_paraphrase='Is it a light?', is_nameless=None),)
+    Empty lines separate groups, and `|` or the end of a line separates templates.
+
+    >>> (group,) = parse_templates("a lamp | a light\n= Is it a lamp? -> Is it a light?")
+    >>> group.templates, group.example, group.example_paraphrase
+    (('a lamp', 'a light'), 'Is it a lamp?', 'Is it a light?')
     """
-    found = []
+    groups = []
     for block in table.strip().split("\n\n"):
         *lines, example = block.split("\n")
-        when, _, example = example.partition("= ")
-        text, _, becomes = example.partition(" -> ")
-        wordings = tuple(wording for line in lines for wording in line.split(" | "))
-        found.append(TemplateGroup(wordings, text, becomes, {"nameless ": True, "named ": False}.get(when)))
-    return tuple(found)
+        condition, _, example = example.partition("= ")
+        text, _, paraphrase = example.partition(" -> ")
+        templates = tuple(template for line in lines for template in line.split(" | "))
+        is_nameless = {"nameless ": True, "named ": False}.get(condition)
+        groups.append(TemplateGroup(templates, text, paraphrase, is_nameless))
+    return tuple(groups)
 
 
 ACTION_VERBS = parse_groups("wear, wears, wearing; hold, holds, holding; carry, carries, carrying")
@@ -78,7 +94,8 @@ PLACEHOLDER_WORDS = {
     """,
 }
 
-# A whole question; what follows a comma ("..., red or blue?") stays at its end. The first row that fits is taken.
+# Templates of whole questions. What follows a comma ("..., red or blue?") stays at the end. The first group
+# that matches is used.
 QUESTION_TEMPLATES = parse_templates("""
 What color {be} {the}? | Which color {be} {the}? | Of what color {be} {the}? | Of which color {be} {the}?
 What color {do} {the} have? | {the} {have} what color? | {the} {be} what color?
@@ -162,7 +179,8 @@ Is this {a} or {b}? | Is this {b} or {a}?
 = Does the lamp of the judge look red or blue? -> Do you think the lamp of the judge is red or blue?
 """)
 
-# Words within a question. A row whose own words the program names (an image on the wall) leaves them alone.
+# Templates of phrases within a question. A group is not used if the program names one of its words, such as
+# "picture" for a picture on the wall.
 PHRASE_TEMPLATES = parse_templates("""
 What {asked} | Which {asked}
 = What device is on the desk? -> Which device is on the desk?
@@ -231,8 +249,85 @@ behind or in front of | in front of or behind | <in front or behind
 = Who is kneeling? -> Who's kneeling?
 """)
 
-# Before all others, so that they need not read it.
+# Templates that are applied before all others, so that these need not match contractions.
 CONTRACTION_TEMPLATES = parse_templates("""
 <{ask}'s | >{ask} is
 = What's on the desk? -> What is on the desk?
 """)[0]
+
+# A placeholder, and a placeholder that the values of the program fill.
+PLACEHOLDER_PATTERN = re.compile(r"\{(\w+)\}")
+PROGRAM_PLACEHOLDER_PATTERN = re.compile(r"\{(look|one|two)\}")
+# The singular and the plural form of each auxiliary verb.
+AUXILIARY_FORMS = {"be": ("is", "are"), "do": ("does", "do"), "have": ("has", "have")}
+VERB_PLACEHOLDERS = ("wear", "wears", "wearing")
+PERSONAL_PRONOUNS = parse_words("he, she, it, they")
+
+
+@lru_cache(maxsize=1 << 14)
+def compile_template(template: str, options: tuple[str, ...], is_full_match: bool) -> re.Pattern[str] | None:
+    """Compile a template to a regular expression.
+
+    Args:
+        template: the template, without `<` or `>`.
+        options: the values that the program verifies or offers.
+        is_full_match: whether the template has to match a whole question, not a part of it.
+
+    Returns:
+        The expression, with a named group for each placeholder, or None if the program has no values for the
+        template.
+
+    >>> compile_template("How big {be} {the}?", (), True).fullmatch("How big is the cup?").groupdict()
+    {'be': 'is', 'the': 'the cup', 'tail': None}
+    """
+    parts = PLACEHOLDER_PATTERN.split(template)
+    needed = max(("look" in parts) * 1, ("one" in parts) * 2)
+    if len(options) < needed:
+        return None
+    filled = "".join(
+        f"(?P<{part}>{_get_placeholder_regex(part, options)})" if index % 2 else re.escape(part)
+        for index, part in enumerate(parts)
+    )
+    if is_full_match:
+        return re.compile(filled.removesuffix(re.escape("?")) + r"(?P<tail>, [^,?]+ or [^,?]+)?\?")
+    before, after = r"(?<![\w'-])" * (template[0] != ","), r"(?![\w'-])" * (template[-1] != "?")
+    return re.compile(before + filled + after)
+
+
+def _get_placeholder_regex(name: str, options: tuple[str, ...]) -> str:
+    """Return the expression of a placeholder. It matches any letter case and as few words as possible."""
+    either = [*options] if len(options) == 1 else []
+    either += [f" {joint} ".join(pair) for pair in (options, options[::-1]) for joint in ("or", "and")]
+    some = r"(?:a|an)(?: (?!of )[\w-]+){1,3}?"
+    a_kind = (
+        rf"{_join_alternatives(parse_groups(PLACEHOLDER_WORDS['asked'])[0])}(?: items?| of (?:\w+ )?\w+)?"
+    )
+    return {
+        "the": rf"{_join_alternatives(DEFINITE_DETERMINERS)} [^,?]+?",
+        "who": rf"(?:{_join_alternatives(DEFINITE_DETERMINERS)} [^,?]+?|{_join_alternatives(PERSONAL_PRONOUNS)})",
+        "a": some,
+        "b": some,
+        "x": r"[^,?]+?",
+        "y": r"[^,?]+?",
+        "acting": rf"(?:\w+ing\b|{_join_alternatives(PREPOSITIONS)} )[^,?]*?",
+        "kind": f"(?i:{a_kind})",
+        "the_image": " ".join(
+            _join_alternatives(parse_groups(PLACEHOLDER_WORDS[name])[0]) for name in ("this", "image")
+        ),
+        "look": _join_alternatives(either),
+        "one": _join_alternatives(options),
+        "two": _join_alternatives(options),
+        **{name: _join_alternatives(pair) for name, pair in AUXILIARY_FORMS.items()},
+        "wear": _join_alternatives(verb[0] for verb in ACTION_VERBS),
+        "wears": _join_alternatives(form for verb in ACTION_VERBS for form in verb[:2]),
+        "wearing": _join_alternatives(verb[2] for verb in ACTION_VERBS),
+        **{
+            name: _join_alternatives(part for group in parse_groups(text) for part in group)
+            for name, text in PLACEHOLDER_WORDS.items()
+        },
+    }[name]
+
+
+def _join_alternatives(phrases: Iterable[str]) -> str:
+    longest_first = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
+    return f"(?i:{'|'.join(map(re.escape, longest_first))})"

@@ -42,16 +42,20 @@ from pipeline.language.word_lists import DEFINITE_DETERMINERS, DETERMINERS
 class Presupposition:
     """A presupposition of a question.
 
-    Attributes: kind: "object", "attribute", or "relation" for relations and positions ("on the left"). step:
-        the step of the program, or -1 if only the text expresses it. value_index: the index of the step's
-        value, or -1 for the step's name. span: where it stands in the text. word: the name, attribute or
-        relation as the program writes it. phrase_start: the token that starts an object's noun phrase (its
-        determiner), otherwise -1. object_step: the step that names the object, or -1. is_query_only: whether
-        it concerns only what the question asks for. is_negated: whether the attribute must be absent ("not
-        red"). type: the type of an attribute or position, or "" if not given. modifiers: what the text says
-        of an object and the program does not. has_unparsed_modifiers: whether the text says more of an object
-        than can be parsed, so that the object cannot be
-            replaced safely.
+    Attributes:
+        kind: "object", "attribute", or "relation" for relations and positions ("on the left").
+        step: the step of the program, or -1 if only the text expresses it.
+        value_index: the index of the step's value, or -1 for the step's name.
+        span: where it stands in the text.
+        word: the name, attribute or relation as the program writes it.
+        phrase_start: the token that starts an object's noun phrase (its determiner), otherwise -1.
+        object_step: the step that names the object, or -1.
+        is_query_only: whether it concerns only what the question asks for.
+        is_negated: whether the attribute must be absent ("not red").
+        type: the type of an attribute or position, or "" if not given.
+        modifiers: what the text says of an object and the program does not.
+        has_unparsed_modifiers: whether the text says more of an object than can be parsed, so that the object
+            cannot be replaced safely.
     """
 
     kind: EditKind
@@ -187,7 +191,7 @@ def _find_pronouns(program: Program, sentence: Sentence) -> Iterator[Presupposit
 
 
 def find_queried_step(program: Program) -> int | None:
-    """Return the step of the object whose name the question asks for, or None if it asks for something else."""
+    """Return the step of the object whose name the question asks for, or None if there is none."""
     return find_root_step(program, program[-1].inputs[0]) if program and program[-1].type == "name" else None
 
 
@@ -329,7 +333,7 @@ def _find_definite_objects(sentence: Sentence) -> Iterator[Presupposition]:
 
 
 def _find_adjacent_relations(sentence: Sentence, span: Span, start: int) -> Iterator[tuple[str, str, str]]:
-    """Yield the relations directly before and after a noun's phrase, with its role and the other object's name."""
+    """Yield the relations next to a noun's phrase as (relation, the noun's role, the other object's name)."""
     nouns = [index for index, word in sorted(sentence.tagged_words.items()) if word.word_class == "object"]
     for index, word in sorted(sentence.tagged_words.items()):
         end = sentence.get_word_span(index).end_token

@@ -1,4 +1,4 @@
-"""Relations, looks and doings with what they exclude, the prepositions that a question may use, and what places are indoors."""
+"""Look up which relations and attributes are equivalent, opposite or mutually exclusive."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from operator import itemgetter
 from pipeline.core.jsonl_index import group_by
 from pipeline.language.word_lists import parse_groups, parse_headed_groups, parse_words
 
-# Where text is matched, the longest phrase wins: "to the left of" before "left".
+# The prepositions of questions. Text is matched with the longest one first: "to the left of" before "left".
 PREPOSITIONS = parse_words("""
 to the left of, to the right of, on the left side of, on the right side of, in front of, on top of, on the side of,
 in the middle of, in the center of, in between, close to, next to, inside of, outside of, out of, left of, right of,
@@ -17,12 +17,13 @@ from, in, inside, into, near, of, off, on, onto, outside, over, through, to, tow
 with
 """)
 
-# A is this to B: so is B the opposite to A.
+# Opposite relations that are also each other's inverse: if A is left of B, then B is right of A.
 _OPPOSITE_DIRECTIONS = """
 to the left of, to the right of; left of, right of; on the left side of, on the right side of; left, right
 above, below; top, bottom; in front of, behind
 """
-# A cup is on a table, but nobody says that the table is under the cup.
+# Opposite relations that are not inverse: a cup is on a table, but nobody says that the table is under the
+# cup.
 _OPPOSITE_CONTACTS = "on, under; on top of, underneath; atop, beneath; inside, outside"
 
 
@@ -30,25 +31,21 @@ def _parse_symmetric_pairs(table: str) -> list[tuple[str, str]]:
     return [pair for one, other in parse_groups(table) for pair in ((one, other), (other, one))]
 
 
-INVERSES = dict(_parse_symmetric_pairs(_OPPOSITE_DIRECTIONS)) | {
-    "near": "near"
-}  # what B is to A when A is this to B
+# The relation of B to A if A is in a relation to B.
+INVERSES = dict(_parse_symmetric_pairs(_OPPOSITE_DIRECTIONS)) | {"near": "near"}
 ANTONYMS = dict(_parse_symmetric_pairs(_OPPOSITE_DIRECTIONS) + _parse_symmetric_pairs(_OPPOSITE_CONTACTS))
-LEFT_RIGHT_RELATIONS = frozenset(
-    ("to the left of", "to the right of")
-)  # nearly all pairs of things in an image are
-DIRECTIONAL_RELATIONS = LEFT_RIGHT_RELATIONS | {
-    "in front of",
-    "behind",
-}  # nearly every thing has something there
-# Also said, and the one name for it.
+# Relations in which nearly every pair of objects of an image is.
+LEFT_RIGHT_RELATIONS = frozenset(("to the left of", "to the right of"))
+# Relations in which nearly every object is to some other object.
+DIRECTIONAL_RELATIONS = LEFT_RIGHT_RELATIONS | {"in front of", "behind"}
+# Synonyms and the canonical relation that stands for them.
 _CANONICAL_RELATIONS = parse_headed_groups("""
 left of: to the left of; right of: to the right of; next to, beside, by, close to: near; inside, inside of: in
 on top of, atop: on; underneath, beneath: under; wears: wearing; holds: holding
 """)
 
-# What besides its opposite a relation excludes, said of the same two things: what lies on a table is not behind it
-# (but what is to the left of it may well be). Nothing excludes "near".
+# Relations that a relation between the same two objects excludes besides its opposite. An object on a table
+# is not behind the table, but an object to the left of the table may be behind it. Nothing excludes "near".
 _EXCLUDED_RELATIONS = parse_headed_groups("""
 on, on top of, under, underneath, in: behind, in front of, to the left of, to the right of
 atop, beneath, inside: behind, in front of
@@ -57,11 +54,13 @@ above: under, underneath
 below: on, on top of
 """)
 
-# A posture does not depend on the preposition: who sits on may sit under. "Riding under" means nothing.
+# Verbs that combine with several prepositions: one can sit on and under something. "Riding under" means
+# nothing.
 _POSTURE_VERBS = ("sitting", "standing", "lying", "resting", "parked", "walking", "kneeling", "hanging")
 
-# Looks and doings that exclude each other, by our own judgement, where neither GQA's types nor its choices tell it:
-# "comfortable" has no type, and of doings a person may have several at a time, but nobody plays asleep.
+# Attributes and activities that exclude each other, by our own judgement, where GQA's types and choices do
+# not show it. "Comfortable" has no type. A person may have several activities at a time, but nobody plays and
+# sleeps.
 _OPPOSITE_ATTRIBUTES = """
 comfortable, uncomfortable; ripe, unripe; covered, uncovered; full, empty; curly, straight; patterned, plain
 folded, unfolded; smiling, frowning; sliced, whole; cut, whole; thick, thin; long, short; fat, thin; heavy, thin
@@ -76,10 +75,10 @@ sleeping: running, playing; running: sleeping, sitting; kneeling: standing, runn
 
 _OPPOSITES_BY_ATTRIBUTE = group_by(_parse_symmetric_pairs(_OPPOSITE_ATTRIBUTES), itemgetter(0))
 _EXCLUDED_BY_ATTRIBUTE = {
-    look: tuple(other for _, other in pairs) for look, pairs in _OPPOSITES_BY_ATTRIBUTE.items()
+    attribute: tuple(other for _, other in pairs) for attribute, pairs in _OPPOSITES_BY_ATTRIBUTE.items()
 } | parse_headed_groups(_EXCLUDED_ACTIVITIES)
 
-# Common names of places in GQA's graphs.
+# Frequent places in GQA's scene graphs.
 _INDOOR_PLACES = parse_words("""
 indoors, bathroom, bedroom, classroom, dining room, hospital, hotel room, kitchen, library, living room, mall,
 office, restaurant, shop, store, supermarket
@@ -91,19 +90,27 @@ sidewalk, street, town, yard, zoo
 
 
 def canonicalize_relation(name: str) -> str:
-    """One name for relations that say the same: `beside` -> near."""
+    """Return the relation that stands for a relation and its synonyms.
+
+    >>> canonicalize_relation("beside"), canonicalize_relation("wearing")
+    ('near', 'wearing')
+    """
     return _CANONICAL_RELATIONS.get(name, (name,))[0]
 
 
 def get_implied_relation(name: str) -> str:
-    """What a relation says besides itself: who is `sitting on` a chair is on it. "" for nothing."""
+    """Return the more general relation that a relation implies, or "" if it implies none.
+
+    >>> get_implied_relation("sitting on"), get_implied_relation("looking at")
+    ('on', '')
+    """
     verb, _, preposition = name.rpartition(" ")
-    says_more = verb.endswith("ing") and preposition in ("on", "in", "under", "near", "behind")
-    return preposition if says_more else ""
+    implies_more = verb.endswith("ing") and preposition in ("on", "in", "under", "near", "behind")
+    return preposition if implies_more else ""
 
 
 def extract_spatial_relation(relation: str) -> str:
-    """The part of a relation that has an opposite.
+    """Return the part of a relation that has an opposite, or the relation if no part has one.
 
     >>> extract_spatial_relation("sitting on"), extract_spatial_relation("wearing")
     ('on', 'wearing')
@@ -113,7 +120,7 @@ def extract_spatial_relation(relation: str) -> str:
 
 
 def get_antonym(relation: str) -> str | None:
-    """The opposite of a spatial relation, or None if it has none.
+    """Return the opposite of a spatial relation, or None if it has none.
 
     >>> get_antonym("in front of"), get_antonym("sitting on"), get_antonym("wearing")
     ('behind', 'sitting under', None)
@@ -125,7 +132,7 @@ def get_antonym(relation: str) -> str | None:
 
 
 def get_excluded_relations(relation: str) -> tuple[str, ...]:
-    """The relations and positions that are false of two things where this one is true, the opposite first.
+    """Return the relations and positions that a relation between two objects excludes, the opposite first.
 
     >>> get_excluded_relations("sitting above"), get_excluded_relations("near")
     (('sitting below', 'sitting under', 'sitting underneath'), ())
@@ -140,7 +147,7 @@ def get_excluded_relations(relation: str) -> tuple[str, ...]:
 
 
 def get_excluded_attributes(attribute: str) -> tuple[str, ...]:
-    """The looks or doings that a thing of this look cannot have as well; () where none is known.
+    """Return the attributes and activities that an attribute excludes, or () if none is known.
 
     >>> get_excluded_attributes("ripe"), get_excluded_attributes("playing")
     (('unripe',), ('sleeping', 'resting'))
@@ -149,7 +156,14 @@ def get_excluded_attributes(attribute: str) -> tuple[str, ...]:
 
 
 def infer_location(scene: Mapping[str, str]) -> str:
-    """Whether a scene is "indoors" or "outdoors", by its place or its weather; "" when they do not tell."""
+    """Return whether a scene is "indoors" or "outdoors", or "" if its place and weather do not show it.
+
+    Args:
+        scene: the scene's values by type ("place", "weather").
+
+    >>> infer_location({"place": "kitchen"}), infer_location({"weather": "sunny"}), infer_location({})
+    ('indoors', 'outdoors', '')
+    """
     place = scene.get("place", "")
     if place in _INDOOR_PLACES:
         return "indoors"

@@ -1,4 +1,4 @@
-"""A question's text as tokens, and what of it is known: word classes, and where its program's words stand."""
+"""Represent a question's text as tokens with word classes and the places of its program's words."""
 
 from __future__ import annotations
 
@@ -11,13 +11,22 @@ from pipeline.language.word_lists import DETERMINERS, FRAME_WORDS, OBJECT_PRONOU
 
 TOKEN_PATTERN = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|['’][sS](?![A-Za-z0-9])|[^\sA-Za-z0-9]")
 _POSITION_PATTERN = re.compile(r"([0-9]{1,9})(?::([0-9]{1,9})?)?")
-SurfaceForm = tuple[str, ...]  # a way to say something, as lower-case tokens
-TokenRange = tuple[int, int]  # tokens [first, last)
+# A way to express something, as lower-case tokens.
+SurfaceForm = tuple[str, ...]
+# The first token and the token after the last one.
+TokenRange = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Tokens [first, last) of a text, characters [start, end)."""
+    """A part of a text.
+
+    Attributes:
+        first_token: the first token.
+        end_token: the token after the last one.
+        start: the first character.
+        end: the character after the last one.
+    """
 
     first_token: int
     end_token: int
@@ -26,7 +35,7 @@ class Span:
 
 
 def tokenize_text(text: str) -> SurfaceForm:
-    """Return a text's words and marks in lower case.
+    """Split a text into words and punctuation marks in lower case.
 
     >>> tokenize_text("What’s THE cup?")
     ('what', "'s", 'the', 'cup', '?')
@@ -39,7 +48,7 @@ def _normalize_token(match: re.Match[str]) -> str:
 
 
 def parse_word_range(position: str) -> tuple[int, int] | None:
-    """Return the words [first, last) that a position of GQA's annotations names, or None if it names none.
+    """Return the first word of a position in GQA's annotations and the word after its last one, or None.
 
     >>> [parse_word_range(position) for position in ("3", "2:4", "4:", "x")]
     [(3, 4), (2, 4), (4, 5), None]
@@ -52,14 +61,22 @@ def parse_word_range(position: str) -> tuple[int, int] | None:
 
 
 class Sentence:
-    """A question's text with its tagged words and its program.
+    """A question's text with its tagged words and the words of its program.
 
     Attributes:
-        tokens: lower-case words and signs; places: their characters [start, end).
-        end: the number of tokens up to the last word; the marks behind it ("?", "...", an emoji) are no words.
-        taken: which tokens belong to a name or value that was found.
-        tags: token -> its word class and tag, as far as the text was tagged.
-        names: step -> where the thing it names stands. values: (step, i) -> where its i-th value stands.
+        text: the text.
+        tokens: its words and punctuation marks in lower case.
+        char_spans: the first character of each token and the character after its last one.
+        num_content_tokens: the number of tokens up to the last word. Marks after it ("?", an emoji) do not
+            count.
+        matched: whether each token belongs to a name or value of the program.
+        tagged_words: the tagged words by their first token.
+        name_spans: where the object that a step names stands, by step.
+        value_spans: where the i-th value of a step stands, by (step, i).
+
+    Args:
+        text: the text.
+        words: its tagged words, if it was tagged.
     """
 
     def __init__(self, text: str, words: Iterable[Word] = ()) -> None:
@@ -76,56 +93,58 @@ class Sentence:
         self.value_spans: dict[tuple[int, int], Span] = {}
 
     def make_span(self, first: int, last: int) -> Span:
+        """Return the span from token `first` to the token before `last`."""
         return Span(first, last, self.char_spans[first][0], self.char_spans[last - 1][1])
 
     def mark_matched(self, first: int, last: int) -> Span:
-        """The span, whose tokens are found for good."""
+        """Mark tokens as words of the program and return their span."""
         self.matched[first:last] = [True] * (last - first)
         return self.make_span(first, last)
 
     def get_text(self, span: Span) -> str:
+        """Return the text of a span."""
         return self.text[span.start : span.end]
 
     def get_token(self, index: int) -> str:
-        """A token, "" before the first and behind the last one."""
+        """Return a token, or "" outside of the text."""
         return self.tokens[index] if 0 <= index < len(self.tokens) else ""
 
     def is_matched(self, index: int) -> bool:
-        """Whether a token is taken; none is before the first and behind the last one."""
+        """Return whether a token belongs to a name or value of the program."""
         return 0 <= index < len(self.matched) and self.matched[index]
 
     def get_previous_token(self, index: int) -> str:
-        """The token in front of one, "" at the start."""
+        """Return the token before a token, or "" at the start."""
         return self.get_token(index - 1)
 
     def get_tag(self, index: int) -> str:
+        """Return the Penn tag of the word that starts at a token, or ""."""
         return self.tagged_words[index].tag if index in self.tagged_words else ""
 
     def get_word_class(self, index: int) -> str:
-        """The class of the word that starts at a token: "" for one that names nothing in an image."""
+        """Return the class of the word that starts at a token: "object", "attribute", "relation" or ""."""
         kind = self.tagged_words[index].word_class if index in self.tagged_words else "other"
         return kind if kind in ("object", "attribute", "relation") else ""
 
     def get_word_span(self, index: int) -> Span:
-        """The tokens of the tagged word that starts at one."""
+        """Return the span of the tagged word that starts at a token."""
         end = self.tagged_words[index].end if index in self.tagged_words else 0
         last = next((i for i in range(index, len(self.char_spans)) if self.char_spans[i][1] >= end), index)
         return self.make_span(index, last + 1)
 
     def is_word_unmatched(self, index: int) -> bool:
-        """Whether none of that word's tokens is taken."""
+        """Return whether no token of the word that starts at a token belongs to the program."""
         span = self.get_word_span(index)
         return not any(self.matched[span.first_token : span.end_token])
 
     def find_pronoun(self, name: str) -> Span | None:
-        """Where a pronoun stands, as subject or object; None if it does not."""
+        """Return where a pronoun stands as subject or object, not as a possessive ("her hat"), or None."""
         forms = (name, OBJECT_PRONOUNS.get(name, name)) if name in UNINFORMATIVE_NAMES else ()
         places = (i for i, token in enumerate(self.tokens) if token in forms and self.get_tag(i) != "PRP$")
         return next((self.make_span(i, i + 1) for i in places), None)
 
     def is_modifier(self, index: int) -> bool:
-        """Whether a token that no step names may belong to the noun after it: "chocolate" cake, "adult" man,
-        the "other" man."""
+        """Return whether a token may belong to the noun after it: "chocolate" cake, the "other" man."""
         token = self.get_token(index)
         return token == "other" or (
             self.get_tag(index).startswith(("NN", "JJ"))
@@ -136,7 +155,11 @@ class Sentence:
         )
 
     def find_forms(self, forms: Sequence[SurfaceForm]) -> list[TokenRange]:
-        """Where one of the forms stands, none of its tokens taken; the first form that fits wins."""
+        """Return the unmatched token ranges at which one of the forms stands.
+
+        Args:
+            forms: the forms, of which earlier ones go first where two overlap.
+        """
         places: list[TokenRange] = []
         for form in filter(None, forms):
             first = -1
@@ -149,4 +172,9 @@ class Sentence:
 
 
 def has_overlap(place: TokenRange, others: Iterable[TokenRange]) -> bool:
+    """Return whether a token range overlaps any other.
+
+    >>> has_overlap((0, 2), [(1, 3)]), has_overlap((0, 2), [(2, 3)])
+    (True, False)
+    """
     return any(place[0] < last and first < place[1] for first, last in others)

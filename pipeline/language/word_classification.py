@@ -1,7 +1,8 @@
-"""Word classes: tags checked against the vocabulary, several words that are one joined, frame words set apart.
+"""Classify the words of questions as objects, attributes, relations, frame words or other words.
 
-A tagger that has read newspapers takes "closed" for a verb and "front" for a noun. What the vocabulary knows
-decides; the tag only settles what the vocabulary leaves open ("orange", "glass", "watch").
+A tagger that was trained on newspapers takes "closed" for a verb and "front" for a noun. The vocabulary
+decides first. The tag decides only where the vocabulary is ambiguous ("orange", "glass", "watch"). Several
+words that form a name are joined.
 """
 
 from __future__ import annotations
@@ -17,22 +18,28 @@ from pipeline.language.tagger import TaggedToken, Tagger, get_verb_forms
 from pipeline.language.word_lists import DETERMINERS, FRAME_WORDS
 
 _SIDE_WORDS = frozenset(("left", "right", "top", "bottom"))
-_MAX_PHRASE_LENGTH = 5  # words of the longest phrase: "on the left side of"
+# Number of words in the longest phrase, "on the left side of".
+_MAX_PHRASE_LENGTH = 5
 
 Phrase = tuple[str, ...]
 
 
 class WordClassifier:
-    """What each word of a question is, by one vocabulary."""
+    """Classify the words of questions with a vocabulary.
+
+    Args:
+        vocabulary: the names of objects, attributes and relations.
+    """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         names = (*vocabulary.objects, *vocabulary.categories)
         self._objects = {_split_phrase(name): name for name in names}
-        for name in names:  # a name's own spelling goes before another's plural
+        # The spelling of a name goes before the plural of another one.
+        for name in names:
             for form in sorted({pluralize(name), singularize(name)}):
                 self._objects.setdefault(_split_phrase(form), name)
-        looks = (*vocabulary.attributes, *vocabulary.attribute_types)
-        self._attributes = {_split_phrase(name): name for name in looks}
+        attributes = (*vocabulary.attributes, *vocabulary.attribute_types)
+        self._attributes = {_split_phrase(name): name for name in attributes}
         for name, forms in ATTRIBUTE_SYNONYMS.items():
             if _split_phrase(name) in self._attributes:
                 self._attributes |= {_split_phrase(form): name for form in forms} | self._attributes
@@ -42,7 +49,12 @@ class WordClassifier:
         self._relations |= {_split_phrase(name): name for name in (*vocabulary.relations, *PREPOSITIONS)}
 
     def classify(self, text: str, tokens: Sequence[TaggedToken]) -> tuple[Word, ...]:
-        """The words of a text with their classes, left to right."""
+        """Return the words of a text with their classes, from left to right.
+
+        Args:
+            text: the text.
+            tokens: its tagged tokens.
+        """
         parts = tuple(text[start:end].lower() for start, end, _ in tokens)
         tags = [tag for _, _, tag in tokens]
         words: list[Word] = []
@@ -59,16 +71,17 @@ class WordClassifier:
     def _classify_phrase(
         self, parts: Phrase, tags: Sequence[str], first: int, last: int
     ) -> tuple[WordClass, str] | None:
-        """The class and the name of a phrase; None for several words that are not one."""
-        phrase, single = parts[first:last], last - first == 1
-        if single and phrase[0] in _SIDE_WORDS:
+        """Return the class and the name of a phrase, or None if several words form no phrase."""
+        phrase, is_single = parts[first:last], last - first == 1
+        if is_single and phrase[0] in _SIDE_WORDS:
             return "relation", phrase[0]
-        how = parts[first - 1 : first] == ("how",)  # "How tall is ...?"
-        if single and (how or phrase[0] in FRAME_WORDS):
+        # "How TALL is the man?"
+        follows_how = parts[first - 1 : first] == ("how",)
+        if is_single and (follows_how or phrase[0] in FRAME_WORDS):
             return "frame", phrase[0]
         relation, attribute = self._relations.get(phrase), self._attributes.get(phrase)
         noun = self._objects.get(phrase)
-        if relation and not single:
+        if relation and not is_single:
             return "relation", relation
         if attribute and noun:
             return (
@@ -76,15 +89,16 @@ class WordClassifier:
             )
         if attribute and not (relation and _has_complement(parts, last)):
             return "attribute", attribute
-        verb = single and tags[first].startswith("VB") and not self._has_qualifier(parts, first)  # "watch"
-        if noun and not verb:
+        # "Who do you WATCH?"
+        is_verb = is_single and tags[first].startswith("VB") and not self._has_qualifier(parts, first)
+        if noun and not is_verb:
             return "object", noun
         if relation:
             return "relation", relation
-        return ("other", "") if single else None
+        return ("other", "") if is_single else None
 
     def _is_attribute(self, parts: Phrase, tags: Sequence[str], first: int, last: int) -> bool:
-        """Whether words that may be a thing or a look ("orange") are a look here."""
+        """Return whether words that may be an object or an attribute ("orange") are an attribute here."""
         if parts[max(first - 2, 0) : first] == ("made", "of") or not self._has_qualifier(parts, first):
             return True
         after = parts[last : last + 1]
@@ -93,21 +107,30 @@ class WordClassifier:
         return after in self._objects or tags[last].startswith("NN")
 
     def _has_qualifier(self, parts: Phrase, first: int) -> bool:
-        """Whether a determiner or a look stands before a word."""
+        """Return whether a determiner or an attribute stands before a word."""
         before = parts[max(first - 1, 0) : first]
         return before in self._attributes or not DETERMINERS.isdisjoint(before)
 
 
 def tag_texts(texts: Iterable[str], classifier: WordClassifier, tagger: Tagger) -> Iterator[TaggedText]:
-    """Tag each distinct text once, sorted."""
+    """Tag and classify the words of texts.
+
+    Args:
+        texts: the texts.
+        classifier: classifies the words.
+        tagger: tags the words.
+
+    Yields:
+        One row for each distinct text, sorted by text.
+    """
     distinct = sorted(set(texts))
-    # The tagger takes capitalised words for names.
+    # The tagger takes capitalised words for proper names.
     for text, tokens in zip(distinct, tagger.tag(map(to_sentence_case, distinct)), strict=True):
         yield TaggedText(text=text, words=classifier.classify(text, tokens))
 
 
 def _has_complement(parts: Phrase, last: int) -> bool:
-    """Whether "on" governs something ("on the bed", "Which side is it on?") and is no look ("Is the lamp on?")."""
+    """Return whether "on" is a preposition ("Which side is it on?"), not an attribute ("Is it on?")."""
     if last < len(parts):
         return parts[last] not in ("or", "and")
     return parts[0] not in ("is", "are", "does", "do")

@@ -1,7 +1,6 @@
-"""Tables of words: how they are written, and those that carry a question and name nothing in the image.
+"""Parse word lists, and define the closed-class words of questions.
 
-Commas part words, `;` or a line's end groups of them. What carries the question is never swapped: "What KIND of furniture
-...", "On which SIDE of the PHOTO ...": replacing these gives no false premise but nonsense.
+Commas separate words, and `;` or the end of a line separates groups of words.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import re
 
 
 def parse_words(text: str) -> frozenset[str]:
-    """The words of a list.
+    """Parse a list of words.
 
     >>> sorted(parse_words("cup, side table"))
     ['cup', 'side table']
@@ -19,7 +18,7 @@ def parse_words(text: str) -> frozenset[str]:
 
 
 def parse_groups(text: str) -> list[list[str]]:
-    """The groups of a table.
+    """Parse a table of word groups.
 
     >>> parse_groups("couch, sofa; cup")
     [['couch', 'sofa'], ['cup']]
@@ -29,7 +28,7 @@ def parse_groups(text: str) -> list[list[str]]:
 
 
 def parse_headed_groups(text: str) -> dict[str, tuple[str, ...]]:
-    """The words that stand before a colon, with those that follow it.
+    """Parse a table whose groups have heads before a colon. Each head gets the words of its group.
 
     >>> parse_headed_groups("couch, settee: sofa; man: guy, gentleman")
     {'couch': ('sofa',), 'settee': ('sofa',), 'man': ('guy', 'gentleman')}
@@ -40,6 +39,8 @@ def parse_headed_groups(text: str) -> dict[str, tuple[str, ...]]:
     }
 
 
+# Words that frame a question and name no object: "What KIND of furniture ...?", "On which SIDE of the PHOTO
+# ...?". Edits never replace them, as that would give nonsense instead of a failed presupposition.
 FRAME_WORDS = parse_words("""
 photo, photograph, picture, image, scene, shot, snapshot, side, part, half, area, corner, middle, center, centre,
 left, right, top, bottom, front, back, edge, foreground, background, color, colour, colors, colours, material,
@@ -56,13 +57,14 @@ INDEFINITE_DETERMINERS = parse_words(
 )
 DETERMINERS = DEFINITE_DETERMINERS | INDEFINITE_DETERMINERS
 
-# "a slice of pizza": what comes before "of" belongs to the noun, so neither can be swapped alone.
+# In "a slice of pizza", the word before "of" belongs to the noun, so neither of the two can be replaced
+# alone.
 PARTITIVE_NOUNS = parse_words("""
 pair, pairs, slice, slices, bunch, group, groups, pile, bowl, glass, cup, set, row, stack, bottle, plate, piece,
 pieces, herd, flock, loaf, jar
 """)
 
-# "Is she wearing a hat?": who may be meant.
+# The names of the persons whom a pronoun may mean.
 PRONOUN_REFERENTS = {
     "he": ("man", "boy"),
     "him": ("man", "boy"),
@@ -70,8 +72,9 @@ PRONOUN_REFERENTS = {
     "her": ("woman", "girl"),
 }
 OBJECT_PRONOUNS = {"he": "him", "she": "her", "they": "them"}
-_GENERIC_PRONOUNS = parse_words("it, they, them, this, that, _")  # _ is GQA's blank
-# Names in programs that tell nothing of the thing they stand for.
+# "_" is GQA's name for any object.
+_GENERIC_PRONOUNS = parse_words("it, they, them, this, that, _")
+# Names in programs that say nothing of the object they stand for.
 UNINFORMATIVE_NAMES = _GENERIC_PRONOUNS | PRONOUN_REFERENTS.keys() | parse_words("these, those, scene")
-# Names that any thing answers to: also the words of "What kind of object is this?".
+# Names that apply to any object.
 WILDCARD_NAMES = _GENERIC_PRONOUNS | parse_words("object, thing, item")

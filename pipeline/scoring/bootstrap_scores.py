@@ -93,7 +93,9 @@ def make_score_statistic(
         statistics += _make_selective_statistics(answered, cluster, options)
     if "calibration" in groups and not find_calibration_obstacle(answered):
         statistics += _make_calibration_statistics(answered, cluster)
-    return lambda counts: {name: values for statistic in statistics for name, values in statistic(counts).items()}
+    return lambda counts: {
+        name: values for statistic in statistics for name, values in statistic(counts).items()
+    }
 
 
 class _RankedClass(NamedTuple):

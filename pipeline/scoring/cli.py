@@ -14,13 +14,12 @@ from ..core.atomic_files import write_text
 from ..core.errors import UserError, collect_errors, format_count, make_printable, run_command
 from .abstention_labels import add_external_labels
 from .benchmark_reader import read_benchmark
-from .cli_options import build_parser, find_ineffective_options, parse_options
+from .cli_options import OUTPUT_FILES, build_parser, check_outputs, find_ineffective_options, parse_options
 from .errata import exclude_errata
 from .input_validation import pause_garbage_collection, read_synonyms
 from .items import Benchmark
 from .joined_predictions import Predictions, ScoringOptions
 from .model_report import EFFICIENCY_GROUP, SUMMARY_GROUPS, ScoreReport, list_score_groups, score_models
-from .outputs import OUTPUT_FILES, check_outputs
 from .prediction_reader import read_predictions
 from .resources import find_resource_groups, read_resources
 from .text_report import format_report, format_subgroups

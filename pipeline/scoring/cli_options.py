@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..core.errors import UserError, no_effect_message
+from ..core.output_paths import Output, check_output_paths
+from .errata import ERRATA_FILE, OWN_ERRATA
 from .items import Benchmark
 from .joined_predictions import FILE_OPTIONS, ScoringOptions
 from .model_report import EFFICIENCY_GROUP, GROUP_NAMES, list_score_groups
+from .provenance import RELEASE_METADATA_FILES
 from .resources import RESOURCES
 from .subgroups import GROUPING_FIELDS
 from .version import VERSION
@@ -269,3 +272,39 @@ def parse_options(arguments: Mapping[str, Any]) -> ScoringOptions:
     if problems:
         raise UserError(problems)
     return options
+
+
+# Files written in the folder of --out.
+OUTPUT_FILES = ("scores.json", "scores.txt")
+
+
+def check_outputs(arguments: Mapping[str, Any]) -> None:
+    """Check the outputs of a command line of `rgqa score` before anything is done.
+
+    Args:
+        given: the parsed options by name.
+
+    Raises:
+        UserError: an output would replace an input or another output, or lies inside a release.
+    """
+    check_output_paths(_output_paths(arguments), _input_paths(arguments))
+
+
+def _output_paths(given: Mapping[str, Any]) -> Iterator[Output]:
+    yield from (Output(f"--{name}", given[name]) for name in ("json", "table") if given.get(name))
+    if given.get("out"):
+        yield Output("--out", given["out"], "folder", OUTPUT_FILES)
+    if given.get("plots"):
+        yield Output("--plots", given["plots"], "folder", ("*",))
+
+
+def _input_paths(given: Mapping[str, Any]) -> Iterator[Path]:
+    benchmark = given["benchmark"]
+    yield from (benchmark, *given["predictions"], *given["validation"], *given["abstention_labels"])
+    yield from (benchmark / name for name in RELEASE_METADATA_FILES)
+    yield from benchmark.glob("rgqa/*.json")
+    errata = given.get("exclude_errata")
+    yield from [benchmark / ERRATA_FILE if errata == OWN_ERRATA else Path(errata)] if errata else []
+    for name in [given.get("synonyms"), *(text.partition("=")[2] for text in given["resource"])]:
+        if name:
+            yield from (Path(name), *Path(name).glob("data.noun*"))

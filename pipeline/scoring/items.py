@@ -164,5 +164,7 @@ class Benchmark(NamedTuple):
 
     def human_answer_words(self) -> set[str]:
         """All words of people's answers, lower-cased."""
-        texts = {text for items in self.subsets.values() for people in items["human_answers"] for text in people}
+        texts = {
+            text for items in self.subsets.values() for people in items["human_answers"] for text in people
+        }
         return {word for text in texts for word in text.lower().split()}

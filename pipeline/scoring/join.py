@@ -216,6 +216,8 @@ def _classify_answers(items: Items, said: Sequence[str], model: Predictions) -> 
     open_ones: list[int] = np.flatnonzero(np.isnan(labels)).tolist()
     if open_ones:
         labels[open_ones] = classify_abstention(
-            items["question_text"][open_ones].tolist(), [said[place] for place in open_ones], items.answer_words
+            items["question_text"][open_ones].tolist(),
+            [said[place] for place in open_ones],
+            items.answer_words,
         )
     return labels

@@ -17,11 +17,10 @@ from ..core.column_aliases import ITEM_ID_COLUMNS, PREDICTION_COLUMNS, find_colu
 from ..core.errors import UserError, format_count
 from ..core.table_reader import format_row_numbers
 from .abstention_labels import LABEL_COLUMNS, parse_labels, with_labels
-from .harness_logs import EMPTY, TRUNCATED
+from .harness_logs import EMPTY, TRUNCATED, convert_log_rows
 from .input_validation import parse_number, read_bytes
 from .joined_predictions import PredictionFileInfo, Predictions
 from .json_streaming import iterate_chunks
-from .logs import convert_log_rows
 from .normalize import has_text
 from .reasoning_parser import extract_final_answer
 from .row_reader import EXPECTED_FORMAT, VERSION_KEYS, has_only_text_cells, read_rows

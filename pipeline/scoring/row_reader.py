@@ -24,10 +24,9 @@ from ..core.table_reader import (
     read_parquet,
     read_xlsx,
 )
-from .harness_logs import HARNESSES
+from .harness_logs import HARNESSES, get_log_samples
 from .input_validation import parse_json
 from .json_streaming import find_list_key, has_multiple_documents, stream_documents, stream_list
-from .logs import get_log_samples
 
 VERSION_KEYS = COLUMN_ALIASES["version"]
 EXPECTED_FORMAT = "wanted a list of objects with questionId, prediction and confidence"

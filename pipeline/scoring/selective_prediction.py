@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from .answer_scores import vqa_accuracy
 from .input_validation import check_arrays, check_fractions
 from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
-from .published_selective import published_selective_scores
+from .published_scripts import published_selective_scores
 from .threshold_sweep import BLOCK_SIZE, TOLERANCE, RankedItems, ThresholdSweep, rank_items, safe_divide
 
 ConfidenceAndAccuracy = tuple[np.ndarray, np.ndarray]  # confidence and accuracy of some items

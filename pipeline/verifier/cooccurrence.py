@@ -27,11 +27,13 @@ def count_cooccurrences(
 
     Names are counted by their lemmas. An image that shows a couch also shows furniture.
 
-    Args: names_by_image: for each image the distinct names of its objects. vocabulary: the names of objects
-        and categories to count. lexicon: the categories of the data set. is_partial: whether the names come
-        from questions, so that most objects of an image are missing. max_pairs: the number of pairs to keep.
-        The rarest pairs are left out first, and `min_pair_count` says how
-            often a pair must occur to be listed.
+    Args:
+        names_by_image: for each image the distinct names of its objects.
+        vocabulary: the names of objects and categories to count.
+        lexicon: the categories of the data set.
+        is_partial: whether the names come from questions, so that most objects of an image are missing.
+        max_pairs: the number of pairs to keep. The rarest pairs are left out first, and `min_pair_count` says
+            how often a pair must occur to be listed.
     """
     lemmas = sorted(set(map(lemmatize, vocabulary)))
     index_by_lemma = {name: index for index, name in enumerate(lemmas)}

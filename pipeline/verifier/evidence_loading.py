@@ -22,9 +22,11 @@ def make_evidence_loader(
 
     Graphs are read from disk on demand. Only their positions in the files are held in memory.
 
-    Args: folders: the data set whose stages ingest and vocabulary have run. vocabulary: the data set's
-        vocabulary. Its annotation recall, if known, tells how much scene graphs leave out. is_complete:
-        whether to treat every graph as complete, as a rehearsal without annotators does.
+    Args:
+        folders: the data set whose stages ingest and vocabulary have run.
+        vocabulary: the data set's vocabulary. Its annotation recall, if known, tells how much scene graphs
+            leave out.
+        is_complete: whether to treat every graph as complete, as a rehearsal without annotators does.
     """
     return partial(
         build_evidence,

@@ -52,9 +52,10 @@ def estimate_annotation_recall(
         lexicon: the categories and attribute types of the data set.
         max_annotation_recall: upper bounds by kind, from 0 to 1.
 
-    Returns: The recall of "object", "attribute" (of listed objects) and "relation" (between listed objects),
-        as in `Vocabulary.annotation_recall`. One more fact of each kind is counted as missing. A kind of
-        which no fact is stated is left out.
+    Returns:
+        The recall of "object", "attribute" (of listed objects) and "relation" (between listed objects), as in
+        `Vocabulary.annotation_recall`. One more fact of each kind is counted as missing. A kind of which no
+        fact is stated is left out.
 
     Raises:
         UserError: a program is malformed.

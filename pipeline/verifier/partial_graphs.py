@@ -46,10 +46,13 @@ class Fact(Record):
 class PartialGraphObject(Record):
     """An object of a partial graph.
 
-    Attributes: object_id: its id in GQA. names: its names, with "" for the fact that it exists. attributes:
-        its attributes and positions. relations: its relations to other objects. absent_relations: relations
-        in which no object is to it, as GQA writes them. "cup,on,s" of a table says that no
-            cup is on the table.
+    Attributes:
+        object_id: its id in GQA.
+        names: its names, with "" for the fact that it exists.
+        attributes: its attributes and positions.
+        relations: its relations to other objects.
+        absent_relations: relations in which no object is to it, as GQA writes them. "cup,on,s" of a table
+            says that no cup is on the table.
     """
 
     object_id: str
@@ -73,12 +76,16 @@ _IMAGE_STATEMENT_KINDS: tuple[StatementKind, ...] = ("scene", "absent", "unique"
 class PartialGraph(Record):
     """A partial scene graph. It lists only what questions mention.
 
-    Attributes: image_id: the image. split: the image's split. num_questions: the number of questions that it
-        is built from. objects: the objects, sorted by id. reconstructed: always true, to distinguish the file
-        from published graphs. scene: the scene's place, weather and location. absent: names of which the
-        image has no object. unique: names that a question uses without further description ("the cup"). There
-        is one such object, or
-            all of them are alike.
+    Attributes:
+        image_id: the image.
+        split: the image's split.
+        num_questions: the number of questions that it is built from.
+        objects: the objects, sorted by id.
+        reconstructed: always true, to distinguish the file from published graphs.
+        scene: the scene's place, weather and location.
+        absent: names of which the image has no object.
+        unique: names that a question uses without further description ("the cup"). There is one such object,
+            or all of them are alike.
         contradictions: the facts that contradict each other.
     """
 

@@ -126,9 +126,9 @@ class PresenceModel:
     def estimate_probabilities(self, known_names: Iterable[str]) -> np.ndarray:
         """Return for each name of the vocabulary the probability that the image shows such an object.
 
-        Args: known_names: the names of objects that the image is known to show. These names and their
-            categories get the
-                highest probability.
+        Args:
+            known_names: the names of objects that the image is known to show. These names and their
+                categories get the highest probability.
 
         Returns:
             Probabilities in the order of `names`, shape [names].

@@ -33,9 +33,12 @@ YES_OR_NO = StepAnswer((), ("yes", "no"))
 class PresuppositionFailure(Exception):
     """Report that the question has no answer, or more than one.
 
-    Attributes: category: why the question is unanswerable. detail: the reason in words. answers: the several
-        correct answers, if there are any. risk: the probability that the question has an answer after all, as
-        the evidence may leave out an object.
+    Attributes:
+        category: why the question is unanswerable.
+        detail: the reason in words.
+        answers: the several correct answers, if there are any.
+        risk: the probability that the question has an answer after all, as the evidence may leave out an
+            object.
     """
 
     def __init__(

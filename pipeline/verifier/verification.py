@@ -33,13 +33,15 @@ from pipeline.verifier.step_answers import PresuppositionFailure, StepAnswer, co
 class ExecutionResult:
     """The result of a program.
 
-    Attributes: answerability: whether the question has an answer. category: why it has none, if it is
-        unanswerable. detail: in words why it is unanswerable, or what is not known. answers: the answers
-        known to be correct. An answerable question has one, or none if the answer is not known. An
-            underspecified question has several.
+    Attributes:
+        answerability: whether the question has an answer.
+        category: why it has none, if it is unanswerable.
+        detail: in words why it is unanswerable, or what is not known.
+        answers: the answers known to be correct. An answerable question has one, or none if the answer is not
+            known. An underspecified question has several.
         possible_answers: the answers that may be correct, including `answers`, or () if nothing limits them.
         found_objects: for each executed step the objects that it selects for certain, or () for a step that
-        answers.
+            answers.
     """
 
     answerability: Answerability
@@ -58,7 +60,8 @@ def verify_question(program: Sequence[Step], evidence: Evidence | None, text: st
         evidence: the evidence about the image (`build_evidence`), or None if there is none.
         text: the question's text, for error messages.
 
-    Returns: "answerable"; "unanswerable" with the category of the first step that fails; or "unknown" if the
+    Returns:
+        "answerable"; "unanswerable" with the category of the first step that fails; or "unknown" if the
         question has no program or if the evidence is incomplete and does not contradict the question.
 
     Raises:

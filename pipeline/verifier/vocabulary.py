@@ -48,13 +48,12 @@ class VocabularyParams(Params):
     """Parameters of stage `vocabulary`.
 
     Attributes:
-        min_count: Object names that occur less often are left out (typing errors, one-off names). A
-            higher value gives fewer, safer replacements.
+        min_count: Object names that occur less often are left out (typing errors, one-off names). A higher
+            value gives fewer, safer replacements.
         min_members: Number of different members from which on a name counts as a category.
-        max_annotation_recall: Upper bound on the proportion (0 to 1) of what images show that their
-            scene graphs annotate, for "object", "attribute" and "relation". Lower values make
-            `estimate` expect more answerable candidates. Needed where the questions were made from the
-            graphs.
+        max_annotation_recall: Upper bound on the proportion (0 to 1) of what images show that their scene
+            graphs annotate, for "object", "attribute" and "relation". Lower values make `estimate` expect
+            more answerable candidates. Needed where the questions were made from the graphs.
     """
 
     min_count: Count = 1
@@ -139,10 +138,11 @@ class ProgramCounter:
     Args:
         name_by_object: the name that the scene graph gives each object, by (image id, object id).
 
-    Attributes: num_programs: number of questions with a program. presupposed_name_counts: for each name the
-        number of questions that presuppose such an object. presupposed_value_counts: for each attribute,
-        position and relation the number of questions that presuppose it of
-            an object.
+    Attributes:
+        num_programs: number of questions with a program.
+        presupposed_name_counts: for each name the number of questions that presuppose such an object.
+        presupposed_value_counts: for each attribute, position and relation the number of questions that
+            presuppose it of an object.
     """
 
     def __init__(self, name_by_object: Mapping[tuple[str, str], str]) -> None:
@@ -225,16 +225,19 @@ def build_vocabulary(
 ) -> Vocabulary:
     """Build the vocabulary of scene graphs and questions.
 
-    Args: scenes: the published scene graphs. questions: the questions. params: the parameters of the stage.
+    Args:
+        scenes: the published scene graphs.
+        questions: the questions.
+        params: the parameters of the stage.
         make_partial_graphs: makes the partial graphs from the lexicon and the ids of the images that have a
-        published
-            graph. They are counted if there is no published graph.
+            published graph. They are counted if there is no published graph.
 
     Returns:
         The vocabulary without annotation recall. It is empty if there are neither scene graphs nor programs.
 
-    Raises: UserError: no name of the scene graphs or programs occurs `min_count` times, or a program is
-        malformed.
+    Raises:
+        UserError: no name of the scene graphs or programs occurs `min_count` times, or a program is
+            malformed.
     """
     scene_counter = SceneGraphCounter()
     names: dict[tuple[str, str], str] = {}

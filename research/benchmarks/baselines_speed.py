@@ -35,8 +35,7 @@ from research.reference_models.net_configs import (
 )
 from research.reference_models.net_training import NetTraining
 from research.reference_models.question_arrays import QuestionCollector, take_rows
-from research.reference_models.region_files import open_region_store
-from research.reference_models.region_stores import Hdf5Store
+from research.reference_models.region_stores import Hdf5Store, open_region_store
 
 NUM_IMAGES, REGIONS_PER_IMAGE, FEATURE_SIZE = 1000, 36, 2048
 NUM_ANSWERS, NUM_WORDS, QUESTION_LENGTH = 1842, 3000, 9

@@ -145,7 +145,9 @@ def make_effect_records(results: Sequence[EffectResult]) -> list[dict[str, objec
             "source": one.effect.source,
             "alternative": one.effect.alternative,
             "margin": round(one.effect.effective_margin, DECIMALS),
-            "published": {net: round(value, DECIMALS) for net, value in one.effect.published_differences.items()},
+            "published": {
+                net: round(value, DECIMALS) for net, value in one.effect.published_differences.items()
+            },
             **_difference_columns(one.difference),
             "outcome": one.outcome,
             "reason": one.reason,

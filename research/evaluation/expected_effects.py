@@ -45,7 +45,7 @@ ROW_TITLES = {
     "k_plus_1": "K+1",
     "own_msp": "MSP without the CLIP",
     "own_rp": "RP without the CLIP",
-    "blind_net": "the blind net",
+    "text_only_net": "the blind net",
     "maxprob": "MaxProb",
     "vector_scaling": "Calibration",
     "selector": "Selector",
@@ -272,7 +272,7 @@ EXPECTED_EFFECTS = (
     _compare_leads("rp", "own_rp"),
     _expect_value(
         "The blind net tells nothing apart: AUROC 50",
-        ("blind_net", MEAN, "auroc"),
+        ("text_only_net", MEAN, "auroc"),
         *(0.5, 0.05, "Section 3.2"),
         "The margin is the audit's limit for attacks by words on the CLIP subsets.",
     ),

@@ -1,1 +1,1 @@
-"""Models that answer questions about images, with detectors of unanswerable questions and selection functions."""
+"""The reference models: nets that answer questions about images, detectors of unanswerable questions, and selection functions."""

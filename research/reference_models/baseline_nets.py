@@ -1,5 +1,7 @@
-"""The nets of the rows on real images: train them, and fit what detectors need. What is finished lies in a work folder and
-stays; a run that was killed goes on from the last checkpoint."""
+"""Train the nets of the leaderboard rows on real images, and fit what the detectors need.
+
+Finished nets stay in a work folder. A killed run resumes from the last checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -42,14 +44,23 @@ from research.reference_models.selector import GradedOutputs
 from research.reference_models.selector_training import train_selector
 from research.reference_models.tokenization import WordVocabulary
 
-MAX_GAUSSIAN_QUESTIONS = 100_000  # questions of train for the Gaussians
-MAX_CALIBRATION_QUESTIONS = 5_000  # of val for scaling and Selector: [n, answers] is held as float64
+# Questions of train for the Gaussians.
+MAX_GAUSSIAN_QUESTIONS = 100_000
+# Questions of val for scaling and Selector, which need [n, answers] as float64.
+MAX_CALIBRATION_QUESTIONS = 5_000
 
 
 @dataclass(frozen=True)
 class BaselineConfig:
-    """What was asked for, beside files: answers known, epochs of the base and after it, questions of val on which checkpoints
-    are tried, whether nets have matches (else BUTD)."""
+    """Settings of the training.
+
+    Attributes:
+        num_answers: Size of the answer vocabulary.
+        base_epochs: Epochs of the base net.
+        extra_epochs: Epochs of each net after the base net.
+        num_validation_questions: Questions of val on which checkpoints are evaluated.
+        use_match: Use match features; without them the net is a BUTD.
+    """
 
     num_answers: int = 1842
     base_epochs: float = 5.0
@@ -60,7 +71,15 @@ class BaselineConfig:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What nets learn from: train's questions whose answer is known, val's, in the numbers of `words` and `answers`."""
+    """Questions and regions to train on.
+
+    Attributes:
+        train: Questions of train whose answer is in the vocabulary.
+        val: Questions of val.
+        vocabulary: Words of the questions.
+        answers: The answer vocabulary.
+        store: Regions of the images.
+    """
 
     train: QuestionSet
     val: QuestionSet
@@ -70,22 +89,22 @@ class TrainingData:
 
     @cached_property
     def feature_moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of train's regions."""
+        """Mean and standard deviation [d] of the features of train's regions."""
         return compute_feature_moments(self.store, image_indices=np.unique(self.train.image_indices))
 
     @cached_property
     def validation_halves(self) -> tuple[QuestionSet, QuestionSet]:
-        """Val in two halves that share no image: one to choose checkpoints on, one to fit on."""
+        """Two halves of val without a common image: one to select checkpoints on, one to fit detectors on."""
         images = make_generator(BASE_SEED, "halves of val").permutation(np.unique(self.val.image_indices))
         first = np.isin(self.val.image_indices, images[: len(images) // 2])
         return take_rows(self.val, first), take_rows(self.val, ~first)
 
 
 def check_work_settings(work: Path, settings: dict[str, object]) -> None:
-    """Make a work folder one of these settings.
+    """Write the settings into a work folder, or compare them with those in it.
 
     Raises:
-        UserError: it was begun with others.
+        UserError: The folder has other settings.
     """
     path = work / "settings.json"
     if not path.exists():
@@ -94,7 +113,10 @@ def check_work_settings(work: Path, settings: dict[str, object]) -> None:
     if changed := sorted(name for name in before.keys() | settings if before.get(name) != settings.get(name)):
         lines = [f"{name}: {before.get(name)} before, {settings.get(name)} now" for name in changed]
         raise UserError(
-            [f"{work}: was begun with other settings; name another --checkpoint-dir, or delete it", *lines]
+            [
+                f"{work}: the folder was created with other settings; choose another --checkpoint-dir, or delete it",
+                *lines,
+            ]
         )
 
 
@@ -103,19 +125,19 @@ def train_missing_nets(
     nets: Collection[str],
     seed: int,
     data: TrainingData,
-    plan: BaselineConfig,
+    config: BaselineConfig,
     device: str,
     log: Callable[[str], None] = print,
 ) -> None:
-    """Train these nets of a seed, and the base if one starts from it; what is there already stays."""
-    due = [name for name in NET_CONFIGS if name in nets and not _net_path(work, name, seed).exists()]
+    """Train the nets of a seed that do not exist yet, and the base net if one of them starts from it."""
+    pending = [name for name in NET_CONFIGS if name in nets and not _net_path(work, name, seed).exists()]
     if (
-        any(not NET_CONFIGS[name].trains_from_scratch for name in due)
+        any(not NET_CONFIGS[name].trains_from_scratch for name in pending)
         and not _net_path(work, "base", seed).exists()
     ):
-        due.insert(0, "base")
-    for name in due:
-        _train_net(work, name, seed, data, plan, device, log)
+        pending.insert(0, "base")
+    for name in pending:
+        _train_net(work, name, seed, data, config, device, log)
 
 
 def _train_net(
@@ -123,78 +145,84 @@ def _train_net(
     name: str,
     seed: int,
     data: TrainingData,
-    plan: BaselineConfig,
+    config: BaselineConfig,
     device: str,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> None:
-    how = NET_CONFIGS[name]
-    shape = make_shape(how, data.vocabulary, len(data.answers), data.store, plan.use_match)
-    base = None if how.trains_from_scratch else load_net(_net_path(work, "base", seed))
+    net_config = NET_CONFIGS[name]
+    shape = make_shape(net_config, data.vocabulary, len(data.answers), data.store, config.use_match)
+    base = None if net_config.trains_from_scratch else load_net(_net_path(work, "base", seed))
     net = initialize_net(shape, data.feature_moments, seed, base).to(device)
-    asked = LoadedModel(net, data.vocabulary, ("answerable",) if how.has_single_output else data.answers)
+    model = LoadedModel(
+        net, data.vocabulary, ("answerable",) if net_config.has_single_output else data.answers
+    )
     per_epoch = len(data.train.answers) / TRAIN_BATCH_SIZE
-    first, more = (max(1, round(epochs * per_epoch)) for epochs in (plan.base_epochs, plan.extra_epochs))
-    recipe = make_training_config(how, first, more, name == "base", pointing_weight=0.0)
-    chosen_on, by = (
-        subsample_evenly(data.validation_halves[0], plan.num_validation_questions),
-        selection_metric(how),
+    base_steps, extra_steps = (
+        max(1, round(epochs * per_epoch)) for epochs in (config.base_epochs, config.extra_epochs)
     )
+    training_config = make_training_config(
+        net_config, base_steps, extra_steps, name == "base", pointing_weight=0.0
+    )
+    questions = subsample_evenly(data.validation_halves[0], config.num_validation_questions)
+    metric = selection_metric(net_config)
     trained = train(
-        NetTraining(net, data.train, data.store, recipe, seed),
+        NetTraining(net, data.train, data.store, training_config, seed),
         work / f"{name}-{seed}.pt",
-        lambda _: evaluate_net(asked, chosen_on, data.store)[by],
-        lambda text: say(f"{name}-{seed}: {text}"),
+        lambda _: evaluate_net(model, questions, data.store)[metric],
+        lambda text: log(f"{name}-{seed}: {text}"),
     )
-    save_net(_net_path(work, name, seed), asked)
+    save_net(_net_path(work, name, seed), model)
     best = max(trained.scores.values())
-    say(f"{name}-{seed}: {by} {best:.4f} on val, {trained.cpu_seconds:.0f} CPU-s")
+    log(f"{name}-{seed}: {metric} {best:.4f} on val, {trained.cpu_seconds:.0f} CPU-s")
 
 
 def evaluate_net(model: LoadedModel, questions: QuestionSet, store: RegionStore) -> dict[str, float]:
-    """`net_plans.judged` on questions and as many random pairs, a batch at a time."""
+    """Compute the selection metrics (`compute_selection_metrics`) on questions and as many random pairs."""
     count = len(questions.answers)
     pairs = sample_random_pairs(questions.image_indices, make_generator(BASE_SEED, "val pairs"))
     tokens = np.concatenate([questions.tokens, questions.tokens[pairs]])
-    places = np.concatenate([questions.image_indices, questions.image_indices])
-    confidence, said = [], []
-    for seen in iter_outputs(model, tokens, places, store):
-        confidence.append(compute_confidence(model, seen.logits, dict(seen.head_logits)))
-        said.append(seen.logits.argmax(1))
+    image_indices = np.concatenate([questions.image_indices, questions.image_indices])
+    confidence, predicted = [], []
+    for outputs in iter_outputs(model, tokens, image_indices, store):
+        confidence.append(compute_confidence(model, outputs.logits, dict(outputs.head_logits)))
+        predicted.append(outputs.logits.argmax(1))
     answerable = np.arange(2 * count) < count
-    right = np.concatenate(said) == np.concatenate([questions.answers, np.full(count, -1)])
+    is_correct = np.concatenate(predicted) == np.concatenate([questions.answers, np.full(count, -1)])
     return compute_selection_metrics(
-        np.concatenate(confidence), answerable, right if model.net.shape.answers > 1 else None
+        np.concatenate(confidence), answerable, is_correct if model.net.shape.answers > 1 else None
     )
 
 
 def fit_detectors(work: Path, seed: int, data: TrainingData, device: str) -> Path:
-    """Fit Gaussians on train, scaling and Selector on the half of val that chose no checkpoint, all to the vanilla net; what
-    is there already stays. Returns their file."""
+    """Fit the detectors to the vanilla net, unless their file exists, and return the file.
+
+    Gaussians are fitted on train, scaling and Selector on the half of val on which no checkpoint was selected.
+    """
     path = work / f"fitted-{seed}.safetensors"
     if path.exists():
         return path
-    asked = load_net(_net_path(work, "vanilla", seed))
-    asked.net.to(device)
-    train_part = subsample_evenly(data.train, MAX_GAUSSIAN_QUESTIONS)
-    parts = iter_outputs(asked, train_part.tokens, train_part.image_indices, data.store)
+    model = load_net(_net_path(work, "vanilla", seed))
+    model.net.to(device)
+    train_sample = subsample_evenly(data.train, MAX_GAUSSIAN_QUESTIONS)
+    parts = iter_outputs(model, train_sample.tokens, train_sample.image_indices, data.store)
     gaussians = fit_gaussians(
-        np.concatenate([part.features for part in parts]), train_part.answers, len(data.answers)
+        np.concatenate([part.features for part in parts]), train_sample.answers, len(data.answers)
     )
-    held = subsample_evenly(data.validation_halves[1], MAX_CALIBRATION_QUESTIONS)
-    seen = concatenate_outputs(list(iter_outputs(asked, held.tokens, held.image_indices, data.store)))
-    right = seen.logits.argmax(1) == held.answers
-    targets = (held.answers[:, None] == np.arange(len(data.answers))).astype(float)
-    scaling = fit_scaling(seen.logits, targets)
-    learns = np.isin(held.image_indices, np.unique(held.image_indices)[::2])
-    learned, checked = (
+    val = subsample_evenly(data.validation_halves[1], MAX_CALIBRATION_QUESTIONS)
+    outputs = concatenate_outputs(list(iter_outputs(model, val.tokens, val.image_indices, data.store)))
+    is_correct = outputs.logits.argmax(1) == val.answers
+    targets = (val.answers[:, None] == np.arange(len(data.answers))).astype(float)
+    scaling = fit_scaling(outputs.logits, targets)
+    is_fit = np.isin(val.image_indices, np.unique(val.image_indices)[::2])
+    fit, validation = (
         GradedOutputs(
-            [str(place) for place in held.image_indices[rows]],
-            seen._replace(logits=seen.logits[rows], features=seen.features[rows]),
-            right[rows].astype(float),
+            [str(index) for index in val.image_indices[rows]],
+            outputs._replace(logits=outputs.logits[rows], features=outputs.features[rows]),
+            is_correct[rows].astype(float),
         )
-        for rows in (learns, ~learns)
+        for rows in (is_fit, ~is_fit)
     )
-    write_fitted(path, FittedDetectors(gaussians, scaling, train_selector(learned, checked, seed=seed)))
+    write_fitted(path, FittedDetectors(gaussians, scaling, train_selector(fit, validation, seed=seed)))
     return path
 
 

@@ -1,4 +1,4 @@
-"""`rgqa baselines`: train what the rows of the papers need on precomputed region features, and let them answer a release."""
+"""Train the papers' baselines on precomputed region features, and predict the answers to a release (`rgqa baselines`)."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ from research.reference_models.inference import (
 )
 from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS, score_row
 from research.reference_models.question_arrays import QuestionCollector, take_rows
-from research.reference_models.region_files import open_region_store
-from research.reference_models.region_stores import RegionStore
+from research.reference_models.region_stores import RegionStore, open_region_store
 from research.reference_models.row_predictions import (
     ODIN_STEP,
     ReleaseQueries,
@@ -48,11 +47,11 @@ from research.reference_models.row_predictions import (
 
 FITTED_INPUTS = {"gaussians", "scaling", "selector"}
 UNAVAILABLE_ROWS = {
-    "frcnn": "needs the names of what was detected, which region features do not have",
-    "frcnn_known": "needs the names of what was detected, which region features do not have",
-    "rp_hard": "needs CLIP vectors of train's images and questions, which no stage makes",
+    "frcnn": "needs names of detected objects, which region features do not have",
+    "frcnn_known": "needs names of detected objects, which region features do not have",
+    "rp_hard": "needs CLIP embeddings of the training images and questions, which no stage computes",
     "caption_match": "needs captions",
-    "true_regions": "needs the truth of the images",
+    "true_regions": "needs the ground truth of the images",
     "own_msp": "needs an image tower of its own",
     "own_rp": "needs an image tower of its own",
 }
@@ -61,7 +60,7 @@ AVAILABLE_ROWS = tuple(name for name in LEADERBOARD_ROWS if name not in UNAVAILA
 
 @dataclass(frozen=True)
 class BaselineRequest:
-    """What `rgqa baselines` is asked for; see its options."""
+    """The options of `rgqa baselines`."""
 
     features: Path
     train: Path | None = None
@@ -77,10 +76,11 @@ class BaselineRequest:
 
 
 def run_baselines(request: BaselineRequest, log: Callable[[str], None] = print) -> None:
-    """Train, fit, answer; what an earlier run finished stays.
+    """Train nets, fit detectors, and write predictions. What an earlier run finished is reused.
 
     Raises:
-        UserError: files that are missing or faulty, rows that cannot be made, a work folder of other settings, no GPU.
+        UserError: A file is missing or faulty, a row is not available, the work folder has other settings, or there is no
+            GPU.
     """
     rows, device = select_rows(request.rows), resolve_device(request.device)
     folders = DatasetFolders(request.dataset)
@@ -102,12 +102,12 @@ def run_baselines(request: BaselineRequest, log: Callable[[str], None] = print) 
     check_work_settings(work, describe_settings(files, store, request.config))
     data = load_training_data(files, store, request.config, log)
     nets = {net for name in rows for net in LEADERBOARD_ROWS[name].required_nets}
-    fitting = any(
+    needs_fitting = any(
         FITTED_INPUTS & set(DETECTORS[LEADERBOARD_ROWS[name].detector].required_inputs) for name in rows
     )
     for seed in request.seeds:
         train_missing_nets(work, nets, seed, data, request.config, device, log)
-        if fitting:
+        if needs_fitting:
             fit_detectors(work, seed, data, device)
     if not release.exists():
         report_written(
@@ -116,62 +116,64 @@ def run_baselines(request: BaselineRequest, log: Callable[[str], None] = print) 
             work,
         )
         return
-    asked = collect_queries(read_benchmark(release))
+    release_queries = collect_queries(read_benchmark(release))
     for seed in request.seeds:
-        for name, said in predict_rows(work, rows, seed, asked, store, device).items():
-            write_json(out / f"{name}-seed{seed}.json", format_predictions(asked, name, said))
+        for name, output in predict_rows(work, rows, seed, release_queries, store, device).items():
+            write_json(out / f"{name}-seed{seed}.json", format_predictions(release_queries, name, output))
     report_written(
         "baselines",
-        f"{format_count(len(rows), 'row')} of {format_count(len(request.seeds), 'seed')}, {format_count(len(asked.queries), 'ask')}",
+        f"{format_count(len(rows), 'row')} of {format_count(len(request.seeds), 'seed')}, {format_count(len(release_queries.queries), 'question')}",
         out,
     )
 
 
 def select_rows(names: Sequence[str]) -> list[str]:
-    """The rows of these names, or all that can be made here.
+    """Return the rows with these names, or all available rows.
 
     Raises:
-        UserError: names that are unknown, or of rows that cannot be made.
+        UserError: A name is unknown, or its row is not available on region features.
     """
     if unknown := sorted(set(names) - LEADERBOARD_ROWS.keys()):
-        raise UserError(f"unknown rows: {', '.join(unknown)}; there are {', '.join(AVAILABLE_ROWS)}")
+        raise UserError(
+            f"--baseline {', '.join(unknown)}: no such baseline; choose from {', '.join(AVAILABLE_ROWS)}"
+        )
     if out := [name for name in names if name in UNAVAILABLE_ROWS]:
         raise UserError(
             [
-                f"{format_count(len(out), 'row')} cannot be made",
+                f"{format_count(len(out), 'baseline')} not available on region features",
                 *(f"{name}: {UNAVAILABLE_ROWS[name]}" for name in out),
             ]
         )
     if not names:
         print(
             "\n  ".join(
-                ["baselines: left out", *(f"{name}: {why}" for name, why in UNAVAILABLE_ROWS.items())]
+                ["baselines: not available", *(f"{name}: {why}" for name, why in UNAVAILABLE_ROWS.items())]
             )
         )
     return [name for name in AVAILABLE_ROWS if not names or name in names]
 
 
 def describe_settings(
-    files: Mapping[str, Path], store: RegionStore, plan: BaselineConfig
+    files: Mapping[str, Path], store: RegionStore, config: BaselineConfig
 ) -> dict[str, object]:
-    """By what a work folder is known again: sizes of files, the features' shape, the plan."""
+    """Return the settings that identify a work folder: file sizes, shape of the features, and configuration."""
     sizes = {
         what: {file.name: file.stat().st_size for file in list_question_files(path) if file.is_file()}
         for what, path in files.items()
     }
-    return {**sizes, "regions": [len(store.index_of), *store.shape], **asdict(plan)}
+    return {**sizes, "regions": [len(store.index_of), *store.shape], **asdict(config)}
 
 
 def load_training_data(
-    files: Mapping[str, Path], store: RegionStore, plan: BaselineConfig, say: Callable[[str], None]
+    files: Mapping[str, Path], store: RegionStore, config: BaselineConfig, log: Callable[[str], None]
 ) -> TrainingData:
-    """Questions as arrays; words and answers are those of train alone."""
+    """Read the questions as arrays. The vocabularies of words and answers are those of train."""
     train = QuestionCollector(track(read_training_questions(files["train"]), "train", unit="question"))
     val = QuestionCollector(track(read_training_questions(files["val"]), "val", unit="question"))
-    words, answers = train.build_vocabulary(), train.top_answers(plan.num_answers)
+    words, answers = train.build_vocabulary(), train.top_answers(config.num_answers)
     all_of_train = train.to_question_set(words, answers, store, files["train"])
     known = take_rows(all_of_train, np.flatnonzero(all_of_train.answers >= 0))
-    say(
+    log(
         f"train: {len(known.answers):,} of {format_count(len(train), 'question')} have one of {format_count(len(answers), 'answer')}; "
         f"{format_count(len(words.words), 'word')}, {format_count(len(train.image_ids), 'image')}; val: {format_count(len(val), 'question')}"
     )
@@ -183,26 +185,30 @@ def load_training_data(
 def predict_rows(
     work: Path, rows: Sequence[str], seed: int, queries: ReleaseQueries, store: RegionStore, device: str
 ) -> dict[str, DetectorOutput]:
-    """What rows say to all asks: regions are read once for all nets, and a batch at a time, so that memory does not grow with
-    the answers known."""
+    """Predict the answers of rows to all queries.
+
+    Regions are read once for all nets, batch by batch, so that memory does not grow with the number of answers.
+    """
     nets = {net: _load_net_on(device, work / f"{net}-{seed}.safetensors") for net in _required_nets(rows)}
-    stepping = {
+    odin_nets = {
         LEADERBOARD_ROWS[name].net
         for name in rows
-        if "stepped" in DETECTORS[LEADERBOARD_ROWS[name].detector].required_inputs
+        if "odin_perturbed" in DETECTORS[LEADERBOARD_ROWS[name].detector].required_inputs
     }
     fitted = work / f"fitted-{seed}.safetensors"
     states = read_fitted(fitted)._asdict() if fitted.exists() else {}
-    tokens = next(iter(nets.values())).vocabulary.encode([ask.text for ask in queries.queries])
-    places = find_image_indices(store, [ask.image_id for ask in queries.queries])
+    tokens = next(iter(nets.values())).vocabulary.encode([query.text for query in queries.queries])
+    image_indices = find_image_indices(store, [query.image_id for query in queries.queries])
     parts: dict[str, list[DetectorOutput]] = {name: [] for name in rows}
     total = -(-len(queries.queries) // QUERY_BATCH_SIZE)
-    for batch in track(iter_batches(tokens, places, store), f"answer, seed {seed}", total, "batch"):
-        seen = {net: forward(one, batch, ODIN_STEP if net in stepping else 0.0) for net, one in nets.items()}
+    for batch in track(iter_batches(tokens, image_indices, store), f"answer, seed {seed}", total, "batch"):
+        outputs = {
+            net: forward(model, batch, ODIN_STEP if net in odin_nets else 0.0) for net, model in nets.items()
+        }
         for name in rows:
             row = LEADERBOARD_ROWS[name]
-            parts[name].append(score_row(row, seen, DetectorInputs(seen[row.net], **states)))
-    return {name: _concatenate(said) for name, said in parts.items()}
+            parts[name].append(score_row(row, outputs, DetectorInputs(outputs[row.net], **states)))
+    return {name: _concatenate(outputs) for name, outputs in parts.items()}
 
 
 def _required_nets(rows: Sequence[str]) -> Iterator[str]:
@@ -210,9 +216,9 @@ def _required_nets(rows: Sequence[str]) -> Iterator[str]:
 
 
 def _load_net_on(device: str, path: Path) -> LoadedModel:
-    asked = load_net(path)
-    asked.net.to(device)
-    return asked
+    model = load_net(path)
+    model.net.to(device)
+    return model
 
 
 def _concatenate(parts: Sequence[DetectorOutput]) -> DetectorOutput:

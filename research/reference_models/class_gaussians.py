@@ -1,5 +1,7 @@
-"""A Gaussian for each answer on a net's features, all of one covariance: how far is what a net makes of a question from
-what it made of the answered ones? (Lee et al., NeurIPS 2018, eqs. 1-2; "Maha" of RGQA, section 5.1.)"""
+"""Class-conditional Gaussians with a shared covariance on a net's features (Lee et al., NeurIPS 2018, eqs. 1-2).
+
+RGQA calls the detector "Maha" (section 5.1).
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Directions that vary less than this share of the widest one are the rounding of float32, whose squares have 14 digits.
+# Directions with a smaller variance, relative to the largest, are rounding errors of float32.
 MIN_RELATIVE_VARIANCE = 1e-12
 
 
 class ClassGaussians(NamedTuple):
-    """Attributes:
-    classes: [C] ints, the answers (places in `Seen.answers`) that have examples.
-    centre: [d], the mean of all features, float32 as are the next two.
-    whitening: [d, r]: (features - centre) @ whitening has covariance 1 around the mean of its class.
-    means: [C, r], the means of the classes in these coordinates.
+    """Gaussians of C answers.
+
+    Attributes:
+        classes: Integers [C], the indices in `ModelOutputs.answers` of the answers with examples.
+        centre: Mean of all features, float32 [d].
+        whitening: float32 [d, r]; (features - centre) @ whitening has covariance 1 around the mean of each class.
+        means: Means of the classes in these coordinates, float32 [C, r].
     """
 
     classes: np.ndarray
@@ -26,13 +30,18 @@ class ClassGaussians(NamedTuple):
 
 
 def fit_gaussians(features: np.ndarray, class_indices: np.ndarray, num_classes: int) -> ClassGaussians:
-    """Fit on answered questions of train: `features` [n, d], `right` [n] the place of the right answer among `count`.
+    """Fit Gaussians on answerable questions of train.
 
-    An answer without examples is left out: it has no mean. The published code (RGQA, `gqa_maha`) sees 5,000 images,
-    leaves the mean of every answer not among them at 0, and lets it compete, so that features near 0 pass for answerable.
+    Answers without examples have no Gaussian. The published code (RGQA, `gqa_maha`) uses 5,000 images, leaves the means of the
+    other answers at 0, and still compares with them, so that features near 0 count as answerable.
+
+    Args:
+        features: Features [n, d].
+        class_indices: Index of the correct answer, [n], in 0 to num_classes - 1.
+        num_classes: Number of answers.
 
     Raises:
-        ValueError: there is no example, or a place outside of the answers.
+        ValueError: There is no example, or an index is out of range.
     """
     features, class_indices = np.asarray(features, np.float64), np.asarray(class_indices)
     if (
@@ -41,7 +50,9 @@ def fit_gaussians(features: np.ndarray, class_indices: np.ndarray, num_classes: 
         or class_indices.min() < 0
         or class_indices.max() >= num_classes
     ):
-        raise ValueError(f"{len(features)} features, {len(class_indices)} places of {num_classes} answers")
+        raise ValueError(
+            f"{len(features)} features and {len(class_indices)} class indices; wanted as many of each, 0 to {num_classes - 1}"
+        )
     classes, of_class, examples = np.unique(class_indices, return_inverse=True, return_counts=True)
     centre = features.mean(0).astype(np.float32)
     features = features - centre
@@ -56,7 +67,7 @@ def fit_gaussians(features: np.ndarray, class_indices: np.ndarray, num_classes: 
 
 
 def score_mahalanobis(gaussians: ClassGaussians, features: np.ndarray) -> np.ndarray:
-    """-1/2 of the squared Mahalanobis distance to each class, [n, C]; 0 at the mean itself, higher is closer."""
+    """Return -1/2 of the squared Mahalanobis distance of features [n, d] to each class, [n, C]. Higher is closer; 0 is the mean."""
     means = gaussians.means.astype(np.float64)
     points = (np.asarray(features, np.float64) - gaussians.centre) @ gaussians.whitening
     squares = (points**2).sum(1)[:, None] - 2 * points @ means.T + (means**2).sum(1)

@@ -11,7 +11,8 @@ from pipeline.core.command_line import new_app
 from pipeline.core.errors import run_command
 
 app = new_app()
-LARGEST_SEED = 2**32 - 1  # what NumPy and scikit-learn take
+# The largest seed of NumPy and scikit-learn.
+LARGEST_SEED = 2**32 - 1
 
 
 @app.command(
@@ -19,55 +20,82 @@ LARGEST_SEED = 2**32 - 1  # what NumPy and scikit-learn take
 )
 def baselines(
     features: Annotated[
-        Path, Option(help="Folder of region features: GQA's HDF5, arrays, or a .npz for each image.")
+        Path,
+        Option(
+            help="Read region features from this folder: GQA's HDF5 files, arrays, or one .npz per image."
+        ),
     ],
-    dataset: Annotated[str | None, Option(help="As params.yaml says if not given.")] = None,
+    dataset: Annotated[str | None, Option(help="Use this data set. Default: the one in params.yaml.")] = None,
     train_questions: Annotated[
         Path | None,
-        Option(help="Questions in GQA's form, a file or a folder of them; of the source if not given."),
+        Option(
+            help="Train on this file or folder of questions in GQA's format. Default: the questions of the data set."
+        ),
     ] = None,
-    val_questions: Annotated[Path | None, Option(help="Likewise; checkpoints are chosen on them.")] = None,
+    val_questions: Annotated[
+        Path | None,
+        Option(
+            help="Select checkpoints on this file or folder of questions. Default: the questions of the data set."
+        ),
+    ] = None,
     release: Annotated[
         Path | None,
-        Option(help="What to answer: a release's folder, or a subset's JSON; this version's if not given."),
+        Option(
+            help="Predict answers to this release folder or subset file. Default: the release of the current version."
+        ),
     ] = None,
     baseline: Annotated[
         list[str] | None,
-        Option(help="A row of the papers, as often as wanted; all that can be made if not given."),
+        Option(help="Train this baseline. Can be repeated. Default: all available baselines."),
     ] = None,
     seed: Annotated[
-        list[int] | None, Option(min=0, max=LARGEST_SEED, help="As often as wanted; 0 if not given.")
+        list[int] | None,
+        Option(min=0, max=LARGEST_SEED, help="Train with this random seed. Can be repeated. Default: 0."),
     ] = None,
     base_epochs: Annotated[
-        float, Option(min=0, max=100_000, help="Of the net that most others start from.")
+        float,
+        Option(
+            min=0, max=100_000, help="Train the base net, from which most others start, for so many epochs."
+        ),
     ] = 5.0,
-    finetune_epochs: Annotated[float, Option(min=0, max=100_000, help="Of each net after it.")] = 2.0,
+    finetune_epochs: Annotated[
+        float, Option(min=0, max=100_000, help="Train each net for so many epochs after the base net.")
+    ] = 2.0,
     num_answers: Annotated[
-        int, Option(min=2, max=1_000_000, help="The most frequent answers of train that nets know.")
+        int,
+        Option(
+            min=2,
+            max=1_000_000,
+            help="Limit the answer vocabulary to the N most frequent answers of the training questions.",
+        ),
     ] = 1842,
     num_val_questions: Annotated[
-        int, Option(min=2, max=1_000_000, help="Questions of val on which a checkpoint is tried.")
+        int, Option(min=2, max=1_000_000, help="Evaluate each checkpoint on N validation questions.")
     ] = 10_000,
     architecture: Annotated[
-        Literal["match", "butd"], Option(help="match, or butd: attention without matches.")
+        Literal["match", "butd"],
+        Option(help="Choose the architecture: match, or butd (attention without match features)."),
     ] = "match",
     device: Annotated[
-        Literal["auto", "cpu", "cuda"], Option(help="auto takes a GPU if there is one.")
+        Literal["auto", "cpu", "cuda"], Option(help="Choose the device. auto uses a GPU if there is one.")
     ] = "auto",
     checkpoint_dir: Annotated[
-        Path | None, Option(help="Nets and checkpoints; `data/cache/baselines-NAME` if not given.")
+        Path | None,
+        Option(help="Store nets and checkpoints in this folder. Default: `data/cache/baselines-NAME`."),
     ] = None,
-    out: Annotated[Path | None, Option(help="`data/NAME/predictions` if not given.")] = None,
+    out: Annotated[
+        Path | None, Option(help="Write predictions to this folder. Default: `data/NAME/predictions`.")
+    ] = None,
 ) -> None:
-    """Train the papers' baselines on region features. They answer a release; goes on where it stopped."""
+    """Train the papers' baselines on region features and predict the answers to a release. A stopped run resumes."""
     from research.reference_models.baseline_nets import BaselineConfig
     from research.reference_models.baseline_rows import BaselineRequest, run_baselines
 
-    plan = BaselineConfig(
+    config = BaselineConfig(
         num_answers, base_epochs, finetune_epochs, num_val_questions, use_match=architecture == "match"
     )
     rows, seeds = baseline or (), seed or (0,)
-    wanted = BaselineRequest(
+    request = BaselineRequest(
         features,
         train_questions,
         val_questions,
@@ -75,9 +103,9 @@ def baselines(
         release,
         rows,
         seeds,
-        plan,
+        config,
         device,
         checkpoint_dir,
         out,
     )
-    run_command(lambda: run_baselines(wanted))
+    run_command(lambda: run_baselines(request))

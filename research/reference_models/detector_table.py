@@ -1,4 +1,4 @@
-"""The table of detectors and selection functions: what each needs, and what a net says with it."""
+"""The table of detectors and selection functions, with the inputs that each needs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from research.reference_models.selector import Selector, compute_selector_confid
 
 
 class DetectorInputs(NamedTuple):
-    """What a detector may look at, all for the same n questions in the same order.
+    """The inputs of detectors, all for the same n questions in the same order.
 
     Attributes:
-        seen: by the net that answers.
-        partners: by the further nets of an ensemble.
-        gaussians, scaling, selector: fitted for this net, on train or val.
-        nouns, detected, names: what each question names, what was found in its image, and all that the detector of
-            things has a name for; see `noun_rule`.
+        outputs: Outputs of the net that answers.
+        ensemble_outputs: Outputs of the further nets of an ensemble.
+        gaussians: Gaussians fitted on train.
+        scaling: Vector scaling fitted on val.
+        selector: Selector trained on val.
+        nouns: Nouns of each question (`extract_nouns`).
+        detected_names: Names of the objects that were detected in its image.
+        detector_names: All names that the object detector knows.
     """
 
     outputs: ModelOutputs
@@ -37,14 +40,15 @@ class DetectorInputs(NamedTuple):
     detector_names: Collection[str] | None = None
 
     def available_inputs(self) -> dict[str, Any]:
-        """All that is there, by name: the fields, what was seen after ODIN's step as "stepped", and the net's heads."""
+        """Return the inputs that are available by name: fields, "odin_perturbed", and the extra heads of the net."""
         fields = {name: value for name, value in self._asdict().items() if value is not None and value != ()}
-        stepped = {} if self.outputs.odin_perturbed is None else {"stepped": self.outputs.odin_perturbed}
-        return fields | stepped | dict(self.outputs.head_logits)
+        perturbed = self.outputs.odin_perturbed
+        odin = {} if perturbed is None else {"odin_perturbed": perturbed}
+        return fields | odin | dict(self.outputs.head_logits)
 
 
 class DetectorOutput(NamedTuple):
-    """What a net says to n questions: its answers, and confidences [n] float64, higher = answerable."""
+    """Answers to n questions, and confidences float64 [n]. Higher means answerable."""
 
     answers: list[str]
     confidence: np.ndarray
@@ -57,10 +61,11 @@ class Detector(NamedTuple):
     """A row of the table.
 
     Attributes:
-        title: as tables show it. source: where it is from.
-        needs: names of `Given.inputs`.
-        confidence: a function of these, in this order, to [n].
-        answer: likewise, to [n] places in `Seen.answers`; None for the net's own.
+        title: Name in tables.
+        reference: Paper or code that defines it.
+        required_inputs: Names of `DetectorInputs.available_inputs`.
+        score_fn: Computes confidences [n] from these inputs, in this order.
+        answer_fn: Computes indices [n] in `ModelOutputs.answers` from them; None for the answers of the net.
     """
 
     title: str
@@ -71,12 +76,16 @@ class Detector(NamedTuple):
 
 
 RGQA_PAPER, RGQA_CODE, WHITEHEAD_PAPER = "RGQA 5.1", "RGQA's code", "Whitehead et al. 4"
-OUTPUTS_INPUT, MAHALANOBIS_INPUTS, NOUN_INPUTS = ("seen",), ("seen", "gaussians"), ("nouns", "detected")
+OUTPUTS_INPUT, MAHALANOBIS_INPUTS, NOUN_INPUTS = (
+    ("outputs",),
+    ("outputs", "gaussians"),
+    ("nouns", "detected_names"),
+)
 DETECTORS: dict[str, Detector] = {
     "msp": Detector("MSP", RGQA_PAPER, OUTPUTS_INPUT, by.msp),
     "maxprob": Detector("MaxProb", WHITEHEAD_PAPER, OUTPUTS_INPUT, by.maxprob),
-    "odin": Detector("ODIN", RGQA_PAPER, ("stepped",), by.odin),
-    "odin_rounded": Detector("ODIN, 4 decimals", RGQA_CODE, ("stepped",), by.odin_rounded),
+    "odin": Detector("ODIN", RGQA_PAPER, ("odin_perturbed",), by.odin),
+    "odin_rounded": Detector("ODIN, 4 decimals", RGQA_CODE, ("odin_perturbed",), by.odin_rounded),
     "energy_top2": Detector("Energy, top 2", RGQA_PAPER, OUTPUTS_INPUT, partial(by.energy, top_k=2)),
     "energy_all": Detector("Energy, all", "Wang et al. 2021", OUTPUTS_INPUT, by.energy),
     "mahalanobis": Detector("Maha, the net's answers", "Lee et al. 2018", MAHALANOBIS_INPUTS, by.mahalanobis),
@@ -84,43 +93,45 @@ DETECTORS: dict[str, Detector] = {
         "Maha, its own answers", RGQA_CODE, MAHALANOBIS_INPUTS, by.mahalanobis, by.closest_answer
     ),
     "frcnn": Detector("FRCNN, all nouns", RGQA_PAPER, NOUN_INPUTS, frcnn_rule),
-    "frcnn_known": Detector("FRCNN, nouns it knows", "ours", (*NOUN_INPUTS, "names"), by.frcnn_known),
+    "frcnn_known": Detector(
+        "FRCNN, nouns it knows", "ours", (*NOUN_INPUTS, "detector_names"), by.frcnn_known
+    ),
     "branched": Detector("Branched", RGQA_PAPER, ("branch",), by.head_score),
-    "branched_msp": Detector("Branched x MSP", RGQA_CODE, ("branch", "seen"), by.head_score_msp),
+    "branched_msp": Detector("Branched x MSP", RGQA_CODE, ("branch", "outputs"), by.head_score_msp),
     "multi_branched": Detector("Multi-branched", RGQA_PAPER, ("multi_branch",), by.head_score),
     "multi_branched_msp": Detector(
-        "Multi-branched x MSP", RGQA_CODE, ("multi_branch", "seen"), by.head_score_msp
+        "Multi-branched x MSP", RGQA_CODE, ("multi_branch", "outputs"), by.head_score_msp
     ),
     "separated": Detector("Separated", RGQA_PAPER, ("separated",), by.head_score),
-    "separated_msp": Detector("Separated x MSP", RGQA_CODE, ("separated", "seen"), by.head_score_msp),
+    "separated_msp": Detector("Separated x MSP", RGQA_CODE, ("separated", "outputs"), by.head_score_msp),
     "k_plus_1": Detector("K+1", RGQA_PAPER, ("k_plus_1",), by.k_plus_1_score),
-    "k_plus_1_msp": Detector("K+1 x MSP", RGQA_CODE, ("k_plus_1", "seen"), by.k_plus_1_score_msp),
+    "k_plus_1_msp": Detector("K+1 x MSP", RGQA_CODE, ("k_plus_1", "outputs"), by.k_plus_1_score_msp),
     "caption_match": Detector("Q-C", RGQA_PAPER, ("caption_match",), by.head_score),
-    "ensemble": Detector("Ens", "RGQA 4.4", ("seen", "partners"), by.ensemble, by.ensemble_answer),
+    "ensemble": Detector("Ens", "RGQA 4.4", ("outputs", "ensemble_outputs"), by.ensemble, by.ensemble_answer),
     "vector_scaling": Detector(
-        "Calibration", WHITEHEAD_PAPER, ("seen", "scaling"), by.calibrated_maxprob, by.calibrated_answer
+        "Calibration", WHITEHEAD_PAPER, ("outputs", "scaling"), by.calibrated_maxprob, by.calibrated_answer
     ),
-    "selector": Detector("Selector", WHITEHEAD_PAPER, ("seen", "selector"), compute_selector_confidence),
+    "selector": Detector("Selector", WHITEHEAD_PAPER, ("outputs", "selector"), compute_selector_confidence),
 }
 
 
 def missing_inputs(detector: Detector, detector_inputs: DetectorInputs) -> list[str]:
-    """Of what a detector needs, that which is not there."""
+    """Return the required inputs that are not available."""
     return [name for name in detector.required_inputs if name not in detector_inputs.available_inputs()]
 
 
 def score(detector: Detector, detector_inputs: DetectorInputs) -> DetectorOutput:
-    """What a net says with the confidence, and where it has its own also the answers, of a detector.
+    """Return the confidences of a detector, with its answers or those of the net.
 
     Raises:
-        ValueError: something that it needs is not there.
+        ValueError: A required input is not available.
     """
     if missing := missing_inputs(detector, detector_inputs):
         raise ValueError(f"{detector.title} needs {', '.join(missing)}")
     inputs = [detector_inputs.available_inputs()[name] for name in detector.required_inputs]
-    places = (
+    indices = (
         detector.answer_fn(*inputs) if detector.answer_fn else detector_inputs.outputs.logits.argmax(axis=1)
     )
     return DetectorOutput(
-        [detector_inputs.outputs.answers[place] for place in places], detector.score_fn(*inputs)
+        [detector_inputs.outputs.answers[index] for index in indices], detector.score_fn(*inputs)
     )

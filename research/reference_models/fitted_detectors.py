@@ -1,4 +1,4 @@
-"""What was fitted after a net's training: named tensors, float32, in a safetensors file beside the net's own."""
+"""Store the parameters of fitted detectors as float32 tensors in a safetensors file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ from research.reference_models.selector import Selector
 
 
 class FittedDetectors(NamedTuple):
-    """For one net: Gaussians on train, scaling and Selector on val."""
+    """Parameters fitted to one net.
+
+    Attributes:
+        gaussians: Fitted on train.
+        scaling: Fitted on val.
+        selector: Trained on val.
+    """
 
     gaussians: ClassGaussians
     scaling: VectorScaling
@@ -23,13 +29,13 @@ class FittedDetectors(NamedTuple):
 
 
 FITTED_TYPES = {"gaussians": ClassGaussians, "scaling": VectorScaling, "selector": Selector}
-# Of each field of these a letter for each axis, the same for the same length: d features, K answers, C of them with
-# examples, r directions of their covariance; the Selector's hidden layers take h and j = 2h.
+# A letter for each axis of each field; equal letters mean equal lengths: d features, K answers, C of them with examples,
+# r directions of their covariance; the hidden layers of the Selector take h and j = 2h.
 ARRAY_AXES = {"gaussians": "C d dr Cr", "scaling": "K K", "selector": "d d hd h hK h hj h h 1 1"}
 
 
 def flatten_arrays(prefix: str, state: Any) -> dict[str, np.ndarray]:
-    """The arrays of a NamedTuple as `prefix.field`; floats as float32 (float16 has too few digits for any of them)."""
+    """Return the arrays of a NamedTuple by `prefix.field`, floats as float32. The precision of float16 is too low for them."""
     arrays = {name: np.asarray(value) for name, value in state._asdict().items()}
     return {
         f"{prefix}.{name}": np.ascontiguousarray(array, np.float32 if array.dtype.kind == "f" else None)
@@ -38,7 +44,7 @@ def flatten_arrays(prefix: str, state: Any) -> dict[str, np.ndarray]:
 
 
 def write_fitted(path: Path, fitted: FittedDetectors) -> None:
-    """Write what was fitted. The same content gives the same bytes."""
+    """Write fitted detectors. Equal content gives equal bytes."""
     from safetensors.numpy import save
 
     gaussians, scaling, selector = (
@@ -49,10 +55,10 @@ def write_fitted(path: Path, fitted: FittedDetectors) -> None:
 
 
 def read_fitted(path: Path) -> FittedDetectors:
-    """Read what `write_fitted` wrote.
+    """Read fitted detectors.
 
     Raises:
-        UserError: no such file, or not one of these; says all that is wrong.
+        UserError: The file cannot be read, or was not written by `write_fitted`. All faults are listed.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load
@@ -61,8 +67,8 @@ def read_fitted(path: Path) -> FittedDetectors:
         with open_for_reading(path) as file:
             tensors = load(file.read())
     except SafetensorError as error:
-        raise UserError(f"{path}: not what was fitted for a net ({error}); fit again") from error
-    problems = Problems(f"{path}: not what was fitted for a net; fit again")
+        raise UserError(f"{path}: not a file of fitted detectors ({error}); fit again") from error
+    problems = Problems(f"{path}: not a file of fitted detectors; fit again")
     lengths = {"1": 1}
     for prefix, kind in FITTED_TYPES.items():
         for name, axes in zip(kind._fields, ARRAY_AXES[prefix].split(), strict=True):
@@ -72,7 +78,7 @@ def read_fitted(path: Path) -> FittedDetectors:
     if lengths["j"] != 2 * lengths["h"]:
         problems.add("selector.joint_weight", f"takes {lengths['j']}, wanted {2 * lengths['h']}")
     if not (np.isin(tensors["gaussians.classes"], np.arange(lengths["K"]))).all():
-        problems.add("gaussians.classes", f"not all places of {lengths['K']} answers")
+        problems.add("gaussians.classes", f"wanted indices of {lengths['K']} answers")
     problems.raise_if_any()
     states = (
         kind(*(tensors[f"{prefix}.{name}"] for name in kind._fields)) for prefix, kind in FITTED_TYPES.items()
@@ -81,7 +87,7 @@ def read_fitted(path: Path) -> FittedDetectors:
 
 
 def _check_array(array: np.ndarray | None, axes: str, lengths: dict[str, int]) -> str:
-    """What is wrong with an array whose axes have these letters; notes the lengths of letters not met before."""
+    """Return the fault of an array with these axes, or "". Lengths of new letters are added to `lengths`."""
     if array is None:
         return "missing"
     if array.dtype.kind != ("i" if axes == "C" else "f") or array.ndim != len(axes) or not array.size:
@@ -89,4 +95,4 @@ def _check_array(array: np.ndarray | None, axes: str, lengths: dict[str, int]) -
     if not np.isfinite(array).all():
         return "values that are not finite"
     wanted = tuple(lengths.setdefault(axis, size) for axis, size in zip(axes, array.shape, strict=True))
-    return "" if array.shape == wanted else f"{array.shape}, wanted {wanted} as others have it"
+    return "" if array.shape == wanted else f"{array.shape}, wanted {wanted} as in the other arrays"

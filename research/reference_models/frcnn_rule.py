@@ -1,6 +1,6 @@
-"""The rule FRCNN: a question is answerable if a detector found everything that the question names (RGQA, section 5.1).
+"""The rule FRCNN: a question is answerable if an object detector found all objects that the question names (RGQA, section 5.1).
 
-No net answers here; the answers are those of the net beside it.
+The rule gives only confidences. Its answers are those of the vanilla net.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ from pipeline.language.nouns import lemmatize
 from pipeline.language.tagger import TaggedToken
 from pipeline.language.word_lists import FRAME_WORDS
 
-_NOUN_TAGS = ("NN", "NNS")  # Penn tags of what spaCy calls NOUN
+# The Penn tags of what spaCy calls NOUN.
+_NOUN_TAGS = ("NN", "NNS")
 
 
 def extract_nouns(
     text: str, tokens: Sequence[TaggedToken], detector_names: Collection[str]
 ) -> frozenset[str]:
-    """The nouns of a question in the singular, "side", "color" and other `FRAME_NOUNS` left out.
+    """Return the nouns of a question in the singular, without "side", "color" and other `FRAME_WORDS`.
+
+    The published code (RGQA, `gqa_fasterrcnn`) compares single words, so that a question with "traffic light" is never accepted. Its
+    list of excluded words has lower-case words only.
 
     Args:
-        tokens: of the text, as `words.tagger.Tagger` gives them.
-        names: what the detector calls things, in the singular. Of several words that are a name the longest is one noun.
-
-    The published code (RGQA, `gqa_fasterrcnn`) compares single words alone, so that no question that names a "traffic
-    light" is ever accepted; and its list of words to leave out knows small letters only.
+        text: The question.
+        tokens: Its tokens, from `Tagger.tag`.
+        detector_names: The object names of the detector, in the singular. The longest sequence of words that is a name counts as one
+            noun.
     """
     words = [text[start:end].lower() for start, end, _ in tokens]
     longest = max((len(name.split()) for name in detector_names), default=1)
@@ -46,17 +49,19 @@ def extract_nouns(
 
 
 def frcnn_rule(nouns: Sequence[Collection[str]], detected: Sequence[Collection[str]]) -> np.ndarray:
-    """1 where each noun of a question was found in its image, else 0: [n] floats. A question without nouns is accepted.
+    """Return 1 for each question all of whose nouns were detected in its image, else 0, as floats [n].
+
+    A question without nouns is accepted.
 
     Args:
-        nouns: of each question, in the singular (`asked_nouns`).
-        detected: the names of what was found in its image. A class of several names, "tv,television" in Visual Genome's
-            lists, counts by each; the published code keeps the first.
+        nouns: Nouns of each question, in the singular (`extract_nouns`).
+        detected: Names of the objects that were detected in its image. A class with several names, such as "tv,television" in Visual
+            Genome's lists, counts under each of them. The published code keeps the first.
 
     >>> frcnn_rule([{"cup"}, {"cup", "traffic light"}], [{"cup", "dog"}, {"cups", "traffic lights"}]).tolist()
     [1.0, 1.0]
     >>> frcnn_rule([{"cup", "cat"}, {"television"}], [{"cup", "dog"}, {"tv,television"}]).tolist()
     [0.0, 1.0]
     """
-    found = [{lemmatize(name) for names in seen for name in names.split(",")} for seen in detected]
-    return np.array([float(set(asked) <= there) for asked, there in zip(nouns, found, strict=True)])
+    found = [{lemmatize(name) for names in classes for name in names.split(",")} for classes in detected]
+    return np.array([float(set(named) <= names) for named, names in zip(nouns, found, strict=True)])

@@ -1,4 +1,4 @@
-"""Regions as the truth has them, in the form of the region head's: what a net sees that finds everything."""
+"""Regions from the ground truth, in the format of the region head: the input of a net with a perfect detector."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from research.reference_models.region_head import (
 
 
 def get_relative_box(scene_object: SceneObject, scene: SceneGraph) -> tuple[float, float, float, float]:
-    """A thing's box as shares of the image: left, top, right, bottom."""
+    """Return the box of an object as fractions of the image: left, top, right, bottom."""
     right, bottom = scene_object.x + scene_object.w, scene_object.y + scene_object.h
     return (
         scene_object.x / scene.width,
@@ -28,19 +28,22 @@ def get_relative_box(scene_object: SceneObject, scene: SceneGraph) -> tuple[floa
 
 
 def get_attribute_mask(scene_object: SceneObject, names: RegionNames) -> np.ndarray:
-    """Which looks a thing has, bool [looks]."""
+    """Return which attributes an object has, bool [attributes]."""
     return np.isin(names.looks, scene_object.attributes)
 
 
 def get_setting_mask(scene: SceneGraph, names: RegionNames) -> np.ndarray:
-    """Place and weather, bool [settings]."""
+    """Return location and weather of a scene, bool [settings]."""
     return np.isin(names.settings, (scene.location, scene.weather))
 
 
 def make_ground_truth_regions(scenes: Sequence[SceneGraph], head: RegionHead) -> Regions:
-    """The first FOUND things of each scene, and the whole: hidden vectors are 0, log-probabilities 0 or FLOOR."""
+    """Return the first `MAX_DETECTIONS` objects of each scene, and the whole image.
+
+    Hidden vectors are 0, and log-probabilities are 0 or `MIN_LOG_PROBABILITY`.
+    """
     n, known = len(scenes), head.names
-    kind_of = {name: place for place, name in enumerate(known.kinds)}
+    kind_of = {name: index for index, name in enumerate(known.kinds)}
     features = np.zeros((n, MAX_DETECTIONS + 1, head.feature_size), np.float16)
     names = features[:, :, head.hidden : -1]
     names[:] = MIN_LOG_PROBABILITY
@@ -48,11 +51,11 @@ def make_ground_truth_regions(scenes: Sequence[SceneGraph], head: RegionHead) ->
     kinds = np.zeros((n, MAX_DETECTIONS), np.int64)
     looks = len(known.kinds) + len(known.looks)
     for row, scene in enumerate(scenes):
-        for place, item in enumerate(scene.objects[:MAX_DETECTIONS]):
-            kinds[row, place] = kind_of[item.name]
-            names[row, place, kinds[row, place]] = 0
-            names[row, place, len(known.kinds) : looks][get_attribute_mask(item, known)] = 0
-            boxes[row, place], features[row, place, -1] = get_relative_box(item, scene), 1
+        for slot, item in enumerate(scene.objects[:MAX_DETECTIONS]):
+            kinds[row, slot] = kind_of[item.name]
+            names[row, slot, kinds[row, slot]] = 0
+            names[row, slot, len(known.kinds) : looks][get_attribute_mask(item, known)] = 0
+            boxes[row, slot], features[row, slot, -1] = get_relative_box(item, scene), 1
         names[row, -1, looks:][get_setting_mask(scene, known)] = 0
         boxes[row, -1], features[row, -1, -1] = (0, 0, 1, 1), 1
     return Regions(features, boxes, kinds, features[:, :MAX_DETECTIONS, -1].astype(np.float32))

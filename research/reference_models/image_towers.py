@@ -1,7 +1,7 @@
-"""Image towers: from pixels to the maps on which a region head finds things.
+"""Image towers: compute the feature maps in which a region head detects objects.
 
-A `ClipTower` has the maps of a CLIP. An `OwnTower` is trained from nothing together with its head and never sees a CLIP: it
-shows what comes from the CLIP that also chose a data set's candidates.
+A `ClipTower` takes the maps of a CLIP. A `ResidualTower` is trained from scratch with its head, independently of CLIP. The
+difference shows the effect of the CLIP that also selected a data set's candidates.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-CLIP_STAGES = (2, 3, 4)  # of a CLIP's tower: 8, 16 and 32 pixels a cell
+# Stages of the CLIP tower, with cells of 8, 16 and 32 pixels.
+CLIP_STAGES = (2, 3, 4)
 
 
 class ImageTower(nn.Module):
-    """Maps of images. It calculates in the type of its weights (`double()` for float64).
+    """Computes feature maps of images, in the data type of its weights (`double()` for float64).
 
     Args:
-        size: of the images that it takes, height and width. mean, std: of their pixels (0 to 255) by channel, [3].
+        size: Height and width of the input images.
+        mean: Mean of their pixels (0 to 255) per channel, [3].
+        std: Standard deviation of their pixels per channel, [3].
     """
 
     mean: Tensor
@@ -39,28 +42,27 @@ class ImageTower(nn.Module):
 
     @abstractmethod
     def forward(self, x: Tensor) -> Tensor:
-        """Maps [n, channels, h / 16, w / 16] of prepared pixels [n, 3, h, w]."""
+        """Return feature maps [n, channels, h / 16, w / 16] of normalized pixels [n, 3, h, w]."""
 
     def normalize(self, pixels: np.ndarray) -> Tensor:
-        """What `forward` takes, from pixels uint8 [n, 3, h, w] of the tower's own size."""
+        """Normalize pixels uint8 [n, 3, h, w] of the tower's size for `forward`."""
         kind = next(self.parameters()).dtype
         return torch.from_numpy(np.array(pixels)).to(kind).sub(self.mean.to(kind)).div(self.std.to(kind))
 
     def compute_maps(self, pixels: np.ndarray) -> Tensor:
-        """Maps [n, channels, h / 16, w / 16] of pixels uint8 [n, 3, h, w]."""
+        """Return feature maps [n, channels, h / 16, w / 16] of pixels uint8 [n, 3, h, w]."""
         with torch.inference_mode():
             return self(self.normalize(pixels))
 
 
 class ClipTower(ImageTower):
-    """The convolutional tower of a CLIP, frozen. `folder` holds it as open_clip's `local-dir:`."""
+    """The frozen convolutional tower of a CLIP in a folder for open_clip's `local-dir:`."""
 
     def __init__(self, folder: Path) -> None:
         from pipeline.candidates.encoders.weights import load_pretrained_model
 
-        network: Any = load_pretrained_model(f"local-dir:{folder}", "")[
-            0
-        ]  # its parts depend on the configuration
+        # The attributes of the model depend on its configuration.
+        network: Any = load_pretrained_model(f"local-dir:{folder}", "")[0]
         visual = network.visual.eval().requires_grad_(False)
         size = visual.image_size
         size = (size, size) if isinstance(size, int) else tuple(size)
@@ -70,22 +72,24 @@ class ClipTower(ImageTower):
         self._visual = visual
 
     def forward(self, x: Tensor) -> Tensor:
-        """The maps of all STAGES."""
+        """Return the maps of all `CLIP_STAGES`, with cells of 16 pixels."""
         _, (fine, middle, coarse) = self._visual.trunk.forward_intermediates(x, indices=list(CLIP_STAGES))
         coarse = functional.interpolate(coarse, scale_factor=2, mode="bilinear", align_corners=False)
         return torch.cat([functional.pixel_unshuffle(fine, 2), middle, coarse], 1)
 
     def embed_images(self, pixels: np.ndarray) -> Tensor:
-        """The CLIP's unit vectors [n, dimension] of pixels uint8 [n, 3, h, w]."""
+        """Return the normalized CLIP embeddings [n, d] of pixels uint8 [n, 3, h, w]."""
         with torch.inference_mode():
             return functional.normalize(self._visual(self.normalize(pixels)), dim=-1)
 
 
 class ResidualTower(ImageTower):
-    """Three stages of residual blocks (He et al. 2016), of 4, 8 and 16 pixels a cell.
+    """Three stages of residual blocks (He et al. 2016), with cells of 4, 8 and 16 pixels.
 
     Args:
-        size: of the images that it takes, height and width. widths: channels of each stage. blocks: of each stage.
+        size: Height and width of the input images.
+        widths: Channels of each stage.
+        blocks: Residual blocks of each stage.
     """
 
     def __init__(
@@ -96,7 +100,8 @@ class ResidualTower(ImageTower):
     ) -> None:
         super().__init__(size, [127.5] * 3, [64.0] * 3)
         self.widths, self.blocks = widths, blocks
-        layers: list[nn.Module] = [nn.PixelUnshuffle(4)]  # 16 pixels of 3 colours become a cell
+        # 16 pixels of 3 colors become a cell.
+        layers: list[nn.Module] = [nn.PixelUnshuffle(4)]
         before, step = 48, 1
         for width, count in zip(widths, blocks, strict=True):
             layers += [_downsample_block(before, width, step), *(_ResidualBlock(width) for _ in range(count))]
@@ -108,8 +113,6 @@ class ResidualTower(ImageTower):
 
 
 class _ResidualBlock(nn.Module):
-    """Two convolutions that change what they are given."""
-
     def __init__(self, width: int) -> None:
         super().__init__()
         self.change = nn.Sequential(
@@ -125,5 +128,5 @@ class _ResidualBlock(nn.Module):
 
 
 def _downsample_block(before: int, width: int, step: int) -> nn.Sequential:
-    """A convolution to maps of other channels, at every `step`-th cell."""
+    """Return a convolution with another number of channels and stride `step`."""
     return nn.Sequential(nn.Conv2d(before, width, 3, step, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU())

@@ -1,6 +1,6 @@
-"""Nets in files, and what they make of questions.
+"""Save and load nets, and run them on questions.
 
-A net's file is safetensors in float16 with all that is needed to ask it: its shape, its words, the names of its answers.
+The file of a net is safetensors in float16, with the shape of the net, its vocabulary and its answers as metadata.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from research.reference_models.region_stores import RegionStore
 from research.reference_models.tokenization import WordVocabulary, trim_padding
 
 QUERY_BATCH_SIZE = 256
-# Significant digits that logits and features keep, so that processors agree. Measured on 48 questions of 12 images of the
-# sample, net rp, all vector instructions against the plain ones: logits differ by at most 7e-14 in float64 and 2e-5 in
-# float32, and after rounding nowhere in float64, by up to 1e-3 in float32 (a last digit). So stage answer takes float64.
+# Significant digits of logits and features, so that different processors give equal results. Measured on 48 questions about
+# 12 images of the sample with net rp, with and without vector instructions: logits differ by at most 7e-14 in float64 and 2e-5
+# in float32. After rounding they are equal in float64, and differ by up to 1e-3 (the last digit) in float32. Stage `answer`
+# therefore uses float64.
 SIGNIFICANT_DIGITS = 5
 
 
 class LoadedModel(NamedTuple):
-    """A net with its words and the names of its answers ("answerable" for a net that tells only that)."""
+    """A net with its vocabulary and its answers (only "answerable" for a net with a single output)."""
 
     net: MatchNet
     vocabulary: WordVocabulary
@@ -44,62 +45,72 @@ class LoadedModel(NamedTuple):
 def save_net(path: Path, model: LoadedModel) -> None:
     """Write a net as float16."""
     state = {name: value.half().contiguous() for name, value in model.net.state_dict().items()}
-    told = {"shape": asdict(model.net.shape), "words": model.vocabulary.words, "answers": model.answers}
+    metadata = {"shape": asdict(model.net.shape), "words": model.vocabulary.words, "answers": model.answers}
     with atomic_write(path) as file:
-        file.write(save(state, {"net": json.dumps(told)}))
+        file.write(save(state, {"net": json.dumps(metadata)}))
 
 
 def load_net(path: Path, use_float64: bool = False) -> LoadedModel:
-    """Read what `save_net` wrote. With `exact` the net calculates in float64.
+    """Read a net.
+
+    Args:
+        path: File that `save_net` wrote.
+        use_float64: Compute in float64, not float32.
 
     Raises:
-        UserError: no such file, or not a net's.
+        UserError: The file cannot be read, or is not the file of a net.
     """
     try:
         with safe_open(path, "pt") as file:
-            told = json.loads(file.metadata()["net"])
-        net = MatchNet(NetShape(**told["shape"]))
+            metadata = json.loads(file.metadata()["net"])
+        net = MatchNet(NetShape(**metadata["shape"]))
         net.load_state_dict({name: value.float() for name, value in load_file(path).items()})
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise UserError(
             f"{path}: not the file of a net ({str(error).splitlines()[0]}); train it again"
         ) from error
     net = net.double() if use_float64 else net
-    return LoadedModel(net.eval(), WordVocabulary(tuple(told["words"])), tuple(told["answers"]))
+    return LoadedModel(net.eval(), WordVocabulary(tuple(metadata["words"])), tuple(metadata["answers"]))
 
 
 def resolve_device(requested: str) -> str:
-    """cpu or cuda.
+    """Return "cpu" or "cuda" for "auto", "cpu" or "cuda".
 
     Raises:
-        UserError: a GPU is asked for and there is none.
+        UserError: "cuda" is requested and there is no GPU.
     """
-    there = torch.cuda.is_available()
-    if requested == "cuda" and not there:
-        raise UserError("--device cuda: torch finds no GPU here; leave the option out, or say --device cpu")
-    return "cuda" if there and requested != "cpu" else "cpu"
+    has_gpu = torch.cuda.is_available()
+    if requested == "cuda" and not has_gpu:
+        raise UserError("--device cuda: torch finds no GPU; omit the option, or use --device cpu")
+    return "cuda" if has_gpu and requested != "cpu" else "cpu"
 
 
 def predict(
     model: LoadedModel, queries: Sequence[VqaQuery], store: RegionStore, odin_step: float = 0.0
 ) -> ModelOutputs:
-    """Ask a net. One thread and batches of a fixed size, and figures rounded to DIGITS: the same bytes each time.
+    """Return the outputs of a net for queries.
+
+    One thread, batches of a fixed size, and rounding to `SIGNIFICANT_DIGITS` make the result reproducible to the bit.
 
     Args:
-        step: ODIN's (`stepped`); 0: no step. The whole output at the moved regions becomes `Seen.stepped`.
+        model: The net.
+        queries: The questions.
+        store: Regions of their images.
+        odin_step: Size of ODIN's step on the features; 0 for none. The outputs after the step become
+            `ModelOutputs.odin_perturbed`.
 
     Raises:
-        UserError: images that the store does not have.
+        UserError: The store has no regions of an image.
     """
-    tokens = model.vocabulary.encode([ask.text for ask in queries])
-    places = find_image_indices(store, [ask.image_id for ask in queries])
+    tokens = model.vocabulary.encode([query.text for query in queries])
+    image_indices = find_image_indices(store, [query.image_id for query in queries])
     with single_threaded():
-        return concatenate_outputs(list(iter_outputs(model, tokens, places, store, odin_step)))
+        return concatenate_outputs(list(iter_outputs(model, tokens, image_indices, store, odin_step)))
 
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Torch calculates with one thread: how sums are split changes their last bits."""
+    """Let torch use one thread inside, as the number of threads changes the last bits of sums."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -109,14 +120,14 @@ def single_threaded() -> Iterator[None]:
 
 
 def find_image_indices(store: RegionStore, images: Sequence[str]) -> np.ndarray:
-    """The places of images.
+    """Return the indices of images in a store.
 
     Raises:
-        UserError: images that the store does not have.
+        UserError: The store does not have an image. All are listed.
     """
     problems = Problems("images without regions")
     for image in sorted(set(images) - store.index_of.keys()):
-        problems.add(image, "not in the store; make the regions again")
+        problems.add(image, "not in the store; extract the regions again")
     problems.raise_if_any()
     return np.array([store.index_of[image] for image in images], int)
 
@@ -128,8 +139,15 @@ def iter_outputs(
     store: RegionStore,
     odin_step: float = 0.0,
 ) -> Iterator[ModelOutputs]:
-    """What a net sees, a batch at a time, so that memory does not grow: tokens [n, L] of the net's words, places [n] of the
-    images."""
+    """Yield the outputs of a net batch by batch, so that memory does not grow.
+
+    Args:
+        model: The net.
+        tokens: Token ids [n, L] of the questions.
+        image_indices: Indices [n] of their images in the store.
+        store: Regions of the images.
+        odin_step: Size of ODIN's step; 0 for none.
+    """
     regions = None if model.net.shape.blind else store
     return (forward(model, batch, odin_step) for batch in iter_batches(tokens, image_indices, regions))
 
@@ -137,8 +155,10 @@ def iter_outputs(
 def iter_batches(
     tokens: np.ndarray, image_indices: np.ndarray, store: RegionStore | None
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """Words [b, L]; and where there is a store features and boxes of its p distinct images, and which of them each row asks
-    about, [b]. Read ahead."""
+    """Yield batches: token ids [b, L], and with a store features and boxes of the p distinct images, and the image of each row [b].
+
+    A thread reads the next batches meanwhile.
+    """
 
     def read(start: int) -> tuple[np.ndarray, ...]:
         rows = slice(start, start + QUERY_BATCH_SIZE)
@@ -152,7 +172,7 @@ def iter_batches(
 
 
 def forward(model: LoadedModel, batch: tuple[np.ndarray, ...], odin_step: float = 0.0) -> ModelOutputs:
-    """Ask a net one of `batches`, where its weights lie; what it saw lies here. Blind nets see no regions and make no step."""
+    """Run a net on a batch of `iter_batches`, on its device. Text-only nets take no regions and no ODIN step."""
     net = model.net
     words = torch.from_numpy(batch[0]).to(net.device)
     if net.shape.blind:
@@ -165,16 +185,16 @@ def forward(model: LoadedModel, batch: tuple[np.ndarray, ...], odin_step: float 
             return _to_model_outputs(model, net(words, features, boxes, image_of))
     features, boxes = features[image_of].requires_grad_(), boxes[image_of]
     output = net(words, features, boxes)
-    moved = odin_perturbed(features, output.logits, odin_step * net.spread)
+    perturbed = odin_perturbed(features, output.logits, odin_step * net.spread)
     with torch.no_grad():
-        there = net(words, moved, boxes)
+        perturbed_output = net(words, perturbed, boxes)
     return _to_model_outputs(model, output)._replace(
-        odin_perturbed=_to_model_outputs(model, there)._replace(head_logits={})
+        odin_perturbed=_to_model_outputs(model, perturbed_output)._replace(head_logits={})
     )
 
 
 def concatenate_outputs(parts: Sequence[ModelOutputs]) -> ModelOutputs:
-    """What was seen in parts, as one; of one net, one part at least."""
+    """Concatenate outputs of one net. At least one part is needed."""
     first = parts[0]
     return ModelOutputs(
         first.answers,
@@ -188,37 +208,43 @@ def concatenate_outputs(parts: Sequence[ModelOutputs]) -> ModelOutputs:
 
 
 def odin_perturbed(features: torch.Tensor, logits: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
-    """Regions' features after ODIN's step, given the logits that came of them: they go against the sign of the loss's gradient,
-    each so far as `step` [d] says. RGQA moves all by 1e-4, of features that vary by about 1; here it is 1e-4 of a feature's
-    spread, because some hardly vary, and 1e-4 would carry those out of all that the net has seen. The likeliest answer's
-    target is 1 where its probability is one half or more, all else 0, as in RGQA's code (`gqa_odin`). That moves the boxes,
-    too; the paper (5.1) the features alone, and so do we."""
+    """Return the features of regions after ODIN's step against the sign of the loss's gradient.
+
+    The target of the most likely answer is 1 if its probability is at least one half, and all other targets are 0, as in RGQA's code
+    (`gqa_odin`). That code perturbs the boxes, too. The paper (section 5.1) perturbs only the features, and so does this function.
+
+    Args:
+        features: Features [b, M, d], with gradient.
+        logits: Logits [b, K] computed from them.
+        step: Size of the step for each feature, [d]. RGQA takes 1e-4 for features that vary by about 1. Here it is 1e-4 of the
+            standard deviation of each feature, as some features hardly vary.
+    """
     top = logits.detach().argmax(1, keepdim=True)
     likely = logits.detach().gather(1, top) >= 0
     target = torch.zeros_like(logits).scatter(1, top, likely.to(logits.dtype))
     loss = functional.binary_cross_entropy_with_logits(logits, target, reduction="sum")
-    (slope,) = torch.autograd.grad(loss, (features,))
-    return (features - step * slope.sign()).detach()
+    (gradient,) = torch.autograd.grad(loss, (features,))
+    return (features - step * gradient.sign()).detach()
 
 
-def _to_model_outputs(asked: LoadedModel, output: Output) -> ModelOutputs:
-    """An output, rounded."""
+def _to_model_outputs(model: LoadedModel, output: Output) -> ModelOutputs:
     logits, features = (
         _round_significant(value.detach().cpu().numpy()) for value in (output.logits, output.features)
     )
-    extra = {
+    head_logits = {
         name: _round_significant(value.detach().cpu().numpy()) for name, value in output.head_logits.items()
     }
-    return ModelOutputs(asked.answers, logits, features, extra)
+    return ModelOutputs(model.answers, logits, features, head_logits)
 
 
 def _round_significant(values: np.ndarray) -> np.ndarray:
-    """Float32 with so many significant digits.
+    """Round to `SIGNIFICANT_DIGITS`; return float32.
 
-    >>> _rounded(np.array([0.123456789, 0, -98765.4321], np.float32)).tolist() == np.float32([0.12346, 0, -98765]).tolist()
+    >>> rounded = _round_significant(np.array([0.123456789, 0, -98765.4321], np.float32))
+    >>> rounded.tolist() == np.float32([0.12346, 0, -98765]).tolist()
     True
     """
     wide = values.astype(np.float64)
-    size = np.floor(np.log10(np.maximum(np.abs(wide), 1e-30)))
-    scale = 10.0 ** (SIGNIFICANT_DIGITS - 1 - size)
+    exponent = np.floor(np.log10(np.maximum(np.abs(wide), 1e-30)))
+    scale = 10.0 ** (SIGNIFICANT_DIGITS - 1 - exponent)
     return (np.round(wide * scale) / scale).astype(np.float32)

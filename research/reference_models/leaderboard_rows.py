@@ -1,7 +1,7 @@
-"""The rows of the papers: which net answers, and by which detector. RGQA (Zhang et al., ICCV 2023), section 5.2 and
-Tables 5 and H1; Reliable VQA (Whitehead et al., ECCV 2022), section 4.
+"""The rows of the leaderboard: which net answers, and which detector gives the confidence.
 
-A row needs the nets that it names, all of one seed, and what its detector needs.
+The rows are those of RGQA (Zhang et al., ICCV 2023), section 5.2 and Tables 5 and H1, and of Reliable VQA (Whitehead et al., ECCV
+2022), section 4. A row needs its nets, all of one seed, and the inputs of its detector.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ from typing import NamedTuple
 from research.reference_models.detector_table import DETECTORS, DetectorInputs, DetectorOutput, score
 from research.reference_models.model_outputs import ModelOutputs
 
-SINGLE_OUTPUT_NETS = ("separated", "caption_match")  # nets that say nothing but whether there is an answer
+# Nets whose only output is whether the question is answerable.
+SINGLE_OUTPUT_NETS = ("separated", "caption_match")
 
 
 class LeaderboardRow(NamedTuple):
     """A row of the leaderboard.
 
     Attributes:
-        detector: a name of `detectors.DETECTORS`.
-        net: the net that answers and whose confidence it is.
-        beside: further nets: partners of an ensemble, or one of `ONE_OUTPUT`, whose output is the confidence.
-        answers: another net, whose answers are taken in place of `net`'s; "" for none.
-        reference: no method, but something to hold methods against.
-        note: what else is to be known.
+        detector: A name of `DETECTORS`.
+        net: The net that answers, and whose outputs the detector reads.
+        extra_nets: Further nets: members of an ensemble, or one of `SINGLE_OUTPUT_NETS`, whose output is the confidence.
+        answer_net: A net whose answers replace those of `net`; "" for none.
+        is_reference: Whether the row is a reference for methods, and no method itself.
+        note: A remark for the leaderboard.
     """
 
     detector: str
@@ -36,7 +37,7 @@ class LeaderboardRow(NamedTuple):
 
     @property
     def required_nets(self) -> tuple[str, ...]:
-        """All nets that have to look."""
+        """All nets whose outputs the row needs."""
         return (self.net, *self.extra_nets, *((self.answer_net,) if self.answer_net else ()))
 
 
@@ -52,7 +53,7 @@ LEADERBOARD_ROWS: dict[str, LeaderboardRow] = {
     "ens": LeaderboardRow("ensemble", "rp", extra_nets=("mix",)),
     "resample": LeaderboardRow("msp", "resample"),
     "rp_confidence": LeaderboardRow(
-        "msp", "rp", answer_net="vanilla", note="what pairs do to the confidence alone"
+        "msp", "rp", answer_net="vanilla", note="the effect of pairs on the confidence only"
     ),
     "k_plus_1": LeaderboardRow("k_plus_1", "k_plus_1"),
     "branched": LeaderboardRow("branched", "branched"),
@@ -61,22 +62,25 @@ LEADERBOARD_ROWS: dict[str, LeaderboardRow] = {
     "caption_match": LeaderboardRow("caption_match", extra_nets=("caption_match",)),
     "own_msp": LeaderboardRow("msp", "own_vanilla", note="regions of a tower that never saw the CLIP"),
     "own_rp": LeaderboardRow("msp", "own_rp", note="regions of a tower that never saw the CLIP"),
-    "blind_net": LeaderboardRow("msp", "blind", is_reference=True, note="sees no image"),
-    "true_regions": LeaderboardRow("msp", "true_regions", is_reference=True, note="sees the truth's regions"),
+    "text_only_net": LeaderboardRow("msp", "blind", is_reference=True, note="sees no image"),
+    "true_regions": LeaderboardRow(
+        "msp", "true_regions", is_reference=True, note="sees the ground-truth regions"
+    ),
 }
 
 
 def score_row(
     row: LeaderboardRow, outputs: Mapping[str, ModelOutputs], detector_inputs: DetectorInputs | None = None
 ) -> DetectorOutput:
-    """What a row says to n questions.
+    """Return the answers and confidences of a row for n questions.
 
     Args:
-        seen: what each of the row's nets saw of them, by its name.
-        given: what else its detector needs; its own `seen` and `partners` do not count.
+        row: The row.
+        outputs: Outputs of each of its nets, by name.
+        detector_inputs: Further inputs of the detector. Their `outputs` and `ensemble_outputs` are ignored.
 
     Raises:
-        ValueError: something that the detector needs is not there.
+        ValueError: An input of the detector is not available.
     """
     heads = {name: outputs[name].logits[:, 0] for name in row.extra_nets if name in SINGLE_OUTPUT_NETS}
     own = outputs[row.net]._replace(head_logits={**outputs[row.net].head_logits, **heads})
@@ -84,8 +88,8 @@ def score_row(
     detector_inputs = (
         DetectorInputs(own) if detector_inputs is None else detector_inputs._replace(outputs=own)
     )
-    found = score(DETECTORS[row.detector], detector_inputs._replace(ensemble_outputs=partners))
+    result = score(DETECTORS[row.detector], detector_inputs._replace(ensemble_outputs=partners))
     if row.answer_net:
         other = outputs[row.answer_net]
-        return found._replace(answers=[other.answers[place] for place in other.logits.argmax(axis=1)])
-    return found
+        return result._replace(answers=[other.answers[index] for index in other.logits.argmax(axis=1)])
+    return result

@@ -1,11 +1,11 @@
-"""The answer net: words are matched with regions, three glances one after the other, and each answer gets a logit of its own.
+"""The answer net: match words with regions in three glances, and compute a logit for each answer.
 
-Regions come as features that hold log-probabilities of names and looks (or any features); a glance is a bilinear match
-of what the words mean with every region, so "red cup" adds up the two log-probabilities, and its best match tells
-whether there is one. A glance also checks what is asserted of the thing it rests on, and sees where the other regions lie
-from where the earlier glances rested. Blind nets see no regions; `match=False` leaves out checks and best matches (a BUTD).
+The features of a region are log-probabilities of names and attributes, or any other features. A glance is a bilinear match of the
+meaning of some words with every region: "red cup" adds up the two log-probabilities, and the best match says whether there is a red
+cup. A glance also checks what the question asserts of the region it attends to, and reads the positions of the other regions relative to
+those of earlier glances. Text-only nets take no regions. `match=False` leaves out the checks and the best matches, which gives a BUTD.
 
-Padding changes nothing: a question gives the same logits alone as beside longer ones.
+Padding has no effect: the logits of a question do not depend on the other questions of a batch.
 """
 
 from __future__ import annotations
@@ -19,16 +19,30 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-NUM_CHECKS = 4  # word attentions of a glance beside the one that says where to look
+# Word attentions of a glance, in addition to the one that selects the region.
+NUM_CHECKS = 4
 KEY_SIZE = 48
-RELATIVE_BOX_SIZE = 14  # numbers that say how a box lies to another
+# Features of the position of one box relative to another.
+RELATIVE_BOX_SIZE = 14
 EXTRA_HEADS = ("branch", "multi_branch", "k_plus_1")
 
 
 @dataclass(frozen=True)
 class NetShape:
-    """What a net is built for. `region`: numbers of each region d. `head`: "", or one of HEADS beside the answers.
-    `answers` is 1 for a net that only tells whether there is an answer."""
+    """The sizes of a net. The names of the fields are stored in the files of nets.
+
+    Attributes:
+        words: Size of the vocabulary.
+        answers: Number of answers K; 1 for a net whose only output is whether the question is answerable.
+        region: Number of features of a region d.
+        head: One of `EXTRA_HEADS`; "" for none.
+        blind: Take no regions.
+        match: Use checks and best matches.
+        glances: Number of glances.
+        word_width: Size of word embeddings.
+        width: Size of the fused vector of a glance.
+        joint: Size of the input of the classifier.
+    """
 
     words: int
     answers: int
@@ -43,8 +57,14 @@ class NetShape:
 
 
 class Output(NamedTuple):
-    """Logits [b, K]; features [b, joint], what the classifier reads; extra: logits [b] by head; attention [b, glances, M]
-    over regions (none in a blind net)."""
+    """The output of a net for b questions.
+
+    Attributes:
+        logits: Logits [b, K] of the answers.
+        features: Input of the classifier [b, joint].
+        head_logits: Logits [b] of the extra heads by name.
+        attention: Attention [b, glances, M] over regions; None for a text-only net.
+    """
 
     logits: Tensor
     features: Tensor
@@ -53,8 +73,13 @@ class Output(NamedTuple):
 
 
 class MatchNet(nn.Module):
-    """`net(tokens [b, L], features [b, M, d], boxes [b, M, 4]) -> Output`. `mean` and `spread` [d] are of the regions that it is
-    trained on (`region_store.moments`)."""
+    """The answer net.
+
+    Args:
+        shape: Its sizes.
+        mean: Mean [d] of the features of the training regions (`compute_feature_moments`).
+        spread: Standard deviation [d] of these features.
+    """
 
     mean: Tensor
     spread: Tensor
@@ -75,7 +100,8 @@ class MatchNet(nn.Module):
             self.register_buffer(
                 "spread", torch.ones(shape.region) if spread is None else torch.from_numpy(spread)
             )
-            self.meaning = nn.Linear(sentence, shape.region + 8)  # 8: where a box lies in the image
+            # The 8 further features are the position of a box in the image.
+            self.meaning = nn.Linear(sentence, shape.region + 8)
             self.word_keys, self.attend = (
                 nn.Linear(sentence, KEY_SIZE),
                 nn.Linear(sentence, (1 + NUM_CHECKS) * KEY_SIZE),
@@ -101,7 +127,7 @@ class MatchNet(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where its weights lie; all that it is given has to lie there, too."""
+        """The device of the weights, on which all inputs must be."""
         return self.embed.weight.device
 
     def forward(
@@ -111,16 +137,23 @@ class MatchNet(nn.Module):
         boxes: Tensor | None = None,
         image_of: Tensor | None = None,
     ) -> Output:
-        """With `image_of` [b] features and boxes are of distinct images, and row i asks about the one at image_of[i]."""
-        words, there, sentence = self._encode_question(tokens)
+        """Return the output for b questions.
+
+        Args:
+            tokens: Token ids [b, L].
+            features: Features of regions [b, M, d]; None for a text-only net.
+            boxes: Boxes of regions [b, M, 4]; None for a text-only net.
+            image_of: Index [b] of the image of each question, if features and boxes are those of distinct images [p, M, .].
+        """
+        words, is_word, sentence = self._encode_question(tokens)
         parts, fused, attention = [sentence], [], None
         if not self.shape.blind:
             assert features is not None and boxes is not None
             regions = torch.cat([(features - self.mean) / self.spread, encode_boxes(boxes)], -1)
             if image_of is not None:
                 regions, boxes = regions[image_of], boxes[image_of]
-            seen, fused, scalars, attention = self._run_glances(words, there, sentence, regions, boxes)
-            parts += [*fused, self.ask_of_two(sentence) * seen[0] * seen[1] / 4]
+            attended, fused, scalars, attention = self._run_glances(words, is_word, sentence, regions, boxes)
+            parts += [*fused, self.ask_of_two(sentence) * attended[0] * attended[1] / 4]
             if self.shape.match:
                 parts.append(functional.relu(self.scalars(torch.cat(scalars, -1))))
         hidden = functional.relu(self.join(torch.cat(parts, -1)))
@@ -133,41 +166,43 @@ class MatchNet(nn.Module):
         )
 
     def _encode_question(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Words in their context [b, L, s], where there are words [b, L], the whole question [b, s]."""
-        there = tokens != 0
-        lengths = there.sum(1).clamp(min=1).cpu()
+        """Return contextual words [b, L, s], which of them are no padding [b, L], and the sentence vector [b, s]."""
+        is_word = tokens != 0
+        lengths = is_word.sum(1).clamp(min=1).cpu()
         packed = nn.utils.rnn.pack_padded_sequence(
             self.embed(tokens), lengths, batch_first=True, enforce_sorted=False
         )
-        read, last = self.reader(packed)
-        words, _ = nn.utils.rnn.pad_packed_sequence(read, batch_first=True, total_length=tokens.shape[1])
-        return words, there, torch.cat([last[0], last[1]], -1)
+        states, last = self.reader(packed)
+        words, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=tokens.shape[1])
+        return words, is_word, torch.cat([last[0], last[1]], -1)
 
     def _run_glances(
-        self, words: Tensor, there: Tensor, sentence: Tensor, regions: Tensor, boxes: Tensor
+        self, words: Tensor, is_word: Tensor, sentence: Tensor, regions: Tensor, boxes: Tensor
     ) -> tuple[list[Tensor], list[Tensor], list[Tensor], Tensor]:
-        """For each glance: what it rests on, that fused with what is asked, and its scalars; and all attention."""
+        """Return, for each glance, the attended region, its fusion with the words, and the scalars; and the attention of all."""
         keys, state = self.word_keys(words), sentence
-        seen, fused, scalars, attention, seats = [], [], [], [], []
+        attended, fused, scalars, attention, attended_boxes = [], [], [], [], []
         for glance in self.glances:
-            # What the words say of where to look and of what to check, [b, 1 + CHECKS, s].
-            asks = self.attend(state).view(len(words), 1 + NUM_CHECKS, KEY_SIZE) + glance.asks
-            scores = torch.bmm(asks, keys.transpose(1, 2)).masked_fill(~there[:, None], -1e4)
-            heard = torch.bmm(torch.softmax(scores, -1), words)
-            meant = self.meaning(heard[:, 0])
-            match = torch.bmm(regions, meant[..., None])[..., 0] / 4 + glance(heard[:, 0], boxes, seats)
+            # Word attention for the region to select and for the checks, [b, 1 + NUM_CHECKS, s].
+            query = self.attend(state).view(len(words), 1 + NUM_CHECKS, KEY_SIZE) + glance.asks
+            scores = torch.bmm(query, keys.transpose(1, 2)).masked_fill(~is_word[:, None], -1e4)
+            phrases = torch.bmm(torch.softmax(scores, -1), words)
+            meaning = self.meaning(phrases[:, 0])
+            match = torch.bmm(regions, meaning[..., None])[..., 0] / 4
+            match = match + glance(phrases[:, 0], boxes, attended_boxes)
             weights = torch.softmax(match, -1)
-            rest = torch.bmm(weights[:, None], regions)[:, 0]  # [b, r]
-            # meaning(what else is heard) @ rest, in the order that takes a fifth of the work
-            turned = functional.linear(rest, self.meaning.weight.T)
-            checks = torch.bmm(heard[:, 1:], turned[..., None])[..., 0] + (rest @ self.meaning.bias)[:, None]
+            region = torch.bmm(weights[:, None], regions)[:, 0]  # [b, d + 8]
+            # This is meaning(phrases[:, 1:]) @ region, in the order that needs a fifth of the operations.
+            projected = functional.linear(region, self.meaning.weight.T)
+            checks = torch.bmm(phrases[:, 1:], projected[..., None])[..., 0]
+            checks = checks + (region @ self.meaning.bias)[:, None]
             scalars += [match.amax(-1, keepdim=True), torch.logsumexp(match, -1, keepdim=True), checks / 4]
-            seats.append(torch.bmm(weights[:, None], boxes)[:, 0])
-            seen.append(self.see(rest))
-            fused.append(seen[-1] * self.ask(heard[:, 0]))
+            attended_boxes.append(torch.bmm(weights[:, None], boxes)[:, 0])
+            attended.append(self.see(region))
+            fused.append(attended[-1] * self.ask(phrases[:, 0]))
             attention.append(weights)
             state = self.norm(state + self.carry(fused[-1]))
-        return seen, fused, scalars, torch.stack(attention, 1)
+        return attended, fused, scalars, torch.stack(attention, 1)
 
     def _compute_head_logits(self, logits: Tensor, hidden: Tensor, fused: list[Tensor]) -> dict[str, Tensor]:
         if self.shape.head == "k_plus_1":
@@ -181,34 +216,35 @@ class MatchNet(nn.Module):
 
 
 class _Glance(nn.Module):
-    """What the glances do not share: where each listens, and what it makes of where the earlier ones rested."""
+    """The parameters of one glance: its word attention, and the weights of relative positions to earlier glances."""
 
     def __init__(self, sentence: int, earlier: int) -> None:
         super().__init__()
         self.asks = nn.Parameter(torch.randn(1 + NUM_CHECKS, KEY_SIZE) / KEY_SIZE**0.5)
         self.direction = nn.Linear(sentence, earlier * RELATIVE_BOX_SIZE) if earlier else None
 
-    def forward(self, heard: Tensor, boxes: Tensor, seats: list[Tensor]) -> Tensor | float:
-        """What it counts for each region [b, M] that it lies as it does to where earlier glances rested."""
+    def forward(self, phrase: Tensor, boxes: Tensor, attended_boxes: list[Tensor]) -> Tensor | float:
+        """Return the score [b, M] of each region for its position relative to the boxes of earlier glances."""
         if self.direction is None:
             return 0.0
-        spots = torch.cat([encode_relative_boxes(boxes, seat) for seat in seats], -1)
-        return torch.bmm(spots, self.direction(heard)[..., None])[..., 0]
+        positions = torch.cat([encode_relative_boxes(boxes, box) for box in attended_boxes], -1)
+        return torch.bmm(positions, self.direction(phrase)[..., None])[..., 0]
 
 
 def encode_boxes(boxes: Tensor) -> Tensor:
-    """Where boxes [..., 4] lie: middle, size and edges, in -1 to 1, [..., 8]."""
-    middle, size = (boxes[..., :2] + boxes[..., 2:]) / 2, boxes[..., 2:] - boxes[..., :2]
-    return torch.cat([middle, size, boxes], -1) * 2 - 1
+    """Encode boxes [..., 4] as center, size and edges, in -1 to 1, [..., 8]."""
+    center, size = (boxes[..., :2] + boxes[..., 2:]) / 2, boxes[..., 2:] - boxes[..., :2]
+    return torch.cat([center, size, boxes], -1) * 2 - 1
 
 
 def encode_relative_boxes(boxes: Tensor, reference_box: Tensor) -> Tensor:
-    """How boxes [b, M, 4] lie to one box [b, 4] each: [b, M, SPOT]."""
+    """Encode the positions of boxes [b, M, 4] relative to one box [b, 4], as [b, M, RELATIVE_BOX_SIZE]."""
     other = reference_box[:, None]
-    apart = (boxes[..., :2] + boxes[..., 2:] - other[..., :2] - other[..., 2:]) / 2  # middles
-    after, before = boxes[..., :2] - other[..., 2:], other[..., :2] - boxes[..., 2:]  # gaps to either side
+    offset = (boxes[..., :2] + boxes[..., 2:] - other[..., :2] - other[..., 2:]) / 2
+    after, before = boxes[..., :2] - other[..., 2:], other[..., :2] - boxes[..., 2:]
     gaps = torch.maximum(after, before)
-    low = boxes[..., 3:] - other[..., 3:]  # lower edges
-    close = (boxes - other).abs().sum(-1, keepdim=True)
-    parts = [apart, torch.tanh(8 * apart), torch.tanh(8 * after), torch.tanh(8 * before), gaps, low]
-    return torch.cat([*parts, torch.tanh(8 * low), torch.exp(-8 * close), torch.ones_like(low)], -1)
+    lower_edge = boxes[..., 3:] - other[..., 3:]
+    distance = (boxes - other).abs().sum(-1, keepdim=True)
+    parts = [offset, torch.tanh(8 * offset), torch.tanh(8 * after), torch.tanh(8 * before), gaps, lower_edge]
+    near = torch.exp(-8 * distance)
+    return torch.cat([*parts, torch.tanh(8 * lower_edge), near, torch.ones_like(lower_edge)], -1)

@@ -1,8 +1,7 @@
-"""What is asked of a net and what it saw, and the file that holds both. Detectors and selection functions know no more of
-a net than this.
+"""The queries to a net and its outputs, and the file that stores both. Detectors and selection functions need nothing else.
 
-The file is safetensors: `asks` and `answers` (JSON in UTF-8, as bytes), `logits`, `features`, `extra.NAME` for each head,
-`stepped.logits` and `stepped.features`. The same content gives the same bytes.
+The file is safetensors: `queries` and `answers` (JSON in UTF-8, as bytes), `logits`, `features`, `extra.NAME` for each head,
+`odin_perturbed.logits` and `odin_perturbed.features`. Equal content gives equal bytes.
 """
 
 from __future__ import annotations
@@ -19,29 +18,29 @@ import numpy as np
 from pipeline.core.atomic_files import atomic_write, open_for_reading
 from pipeline.core.errors import Problems, UserError, format_count
 
-HEAD_PREFIX, ODIN_PREFIX = "extra.", "stepped."
-# Logits of further heads: higher is "answerable", but for `k_plus_1`, which is the logit of the answer "unanswerable".
-# `separated` and `caption_match` are other nets' and stand beside the answers of the net that answers.
+HEAD_PREFIX, ODIN_PREFIX = "extra.", "odin_perturbed."
+# Extra heads. Higher logits mean answerable, except for `k_plus_1`, which is the logit of the answer "unanswerable".
+# `separated` and `caption_match` are outputs of other nets, added to those of the net that answers.
 HEAD_NAMES = ("branch", "multi_branch", "separated", "k_plus_1", "caption_match")
 
 
 class VqaQuery(NamedTuple):
-    """A question of an image. Several items of a release may ask the same; a net is asked once."""
+    """A question about an image. Several items of a release may share a query, which a net answers once."""
 
     image_id: str
     text: str
 
 
 class ModelOutputs(NamedTuple):
-    """What a net makes of n asks.
+    """The outputs of a net for n queries.
 
     Attributes:
-        answers: the names of the K answers.
-        logits: [n, K] float32. The nets are trained by binary cross-entropy, each answer for itself: sigmoid(logit) is the
-            probability that this answer is right, and all K may be low.
-        features: [n, d] float32, what goes into the classifier.
-        extra: [n] float32 each, by a name of `HEADS`: logits of heads beside the answers, of the nets that have them.
-        stepped: the same after ODIN's step on the regions (`detectors.odin`), logits and features; None where no step was made.
+        answers: The K answers.
+        logits: float32 [n, K]. The nets are trained with binary cross-entropy for each answer: sigmoid(logit) is the probability that
+            this answer is correct, and all K may be low.
+        features: Input of the classifier, float32 [n, d].
+        head_logits: Logits of the extra heads of the net, float32 [n] by a name of `HEAD_NAMES`.
+        odin_perturbed: Logits and features after ODIN's step on the regions (`detectors.odin`); None without the step.
     """
 
     answers: tuple[str, ...]
@@ -52,16 +51,16 @@ class ModelOutputs(NamedTuple):
 
 
 def write_outputs(path: Path, queries: Sequence[VqaQuery], outputs: ModelOutputs) -> None:
-    """Write what a net made of these asks.
+    """Write queries and the outputs of a net.
 
     Raises:
-        UserError: shapes that do not fit together, values that are not finite, an ask or an answer that is there twice.
+        UserError: Shapes do not match, a value is not finite, or a query or an answer occurs twice.
     """
     from safetensors.numpy import save
 
     _validate_outputs(path, queries, outputs)
     tensors = {
-        "asks": _encode_json(queries),
+        "queries": _encode_json(queries),
         "answers": _encode_json(outputs.answers),
         **_collect_arrays(outputs),
     }
@@ -70,10 +69,10 @@ def write_outputs(path: Path, queries: Sequence[VqaQuery], outputs: ModelOutputs
 
 
 def read_outputs(path: Path) -> tuple[list[VqaQuery], ModelOutputs]:
-    """Read what `write_seen` wrote: the asks in their order, and what the net made of them.
+    """Read queries and the outputs of a net.
 
     Raises:
-        UserError: no such file, or not one of these; says all that is wrong.
+        UserError: The file cannot be read, or was not written by `write_outputs`. All faults are listed.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load
@@ -81,66 +80,68 @@ def read_outputs(path: Path) -> tuple[list[VqaQuery], ModelOutputs]:
     try:
         with open_for_reading(path) as file:
             tensors = load(file.read())
-        asks = msgspec.json.decode(tensors.pop("asks").tobytes(), type=list[VqaQuery])
+        queries = msgspec.json.decode(tensors.pop("queries").tobytes(), type=list[VqaQuery])
         answers = tuple(msgspec.json.decode(tensors.pop("answers").tobytes(), type=list[str]))
         logits, features = tensors.pop("logits"), tensors.pop("features")
     except (SafetensorError, KeyError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not what a net saw ({error}); let the net answer again") from error
-    stepped = None
+        raise UserError(f"{path}: not the outputs of a net ({error}); run the net again") from error
+    odin_perturbed = None
     if f"{ODIN_PREFIX}logits" in tensors and f"{ODIN_PREFIX}features" in tensors:
-        stepped = ModelOutputs(
+        odin_perturbed = ModelOutputs(
             answers, tensors.pop(f"{ODIN_PREFIX}logits"), tensors.pop(f"{ODIN_PREFIX}features")
         )
-    extra = {name.removeprefix(HEAD_PREFIX): array for name, array in tensors.items()}
-    seen = ModelOutputs(answers, logits, features, extra, stepped)
-    _validate_outputs(path, asks, seen)
-    return asks, seen
+    head_logits = {name.removeprefix(HEAD_PREFIX): array for name, array in tensors.items()}
+    outputs = ModelOutputs(answers, logits, features, head_logits, odin_perturbed)
+    _validate_outputs(path, queries, outputs)
+    return queries, outputs
 
 
 def _encode_json(value: Any) -> np.ndarray:
     return np.frombuffer(msgspec.json.encode(value), np.uint8)
 
 
-def _collect_arrays(seen: ModelOutputs) -> dict[str, np.ndarray]:
-    """The arrays of `seen` by their names in the file."""
-    arrays = {"logits": seen.logits, "features": seen.features}
-    arrays |= {f"{HEAD_PREFIX}{name}": array for name, array in seen.head_logits.items()}
-    if seen.odin_perturbed is not None:
+def _collect_arrays(outputs: ModelOutputs) -> dict[str, np.ndarray]:
+    """Return the arrays by their names in the file."""
+    arrays = {"logits": outputs.logits, "features": outputs.features}
+    arrays |= {f"{HEAD_PREFIX}{name}": array for name, array in outputs.head_logits.items()}
+    if outputs.odin_perturbed is not None:
         arrays |= {
-            f"{ODIN_PREFIX}{name}": array for name, array in _collect_arrays(seen.odin_perturbed).items()
+            f"{ODIN_PREFIX}{name}": array for name, array in _collect_arrays(outputs.odin_perturbed).items()
         }
     return arrays
 
 
-def _validate_outputs(path: Path, asks: Sequence[VqaQuery], seen: ModelOutputs) -> None:
-    problems = Problems(f"{path}: not what a net saw")
-    for name, array in _collect_arrays(seen).items():
-        if name not in _expected_shapes(asks, seen):
-            problems.add(name, f"unknown here; the heads are {', '.join(HEAD_NAMES)}")
-        elif array.dtype != np.float32 or not _shape_matches(array.shape, _expected_shapes(asks, seen)[name]):
-            wanted = str(_expected_shapes(asks, seen)[name]).replace("None", "any")
+def _validate_outputs(path: Path, queries: Sequence[VqaQuery], outputs: ModelOutputs) -> None:
+    problems = Problems(f"{path}: not the outputs of a net; run the net again")
+    for name, array in _collect_arrays(outputs).items():
+        if name not in _expected_shapes(queries, outputs):
+            problems.add(name, f"unknown head; the heads are {', '.join(HEAD_NAMES)}")
+        elif array.dtype != np.float32 or not _shape_matches(
+            array.shape, _expected_shapes(queries, outputs)[name]
+        ):
+            wanted = str(_expected_shapes(queries, outputs)[name]).replace("None", "any")
             problems.add(name, f"{array.dtype} {array.shape}, wanted float32 {wanted}")
         elif wrong := int(np.count_nonzero(~np.isfinite(array))):
             problems.add(
                 name,
                 f"{format_count(wrong, 'value is', 'values are')} not finite; the net's training went wrong",
             )
-    for what, values in (("asks", asks), ("answers", seen.answers)):
+    for what, values in (("queries", queries), ("answers", outputs.answers)):
         for value, times in _find_duplicates(values):
-            problems.add(what, f"{value!r} is there {times} times")
-    if not seen.answers:
+            problems.add(what, f"{value!r} occurs {times} times")
+    if not outputs.answers:
         problems.add("answers", "none")
     problems.raise_if_any()
 
 
-def _expected_shapes(asks: Sequence[VqaQuery], seen: ModelOutputs) -> dict[str, tuple[int | None, ...]]:
-    """The shape that each array may have; None where any length will do."""
-    n = len(asks)
-    shapes: dict[str, tuple[int | None, ...]] = {"logits": (n, len(seen.answers)), "features": (n, None)}
+def _expected_shapes(queries: Sequence[VqaQuery], outputs: ModelOutputs) -> dict[str, tuple[int | None, ...]]:
+    """Return the expected shape of each array by name, with None for any length."""
+    n = len(queries)
+    shapes: dict[str, tuple[int | None, ...]] = {"logits": (n, len(outputs.answers)), "features": (n, None)}
     shapes |= {f"{HEAD_PREFIX}{name}": (n,) for name in HEAD_NAMES}
     return shapes | {
         f"{ODIN_PREFIX}logits": shapes["logits"],
-        f"{ODIN_PREFIX}features": seen.features.shape,  # the same net, so as many features
+        f"{ODIN_PREFIX}features": outputs.features.shape,
     }
 
 

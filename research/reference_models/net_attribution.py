@@ -1,4 +1,4 @@
-"""What a net of a data set's own looked at: its attention over regions, and Grad-CAM on the map of its tower."""
+"""Attribute the answers of a reference model: its attention over regions, and Grad-CAM on the map of its tower."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ from research.reference_models.region_head import (
     load_tower,
 )
 
-MIN_MARK_WEIGHT = 0.1  # the weight from which on a region is marked
+# Regions with at least this weight are marked.
+MIN_MARK_WEIGHT = 0.1
 WHOLE_IMAGE = "the whole image"
 
 
 class DetectedRegions(NamedTuple):
-    """Of n times the same image: boxes [n, M, 4], kinds and scores [n, M - 1], of the region head; the last is the whole."""
+    """Regions of n copies of an image: boxes [n, M, 4], and kinds and scores [n, M - 1]. The last region is the whole image."""
 
     boxes: Tensor
     kinds: Tensor
@@ -39,9 +40,9 @@ class DetectedRegions(NamedTuple):
 
 
 class HeadWithNet(nn.Module):
-    """All that comes after the tower: from maps [n, C, h, w] and words [n, L] to regions, and to what the net makes of them.
+    """The layers after the tower: maps [n, C, h, w] and tokens [n, L] to regions and to the output of the net.
 
-    It sees what stage `answer` lets it see: features rounded to float16, boxes to float32. The gradient passes by the rounding.
+    As in stage `answer`, features are rounded to float16 and boxes to float32. The gradient ignores the rounding.
     """
 
     def __init__(self, head: RegionHead, net: nn.Module) -> None:
@@ -56,35 +57,42 @@ class HeadWithNet(nn.Module):
 
 
 class NetAttributor:
-    """A net with its tower and region head, in float64 as stage `answer` asks it.
+    """A net with its tower and region head, in float64 as in stage `answer`.
+
+    Args:
+        vqa: Folder of the nets and region heads.
+        clip: Folder of the CLIP.
+        path: File of the net.
 
     Raises:
-        UserError: a file cannot be read; the net sees no image, or regions that have no place in it.
+        UserError: A file cannot be read, or the net takes no image or no regions with positions.
     """
 
     def __init__(self, vqa: Path, clip: Path, path: Path) -> None:
         name = path.stem.rpartition("-")[0]
         self.model: LoadedModel = load_net(path, use_float64=True)
-        kind = REGION_SOURCES.get(name, "found")
-        if self.model.net.shape.blind or kind in ("told", "true"):
+        kind = REGION_SOURCES.get(name, "detected")
+        if self.model.net.shape.blind or kind in ("caption", "ground_truth"):
             why = {
-                "told": "sees a caption, without places",
-                "true": "sees the truth, which is not opened here",
+                "caption": "reads a caption, which has no positions",
+                "ground_truth": "reads the ground truth, which is not loaded here",
             }
-            raise UserError(f"{path}: this net {why.get(kind, 'sees no image')}, so there is nothing to show")
-        file = vqa / (OWN_TOWER_HEAD_FILE if kind == "own" else REGION_HEAD_FILE)
+            raise UserError(
+                f"{path}: this net {why.get(kind, 'sees no image')}, so it has no attribution; choose another model"
+            )
+        file = vqa / (OWN_TOWER_HEAD_FILE if kind == "own_tower" else REGION_HEAD_FILE)
         self.tower: ImageTower = load_tower(file, clip).double()
         self.head_with_net = HeadWithNet(load_head(file), self.model.net).double().eval()
 
     def tokenize(self, texts: Sequence[str]) -> Tensor:
-        """Words of questions as numbers [n, L]."""
+        """Return the token ids [n, L] of questions."""
         return torch.from_numpy(self.model.vocabulary.encode(texts))
 
     def attribute(self, image: Path, texts: Sequence[str], image_id: str = "") -> list[Attribution]:
-        """What it made of questions of one image.
+        """Return the attribution of each question about an image.
 
         Raises:
-            UserError: the image is missing or cannot be read.
+            UserError: The image is missing or cannot be read.
         """
         try:
             pixels = load_images([image], self.tower.size)
@@ -100,43 +108,43 @@ class NetAttributor:
                 .clone()
                 .requires_grad_()
             )
-            found, output = self.head_with_net(maps, self.tokenize(texts))
-            # Rows do not touch each other, so the gradient of the sum is each row's own.
+            regions, output = self.head_with_net(maps, self.tokenize(texts))
+            # Rows are independent, so the gradient of the sum is the gradient of each row.
             best = output.logits.max(1)
-            (slope,) = torch.autograd.grad(best.values.sum(), (maps,))
+            (gradient,) = torch.autograd.grad(best.values.sum(), (maps,))
         assert output.attention is not None
         return [
             Attribution(
                 self.model.answers[best.indices[row]],
                 float(torch.sigmoid(best.values[row].detach())),
                 (
-                    *_attention_panels(self._make_marks(found, row), _to_numpy(output.attention[row])),
-                    *_grad_cam_panels(_to_numpy(maps[row]), _to_numpy(slope[row])),
+                    *_attention_panels(self._make_marks(regions, row), _to_numpy(output.attention[row])),
+                    *_grad_cam_panels(_to_numpy(maps[row]), _to_numpy(gradient[row])),
                 ),
             )
             for row in range(len(texts))
         ]
 
-    def _make_marks(self, found: DetectedRegions, row: int) -> list[BoxMark]:
-        names = [self.head_with_net.head.names.kinds[kind] for kind in found.kinds[row].tolist()] + [
+    def _make_marks(self, regions: DetectedRegions, row: int) -> list[BoxMark]:
+        names = [self.head_with_net.head.names.kinds[kind] for kind in regions.kinds[row].tolist()] + [
             WHOLE_IMAGE
         ]
-        boxes, scores = _to_numpy(found.boxes[row]).tolist(), [*found.scores[row].tolist(), 1.0]
+        boxes, scores = _to_numpy(regions.boxes[row]).tolist(), [*regions.scores[row].tolist(), 1.0]
         return [BoxMark(*one) for one in zip(names, map(tuple, boxes), scores, strict=True)]  # pyright: ignore[reportArgumentType]
 
 
 def _attention_panels(regions: Sequence[BoxMark], attention: np.ndarray) -> list[Panel]:
-    """Panels of what was found (each thing by its score) and of the attention [glances, M] on it."""
+    """Return the panels of the detected objects and of the attention [glances, M] to them."""
     boxes = np.array([region.box for region in regions])
-    things = regions[:-1]
-    sure = tuple(thing for thing in things if thing.score > DETECTION_THRESHOLD)
-    found = rasterize_boxes(np.array([thing.score for thing in things]), boxes[:-1])
-    panels = [Panel("detections", METHOD_TITLES["detections"], found, sure, show_heatmap=False)]
-    parts = {"attention": attention.mean(0)} | {
+    objects = regions[:-1]
+    detected = tuple(mark for mark in objects if mark.score > DETECTION_THRESHOLD)
+    score_map = rasterize_boxes(np.array([mark.score for mark in objects]), boxes[:-1])
+    panels = [Panel("detections", METHOD_TITLES["detections"], score_map, detected, show_heatmap=False)]
+    rows = {"attention": attention.mean(0)} | {
         f"glance-{number}": weights for number, weights in enumerate(attention, 1)
     }
-    for method, weights in parts.items():
-        title = METHOD_TITLES.get(method, f"Its {method.replace('-', ' ')}")
+    for method, weights in rows.items():
+        title = METHOD_TITLES.get(method, f"Attention of {method.replace('-', ' ')}")
         marks = tuple(
             region._replace(score=float(weight))
             for region, weight in zip(regions, weights, strict=True)
@@ -148,13 +156,14 @@ def _attention_panels(regions: Sequence[BoxMark], attention: np.ndarray) -> list
     return panels
 
 
-def _grad_cam_panels(maps: np.ndarray, slope: np.ndarray) -> Iterator[Panel]:
-    for method, grid in (
-        ("grad-cam", compute_grad_cam(maps, slope)),
-        ("hires-cam", compute_hires_cam(maps, slope)),
+def _grad_cam_panels(maps: np.ndarray, gradient: np.ndarray) -> Iterator[Panel]:
+    for method, attribution_map in (
+        ("grad-cam", compute_grad_cam(maps, gradient)),
+        ("hires-cam", compute_hires_cam(maps, gradient)),
     ):
-        nothing = "no cell speaks for it, so all count alike" if np.ptp(grid) == 0 else ""
-        yield Panel(method, METHOD_TITLES[method], grid, note=nothing)
+        is_uniform = np.ptp(attribution_map) == 0
+        note = "no cell increases the answer's logit, so all cells count the same" if is_uniform else ""
+        yield Panel(method, METHOD_TITLES[method], attribution_map, note=note)
 
 
 def _to_numpy(values: Tensor) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""The nets that rows are made of (`net_rows`): how each is built and trained, and the figure by which its checkpoint is chosen.
+"""The nets of the leaderboard rows: how each is built and trained, and the metric that selects its checkpoint.
 
-All start from one net of answerable questions, `base`, and see as many answerable questions afterwards (those on regions of
-the own tower from `own_base`); a net that sees other regions, or none, is trained as long from nothing.
+Most nets start from `base`, a net trained on answerable questions (`own_base` with the regions of the own tower), and then see the same
+number of answerable questions. A net with other regions, or none, is trained from scratch for as long.
 """
 
 from __future__ import annotations
@@ -20,15 +20,29 @@ from research.reference_models.net_training import TrainingConfig
 from research.reference_models.region_stores import RegionStore
 from research.reference_models.tokenization import WordVocabulary
 
-BASE_NETS = ("base", "own_base")  # of which no row is made
-BASE_SEED = 2023  # beside a run's own
+# Starting points of other nets, which have no row.
+BASE_NETS = ("base", "own_base")
+# Added to the seed of a run.
+BASE_SEED = 2023
 NUM_GLANCES = 3
-TRAIN_BATCH_SIZE = 256  # answerable questions of a step
+# Answerable questions of a step.
+TRAIN_BATCH_SIZE = 256
 
 
 @dataclass(frozen=True)
 class NetConfig:
-    """How a net differs from a plain one. `one`: a single output, is there an answer? `anew`: it starts from nothing."""
+    """How a net is built and trained.
+
+    Attributes:
+        title: A short description.
+        pseudo_pairs: Pseudo unanswerable questions (`TrainingConfig`).
+        mixup_beta: b of RoI Mixup's Beta(1, b); 0 for no mixup.
+        head: One of `EXTRA_HEADS`; "" for none.
+        has_single_output: Whether the only output is whether the question is answerable.
+        is_text_only: Whether the net takes no regions.
+        region_source: The regions that it takes.
+        trains_from_scratch: Whether it starts from random weights, and not from a base net.
+    """
 
     title: str
     pseudo_pairs: Literal["none", "random", "hard", "weighted"] = "none"
@@ -36,43 +50,43 @@ class NetConfig:
     head: str = ""
     has_single_output: bool = False
     is_text_only: bool = False
-    region_source: RegionSource = "found"
+    region_source: RegionSource = "detected"
     trains_from_scratch: bool = False
 
     @property
     def base_net(self) -> str:
-        """The net that it starts from; "" for none."""
-        return "" if self.trains_from_scratch else "own_base" if self.region_source == "own" else "base"
+        """The net from which it starts; "" for none."""
+        return "" if self.trains_from_scratch else "own_base" if self.region_source == "own_tower" else "base"
 
 
 NET_CONFIGS: dict[str, NetConfig] = {
-    "base": NetConfig("answerable questions, the start of the others", trains_from_scratch=True),
-    "blind": NetConfig("the question alone", is_text_only=True, trains_from_scratch=True),
+    "base": NetConfig("answerable questions, the starting point of the others", trains_from_scratch=True),
+    "blind": NetConfig("the question only", is_text_only=True, trains_from_scratch=True),
     "vanilla": NetConfig("answerable questions"),
     "rp": NetConfig("random pairs", pseudo_pairs="random"),
-    "k_plus_1": NetConfig("random pairs, one more answer", pseudo_pairs="random", head="k_plus_1"),
+    "k_plus_1": NetConfig("random pairs, one additional answer", pseudo_pairs="random", head="k_plus_1"),
     "branched": NetConfig("random pairs, a branch", pseudo_pairs="random", head="branch"),
     "mix": NetConfig("random pairs and RoI Mixup", pseudo_pairs="random", mixup_beta=0.7),
-    "rp_hard": NetConfig("pairs that CLIP finds alike", pseudo_pairs="hard"),
-    "resample": NetConfig("random pairs, hard ones heavier", pseudo_pairs="weighted"),
-    "separated": NetConfig("random pairs, a net of its own", pseudo_pairs="random", has_single_output=True),
+    "rp_hard": NetConfig("pairs that are similar for CLIP", pseudo_pairs="hard"),
+    "resample": NetConfig("random pairs, hard ones with larger weights", pseudo_pairs="weighted"),
+    "separated": NetConfig("random pairs, a separate net", pseudo_pairs="random", has_single_output=True),
     "multi_branched": NetConfig(
         "random pairs, a branch from every glance", pseudo_pairs="random", head="multi_branch"
     ),
     "true_regions": NetConfig(
-        "regions of the truth (reference)", region_source="true", trains_from_scratch=True
+        "ground-truth regions (reference)", region_source="ground_truth", trains_from_scratch=True
     ),
     "caption_match": NetConfig(
-        "Q-C: does the question fit a caption?",
+        "Q-C: whether the question matches a caption",
         pseudo_pairs="random",
         has_single_output=True,
-        region_source="told",
+        region_source="caption",
         trains_from_scratch=True,
     ),
-    "own_base": NetConfig("`base` with a tower of its own", region_source="own", trains_from_scratch=True),
-    "own_vanilla": NetConfig("`vanilla` with a tower that never saw the CLIP", region_source="own"),
+    "own_base": NetConfig("`base` with its own tower", region_source="own_tower", trains_from_scratch=True),
+    "own_vanilla": NetConfig("`vanilla` with a tower that is independent of CLIP", region_source="own_tower"),
     "own_rp": NetConfig(
-        "`rp` with a tower that never saw the CLIP", pseudo_pairs="random", region_source="own"
+        "`rp` with a tower that is independent of CLIP", pseudo_pairs="random", region_source="own_tower"
     ),
 }
 
@@ -80,7 +94,7 @@ NET_CONFIGS: dict[str, NetConfig] = {
 def make_shape(
     config: NetConfig, words: WordVocabulary, num_answers: int, store: RegionStore, use_match: bool = True
 ) -> NetShape:
-    """What a plan's net is built for."""
+    """Return the sizes of a net."""
     return NetShape(
         words=len(words),
         answers=1 if config.has_single_output else num_answers,
@@ -95,25 +109,32 @@ def make_shape(
 def initialize_net(
     shape: NetShape, moments: tuple[np.ndarray, np.ndarray], seed: int, base: LoadedModel | None = None
 ) -> MatchNet:
-    """A net to train: random weights by the seed, or the base's as far as the two are built alike. `moments`: of the regions
-    that it is trained on (`region_store.moments`)."""
+    """Return a net to train, with random weights or with those of the base net where the shapes are equal.
+
+    Args:
+        shape: Sizes of the net.
+        moments: Mean and standard deviation of the features of the training regions (`compute_feature_moments`).
+        seed: Random seed.
+        base: The base net; None to train from scratch.
+    """
     torch.manual_seed(BASE_SEED + seed)
     net = MatchNet(shape, *moments)
     if base is not None:
-        here, there = net.state_dict(), base.net.state_dict()
-        for key, value in there.items():
-            if key in here and here[key].shape == value.shape:
-                here[key] = value
-            elif key in here and shape.head == "k_plus_1":  # one answer more
-                here[key][: len(value)] = value
-        net.load_state_dict(here)
+        state = net.state_dict()
+        for key, value in base.net.state_dict().items():
+            if key in state and state[key].shape == value.shape:
+                state[key] = value
+            # The classifier has one additional answer.
+            elif key in state and shape.head == "k_plus_1":
+                state[key][: len(value)] = value
+        net.load_state_dict(state)
     return net
 
 
 def make_training_config(
     config: NetConfig, base_steps: int, extra_steps: int, is_base: bool, pointing_weight: float
 ) -> TrainingConfig:
-    """Steps and rate: the base's, those after it, or both for a net from nothing."""
+    """Return steps and learning rate: those of the base net, those after it, or both for another net trained from scratch."""
     pointing_weight = 0.0 if config.is_text_only or config.has_single_output else pointing_weight
     steps = base_steps if is_base else base_steps + extra_steps if config.trains_from_scratch else extra_steps
     rate = 3e-3 if config.trains_from_scratch else 1.5e-3
@@ -125,7 +146,7 @@ def make_training_config(
 def compute_confidence(
     model: LoadedModel, logits: np.ndarray, head_logits: dict[str, np.ndarray]
 ) -> np.ndarray:
-    """What a net's shape says of answerability [n], higher is answerable."""
+    """Return the confidences [n] that questions are answerable, from the extra head or else from the answers."""
     head = model.net.shape.head
     if head == "k_plus_1":
         return -head_logits[head]
@@ -135,15 +156,20 @@ def compute_confidence(
 def compute_selection_metrics(
     confidence: np.ndarray, answerable: np.ndarray, is_correct: np.ndarray | None
 ) -> dict[str, float]:
-    """The figures by which nets are chosen, of n questions: AUROC, and where there are answers, right or wrong, AUAF and the
-    accuracy on the answerable ones. `right` [n] is 0 where there is no answer."""
-    found = {"auroc": auroc(confidence, answerable)}
+    """Return the metrics that select checkpoints: AUROC, and with answers also AUAF and the accuracy on answerable questions.
+
+    Args:
+        confidence: Confidences [n].
+        answerable: Whether each question is answerable, bool [n].
+        is_correct: Whether each answer is correct, [n], False for unanswerable questions; None for a net without answers.
+    """
+    metrics = {"auroc": auroc(confidence, answerable)}
     if is_correct is not None:
-        found["auaf"] = auaf(confidence, is_correct.astype(float), answerable)
-        found["accuracy"] = float(is_correct[answerable].mean())
-    return found
+        metrics["auaf"] = auaf(confidence, is_correct.astype(float), answerable)
+        metrics["accuracy"] = float(is_correct[answerable].mean())
+    return metrics
 
 
 def selection_metric(config: NetConfig) -> str:
-    """The figure by which a net's checkpoint is chosen."""
+    """Return the metric that selects the checkpoint of a net."""
     return "auroc" if config.has_single_output else "accuracy" if config.pseudo_pairs == "none" else "auaf"

@@ -1,6 +1,10 @@
-"""The nets of a data set, in its folder `vqa/`: `regions.safetensors`, the region head (`regions_own.safetensors`: one with
-a tower of its own); `NET-SEED.safetensors`, an answer net each; `fitted-SEED.safetensors`, what was fitted to a seed's
-vanilla net."""
+"""Find the files of a data set's nets in its folder `vqa/`.
+
+regions.safetensors        the region head
+regions_own.safetensors    a region head with its own tower
+NET-SEED.safetensors       an answer net
+fitted-SEED.safetensors    detectors fitted to the vanilla net of a seed
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,14 @@ from typing import Any, Literal
 
 from research.reference_models.fitted_detectors import read_fitted
 
-# Regions: of the head, of the one with a tower of its own, as a caption tells them, of the truth.
-RegionSource = Literal["found", "own", "told", "true"]
-# What nets see; every other net: found.
+# Regions of the head, of the head with its own tower, of a caption, or of the ground truth.
+RegionSource = Literal["detected", "own_tower", "caption", "ground_truth"]
+# The regions of nets. All other nets take detected regions.
 REGION_SOURCES: dict[str, RegionSource] = {
-    "caption_match": "told",
-    "true_regions": "true",
-    "own_vanilla": "own",
-    "own_rp": "own",
+    "caption_match": "caption",
+    "true_regions": "ground_truth",
+    "own_vanilla": "own_tower",
+    "own_rp": "own_tower",
 }
 REGION_HEAD_FILE, OWN_TOWER_HEAD_FILE, FITTED_PREFIX = (
     "regions.safetensors",
@@ -28,7 +32,7 @@ _NET_FILE_PATTERN = re.compile(r"(\w+)-(\d+)\.safetensors")
 
 
 def find_nets(folder: Path) -> dict[int, dict[str, Path]]:
-    """The files of nets by seed and net; empty where the folder has none, or is not there."""
+    """Return the files of nets by seed and name; empty if the folder has none or does not exist."""
     found: dict[int, dict[str, Path]] = {}
     for path in sorted(folder.glob("*.safetensors")):
         name = _NET_FILE_PATTERN.fullmatch(path.name)
@@ -38,10 +42,10 @@ def find_nets(folder: Path) -> dict[int, dict[str, Path]]:
 
 
 def load_fitted(folder: Path, seed: int) -> dict[str, Any]:
-    """What was fitted for a seed, by the names of `detectors.Given`; empty where there is no file.
+    """Read the fitted detectors of a seed, by the names of `DetectorInputs`; empty if there is no file.
 
     Raises:
-        UserError: the file is damaged.
+        UserError: The file is damaged.
     """
     path = folder / f"{FITTED_PREFIX}-{seed}.safetensors"
     return read_fitted(path)._asdict() if path.is_file() else {}

@@ -1,5 +1,7 @@
-"""What a net is to say, and what it costs to say otherwise: targets of answerable questions and pseudo pairs, binary
-cross-entropy summed over answers, the branches' part, and where glances are to rest. All tensors lie where the net does."""
+"""Targets and losses of nets: binary cross-entropy over answers, the loss of branches, and the pointing loss of glances.
+
+All tensors are on the device of the net.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,16 @@ from research.reference_models.match_net import MatchNet, Output
 
 
 def make_targets(net: MatchNet, answers: np.ndarray, num_pairs: int) -> Tensor:
-    """Targets [b + pairs, K] (K + 1 with `k_plus_1`): the right answer's is 1, a pseudo pair's are all 0, but for the answer
-    "unanswerable". A net of one output is asked whether there is an answer."""
+    """Return targets [b + pairs, K], or [b + pairs, K + 1] with `k_plus_1`.
+
+    The target of the correct answer is 1. The targets of pseudo pairs are 0, except for the answer "unanswerable". The target of a net
+    with a single output is whether the question is answerable.
+
+    Args:
+        net: The net.
+        answers: Index of the correct answer of each answerable question, [b].
+        num_pairs: Number of pseudo pairs.
+    """
     shape = net.shape
     targets = torch.zeros(len(answers) + num_pairs, shape.answers + (shape.head == "k_plus_1"))
     if shape.answers == 1:
@@ -26,33 +36,45 @@ def make_targets(net: MatchNet, answers: np.ndarray, num_pairs: int) -> Tensor:
 
 
 def compute_item_losses(net: MatchNet, output: Output, targets: Tensor, num_answerable: int) -> Tensor:
-    """The loss of each item [n]: binary cross-entropy summed over answers. With a branch the answers' loss is that of the
-    `answerable` first items alone, and the branch tells those from the rest."""
+    """Return the loss of each item [n]: binary cross-entropy summed over answers.
+
+    With a branch, only the first `num_answerable` items have a loss over answers, and the branch classifies which items these are.
+    """
     logits, head = output.logits, net.shape.head
     if head == "k_plus_1":
         logits = torch.cat([logits, output.head_logits[head][:, None]], 1)
     losses = functional.binary_cross_entropy_with_logits(logits, targets, reduction="none").sum(1)
     if head in ("branch", "multi_branch"):
         first = (torch.arange(len(losses), device=losses.device) < num_answerable).float()
-        told = functional.binary_cross_entropy_with_logits(output.head_logits[head], first, reduction="none")
-        losses = losses * first + told
+        branch = functional.binary_cross_entropy_with_logits(
+            output.head_logits[head], first, reduction="none"
+        )
+        losses = losses * first + branch
     return losses
 
 
 def compute_pointing_loss(attention: Tensor, boxes: Tensor, target_boxes: Tensor) -> Tensor:
-    """-log of the attention [b, glances, M] on the regions that fit the seats [b, glances, 4] best (their overlap is within a
-    fifth of the best), mean over the glances that have a seat with such a region (overlap 0.3 at least)."""
-    known = torch.isfinite(target_boxes).all(-1)
-    overlap = box_iou(boxes[:, None], torch.nan_to_num(target_boxes)[:, :, None])  # [b, glances, M]
-    best = overlap.amax(-1, keepdim=True)
-    fits = (overlap >= 0.8 * best).float()
-    counted = (known & (best[..., 0] >= 0.3)).float()
-    hit = (attention * fits).sum(-1).clamp(min=1e-4)
+    """Return the mean of -log of the attention to the regions that match the target boxes.
+
+    A region matches if its IoU is at least 0.8 times the best IoU. Glances without a target box, or without a region of IoU 0.3 or more,
+    do not count.
+
+    Args:
+        attention: Attention [b, glances, M].
+        boxes: Boxes of the regions [b, M, 4].
+        target_boxes: Target boxes [b, glances, 4], NaN for none.
+    """
+    has_target = torch.isfinite(target_boxes).all(-1)
+    iou = box_iou(boxes[:, None], torch.nan_to_num(target_boxes)[:, :, None])  # [b, glances, M]
+    best = iou.amax(-1, keepdim=True)
+    matches = (iou >= 0.8 * best).float()
+    counted = (has_target & (best[..., 0] >= 0.3)).float()
+    hit = (attention * matches).sum(-1).clamp(min=1e-4)
     return -(hit.log() * counted).sum() / counted.sum().clamp(min=1)
 
 
 def box_iou(first: Tensor, second: Tensor) -> Tensor:
-    """Intersection over union of boxes [..., 4]."""
+    """Return the intersection over union [...] of boxes [..., 4]."""
     low, high = torch.maximum(first[..., :2], second[..., :2]), torch.minimum(first[..., 2:], second[..., 2:])
     shared = (high - low).clamp(min=0).prod(-1)
     areas = [(box[..., 2:] - box[..., :2]).clamp(min=0).prod(-1) for box in (first, second)]

@@ -1,9 +1,8 @@
-"""One training loop for all nets: AdamW, a rate that warms up and falls to nothing, binary cross-entropy summed over answers.
+"""The training loop of all nets: AdamW, a one-cycle learning rate, and binary cross-entropy summed over answers.
 
-What is drawn depends on the seed and the step alone, so a run that was killed goes on from its last checkpoint to the same
-weights. A step has the same number of answerable questions whatever the recipe; pseudo pairs come on top, one for each.
-A thread reads the regions of the next steps meanwhile. Everything is computed where the net's weights lie.
-Checkpoints are tried over the last part of the run, on whatever `score` looks at, and the best is kept.
+Random draws depend on the seed and the step only, so a killed run resumes from its last checkpoint and ends with the same weights. The
+number of answerable questions in a step is the same for all configurations. Pseudo pairs are added, one for each of them. A thread
+reads the regions of the next steps meanwhile. In the last quarter of the run, several checkpoints are evaluated, and the best is kept.
 """
 
 from __future__ import annotations
@@ -37,8 +36,14 @@ from research.reference_models.tokenization import trim_padding
 
 
 class QuestionSet(NamedTuple):
-    """n answerable questions: tokens [n, L]; images [n], their places in the store; answers [n], the right one's number;
-    seats [n, glances, 4], the box that each glance is to rest on, not a number where that is open."""
+    """n answerable questions as arrays.
+
+    Attributes:
+        tokens: Token ids [n, L].
+        image_indices: Indices [n] of their images in the store.
+        answers: Index of the correct answer [n].
+        target_boxes: The box that each glance should attend to, [n, glances, 4], NaN for none.
+    """
 
     tokens: np.ndarray
     image_indices: np.ndarray
@@ -48,14 +53,18 @@ class QuestionSet(NamedTuple):
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """What a net is trained on beside answerable questions.
+    """Settings of a training.
 
     Attributes:
-        pairs: pseudo unanswerable questions: none, of a random other image, of the list `hard`, or weighted (Resample).
-        mixup: b of RoI Mixup's Beta(1, b); 0: none.
-        steps, batch: batches, and answerable questions in each. rate: the greatest learning rate.
-        pointing: weight of the loss of glances that rest elsewhere than the questions' annotations say; 0: they are not used.
-        tries: checkpoints that are compared. every: steps from one checkpoint on the disk to the next.
+        num_steps: Number of steps.
+        pseudo_pairs: Pseudo unanswerable questions: none, of a random other image, of the list `hard_pairs`, or weighted
+            (Resample).
+        mixup_beta: b of RoI Mixup's Beta(1, b); 0 for no mixup.
+        batch_size: Answerable questions in a step.
+        learning_rate: The maximum learning rate.
+        pointing_weight: Weight of the pointing loss; 0 to ignore the annotated boxes.
+        num_evaluations: Number of checkpoints to compare.
+        checkpoint_interval: Steps between two checkpoints on disk.
     """
 
     num_steps: int
@@ -69,8 +78,13 @@ class TrainingConfig:
 
 
 class TrainingBatch(NamedTuple):
-    """What is known of a step before its time: rows [b] of its answerable questions, the row [n] that each question's image
-    is paired with, and the regions of the rows' images (none for a blind net)."""
+    """The inputs of a step that can be read in advance.
+
+    Attributes:
+        rows: Rows [b] of its answerable questions.
+        paired_rows: The row with which each question's image is paired, [n].
+        regions: Features and boxes of the images of `rows`; None for a text-only net.
+    """
 
     rows: np.ndarray
     paired_rows: np.ndarray
@@ -78,27 +92,32 @@ class TrainingBatch(NamedTuple):
 
 
 class TrainingResult(NamedTuple):
-    """What `train` says of a run: the score of each checkpoint that was tried, by its step, and the CPU seconds it took."""
+    """The score of each evaluated checkpoint by its step, and the CPU seconds of the run."""
 
     scores: dict[int, float]
     cpu_seconds: float
 
 
 def learning_rate_at(step: int, num_steps: int, max_rate: float) -> float:
-    """One cycle: up from a 25th in the first twentieth of the steps, then down a cosine to nearly nothing."""
-    warm = max(1, num_steps // 20)
-    if step < warm:
-        return max_rate * (0.04 + 0.96 * step / warm)
+    """Return the one-cycle learning rate: a linear warm-up from 4 % over the first 5 % of the steps, then a cosine to 0.1 %."""
+    warmup = max(1, num_steps // 20)
+    if step < warmup:
+        return max_rate * (0.04 + 0.96 * step / warmup)
     return max_rate * (
-        1e-3 + 0.5 * (1 - 1e-3) * (1 + math.cos(math.pi * (step - warm) / max(1, num_steps - warm)))
+        1e-3 + 0.5 * (1 - 1e-3) * (1 + math.cos(math.pi * (step - warmup) / max(1, num_steps - warmup)))
     )
 
 
 class NetTraining:
-    """A net in training on questions, with all that a checkpoint needs.
+    """A net in training, with the state that a checkpoint needs.
 
     Args:
-        hard: [p, most] rows of questions for each image, for pairs "hard" (`pseudo_pairs.hard_pairs`).
+        net: The net.
+        questions: The training questions.
+        store: Regions of their images.
+        config: Settings of the training.
+        seed: Random seed.
+        hard_pairs: Rows of questions for each image [p, k], for `pseudo_pairs="hard"` (`find_hard_pairs`).
     """
 
     def __init__(
@@ -106,69 +125,69 @@ class NetTraining:
         net: MatchNet,
         questions: QuestionSet,
         store: RegionStore,
-        recipe: TrainingConfig,
+        config: TrainingConfig,
         seed: int,
-        hard: np.ndarray | None = None,
+        hard_pairs: np.ndarray | None = None,
     ) -> None:
         self.net, self.questions, self.store = net, questions, store
-        self.config, self.seed, self.hard_pairs = recipe, seed, hard
+        self.config, self.seed, self.hard_pairs = config, seed, hard_pairs
         decayed = [p for p in net.parameters() if p.ndim > 1]
         others = [p for p in net.parameters() if p.ndim <= 1]
-        self.optimiser = torch.optim.AdamW(
+        self.optimizer = torch.optim.AdamW(
             [{"params": decayed, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}],
-            lr=recipe.learning_rate,
+            lr=config.learning_rate,
         )
-        weighted = recipe.pseudo_pairs == "weighted"
-        self.pair_weights = PairWeights(len(questions.answers), device=net.device) if weighted else None
+        is_weighted = config.pseudo_pairs == "weighted"
+        self.pair_weights = PairWeights(len(questions.answers), device=net.device) if is_weighted else None
         self._epoch, self._order, self._partners = -1, np.zeros(0, int), np.zeros(0, int)
 
     def make_batch(self, step: int) -> TrainingBatch:
-        """What step `number` learns from; to be asked for in the order of the steps, by one thread."""
+        """Return the inputs of a step. Call it in the order of the steps, from one thread."""
         rows, partners = self._sample_rows(step)
         return TrainingBatch(rows, partners, self._load_regions(rows))
 
     def step(self, step: int, batch: TrainingBatch | None = None) -> float:
-        """One step; returns its loss. `batch` is what `self.make_batch(number)` said."""
+        """Train for one step and return its loss. `batch` is the result of `make_batch(step)`."""
         return float(self.train_step(step, batch or self.make_batch(step)))
 
     def train_step(self, step: int, batch: TrainingBatch) -> Tensor:
-        """One step; returns its loss as it lies on the device."""
+        """Train for one step and return its loss as a tensor on the device."""
         rng = make_generator(self.seed, "step", str(step))
         pairs = self._make_pairs(batch, rng)
-        loss, of_weights = self._compute_loss(batch.rows, pairs, batch.regions, rng)
-        for group in self.optimiser.param_groups:
+        loss, weights_loss = self._compute_loss(batch.rows, pairs, batch.regions, rng)
+        for group in self.optimizer.param_groups:
             group["lr"] = learning_rate_at(step, self.config.num_steps, self.config.learning_rate)
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.net.parameters(), 5.0)
-        self.optimiser.step()
-        if self.pair_weights is not None and of_weights is not None:
-            self.pair_weights.step(of_weights)
+        self.optimizer.step()
+        if self.pair_weights is not None and weights_loss is not None:
+            self.pair_weights.step(weights_loss)
         return loss.detach()
 
-    def _sample_rows(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """The answerable questions of a step, each once an epoch, and the partners of all of them in this epoch."""
+    def _sample_rows(self, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of a step, each once an epoch, and the paired rows of all questions in this epoch."""
         count, batch = len(self.questions.answers), self.config.batch_size
         per_epoch = max(1, count // batch)
-        epoch, place = divmod(number, per_epoch)
+        epoch, position = divmod(step, per_epoch)
         if epoch != self._epoch:
             rng = make_generator(self.seed, "epoch", str(epoch))
             self._epoch, self._order = epoch, rng.permutation(count)
             if self.config.pseudo_pairs != "none":
-                # Weighted pairs stay the same, so that their weights can learn.
-                again = rng if self.config.pseudo_pairs == "random" else make_generator(self.seed, "pairs")
-                self._partners = sample_random_pairs(self.questions.image_indices, again)
-        return self._order[place * batch : (place + 1) * batch], self._partners
+                # Weighted pairs are the same in all epochs, so that their weights can be learned.
+                pair_rng = rng if self.config.pseudo_pairs == "random" else make_generator(self.seed, "pairs")
+                self._partners = sample_random_pairs(self.questions.image_indices, pair_rng)
+        return self._order[position * batch : (position + 1) * batch], self._partners
 
     def _make_pairs(self, batch: TrainingBatch, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Pseudo pairs of a step: rows whose image, and rows whose question they have."""
+        """Return the pseudo pairs of a step: the rows of their images, and the rows of their questions."""
         rows = batch.rows
         if self.config.pseudo_pairs == "none":
             return rows[:0], rows[:0]
         if self.config.pseudo_pairs == "hard":
             assert self.hard_pairs is not None
-            lot = rng.integers(0, self.hard_pairs.shape[1], len(rows))
-            return rows, self.hard_pairs[self.questions.image_indices[rows], lot]
+            column = rng.integers(0, self.hard_pairs.shape[1], len(rows))
+            return rows, self.hard_pairs[self.questions.image_indices[rows], column]
         if self.pair_weights is not None:
             rows = self.pair_weights.sample(len(rows), rng)
         return rows, batch.paired_rows[rows]
@@ -189,53 +208,55 @@ class NetTraining:
         regions: tuple[Tensor, Tensor] | None,
         rng: np.random.Generator,
     ) -> tuple[Tensor, Tensor | None]:
-        """The model's loss, and that of the pairs' weights where they have one."""
+        """Return the loss of the net, and that of the pair weights if there are any."""
         tokens = self._to_device(trim_padding(self.questions.tokens[np.concatenate([rows, pairs[1]])]))
         if regions is not None and len(pairs[0]):
-            same = pairs[0] is rows
-            more = regions if same else self._load_regions(pairs[0])
-            assert more is not None
-            regions = (torch.cat([regions[0], more[0]]), torch.cat([regions[1], more[1]]))
+            pair_regions = regions if pairs[0] is rows else self._load_regions(pairs[0])
+            assert pair_regions is not None
+            regions = (
+                torch.cat([regions[0], pair_regions[0]]),
+                torch.cat([regions[1], pair_regions[1]]),
+            )
         targets = make_targets(self.net, self.questions.answers[rows], len(pairs[0]))
         output = self.net(tokens, *(regions or ()))
         losses = compute_item_losses(self.net, output, targets, len(rows))
         own, pseudo = losses[: len(rows)], losses[len(rows) :]
-        loss, of_weights = own.mean(), None
+        loss, weights_loss = own.mean(), None
         if self.pair_weights is not None:
-            weighted, of_weights = self.pair_weights.weight_losses(pairs[0], pseudo)
+            weighted, weights_loss = self.pair_weights.weight_losses(pairs[0], pseudo)
             loss = loss + weighted
         elif len(pseudo):
             loss = loss + pseudo.mean()
         if self.config.pointing_weight and output.attention is not None and regions is not None:
-            seats = self.questions.target_boxes
-            assert seats is not None
-            where = self._to_device(seats[rows].astype(np.float32))
+            target_boxes = self.questions.target_boxes
+            assert target_boxes is not None
+            targets_here = self._to_device(target_boxes[rows].astype(np.float32))
             loss = loss + self.config.pointing_weight * compute_pointing_loss(
-                output.attention[: len(rows)], regions[1][: len(rows)], where
+                output.attention[: len(rows)], regions[1][: len(rows)], targets_here
             )
         if self.config.mixup_beta and regions is not None:
-            features, boxes, mixed = apply_roi_mixup(
+            features, boxes, mixed_targets = apply_roi_mixup(
                 *regions, targets, sample_keep_rate(self.config.mixup_beta, rng), rng
             )
-            again = compute_item_losses(self.net, self.net(tokens, features, boxes), mixed, len(rows))
-            loss = loss + again[: len(rows)].mean() + (again[len(rows) :].mean() if len(pseudo) else 0)
-        return loss, of_weights
+            mixed = compute_item_losses(self.net, self.net(tokens, features, boxes), mixed_targets, len(rows))
+            loss = loss + mixed[: len(rows)].mean() + (mixed[len(rows) :].mean() if len(pseudo) else 0)
+        return loss, weights_loss
 
     def state_dict(self) -> dict[str, Any]:
         weights = self.pair_weights.state_dict() if self.pair_weights else {}
-        return {"net": self.net.state_dict(), "optimiser": self.optimiser.state_dict(), "weights": weights}
+        return {"net": self.net.state_dict(), "optimizer": self.optimizer.state_dict(), "weights": weights}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.net.load_state_dict(state["net"])
-        self.optimiser.load_state_dict(state["optimiser"])
+        self.optimizer.load_state_dict(state["optimizer"])
         if self.pair_weights:
             self.pair_weights.load_state_dict(state["weights"])
 
 
 class Trainable(Protocol):
-    """What `train` runs: `NetTraining`, or anything else of that form. `batch` says what a step learns from."""
+    """The interface of `NetTraining` that `train` uses. `net` is an `nn.Module`."""
 
-    net: Any  # nn.Module
+    net: Any
     config: TrainingConfig
 
     def make_batch(self, step: int) -> Any: ...
@@ -250,42 +271,59 @@ def train(
     score: Callable[[Any], float],
     log: Callable[[str], None] = lambda text: None,
 ) -> TrainingResult:
-    """Train to the end, from the checkpoint at `path` if there is one; the net then has the weights of the best try.
+    """Train to the last step, and load the weights of the best checkpoint into the net.
 
     Args:
-        score: higher is better; must not look at what is reported.
+        run: The training.
+        path: File of the checkpoint. The training resumes from it if it exists.
+        score: Evaluates the net, higher is better. It must not use the data of reported results.
+        log: Prints a line.
+
+    Raises:
+        UserError: The loss is not finite.
     """
-    recipe, began = run.config, time.process_time()
-    tries = {
-        recipe.num_steps - recipe.num_steps * i // (4 * recipe.num_evaluations)
-        for i in range(recipe.num_evaluations)
-    }  # in the last quarter
-    done, spent, scores, best, recent = 0, 0.0, {}, {}, []
+    config, started_at = run.config, time.process_time()
+    # The evaluations are spread over the last quarter of the steps.
+    evaluation_steps = {
+        config.num_steps - config.num_steps * i // (4 * config.num_evaluations)
+        for i in range(config.num_evaluations)
+    }
+    first_step, cpu_before, scores, best, recent = 0, 0.0, {}, {}, []
     if path.exists():
         saved = torch.load(path, weights_only=True, map_location="cpu")
-        if saved["recipe"] == repr(recipe):
+        if saved["config"] == repr(config):
             run.load_state_dict(saved)
-            done, spent, scores, best = (saved[key] for key in ("done", "spent", "scores", "best"))
-    for number, batch in prefetch(run.make_batch, range(done, recipe.num_steps)):
-        recent.append(run.step(number, batch))
-        if number + 1 in tries:
-            scores[number + 1] = score(run.net.eval())
+            first_step, cpu_before, scores, best = (
+                saved[key] for key in ("step", "cpu_seconds", "scores", "best")
+            )
+    for step, batch in prefetch(run.make_batch, range(first_step, config.num_steps)):
+        recent.append(run.step(step, batch))
+        if step + 1 in evaluation_steps:
+            scores[step + 1] = score(run.net.eval())
             run.net.train()
-            if scores[number + 1] >= max(scores.values()):
+            if scores[step + 1] >= max(scores.values()):
                 best = copy.deepcopy(run.net.state_dict())
-        if (number + 1) % recipe.checkpoint_interval == 0 or number + 1 == recipe.num_steps:
+        if (step + 1) % config.checkpoint_interval == 0 or step + 1 == config.num_steps:
             if not np.isfinite(recent).all():
-                raise UserError(f"{path.stem}: the loss is no number by step {number + 1}; lower the rate")
-            cpu = spent + time.process_time() - began
-            tried = "".join(f", {value:.4f} at {at}" for at, value in scores.items())
+                raise UserError(
+                    f"{path.stem}: the loss is not finite at step {step + 1}; lower the learning rate"
+                )
+            cpu_seconds = cpu_before + time.process_time() - started_at
+            evaluations = "".join(f", {value:.4f} at {at}" for at, value in scores.items())
             log(
-                f"step {number + 1} of {recipe.num_steps}, loss {np.mean(recent):.3f}, {cpu:.0f} CPU-s{tried}"
+                f"step {step + 1} of {config.num_steps}, loss {np.mean(recent):.3f}, {cpu_seconds:.0f} CPU-s{evaluations}"
             )
             recent.clear()
-            rest = {"recipe": repr(recipe), "done": number + 1, "spent": cpu, "scores": scores, "best": best}
+            progress = {
+                "config": repr(config),
+                "step": step + 1,
+                "cpu_seconds": cpu_seconds,
+                "scores": scores,
+                "best": best,
+            }
             with atomic_write(path) as file:
-                torch.save({**run.state_dict(), **rest}, file)
+                torch.save({**run.state_dict(), **progress}, file)
     if best:
         run.net.load_state_dict(best)
     run.net.eval()
-    return TrainingResult(scores, spent + time.process_time() - began)
+    return TrainingResult(scores, cpu_before + time.process_time() - started_at)

@@ -1,4 +1,4 @@
-"""What is needed next, made by a thread while this one works."""
+"""Compute the next values in a thread while the current one is used."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from typing import TypeVar
 
 K = TypeVar("K")
 T = TypeVar("T")
-PREFETCH_DEPTH = 2  # things that wait while one is in use: memory is that of so many and one more
+# Values that wait while one is in use. Memory holds one more.
+PREFETCH_DEPTH = 2
 
 
 def prefetch(make: Callable[[K], T], keys: Iterable[K], depth: int = PREFETCH_DEPTH) -> Iterator[tuple[K, T]]:
-    """(key, make(key)) for each key in its order. One thread makes them, one after the other and at most `depth` before
-    their time; what it raises is raised here, at its key. When this ends early, what waits is dropped.
+    """Yield (key, make(key)) for each key, in order.
 
-    >>> list(ahead(str.upper, ["a", "b"]))
+    One thread calls `make` at most `depth` keys in advance. An error of `make` is raised at its key. If the iteration ends early, waiting
+    values are discarded.
+
+    Args:
+        make: Computes a value.
+        keys: The keys.
+        depth: Number of values that may wait.
+
+    >>> list(prefetch(str.upper, ["a", "b"]))
     [('a', 'A'), ('b', 'B')]
     """
     waiting: deque[tuple[K, Future[T]]] = deque()

@@ -1,7 +1,7 @@
-"""Unanswerable questions that nobody wrote, to train with: a question of another image (RGQA sect. 4.2), the ones of
-them that CLIP finds most alike (app. B), mixtures of two images' regions, and the weights of `Resample`.
+"""Pseudo unanswerable questions for training: random pairs (RGQA, section 4.2), hard pairs (appendix B), RoI Mixup, and the weights
+of Resample.
 
-A pair is (image of row i, question of row pairs[i]); its target is zero for every answer.
+A pair is the image of row i and the question of row pairs[i]. Its target is 0 for every answer.
 """
 
 from __future__ import annotations
@@ -15,24 +15,28 @@ if TYPE_CHECKING:
 
 
 def sample_random_pairs(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """RP: for each row a row of another image [n], each equally likely. `images` [n] are the rows' images.
+    """Return for each row a random row of another image, [n] (RP).
+
+    Args:
+        images: Image of each row, [n].
+        rng: Random generator.
 
     Raises:
-        ValueError: all rows are of one image.
+        ValueError: All rows are of one image.
 
-    >>> random_pairs(np.array([7, 7, 9]), np.random.default_rng(0))[:2].tolist()
+    >>> sample_random_pairs(np.array([7, 7, 9]), np.random.default_rng(0))[:2].tolist()
     [2, 2]
     """
     images = np.asarray(images)
     if len(images) and (images == images[0]).all():
-        raise ValueError("pairs of different images need two images at least")
+        raise ValueError("all rows are of one image; pairs need at least two images")
     order = np.argsort(images, kind="stable")
     ordered = images[order]
     first = np.searchsorted(ordered, images)
     own = np.searchsorted(ordered, images, side="right") - first
-    # A lot among the rows that are not of the own image: those before it, and those after it.
-    lot = rng.integers(0, len(images) - own)
-    return order[np.where(lot < first, lot, lot + own)]
+    # A random position among the rows of other images, which precede and follow those of the own image.
+    position = rng.integers(0, len(images) - own)
+    return order[np.where(position < first, position, position + own)]
 
 
 def find_hard_pairs(
@@ -42,27 +46,34 @@ def find_hard_pairs(
     max_questions: int,
     batch: int = 256,
 ) -> np.ndarray:
-    """RP hard: for each image the `most` questions of other images that are most similar to it, best first.
+    """Return for each image the most similar questions about other images, most similar first (RP hard).
 
     Args:
-        image_vectors: [p, d]. question_vectors: [n, d]. images: [n], the place of each question's own image.
+        image_vectors: Embeddings of the images [p, d].
+        question_vectors: Embeddings of the questions [n, d].
+        images: Index of the image of each question, [n].
+        max_questions: Number of questions for each image.
+        batch: Images that are compared at the same time.
 
     Returns:
-        int64 [p, most], rows of the questions.
+        Rows of the questions, int64 [p, max_questions].
+
+    Raises:
+        ValueError: There are too few questions about other images.
     """
     if len(images) - np.bincount(images).max() < max_questions:
-        raise ValueError(f"{max_questions} questions of other images for each image: there are not so many")
+        raise ValueError(f"too few questions about other images; wanted {max_questions} for each image")
     best = np.empty((len(image_vectors), max_questions), np.int64)
     by_image = np.argsort(images, kind="stable")
     ends = np.searchsorted(images[by_image], np.arange(len(image_vectors) + 1))
     for start in range(0, len(image_vectors), batch):
         scores = image_vectors[start : start + batch] @ question_vectors.T
         for row in range(len(scores)):
-            place = start + row
-            scores[row, by_image[ends[place] : ends[place + 1]]] = -np.inf
-        found = np.argpartition(-scores, max_questions - 1, axis=1)[:, :max_questions]
-        order = np.argsort(-np.take_along_axis(scores, found, 1), axis=1, kind="stable")
-        best[start : start + batch] = np.take_along_axis(found, order, 1)
+            image = start + row
+            scores[row, by_image[ends[image] : ends[image + 1]]] = -np.inf
+        top = np.argpartition(-scores, max_questions - 1, axis=1)[:, :max_questions]
+        order = np.argsort(-np.take_along_axis(scores, top, 1), axis=1, kind="stable")
+        best[start : start + batch] = np.take_along_axis(top, order, 1)
     return best
 
 
@@ -73,16 +84,23 @@ def apply_roi_mixup(
     keep_rate: float,
     rng: np.random.Generator,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """RoI Mixup: keep floor(share * M) regions of each row, at random places, and take the rest, with their boxes, from
-    the same places of another row; targets times `share`.
+    """Apply RoI Mixup: keep random regions of each row, and replace the others by those of another row at the same positions.
 
     Args:
-        features: [b, M, d], b at least 2. boxes: [b, M, 4]. targets: [b, ...]. share: lambda, drawn by `kept_share`.
+        features: Features [b, M, d], b at least 2.
+        boxes: Boxes [b, M, 4].
+        targets: Targets [b, ...].
+        keep_rate: lambda in [0, 1] (`sample_keep_rate`): floor(lambda * M) regions are kept, and targets are multiplied by lambda.
+        rng: Random generator.
+
+    Returns:
+        The mixed features, boxes and targets.
     """
     import torch
 
     rows, regions = features.shape[:2]
-    partner = (np.arange(rows) + rng.integers(1, rows, rows)) % rows  # never the row itself
+    # An offset of 1 to b - 1 never gives the row itself.
+    partner = (np.arange(rows) + rng.integers(1, rows, rows)) % rows
     rank = rng.permuted(np.tile(np.arange(regions), (rows, 1)), axis=1)
     kept = torch.from_numpy(rank < int(keep_rate * regions)).to(features.device)[..., None]
     other = torch.from_numpy(partner).to(features.device)
@@ -94,16 +112,18 @@ def apply_roi_mixup(
 
 
 def sample_keep_rate(b: float, rng: np.random.Generator) -> float:
-    """lambda ~ Beta(1, b)."""
+    """Sample lambda ~ Beta(1, b)."""
     return float(rng.beta(1.0, b))
 
 
 class PairWeights:
-    """Weights of a fixed set of pseudo pairs, for `Resample` (Li & Vasconcelos 2020): w = softplus(theta), drawn with
-    probability ~ sqrt(w), and each loss counts sqrt(w / mean of w). The model descends the weighted loss, theta ascends it
-    by SGD with momentum, so pairs that the model finds hard grow heavy.
+    """Weights of a fixed set of pseudo pairs for Resample (Li & Vasconcelos 2020).
 
-    The two gradients are taken apart: added up in one backward pass, as in RGQA's BUTD branch, they cancel, and neither the
+    The weights are w = softplus(theta). Pairs are sampled with probability proportional to sqrt(w), and each loss has the factor
+    sqrt(w / mean of w). The model minimizes the weighted loss and theta maximizes it, by SGD with momentum, so that hard pairs get
+    larger weights.
+
+    The two gradients are computed separately. Added up in one backward pass, as in RGQA's BUTD branch, they cancel, and neither the
     model nor the weights learn from the pairs.
     """
 
@@ -113,22 +133,29 @@ class PairWeights:
         import torch
 
         self.theta = torch.zeros(pairs, requires_grad=True, device=device)
-        self._optimiser = torch.optim.SGD([self.theta], lr=rate, momentum=momentum)
+        self._optimizer = torch.optim.SGD([self.theta], lr=rate, momentum=momentum)
 
     def weights(self) -> torch.Tensor:
-        """w [pairs], above 0."""
+        """Return the weights [pairs], above 0."""
         import torch
 
         return torch.nn.functional.softplus(self.theta)
 
     def sample(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Rows [count] of the set, with probability ~ sqrt(w)."""
-        chance = np.cumsum(np.sqrt(self.weights().detach().cpu().numpy().astype(np.float64)))
-        return np.searchsorted(chance, rng.random(count) * chance[-1], side="right")
+        """Sample rows [count] of the set with probability proportional to sqrt(w)."""
+        cumulative = np.cumsum(np.sqrt(self.weights().detach().cpu().numpy().astype(np.float64)))
+        return np.searchsorted(cumulative, rng.random(count) * cumulative[-1], side="right")
 
     def weight_losses(self, rows: np.ndarray, losses: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The model's loss and the weights' loss of the pairs at `rows` [b], whose losses are `losses` [b]. Each has a
-        gradient for its own side alone; step the weights by `step`."""
+        """Return the loss of the model and the loss of the weights.
+
+        Args:
+            rows: Rows of the pairs, [b].
+            losses: Their unweighted losses, [b].
+
+        Returns:
+            The first has a gradient for the model only, the second for the weights only (`step`).
+        """
         import torch
 
         weights = self.weights()
@@ -136,18 +163,17 @@ class PairWeights:
         return (factor.detach() * losses).mean(), -(factor * losses.detach()).mean()
 
     def step(self, loss: torch.Tensor) -> None:
-        """One step of the weights on their loss."""
-        self._optimiser.zero_grad()
+        """Update the weights by their loss."""
+        self._optimizer.zero_grad()
         loss.backward()
-        self._optimiser.step()
+        self._optimizer.step()
 
     def state_dict(self) -> dict[str, object]:
-        """What a checkpoint keeps."""
-        return {"theta": self.theta.detach().clone(), "optimiser": self._optimiser.state_dict()}
+        return {"theta": self.theta.detach().clone(), "optimizer": self._optimizer.state_dict()}
 
     def load_state_dict(self, state: dict[str, object]) -> None:
         import torch
 
         with torch.no_grad():
             self.theta.copy_(state["theta"])  # pyright: ignore[reportArgumentType]
-        self._optimiser.load_state_dict(state["optimiser"])  # pyright: ignore[reportArgumentType]
+        self._optimizer.load_state_dict(state["optimizer"])  # pyright: ignore[reportArgumentType]

@@ -1,4 +1,4 @@
-"""Millions of questions as arrays: read once, one by one, so that memory is that of the numbers and not of records."""
+"""Store millions of questions as arrays. Questions are read one by one, so that memory holds numbers and no records."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ from research.reference_models.net_training import QuestionSet
 from research.reference_models.region_stores import RegionStore
 from research.reference_models.tokenization import PADDING_ID, UNKNOWN_ID, WordVocabulary, split_words
 
-MAX_WORDS = 40  # of a question; GQA's longest has 29. What is beyond is left out
-MIN_WORD_COUNT = (
-    2  # a word that train has only once counts as unknown, so that the unknown word is learned, too
-)
+# Further words of a question are ignored. GQA's longest question has 29.
+MAX_WORDS = 40
+# A word that occurs once in train counts as unknown, so that the unknown token is learned, too.
+MIN_WORD_COUNT = 2
 
 
 class QuestionCollector:
-    """Questions by numbers that are given out as they come: words, images, answers."""
+    """Collects questions, with a number for each new word, image and answer.
+
+    Args:
+        questions: The questions.
+    """
 
     def __init__(self, questions: Iterable[TrainingQuestion]) -> None:
         self.word_ids: dict[str, int] = {}
@@ -30,9 +34,9 @@ class QuestionCollector:
         self._token_ids, self._lengths = array("I"), array("B")
         self._image_numbers, self._answer_numbers = array("I"), array("I")
         for question in questions:
-            said = split_words(question.text)[:MAX_WORDS] or [""]
-            self._token_ids.extend(_assign_id(self.word_ids, word) for word in said)
-            self._lengths.append(len(said))
+            words = split_words(question.text)[:MAX_WORDS] or [""]
+            self._token_ids.extend(_assign_id(self.word_ids, word) for word in words)
+            self._lengths.append(len(words))
             self._image_numbers.append(_assign_id(self.image_ids, question.image_id))
             self._answer_numbers.append(_assign_id(self.answer_ids, question.answer))
 
@@ -40,14 +44,14 @@ class QuestionCollector:
         return len(self._lengths)
 
     def build_vocabulary(self, min_count: int = MIN_WORD_COUNT) -> WordVocabulary:
-        """The words that are there at least so often."""
+        """Return the words that occur at least `min_count` times."""
         counts = np.bincount(np.asarray(self._token_ids), minlength=len(self.word_ids))
         return WordVocabulary(
             tuple(sorted(w for w, i in self.word_ids.items() if w and counts[i] >= min_count))
         )
 
     def top_answers(self, max_answers: int) -> tuple[str, ...]:
-        """The `most` most frequent answers, sorted; of equally frequent ones the first by the alphabet."""
+        """Return the most frequent answers, sorted. Ties are broken alphabetically."""
         counts = np.bincount(np.asarray(self._answer_numbers), minlength=len(self.answer_ids))
         often = sorted(self.answer_ids, key=lambda answer: (-counts[self.answer_ids[answer]], answer))
         return tuple(sorted(often[:max_answers]))
@@ -55,29 +59,40 @@ class QuestionCollector:
     def to_question_set(
         self, vocabulary: WordVocabulary, answers: Sequence[str], store: RegionStore, path: Path
     ) -> QuestionSet:
-        """All of them in the numbers of a net and of a store; an answer that is not among `answers` is -1.
+        """Return the questions with the ids of a vocabulary and a store. An unknown answer is -1.
+
+        Args:
+            vocabulary: The words.
+            answers: The answer vocabulary.
+            store: Regions of the images.
+            path: File of the questions, for the message.
 
         Raises:
-            UserError: names the images that the store does not have.
+            UserError: The store does not have an image. All are listed.
         """
         if missing := [image for image in self.image_ids if image not in store.index_of]:
-            asked = np.bincount(np.asarray(self._image_numbers), minlength=len(self.image_ids))
+            num_questions = np.bincount(np.asarray(self._image_numbers), minlength=len(self.image_ids))
             problems = Problems(
                 f"{path}: {len(missing)} of its {format_count(len(self.image_ids), 'image')} have no region features"
             )
             for image in missing:
-                problems.add(f"image {image}", f"{asked[self.image_ids[image]]} questions ask about it")
+                problems.add(
+                    f"image {image}",
+                    f"{format_count(int(num_questions[self.image_ids[image]]), 'question')} about it",
+                )
             problems.raise_if_any()
-        word_of = {word: place for place, word in enumerate(vocabulary.words, UNKNOWN_ID + 1)}
-        answer_of = {answer: place for place, answer in enumerate(answers)}
+        word_of = {word: i for i, word in enumerate(vocabulary.words, UNKNOWN_ID + 1)}
+        answer_of = {answer: i for i, answer in enumerate(answers)}
         lengths = np.asarray(self._lengths)
         tokens = np.full((len(self), int(lengths.max())), PADDING_ID, np.min_scalar_type(len(vocabulary)))
         numbers = np.array([word_of.get(word, UNKNOWN_ID) for word in self.word_ids], tokens.dtype)
         tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = numbers[np.asarray(self._token_ids)]
-        places = np.array([store.index_of[image] for image in self.image_ids], np.int32)
-        right = np.array([answer_of.get(answer, -1) for answer in self.answer_ids], np.int32)
+        image_indices = np.array([store.index_of[image] for image in self.image_ids], np.int32)
+        answer_indices = np.array([answer_of.get(answer, -1) for answer in self.answer_ids], np.int32)
         return QuestionSet(
-            tokens, places[np.asarray(self._image_numbers)], right[np.asarray(self._answer_numbers)]
+            tokens,
+            image_indices[np.asarray(self._image_numbers)],
+            answer_indices[np.asarray(self._answer_numbers)],
         )
 
 
@@ -86,11 +101,11 @@ def _assign_id(numbers: dict[str, int], name: str) -> int:
 
 
 def take_rows(questions: QuestionSet, rows: np.ndarray) -> QuestionSet:
-    """Some rows of questions."""
+    """Return some rows, without target boxes."""
     return QuestionSet(questions.tokens[rows], questions.image_indices[rows], questions.answers[rows])
 
 
 def subsample_evenly(questions: QuestionSet, max_questions: int) -> QuestionSet:
-    """At most so many, evenly spread."""
+    """Return at most `max_questions` rows, evenly spread."""
     count = len(questions.answers)
     return take_rows(questions, np.unique(np.linspace(0, count - 1, min(max_questions, count)).astype(int)))

@@ -1,4 +1,4 @@
-"""The regions of the images that are asked about, calculated in float64 so that processors agree (`looking.DIGITS`)."""
+"""Extract the regions of images, in float64 so that different processors give equal results (`inference.SIGNIFICANT_DIGITS`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IMAGE_BATCH_SIZE = 32
 
 
 class ExtractedRegions(NamedTuple):
-    """Stores by what nets see, and the names of what was found in each image."""
+    """Region stores by source, and the names of the objects that were detected in each image."""
 
     stores: dict[RegionSource, ArrayStore]
     detected_names: dict[str, frozenset[str]]
@@ -41,53 +41,55 @@ def extract_regions(
     scenes: Mapping[str, SceneGraph] | None = None,
     own_tower: tuple[ImageTower, RegionHead] | None = None,
 ) -> ExtractedRegions:
-    """Find the regions of images.
+    """Extract the regions of images.
 
     Args:
-        clip: the folder of the CLIP whose tower the head stands on.
-        images: files by image id.
-        scenes: the complete truth by image id, for nets that see it; None where no net does.
-        own: a tower of its own with its head, for nets that see their regions.
+        clip: Folder of the CLIP of the region head.
+        head: The region head.
+        images: Image files by id.
+        scenes: Complete scene graphs by image id, for nets that take ground-truth regions; None without such nets.
+        own_tower: A tower with its own head, for nets that take its regions; None without such nets.
 
     Raises:
-        UserError: images that are missing or cannot be read, all of them.
+        UserError: An image is missing or cannot be read. All are listed.
     """
     ids = list(images)
-    found = _detect_regions(ClipTower(clip), head, images)
-    caption = make_caption_features(found.features, head.names, head.hidden)
+    detections = _detect_regions(ClipTower(clip), head, images)
+    caption = make_caption_features(detections.features, head.names, head.hidden)
     stores: dict[RegionSource, ArrayStore] = {
-        "found": ArrayStore(ids, found.features, found.boxes),
-        "told": ArrayStore(ids, caption, np.zeros_like(found.boxes)),  # a caption has no places
+        "detected": ArrayStore(ids, detections.features, detections.boxes),
+        # A caption has no positions.
+        "caption": ArrayStore(ids, caption, np.zeros_like(detections.boxes)),
     }
     if own_tower is not None:
-        others = _detect_regions(*own_tower, images)
-        stores["own"] = ArrayStore(ids, others.features, others.boxes)
+        own = _detect_regions(*own_tower, images)
+        stores["own_tower"] = ArrayStore(ids, own.features, own.boxes)
     if scenes is not None:
         true = make_ground_truth_regions([scenes[image] for image in ids], head)
-        stores["true"] = ArrayStore(ids, true.features, true.boxes)
+        stores["ground_truth"] = ArrayStore(ids, true.features, true.boxes)
     names = np.array(head.names.kinds)
     detected = [
         frozenset(names[k[s > DETECTION_THRESHOLD]].tolist())
-        for k, s in zip(found.kinds, found.scores, strict=True)
+        for k, s in zip(detections.kinds, detections.scores, strict=True)
     ]
     return ExtractedRegions(stores, dict(zip(ids, detected, strict=True)))
 
 
 def _detect_regions(tower: ImageTower, head: RegionHead, images: Mapping[str, Path]) -> Regions:
-    """What a head finds on the maps of a tower, calculated in float64 by one thread."""
+    """Detect regions with a tower and its head, in float64 and with one thread."""
     tower, head = tower.double(), head.double()
     pixels = _load_pixels(images, tower.size)
     with single_threaded():
         parts = [
-            find_regions(tower, head, pixels[at : at + IMAGE_BATCH_SIZE])
-            for at in range(0, len(pixels), IMAGE_BATCH_SIZE)
+            find_regions(tower, head, pixels[start : start + IMAGE_BATCH_SIZE])
+            for start in range(0, len(pixels), IMAGE_BATCH_SIZE)
         ]
     return Regions(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _load_pixels(images: Mapping[str, Path], size: tuple[int, int]) -> np.ndarray:
-    """All images as uint8 [n, 3, *size]."""
-    problems, rows = Problems("images that the nets cannot see"), []
+    """Load all images as uint8 [n, 3, *size]."""
+    problems, rows = Problems("images that cannot be loaded; restore them"), []
     for image, path in images.items():
         try:
             rows.append(load_images([path], size))

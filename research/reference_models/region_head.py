@@ -1,8 +1,8 @@
-"""Regions of an image from the maps of a tower: a small head finds things of known kinds, their boxes and looks. It is
-trained by `sample_world`; here it is applied.
+"""The region head: detect objects, their boxes and attributes in the feature maps of a tower.
 
-A region's numbers: a hidden vector, the log-probabilities of all kinds and looks and, for the image as a whole (the
-last region), of places and weathers, and its score. Log-probabilities are cut at FLOOR.
+`research.synthetic_world` trains the head. The features of a region are a hidden vector, the log-probabilities of all object names and
+attributes, those of locations and weather (of the whole image, which is the last region), and its score. Log-probabilities are at least
+`MIN_LOG_PROBABILITY`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,23 @@ from pipeline.core.images import load_rgb
 from research.reference_models.image_towers import ClipTower, ImageTower, ResidualTower
 
 MIN_LOG_PROBABILITY = -6.0
-MAX_DETECTIONS = 16  # regions of an image, beside the image as a whole
-TOWER_PREFIX = "tower."  # before the names of a tower's tensors in the file of its head
-DETECTION_THRESHOLD = (
-    0.3  # the score from which on a region counts as a thing found, in figures and in the rule FRCNN
-)
+# Regions of an image, in addition to the whole image.
+MAX_DETECTIONS = 16
+# Prefix of the tensors of a tower in the file of its head.
+TOWER_PREFIX = "tower."
+# A region with a higher score counts as a detected object, in metrics and in the rule FRCNN.
+DETECTION_THRESHOLD = 0.3
 
 
 @dataclass(frozen=True)
 class RegionNames:
-    """What the head tells apart. `settings`: of an image as a whole (places, weathers)."""
+    """The names that the head knows. The names of the fields are stored in its file.
+
+    Attributes:
+        kinds: Names of objects.
+        looks: Attributes of objects.
+        settings: Locations and weather of images.
+    """
 
     kinds: tuple[str, ...]
     looks: tuple[str, ...]
@@ -44,13 +51,19 @@ class RegionNames:
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """In the order of the log-probabilities."""
+        """All names in the order of the log-probabilities."""
         return (*self.kinds, *self.looks, *self.settings)
 
 
 class Regions(NamedTuple):
-    """Of n images: features [n, FOUND + 1, d] float16, boxes [n, FOUND + 1, 4] float32 as shares of the image,
-    kinds [n, FOUND] (places in `RegionNames.kinds`) and their scores [n, FOUND]; best scores first, then the whole."""
+    """The regions of n images, with the best scores first and the whole image last.
+
+    Attributes:
+        features: float16 [n, MAX_DETECTIONS + 1, d].
+        boxes: float32 [n, MAX_DETECTIONS + 1, 4], as fractions of the image.
+        kinds: Indices in `RegionNames.kinds`, [n, MAX_DETECTIONS].
+        scores: Scores [n, MAX_DETECTIONS].
+    """
 
     features: np.ndarray
     boxes: np.ndarray
@@ -59,7 +72,13 @@ class Regions(NamedTuple):
 
 
 class RegionHead(nn.Module):
-    """From a cell [., channels] to kinds; from a cell and a kind to looks and box; from a whole map to its setting."""
+    """Predicts the object name of a cell, the attributes and box of a cell with an object, and the setting of an image.
+
+    Args:
+        channels: Channels of the feature maps.
+        names: The names that it knows.
+        hidden: Size of hidden vectors.
+    """
 
     def __init__(self, channels: int, names: RegionNames, hidden: int = 160) -> None:
         super().__init__()
@@ -75,39 +94,48 @@ class RegionHead(nn.Module):
 
     @property
     def feature_size(self) -> int:
-        """Numbers of a region d."""
+        """Number of features of a region d."""
         return self.hidden + len(self.names.all_names) + 1
 
     def embed_cells(self, maps: Tensor) -> Tensor:
-        """Hidden vectors [., hidden] of cells [., channels]."""
+        """Return the hidden vectors [..., hidden] of cells [..., channels]."""
         return self.body(self.norm(maps))
 
     def predict_objects(self, cells: Tensor, kinds: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Hidden vectors, logits of looks, and boxes (middle from the cell's middle and size, in shares of the image)
-        of things of these kinds [.] at these cells [., hidden]."""
+        """Predict the objects at cells.
+
+        Args:
+            cells: Hidden vectors of the cells [..., hidden].
+            kinds: Indices of the object names [...].
+
+        Returns:
+            Hidden vectors, logits of the attributes, and boxes: the offset of the center from that of the cell, and the size, as
+            fractions of the image.
+        """
         hidden = self.thing(torch.cat([cells, self.of_kind(kinds)], -1))
         return hidden, self.look(hidden), self.box(hidden)
 
     def detect(self, maps: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Regions of images, from maps [n, channels, h, w]; see `Regions` for the four."""
-        n, _, high, wide = maps.shape
+        """Detect regions in maps [n, channels, h, w]; return the four fields of `Regions`."""
+        n, _, height, width = maps.shape
         flat = maps.permute(0, 2, 3, 1).reshape(-1, self.channels)
-        cells = self.embed_cells(flat).view(n, high * wide, -1)
+        cells = self.embed_cells(flat).view(n, height * width, -1)
         logits = self.kind(cells)  # [n, h * w, kinds]
-        chance = torch.sigmoid(logits).transpose(1, 2).reshape(n, -1, high, wide)
-        peaks = chance * (functional.max_pool2d(chance, 3, 1, 1) == chance)
-        scores, places = peaks.flatten(1).topk(MAX_DETECTIONS)
-        kinds, at = places // (high * wide), places % (high * wide)
-        there = torch.gather(cells, 1, at[..., None].expand(-1, -1, cells.shape[-1]))
-        hidden, looks, shape = self.predict_objects(there, kinds)
-        middle = torch.stack([(at % wide + 0.5) / wide, (at // wide + 0.5) / high], -1) + shape[..., :2]
-        size = shape[..., 2:].clamp(min=0.01)
-        boxes = torch.cat([middle - size / 2, middle + size / 2], -1).clamp(0, 1)
-        # A cell may hold two things, each with a region: a region is of its own kind before the other.
-        here = torch.gather(logits, 1, at[..., None].expand(-1, -1, logits.shape[-1]))
+        probability = torch.sigmoid(logits).transpose(1, 2).reshape(n, -1, height, width)
+        peaks = probability * (functional.max_pool2d(probability, 3, 1, 1) == probability)
+        scores, indices = peaks.flatten(1).topk(MAX_DETECTIONS)
+        kinds, cell = indices // (height * width), indices % (height * width)
+        embedded = torch.gather(cells, 1, cell[..., None].expand(-1, -1, cells.shape[-1]))
+        hidden, attributes, relative_box = self.predict_objects(embedded, kinds)
+        cell_center = torch.stack([(cell % width + 0.5) / width, (cell // width + 0.5) / height], -1)
+        center = cell_center + relative_box[..., :2]
+        size = relative_box[..., 2:].clamp(min=0.01)
+        boxes = torch.cat([center - size / 2, center + size / 2], -1).clamp(0, 1)
+        # A cell may have two objects, with a region each. The own name of a region ranks before the other.
+        here = torch.gather(logits, 1, cell[..., None].expand(-1, -1, logits.shape[-1]))
         own = functional.one_hot(kinds, logits.shape[-1]).bool()
         here = torch.where(own | (here < here.gather(2, kinds[..., None])), here, here - 4)
-        names = torch.cat([functional.logsigmoid(here), functional.logsigmoid(looks)], -1)
+        names = torch.cat([functional.logsigmoid(here), functional.logsigmoid(attributes)], -1)
         settings = names.new_full((n, MAX_DETECTIONS, len(self.names.settings)), MIN_LOG_PROBABILITY)
         parts = torch.cat(
             [hidden, torch.cat([names, settings], -1).clamp(min=MIN_LOG_PROBABILITY), scores[..., None]], -1
@@ -117,7 +145,7 @@ class RegionHead(nn.Module):
         return torch.cat([parts, whole], 1), boxes, kinds, scores
 
     def _whole_image_region(self, cells: Tensor) -> Tensor:
-        """The image as a whole, [n, 1, d], from cells [n, h * w, hidden]."""
+        """Return the region of the whole image [n, 1, d], from cells [n, h * w, hidden]."""
         mean = cells.mean(1)
         settings = functional.logsigmoid(self.setting(mean)).clamp(min=MIN_LOG_PROBABILITY)
         nothing = mean.new_full(
@@ -127,7 +155,7 @@ class RegionHead(nn.Module):
 
 
 def find_regions(tower: ImageTower, head: RegionHead, pixels: np.ndarray) -> Regions:
-    """The regions of images uint8 [n, 3, h, w]. Tower and head calculate in the same type."""
+    """Detect the regions of images uint8 [n, 3, h, w]. Tower and head must have the same data type."""
     maps = tower.compute_maps(pixels)
     with torch.inference_mode():
         features, boxes, kinds, scores = (v.numpy() for v in head.detect(maps))
@@ -135,26 +163,26 @@ def find_regions(tower: ImageTower, head: RegionHead, pixels: np.ndarray) -> Reg
 
 
 def save_head(path: Path, head: RegionHead, tower: ResidualTower | None = None) -> None:
-    """Write a head as float16, with the names that it knows, and the tower that it stands on if that has no file."""
-    told: dict[str, Any] = {"channels": head.channels, "hidden": head.hidden, "names": asdict(head.names)}
+    """Write a head as float16, with its names, and with its tower if that is no CLIP."""
+    metadata: dict[str, Any] = {"channels": head.channels, "hidden": head.hidden, "names": asdict(head.names)}
     state = head.state_dict()
     if tower is not None:
-        told["tower"] = {"size": tower.size, "widths": tower.widths, "blocks": tower.blocks}
+        metadata["tower"] = {"size": tower.size, "widths": tower.widths, "blocks": tower.blocks}
         state |= {TOWER_PREFIX + name: value for name, value in tower.state_dict().items()}
     state = {n: (v.half() if v.is_floating_point() else v).contiguous() for n, v in state.items()}
     with atomic_write(path) as file:
-        file.write(save(state, {"head": json.dumps(told)}))
+        file.write(save(state, {"head": json.dumps(metadata)}))
 
 
 def load_head(path: Path) -> RegionHead:
-    """Read the head that `save_head` wrote.
+    """Read a head.
 
     Raises:
-        UserError: no such file, or not a head's.
+        UserError: The file cannot be read, or was not written by `save_head`.
     """
-    with _open_head_file(path) as (told, state):
-        names = RegionNames(**{key: tuple(value) for key, value in told["names"].items()})
-        head = RegionHead(told["channels"], names, told["hidden"])
+    with _open_head_file(path) as (metadata, state):
+        names = RegionNames(**{key: tuple(value) for key, value in metadata["names"].items()})
+        head = RegionHead(metadata["channels"], names, metadata["hidden"])
         head.load_state_dict(
             {name: value for name, value in state.items() if not name.startswith(TOWER_PREFIX)}
         )
@@ -162,15 +190,19 @@ def load_head(path: Path) -> RegionHead:
 
 
 def load_tower(path: Path, clip: Path) -> ImageTower:
-    """The tower that the head at `path` stands on: its own, in the same file, else that of the CLIP in the folder `clip`.
+    """Read the tower of a head: its own from the same file, or else that of a CLIP.
+
+    Args:
+        path: File of the head.
+        clip: Folder of the CLIP.
 
     Raises:
-        UserError: no such file, or not a head's.
+        UserError: The file cannot be read, or was not written by `save_head`.
     """
-    with _open_head_file(path) as (told, state):
-        if "tower" not in told:
+    with _open_head_file(path) as (metadata, state):
+        if "tower" not in metadata:
             return ClipTower(clip)
-        tower = ResidualTower(**{key: tuple(value) for key, value in told["tower"].items()})
+        tower = ResidualTower(**{key: tuple(value) for key, value in metadata["tower"].items()})
         tower.load_state_dict(
             {n.removeprefix(TOWER_PREFIX): v for n, v in state.items() if n.startswith(TOWER_PREFIX)}
         )
@@ -179,11 +211,11 @@ def load_tower(path: Path, clip: Path) -> ImageTower:
 
 @contextmanager
 def _open_head_file(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Tensor]]]:
-    """What a file says of head and tower, and its tensors as float32; what cannot be made of them is a UserError."""
+    """Open the file of a head: its metadata, and its tensors as float32. Errors inside become a `UserError`."""
     try:
         with safe_open(path, "pt") as file:
-            told = json.loads(file.metadata()["head"])
-        yield told, {n: v.float() if v.is_floating_point() else v for n, v in load_file(path).items()}
+            metadata = json.loads(file.metadata()["head"])
+        yield metadata, {n: v.float() if v.is_floating_point() else v for n, v in load_file(path).items()}
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise UserError(
             f"{path}: not the file of a region head ({str(error).splitlines()[0]}); train it again"
@@ -191,8 +223,16 @@ def _open_head_file(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Tens
 
 
 def make_caption_features(features: np.ndarray, names: RegionNames, hidden: int) -> np.ndarray:
-    """Regions as a caption tells them, float16 of the same shape: 1 for each name that is more likely than not, nothing
-    else; what is no thing (a score below one half) is left out."""
+    """Return the features of regions as a caption describes them.
+
+    Args:
+        features: Features of regions [..., d].
+        names: The names of the head.
+        hidden: Size of its hidden vectors.
+
+    Returns:
+        float16 [..., d]: 1 for each name with a probability above 1/2 in a region with a score above 1/2, else 0.
+    """
     first = hidden
     likely = features[..., first : first + len(names.all_names)] > np.log(0.5)
     likely &= features[..., -1:] > 0.5
@@ -202,7 +242,7 @@ def make_caption_features(features: np.ndarray, names: RegionNames, hidden: int)
 
 
 def load_images(paths: Sequence[Path | BinaryIO], size: tuple[int, int]) -> np.ndarray:
-    """Images from files, or of their bytes, as uint8 [n, 3, *size], squashed (bicubic), as the sample's CLIP sees them."""
+    """Load images from files as uint8 [n, 3, *size], resized without keeping the aspect ratio (bicubic), as for the sample's CLIP."""
     from PIL import Image
 
     rows = []

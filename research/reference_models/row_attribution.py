@@ -1,4 +1,4 @@
-"""Open a row of the leaderboard for attribution: which of the data set's own nets it has, and what its file says."""
+"""Open a row of the data set's reference models for attribution."""
 
 from __future__ import annotations
 
@@ -11,66 +11,76 @@ from pipeline.inference.attribution.row_attribution import HF_MODEL_PREFIX, RowA
 from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS
 from research.reference_models.net_files import REGION_SOURCES, find_nets
 
-NETS_WITHOUT_LOCATIONS = {  # nets that say nothing of where
+# Nets without attribution, and why.
+NETS_WITHOUT_LOCATIONS = {
     "blind": "sees no image",
-    **{net: "sees a caption, which has no places" for net, kind in REGION_SOURCES.items() if kind == "told"},
     **{
-        net: "sees the truth, which is not opened here"
+        net: "reads a caption, which has no positions"
         for net, kind in REGION_SOURCES.items()
-        if kind == "true"
+        if kind == "caption"
+    },
+    **{
+        net: "reads the ground truth, which is not loaded here"
+        for net, kind in REGION_SOURCES.items()
+        if kind == "ground_truth"
     },
 }
 
 
 def own_row_sight(folders: DatasetFolders, name: str, seed: int) -> RowAttribution:
-    """Open a row of the data set's own nets, of one seed.
+    """Open a row of the data set's reference models.
+
+    Args:
+        folders: Folders of the data set.
+        name: Name of the row.
+        seed: Seed of its nets.
 
     Raises:
-        UserError: there is no such row, no net of this seed, or nothing that looks at a place.
+        UserError: There is no such row or seed, or none of its nets takes regions with positions.
     """
     nets = find_nets(folders.vqa_models)
     rows = list_attributable_rows(folders, seed)
-    there = f"rows of seed {seed} that have something to show: {', '.join(rows) or 'none'}; or {HF_MODEL_PREFIX}FOLDER"
+    choices = f"Choose from the rows of seed {seed} with attribution: {', '.join(rows) or 'none'}; or {HF_MODEL_PREFIX}FOLDER"
     if name in rows:
         from research.reference_models.net_attribution import NetAttributor
 
         row = LEADERBOARD_ROWS[name]
-        seeing = [net for net in row.required_nets if net not in NETS_WITHOUT_LOCATIONS]
-        models = {net: NetAttributor(folders.vqa_models, folders.clip, nets[seed][net]) for net in seeing}
-        unseen = [
+        with_positions = [net for net in row.required_nets if net not in NETS_WITHOUT_LOCATIONS]
+        models = {
+            net: NetAttributor(folders.vqa_models, folders.clip, nets[seed][net]) for net in with_positions
+        }
+        notes = [
             f"net {net} {NETS_WITHOUT_LOCATIONS[net]}"
             for net in row.required_nets
             if net in NETS_WITHOUT_LOCATIONS
         ]
-        said = _read_predictions(folders, name, seed)
-        if not said:
-            unseen.append("its answers are not known yet: make leaderboard")
-        return RowAttribution(name, models, said, "; ".join(unseen))
+        predictions = _read_predictions(folders, name, seed)
+        if not predictions:
+            notes.append("its answers are not computed yet; run make leaderboard")
+        return RowAttribution(name, models, predictions, "; ".join(notes))
     if name in LEADERBOARD_ROWS and seed not in nets:
         raise UserError(
             f"no nets of seed {seed} in {folders.vqa_models}; there are {', '.join(map(str, nets)) or 'none'}"
         )
     if name in LEADERBOARD_ROWS:
-        why = [
+        reasons = [
             f"net {net} {NETS_WITHOUT_LOCATIONS[net]}"
             for net in LEADERBOARD_ROWS[name].required_nets
             if net in NETS_WITHOUT_LOCATIONS
         ]
-        why += [
+        reasons += [
             f"no net {net} of seed {seed}"
             for net in LEADERBOARD_ROWS[name].required_nets
             if net not in nets[seed]
         ]
-        raise UserError(f"row {name} has nothing to show: {'; '.join(why)}. There are {there}")
+        raise UserError(f"--model {name}: this row has no attribution ({'; '.join(reasons)}). {choices}")
     if name and _has_predictions_file(folders, name):
-        raise UserError(
-            f"row {name} is a file of predictions: no model is here that could look. There are {there}"
-        )
-    raise UserError(f"--model: {f'no row {name}' if name else 'name a row'}. There are {there}")
+        raise UserError(f"--model {name}: this row is a file of predictions, without a model. {choices}")
+    raise UserError(f"--model {name}: no such row. {choices}" if name else f"--model: missing. {choices}")
 
 
 def list_attributable_rows(folders: DatasetFolders, seed: int) -> list[str]:
-    """The rows whose nets are there, one of which at least looks at places."""
+    """Return the rows whose nets exist, with at least one that takes regions with positions."""
     nets = find_nets(folders.vqa_models).get(seed, {})
     return [
         name
@@ -81,10 +91,10 @@ def list_attributable_rows(folders: DatasetFolders, seed: int) -> list[str]:
 
 
 def _has_predictions_file(folders: DatasetFolders, name: str) -> bool:
-    """Whether somebody's predictions, or those that a release has for reference, bear this name."""
-    found = [path.name.split(".")[0].split("-seed")[0] for path in folders.predictions.glob("*")]
+    """Whether predictions of the user, or reference predictions of a release, have this name."""
+    names = [path.name.split(".")[0].split("-seed")[0] for path in folders.predictions.glob("*")]
     release = folders.release_dir("*")
-    return name in found or any(Path().glob(f"{release}/reference_predictions/*/{name}.json"))
+    return name in names or any(Path().glob(f"{release}/reference_predictions/*/{name}.json"))
 
 
 def _read_predictions(folders: DatasetFolders, name: str, seed: int) -> dict[str, tuple[str, float]]:

@@ -1,10 +1,12 @@
-"""The Selector: a small net that predicts from what another net saw how right its answer is (Whitehead et al., ECCV 2022,
-section 4; appendix I.2). Applied with numpy; `selector_training` trains it.
+"""The Selector: a small net that predicts the accuracy of another net's answer (Whitehead et al., ECCV 2022, section 4, appendix I.2).
 
-Where this differs from the published code (reliable_vqa d9586af, `models/selective_predictors.py`): the inputs pass no ReLU
-before the first layer (there, negative ones are lost); the answers come in as their softmax; image and question come in
-by the features that go into the answering net's classifier alone; and MaxProb's logit is added to the output, so that
-training starts at MaxProb and only learns what is better.
+This module applies it with numpy; `selector_training` trains it. Differences to the published code (reliable_vqa d9586af,
+`models/selective_predictors.py`):
+
+- The inputs pass no ReLU before the first layer, where the published code loses negative values.
+- The answers enter as their softmax.
+- Image and question enter only by the input of the answering net's classifier.
+- MaxProb's logit is added to the output, so that training starts with MaxProb.
 """
 
 from __future__ import annotations
@@ -19,13 +21,20 @@ from research.reference_models.model_outputs import ModelOutputs
 
 
 class Selector(NamedTuple):
-    """Weights, float32; h is the width of the hidden layers.
+    """Weights, float32, with hidden layers of size h.
 
     Attributes:
-        centre, spread: [d] each, mean and standard deviation of the features.
-        features_weight [h, d], features_bias [h]; answers_weight [h, K], answers_bias [h]: the first layers.
-        joint_weight [h, 2h], joint_bias [h]; last_weight [h], last_bias [1].
-        maxprob_weight: [1], of MaxProb's logit.
+        centre: Mean of the features [d].
+        spread: Standard deviation of the features [d].
+        features_weight: First layer on the features [h, d].
+        features_bias: Its bias [h].
+        answers_weight: First layer on the answers [h, K].
+        answers_bias: Its bias [h].
+        joint_weight: Second layer [h, 2h].
+        joint_bias: Its bias [h].
+        last_weight: Last layer [h].
+        last_bias: Its bias [1].
+        maxprob_weight: Weight of MaxProb's logit [1].
     """
 
     centre: np.ndarray
@@ -42,8 +51,13 @@ class Selector(NamedTuple):
 
 
 class GradedOutputs(NamedTuple):
-    """Questions whose right answers are known: the image of each, what a net saw, and how right its top answer is, [n] in
-    [0, 1]."""
+    """Questions with known answers.
+
+    Attributes:
+        images: Id of the image of each question.
+        outputs: Outputs of the net.
+        accuracy: Accuracy of its top answer in [0, 1], [n].
+    """
 
     images: Sequence[str]
     outputs: ModelOutputs
@@ -51,13 +65,13 @@ class GradedOutputs(NamedTuple):
 
 
 def compute_maxprob_logit(logits: np.ndarray) -> np.ndarray:
-    """log(p / (1 - p)) of the largest softmax probability p, [n], without loss where p is near 1; infinite for one answer."""
+    """Return log(p / (1 - p)) of the largest softmax probability p, [n], precise for p near 1. It is infinite for K = 1."""
     logits = np.sort(np.asarray(logits, np.float64), axis=1)
     return logits[:, -1] - logsumexp(logits[:, :-1], axis=1)
 
 
 def compute_selector_confidence(outputs: ModelOutputs, selector: Selector) -> np.ndarray:
-    """How right the top answer is, as the Selector predicts it: [n] in [0, 1]."""
+    """Return the accuracy of the top answer that the Selector predicts, in [0, 1], [n]."""
     layers = Selector(*(array.astype(np.float64) for array in selector))
     features = (outputs.features - layers.centre) / layers.spread
     answers = softmax(outputs.logits.astype(np.float64), axis=1)

@@ -1,4 +1,4 @@
-"""Training of the Selector with torch, on questions of val that the answering net did not learn from."""
+"""Train the Selector with torch, on questions of val that the answering net was not trained on."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from research.reference_models.selector import (
     compute_selector_confidence,
 )
 
-MAX_GRADIENT_NORM = 0.25  # the authors' bound on the norm of the gradient
+# As in the published code.
+MAX_GRADIENT_NORM = 0.25
 
 
 class SelectorNet(nn.Module):
-    """The net of `selector.Selector`; its last layer starts at 0, so that it starts as MaxProb."""
+    """The net of `selector.Selector`. Its last layer starts at 0, so that the net starts as MaxProb."""
 
     def __init__(self, features: int, answers: int, hidden: int, dropout: float) -> None:
         super().__init__()
@@ -35,15 +36,16 @@ class SelectorNet(nn.Module):
 
     def forward(self, features: torch.Tensor, answers: torch.Tensor, maxprob: torch.Tensor) -> torch.Tensor:
         first = torch.cat([self.features(features), self.answers(answers)], dim=1).relu()
-        inner = self.dropout(self.joint(first).relu())
-        return self.last(inner)[:, 0] + self.maxprob * maxprob
+        hidden = self.dropout(self.joint(first).relu())
+        return self.last(hidden)[:, 0] + self.maxprob * maxprob
 
     def to_selector(self, centre: np.ndarray, spread: np.ndarray) -> Selector:
-        """The weights as they are now."""
+        """Return the current weights."""
         layers = [self.features, self.answers, self.joint, self.last]
         tensors = [tensor for layer in layers for tensor in (layer.weight, layer.bias)]
         arrays = [tensor.detach().numpy().copy() for tensor in (*tensors, self.maxprob)]
-        arrays[6] = arrays[6][0]  # the only row of the last layer
+        # The last layer has one row.
+        arrays[6] = arrays[6][0]
         return Selector(centre, spread, *arrays)
 
 
@@ -59,19 +61,29 @@ def train_selector(
     dropout: float = 0.5,
     seed: int = 0,
 ) -> Selector:
-    """Train on `fit` and keep the epoch, the untrained state among them, with the least area under risk over coverage on
-    `check`.
+    """Train the Selector, and return the weights of the epoch with the smallest area under the risk-coverage curve.
 
-    The loss is binary cross-entropy with the accuracy as its target: the authors' two outputs for (1 - accuracy, accuracy)
-    under a softmax are one output, their difference, under a sigmoid. The same seed and number of threads give the same
-    weights on one machine.
+    The untrained state counts as an epoch. The loss is binary cross-entropy with the accuracy as target: the authors' two outputs for
+    (1 - accuracy, accuracy) under a softmax are equivalent to one output, their difference, under a sigmoid. The same seed and number
+    of threads give the same weights on one machine.
+
+    Args:
+        fit: Questions to train on.
+        validation: Questions to select the epoch on.
+        hidden: Size of the hidden layers.
+        epochs: Number of epochs.
+        batch_size: Questions in a step.
+        learning_rate: Learning rate of AdamW.
+        weight_decay: Weight decay of AdamW.
+        dropout: Dropout rate.
+        seed: Random seed.
 
     Raises:
-        ValueError: an image is in both.
+        ValueError: An image is in both sets.
     """
     if both := set(fit.images) & set(validation.images):
         raise ValueError(
-            f"{format_count(len(both), 'image')} both to fit on and to check on, for instance {min(both)}"
+            f"{format_count(len(both), 'image')} in both fit and validation, for example {min(both)}"
         )
     centre, spread = fit.outputs.features.mean(0), fit.outputs.features.std(0)
     spread = np.where(spread > 1e-6, spread, 1).astype(np.float32)
@@ -90,15 +102,15 @@ def train_selector(
         net = SelectorNet(features.shape[1], answers.shape[1], hidden, dropout)
         optimizer = torch.optim.AdamW(net.parameters(), lr=learning_rate, weight_decay=weight_decay)
         best = net.to_selector(centre, spread)
-        least = area(best)
+        smallest = area(best)
         for _ in range(epochs):
             for rows in torch.randperm(len(targets)).split(batch_size):
-                said = net(features[rows], answers[rows], maxprob[rows])
+                logits = net(features[rows], answers[rows], maxprob[rows])
                 optimizer.zero_grad()
-                functional.binary_cross_entropy_with_logits(said, targets[rows]).backward()
+                functional.binary_cross_entropy_with_logits(logits, targets[rows]).backward()
                 nn.utils.clip_grad_norm_(net.parameters(), MAX_GRADIENT_NORM)
                 optimizer.step()
-            now = net.to_selector(centre, spread)
-            if (reached := area(now)) < least:
-                best, least = now, reached
+            selector = net.to_selector(centre, spread)
+            if (value := area(selector)) < smallest:
+                best, smallest = selector, value
     return best

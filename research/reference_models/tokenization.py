@@ -1,5 +1,8 @@
-"""Words of questions as numbers. The words are those of the train questions alone; any other word has a number of its
-own, which is not the padding's (RGQA's code shares one, and counts test words among those known)."""
+"""Tokenize questions into words of the training vocabulary.
+
+All other words share the id of the unknown word, which differs from that of the padding. RGQA's code uses one id for both, and its
+vocabulary includes the words of the test questions.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ _WORD_PATTERN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text in lower case.
+    """Return the words of a text in lower case.
 
-    >>> words("Is the T-shirt to the man's left?")
+    >>> split_words("Is the T-shirt to the man's left?")
     ['is', 'the', 't', 'shirt', 'to', 'the', "man's", 'left']
     """
     return _WORD_PATTERN.findall(text.lower())
@@ -25,10 +28,10 @@ def split_words(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class WordVocabulary:
-    """Which word has which number: word i has i + 2.
+    """The known words. Word i has the id i + 2.
 
-    >>> table = WordTable.learned(["the red cup", "the cup"], least=2)
-    >>> table.known, table.numbers(["the blue cup", "cup"]).tolist()
+    >>> vocabulary = WordVocabulary.from_texts(["the red cup", "the cup"], min_count=2)
+    >>> vocabulary.words, vocabulary.encode(["the blue cup", "cup"]).tolist()
     (('cup', 'the'), [[3, 1, 2], [2, 0, 0]])
     """
 
@@ -36,28 +39,28 @@ class WordVocabulary:
 
     @classmethod
     def from_texts(cls, texts: Iterable[str], min_count: int = 1) -> WordVocabulary:
-        """The words that occur at least so often in train texts."""
+        """Return the vocabulary of the words that occur at least `min_count` times in texts."""
         counts = Counter(word for text in texts for word in split_words(text))
         return cls(tuple(sorted(word for word, count in counts.items() if count >= min_count)))
 
     def __len__(self) -> int:
-        """How many numbers there are, padding and unknown included."""
+        """The number of ids, with padding and unknown word."""
         return len(self.words) + 2
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """int64 [n, longest], padded on the right; a text without words is one unknown word."""
+        """Return the token ids int64 [n, longest], padded on the right. A text without words becomes one unknown word."""
         number = {word: i for i, word in enumerate(self.words, UNKNOWN_ID + 1)}
         rows = [
             [number.get(word, UNKNOWN_ID) for word in split_words(text)] or [UNKNOWN_ID] for text in texts
         ]
         table = np.full((len(rows), max(map(len, rows), default=1)), PADDING_ID, np.int64)
-        for place, row in enumerate(rows):
-            table[place, : len(row)] = row
+        for i, row in enumerate(rows):
+            table[i, : len(row)] = row
         return table
 
 
 def trim_padding(tokens: np.ndarray) -> np.ndarray:
-    """Tokens [b, L] as int64 without the columns that are padding for all."""
+    """Return tokens [b, L] as int64, without columns that are padding in all rows."""
     return np.ascontiguousarray(tokens[:, : max(1, int((tokens != PADDING_ID).sum(1).max()))]).astype(
         np.int64
     )

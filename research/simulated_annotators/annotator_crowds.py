@@ -1,4 +1,4 @@
-"""Crowds of eight simulated annotators as a study may really get them: five who try, one careless, one biased, one malicious."""
+"""Make crowds of eight simulated annotators: five who try, one careless, one biased, one malicious."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from research.simulated_annotators.annotators import SimulatedAnnotator
 
 
 def make_crowd(seed: int) -> tuple[SimulatedAnnotator, ...]:
-    """Those who try err each in their own measure, drawn by lot: 2 to 12 % of what is unanswerable they miss, 0.5 to 4 % of what
-    is answerable they call invalid (as in doubt one says valid)."""
+    """Make a crowd. Those who try err at random rates.
+
+    They miss 2 to 12 % of unanswerable questions and call 0.5 to 4 % of answerable questions invalid. The second rate is
+    lower because annotators say "valid" when in doubt.
+    """
     draw = make_generator(seed, "crowd")
     trying = [
         SimulatedAnnotator(
@@ -22,8 +25,8 @@ def make_crowd(seed: int) -> tuple[SimulatedAnnotator, ...]:
     return (
         *trying,
         SimulatedAnnotator("simulated-6-careless", miss_rate=0.45, false_alarm_rate=0.40, unsure_rate=0.1),
-        # Looks, and takes much of what is answerable for invalid: 82.7 % of filters right, half of them valid.
+        # This one looks, but calls many answerable questions invalid: 82.7 % of gold questions are right, half of them valid.
         SimulatedAnnotator("simulated-7-biased", miss_rate=0.0, false_alarm_rate=0.39, unsure_rate=0.0),
-        # Says "invalid" to everything, at once.
+        # This one says "invalid" to everything, at once.
         SimulatedAnnotator("simulated-8-malicious", miss_rate=0.0, false_alarm_rate=1.0, unsure_rate=0.0),
     )

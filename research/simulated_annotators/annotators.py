@@ -1,8 +1,8 @@
-"""Eight simulated annotators who see the complete truth and err each in their own measure.
+"""Simulate eight annotators who know the complete truth and err at different rates.
 
-They stand in for people in the embedded sample, so that the whole pipeline runs; all they say is marked
-`simulated`. They never see what the judge of the pipeline thinks, nor which question is the filter. Where nobody
-knows the truth, they can rehearse with what somebody else tells them of the images, marked `rehearsal`.
+They replace people in the embedded sample, so that the whole pipeline runs. All their verdicts are marked `simulated`. They do
+not know the verifier's result or which question is the gold question. Where the truth is not known, they can rehearse on
+other evidence; these verdicts are marked `rehearsal`.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from pipeline.core.records import Choice, SceneGraph, Task, TaskQuestion, Verdic
 from research.simulated_annotators.answerability import Unclear, find_obstacle
 from research.simulated_annotators.word_senses import WordSenses
 
-# What every photo answers, with or without a program that says so.
+# Questions that every photo answers, with or without a program.
 ALWAYS_ANSWERABLE = {"Is this indoor or outdoor?", "Is this a color image?", "What place is this?"}
 
-# What to find of a question at an image (its id), as `view` tells it.
+# Returns the obstacle to answering a question about an image id, as `find_obstacle_in_truth` does.
 FindObstacle = Callable[[TaskQuestion, str], str]
 
 
 class SimulatedAnnotator(NamedTuple):
-    """How often someone errs.
+    """How often an annotator errs.
 
     Attributes:
-        misses: share of unanswerable questions taken for valid.
-        false_alarms: share of answerable questions taken for invalid. Lower, as in doubt one says valid.
-        hesitates: share of questions answered "unsure" where one cannot tell, instead of "valid".
+        miss_rate: proportion of unanswerable questions called valid.
+        false_alarm_rate: proportion of answerable questions called invalid. It is lower, as annotators say "valid" in doubt.
+        unsure_rate: proportion of unclear questions answered "unsure" instead of "valid".
     """
 
     name: str
@@ -49,7 +49,7 @@ ANNOTATORS = (
     SimulatedAnnotator("simulated-5", miss_rate=0.06, false_alarm_rate=0.02, unsure_rate=0.1),
     SimulatedAnnotator("simulated-6", miss_rate=0.08, false_alarm_rate=0.03, unsure_rate=0.4),
     SimulatedAnnotator("simulated-7", miss_rate=0.12, false_alarm_rate=0.04, unsure_rate=0.2),
-    # The careless one: near random.
+    # The careless one is close to random.
     SimulatedAnnotator("simulated-8", miss_rate=0.45, false_alarm_rate=0.40, unsure_rate=0.1),
 )
 
@@ -62,10 +62,15 @@ def simulate_verdicts(
     rehearsal: bool = False,
     annotators: Sequence[SimulatedAnnotator] = ANNOTATORS,
 ) -> list[Verdict]:
-    """The verdicts of `votes` annotators, drawn by lot, on each task; sorted by verdict id.
+    """Simulate the verdicts of `votes_per_task` random annotators on each task, sorted by verdict id.
 
     Args:
-        look: what is to be seen; what every photo answers, everybody sees. rehearsal: the truth is not known: the verdicts and the annotators' names say that it is a rehearsal.
+        tasks: the tasks.
+        find_obstacle: finds the obstacle to answering a question. Questions that every photo answers have none.
+        votes_per_task: number of annotators for each task.
+        seed: seed of the choice of annotators and of their errors.
+        rehearsal: the truth is not known, so verdicts and annotators' names say that this is a rehearsal.
+        annotators: the annotators to choose from.
     """
     answered: Counter[str] = Counter()
     verdicts = []
@@ -101,10 +106,13 @@ def simulate_verdicts(
 def find_obstacle_in_truth(
     truth: Mapping[str, SceneGraph], words: WordSenses, question: TaskQuestion, image_id: str
 ) -> str:
-    """What a faultless annotator would find: "" for an answer, a category for none, "unclear".
+    """Return what a faultless annotator finds: "" for an answer, the category of the obstacle, or "unclear".
 
     Args:
-        truth: image id -> complete scene graph. At an image without one, nobody can tell anything.
+        truth: image id -> complete scene graph. Without one, the result is "unclear".
+        words: meanings of words.
+        question: the question.
+        image_id: the image.
     """
     try:
         return (
@@ -119,7 +127,10 @@ def find_obstacle_in_truth(
 def choose_verdict(
     obstacle: str, annotator: SimulatedAnnotator, rng: np.random.Generator
 ) -> tuple[Choice, str]:
-    """What the annotator says, and why if invalid. Always three draws, so that no choice shifts the next."""
+    """Return the annotator's choice, and the reason if it is "invalid".
+
+    Always draws three numbers, so that one choice does not change the next.
+    """
     errs, hesitates, invents = rng.random(3)
     if obstacle == "unclear":
         return ("unsure" if hesitates < annotator.unsure_rate else "valid"), ""

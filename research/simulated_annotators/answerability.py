@@ -1,8 +1,8 @@
-"""Whether a question has an answer, told from the complete truth: what a simulated annotator sees.
+"""Decide from the complete truth whether a question has an answer, as simulated annotators see it.
 
-It follows the functional program step by step. The first presupposition that fails makes the question
-unanswerable; in the complete truth, what is not listed does not hold. This is written apart from the judge of
-the pipeline and shares nothing with it, so that simulated verdicts check the judge and do not echo it.
+The functional program is executed step by step. The first presupposition that fails makes the question unanswerable. In
+the complete truth, what is not listed does not hold. This code is independent of the pipeline's verifier and shares nothing
+with it, so that simulated verdicts test the verifier instead of repeating it.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import NamedTuple
 from pipeline.core.records import Answerability, Category, SceneGraph, SceneObject, Step
 from research.simulated_annotators.word_senses import WILDCARD_NAMES, WordSenses, get_forms, is_same_relation
 
-BORDER_MARGIN = (
-    0.04  # of the image: nearer than this to a border between left, middle and right, one cannot tell
-)
+# Nearer than this fraction of the image to a border between left, middle and right, the position is unclear.
+BORDER_MARGIN = 0.04
 SCENE_OBJECT = "scene"
 
-Result = list[SceneObject] | str  # of a step: the things it leads to, or the scene
+# The result of a step: the objects it leads to, or the scene.
+Result = list[SceneObject] | str
 
 
 class Unanswerable(Exception):
-    """A presupposition fails, or not exactly one answer is right."""
+    """A presupposition fails, or the number of right answers is not one."""
 
     def __init__(self, category: Category) -> None:
         super().__init__(category)
@@ -31,20 +31,21 @@ class Unanswerable(Exception):
 
 
 class Unclear(Exception):
-    """A careful annotator could not tell, or this program cannot be followed."""
+    """A careful annotator could not decide, or the program cannot be executed."""
 
 
 def find_obstacle(program: tuple[Step, ...], scene: SceneGraph, words: WordSenses) -> Category | None:
-    """Why the question that the program asks has no answer at this scene; None when it has one.
+    """Return why the question of a program has no answer in a scene. None if it has one.
 
     Raises:
-        Unclear: it cannot be told.
+        Unclear: this cannot be decided.
     """
     look = _ProgramReader(scene, words)
     try:
         try:
             look.execute(program)
-        except Unclear:  # where exactly something is may be unclear, and yet that something else is not there
+        except Unclear:
+            # An object's position may be unclear, while it is clear that another object is missing.
             if not look.has_missing_object(program):
                 raise
             return "missing object"
@@ -93,7 +94,7 @@ class _ProgramReader(NamedTuple):
             results.append(result)
 
     def has_missing_object(self, program: tuple[Step, ...]) -> bool:
-        """Whether something that the program takes for granted is nowhere in the image."""
+        """Whether an object that the program presupposes is missing from the image."""
         asserted = _find_asserted_steps(program)
         names = {
             _without_id(step.argument).split(",")[0]
@@ -103,9 +104,9 @@ class _ProgramReader(NamedTuple):
         return not all(self.find_by_name(name) for name in names - {SCENE_OBJECT})
 
     def check_step(self, verb: str, kind: str, argument: str, inputs: Sequence[Result]) -> None:
-        """Raise unless the step has exactly one answer."""
+        """Raise unless the step has exactly one answer. "yes" and "no" are always answers to existence questions."""
         if verb in ("exist", "and", "or"):
-            return  # yes or no, whatever there is
+            return
         if verb in ("same", "different"):
             self.compare(kind or argument, [_get_objects(result) for result in inputs])
             return
@@ -115,14 +116,15 @@ class _ProgramReader(NamedTuple):
                 _get_only_true(self.get_shared_types(a, b)) for a in first for b in second if a is not b
             }
         elif verb not in ("query", "verify", "choose"):
-            raise Unclear(f"nobody knows what {verb} asks")
+            raise Unclear(f"unknown operation {verb}")
         elif kind == "rel":
             answers = self.answer_about_relation(verb, argument, _get_objects(inputs[0]))
         elif inputs[0] == SCENE_OBJECT:
             answers = {self.answer_about_scene(verb, kind, argument)}
         else:
             answers = {self.answer_step(verb, kind, argument, thing) for thing in _get_objects(inputs[0])}
-        if len(answers) > 1:  # several things may be meant as long as the answer is the same for all
+        # Several objects may be meant if all of them have the same answer.
+        if len(answers) > 1:
             raise Unanswerable("underspecified")
         if answers <= {None, ""}:
             raise Unanswerable("no valid answer")
@@ -137,8 +139,10 @@ class _ProgramReader(NamedTuple):
         )
 
     def answer_about_scene(self, verb: str, kind: str, argument: str) -> str | None:
-        """The place, the weather, or whether this is indoors, where there is no weather. To verify anything of the scene
-        has an answer: it is so or not."""
+        """Return the place, the weather, or whether the scene is indoors. Scenes without weather are indoors.
+
+        Verifying a property of the scene always has an answer.
+        """
         asked, scene = argument if verb == "query" else kind, self.scene
         value = scene.weather if asked == "weather" else scene.location
         if asked == "location":
@@ -194,13 +198,13 @@ class _ProgramReader(NamedTuple):
         return value in thing.attributes
 
     def get_attribute(self, thing: SceneObject, kind: str) -> str | None:
-        """The thing's value of a type, None if it has none."""
+        """Return the object's value of an attribute type. None if it has none."""
         if kind in ("name", "type"):
             return min(get_forms(thing.name), key=lambda form: (len(form), form))
         if kind in ("hposition", "vposition"):
             return self.get_position(thing, kind)
         if kind not in self.words.attribute_types.values():
-            raise Unclear(f"nobody knows which attributes are a {kind}")
+            raise Unclear(f"unknown attribute type {kind}")
         values = [value for value in thing.attributes if self.words.attribute_types.get(value) == kind]
         if len(values) > 1:
             raise Unanswerable("underspecified")
@@ -231,7 +235,7 @@ class _ProgramReader(NamedTuple):
 
 def _get_objects(result: Result) -> list[SceneObject]:
     if isinstance(result, str):
-        raise Unclear("the scene is no thing")
+        raise Unclear("the scene is not an object")
     return result
 
 
@@ -241,7 +245,7 @@ def _without_id(argument: str) -> str:
 
 
 def _find_asserted_steps(program: tuple[Step, ...]) -> set[int]:
-    """Steps that "Is there ...?" asserts and does not presuppose: from `exist` back to the last name."""
+    """Return the steps that "Is there ...?" asserts instead of presupposing: from `exist` back to the last name."""
     asserted = set()
     for step in program:
         if step.operation == "exist":
@@ -254,13 +258,13 @@ def _find_asserted_steps(program: tuple[Step, ...]) -> set[int]:
 
 
 def _get_only_true(options: Iterable[str]) -> str | None:
-    """The only option that is true, None when none or several are."""
+    """Return the only true option. None if none or several are true."""
     true = list(options)
     return true[0] if len(true) == 1 else None
 
 
 def true_answerability(program: tuple[Step, ...], scene: SceneGraph, words: WordSenses) -> Answerability:
-    """What is true of a question at an image; "unknown" where a careful reader of the truth cannot tell."""
+    """Return the true answerability of a question about an image. "unknown" if a careful reader cannot decide."""
     try:
         return "unanswerable" if find_obstacle(program, scene, words) else "answerable"
     except Unclear:

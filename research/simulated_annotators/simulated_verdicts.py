@@ -1,5 +1,7 @@
-"""Verdicts of simulated annotators, who are told what is in the images: the complete truth, or in a rehearsal incomplete
-graphs taken as complete. Both are marked."""
+"""Simulate verdicts from the complete truth, or in a rehearsal from incomplete graphs that are treated as complete.
+
+Both kinds of verdicts are marked.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,10 @@ PROGRESS_LABEL = "collect: simulated annotators"
 
 
 def load_truth_view(folders: DatasetFolders) -> FindObstacle:
-    """What is to be seen in the complete truth.
+    """Load the complete truth and return a function that finds obstacles in it.
 
     Raises:
-        UserError: there is none.
+        UserError: the complete truth is not known.
     """
     truth = gqa_files.read_true_scene_graphs(
         folders.truth, (row.split for row in folders.read_records(ImageRecord))
@@ -35,7 +37,7 @@ def load_truth_view(folders: DatasetFolders) -> FindObstacle:
 def simulate_from_truth(
     folders: DatasetFolders, tasks: Iterable[Task], votes_per_task: int, seed: int
 ) -> list[Verdict]:
-    """Verdicts from the complete truth; see `faultless`."""
+    """Simulate verdicts from the complete truth."""
     return simulate_verdicts(
         track(tasks, PROGRESS_LABEL, unit="task"), load_truth_view(folders), votes_per_task, seed
     )
@@ -44,15 +46,15 @@ def simulate_from_truth(
 def simulate_from_evidence(
     folders: DatasetFolders, tasks: Iterable[Task], votes_per_task: int, seed: int
 ) -> list[Verdict]:
-    """Verdicts from the graphs that there are, published or put together from questions, as if they were complete."""
+    """Simulate verdicts from published or reconstructed graphs, treated as complete."""
     facts_of = cache(make_evidence_loader(folders, folders.read_vocabulary(), is_complete=True))
 
-    def look(question: TaskQuestion, image_id: str) -> str:
+    def find_obstacle(question: TaskQuestion, image_id: str) -> str:
         judgement = verify_question(question.program, facts_of(image_id), question.text)
         if judgement.answerability == "answerable":
             return ""
         return "unclear" if judgement.answerability == "unknown" else judgement.category or "unclear"
 
     return simulate_verdicts(
-        track(tasks, PROGRESS_LABEL, unit="task"), look, votes_per_task, seed, rehearsal=True
+        track(tasks, PROGRESS_LABEL, unit="task"), find_obstacle, votes_per_task, seed, rehearsal=True
     )

@@ -1,4 +1,4 @@
-"""What words mean to a simulated annotator: plurals, categories, pronouns, relations that say the same."""
+"""Meanings of words for simulated annotators: plurals, categories, pronouns and synonymous relations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ RELATION_SYNONYMS = (
     {"to the right of", "right of"},
     {"under", "beneath", "underneath"},
 )
-PLURAL_SUFFIXES = (  # ending of a plural, of its singular
+# Endings of plurals and of their singulars.
+PLURAL_SUFFIXES = (
     *(("s", ""), ("es", ""), ("ies", "y"), ("ves", "f"), ("ves", "fe")),
     *(("men", "man"), ("women", "woman"), ("people", "person"), ("children", "child")),
     *(("mice", "mouse"), ("geese", "goose"), ("feet", "foot"), ("teeth", "tooth")),
@@ -24,13 +25,13 @@ WILDCARD_NAMES = ("_", "this", "that", "it", "they", "them", "object", "thing")
 
 
 class WordSenses(Record):
-    """What words mean: members of categories (`furniture` -> table, chair) and types of attributes."""
+    """Meanings of words: members of categories (`furniture` -> table, chair) and types of attributes."""
 
     categories: dict[str, tuple[str, ...]]
     attribute_types: dict[str, str]
 
     def get_names(self, name: str) -> set[str]:
-        """All word forms that a name covers, those of the members of a category among them."""
+        """Return all word forms that a name covers, including those of a category's members."""
         wanted, todo = set(), [name, *PRONOUNS.get(name, ())]
         while todo:
             new = get_forms(todo.pop()) - wanted
@@ -42,7 +43,7 @@ class WordSenses(Record):
 
 @lru_cache(maxsize=1 << 14)
 def get_forms(name: str) -> frozenset[str]:
-    """The name and what it may be the plural of: `boxes` -> boxes, boxe, box. Names that share a form agree."""
+    """Return the name and what it may be the plural of: `boxes` -> boxes, boxe, box. Names that share a form agree."""
     head, space, word = name.strip().lower().rpartition(" ")
     endings = () if word.endswith("ss") else PLURAL_SUFFIXES
     singulars = {word.removesuffix(plural) + ending for plural, ending in endings if word.endswith(plural)}
@@ -50,6 +51,7 @@ def get_forms(name: str) -> frozenset[str]:
 
 
 def is_same_relation(name: str, asked: str) -> bool:
-    """Whether a relation that holds is the one asked for: who is `sitting on` a chair is `on` it."""
+    """Whether a relation that holds implies the one asked for. `sitting on` a chair implies `on`."""
+
     wanted = next((group for group in RELATION_SYNONYMS if asked in group), {asked})
     return name in wanted or any(name.endswith(f"ing {word}") for word in wanted)

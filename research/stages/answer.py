@@ -25,13 +25,16 @@ from pipeline.core.records import ImageRecord, SceneGraph
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.sources import gqa_files
 from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS
-from research.reference_models.net_answers import RowPlan, load_regions, plan_rows, predict_rows
 from research.reference_models.net_files import find_nets
 from research.reference_models.row_predictions import (
     ReleaseQueries,
+    RowPlan,
     collect_queries,
     describe_row,
     format_predictions,
+    load_regions,
+    plan_rows,
+    predict_rows,
 )
 
 THRESHOLDS_FILE = "thresholds.json"
@@ -42,7 +45,7 @@ def main() -> None:
     folders, version = DatasetFolders(), params.read_release_version()
     nets = find_nets(folders.vqa_models)
     if not nets:
-        report = {"asks": 0, "items": 0, "images": 0, "seeds": [], "rows": [], "left_out": {}}
+        report = {"queries": 0, "items": 0, "images": 0, "seeds": [], "rows": [], "skipped": {}}
         write_outputs(folders, f"no nets in {folders.vqa_models}, so no rows", report, {})
         return
     asked = collect_queries(read_benchmark(folders.release_dir(version)))
@@ -56,14 +59,14 @@ def main() -> None:
         written.setdefault(row, {})[seed] = path
     missing = find_skipped_rows(plan.missing_requirements)
     report = {
-        "asks": len(asked.queries),
+        "queries": len(asked.queries),
         "items": len(asked.query_index),
         "images": len(files),
         "seeds": list(nets),
         "rows": [row for row in LEADERBOARD_ROWS if row in written],
-        "left_out": missing,
+        "skipped": missing,
     }
-    what = f"{format_count(len(written), 'row')}, {format_count(len(nets), 'seed')}, {format_count(len(asked.queries), 'ask')} of {format_count(len(files), 'image')}"
+    what = f"{format_count(len(written), 'row')}, {format_count(len(nets), 'seed')}, {format_count(len(asked.queries), 'query', 'queries')} on {format_count(len(files), 'image')}"
     write_outputs(folders, what + format_skipped_rows(missing), report, written)
 
 
@@ -83,7 +86,7 @@ def read_image_files(
             problems.add(image, "the release was made of other data; make it again")
     problems.raise_if_any()
     files = {image: Path(records[image].path) for image in ids}
-    if not plan.needs_regions("true"):
+    if not plan.needs_regions("ground_truth"):
         return files, None
     return files, gqa_files.read_true_scene_graphs(folders.truth, {records[image].split for image in ids})
 
@@ -101,15 +104,15 @@ def format_skipped_rows(skipped: Mapping[str, Mapping[str, str]]) -> str:
     """What is left out, in a line's end.
 
     >>> summary({"rp": {"1": "no net rp", "2": "no net rp"}})
-    '; left out: rp of seed 1, 2 (no net rp)'
+    '; skipped: rp of seed 1, 2 (no net rp)'
     """
     told = [
         f"{row} of seed {', '.join(seeds)} ({'; '.join(dict.fromkeys(seeds.values()))})"
         for row, seeds in skipped.items()
     ]
     if len(told) > MAX_NAMED_ROWS:
-        return f"; left out: {format_count(len(told), 'row')} of some seeds, answer.json says why"
-    return f"; left out: {', '.join(told)}" if told else ""
+        return f"; skipped: {format_count(len(told), 'row')} of some seeds, answer.json says why"
+    return f"; skipped: {', '.join(told)}" if told else ""
 
 
 def write_outputs(

@@ -1,4 +1,4 @@
-"""`rgqa study`: what is measured now and then, beside the pipeline. Heavy imports happen inside."""
+"""`rgqa study`: measure the pipeline itself. Heavy imports happen inside the commands."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from pipeline.core.errors import run_command
 from pipeline.core.records import Split
 
 app = new_app(
-    "Studies of the pipeline itself: the judge, the edits, the table of kinds.",
+    "Study the pipeline itself: its verifier, its edits, its audit, and how well its benchmark ranks models.",
     "rgqa study verifier-agreement",
 )
 edit_quality_app = new_app(
-    "Blind sheets of perturbed questions, for two readers.", "rgqa study edit-quality --help"
+    "Let people judge the quality of perturbed questions.", "rgqa study edit-quality --help"
 )
 app.add_typer(edit_quality_app, name="edit-quality")
 
-FoldsOption = Annotated[int, typer.Option(min=2, max=100, help="Folds of the cross-validation.")]
+FoldsOption = Annotated[int, typer.Option(min=2, max=100, help="Use this many folds of cross-validation.")]
 RepetitionsOption = Annotated[
-    int, typer.Option(min=1, max=100_000, help="Bootstrap replicates of each interval.")
+    int, typer.Option(min=1, max=100_000, help="Use this many bootstrap replicates for each interval.")
 ]
 MaxPairsOption = Annotated[
-    int, typer.Option(min=1, max=1_000_000, help="Pairs tried of each subset, sampled at random.")
+    int, typer.Option(min=1, max=1_000_000, help="Use at most this many random pairs of each subset.")
 ]
-FiguresOption = Annotated[Path | None, typer.Option(help="A JSON file for the figures.")]
+ResultsOption = Annotated[Path | None, typer.Option(help="Write all results to this JSON file.")]
 
 
 def seed_option(help: str) -> Any:
-    """An option for a seed that NumPy takes."""
+    """Return an option for a seed of NumPy's generators."""
     return typer.Option(min=0, max=2**32 - 1, help=help)
 
 
 def num_examples_option(help: str) -> Any:
-    """An option that says how many examples are shown."""
+    """Return an option for a number of examples."""
     return typer.Option(min=0, max=1_000_000, help=help)
 
 
-@app.command(epilog="Example: `rgqa study text-only-baseline --out blind.json`")
+@app.command(epilog="Example: `rgqa study text-only-baseline --out baseline.json`")
 def text_only_baseline(
     folds: FoldsOption = 5,
     repetitions: RepetitionsOption = 500,
@@ -48,9 +48,9 @@ def text_only_baseline(
         int, seed_option("Seed of the folds, the bootstrap and the random choices of the paper's rules.")
     ] = 20231001,
     max_pairs: MaxPairsOption = 20_000,
-    out: FiguresOption = None,
+    out: ResultsOption = None,
 ) -> None:
-    """What models that see only the text can tell of perturbed questions, before anybody has judged one."""
+    """Measure how well a text-only model can tell perturbed questions from originals, before human verification."""
     from research.studies.text_only_baseline import run_text_only_baseline
 
     run_command(lambda: print(run_text_only_baseline(folds, repetitions, seed, max_pairs, out)))
@@ -68,18 +68,20 @@ def transformer_attacker(
     ] = 20231001,
     max_pairs: MaxPairsOption = 2_000,
     init_checkpoint: Annotated[
-        Path | None, typer.Option(help="Start from this folder's checkpoint of the library transformers.")
+        Path | None,
+        typer.Option(help="Start from the checkpoint of the library transformers in this folder."),
     ] = None,
-    out: FiguresOption = None,
+    out: ResultsOption = None,
 ) -> None:
-    """What a small transformer, trained on the spot, tells of perturbed questions by their text alone."""
+    """Train a small transformer to tell perturbed questions from originals, and compare it with the audit's attackers."""
 
     def page() -> None:
         import torch
 
         from research.studies.transformer_study import compare_attackers
 
-        torch.set_num_threads(1)  # its matrices are too small for more
+        # The transformer's matrices are too small for more threads.
+        torch.set_num_threads(1)
         print(compare_attackers(folds, repetitions, seed, max_pairs, init_checkpoint, out))
 
     run_command(page)
@@ -88,16 +90,16 @@ def transformer_attacker(
 @app.command(epilog="Example: `rgqa study verifier-agreement --num-examples 200 --seed 1`")
 def verifier_agreement(
     num_examples: Annotated[
-        int, num_examples_option("Print this many verdicts instead, half of them on other images.")
+        int, num_examples_option("Print this many verdicts instead, half of them about other images.")
     ] = 0,
     seed: Annotated[
         int, seed_option("Seed of the choice of other images and of the verdicts shown.")
     ] = 20231001,
     num_other_images: Annotated[
-        int, typer.Option(min=0, max=1000, help="Try each question on this many other images.")
+        int, typer.Option(min=0, max=1000, help="Ask each question about this many other images.")
     ] = 2,
 ) -> None:
-    """How often the judge agrees with the source of the data set in use (after stage `vocabulary`)."""
+    """Measure how often the verifier agrees with the source of the data set in use. Needs stage `vocabulary`."""
     from research.studies.verifier_agreement import measure_verifier_agreement
 
     run_command(lambda: print(measure_verifier_agreement(num_examples, seed, num_other_images), end=""))
@@ -105,14 +107,14 @@ def verifier_agreement(
 
 @app.command(epilog="Example: `rgqa study verifier-completeness --source data/gqa/source --split val`")
 def verifier_completeness(
-    source: Annotated[Path, typer.Option(help="A source folder with GQA's files of questions.")] = Path(
+    source: Annotated[Path, typer.Option(help="Read GQA's question files in this folder.")] = Path(
         "data/sample/source"
     ),
-    split: Annotated[Split, typer.Option(help="The split of it that is used.")] = "testdev",
-    seed: Annotated[int, seed_option("Seed of the simulated graphs and of what is left out.")] = 1,
-    num_examples: Annotated[int, num_examples_option("Print this many wrong verdicts of each row.")] = 0,
+    split: Annotated[Split, typer.Option(help="Use this split of the questions.")] = "testdev",
+    seed: Annotated[int, seed_option("Seed of the simulated graphs and of the omitted facts.")] = 1,
+    num_examples: Annotated[int, num_examples_option("Print this many wrong verdicts for each row.")] = 0,
 ) -> None:
-    """How much the judge decides, and how much of that is right, by made-up graphs of which a share is left out."""
+    """Measure how much the verifier decides, and how often it is right, as scene graphs get less complete."""
     from research.studies.verifier_completeness import measure_verifier_completeness
 
     run_command(lambda: print(measure_verifier_completeness(source, split, seed, num_examples)))
@@ -122,7 +124,7 @@ def verifier_completeness(
     epilog="Example: `rgqa study edit-quality create-sheets --count 200 --seed 1 --out sheets`"
 )
 def create_sheets(
-    out: Annotated[Path, typer.Option(help="A new folder for the sheets and their key.")],
+    out: Annotated[Path, typer.Option(help="Write the sheets and their key to this new folder.")],
     count: Annotated[
         int,
         typer.Option(
@@ -131,9 +133,9 @@ def create_sheets(
             help="Sample this many edited questions of each subset, and as many originals.",
         ),
     ] = 200,
-    seed: Annotated[int, seed_option("Seed of what is sampled, and of its order.")] = 1,
+    seed: Annotated[int, seed_option("Seed of the sample and its order.")] = 1,
 ) -> None:
-    """Draw blind sheets of the screened candidates of the data set in use."""
+    """Write sheets with a sample of screened candidates for human readers."""
     from research.studies.annotation_sheets import write_sheets
 
     run_command(lambda: write_sheets(out, count, seed))
@@ -143,40 +145,40 @@ def create_sheets(
     epilog="Example: `rgqa study edit-quality score-sheets sheets sheets/ann sheets/ben`"
 )
 def score_sheets(
-    sheets: Annotated[Path, typer.Argument(help="The folder that `draw` made.")],
-    readers: Annotated[list[Path], typer.Argument(help="Filled copies of its folder `to_read`.")],
-    worst: Annotated[
-        int, num_examples_option("List this many of the worst questions, with what is wrong.")
+    sheets: Annotated[Path, typer.Argument(help="Folder made by `create-sheets`.")],
+    readers: Annotated[list[Path], typer.Argument(help="Filled copies of its folder `sheets_to_fill`.")],
+    num_worst: Annotated[
+        int, num_examples_option("List this many of the worst edits with their faults.")
     ] = 20,
 ) -> None:
-    """What the readers' marks come to: shares with intervals, kappa, targets, the worst questions."""
+    """Report rates with intervals, kappa, targets and the worst edits from the readers' marks."""
     from research.studies.edit_quality import report_edit_quality
 
-    run_command(lambda: print(report_edit_quality(sheets, readers, worst)))
+    run_command(lambda: print(report_edit_quality(sheets, readers, num_worst)))
 
 
 @app.command(epilog="Example: `rgqa study abstention-classifier --split held_out`")
 def abstention_classifier(
-    split: Annotated[str, typer.Option(help="Replies to read: dev, held_out or train.")] = "dev",
-    num_examples: Annotated[int, num_examples_option("Print this many replies that are read wrongly.")] = 0,
+    split: Annotated[str, typer.Option(help="Read these replies: dev, held_out or train.")] = "dev",
+    num_examples: Annotated[int, num_examples_option("Print this many wrongly classified replies.")] = 0,
 ) -> None:
-    """How well the scorers read from a reply's words whether it abstains."""
+    """Measure how well the scorers detect from a reply's words that it abstains."""
     from pipeline.core.errors import UserError
     from research.studies.abstention_evaluation import evaluate_abstention_classifier
 
     def page() -> None:
         if split not in ("dev", "held_out", "train"):
-            raise UserError(f"--split is {split!r}, wanted dev, held_out or train")
+            raise UserError(f"--split is {split!r}. Choose dev, held_out or train.")
         print(evaluate_abstention_classifier(split, num_examples), end="")
 
     run_command(page)
 
 
 @app.command(
-    epilog="Example: `rgqa study train-abstention-classifier --vectors glove.6B.100d.txt --out reader.npz`"
+    epilog="Example: `rgqa study train-abstention-classifier --vectors glove.6B.100d.txt --out classifier.npz`"
 )
 def train_abstention_classifier(
-    out: Annotated[Path, typer.Option(help="Where the weights go.")],
+    out: Annotated[Path, typer.Option(help="Write the weights to this file.")],
     vectors: Annotated[
         Path | None,
         typer.Option(
@@ -185,7 +187,7 @@ def train_abstention_classifier(
     ] = None,
     seed: Annotated[int, seed_option("Seed of everything random.")] = 0,
 ) -> None:
-    """Learn to read abstentions from research/studies/replies/train.jsonl; half an hour from nothing, on two cores."""
+    """Train the abstention classifier on research/studies/replies/train.jsonl. From scratch this takes half an hour on two cores."""
     from research.studies.abstention_training import train_and_save
 
     run_command(lambda: train_and_save(vectors, out, seed))
@@ -194,37 +196,45 @@ def train_abstention_classifier(
 @app.command(epilog="Example: `rgqa study votes-needed --out docs/images/votes.png`")
 def votes_needed(
     crowd_seed: Annotated[
-        list[int] | None, typer.Option(help="Seeds of the crowds (default: 2, 3, 4).", min=0, max=1_000_000)
+        list[int] | None,
+        typer.Option(
+            help="Simulate the crowd of this seed. Repeatable (default: 2, 3, 4).", min=0, max=1_000_000
+        ),
     ] = None,
     max_votes: Annotated[
         int,
         typer.Option(
-            min=1, max=1_000_000, help="Give a candidate at most this many votes, one after the other."
+            min=1, max=1_000_000, help="Give a candidate at most this many votes in adaptive voting."
         ),
     ] = 5,
     out: Annotated[
-        Path | None, typer.Option(help="A .json of all figures, or a .png or .svg of the curve.")
+        Path | None,
+        typer.Option(help="Write all results to a .json file, or the plot to a .png or .svg file."),
     ] = None,
 ) -> None:
-    """How many votes simulated crowds need: one after the other until a verdict is sure, or as many for all."""
+    """Measure how many votes simulated crowds need with adaptive voting and with a fixed number of votes."""
     from research.studies.votes_needed import REPORTED_CROWDS, run_votes_study
 
     run_command(lambda: print(run_votes_study(crowd_seed or REPORTED_CROWDS, max_votes, out)))
 
 
-@app.command(epilog="Example: `rgqa study attribution --net rp --net vanilla --out looking.json`")
+@app.command(epilog="Example: `rgqa study attribution --net rp --net vanilla --out attribution.json`")
 def attribution(
-    net: Annotated[list[str] | None, typer.Option(help="Of the folder vqa/ (default: rp, vanilla).")] = None,
+    net: Annotated[
+        list[str] | None,
+        typer.Option(help="Study this net of the folder vqa/. Repeatable (default: rp, vanilla)."),
+    ] = None,
     net_seed: Annotated[
-        list[int] | None, typer.Option(help="Seeds of each net (default: 0, 1, 2).", min=0, max=2**32 - 1)
+        list[int] | None,
+        typer.Option(help="Use the nets of this seed. Repeatable (default: 0, 1, 2).", min=0, max=2**32 - 1),
     ] = None,
     repetitions: Annotated[
-        int, typer.Option(min=100, max=100_000, help="Bootstrap replicates of each interval.")
+        int, typer.Option(min=100, max=100_000, help="Use this many bootstrap replicates for each interval.")
     ] = 1000,
-    seed: Annotated[int, seed_option("Seed of those replicates.")] = 0,
-    out: FiguresOption = None,
+    seed: Annotated[int, seed_option("Seed of the replicates.")] = 0,
+    out: ResultsOption = None,
 ) -> None:
-    """Whether what nets looked at lies where questions point to, by the complete truth of a drawn world."""
+    """Measure whether nets looked where questions point to, with the complete truth of a synthetic world."""
     from research.studies.attribution_study import measure_attribution
 
     run_command(
@@ -236,9 +246,9 @@ def attribution(
 
 @app.command(epilog="Example: `rgqa study rank-stability drawn-1a2b3c4d drawn-5e6f7a8b`")
 def rank_stability(
-    folders: Annotated[list[Path], typer.Argument(help="Folders that `rgqa sample new-world` made.")],
+    folders: Annotated[list[Path], typer.Argument(help="Folders made by `rgqa sample new-world`.")],
 ) -> None:
-    """Do worlds that were drawn anew rank the leaderboard's rows alike? This project's data set is compared, too."""
+    """Compare the ranking of the leaderboard's rows on this project's data set and on other synthetic worlds."""
     from research.studies.rank_stability import compare_leaderboards
 
     run_command(lambda: print(compare_leaderboards(folders)))
@@ -246,48 +256,52 @@ def rank_stability(
 
 @app.command(epilog="Example: `rgqa study derive-kinds /usr/share/wordnet`")
 def derive_kinds(
-    folder: Annotated[Path, typer.Argument(help="Folder of WordNet 3.0's dictionary files.")],
+    folder: Annotated[Path, typer.Argument(help="Folder with WordNet 3.0's dictionary files.")],
 ) -> None:
-    """Derive kinds.tsv, the table of synonyms and kinds of everyday things."""
+    """Derive kinds.tsv, the table of synonyms and hypernyms of everyday objects, from WordNet."""
     from research.studies.kinds.derive_kinds import write_kinds_table
 
     run_command(lambda: print(write_kinds_table(folder)))
 
 
 @app.command(
-    epilog="Example: `rgqa study validity --counterfactual-release data/release/twins-1/1.0.0 --replication-release data/release/twins-2/1.0.0`"
+    epilog="Example: `rgqa study validity --counterfactual-release data/release/counterfactual-1/1.0.0 --replication-release data/release/counterfactual-2/1.0.0`"
 )
 def validity(
     context: typer.Context,
     counterfactual_release: Annotated[
         Path,
-        typer.Option(help="A release with a subset `twins`: rgqa sample counterfactual-pairs draws one."),
+        typer.Option(
+            help="Rank by the counterfactual pairs of this release of `rgqa sample counterfactual-pairs`."
+        ),
     ],
     replication_release: Annotated[
-        Path | None, typer.Option(help="Another of other scenes: how far do twins agree with twins?")
+        Path | None, typer.Option(help="Also measure the agreement with this release of other scenes.")
     ] = None,
     images: Annotated[
-        Path | None, typer.Option(help="Its images, if not in the data set that it names.")
+        Path | None, typer.Option(help="Folder of the release's images, if it is not that of its data set.")
     ] = None,
-    replication_images: Annotated[Path | None, typer.Option(help="The same of the other.")] = None,
-    out: Annotated[Path, typer.Option(help="A folder for figures, tables and answers.")] = Path(
+    replication_images: Annotated[
+        Path | None, typer.Option(help="Folder of the replication's images.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Write results, tables and predictions to this folder.")] = Path(
         "data/sample/interim/validity"
     ),
     repetitions: Annotated[
         int,
-        typer.Option(min=20, max=100_000, help="Bootstrap replicates of each interval, images resampled."),
+        typer.Option(min=20, max=100_000, help="Use this many bootstrap replicates of the images."),
     ] = 1000,
     seed: Annotated[
-        int, seed_option("Seed of these replicates, of folds, of random choices and of further nets.")
+        int, seed_option("Seed of replicates, folds, random choices and graded nets.")
     ] = 20231001,
     effects: Annotated[
-        bool, typer.Option(help="Also what noise, the cap, balancing and size do to the ranking.")
+        bool, typer.Option(help="Also measure the effects of noise, reuse cap, balancing and size.")
     ] = True,
     graded_nets: Annotated[
-        bool, typer.Option(help="Also train nets of graded strength (once, five CPU minutes) and rank them.")
+        bool, typer.Option(help="Also train (once, five CPU minutes) and rank nets of graded strength.")
     ] = False,
 ) -> None:
-    """Does the ranking of rows agree with that by twins? Ours, and the paper's rules on the same data."""
+    """Compare the rankings by our benchmark and by the paper's rules with the ranking by counterfactual pairs."""
     if not replication_release:
         refuse_options(context, "replication_images", "there is no --replication-release")
     from research.studies.ranking_validity import CounterfactualRelease, run_validity_study

@@ -50,7 +50,7 @@ def make_item_set(rows: Iterable[Item]) -> ItemSet:
         "question_text": [row.text for row in kept],
         "answers": [{} if row.unanswerable else {row.answer: 1.0} for row in kept],
         "category": [row.category or "" for row in kept],
-        "pair": [row.pair_id for row in kept],
+        "pair_id": [row.pair_id for row in kept],
     }
     return ItemSet(Items(columns, len(kept)), [row.question_id for row in kept])
 
@@ -75,7 +75,7 @@ def load_dataset_sets(folders: DatasetFolders, split: str = "test") -> dict[tupl
 
 
 def load_counterfactual_pairs(release: Path, split: str = "test") -> ItemSet:
-    """Return the counterfactual pairs of a release, which are its subset `twins`.
+    """Return the counterfactual pairs of a release, which are its subset `counterfactual`.
 
     Raises:
         UserError: the release does not exist or does not have this subset.

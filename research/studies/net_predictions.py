@@ -28,7 +28,6 @@ from pipeline.core.progress import track
 from pipeline.core.records import SceneGraph
 from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS, LeaderboardRow, score_row
 from research.reference_models.model_outputs import VqaQuery
-from research.reference_models.net_answers import load_regions, plan_rows, predict_rows
 from research.reference_models.net_files import find_nets
 from research.reference_models.row_predictions import (
     PlannedInference,
@@ -36,6 +35,9 @@ from research.reference_models.row_predictions import (
     WorkerInputs,
     describe_row,
     format_predictions,
+    load_regions,
+    plan_rows,
+    predict_rows,
     run_inference,
 )
 from research.synthetic_world.graded_models import GradedModel, keep_best_regions
@@ -94,16 +96,16 @@ def predict_items(
     due = sorted({seed for (_, seed), path in paths.items() if not path.exists()})
     due_extra = _find_stale_nets(extra_nets, extra_paths, out)
     if due or due_extra:
-        scenes = load_scenes(files.keys()) if load_scenes and plan.needs_regions("true") else None
+        scenes = load_scenes(files.keys()) if load_scenes and plan.needs_regions("ground_truth") else None
         regions = load_regions(plan, folders.clip, files, scenes)
         missing = plan._replace(planned_inference={seed: plan.planned_inference[seed] for seed in due})
         for seed, row, output in predict_rows(missing, asked.queries, regions) if due else ():
             write_json(paths[row, seed], format_predictions(asked, row, output))
         for name in track(due_extra, "answer", unit="graded net"):
-            store = keep_best_regions(regions.stores["found"], extra_nets[name].num_regions)
+            store = keep_best_regions(regions.stores["detected"], extra_nets[name].num_regions)
             seen = run_inference(
-                WorkerInputs(asked.queries, {"found": store}),
-                PlannedInference(extra_nets[name].path, "found", 0.0),
+                WorkerInputs(asked.queries, {"detected": store}),
+                PlannedInference(extra_nets[name].path, "detected", 0.0),
             )
             write_json(
                 extra_paths[name], format_predictions(asked, name, score_row(MSP_ROW, {MSP_ROW.net: seen}))

@@ -157,7 +157,7 @@ def make_smaller_variants(subset: str, series: str, one: ItemSet, seed: int) -> 
 
 def concatenate_items(*tables: Items) -> Items:
     """Concatenate tables of items."""
-    columns = ("id", "image", "question_text", "answers", "category", "pair")
+    columns = ("id", "image", "question_text", "answers", "category", "pair_id")
     return Items(
         {name: np.concatenate([table[name] for table in tables]) for name in columns}, sum(map(len, tables))
     )

@@ -66,7 +66,7 @@ from research.synthetic_world.graded_models import GradedModel, get_graded_model
 
 
 class CounterfactualRelease(NamedTuple):
-    """A release with a subset `twins`, and the folder of its images if it is not that of the data set the release names."""
+    """A release with a subset `counterfactual`, and the folder of its images if it is not that of the data set the release names."""
 
     folder: Path
     images: Path | None = None
@@ -105,7 +105,7 @@ def run_validity_study(
     scored = score_sets(sets, rows, repetitions, seed)
     first, *again = [
         _score_counterfactual_pairs(
-            release, out / "answers" / f"twins-{number}", folders, more, repetitions, seed + number
+            release, out / "answers" / f"counterfactual-{number}", folders, more, repetitions, seed + number
         )
         for number, release in enumerate(counterfactual_releases, 1)
     ]

@@ -101,7 +101,7 @@ def build_cap_sets(folders: DatasetFolders) -> dict[tuple[str, str, int], ItemSe
     see = partial(find_obstacle_in_truth, read_truth(folders), words)
     found = {}
     for cap in track(REUSE_CAPS, "cap", unit="cap"):
-        p = structs.replace(load_params("rank", RankParams), cap=cap)
+        p = structs.replace(load_params("rank", RankParams), max_question_uses=cap)
         candidates, _ = propose_candidates(questions, vectors, given.split_of, p)
         whole = attach_programs(candidates, given.questions)
         uqs = [make_verified(one) for one in whole if _is_unanswerable(see, one)]

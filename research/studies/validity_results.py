@@ -21,7 +21,7 @@ from research.studies.rank_agreement import (
 from research.studies.row_scores import ALL_CATEGORIES, ScoresByCategory, category_proportions
 
 # The answers of these rows are also scored with text-only confidence.
-TEXT_ONLY_ROW, IMAGE_ROW = "blind_net", "msp"
+TEXT_ONLY_ROW, IMAGE_ROW = "text_only_net", "msp"
 # Rules and subset.
 SetName = tuple[str, str]
 
@@ -75,7 +75,7 @@ class ValidityResults(Record):
         counterfactual_items: items of the counterfactual pairs.
         counterfactual_text_only_auroc: AUROC of their text alone.
         ceiling: agreement between two sets of counterfactual pairs, if there are two.
-        auaf: by row and set ("ours, clip-easy"; "twins"), means over seeds, of ranked rows.
+        auaf: by row and set ("ours, clip-easy"; "counterfactual"), means over seeds, of ranked rows.
     """
 
     num_rows: int

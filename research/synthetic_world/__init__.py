@@ -1,12 +1,13 @@
-"""The embedded sample: a small drawn world in GQA's file formats, made by code from a seed.
+"""The embedded sample: a small synthetic world in GQA's file formats, generated from a seed.
 
-ontology    which kinds of things there are and what can be said of them
-drawing     one image of one thing, as SVG; a whole scene, as pixels
-things      a drawing of every kind; rooms and landscape are what lies behind
-scenes      where things stand, and the relations that follow from the geometry
-questions   questions and answers with functional programs, from the complete truth
-build       writes data/sample/source and data/sample/truth
-verify      checks every answer by an executor that shares no code with the generator
-train_clip  trains the sample's own small CLIP (clip_trainer) on drawn train images and texts (clip_texts)
-sample_cli  `rgqa sample`, which runs all this
+ontology                which kinds of objects exist, and their attributes
+drawings                an SVG drawing of every kind; indoor_backgrounds and outdoor_backgrounds draw what is behind
+rendering               one object as SVG, and a whole scene as pixels
+scene_plan, scenes      where objects are
+scene_graphs            relations that follow from the geometry, and incomplete published graphs
+questions               questions and answers with functional programs, from complete graphs
+build                   writes data/sample/source and data/sample/truth
+verify                  checks every answer with an executor that shares no code with the generator
+train_clip, train_vqa   train the sample's own CLIP and answer nets on further images of the world
+cli                     `rgqa sample`, which runs all this
 """

@@ -1,4 +1,4 @@
-"""Questions among which no answer can be guessed from what kind of question it is, as GQA's benchmark has them."""
+"""Balance questions so that no answer can be guessed from the question type, as in GQA's benchmark."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from research.synthetic_world.questions import SampleQuestion
 
 
 def balance_answers(questions: Sequence[SampleQuestion], seed: int) -> list[int]:
-    """The places of the questions that are kept, in order.
+    """Return the indices of a balanced subset of the questions, in order.
 
-    GQA cuts down the frequent answers of each group of questions (Hudson & Manning, CVPR 2019, section 3.4); the rule here is
-    ours, and simpler: in each of GQA's local groups ("10q-shirt_color") as many questions of the commonest answer are drawn
-    as there are of the second commonest, and a group of one answer is left out. So whoever knows the group alone is right for half of the questions at most.
+    GQA reduces the frequent answers of each group of questions (Hudson & Manning, CVPR 2019, section 3.4). This rule is
+    simpler: in each of GQA's local groups ("10q-shirt_color"), questions with the most common answer are sampled down to
+    the frequency of the second one, and groups with one answer are left out. A model that knows only the group is therefore
+    right for at most half of the questions.
     """
     places: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for place, question in enumerate(questions):

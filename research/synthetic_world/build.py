@@ -1,12 +1,12 @@
-"""Write the embedded sample: images, scene graphs and questions in GQA's layout, and the truth about them.
+"""Write the embedded sample: images, scene graphs and questions in GQA's layout, and their truth.
 
-`rgqa sample build` writes them; `rgqa sample build --check` says whether what lies there is what this code makes.
+`rgqa sample build` writes the files; `rgqa sample build --check` compares the existing files with the generated ones.
 
-Writes  source/images/<imageId>.jpg                    testdev images; JPEG, so that bytes hang on the encoder's
-                                                       version: --check compares pixels
-        source/sceneGraphs/{train,val}_sceneGraphs.json          incomplete on purpose (graphs.published)
+Writes  source/images/<imageId>.jpg                    testdev images; JPEG bytes depend on the encoder's version, so
+                                                       --check compares pixels
+        source/sceneGraphs/{train,val}_sceneGraphs.json          incomplete on purpose (scene_graphs.omit_facts)
         source/questions1.2/{testdev,train,val}_balanced_questions.json
-        truth/testdev_sceneGraphs.json                 complete; for simulated annotators and the audit alone
+        truth/testdev_sceneGraphs.json                 complete; only for simulated annotators and the audit
 """
 
 from __future__ import annotations
@@ -31,18 +31,24 @@ from research.synthetic_world.scene_graphs import build_complete_graph, omit_fac
 from research.synthetic_world.scene_types import SyntheticScene
 from research.synthetic_world.scenes import SPLIT_SIZES, generate_scenes
 
-SEED = 2023  # of everything in the sample; another seed gives another world
-QUESTIONS_PER_IMAGE = {"testdev": 13, "train": 3, "val": 3}  # testdev is what the benchmark is built from
-JPEG = {
-    "quality": 88,
-    "subsampling": 0,
-    "optimize": True,
-}  # 4:4:4, so that small coloured things keep their colour
-PIXEL_ROUNDING = 6  # of 255: largest difference of one pixel between two builds of one image
+# The seed of everything in the sample. Another seed gives another world.
+SEED = 2023
+# The benchmark is built from testdev.
+QUESTIONS_PER_IMAGE = {"testdev": 13, "train": 3, "val": 3}
+# Without chroma subsampling, small objects keep their color.
+JPEG = {"quality": 88, "subsampling": 0, "optimize": True}
+# Largest difference of one pixel, out of 255, between two builds of one image.
+PIXEL_ROUNDING = 6
 
 
 def build_documents(seed: int = SEED, all_truth: bool = False, scale: int = 1) -> Iterator[tuple[str, bytes]]:
-    """The JSON files, as (path below data/sample, bytes). `scale`: so many times the testdev images."""
+    """Yield the JSON files as (path below data/sample, bytes).
+
+    Args:
+        seed: seed of the world.
+        all_truth: also yield the complete graphs of train and val.
+        scale: multiplies the number of testdev images.
+    """
     for split, published_count in SPLIT_SIZES.items():
         count = published_count * (scale if split == "testdev" else 1)
         scenes = [build_complete_graph(world) for world in generate_scenes(seed, split, count)]
@@ -62,20 +68,20 @@ def build_documents(seed: int = SEED, all_truth: bool = False, scale: int = 1) -
 
 
 def render_images(seed: int = SEED, scale: int = 1) -> Iterator[tuple[str, bytes]]:
-    """The testdev images, as (path below data/sample, JPEG bytes); `scale` as in `documents`."""
+    """Yield the testdev images as (path below data/sample, JPEG bytes). `scale` multiplies their number."""
     for world in generate_scenes(seed, "testdev", scale * SPLIT_SIZES["testdev"]):
         yield f"source/images/{world.image_id}.jpg", encode_jpeg(world)
 
 
 def encode_jpeg(world: SyntheticScene) -> bytes:
-    """A scene as the bytes of a JPEG file."""
+    """Render a scene as the bytes of a JPEG file."""
     file = io.BytesIO()
     Image.fromarray(render_scene(world)).save(file, "JPEG", **JPEG)
     return file.getvalue()
 
 
 def to_gqa_scene_graph(scene: SceneGraph) -> dict[str, Any]:
-    """A scene graph as an entry of GQA's scene graph files (its key is the image's id)."""
+    """Convert a scene graph to an entry of GQA's scene graph files, whose key is the image's id."""
     setting = {"location": scene.location, "weather": scene.weather}
     return (
         {"width": scene.width, "height": scene.height}
@@ -100,12 +106,10 @@ def to_gqa_scene_graph(scene: SceneGraph) -> dict[str, Any]:
 
 
 def describe_difference(path: str, wanted: bytes, present: bytes) -> str | None:
-    """What tells two files of one path apart, or None: JSON by its bytes, images by their pixels."""
+    """Describe the difference of two files of one path: JSON by bytes, images by pixels. None if they are equal."""
     if not path.endswith(".jpg"):
         return (
-            None
-            if present == wanted
-            else f"{len(present):,} bytes here, the code makes {format_count(len(wanted), 'other')}"
+            None if present == wanted else f"has {len(present):,} bytes, but the code makes {len(wanted):,}"
         )
     try:
         shown, wanted_pixels = (
@@ -114,14 +118,14 @@ def describe_difference(path: str, wanted: bytes, present: bytes) -> str | None:
     except OSError as error:
         return f"not an image: {error}"
     if shown.shape != wanted_pixels.shape:
-        return f"shape {shown.shape}, the code makes {wanted_pixels.shape}"
+        return f"has shape {shown.shape}, but the code makes {wanted_pixels.shape}"
     most = int(np.abs(shown - wanted_pixels).max())
     return None if most <= PIXEL_ROUNDING else f"pixels differ by up to {most} of 255"
 
 
 def compare_files(home: Path, files: dict[str, bytes]) -> Problems:
-    """Compare the files below `home` with those that the code makes."""
-    problems = Problems(f"{home} is not what the code makes; run rgqa sample build")
+    """Compare the files below `home` with the generated ones."""
+    problems = Problems(f"{home} differs from the generated files; run rgqa sample build")
     for path, wanted in files.items():
         if not (home / path).is_file():
             problems.add(path, "missing")
@@ -133,7 +137,7 @@ def compare_files(home: Path, files: dict[str, bytes]) -> Problems:
 
 
 def _find_leftover_files(home: Path, files: dict[str, bytes]) -> list[str]:
-    """Files that an earlier build left. The truth of train and val may lie there or not."""
+    """Return files of an earlier build. The truth of train and val may exist or not."""
     there = {
         str(path.relative_to(home))
         for folder in ("source", "truth")
@@ -144,28 +148,28 @@ def _find_leftover_files(home: Path, files: dict[str, bytes]) -> list[str]:
 
 
 def to_gqa_scene_graphs(scenes: list[SceneGraph]) -> dict[str, Any]:
-    """Scene graphs as a file of GQA's has them."""
+    """Convert scene graphs to the content of one of GQA's files."""
     return {scene.image_id: to_gqa_scene_graph(scene) for scene in scenes}
 
 
 def dump_compact_json(value: Any) -> bytes:
-    """Compact, keys sorted, one newline at the end."""
+    """Encode as compact JSON with sorted keys and a newline at the end."""
     return msgspec.json.encode(value, order="sorted") + b"\n"
 
 
 def check_sample(all_truth: bool = False) -> None:
-    """Compare the sample's files with those that the code makes.
+    """Compare the sample's files with the generated ones.
 
     Raises:
-        UserError: lists every file that is missing, too many or other than the code makes it.
+        UserError: lists every file that is missing, additional or different.
     """
     home, files = _build_all(all_truth)
     compare_files(home, files).raise_if_any()
-    report_written("build --check", f"{format_count(len(files), 'file')} as the code makes them", home)
+    report_written("build --check", f"{format_count(len(files), 'file')} as generated", home)
 
 
 def build_sample(all_truth: bool = False) -> None:
-    """Write the sample's files, and remove those that an earlier build left."""
+    """Write the sample's files, and remove those of an earlier build."""
     home, files = _build_all(all_truth)
     for path, data in files.items():
         with atomic_write(home / path) as file:
@@ -178,7 +182,7 @@ def build_sample(all_truth: bool = False) -> None:
 
 
 def _build_all(all_truth: bool) -> tuple[Path, dict[str, bytes]]:
-    """The sample's folder, and all files as the code makes them, by their paths below it."""
+    """Return the sample's folder and all generated files by their paths below it."""
     files = dict(build_documents(all_truth=all_truth))
-    files |= dict(track(render_images(), "drawing", SPLIT_SIZES["testdev"], "image"))
+    files |= dict(track(render_images(), "render", SPLIT_SIZES["testdev"], "image"))
     return DatasetFolders("sample").root, files

@@ -1,4 +1,4 @@
-"""Requests and replies of a chat in OpenAI's form, as far as `serve_model` has them."""
+"""Parse and make chat requests and replies in OpenAI's format, as far as `model_server` supports it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import msgspec
 
 from research.synthetic_world.served_models import ChatTurn
 
-MAX_TOP_LOGPROBS = 20  # log probabilities of a token at most, as vLLM has it by default
+# vLLM's default for the maximum number of log probabilities per token.
+MAX_TOP_LOGPROBS = 20
 
 
 class ImageUrl(msgspec.Struct):
@@ -21,7 +22,7 @@ class ImageUrl(msgspec.Struct):
 
 
 class MessagePart(msgspec.Struct):
-    """Of a message: a text or an image."""
+    """A part of a message: a text or an image."""
 
     type: str
     text: str = ""
@@ -34,7 +35,7 @@ class Message(msgspec.Struct):
 
 
 class ChatRequest(msgspec.Struct):
-    """What is read of a request; anything else in it is ignored, as servers do."""
+    """The fields of a request that are used. Other fields are ignored, as servers do."""
 
     model: str
     messages: list[Message]
@@ -49,7 +50,7 @@ class ChatRequest(msgspec.Struct):
 
 
 class RequestError(Exception):
-    """A request that is not answered: status, words, and further headers."""
+    """A request that gets an error: status, message and further headers."""
 
     def __init__(self, status: int, words: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(words)
@@ -57,10 +58,10 @@ class RequestError(Exception):
 
 
 def parse_turn(message: Message) -> ChatTurn:
-    """A message with its last image.
+    """Convert a message to a turn with its last image.
 
     Raises:
-        Refusal: an image that is not in the request itself.
+        RequestError: an image is not contained in the request.
     """
     if not isinstance(message.content, list):
         return ChatTurn(message.role, message.content or "")
@@ -70,9 +71,7 @@ def parse_turn(message: Message) -> ChatTurn:
     for url in urls:
         head, _, data = url.partition(",")
         if not (head.startswith("data:image/") and head.endswith(";base64")):
-            raise RequestError(
-                400, "image_url: wanted data:image/...;base64,..., nothing is fetched from elsewhere"
-            )
+            raise RequestError(400, "image_url: must be data:image/...;base64,... URLs are not fetched")
         try:
             images.append(base64.b64decode(data, validate=True))
         except binascii.Error as error:
@@ -81,39 +80,53 @@ def parse_turn(message: Message) -> ChatTurn:
 
 
 def make_choice(
-    request: ChatRequest, said: Sequence[Mapping[str, float]], short: bool, logprobs: bool, place: int
+    request: ChatRequest,
+    distributions: Sequence[Mapping[str, float]],
+    is_truncated: bool,
+    has_logprobs: bool,
+    index: int,
 ) -> dict[str, Any]:
-    """One of the `n` replies: tokens drawn from their distributions. `short`: more was to be said; `logprobs`: they are given
-    where they are asked for."""
-    # A seed alone would draw the same place of each question's distribution.
-    told = None if request.seed is None else f"{request.seed} {place} {said}"
-    drawing = random.Random(told)
-    warm = 1.0 if request.temperature is None else request.temperature  # OpenAI's own is 1
-    tokens = [sample_token(of_token, warm, drawing) for of_token in said]
+    """Make one of the `n` replies, with tokens sampled from their distributions.
+
+    Args:
+        request: the request.
+        distributions: the probabilities of each token.
+        is_truncated: the reply is shorter than it would be without limit.
+        has_logprobs: log probabilities are returned if the request asks for them.
+        index: the number of the reply.
+    """
+    # A seed alone would draw the same quantile of each question's distribution.
+    seed = None if request.seed is None else f"{request.seed} {index} {distributions}"
+    rng = random.Random(seed)
+    # OpenAI's default temperature is 1.
+    temperature = 1.0 if request.temperature is None else request.temperature
+    tokens = [sample_token(probabilities, temperature, rng) for probabilities in distributions]
     found = None
-    if request.logprobs and logprobs:
+    if request.logprobs and has_logprobs:
         top = min(request.top_logprobs or 0, MAX_TOP_LOGPROBS)
-        pairs = zip(tokens, said, strict=True)
+        pairs = zip(tokens, distributions, strict=True)
         found = {"content": [_logprob(token, of) | _get_top_logprobs(of, top) for token, of in pairs]}
     return {
-        "index": place,
+        "index": index,
         "message": {"role": "assistant", "content": "".join(tokens)},
         "logprobs": found,
-        "finish_reason": "length" if short else "stop",
+        "finish_reason": "length" if is_truncated else "stop",
     }
 
 
-def sample_token(said: Mapping[str, float], temperature: float, drawing: random.Random) -> str:
-    """A token: the likeliest at temperature 0, else drawn by p^(1 / temperature)."""
+def sample_token(probabilities: Mapping[str, float], temperature: float, rng: random.Random) -> str:
+    """Return the most likely token at temperature 0, else one sampled in proportion to p^(1 / temperature)."""
     if temperature <= 0:
-        return max(said, key=lambda token: said[token])
-    return drawing.choices(list(said), [p ** (1 / temperature) for p in said.values()])[0]
+        return max(probabilities, key=lambda token: probabilities[token])
+    return rng.choices(list(probabilities), [p ** (1 / temperature) for p in probabilities.values()])[0]
 
 
-def _logprob(token: str, said: Mapping[str, float]) -> dict[str, Any]:
-    logprob = max(math.log(said[token]), -9999.0) if said[token] > 0 else -9999.0  # OpenAI's least
+def _logprob(token: str, probabilities: Mapping[str, float]) -> dict[str, Any]:
+    # -9999 is OpenAI's minimum.
+    p = probabilities[token]
+    logprob = max(math.log(p), -9999.0) if p > 0 else -9999.0
     return {"token": token, "logprob": logprob, "bytes": list(token.encode())}
 
 
-def _get_top_logprobs(said: Mapping[str, float], count: int) -> dict[str, Any]:
-    return {"top_logprobs": [_logprob(token, said) for token in list(said)[:count]]}
+def _get_top_logprobs(probabilities: Mapping[str, float], count: int) -> dict[str, Any]:
+    return {"top_logprobs": [_logprob(token, probabilities) for token in list(probabilities)[:count]]}

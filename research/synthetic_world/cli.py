@@ -1,4 +1,4 @@
-"""`rgqa sample`: the embedded sample is made, checked and given its CLIP and its answer nets by code; heavy imports happen inside."""
+"""`rgqa sample`: build and check the embedded sample, and train its CLIP and answer nets. Heavy imports happen inside."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ import typer
 from pipeline.core.command_line import new_app
 from pipeline.core.errors import run_command
 
-app = new_app("Make and check the embedded sample.", "rgqa sample build --check")
+app = new_app("Build and check the embedded sample.", "rgqa sample build --check")
 
 
 @app.command(epilog="Example: `rgqa sample build --check`")
 def build(
     check: Annotated[
-        bool, typer.Option("--check", help="Compare what lies there with what the code makes; write nothing.")
+        bool,
+        typer.Option("--check", help="Compare the existing files with the generated ones and write nothing."),
     ] = False,
     all_truth: Annotated[
         bool,
         typer.Option(
-            "--all-truth", help="The truth of train and val, too (not committed: it follows from the seed)."
+            "--all-truth",
+            help="Also write the truth of train and val, which is not committed as it follows from the seed.",
         ),
     ] = False,
 ) -> None:
-    """Write data/sample/source and data/sample/truth, or check them."""
+    """Write data/sample/source and data/sample/truth, or compare them with the generated files."""
     from research.synthetic_world.build import build_sample, check_sample
 
     run_command(lambda: check_sample(all_truth) if check else build_sample(all_truth))
@@ -33,7 +35,7 @@ def build(
 
 @app.command(epilog="Example: `rgqa sample verify`")
 def verify() -> None:
-    """Check every answer by an executor that shares no code with the generator of the questions."""
+    """Check every answer with an executor that shares no code with the question generator."""
     from research.synthetic_world.verify import verify_sample
 
     run_command(verify_sample)
@@ -42,19 +44,23 @@ def verify() -> None:
 @app.command(epilog="Example: `rgqa sample train-clip --resume-from data/sample/clip --small-image-steps 0`")
 def train_clip(
     image_chunks: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Drawn train images, in units of 256.")
+        int, typer.Option(min=1, max=1_000_000, help="Train on this many units of 256 images.")
     ] = 200,
-    text_steps: Annotated[int, typer.Option(min=0, max=1_000_000, help="Steps of texts alone.")] = 3000,
+    text_steps: Annotated[
+        int, typer.Option(min=0, max=1_000_000, help="Train for this many steps on texts alone.")
+    ] = 3000,
     small_image_steps: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="Steps of small images with their things and texts.")
+        int, typer.Option(min=0, max=1_000_000, help="Train for this many steps on small images.")
     ] = 6000,
-    image_steps: Annotated[int, typer.Option(min=0, max=1_000_000, help="Steps of full-sized ones.")] = 5000,
+    image_steps: Annotated[
+        int, typer.Option(min=0, max=1_000_000, help="Train for this many steps on full-sized images.")
+    ] = 5000,
     resume_from: Annotated[
-        Path | None, typer.Option(help="A folder with the weights of an earlier run, to go on from.")
+        Path | None, typer.Option(help="Start from the weights of an earlier run in this folder.")
     ] = None,
-    num_threads: Annotated[int, typer.Option(min=1, max=1024, help="Processors used.")] = 2,
+    num_threads: Annotated[int, typer.Option(min=1, max=1024, help="Use this many processors.")] = 2,
 ) -> None:
-    """Train the sample's own small CLIP on drawn train images and their texts; writes data/sample/clip."""
+    """Train the sample's own small CLIP on synthetic train images and their texts, and write data/sample/clip."""
     from research.synthetic_world.train_clip import train_sample_clip
 
     run_command(
@@ -66,7 +72,7 @@ def train_clip(
 
 @app.command(epilog="Example: `rgqa sample clip-card`")
 def clip_card() -> None:
-    """After make repro: measure the sample's CLIP on images that it never saw, and write its model card."""
+    """Measure the sample's CLIP on unseen images, after `make repro`, and write its model card."""
     from research.synthetic_world.clip_model_card import write_card
 
     run_command(write_card)
@@ -76,17 +82,19 @@ def clip_card() -> None:
 def train_vqa(
     seed: Annotated[
         int,
-        typer.Option(min=0, max=2**32 - 1, help="Of the nets; drawn worlds and detector serve all seeds."),
+        typer.Option(
+            min=0, max=2**32 - 1, help="Seed of the nets. Images and detector are the same for all seeds."
+        ),
     ] = 0,
     model: Annotated[
         list[str] | None,
-        typer.Option(help="Only this net, and what it starts from; may be repeated."),
+        typer.Option(help="Train only this net, and the net it starts from. Repeatable."),
     ] = None,
     num_workers: Annotated[
-        int, typer.Option(min=1, max=1024, help="Nets trained at a time, each by one processor.")
+        int, typer.Option(min=1, max=1024, help="Train this many nets at a time, each on one processor.")
     ] = 2,
 ) -> None:
-    """Train the sample's region detector and answer nets on drawn worlds; writes data/sample/vqa."""
+    """Train the sample's region detectors and answer nets on synthetic images, and write data/sample/vqa."""
     from research.synthetic_world.train_vqa import train_sample_vqa
 
     run_command(lambda: train_sample_vqa(seed, model or (), num_workers))
@@ -95,10 +103,10 @@ def train_vqa(
 @app.command(epilog="Example: `rgqa sample fit-vqa --num-workers 2`")
 def fit_vqa(
     num_workers: Annotated[
-        int, typer.Option(min=1, max=1024, help="Seeds fitted at a time, each by one processor.")
+        int, typer.Option(min=1, max=1024, help="Fit this many seeds at a time, each on one processor.")
     ] = 2,
 ) -> None:
-    """Fit, for all seeds of the answer nets, what detectors need, and choose thresholds; writes data/sample/vqa."""
+    """Fit detectors of unanswerable questions for all seeds of the answer nets, choose thresholds, and write data/sample/vqa."""
     from research.synthetic_world.fit_vqa import fit_sample_vqa
 
     run_command(lambda: fit_sample_vqa(num_workers))
@@ -106,7 +114,7 @@ def fit_vqa(
 
 @app.command(epilog="Example: `rgqa sample vqa-card`")
 def vqa_card() -> None:
-    """Write the model card of the sample's answer nets from what their training said."""
+    """Write the model card of the sample's answer nets from the results of their training."""
     from research.synthetic_world.vqa_model_card import write_vqa_card
 
     run_command(write_vqa_card)
@@ -116,28 +124,34 @@ def vqa_card() -> None:
 def serve(
     model: Annotated[
         list[str] | None,
-        typer.Option(help="A net to serve: rp, vanilla, blind, mix ...; may be repeated. rp, if not given."),
+        typer.Option(help="Serve this net: rp, vanilla, blind, mix ... Repeatable (default: rp)."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the nets.")] = 0,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the nets.")] = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Listen on this port. 0 chooses a free one.")
+    ] = 0,
     no_logprobs: Annotated[
-        bool, typer.Option("--no-logprobs", help="Leave log probabilities out without a word.")
+        bool, typer.Option("--no-logprobs", help="Silently leave out log probabilities.")
     ] = False,
-    delay_seconds: Annotated[float, typer.Option(min=0, max=3600, help="Seconds before each reply.")] = 0.0,
+    delay_seconds: Annotated[
+        float, typer.Option(min=0, max=3600, help="Wait this many seconds before each reply.")
+    ] = 0.0,
     failure_rate: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of requests that end with 500.")
+        float, typer.Option(min=0, max=1, help="Let this proportion of requests fail with status 500.")
     ] = 0.0,
     truncation_rate: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of replies cut off before the first token.")
+        float, typer.Option(min=0, max=1, help="Truncate this proportion of replies before the first token.")
     ] = 0.0,
     max_requests_per_second: Annotated[
         int,
         typer.Option(
-            min=0, max=1_000_000, help="Requests a second; more get 429 and Retry-After. 0: no limit."
+            min=0,
+            max=1_000_000,
+            help="Answer more requests per second with status 429 and Retry-After. 0 is no limit.",
         ),
     ] = 0,
 ) -> None:
-    """Serve the sample's own answer nets on 127.0.0.1 in OpenAI's form: they look at the images they are sent."""
+    """Serve the sample's own answer nets on 127.0.0.1 as an OpenAI-compatible server. They use the images of the requests."""
     from research.synthetic_world.model_server import FaultInjection
     from research.synthetic_world.model_server import serve as serve_nets
 
@@ -151,18 +165,23 @@ def serve(
     epilog='Example: `rgqa sample counterfactual-pairs --num-pairs 2000 --seed "$(openssl rand -hex 16)"`'
 )
 def counterfactual_pairs(
-    seed: Annotated[
-        str, typer.Option(help="Any text. Only its SHA-256 is written: who knows it can draw the same again.")
-    ],
+    seed: Annotated[str, typer.Option(help="Secret seed, any text. Only its SHA-256 is written.")],
     num_pairs: Annotated[
-        int, typer.Option(min=2, max=1_000_000, help="Questions, each at two images; an even number.")
+        int,
+        typer.Option(
+            min=2, max=1_000_000, help="Generate this many questions, each about two images. Must be even."
+        ),
     ] = 2000,
     dataset: Annotated[
-        str, typer.Option(help="Of the data set (default: twins- and the hash's first eight digits).")
+        str,
+        typer.Option(
+            help="Name of the data set (default: counterfactual- and the first eight digits of the seed's hash)."
+        ),
     ] = "",
 ) -> None:
-    """Draw scenes twice, with one thing altered, and questions that only one of the two has an answer to; writes a data set
-    and a release."""
+    """Generate pairs of scenes that differ in one object, with questions that only one of the two can answer.
+
+    Writes a data set and a release."""
     from research.synthetic_world.counterfactual_release import build_pair_release
 
     run_command(lambda: build_pair_release(seed, num_pairs, dataset))
@@ -170,14 +189,13 @@ def counterfactual_pairs(
 
 @app.command(epilog='Example: `rgqa sample new-world --seed "$(openssl rand -hex 16)" --out ../fresh`')
 def new_world(
-    seed: Annotated[
-        str, typer.Option(help="Any text. Only its SHA-256 is written: who knows it can draw the same again.")
-    ],
+    seed: Annotated[str, typer.Option(help="Secret seed, any text. Only its SHA-256 is written.")],
     out: Annotated[
-        Path | None, typer.Option(help="A new folder (default: drawn- and the hash's first eight digits).")
+        Path | None,
+        typer.Option(help="New folder (default: drawn- and the first eight digits of the seed's hash)."),
     ] = None,
 ) -> None:
-    """Draw a world that nobody has seen and run the whole pipeline on it; the same command goes on after an interruption."""
+    """Generate a private synthetic world and run the whole pipeline on it. The same command continues after an interruption."""
     from research.synthetic_world.private_world import build_private_world
 
     run_command(lambda: build_private_world(seed, out))

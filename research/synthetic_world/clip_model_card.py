@@ -1,8 +1,8 @@
-"""Measure the sample's CLIP on the testdev images, which it never saw, and write its model card: `rgqa sample clip-card`.
+"""Measure the sample's CLIP on the testdev images, which it was not trained on, and write its model card: `rgqa sample clip-card`.
 
-For every question (existence questions aside, as in `rank`) and every other image: does the question score higher
-with its own image? The ceiling is what the complete truth allows: 1 where the question has no answer at the other
-image, 0.5 where it has one there too.
+For every question (except existence questions, as in stage `rank`) and every other image: does the question score higher with
+its own image? The ceiling follows from the complete truth: 1 where the question has no answer in the other image, 0.5 where it
+has one there too.
 """
 
 from __future__ import annotations
@@ -28,20 +28,33 @@ RECALL_RANKS = (1, 5, 10)
 
 
 def score_own_image(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """[q, p] for scores [q, p]: 1 where a question scores higher with its own image `own` [q], 0.5 for a tie."""
+    """Return 1 where a question scores higher with its own image, 0.5 for a tie, else 0.
+
+    Args:
+        scores: [questions, images].
+        own: the index of each question's own image, [questions].
+
+    >>> score_own_image(np.array([[0.9, 0.2, 0.9]]), np.array([0])).tolist()
+    [[0.5, 1.0, 0.5]]
+    """
     own_scores = scores[np.arange(len(own)), own][:, None]
     return (own_scores > scores) + 0.5 * (own_scores == scores)
 
 
 def compute_metrics(scores: np.ndarray, own: np.ndarray, answerable: np.ndarray) -> dict[str, float]:
-    """The card's figures from scores [q, p], the own image of each question [q] and the truth [q, p]."""
+    """Return the card's metrics.
+
+    Args:
+        scores: [questions, images].
+        own: the index of each question's own image, [questions].
+        answerable: whether the question has an answer in the image, [questions, images].
+    """
     others = np.ones(scores.shape, bool)
     others[np.arange(len(own)), own] = False
     wins, ceiling = score_own_image(scores, own), np.where(answerable, 0.5, 1.0)
     reached, possible = float(wins[others].mean()), float(ceiling[others].mean())
-    place = (scores >= scores[np.arange(len(own)), own][:, None]).sum(
-        1
-    )  # 1 = best; a tie counts against the model
+    # Rank 1 is best. A tie counts against the model.
+    place = (scores >= scores[np.arange(len(own)), own][:, None]).sum(1)
     return {
         "probability": reached,
         "ceiling": possible,
@@ -52,7 +65,7 @@ def compute_metrics(scores: np.ndarray, own: np.ndarray, answerable: np.ndarray)
 
 
 def measure_model(folders: DatasetFolders) -> tuple[dict[str, float], int, int]:
-    """Figures, how many questions and images."""
+    """Return the card's metrics and the numbers of questions and images."""
     problems = Problems(str(folders.source))
     asked: Sequence[Question] = [
         q
@@ -81,27 +94,27 @@ def measure_model(folders: DatasetFolders) -> tuple[dict[str, float], int, int]:
 
 CARD_TEMPLATE = """# The sample's CLIP
 
-**This model knows the drawn world of the sample and nothing else.** It exists so that the pipeline runs to the end on any
-machine, without a download; do not use it on photographs.
+**This model knows only the synthetic world of the sample.** It exists so that the pipeline runs completely on any machine,
+without a download. Do not use it on photographs.
 
 | | |
 |---|---|
 | architecture | open_clip, custom configuration (`open_clip_config.json`): a small convolutional image tower, a narrow text tower |
 | weights | `open_clip_model.safetensors`, {size:.1f} MB, float16, sha256 `{sha}` |
-| trained on | drawn *train* images and their texts only (noun phrases and questions), with open_clip's contrastive loss |
+| trained on | synthetic *train* images and their texts only (noun phrases and questions), with open_clip's contrastive loss |
 | command | `rgqa sample train-clip` ({run}) |
 | licence | CC BY 4.0, as the sample |
 
-## Held-out figures
+## Results on unseen images
 
-On the {images} testdev images and {questions:,} testdev questions that are not existence questions; none of them was used
-in training. Made by `rgqa sample clip-card`.
+On the {images} testdev images and {questions:,} testdev questions that are not existence questions. None of them was used in
+training. Made by `rgqa sample clip-card`.
 
-| figure | value | beside it |
+| metric | value | compare |
 |---|---|---|
-| probability that a question scores higher with its own image than with another | {probability:.3f} | ceiling by the true scene graphs {ceiling:.3f}, chance 0.5 |
-| share of the way from 0.5 to the ceiling | {share:.1%} | |
-| the same probability where the question has no answer at the other image | {probability_unanswerable:.3f} | ceiling 1, chance 0.5 |
+| probability that a question scores higher with its own image than with another | {probability:.3f} | ceiling from the true scene graphs {ceiling:.3f}, chance 0.5 |
+| proportion of the way from 0.5 to the ceiling | {share:.1%} | |
+| the same probability where the question has no answer in the other image | {probability_unanswerable:.3f} | ceiling 1, chance 0.5 |
 | recall at 1 of the own image among {images} | {recall_1:.3f} | chance {chance_1:.3f} |
 | recall at 5 | {recall_5:.3f} | chance {chance_5:.3f} |
 | recall at 10 | {recall_10:.3f} | chance {chance_10:.3f} |

@@ -1,4 +1,4 @@
-"""The sample's CLIP in training: the model and what helps it learn, its losses, one step of either kind."""
+"""Train the sample's CLIP: the model, auxiliary modules, losses, and one step on texts or images."""
 
 from __future__ import annotations
 
@@ -26,12 +26,16 @@ from research.synthetic_world.clip_training_data import (
 )
 from research.synthetic_world.scene_types import HEIGHT, WIDTH
 
-SMALL_IMAGE_SIZE = (144, 192)  # height, width of images in the second phase
-MAX_SHIFT = 8  # pixels by which an image is moved at most
-FINE_STAGE = 2  # the tower's stage with 16 pixels per cell; the last has 32
-SCENES_PER_BATCH = 64  # images per step
-OBJECTS_PER_SCENE, QUESTIONS_PER_SCENE = 8, 6  # of each image or scene in a step
-DESCRIBED_SCENES_PER_BATCH = 128  # scenes per step of texts alone
+# Height and width of images in the second phase.
+SMALL_IMAGE_SIZE = (144, 192)
+# Maximum random shift of an image in pixels.
+MAX_SHIFT = 8
+# The tower's stage with 16 pixels per cell. The last stage has 32.
+FINE_STAGE = 2
+SCENES_PER_BATCH = 64
+OBJECTS_PER_SCENE, QUESTIONS_PER_SCENE = 8, 6
+# Scenes per step on texts alone.
+DESCRIBED_SCENES_PER_BATCH = 128
 CONTEXT_LENGTH = 48
 EMBEDDING_DIMENSION = 256
 MODEL_CONFIG = {
@@ -58,7 +62,7 @@ PREPROCESS_CONFIG = {
 
 
 class ScenePooling(nn.Module):
-    """Pools the noun phrases of a scene's things as the image tower pools its cells: mean and maximum, then two layers."""
+    """Pool the noun phrases of a scene's objects as the image tower pools its cells: mean and maximum, then two layers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,15 +71,15 @@ class ScenePooling(nn.Module):
         self.head = nn.Sequential(nn.Linear(wide, wide), nn.GELU(), nn.Linear(wide, EMBEDDING_DIMENSION))
 
     def forward(self, phrases: Tensor, there: Tensor) -> Tensor:
-        """[scenes, d] from phrases [scenes, things, d]; `there` [scenes, things] is False where a scene has no more."""
+        """Return [scenes, d] from phrases [scenes, objects, d]. `there` [scenes, objects] is False for padding."""
         each = self.each(phrases) * there[..., None]
         return self.head((each.sum(1) / there.sum(1, keepdim=True) + each.amax(1)) / 2)
 
 
 class ClipTrainer:
-    """The model, its optimiser, and one step of either kind.
+    """The model, its optimiser, and training steps.
 
-    `aids` are for training alone: the teller, and what turns cells of the tower's maps into vectors.
+    `auxiliary_modules` are used in training only: the pooling of scenes, and projections of cells of the tower's maps.
     """
 
     def __init__(
@@ -87,7 +91,7 @@ class ClipTrainer:
         self.centres = np.array(
             [((o.x + o.w / 2) / WIDTH, (o.y + o.h / 2) / HEIGHT) for row in rows for o in row.scene.objects]
         )
-        # Its parts depend on the configuration, so no type checker knows them.
+        # Its attributes depend on the configuration, so no type checker knows them.
         self.model: Any = open_clip.CLIP(
             EMBEDDING_DIMENSION, MODEL_CONFIG["vision_cfg"], MODEL_CONFIG["text_cfg"]
         ).train()
@@ -117,27 +121,26 @@ class ClipTrainer:
         self.mean, self.std = (torch.tensor(v).view(1, 3, 1, 1) * 255 for v in (MEAN, STD))
 
     def _load_weights(self, start: Path) -> None:
-        """Take over the weights of an earlier run, as far as its model is built alike."""
+        """Load the weights of an earlier run as far as their shapes fit."""
         here, earlier = self.model.state_dict(), load_file(start / "open_clip_model.safetensors")
         fitting = {
             name: value for name, value in earlier.items() if name in here and here[name].shape == value.shape
         }
         self.model.load_state_dict(fitting, strict=False)
-        if anew := sorted(here.keys() - fitting.keys() - {"attn_mask"}):
-            print(f"not in {start}, so begun anew: {', '.join(anew)}", flush=True)
+        if missing := sorted(here.keys() - fitting.keys() - {"attn_mask"}):
+            print(f"{start}: missing weights are initialised: {', '.join(missing)}", flush=True)
 
     def _drop_unused_tokens(self) -> None:
-        """Train the rows of the token table that the texts of this world use, in the same order; `export` puts them back."""
-        self.used = (
-            self.texts.tokens.unique()
-        )  # sorted: padding stays 0, and the end of text stays the greatest
+        """Keep only the rows of the token table that the texts of this world use. `export` restores the others."""
+        # The rows stay sorted: padding stays 0, and the end of text stays the greatest.
+        self.used = self.texts.tokens.unique()
         self.texts.tokens = torch.searchsorted(self.used, self.texts.tokens)
         self.model.token_embedding = nn.Embedding.from_pretrained(
             self.model.token_embedding.weight[self.used].detach(), freeze=False
         )
 
     def text_step(self, rng: np.random.Generator, rate: float) -> float:
-        """Questions and one more noun phrase against their scenes as told."""
+        """Train on questions and one more noun phrase of scenes against the pooled descriptions of the scenes."""
         texts = self.texts
         rows = rng.integers(0, self.scenes, DESCRIBED_SCENES_PER_BATCH)
         asked = [self._encode(texts.sample_questions(rows, rng)) for _ in range(QUESTIONS_PER_SCENE)]
@@ -145,7 +148,7 @@ class ClipTrainer:
         return self._update(self._contrastive_loss(self._encode_scenes(rows, self._encode), asked), rate)
 
     def _encode_scenes(self, rows: np.ndarray, encode: Callable[[np.ndarray], Tensor]) -> Tensor:
-        """Unit vectors of scenes as texts tell them, from the noun phrases of their things."""
+        """Return unit vectors of scenes, pooled from the noun phrases of their objects."""
         first = self.texts.first_object_row
         place = np.arange((first[rows + 1] - first[rows]).max())
         there = place < (first[rows + 1] - first[rows])[:, None]  # [scenes, things]
@@ -156,23 +159,26 @@ class ClipTrainer:
         )
 
     def cache_text_embeddings(self) -> None:
-        """Encode all texts, and all scenes as told, for the phases of images."""
+        """Encode all texts and all scenes for the phases on images."""
         with torch.no_grad():
             every = np.arange(len(self.texts.tokens))
             self.locked = torch.cat(
                 [self._encode(part) for part in np.array_split(every, 1 + len(every) // 1024)]
             )
             scenes = np.array_split(np.arange(self.scenes), 1 + self.scenes // 1024)
-            self.told = torch.cat(
+            self.scene_embeddings = torch.cat(
                 [self._encode_scenes(part, lambda chosen: self.locked[chosen]) for part in scenes]
             )
 
     def image_step(self, rng: np.random.Generator, rate: float, size: tuple[int, int]) -> float:
-        """Images, moved a little (edges repeated): their things against noun phrases, the whole against its texts.
-        Questions of full-sized images learn along."""
+        """Train on randomly shifted images: objects against noun phrases, and whole images against their texts.
+
+        On full-sized images, the encoder of questions is trained too.
+        """
         texts, visual = self.texts, self.model.visual
         rows = rng.integers(0, self.scenes, SCENES_PER_BATCH)
-        moved = rng.integers(-MAX_SHIFT, MAX_SHIFT + 1, 2)  # to the right, down
+        # Shift to the right and down.
+        moved = rng.integers(-MAX_SHIFT, MAX_SHIFT + 1, 2)
         pixels = self._prepare_pixels(rows, moved, size)
         with torch.autocast("cpu", torch.bfloat16):
             seen, (fine,) = visual.trunk.forward_intermediates(pixels, indices=[FINE_STAGE + 1])
@@ -180,7 +186,7 @@ class ClipTrainer:
         whole = functional.normalize(visual.head(visual.trunk.forward_head(seen)), dim=-1)
         chosen = np.concatenate([texts.sample_questions(rows, rng) for _ in range(QUESTIONS_PER_SCENE)])
         questions = self._encode(chosen) if size == IMAGE_SIZE else self.locked[chosen]
-        asked = [*questions.split(SCENES_PER_BATCH), self.told[rows]]
+        asked = [*questions.split(SCENES_PER_BATCH), self.scene_embeddings[rows]]
 
         things = np.stack([texts.sample_objects(rows, rng) for _ in range(OBJECTS_PER_SCENE)], 1)
         middle = self.centres[things] + moved / IMAGE_SIZE[::-1]  # [scenes, things, xy], 0 to 1
@@ -195,7 +201,7 @@ class ClipTrainer:
         return self._update(loss, rate)
 
     def _prepare_pixels(self, rows: np.ndarray, moved: np.ndarray, size: tuple[int, int]) -> Tensor:
-        """Images as the tower takes them, float32 [n, 3, *size], moved by so many pixels of the full size."""
+        """Return shifted images as the tower takes them, float32 [n, 3, *size]. The shift is in full-size pixels."""
         images = np.stack([self.images[row // CHUNK_SIZE][row % CHUNK_SIZE] for row in rows])
         padded = functional.pad(torch.from_numpy(images).float(), (MAX_SHIFT,) * 4, mode="replicate")
         left, top = (MAX_SHIFT - int(v) for v in moved)
@@ -223,12 +229,15 @@ class ClipTrainer:
         return float(loss.detach())
 
     def _encode(self, texts: np.ndarray) -> Tensor:
-        """Unit vectors of rows of the token table, each text encoded once and cut to the longest (the rest is padding,
-        which the causal mask hides)."""
+        """Return unit vectors of rows of the token table.
+
+        Each text is encoded once and trimmed to the longest. The causal mask hides the padding.
+        """
         distinct, place = np.unique(texts, return_inverse=True)
         tokens, model = self.texts.tokens[distinct], self.model
         length = int((tokens != 0).sum(1).max())
-        attention = torch.nn.attention  # the plain product is the fastest for texts this short
+        # The plain product is the fastest for texts this short.
+        attention = torch.nn.attention
         with torch.autocast("cpu", torch.bfloat16), attention.sdpa_kernel(attention.SDPBackend.MATH):
             x = model.token_embedding(tokens[:, :length]) + model.positional_embedding[:length]
             x = model.transformer(x, attn_mask=model.attn_mask[:length, :length])
@@ -253,7 +262,7 @@ class ClipTrainer:
     def export(self, folder: Path) -> None:
         """Write the folder that open_clip loads as `local-dir:`: weights as float16, configuration, preprocessing.
 
-        Rows of the token table that no text of this world uses are zero: they compress to nothing.
+        Rows of the token table that no text of this world uses are zero, so that they compress well.
         """
         state = self.model.state_dict()
         state.pop("attn_mask", None)
@@ -270,7 +279,7 @@ class ClipTrainer:
 
 
 def _sample_features(features: Tensor, places: np.ndarray) -> Tensor:
-    """What a feature map [n, d, h, w] holds at places [n, k, xy] of its images, 0 to 1: [n * k, d]."""
+    """Sample a feature map [n, d, h, w] at points [n, k, xy], 0 to 1. Returns [n * k, d]."""
     grid = torch.from_numpy(2 * places - 1).float()[:, :, None]
     there = functional.grid_sample(features, grid, align_corners=False, padding_mode="border")[..., 0]
     return there.transpose(1, 2).reshape(-1, features.shape[1])

@@ -1,6 +1,6 @@
-"""What the sample's CLIP learns from: drawn train images, and their noun phrases and questions.
+"""Render training data for the sample's CLIP: synthetic train images with noun phrases and questions.
 
-Only train worlds and their texts; the first 640 are the sample's published train split, the others continue the series.
+Only train scenes are used. The first 640 are the sample's published train split; the others continue the series.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from pipeline.core.records import Record, SceneGraph, SceneObject
 from research.synthetic_world.ontology import KIND_BY_NAME
 
 SEED = 2023
-CHUNK_SIZE = 256  # images per file of the drawn set
-IMAGE_SIZE = (192, 256)  # height, width of images as the model sees them
-QUESTIONS_PER_IMAGE = 12  # questions of each image
+# Images per file.
+CHUNK_SIZE = 256
+# Height and width of images as the model sees them.
+IMAGE_SIZE = (192, 256)
+QUESTIONS_PER_IMAGE = 12
 WORK_DIR = DATA_DIR / "cache" / "sample_clip"
 
 
 class SyntheticImage(Record):
-    """A train image's truth and questions; its pixels are in the .npy file beside it."""
+    """A train image's complete scene graph and questions. Its pixels are in the .npy file of the same chunk."""
 
     scene: SceneGraph
     questions: tuple[str, ...]
 
 
 def make_noun_phrase(thing: SceneObject, share: float, rng: np.random.Generator) -> str:
-    """A phrase like "a small red cup": the name with each attribute kept with probability `share`, in any order."""
+    """Make a phrase like "a small red cup": the name, with each attribute with probability `share`, in random order."""
     kept = [attribute for attribute in thing.attributes if rng.random() < share]
     words = " ".join([*rng.permutation(kept).tolist(), thing.name])
     if KIND_BY_NAME[thing.name].number == "plural":
@@ -40,7 +42,7 @@ def make_noun_phrase(thing: SceneObject, share: float, rng: np.random.Generator)
 
 
 def render_chunk(number: int) -> None:
-    """Draw train worlds number * CHUNK ... in the size that the model sees, and write them; what is there already stays."""
+    """Render the train scenes number * CHUNK_SIZE ... in the model's image size and write them, unless the file exists."""
     from research.synthetic_world.questions import generate_questions
     from research.synthetic_world.rendering import render_scene
     from research.synthetic_world.scene_graphs import build_complete_graph
@@ -67,7 +69,7 @@ def render_chunk(number: int) -> None:
 
 
 def load_chunks(chunks: int) -> tuple[list[np.ndarray], list[SyntheticImage]]:
-    """Images uint8 [CHUNK, 3, *SIZE] of each chunk, left on the disk until they are needed, and what is known of them."""
+    """Return images, uint8 [CHUNK_SIZE, 3, *IMAGE_SIZE] per chunk as memory maps, and their graphs and questions."""
     paths = [WORK_DIR / f"train-{number:03d}.npy" for number in range(chunks)]
     rows = [
         row
@@ -78,7 +80,10 @@ def load_chunks(chunks: int) -> tuple[list[np.ndarray], list[SyntheticImage]]:
 
 
 class TrainingTexts:
-    """Tokens of all texts, each once; noun phrases per thing (all attributes, half, half again), questions per image."""
+    """Tokens of all distinct texts.
+
+    Each object has three noun phrases: one with all attributes, two with each attribute with probability one half.
+    """
 
     def __init__(self, rows: Sequence[SyntheticImage], tokenize: Any) -> None:
         rng = np.random.default_rng(SEED)
@@ -100,11 +105,11 @@ class TrainingTexts:
         self.tokens = tokenize(list(number))
 
     def sample_objects(self, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One thing of each image, by lot: rows of `phrases`."""
+        """Sample one object of each image, as rows of `phrases`."""
         return _sample_rows(self.first_object_row, images, rng)
 
     def sample_questions(self, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One question of each image, by lot, as a row of `tokens`."""
+        """Sample one question of each image, as rows of `tokens`."""
         return self.questions[_sample_rows(self.first_question_row, images, rng)]
 
 

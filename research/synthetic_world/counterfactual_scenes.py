@@ -1,8 +1,8 @@
-"""Counterfactual twins: one scene drawn twice, of which one thing differs: what it is, how it looks, or where it is.
+"""Generate counterfactual scenes: pairs of scenes that differ in one object's kind, attribute or position.
 
-All else is the same to the last pixel. What comes in the place of a kind, a look or a place is drawn by the habits by which
-scenes are laid out, and nothing is altered where that gives the same again: so the altered scene is as likely as the one
-that it was made from, and a coin decides which of the two comes first.
+Everything else is the same to the last pixel. The new kind, attribute or position is sampled from the statistics by which
+scenes are laid out, and nothing is altered if it is the same. The altered scene is therefore as likely as the original one.
+A random choice decides which of the two is first.
 """
 
 from __future__ import annotations
@@ -32,24 +32,32 @@ from research.synthetic_world.scenes import generate_scene
 ALTERATION_CATEGORIES: tuple[Category, ...] = ("missing object", "wrong attribute", "wrong relation")
 ATTRIBUTE_TYPES = ("color", "material", "pattern", "size", "state", "pose", "age")
 _BODY_PARTS = ("head", "body", "legs")
-_MAX_TRIES = 12  # at one thing, of looks and boxes
-_CROWDED_RATE = 0.25  # as in scene_plan: the chance that a thing may cover another or be covered
+# Attempts to find attributes and a box for one object.
+_MAX_TRIES = 12
+# As in scene_plan: the probability that an object may cover another or be covered.
+_CROWDED_RATE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class ScenePair:
-    """Two scenes that differ in the thing `altered` alone; `category` is what a question about it lacks at the other
-    scene. `laid_out` is the place, 0 or 1, of the scene from which the other was made."""
+    """Two scenes that differ only in one object.
+
+    Attributes:
+        category: what a question about the object lacks in the other scene.
+        original_index: the index, 0 or 1, of the scene from which the other one was made.
+    """
 
     scenes: tuple[SyntheticScene, SyntheticScene]
     altered_object_id: str
     category: Category
-    num_layouts: int
+    original_index: int
 
 
 def generate_scene_pairs(seed: int, index: int) -> Iterator[ScenePair]:
-    """Twins number `index`, one alteration of one scene after the other, without end; they depend on the seed and the index
-    alone. What the altered thing lacks is the category that is due by the index."""
+    """Yield alterations of scenes for pair number `index`, without end. They depend on the seed and the index alone.
+
+    The category of the alteration follows from the index.
+    """
     number = f"n{2 * index:06d}"
     category = ALTERATION_CATEGORIES[index % len(ALTERATION_CATEGORIES)]
     alter = {
@@ -75,7 +83,7 @@ def generate_scene_pairs(seed: int, index: int) -> Iterator[ScenePair]:
 
 
 def _change_kind(rng: np.random.Generator, world: SyntheticScene, thing: PlacedObject) -> PlacedObject | None:
-    """A thing of a kind that the scene has not, in the place of the only one of its own kind."""
+    """Replace the only object of its kind by an object of a kind that the scene does not have."""
     if thing.placement in _BODY_PARTS or not _carries_nothing(world, thing) or _number(world, thing.kind) > 1:
         return None
     others = [
@@ -91,7 +99,7 @@ def _change_kind(rng: np.random.Generator, world: SyntheticScene, thing: PlacedO
 
 
 def _is_kind_possible(kind: ObjectKind, world: SyntheticScene, thing: PlacedObject) -> bool:
-    """Whether a thing of the kind may be where this one is."""
+    """Whether an object of the kind may be where this one is."""
     host = next((row for row in world.objects if row.object_id == thing.host), None)
     if kind.category == "person" or world.location not in kind.locations:
         return False
@@ -110,7 +118,7 @@ def _is_kind_possible(kind: ObjectKind, world: SyntheticScene, thing: PlacedObje
 def _change_attribute(
     rng: np.random.Generator, world: SyntheticScene, thing: PlacedObject
 ) -> PlacedObject | None:
-    """The same thing with another colour, material, pattern, state or age, in the same place."""
+    """Change the color, material, pattern, state or age of an object in the same position."""
     kind = KIND_BY_NAME[thing.kind]
     look = scene_statistics.sample_appearance(rng, kind, thing.placement, thing.pose)
     fixed = {
@@ -129,14 +137,14 @@ def _change_attribute(
     name = choose_uniform(rng, names)
     other = replace(thing, **{name: getattr(look, name)})
     rest = [row for row in world.objects if row is not thing]
-    told_apart = thing.placement in _BODY_PARTS or scene_statistics.is_distinguishable(
+    is_distinct = thing.placement in _BODY_PARTS or scene_statistics.is_distinguishable(
         kind, _get_attributes(other), rest
     )
-    return other if told_apart else None
+    return other if is_distinct else None
 
 
 def _can_change_state(world: SyntheticScene, thing: PlacedObject) -> bool:
-    """What is open or closed is drawn at another height, or has something on or in it, and is left as it is."""
+    """Whether the state can change. Open or closed objects of another height, or with content, keep their state."""
     states = STATES[KIND_BY_NAME[thing.kind].state]
     return _carries_nothing(world, thing) and not any(
         (thing.kind, state) in APPEARANCE_SCALE for state in states
@@ -146,8 +154,7 @@ def _can_change_state(world: SyntheticScene, thing: PlacedObject) -> bool:
 def _change_position(
     rng: np.random.Generator, world: SyntheticScene, thing: PlacedObject
 ) -> PlacedObject | None:
-    """The same thing in another place: on the floor, on the wall, on another side of what carries it, or on another thing
-    that may carry it."""
+    """Move an object: on the floor, on the wall, on another side of its host, or to another host."""
     if (
         thing.placement in _BODY_PARTS
         or not _carries_nothing(world, thing)
@@ -181,7 +188,7 @@ def _try_change(
     looks: Callable[[], SampledAppearance],
     kind: ObjectKind,
 ) -> PlacedObject | None:
-    """A thing of this kind where `thing` rests, in looks and a box that fit in with all others; None if a few do not."""
+    """Try a few attributes and boxes for an object of this kind in the same placement. None if none of them fits."""
     rest = [row for row in world.objects if row.object_id != thing.object_id]
     for _ in range(_MAX_TRIES):
         look = looks()
@@ -208,7 +215,7 @@ def _try_change(
 def _box(
     rng: np.random.Generator, world: SyntheticScene, thing: PlacedObject, look: SampledAppearance
 ) -> Box | None:
-    """A box for the thing where it rests, as scenes are laid out; None where there is no room."""
+    """Sample a box for the object in its placement, as scenes are laid out. None if there is no space."""
     by_id = {row.object_id: row for row in world.objects}
     if thing.placement in ("wall", "sky"):
         return placement.place_on_wall(rng, look, HORIZON - 14 if world.location in INDOORS else 118)
@@ -228,7 +235,7 @@ def _box(
 
 
 def _factor(world: SyntheticScene, thing: PlacedObject) -> float:
-    """The size factor by which the thing was drawn."""
+    """Return the size factor by which the object was drawn."""
     by_id = {row.object_id: row for row in world.objects}
     if thing.host:
         return layout.get_scale(by_id, by_id[thing.host]) * (
@@ -244,7 +251,7 @@ def _get_attributes(thing: PlacedObject) -> SampledAppearance:
 
 
 def _carries_nothing(world: SyntheticScene, thing: PlacedObject) -> bool:
-    """Whether the thing carries nothing, so that it can be changed alone."""
+    """Whether the object carries nothing, so that it can be changed alone."""
     return not any(other.host == thing.object_id for other in world.objects)
 
 

@@ -1,4 +1,4 @@
-"""Twins to look at: of each kind of alteration a question, with the image where it has an answer above the one where it has none."""
+"""Render counterfactual pairs as one image: a question of each kind of alteration with both images, the answerable one on top."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from PIL import Image, ImageDraw, ImageFont
 from pipeline.core.images import load_rgb
 from pipeline.core.records import Item
 
-WIDTH, HEIGHT, GAP, LINE = 300, 225, 20, 21  # of a panel, in pixels
+# Width and height of a panel, margins and line height, in pixels.
+WIDTH, HEIGHT, GAP, LINE = 300, 225, 20, 21
 TEXT_COLOR, UQ_COLOR, AQ_COLOR = "#1b1f24", "#b3440a", "#1f6fb4"
 
 
 def render_pair_sheet(items: Iterable[Item], images: Path) -> bytes:
-    """A PNG of the first pair of each category; the same items give the same bytes.
+    """Render the first pair of each category as a PNG. The same items give the same bytes.
 
     Args:
+        items: the items of a release.
         images: the folder of the images, `<image id>.jpg`.
     """
     pairs: dict[str, dict[bool, Item]] = {}

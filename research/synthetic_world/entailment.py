@@ -1,7 +1,7 @@
-"""Whether the answer to one question follows from the answer to another about the same image.
+"""Decide whether the answer to one question follows from the answer to another about the same image.
 
-As in GQA, things are told apart by their ids, however they are described; what the other question presupposes
-of them is granted, since it is known to have an answer.
+As in GQA, objects are identified by their ids, whatever their descriptions. What the other question presupposes about them
+is assumed, since the question is known to have an answer.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from pipeline.verifier.statements import Statement, extract_program_statements, 
 from pipeline.verifier.verification import execute_program
 
 Program = tuple[Operation, ...]
-AnsweredProgram = tuple[Program, str]  # a question's parsed program and its answer
+# A question's parsed program and its answer.
+AnsweredProgram = tuple[Program, str]
 
 
 def explain_non_entailment(known: AnsweredProgram, other: AnsweredProgram, lexicon: Lexicon) -> str:
-    """What keeps the second answer from following from the first; "" when it does follow."""
+    """Explain why the second answer does not follow from the first. "" if it does follow."""
     (program, answer), (_, wanted) = known, other
     grounded = _ground_program(other[0])
     if answer == wanted and _normalize_step(_ground_program(program)) == _normalize_step(grounded):
         return ""
-    handles = []  # "#21" is said of the thing less often than its own names, so that it is not what it is called
+    # "#21" is stated less often than the object's own names, so that it does not become its label.
+    handles = []
     for operation in grounded:
         if operation.name.startswith("#"):
             handles += [
@@ -43,8 +45,10 @@ def explain_non_entailment(known: AnsweredProgram, other: AnsweredProgram, lexic
 
 
 def _exactly(said: list[Statement], program: Program, lexicon: Lexicon) -> list[Statement]:
-    """In this world words are exact: what is said to be red is none of the other colours that a program speaks of. (The
-    judge holds that of real images people may call the same sight red and pink.)"""
+    """Return negated values: what is said to be red is none of the other colors in the program.
+
+    In this world words are exact. The verifier assumes that people may call the same color of a real image red and pink.
+    """
     values = {value for operation in program for value in operation.values}
     has = {
         (statement.subject, statement.value)
@@ -61,7 +65,7 @@ def _exactly(said: list[Statement], program: Program, lexicon: Lexicon) -> list[
 
 
 def _ground_program(program: Program) -> Program:
-    """The program with ids in place of descriptions: `select: #17` for whatever finds the thing 17."""
+    """Replace descriptions by ids: whatever finds the object 17 becomes `select: #17`."""
     filtered = {operation.inputs[0] for operation in program if operation.verb == "filter"}
     grounded: list[Operation] = []
     for index, operation in enumerate(program):
@@ -79,7 +83,7 @@ def _ground_program(program: Program) -> Program:
 
 
 def _normalize_step(program: Program, index: int = -1) -> tuple:
-    """What a step asks, whatever the order of its inputs and options."""
+    """Return what a step asks, independent of the order of its inputs and options."""
     operation = program[index]
     inputs = tuple(sorted(_normalize_step(program, i) for i in operation.inputs))
     return (

@@ -1,12 +1,12 @@
-"""Fit what is fitted after the sample's nets are trained: `rgqa sample fit-vqa`.
+"""Fit detectors and thresholds for the trained nets of the sample: `rgqa sample fit-vqa`.
 
-For each seed: Gaussians on the train worlds of part `learn`, vector scaling and the Selector on the val worlds of part `fit`,
-thresholds on those of part `choose`; figures are those of part `report`. What is there stays, until one of the seed's nets,
-or the detector, is another.
+For each seed, Gaussians are fitted on the train scenes of subset `learn`, vector scaling and the Selector on the val scenes of
+subset `fit`, and thresholds are chosen on subset `choose`. Results are for subset `report`. Existing files are kept until one of the
+seed's nets, or the detector, changes.
 
-Writes  fitted-<seed>.safetensors   what was fitted for the seed's net vanilla
-        thresholds.json             by row and seed the confidence from which on to answer; null: answer nothing
-        fitted.json                 how it was fitted, and how well it does
+Writes  fitted-<seed>.safetensors   fitted values for the seed's net vanilla
+        thresholds.json             by row and seed the lowest confidence to answer; null: answer nothing
+        fitted.json                 how it was fitted, and the results
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from __future__ import annotations
 import time
 from multiprocessing import get_context
 from typing import Any
+
+from msgspec import field
 
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import UserError
@@ -27,45 +29,45 @@ from research.synthetic_world.balancing import balance_answers
 from research.synthetic_world.train_vqa import get_model_path
 from research.synthetic_world.vqa_worlds import SEED
 
-Thresholds = dict[
-    str, dict[str, dict[str, dict[str, float | None]]]
-]  # thresholds by row, seed, sort, risk or cost
+# Thresholds by row, seed, kind ("at_risk" or "at_cost"), and risk or cost.
+Thresholds = dict[str, dict[str, dict[str, dict[str, float | None]]]]
 
 
 class FittingRun(Record):
-    """How it was fitted for the nets of a seed.
+    """The fitting for the nets of a seed.
 
     Attributes:
-        files: sha256 of the detector and of each net.
-        tries: area under risk over coverage on the Selector's check, by its settings; `chosen` are those of the least.
-        selection: on `report` by row: accuracy, auc, and C@R by "c@R".
-        accuracy: on `report` by net: of all questions, and of the balanced ones; of these there are `balanced`.
+        files: SHA-256 of the detector and of each net.
+        selection_scores: area under the risk-coverage curve for each setting of the Selector; `chosen` has the smallest.
+        selection: accuracy, auc, and coverage at risk R as "c@R" on subset `report`, by row.
+        accuracy: accuracy on all and on balanced questions of subset `report`, by net.
+        num_balanced: number of balanced questions.
     """
 
     seed: int
     files: dict[str, str]
     cpu_seconds: float
-    selection_scores: dict[str, float]
+    selection_scores: dict[str, float] = field(name="tries")
     chosen: str
     selection: dict[str, dict[str, float]]
     accuracy: dict[str, dict[str, float]]
-    num_balanced: int
+    num_balanced: int = field(name="balanced")
 
 
 class FittingRuns(Record):
-    """All runs, by seed."""
+    """All fitting runs by seed."""
 
     seeds: dict[str, FittingRun]
 
 
 def read_fitting_runs() -> FittingRuns:
-    """What fitted.json says; nothing where there is none."""
+    """Read fitted.json. Without the file there are no runs."""
     path = train_vqa.OUTPUT_DIR / "fitted.json"
     return read_json(path, FittingRuns) if path.exists() else FittingRuns(seeds={})
 
 
 def fit_sample_vqa(threads: int = 2) -> None:
-    """Fit for every seed that has a net to fit for, a process for each of so many seeds at a time.
+    """Fit every seed that has the base net, in parallel processes.
 
     Raises:
         UserError: there is no such net.
@@ -75,18 +77,18 @@ def fit_sample_vqa(threads: int = 2) -> None:
         int(path.stem.rsplit("-", 1)[1]) for path in target.glob(f"{fitted_methods.BASE_MODEL}-*.safetensors")
     )
     if not seeds:
-        raise UserError(f"{target}: no net to fit for; first run rgqa sample train-vqa --seed 0")
+        raise UserError(f"{target}: there is no net to fit for. Run `rgqa sample train-vqa --seed 0` first.")
     due = [seed for seed in seeds if not _is_done(seed)]
     if due:
-        with get_context("spawn").Pool(threads) as pool:  # torch's threads do not survive a fork
+        # Threads of torch do not survive a fork.
+        with get_context("spawn").Pool(threads) as pool:
             train_vqa.prepare_worlds(pool)
             for run, thresholds in track(pool.imap_unordered(fit_seed, due), "fit", len(due), "seed"):
                 write_json(target / "thresholds.json", merge_thresholds(run.seed, thresholds))
-                write_json(
-                    target / "fitted.json",
-                    FittingRuns(seeds=read_fitting_runs().seeds | {str(run.seed): run}),
-                )  # last
-    report_written("fit-vqa", f"seeds {', '.join(map(str, seeds))}, {len(due)} of them anew", target)
+                # Written last, as it says that the seed is complete.
+                runs = read_fitting_runs().seeds | {str(run.seed): run}
+                write_json(target / "fitted.json", FittingRuns(seeds=runs))
+    report_written("fit-vqa", f"seeds {', '.join(map(str, seeds))}, {len(due)} of them fitted now", target)
 
 
 def _is_done(seed: int) -> bool:
@@ -96,7 +98,7 @@ def _is_done(seed: int) -> bool:
 
 
 def hash_files(seed: int) -> dict[str, str]:
-    """The detector and the nets of a seed that are there, by their content."""
+    """Hash the detector and the existing nets of a seed."""
     paths = [
         train_vqa.OUTPUT_DIR / "regions.safetensors",
         *(get_model_path(net, seed) for net in fitted_methods.list_models(seed)),
@@ -105,11 +107,11 @@ def hash_files(seed: int) -> dict[str, str]:
 
 
 def merge_thresholds(seed: int, new: dict[str, Any]) -> Thresholds:
-    """All thresholds that there are, with those of a seed in the place of its earlier ones."""
+    """Return all thresholds, with those of a seed replaced."""
     path = train_vqa.OUTPUT_DIR / "thresholds.json"
-    told: Thresholds = read_json(path, Thresholds) if path.exists() else {}
+    known: Thresholds = read_json(path, Thresholds) if path.exists() else {}
     rows = {
-        row: {s: one for s, one in told.get(row, {}).items() if s != str(seed)}
+        row: {s: one for s, one in known.get(row, {}).items() if s != str(seed)}
         | ({str(seed): new[row]} if row in new else {})
         for row in LEADERBOARD_ROWS
     }
@@ -117,7 +119,7 @@ def merge_thresholds(seed: int, new: dict[str, Any]) -> Thresholds:
 
 
 def fit_seed(seed: int) -> tuple[FittingRun, dict[str, Any]]:
-    """Fit for the nets of a seed and write it; the run, and the thresholds by row."""
+    """Fit the nets of a seed and write the result. Returns the run, and the thresholds by row."""
     import torch
 
     torch.set_num_threads(1)

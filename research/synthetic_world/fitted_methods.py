@@ -1,5 +1,7 @@
-"""What is fitted for the sample's nets of a seed, and how their rows do on questions of val. Each part of the worlds has one
-use: Gaussians are fitted on `learn`, scaling and Selector on `fit`, thresholds on `choose`; `report` is only looked at.
+"""Fit detectors for the sample's nets of a seed, and measure their rows on val questions.
+
+Each subset of the synthetic images has one use: Gaussians are fitted on `learn`, scaling and Selector on `fit`, thresholds are
+chosen on `choose`, and results are measured on `report`.
 """
 
 from __future__ import annotations
@@ -28,11 +30,15 @@ from research.synthetic_world.questions import SampleQuestion
 from research.synthetic_world.vqa_training_data import SubsetData, open_regions
 from research.synthetic_world.vqa_worlds import SEED, WorldSubset
 
-BASE_MODEL = "vanilla"  # for which all is fitted
+# The net for which everything is fitted.
+BASE_MODEL = "vanilla"
 TARGET_RISKS, TARGET_COSTS = (0.01, 0.05, 0.1, 0.2), (1.0, 10.0, 100.0)
-BLOCK_SIZE = 16_384  # questions that are looked at before all but their features are forgotten
-CHECK_EVERY = 5  # of the images of `fit`: the Selector is checked on them
-SELECTOR_SETTINGS: tuple[dict[str, Any], ...] = (  # of the Selector, to choose from
+# Questions per block of predictions, of which only the features are kept.
+BLOCK_SIZE = 16_384
+# The Selector is checked on every fifth image of `fit`.
+CHECK_EVERY = 5
+# Settings of the Selector to choose from.
+SELECTOR_SETTINGS: tuple[dict[str, Any], ...] = (
     {"hidden": 64, "epochs": 10, "rate": 1e-3},
     {"hidden": 256, "epochs": 10, "rate": 1e-3},
 )
@@ -40,11 +46,11 @@ COMPARED_METHODS = ("maxprob", "msp", "vector_scaling", "selector")
 
 
 class SubsetPredictions(NamedTuple):
-    """What nets and rows made of the questions of a part.
+    """Predictions of nets and rows for the questions of a subset.
 
     Attributes:
-        right: by net that answers: [n], is its answer right?
-        rows: by row of the leaderboard: confidence and accuracy, [n] each.
+        is_correct: whether each answer is right, [n], by net.
+        method_scores: confidence and accuracy, [n] each, by row of the leaderboard.
     """
 
     questions: Sequence[SampleQuestion]
@@ -53,7 +59,7 @@ class SubsetPredictions(NamedTuple):
 
 
 def list_models(seed: int) -> list[str]:
-    """The nets of a seed that are there, but for the bases."""
+    """Return the existing nets of a seed without the bases."""
     return [
         name
         for name in NET_CONFIGS
@@ -64,14 +70,14 @@ def list_models(seed: int) -> list[str]:
 def predict_by_name(
     net: str, seed: int, part: WorldSubset, asked: Sequence[SampleQuestion], step: float = 0.0
 ) -> ModelOutputs:
-    """What a net makes of questions of a part, from the regions that it knows."""
+    """Return a net's outputs for questions of a subset, from its region source."""
     store = open_regions(vqa_worlds.WORK_DIR / part, NET_CONFIGS[net].region_source)
     asks = [VqaQuery(question.image_id, question.text) for question in asked]
     return predict(load_net(train_vqa.get_model_path(net, seed)), asks, store, step)
 
 
 def fit_methods(seed: int) -> tuple[FittedDetectors, dict[str, float]]:
-    """What is fitted for the net of a seed, and the Selector's area under risk over coverage on its check by settings."""
+    """Fit all detectors for the base net of a seed. Also returns the Selector's score of each setting."""
     data = SubsetData.read("fit")
     seen = predict_by_name(BASE_MODEL, seed, "fit", data.questions)
     right = get_answer_indices(data.questions, seen.answers)
@@ -79,18 +85,18 @@ def fit_methods(seed: int) -> tuple[FittedDetectors, dict[str, float]]:
     graded = GradedOutputs(
         [q.image_id for q in data.questions], seen, (seen.logits.argmax(axis=1) == right).astype(float)
     )
-    selector, tries = choose_selector(graded, data.get_image_indices % CHECK_EVERY == 0, seed)
+    selector, tries = choose_selector(graded, data.image_indices % CHECK_EVERY == 0, seed)
     return FittedDetectors(fit_base_gaussians(seed), scaling, selector), tries
 
 
 def get_answer_indices(questions: Sequence[SampleQuestion], answers: Sequence[str]) -> np.ndarray:
-    """The place of each question's right answer among these, [n]; -1 where it is none of them."""
+    """Return the index of each question's right answer, [n]. -1 if it is not among the answers."""
     place = {answer: place for place, answer in enumerate(answers)}
     return np.array([place.get(question.answer, -1) for question in questions])
 
 
 def fit_base_gaussians(seed: int) -> ClassGaussians:
-    """Those of the net's features of the questions that it learned from."""
+    """Fit Gaussians to the net's features of the questions that it was trained on."""
     questions = SubsetData.read("learn").questions
     blocks = [questions[start : start + BLOCK_SIZE] for start in range(0, len(questions), BLOCK_SIZE)]
     features, answers = [], ()
@@ -102,7 +108,7 @@ def fit_base_gaussians(seed: int) -> ClassGaussians:
 
 
 def choose_selector(graded: GradedOutputs, check: np.ndarray, seed: int) -> tuple[Selector, dict[str, float]]:
-    """The Selector of the settings that do best on the check, [n] bool, and how well each does there."""
+    """Return the Selector with the best settings on the check questions, [n] bool, and each setting's score."""
     fit, held = select_rows(graded, ~check), select_rows(graded, check)
     found = {
         ", ".join(f"{key} {value}" for key, value in one.items()): train_selector(fit, held, seed=seed, **one)
@@ -116,7 +122,7 @@ def choose_selector(graded: GradedOutputs, check: np.ndarray, seed: int) -> tupl
 
 
 def select_rows(graded: GradedOutputs, rows: np.ndarray) -> GradedOutputs:
-    """Those questions for which `rows` [n] is true."""
+    """Return the questions for which `rows` [n] is true."""
     seen = ModelOutputs(graded.outputs.answers, graded.outputs.logits[rows], graded.outputs.features[rows])
     images = [image for image, one in zip(graded.images, rows, strict=True) if one]
     return GradedOutputs(images, seen, graded.accuracy[rows])
@@ -125,8 +131,10 @@ def select_rows(graded: GradedOutputs, rows: np.ndarray) -> GradedOutputs:
 def predict_subset(
     part: WorldSubset, seed: int, fitted: FittedDetectors, wanted: Collection[str] = LEADERBOARD_ROWS.keys()
 ) -> SubsetPredictions:
-    """What a seed's nets say to the questions of a part, and of the wanted rows those that need no nouns and whose nets are
-    there."""
+    """Predict the questions of a subset with all nets of a seed, and with the wanted rows whose nets exist.
+
+    Rows that need nouns are left out.
+    """
     questions, nets = SubsetData.read(part).questions, list_models(seed)
     rows = {
         name: row
@@ -146,20 +154,21 @@ def predict_subset(
     }
     answers = np.array([question.answer for question in questions])
     own = fitted._asdict()
-    said = {
+    outputs = {
         name: score_row(row, seen, DetectorInputs(seen[row.net], **(own if row.net == BASE_MODEL else {})))
         for name, row in rows.items()
     }
     columns = {
-        name: (one.confidence, (np.array(one.answers) == answers).astype(float)) for name, one in said.items()
+        name: (one.confidence, (np.array(one.answers) == answers).astype(float))
+        for name, one in outputs.items()
     }
     return SubsetPredictions(questions, right, columns)
 
 
 def choose_row_thresholds(there: SubsetPredictions) -> dict[str, dict[str, dict[str, float | None]]]:
-    """By row the thresholds that these questions choose, "at_risk" and "at_cost"; None: answer nothing."""
+    """Choose thresholds for each row, "at_risk" and "at_cost". None means to answer nothing."""
 
-    def told(values: dict[float, float]) -> dict[str, float | None]:
+    def to_json(values: dict[float, float]) -> dict[str, float | None]:
         return {f"{key:g}": None if math.isinf(value) else value for key, value in values.items()}
 
     chosen = {
@@ -167,13 +176,13 @@ def choose_row_thresholds(there: SubsetPredictions) -> dict[str, dict[str, dict[
         for row, columns in there.method_scores.items()
     }
     return {
-        row: {"at_risk": told(dict(one.at_risk)), "at_cost": told(dict(one.at_cost))}
+        row: {"at_risk": to_json(dict(one.at_risk)), "at_cost": to_json(dict(one.at_cost))}
         for row, one in chosen.items()
     }
 
 
 def measure_selection(there: SubsetPredictions) -> dict[str, dict[str, float]]:
-    """Accuracy, area under risk over coverage, and coverage at each risk, of the rows to compare."""
+    """Measure accuracy, area under the risk-coverage curve, and coverage at each risk, of the compared rows."""
     found = {}
     for row in COMPARED_METHODS:
         confidence, right = there.method_scores[row]
@@ -184,16 +193,16 @@ def measure_selection(there: SubsetPredictions) -> dict[str, dict[str, float]]:
 
 
 def measure_accuracy(there: SubsetPredictions) -> dict[str, dict[str, float]]:
-    """By net the accuracy on all questions, and on the balanced ones, whose structural types count as before."""
+    """Measure each net's accuracy on all questions, and on balanced ones with unchanged weights of structural types."""
     kinds = np.array([str(question.structural) for question in there.questions])
     kept = np.array(balance_answers(there.questions, SEED))
     shares = {kind: (kinds == kind).mean() for kind in set(kinds[kept])}
 
-    def even(right: np.ndarray) -> float:
+    def balanced_accuracy(right: np.ndarray) -> float:
         means = {kind: right[kept][kinds[kept] == kind].mean() for kind in shares}
         return float(sum(shares[kind] * means[kind] for kind in means) / sum(shares.values()))
 
     return {
-        net: {"all": round(float(right.mean()), 4), "balanced": round(even(right), 4)}
+        net: {"all": round(float(right.mean()), 4), "balanced": round(balanced_accuracy(right), 4)}
         for net, right in there.is_correct.items()
     }

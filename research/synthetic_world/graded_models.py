@@ -1,11 +1,11 @@
-"""Nets of graded strength beside the sample's own: trained for less time, on fewer images, or blind in part.
+"""Train nets of graded strength beside the sample's own: for less time, on fewer images, or with fewer regions.
 
-The board's rows are mostly one net with several confidences; these show whether a benchmark ranks nets by how good they are.
-They learn from the first worlds of part `learn`, which are drawn if they are not there, with the sample's own detector; the row of
-each is MSP. What is there already stays, and a training that was killed goes on.
+Most rows of the leaderboard are one net with several confidences. Graded nets show whether a benchmark ranks nets by quality.
+They are trained on the first images of subset `learn`, which are rendered if needed, with the sample's own detector. Their
+confidence is MSP. Existing files are kept, and an interrupted training continues.
 
 Writes  OUT/NAME.safetensors          a net, in float16
-        OUT/learn.npz, choose.npz     regions of the drawn worlds
+        OUT/learn.npz, choose.npz     regions of the images
 """
 
 from __future__ import annotations
@@ -31,12 +31,19 @@ if TYPE_CHECKING:
     from research.synthetic_world.vqa_training_data import SubsetData
 
 SEED = 0
-BATCH_SIZE = 32  # images that the detector sees at once
+# Images per batch of the detector.
+BATCH_SIZE = 32
 
 
 class TrainingGrade(NamedTuple):
-    """How a net is trained: so many units of CHUNK images, epochs, with random pairs or without; `seen`: it sees so many of
-    the regions that score best, and not the image as a whole (0: all of them, and the whole)."""
+    """How a net is trained.
+
+    Attributes:
+        chunks: number of units of CHUNK_SIZE images.
+        epochs: passes over their questions.
+        pairs: pseudo-unanswerable questions.
+        num_regions: the net sees only so many of the best-scored regions, and not the whole image. 0: everything.
+    """
 
     chunks: int
     epochs: float
@@ -55,14 +62,14 @@ GRADES: dict[str, TrainingGrade] = {
 
 
 class GradedModel(NamedTuple):
-    """A net's file, and how many regions it sees (0: all)."""
+    """A net's file, and the number of regions it sees (0: all)."""
 
     path: Path
     num_regions: int
 
 
 def get_graded_models(out: Path, grades: Mapping[str, TrainingGrade] = GRADES) -> dict[str, GradedModel]:
-    """The nets by name, trained if they are not there: about five CPU minutes."""
+    """Return the nets by name. Missing ones are trained, which takes about five CPU minutes."""
     nets = {
         name: GradedModel(out / f"{name}.safetensors", grade.num_regions) for name, grade in grades.items()
     }
@@ -70,9 +77,9 @@ def get_graded_models(out: Path, grades: Mapping[str, TrainingGrade] = GRADES) -
     if due:
         prepare_worlds("learn", max(grade.chunks for _, grade in due), out)
         prepare_worlds("choose", 1, out)
-        side_by_side = min(num_local_workers(), len(due))
+        num_workers = min(num_local_workers(), len(due))
         for _ in track(
-            ordered_map(train_graded_model, due, partial(Path, out), side_by_side, 1),
+            ordered_map(train_graded_model, due, partial(Path, out), num_workers, 1),
             "train",
             len(due),
             "net",
@@ -82,7 +89,7 @@ def get_graded_models(out: Path, grades: Mapping[str, TrainingGrade] = GRADES) -
 
 
 def prepare_worlds(part: WorldSubset, chunks: int, out: Path) -> tuple[SubsetData, ArrayStore]:
-    """The first worlds of a part with their questions and regions, drawn and found if they are not there.
+    """Return the first images of a subset with their questions and regions, which are made if needed.
 
     Raises:
         UserError: the sample's detector or its CLIP cannot be read.
@@ -91,7 +98,7 @@ def prepare_worlds(part: WorldSubset, chunks: int, out: Path) -> tuple[SubsetDat
     from research.synthetic_world.vqa_training_data import SubsetData
 
     vqa_worlds.WORK_DIR.mkdir(parents=True, exist_ok=True)
-    for number in track(range(chunks), f"draw {part}", chunks, "chunk"):
+    for number in track(range(chunks), f"render {part}", chunks, "chunk"):
         render_chunk(part, number)
     files = [vqa_worlds.WORK_DIR / f"{part}-{number:03d}.json" for number in range(chunks)]
     rows = [
@@ -99,22 +106,22 @@ def prepare_worlds(part: WorldSubset, chunks: int, out: Path) -> tuple[SubsetDat
     ]
     ids = [row.scene.image_id for row in rows]
     path = out / f"{part}.npz"
-    if not path.exists() or len(_load_model(path)[0]) < len(ids):
+    if not path.exists() or len(_load_regions(path)[0]) < len(ids):
         _detect_regions(part, chunks, path)
-    features, boxes = (array[: len(ids)] for array in _load_model(path))
+    features, boxes = (array[: len(ids)] for array in _load_regions(path))
     scenes = {row.scene.image_id: row.scene for row in rows}
     questions = [question for row in rows for question in row.questions]
     place_of = {image: place for place, image in enumerate(ids)}
     return SubsetData(questions, scenes, place_of), ArrayStore(ids, features, boxes)
 
 
-def _load_model(path: Path) -> tuple[np.ndarray, np.ndarray]:
+def _load_regions(path: Path) -> tuple[np.ndarray, np.ndarray]:
     with np.load(path) as arrays:
         return arrays["features"], arrays["boxes"]
 
 
 def _detect_regions(part: WorldSubset, chunks: int, path: Path) -> None:
-    """Find the regions of the first worlds of a part."""
+    """Detect the regions of the first images of a subset."""
     from research.reference_models.image_towers import ClipTower
     from research.reference_models.inference import single_threaded
     from research.reference_models.region_head import find_regions, load_head
@@ -132,13 +139,13 @@ def _detect_regions(part: WorldSubset, chunks: int, path: Path) -> None:
         np.savez(file, features=features, boxes=boxes)
 
 
-def keep_best_regions(store: ArrayStore, seen: int) -> ArrayStore:
-    """Of each image the `seen` regions that score best, without the image as a whole; 0: the store as it is."""
+def keep_best_regions(store: ArrayStore, num_regions: int) -> ArrayStore:
+    """Keep the `num_regions` best-scored regions of each image, without the whole image. 0 keeps everything."""
     from research.reference_models.region_stores import ArrayStore
 
-    if not seen:
+    if not num_regions:
         return store
-    return ArrayStore([*store.index_of], store.features[:, :seen], store.boxes[:, :seen])
+    return ArrayStore([*store.index_of], store.features[:, :num_regions], store.boxes[:, :num_regions])
 
 
 def train_graded_model(out: Path, named: tuple[str, TrainingGrade]) -> None:

@@ -1,6 +1,6 @@
-"""The indoor background: wall, skirting board and floor of a kitchen, living room, bedroom or office.
+"""Draw indoor backgrounds: wall, skirting board and floor of a kitchen, living room, bedroom or office.
 
-Nothing in it can be taken for a thing of the ontology.
+Nothing in them can be mistaken for an object of the ontology.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from research.synthetic_world.scene_types import HEIGHT, HORIZON, WIDTH
 
 WALLS = {"kitchen": "#e3efe6", "living room": "#efe3cf", "bedroom": "#dcdcef", "office": "#dde5ea"}
 FLOORS = {"kitchen": "#c9d3d2", "living room": "#c99f6b", "bedroom": "#d3b48e", "office": "#8193a6"}
-SKIRTING = HORIZON - 10  # y where the skirting board begins
+# y where the skirting board begins.
+SKIRTING = HORIZON - 10
 
 
 def draw_room(place: str) -> str:
-    """The image of a room without its things, as SVG elements of an image WIDTH x HEIGHT."""
+    """Draw a room without objects, as SVG elements of an image WIDTH x HEIGHT."""
     wall, floor = WALLS[place], FLOORS[place]
     on_wall, on_floor = {
         "kitchen": _tiles,
@@ -76,6 +77,6 @@ def _boards(floor: str) -> str:
 
 
 def _floor_lines(xs: range, spread: float) -> str:
-    """Lines on the floor that run from the wall towards the viewer."""
+    """Draw lines on the floor that run from the wall towards the viewer."""
     middle = WIDTH / 2
     return "".join(f"M{middle + x} {HORIZON}L{middle + spread * x} {HEIGHT}" for x in xs)

@@ -1,7 +1,7 @@
-"""Which things may be together in one image, and in which order they are painted.
+"""Decide which objects may be together in one image, and in which order they are painted.
 
-Things that belong together (a table and what is on it, a person with clothes and what they hold) are painted
-together, in the order of their depth.
+Objects that belong together (a table and what is on it, a person with clothes and what they hold) are painted together, in
+the order of their depth.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ from research.synthetic_world.placement import (
 )
 from research.synthetic_world.scene_types import SURFACES, PlacedObject
 
-MAX_HIDDEN = 0.45  # of a thing's box, counted as the sum over all that covers it; the promise is 0.5
+# Maximum covered fraction of an object's box, summed over everything that covers it. The documented maximum is 0.5.
+MAX_HIDDEN = 0.45
 MAX_HIDDEN_CLOTHES = 0.25
-ALWAYS_VISIBLE_AREA = 2000  # square pixels; smaller things are never covered
-MIN_DEPTH_STEP = 14  # pixels of depth between two things of which one covers the other
+# Objects of fewer square pixels are never covered.
+ALWAYS_VISIBLE_AREA = 2000
+# Minimum depth difference in pixels of two objects of which one covers the other.
+MIN_DEPTH_STEP = 14
 
 
 def get_ancestors(thing: PlacedObject, by_id: dict[str, PlacedObject]) -> list[str]:
-    """Ids of the thing and of what carries it, directly or not: [apple, plate, table]."""
+    """Return the ids of the object and of what carries it, directly or not: [apple, plate, table]."""
     chain = [thing.object_id]
     while host := by_id[chain[-1]].host:
         chain.append(host)
@@ -29,13 +32,13 @@ def get_ancestors(thing: PlacedObject, by_id: dict[str, PlacedObject]) -> list[s
 
 
 def get_scale(by_id: dict[str, PlacedObject], host: PlacedObject) -> float:
-    """The size factor of what `host` carries: the perspective at the place of the group that it belongs to."""
+    """Return the size factor of what `host` carries: the perspective at the position of its group."""
     root = by_id[get_ancestors(host, by_id)[-1]]
     return compute_perspective(root.box[1] + root.box[3]) if root.placement == "floor" else 0.9
 
 
 def sort_back_to_front(things: list[PlacedObject]) -> list[PlacedObject]:
-    """The things back to front: sky, wall, then by depth; what belongs together stays together."""
+    """Sort objects back to front: sky, wall, then by depth. Objects that belong together stay together."""
     carried: dict[str, list[PlacedObject]] = {}
     for thing in things:
         if thing.host:
@@ -65,9 +68,11 @@ def _carried_order(thing: PlacedObject) -> tuple[int, float, str]:
 
 
 def is_valid_layout(things: list[PlacedObject]) -> bool:
-    """Whether all things can stand in one image: nothing leaves it, is hidden too much, or looks as if it belonged
-    to another thing. Clothes do not hide their wearer, nor a container or table what belongs in or under it. What a
-    small thing carries may cover it (an apple on a plate), other things may not."""
+    """Whether all objects can be in one image: nothing leaves it, is hidden too much, or seems to belong to another object.
+
+    Clothes do not hide their wearer, and a container or table does not hide its content. What a small object carries may
+    cover it (an apple on a plate); other objects may not.
+    """
     if not all(is_inside_image(thing.box, 0 if thing.placement == "head" else MARGIN) for thing in things):
         return False
     by_id = {thing.object_id: thing for thing in things}
@@ -92,7 +97,7 @@ def is_valid_layout(things: list[PlacedObject]) -> bool:
 
 
 def _has_same_person(first: PlacedObject, second: PlacedObject) -> bool:
-    """Whether two things are both worn or held by one person."""
+    """Whether two objects are both worn or held by one person."""
     on_person = ("head", "body", "legs", "hand")
     return first.placement in on_person and second.placement in on_person and first.host == second.host
 
@@ -100,7 +105,7 @@ def _has_same_person(first: PlacedObject, second: PlacedObject) -> bool:
 def _may_meet(
     back: PlacedObject, front: PlacedObject, families: dict[str, list[str]], by_id: dict[str, PlacedObject]
 ) -> bool:
-    """Whether the boxes of two things may overlap at all."""
+    """Whether the boxes of two objects may overlap at all."""
     if back.object_id in families[front.object_id] or front.object_id in families[back.object_id]:
         return True
     if _has_same_person(back, front):
@@ -108,9 +113,11 @@ def _may_meet(
     roots = by_id[families[back.object_id][-1]], by_id[families[front.object_id][-1]]
     if "sky" in (back.placement, front.placement) or (back.placement, front.placement) == ("wall", "wall"):
         return False
-    if roots[0] is roots[1]:  # neighbours on one table, a sitter and the cat beside
+    # These are neighbours on one table, or a sitter and the cat beside.
+    if roots[0] is roots[1]:
         return False
-    if "hand" in (back.placement, front.placement):  # else it is not clear who holds it
+    # Otherwise it would not be clear who holds the object.
+    if "hand" in (back.placement, front.placement):
         other = front if back.placement == "hand" else back
         if any(
             by_id[member].pose and by_id[member].placement != "hand" and member in families[other.object_id]
@@ -134,8 +141,11 @@ def _get_max_hidden(thing: PlacedObject) -> float:
 
 
 def _seems_to_stand_on(thing: PlacedObject, other: PlacedObject, families: dict[str, list[str]]) -> bool:
-    """Whether a thing that stands on the floor farther back, or hangs on the wall, ends just where the surface of
-    `other` begins, or (on the wall) has its lower edge hidden by it."""
+    """Whether an object seems to stand on `other`.
+
+    An object farther back on the floor, or on the wall, ends where the surface of `other` begins, or (on the wall) has its
+    lower edge hidden by it.
+    """
     if other.kind not in SURFACES or thing.object_id in families[other.object_id]:
         return False
     if min(thing.box[0] + thing.box[2], other.box[0] + other.box[2]) <= max(thing.box[0], other.box[0]):

@@ -1,5 +1,8 @@
-"""A server of OpenAI's form (`/v1/models`, `/v1/chat/completions`) on 127.0.0.1 behind which the sample's own answer nets look
-at the image of the request: to try `rgqa run`, and its faults, without a model and without a network."""
+"""Serve the sample's own answer nets on 127.0.0.1 as an OpenAI-compatible server.
+
+It has `/v1/models` and `/v1/chat/completions`, and uses the images of the requests. It serves to test `rgqa run`, and its
+reaction to faults, without a large model and without network.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,15 @@ from research.synthetic_world.served_models import ServedModel
 
 @dataclass(frozen=True)
 class FaultInjection:
-    """How a server misbehaves. `logprobs` False: asked for, they are left out without a word; `delay`: seconds before each
-    reply; `fail`, `truncate`: shares of requests that end with status 500, or cut off before the first token; `rate`:
-    requests a second, more are refused with status 429 (0: no limit)."""
+    """How a server misbehaves.
+
+    Attributes:
+        has_logprobs: if False, requested log probabilities are silently left out.
+        delay_seconds: seconds before each reply.
+        failure_rate: proportion of requests that end with status 500.
+        truncation_rate: proportion of replies truncated before the first token.
+        max_requests_per_second: more requests are answered with status 429. 0 is no limit.
+    """
 
     has_logprobs: bool = True
     delay_seconds: float = 0.0
@@ -35,11 +44,16 @@ class FaultInjection:
 
 
 class ModelServer(ThreadingHTTPServer):
-    """Args:
-    net: what answers. port: 0 takes a free one. faults: how it misbehaves.
+    """An OpenAI-compatible HTTP server.
+
+    Args:
+        net: the served nets.
+        port: the port; 0 chooses a free one.
+        faults: how the server misbehaves.
 
     Attributes:
-        url: with /v1, as clients want it. requests: how many came.
+        url: the base URL with /v1, as clients need it.
+        requests: number of requests so far.
     """
 
     daemon_threads = True
@@ -55,15 +69,15 @@ class ModelServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/v1"
 
     def inject_faults(self) -> bool:
-        """Count a request, and do to it what `faults` says; whether its reply is to be cut off.
+        """Count a request and apply the faults. Returns whether its reply is truncated.
 
         Raises:
-            Refusal: it failed, or came too early.
+            RequestError: the request fails or exceeds the rate limit.
         """
         now, faults = time.monotonic(), self.faults
         with self._lock:
             self.requests += 1
-            failing, cut = (
+            fails, is_truncated = (
                 self._random.random() < faults.failure_rate,
                 self._random.random() < faults.truncation_rate,
             )
@@ -72,42 +86,46 @@ class ModelServer(ThreadingHTTPServer):
             if faults.max_requests_per_second and len(self._request_times) >= faults.max_requests_per_second:
                 raise RequestError(
                     429,
-                    f"more than {format_count(faults.max_requests_per_second, 'request')} a second",
+                    f"more than {format_count(faults.max_requests_per_second, 'request')} per second",
                     {"Retry-After": "1"},
                 )
             self._request_times.append(now)
         time.sleep(faults.delay_seconds)
-        if failing:
+        if fails:
             raise RequestError(500, "this request was chosen to fail")
-        return cut
+        return is_truncated
 
     def make_reply(self, request: ChatRequest) -> dict[str, Any]:
-        """The answer to a request, as OpenAI has it.
+        """Answer a request in OpenAI's format.
 
         Raises:
-            Refusal: it cannot be answered.
+            RequestError: the request cannot be answered.
         """
         if request.model not in self.net.names:
             raise RequestError(
-                404, f"the model `{request.model}` does not exist; there are: {', '.join(self.net.names)}"
+                404, f"the model `{request.model}` does not exist; available: {', '.join(self.net.names)}"
             )
         if request.stream:
-            raise RequestError(400, "stream: replies are not streamed here")
+            raise RequestError(400, "stream: streaming is not supported")
         turns = [parse_turn(message) for message in request.messages]
-        cut = self.inject_faults()
+        is_truncated = self.inject_faults()
         try:
             said = self.net.generate(request.model, turns)
         except (OSError, ValueError) as error:
             raise RequestError(400, f"the image cannot be read ({error})") from error
-        most = request.max_completion_tokens or request.max_tokens or len(said)
-        said, short = ([], True) if cut else (said[:most], len(said) > most)
+        limit = request.max_completion_tokens or request.max_tokens or len(said)
+        said, is_short = ([], True) if is_truncated else (said[:limit], len(said) > limit)
         choices = [
-            make_choice(request, said, short, self.faults.has_logprobs, place)
-            for place in range(request.n or 1)
+            make_choice(request, said, is_short, self.faults.has_logprobs, index)
+            for index in range(request.n or 1)
         ]
-        asked = sum(len(turn.text.split()) for turn in turns)
-        spoken = len(said) * len(choices)
-        usage = {"prompt_tokens": asked, "completion_tokens": spoken, "total_tokens": asked + spoken}
+        num_prompt = sum(len(turn.text.split()) for turn in turns)
+        num_completion = len(said) * len(choices)
+        usage = {
+            "prompt_tokens": num_prompt,
+            "completion_tokens": num_completion,
+            "total_tokens": num_prompt + num_completion,
+        }
         return {
             "id": f"chatcmpl-{self.requests}",
             "object": "chat.completion",
@@ -125,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path.rstrip("/") != "/v1/models":
-            return self._send(404, _make_error(404, f"no {self.path} here"))
+            return self._send(404, _make_error(404, f"{self.path} not found"))
         models = [{"id": name, "object": "model", "owned_by": "sample"} for name in self.server.net.names]
         return self._send(200, {"object": "list", "data": models})
 
@@ -133,12 +151,12 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
             if self.path.rstrip("/") != "/v1/chat/completions":
-                raise RequestError(404, f"no {self.path} here")
+                raise RequestError(404, f"{self.path} not found")
             reply = self.server.make_reply(msgspec.json.decode(body, type=ChatRequest))
-        except RequestError as refusal:
-            return self._send(refusal.status, _make_error(refusal.status, str(refusal)), refusal.headers)
+        except RequestError as error:
+            return self._send(error.status, _make_error(error.status, str(error)), error.headers)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return self._send(400, _make_error(400, f"not a request: {error}"))
+            return self._send(400, _make_error(400, f"invalid request: {error}"))
         return self._send(200, reply)
 
     def _send(self, status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> None:
@@ -151,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is printed by request."""
+        """Print nothing for a request."""
 
 
 def _make_error(status: int, words: str) -> dict[str, Any]:
@@ -163,7 +181,7 @@ def _make_error(status: int, words: str) -> dict[str, Any]:
 def run_in_thread(
     net: ServedModel, port: int = 0, faults: FaultInjection = FaultInjection()
 ) -> Iterator[ModelServer]:
-    """A server in a thread, as long as the block lasts."""
+    """Run a server in a thread as long as the block lasts."""
     server = ModelServer(net, port, faults)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
@@ -179,19 +197,20 @@ def serve(names: Sequence[str], seed: int, port: int, faults: FaultInjection) ->
     """Serve until Ctrl-C. The first line printed names models and address.
 
     Raises:
-        UserError: no such net, or the port is taken.
+        UserError: a net does not exist, or the port is taken.
     """
-    torch.set_num_threads(1)  # a net of this size gains nothing from more
+    # Nets of this size gain nothing from more threads.
+    torch.set_num_threads(1)
     net = ServedModel(names, seed)
     try:
         server = ModelServer(net, port, faults)
     except OSError as error:
         raise UserError(
-            f"port {port} cannot be had ({error.strerror}); leave --port out for a free one"
+            f"--port {port}: cannot be opened ({error.strerror}). Leave --port out for a free one."
         ) from error
     with server:
-        print(f"{', '.join(net.names)} at {server.url} (Ctrl-C ends it)", flush=True)
+        print(f"{', '.join(net.names)} at {server.url} (stop with Ctrl-C)", flush=True)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            print("ended")
+            print("stopped")

@@ -1,8 +1,8 @@
-"""Which kinds of things the sample world has, and what can be said of each.
+"""Define the kinds of objects in the synthetic world, and their attributes.
 
-A kind is drawn in one way that cannot be mistaken for another's; its colour, material, pattern, size, state and
-pose are what `drawing` shows and `scenes` writes into the truth as attributes. `None` in place of a list of
-colours means that the kind has one natural look and its colour is not an attribute.
+Each kind has one drawing that cannot be mistaken for another's. Color, material, pattern, size, state and pose are drawn by
+`rendering` and listed as attributes in scene graphs. A kind without a list of colors has one natural color, which is not an
+attribute.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ COLORS: dict[str, str] = {
 }
 MATERIALS = ("wood", "metal", "plastic", "glass", "leather", "stone")
 PATTERNS = ("striped", "dotted", "checkered")
-SIZES = ("small", "large")  # an object of middle size carries no size attribute
-STATES: dict[str, tuple[str, str]] = {  # state type -> the two states drawn
+# An object of middle size has no size attribute.
+SIZES = ("small", "large")
+# State type -> its two states.
+STATES: dict[str, tuple[str, str]] = {
     "openness": ("open", "closed"),
     "light": ("on", "off"),
     "fullness": ("full", "empty"),
@@ -47,19 +49,24 @@ ATTRIBUTE_TYPES: dict[str, str] = (
 INDOORS = ("kitchen", "living room", "bedroom", "office")
 OUTDOORS = ("park", "street", "beach", "farm")
 LOCATIONS = INDOORS + OUTDOORS
-WEATHERS = ("sunny", "cloudy", "rainy", "snowy")  # outdoors only; drawn in the sky
+# Only outdoor scenes have weather.
+WEATHERS = ("sunny", "cloudy", "rainy", "snowy")
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectKind:
-    """A kind of thing.
+    """A kind of object.
 
     Attributes:
-        name, plural: as questions say it; `number` is "plural" for names that are plural themselves (jeans).
+        name, plural: its names in questions. `number` is "plural" for names that are plural themselves (jeans).
         category: the hypernym that questions use ("What kind of furniture ..."); "" for none.
         size: width and height in pixels of an image 448 wide, for an object of middle size.
-        rests: where it may be: "floor" (stands on floor or ground), "top" (on something that supports),
-            "wall", "sky", "hand" (held by a person), "head"/"body" (worn), "inside" (in something that contains).
+        placements: where it may be: "floor" (on floor or ground), "top" (on a supporter), "wall", "sky", "hand" (held by a
+            person), "head"/"body" (worn), "inside" (in a container).
+        locations: scenes in which it occurs.
+        colors, materials, poses, ages: its possible attributes.
+        state: a key of STATES.
+        is_patternable, has_size: it may have a pattern, or a size attribute.
     """
 
     name: str
@@ -71,7 +78,7 @@ class ObjectKind:
     colors: tuple[str, ...] | None = None
     materials: tuple[str, ...] = ()
     is_patternable: bool = False
-    state: str = ""  # a key of STATES
+    state: str = ""
     poses: tuple[str, ...] = ()
     ages: tuple[str, ...] = ()
     has_size: bool = True

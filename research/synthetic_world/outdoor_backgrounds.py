@@ -1,6 +1,6 @@
-"""The outdoor background: a sky with its weather, and the ground of a park, a street, a beach or a farm.
+"""Draw outdoor backgrounds: a sky with its weather, and the ground of a park, street, beach or farm.
 
-Nothing in it can be taken for a thing of the ontology: no trees, no windows, no boats.
+Nothing in them can be mistaken for an object of the ontology: there are no trees, windows or boats.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from research.synthetic_world.drawings.svg_shapes import band, fill, mix_colors, oval, path, rect, stroke
 from research.synthetic_world.scene_types import HEIGHT, HORIZON, WIDTH
 
-SKIES = {  # at the top and at the horizon
+# Colors at the top and at the horizon.
+SKIES = {
     "sunny": ("#7cc3f2", "#d6effc"),
     "cloudy": ("#a5b6c4", "#dbe2e7"),
     "rainy": ("#76848f", "#b1bcc4"),
@@ -21,7 +22,7 @@ _RAYS = "M392 6V-4M392 78V88M356 42H346M428 42H438M366 16L359 9M418 16L425 9M366
 
 
 def draw_landscape(place: str, weather: str) -> str:
-    """The image of a place outdoors without its things, as SVG elements of an image WIDTH x HEIGHT."""
+    """Draw an outdoor location without objects, as SVG elements of an image WIDTH x HEIGHT."""
     color = GROUNDS[place]
     if weather == "rainy":
         color = mix_colors(color, "#4a5560", 0.22)
@@ -73,7 +74,7 @@ def _precipitation(weather: str) -> str:
 
 
 def _park(color: str, weather: str) -> str:
-    """Grass with a path, and hills."""
+    """Draw grass with a path, and hills."""
     snowy = weather == "snowy"
     hills = path(f"M0 {HORIZON}V176Q90 156 190 172Q320 190 {WIDTH} 164V{HORIZON}Z")
     way = path(f"M206 {HORIZON}H232Q250 250 330 {HEIGHT}H150Q196 250 206 {HORIZON}Z")
@@ -88,7 +89,7 @@ def _park(color: str, weather: str) -> str:
 
 
 def _street(color: str, weather: str) -> str:
-    """A road, a sidewalk, and the pale shapes of a town."""
+    """Draw a road, a sidewalk, and the pale shapes of a town."""
     snowy = weather == "snowy"
     blocks = ((0, 118, 70), (70, 138, 58), (128, 104, 76), (204, 132, 66), (270, 112, 82), (352, 140, 96))
     town = "".join(
@@ -109,7 +110,7 @@ def _street(color: str, weather: str) -> str:
 
 
 def _beach(color: str, weather: str) -> str:
-    """Sand, and the sea behind it."""
+    """Draw sand, and the sea behind it."""
     waves = "".join(f"M{(x * 71 + y * 29) % WIDTH} {y}q7 -3 14 0" for y in (166, 173, 181) for x in range(6))
     foam = path(f"M0 {HORIZON + 10}V{HORIZON}{'q28 -5 56 0' + 't56 0' * 7}V{HORIZON + 10}Z")
     grains = "".join(
@@ -125,7 +126,7 @@ def _beach(color: str, weather: str) -> str:
 
 
 def _farm(color: str, weather: str) -> str:
-    """A ploughed field, a fence on the horizon, and corn behind it."""
+    """Draw a ploughed field, a fence on the horizon, and corn behind it."""
     corn = path(f"M0 {HORIZON}V178Q120 168 240 176T{WIDTH} 172V{HORIZON}Z")
     furrows = "".join(f"M{WIDTH / 2 + x} 202L{WIDTH / 2 + 2.6 * x} {HEIGHT}" for x in range(-210, 211, 42))
     posts = "".join(fill(rect(x, 166, 4.4, 30), "#a98a63", "#6b5334") for x in range(8, WIDTH, 48))

@@ -1,10 +1,9 @@
-"""English for the sample's questions: words that remember which object they name, articles, agreement,
-templates.
+"""Write the English of the sample's questions: words linked to objects, articles, agreement, templates.
 
-A phrase is a tuple of (word, object id or ""): the ids become GQA's `annotations`. A template is text with
+A phrase is a tuple of (word, object id or ""). The ids become GQA's `annotations`. A template is text with
     {x}        a phrase
     [is|are]   the form that agrees with the phrase just before it or, if there is none, just after it
-    <a/b/>     one of the alternatives, drawn anew each time (the last one here is empty)
+    <a/b/>     one of the alternatives, chosen at random each time (the last one here is empty)
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from research.synthetic_world.random_choice import choose_uniform
 T = TypeVar("T")
 Phrase = tuple[tuple[str, str], ...]
 
-# How one thing of a category is called. Categories that are missing here do not go well into a question.
+# Names of one object of a category. Categories that are missing here do not read well in a question.
 CATEGORY_NOUNS: dict[str, tuple[str, ...]] = {
     "person": ("person",),
     "animal": ("animal",),
@@ -38,7 +37,7 @@ CATEGORY_NOUNS: dict[str, tuple[str, ...]] = {
     "toy": ("toy",),
     "plant": ("plant",),
 }
-# What follows "What" or "Which" when the kind is asked for; of a person one asks "Who".
+# Words after "What" or "Which" in questions for the kind. For a person, the question word is "Who".
 CATEGORY_KINDS: dict[str, tuple[str, ...]] = {
     category: (*nouns, *nouns, f"kind of {nouns[0]}", f"type of {nouns[0]}")
     for category, nouns in CATEGORY_NOUNS.items()
@@ -54,7 +53,8 @@ THERE_PHRASES = (
     "</there/in the picture/in the image/in the photo/in the photograph/in the scene/in this picture"
     "/in this photo>"
 )
-VERBS = {  # relation -> (after "is", after "he", after "does he")
+# Relation -> forms after "is", after "he" and after "does he".
+VERBS = {
     "wearing": ("wearing", "wears", "wear"),
     "holding": ("holding", "holds", "hold"),
     "sitting on": ("sitting on", "sits on", "sit on"),
@@ -64,12 +64,12 @@ _PLURALS = {kind.name for kind in KINDS if kind.number == "plural"}
 
 
 def make_phrase(text: str, object_id: str = "") -> Phrase:
-    """A phrase of which every word names the object (or none)."""
+    """Return a phrase of which every word names the object (or none)."""
     return tuple((word, object_id) for word in text.split())
 
 
 def make_marked_phrase(text: str, object_id: str) -> Phrase:
-    """A phrase of which every word names the object, but for an article in front."""
+    """Return a phrase of which every word except a leading article names the object."""
     first, _, rest = text.partition(" ")
     return (
         (*make_phrase(first), *make_phrase(rest, object_id))
@@ -79,29 +79,29 @@ def make_marked_phrase(text: str, object_id: str) -> Phrase:
 
 
 def add_article(text: str) -> str:
-    """`a cup`, `an open box`; what is plural stands bare."""
+    """Add an article: `a cup`, `an open box`. Plural names get none."""
     if text.split()[-1] in _PLURALS:
         return text
     return f"{'an' if text[0] in 'aeiou' else 'a'} {text}"
 
 
 def is_plural(name: str) -> bool:
-    """Whether one thing of the kind takes "are"."""
+    """Whether one object of the kind takes "are"."""
     return name in _PLURALS
 
 
 def make_plural(name: str) -> str:
-    """As in "Are there any ...?"."""
+    """Return the plural, as in "Are there any ...?"."""
     return KIND_BY_NAME[name].plural
 
 
 def to_adjective(value: str, rng: np.random.Generator) -> str:
-    """The attribute before a noun: `wooden`, `red`."""
+    """Return the attribute as it stands before a noun: `wooden`, `red`."""
     return choose_uniform(rng, _MATERIAL_ADJECTIVES.get(value, (value,)))
 
 
 def to_predicate(value: str, rng: np.random.Generator | None = None) -> str:
-    """The attribute after "is": `made of wood`, `red`, `on`; with a generator, now and then `turned on`."""
+    """Return the attribute as it stands after "is": `made of wood`, `red`, `on`; with a generator, sometimes `turned on`."""
     if ATTRIBUTE_TYPES[value] == "material":
         return f"made of {value}"
     if ATTRIBUTE_TYPES[value] == "light" and rng is not None and rng.random() < 0.5:
@@ -110,13 +110,13 @@ def to_predicate(value: str, rng: np.random.Generator | None = None) -> str:
 
 
 def get_category(name: str) -> str:
-    """The category that may be said in place of the kind, or "" (one of a single kind adds nothing)."""
+    """Return the category that may replace the kind, or "". Categories of a single kind would add nothing."""
     category = KIND_BY_NAME[name].category
     return category if category in CATEGORY_NOUNS and len(CATEGORIES[category]) > 1 else ""
 
 
 def fill_template(template: str, rng: np.random.Generator, slots: Mapping[str, Phrase]) -> Phrase:
-    """The template with its slots filled, alternatives drawn and forms agreeing."""
+    """Fill the slots of a template, choose alternatives at random, and make forms agree."""
     chosen = re.sub(r"<([^<>]*)>", lambda match: choose_uniform(rng, match[1].split("/")), template)
     tokens = re.findall(r"\[[^\]]*\]|\S+", chosen)
     phrase: list[tuple[str, str]] = []
@@ -138,7 +138,7 @@ def fill_template(template: str, rng: np.random.Generator, slots: Mapping[str, P
 
 
 def to_sentence(phrase: Phrase) -> str:
-    """The words as a sentence, without its full stop."""
+    """Return the words as a sentence, without its full stop."""
     text = " ".join(word for word, _ in phrase)
     return text[0].upper() + text[1:]
 
@@ -149,14 +149,14 @@ def _slot(token: str) -> str:
 
 
 def _is_plural_phrase(phrase: Phrase) -> bool:
-    """Whether the head of the phrase, the last of the words that name its first object, is plural."""
+    """Whether the head of the phrase, the last word that names its first object, is plural."""
     first = next((object_id for _, object_id in phrase if object_id), "")
     head, _ = [word for word in phrase if word[1] == first][-1]
     return head in _PLURALS
 
 
 def to_annotations(phrase: Phrase) -> dict[str, str]:
-    """GQA's annotations: `{"2:4": "17"}` when the words 2 and 3 name object 17."""
+    """Return GQA's annotations: `{"2:4": "17"}` if the words 2 and 3 name object 17."""
     marks: dict[str, str] = {}
     start = 0
     for object_id, run in groupby(phrase, key=lambda word: word[1]):

@@ -1,7 +1,7 @@
-"""Boxes for things: where a thing of given looks may stand on the floor, hang, rest on, lie in, be held or be worn.
+"""Sample boxes for objects that stand on the floor, hang, rest on, lie in, are held or are worn.
 
-Perspective: what stands on the floor is the nearer the lower its lower edge is, and the nearer the larger.
-A function that finds no room gives None.
+In perspective, an object on the floor is nearer, and larger, the lower its lower edge is. A function that finds no space
+returns None.
 """
 
 from __future__ import annotations
@@ -11,30 +11,31 @@ import numpy as np
 from research.synthetic_world.scene_statistics import SampledAppearance
 from research.synthetic_world.scene_types import ANCHORS, HEIGHT, HORIZON, RIMS, SURFACES, WIDTH, PlacedObject
 
-Box = tuple[float, float, float, float]  # x, y, w, h
+# x, y, width, height in pixels.
+Box = tuple[float, float, float, float]
 
-MARGIN = 4  # pixels that stay free along the image's border
-SUN_BOX = (325.0, 0.0, 123.0, 100.0)  # where the sun is drawn; nothing flies there
-_HELD_AT = {
-    "umbrella": (0.5, 0.93),
-    "teddy bear": (0.5, 0.3),
-}  # the point of a held thing that lies in the hand
+# Pixels that stay free along the image's border.
+MARGIN = 4
+# The area of the sun. Nothing flies there.
+SUN_BOX = (325.0, 0.0, 123.0, 100.0)
+# The point of a held object that is in the hand, as fractions of its box.
+_HELD_AT = {"umbrella": (0.5, 0.93), "teddy bear": (0.5, 0.3)}
 
 
 def compute_perspective(base: float) -> float:
-    """Size factor of a thing whose lower edge is at y = `base` on the floor: 0.84 at the wall, 1.06 in front."""
+    """Return the size factor of an object with its lower edge at y = `base` on the floor: 0.84 at the wall, 1.06 in front."""
     return 0.84 + 0.22 * (base - HORIZON) / (HEIGHT - HORIZON)
 
 
 def compute_overlap(first: Box, second: Box) -> float:
-    """Square pixels common to two boxes."""
+    """Return the common area of two boxes in square pixels."""
     wide = min(first[0] + first[2], second[0] + second[2]) - max(first[0], second[0])
     tall = min(first[1] + first[3], second[1] + second[3]) - max(first[1], second[1])
     return max(wide, 0.0) * max(tall, 0.0)
 
 
 def compute_covered_fraction(back: Box, front: Box) -> float:
-    """Fraction of box `back` that box `front` covers."""
+    """Return the fraction of box `back` that box `front` covers."""
     return compute_overlap(back, front) / (back[2] * back[3])
 
 
@@ -44,7 +45,7 @@ def is_inside_image(box: Box, margin: float = MARGIN) -> bool:
 
 
 def place_on_floor(rng: np.random.Generator, look: SampledAppearance, depths: tuple[int, int]) -> Box | None:
-    """A box on the floor with its lower edge within `depths`; None when it would not fit into the image."""
+    """Sample a box on the floor with its lower edge within `depths`. None if it does not fit into the image."""
     base = float(rng.uniform(*depths))
     width, height = look.width * compute_perspective(base), look.height * compute_perspective(base)
     if width > WIDTH - 2 * MARGIN or base - height < MARGIN:
@@ -53,7 +54,7 @@ def place_on_floor(rng: np.random.Generator, look: SampledAppearance, depths: tu
 
 
 def place_on_wall(rng: np.random.Generator, look: SampledAppearance, lowest: float) -> Box | None:
-    """A box on the wall (or in the sky) with its lower edge above y = `lowest`."""
+    """Sample a box on the wall (or in the sky) with its lower edge above y = `lowest`."""
     width, height = look.width * 0.9, look.height * 0.9
     if height > lowest - 12:
         return None
@@ -64,7 +65,7 @@ def place_on_wall(rng: np.random.Generator, look: SampledAppearance, lowest: flo
 def place_on_top(
     rng: np.random.Generator, look: SampledAppearance, host: PlacedObject, scale: float, board: int
 ) -> Box | None:
-    """A box that stands on surface `board` of `host`, if that is wide enough and the board above high enough."""
+    """Sample a box on surface `board` of `host`, if that is wide enough and the space above high enough."""
     left, right, y = SURFACES[host.kind][board]
     x0, x1 = host.box[0] + left * host.box[2], host.box[0] + right * host.box[2]
     width, height = look.width * scale, look.height * scale
@@ -79,7 +80,7 @@ def place_on_top(
 def place_inside(
     rng: np.random.Generator, look: SampledAppearance, host: PlacedObject, scale: float
 ) -> Box | None:
-    """A box of what is in `host`: it stands in the opening, on the front rim; stems go down into a vase."""
+    """Sample a box inside `host`: on the front rim of its opening, or with the stems down in a vase."""
     left, right, y = RIMS[host.kind]
     x0, x1 = host.box[0] + left * host.box[2], host.box[0] + right * host.box[2]
     width, height = look.width * scale, look.height * scale
@@ -93,7 +94,7 @@ def place_inside(
 def place_under(
     rng: np.random.Generator, look: SampledAppearance, host: PlacedObject, scale: float
 ) -> Box | None:
-    """A box on the floor under `host`'s top, between its legs."""
+    """Sample a box on the floor under `host`'s top, between its legs."""
     x, y, w, h = host.box
     width, height = look.width * scale, look.height * scale
     if width > 0.6 * w or height > 0.62 * h:
@@ -105,7 +106,7 @@ def place_under(
 def place_on_seat(
     rng: np.random.Generator, look: SampledAppearance, host: PlacedObject, scale: float
 ) -> Box | None:
-    """A box of a person who sits on `host`: the seat is at the top of the person's legs."""
+    """Sample a box of a person who sits on `host`. The seat is at the top of the person's legs."""
     left, right, y = SURFACES[host.kind][0]
     x0, x1 = host.box[0] + left * host.box[2], host.box[0] + right * host.box[2]
     width, height = look.width * scale, look.height * scale
@@ -116,7 +117,7 @@ def place_on_seat(
 
 
 def place_in_hand(look: SampledAppearance, kind: str, person: PlacedObject, side: str, scale: float) -> Box:
-    """A box of a thing in the person's "left" or "right" hand (as seen)."""
+    """Return the box of an object in the person's "left" or "right" hand, as seen in the image."""
     hand = ANCHORS[person.pose or "standing"][f"{side} hand"]
     at = _HELD_AT.get(kind, (0.5, 0.5))
     width, height = look.width * scale, look.height * scale
@@ -129,7 +130,7 @@ def place_in_hand(look: SampledAppearance, kind: str, person: PlacedObject, side
 
 
 def place_on_body(part: str, person: PlacedObject) -> Box:
-    """The box of clothes on `part` ("hat", "body", "legs") of a person."""
+    """Return the box of clothes on `part` ("hat", "body", "legs") of a person."""
     left, top, wide, tall = ANCHORS[person.pose or "standing"][part]
     x, y, w, h = person.box
     return (x + left * w, y + top * h, wide * w, tall * h)

@@ -1,4 +1,4 @@
-"""Functional programs as GQA writes them, put together step by step."""
+"""Build functional programs in GQA's format step by step."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from pipeline.core.records import Step
 from research.synthetic_world.ontology import ATTRIBUTE_TYPES
 
-_UNTYPED = ("openness", "light", "fullness")  # GQA writes `filter: open`, but `filter color: red`
+# GQA writes `filter: open`, but `filter color: red`.
+_UNTYPED = ("openness", "light", "fullness")
 Program = tuple[Step, ...]
 
 
 def start_program(selected: str, *rest: tuple[str, str]) -> Program:
-    """`select` and further (operation, argument), each taking what the one before yields."""
+    """Return `select` followed by (operation, argument) steps, each taking the result of the one before."""
     program: Program = (Step(operation="select", argument=selected, dependencies=()),)
     for operation, argument in rest:
         program = add_step(program, operation, argument)
@@ -20,17 +21,17 @@ def start_program(selected: str, *rest: tuple[str, str]) -> Program:
 
 
 def add_step(program: Program, operation: str, argument: str) -> Program:
-    """One more step, which takes what the last one yields."""
+    """Add a step that takes the result of the last one."""
     return add_joining_step(program, operation, argument, [len(program) - 1])
 
 
 def add_joining_step(program: Program, operation: str, argument: str, dependencies: Iterable[int]) -> Program:
-    """One more step, which takes what the given ones yield."""
+    """Add a step that takes the results of the given ones."""
     return (*program, Step(operation=operation, argument=argument, dependencies=tuple(dependencies)))
 
 
 def concatenate_programs(first: Program, second: Program) -> Program:
-    """Both programs in one, the second one's dependencies moved along."""
+    """Concatenate two programs and shift the dependencies of the second."""
     shift = len(first)
     return first + tuple(
         Step(
@@ -41,26 +42,28 @@ def concatenate_programs(first: Program, second: Program) -> Program:
 
 
 def typed_operation(operation: str, value: str) -> str:
-    """`filter color` for "red", `filter` for "open"."""
+    """Return the operation with its type: `filter color` for "red", `filter` for "open"."""
     kind = ATTRIBUTE_TYPES[value]
     return operation if kind in _UNTYPED else f"{operation} {kind}"
 
 
 def add_filter(program: Program, value: str, negated: bool = False) -> Program:
-    """Keep what has the attribute, or what has not."""
+    """Add a filter that keeps objects with the attribute, or without it."""
     return add_step(program, typed_operation("filter", value), f"not({value})" if negated else value)
 
 
 def combine_programs(operation: str, first: Program, second: Program) -> Program:
-    """Both programs, and a last step (`and`, `or`, `same color`, ...) that takes what they yield."""
+    """Concatenate two programs and add a last step (`and`, `or`, `same color`, ...) that takes both results."""
     both = concatenate_programs(first, second)
     return add_joining_step(both, operation, "", (len(first) - 1, len(both) - 1))
 
 
 def to_semantic_string(program: Sequence[Step]) -> str:
-    """`select: furniture (17)->filter color: brown [0]->query: name [1]`."""
+    """Return GQA's string: `select: furniture (17)->filter color: brown [0]->query: name [1]`."""
 
-    def said(step: Step) -> str:
+    def format_step(step: Step) -> str:
         return f"{step.operation}: {step.argument}"
 
-    return "->".join(f"{said(s)} {list(s.dependencies)}" if s.dependencies else said(s) for s in program)
+    return "->".join(
+        f"{format_step(s)} {list(s.dependencies)}" if s.dependencies else format_step(s) for s in program
+    )

@@ -1,11 +1,11 @@
-"""What is checked of one question of the sample, given the facts of its image.
+"""Check one question of the sample against the facts of its image.
 
 - Its answer is right and the only right one.
-- The object ids in its program exist, are of things of the name beside them and among those that its steps
-  find; `-` stands only where nothing is found.
-- Annotations point to words that name their object; whatever the text names is annotated.
-- Entailed and equivalent questions are of the same image, and their answers follow from this one's.
-- semanticStr says what the program says, and the full answer says the answer.
+- The object ids in its program exist, belong to objects of the name beside them, and are among those that its steps find.
+  `-` occurs only where nothing is found.
+- Annotations point to words that name their object, and every object that the text names is annotated.
+- Entailed and equivalent questions are about the same image, and their answers follow from this one's.
+- semanticStr matches the program, and the full answer contains the answer.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class WordMarks(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class CheckedQuestion(msgspec.Struct, frozen=True, rename="camel"):
-    """What is checked of an entry of a question file."""
+    """The checked fields of an entry of a question file."""
 
     image_id: str
     question: str
@@ -54,7 +54,14 @@ class CheckedQuestion(msgspec.Struct, frozen=True, rename="camel"):
 def find_faults(
     question_id: str, entry: CheckedQuestion, entries: Mapping[str, CheckedQuestion], facts: Evidence
 ) -> Iterator[str]:
-    """Everything wrong with a question; `entries` are those of its split, `facts` is its image's truth."""
+    """Yield everything wrong with a question.
+
+    Args:
+        question_id: the question's id.
+        entry: the question.
+        entries: all questions of its split.
+        facts: the complete truth of its image.
+    """
     try:
         program = parse_program(entry.semantic, question_id)
     except UserError as error:
@@ -91,7 +98,7 @@ def _check_ids(
         kinds = LEXICON.get_hyponym_closure(operation.name)
         for object_id in operation.object_ids:
             if object_id not in things:
-                yield f"step {index}: {object_id} is no object of the picture"
+                yield f"step {index}: {object_id} is not an object of the image"
             elif kinds is not None and kinds.isdisjoint(things[object_id].names):
                 yield f"step {index}: {object_id} is a {things[object_id].label}, not a {operation.name}"
         names_things = operation.verb in ("select", "relate") or operation.type == "rel"
@@ -106,7 +113,7 @@ def _check_ids(
         ):
             for object_id in meant[index]:
                 if object_id not in found:
-                    yield f"step {index}: {object_id} is not among what {operation.verb} finds"
+                    yield f"step {index}: {object_id} is not among the objects that {operation.verb} finds"
         last = index == len(program) - 1
         if (operation.verb == "relate" and not operation.is_asserted) or (operation.type == "rel" and last):
             for mine, theirs in product(operation.object_ids, meant[operation.inputs[0]]):
@@ -120,7 +127,7 @@ def _check_ids(
 def _is_related(
     operation: Operation, answer: str, thing: ObjectEvidence, anchor: ObjectEvidence, facts: Evidence
 ) -> bool:
-    """Whether the very objects that the ids name are related as the answer says."""
+    """Whether the objects with these ids are related as the answer says."""
     pair = (thing, anchor) if operation.is_subject else (anchor, thing)
     held = [name for name in operation.values if facts.evaluate_relation(pair[0], name, pair[1])]
     if operation.verb == "choose":
@@ -142,7 +149,7 @@ def _check_annotations(
             start, _, end = position.partition(":")
             span = text.split()[int(start) : int(end or int(start) + 1)]
             if object_id not in things:
-                yield f"the {kind} is annotated with {object_id}, which is no object of the picture"
+                yield f"the {kind} is annotated with {object_id}, which is not an object of the image"
             elif not _is_name_of(span, things[object_id]):
                 said = " ".join(span)
                 what = f"{object_id}, a {things[object_id].label}"
@@ -162,7 +169,7 @@ def _plain(words: list[str]) -> list[str]:
 
 
 def _is_name_of(words: list[str], thing: ObjectEvidence) -> bool:
-    """Whether some of the words, in a row, are a name or a category of the thing."""
+    """Whether some consecutive words are a name or a category of the object."""
     plain = _plain(words)
     rows = (" ".join(plain[start:end]) for start, end in combinations(range(len(plain) + 1), 2))
     return any(
@@ -179,7 +186,7 @@ def _check_entailed(
         for other_id in ids:
             other = entries.get(other_id)
             if other is None or other.image_id != entry.image_id:
-                yield f"{kind} {other_id}: no question of this picture"
+                yield f"{kind} {other_id}: not a question about this image"
             elif other_id != question_id:
                 try:
                     known = (parse_program(entry.semantic), entry.answer)

@@ -1,4 +1,4 @@
-"""A question as it is proposed for an image: text, program, answer, and what knowing the answer tells."""
+"""Propose a question about an image: text, program, answer, and what knowing the answer implies."""
 
 from __future__ import annotations
 
@@ -42,11 +42,12 @@ class ProposedQuestion:
     """A question before it has an id.
 
     Attributes:
-        detailed: GQA's detailed type; one that ends with C has the answer "no".
-        marks, full_marks, answer_marks: GQA's annotations of question, full answer and answer.
-        asserts: facts that hold when the answer is right and what is presupposed holds.
-        needs: alternatives; whoever knows all facts of one of them knows the answer.
-        target: id of the object asked about ("" for none). topic: what is asked; equal for rephrasings.
+        detailed: GQA's detailed type. Types that end with C have the answer "no".
+        question_marks, full_marks, answer_marks: GQA's annotations of question, full answer and answer.
+        asserted_facts: facts that hold if the answer is right and the presuppositions hold.
+        required_facts: alternatives. All facts of one of them imply the answer.
+        target: id of the object asked about ("" for none).
+        topic: what is asked; equal for rephrasings.
     """
 
     detailed: str
@@ -66,7 +67,7 @@ class ProposedQuestion:
 
 
 class QuestionGenerator:
-    """Draws questions about one scene; all randomness comes from `rng`."""
+    """Generates random questions about one scene. All randomness comes from `rng`."""
 
     def __init__(self, view: SceneIndex, rng: np.random.Generator) -> None:
         self.scene_index = view
@@ -79,12 +80,12 @@ class QuestionGenerator:
         return bool(self.rng.random() < probability)
 
     def choose_object(self, wanted: Callable[[str], bool] = lambda _: True) -> str | None:
-        """Id of an object that is wanted, all equally likely; None when there is none."""
+        """Choose an object id that satisfies `wanted`, all equally likely. None if there is none."""
         ids = [i for i in self.scene_index.objects if wanted(i)]
         return self.choose(ids) if ids else None
 
     def choose_attribute(self, shares: Mapping[str, float]) -> tuple[str, str] | None:
-        """Id of an object and the type of one of its attributes, the type drawn by the shares."""
+        """Choose an object and the type of one of its attributes, in proportion to `shares`."""
         there = {kind for values in self.scene_index.attributes.values() for kind in values}
         present = {kind: share for kind, share in shares.items() if kind in there}
         if not present:
@@ -93,8 +94,10 @@ class QuestionGenerator:
         return self.choose([i for i, values in self.scene_index.attributes.items() if kind in values]), kind
 
     def choose_relation(self, wanted: Callable[[str, str, str], bool]) -> tuple[str, str, str] | None:
-        """A relation that holds: (subject id, name, object id). Its name is drawn first, so that
-        rare ones occur."""
+        """Choose a relation that holds: (subject id, name, object id).
+
+        The name is chosen first, so that rare relations occur.
+        """
         triples = [triple for triple in sorted(self.scene_index.relations) if wanted(*triple)]
         if not triples:
             return None
@@ -111,7 +114,7 @@ class QuestionGenerator:
         plain: bool = False,
         category: float = 0.15,
     ) -> Reference | None:
-        """A clear reference; it chains one relation at most, two now and then (see `references.describe`)."""
+        """Make an unambiguous reference with at most one relation, sometimes two (see `references.make_reference`)."""
         depth = (2 if self.is_chosen(0.12) else 1) if depth is None else depth
         return make_reference(
             self.scene_index,
@@ -125,11 +128,11 @@ class QuestionGenerator:
         )
 
     def make_definite(self, object_id: str) -> Phrase:
-        """`the cup`: as full answers name an object."""
+        """Return `the cup`, as full answers name an object."""
         return (("the", ""), *make_phrase(self.scene_index.get_name(object_id), object_id))
 
     def choose_wrong_value(self, object_id: str, kind: str) -> str | None:
-        """A value of an attribute type that is not the object's own; one its kind can have, if possible."""
+        """Choose a wrong value of an attribute type, one that the kind can have if possible."""
         sort, true = (
             KIND_BY_NAME[self.scene_index.get_name(object_id)],
             self.scene_index.attributes[object_id][kind],
@@ -141,7 +144,7 @@ class QuestionGenerator:
         return self.choose(others) if others else None
 
     def choose_absent_kind(self, suits: Callable[[ObjectKind], bool] = lambda _: True) -> str | None:
-        """Name of a kind that suits and could well be in such a place, but is not in this image."""
+        """Choose a suitable kind that could be in this location but is not in this image."""
         there = {item.name for item in self.scene_index.scene.objects}
         names = [
             kind.name
@@ -167,10 +170,10 @@ class QuestionGenerator:
         target: str = "",
         names: str = "",
     ) -> ProposedQuestion | None:
-        """Put one of the templates and the full answer into words; `names` is what object the answer names.
+        """Make a proposal from one of the templates and the full answer.
 
-        None when the text of an open question has the answer in it, or when two words stand side by side that
-        do not read well so ("Is the box that is red striped?").
+        `names` is the id of the object that the answer names. Returns None if the text of an open question contains the
+        answer, or if two adjacent words do not read well ("Is the box that is red striped?").
         """
         question, full_answer = (
             fill_template(self.choose(templates) + " ?", self.rng, slots),
@@ -201,7 +204,7 @@ class QuestionGenerator:
 
 
 def _has_clash(first: tuple[str, str], second: tuple[str, str]) -> bool:
-    """Whether two neighbouring words are the same, or both attributes that belong to no noun beside them."""
+    """Whether two adjacent words are the same, or both attributes without a noun beside them."""
     said = first[0].lower(), second[0].strip("?,")
     loose = not first[1] and not second[1] and said[0] in ATTRIBUTE_TYPES and said[1] in ATTRIBUTE_TYPES
     return loose or said[0] == said[1]

@@ -1,8 +1,7 @@
-"""Questions about complete scenes, in GQA's schema: text, program, answer, entailed and equivalent questions.
+"""Generate questions about complete scenes, in GQA's schema: text, program, answer, entailed and equivalent questions.
 
-An image's questions depend on the seed and on its own scene alone. Types are drawn in GQA's proportions,
-yes and no by the toss of a coin. Every answer follows from the complete graph, and every "the" has one clear
-referent.
+The questions about an image depend only on the seed and on its own scene. Types are sampled in GQA's proportions, yes and no
+with equal probability. Every answer follows from the complete graph, and every "the" has one unambiguous referent.
 """
 
 from __future__ import annotations
@@ -30,9 +29,8 @@ from research.synthetic_world.references import Fact
 from research.synthetic_world.scene_index import ANTONYMS, SceneIndex
 
 Family = Callable[[QuestionGenerator], ProposedQuestion | None]
-# Shares of the families of questions, after the proportions of GQA's balanced questions, and how many of a
-# family an image may have. Where a scene has no question of a family the draw is repeated, so that rare ones
-# have larger shares here than among the questions.
+# (family, rate, maximum per image). The rates follow GQA's balanced questions. Where a scene has no question of a family,
+# another family is sampled, so rare families have higher rates here than among the questions.
 _FAMILIES: tuple[tuple[Family, float, int], ...] = (
     (attributes.query_attribute, 17, 4),
     (attributes.verify_attribute, 5.5, 2),
@@ -67,12 +65,16 @@ _FAMILIES: tuple[tuple[Family, float, int], ...] = (
 )
 FAMILY_RATES = {family: share for family, share, _ in _FAMILIES}
 MAX_PER_FAMILY = {family: most for family, _, most in _FAMILIES}
-MAX_ATTEMPTS = 60  # draws per question before an image is left with fewer
-MAX_SAME_TARGET = 3  # questions about one object, at most
-MAX_WORDS = 22  # words of a question; GQA's have at most 25
-REPHRASE_RATE = 0.4  # share of images that try to ask one question again in other words
+# Attempts per question before an image gets fewer questions.
+MAX_ATTEMPTS = 60
+# Maximum number of questions about one object.
+MAX_SAME_TARGET = 3
+# Maximum number of words of a question. GQA's have at most 25.
+MAX_WORDS = 22
+# Proportion of images for which a second wording of one question is tried.
+REPHRASE_RATE = 0.4
 
-# GQA's detailed types: (structural, semantic) -> names. A final C stands for the twin whose answer is "no".
+# GQA's detailed types: (structural, semantic) -> names. A final C is the variant with the answer "no".
 _TYPES = {
     ("query", "attr"): "directWhich directOf how material activity positionQuery",
     ("query", "cat"): "category categoryThis categoryThat categoryAttr activityWho",
@@ -105,10 +107,15 @@ class SampleQuestion(Question, frozen=True, kw_only=True):
 
 
 def generate_questions(scenes: Sequence[SceneGraph], seed: int, per_image: int = 12) -> list[SampleQuestion]:
-    """Questions of every scene, in the order of the scenes; ids are the image's digits and two more.
+    """Generate questions about every scene, in the order of the scenes. Ids are the image's digits and two more.
+
+    Args:
+        scenes: complete scene graphs.
+        seed: seed of everything random.
+        per_image: questions for each scene.
 
     Raises:
-        ValueError: a scene is not complete, so that what is not listed may still be there.
+        ValueError: a scene is not complete, so that unlisted facts may hold.
     """
     incomplete = [scene.image_id for scene in scenes if not scene.is_complete]
     if incomplete:
@@ -144,7 +151,7 @@ def to_question(
     entailed: tuple[str, ...] = (),
     equivalent: tuple[str, ...] = (),
 ) -> SampleQuestion:
-    """A proposal as a question of the scene's image; `entailed` and `equivalent` are ids of the image's questions."""
+    """Convert a proposal to a question about the scene's image. `entailed` and `equivalent` are ids of its questions."""
     return SampleQuestion(
         question_id=question_id,
         image_id=scene.image_id,
@@ -167,7 +174,7 @@ def to_question(
 
 
 def _sample_proposals(ask: QuestionGenerator, count: int) -> list[ProposedQuestion]:
-    """Draw families by their shares until there are `count` questions of different texts and topics."""
+    """Sample families by their rates until there are `count` questions with different texts and topics."""
     chosen: list[ProposedQuestion] = []
     used: Counter[Any] = Counter()
     for _ in range(count * MAX_ATTEMPTS):
@@ -192,7 +199,7 @@ def _sample_proposals(ask: QuestionGenerator, count: int) -> list[ProposedQuesti
 
 
 def _rephrase(ask: QuestionGenerator, family: Family, first: ProposedQuestion) -> list[ProposedQuestion]:
-    """The same question in other words, if a few draws of its family find it."""
+    """Return the same question in other words, if a few attempts of its family find it."""
     again = (family(ask) for _ in range(MAX_ATTEMPTS // 2))
     return next(
         (
@@ -205,27 +212,27 @@ def _rephrase(ask: QuestionGenerator, family: Family, first: ProposedQuestion) -
 
 
 def is_short(proposal: ProposedQuestion) -> bool:
-    """Whether a question is no longer than questions are."""
+    """Whether a question has at most `MAX_WORDS` words."""
     return len(proposal.text.split()) <= MAX_WORDS
 
 
 def _is_same_question(first: ProposedQuestion, second: ProposedQuestion) -> bool:
-    """Whether two questions ask the same of the same objects."""
+    """Whether two questions ask the same about the same objects."""
     alike = (first.topic, first.answer) == (second.topic, second.answer)
     return alike and is_entailed(first, second) and is_entailed(second, first)
 
 
 def is_entailed(first: ProposedQuestion, second: ProposedQuestion) -> bool:
-    """Whether whoever knows the answer to the first question, and what it presupposes, knows the second's.
+    """Whether the answer to the second question follows from the answer to the first and its presuppositions.
 
-    Objects are told apart by their ids, as in GQA, in whatever words the second question refers to them."""
+    As in GQA, objects are identified by their ids, in whatever words the second question refers to them.
+    """
     known = _close_facts(first.asserted_facts)
     return any(needed <= known for needed in second.required_facts)
 
 
 def _close_facts(facts: Iterable[Fact]) -> set[Fact]:
-    """The facts and what follows from each: converses of relations, existence from a name, indoors from a
-    kitchen."""
+    """Return the facts and what follows from each: inverse relations, existence from a name, indoors from a kitchen."""
     known = set(facts)
     for fact in facts:
         match fact:
@@ -242,7 +249,7 @@ def _close_facts(facts: Iterable[Fact]) -> set[Fact]:
 
 
 def to_gqa(question: SampleQuestion) -> dict[str, Any]:
-    """The question as an entry of GQA's question files (its key is the question's id)."""
+    """Convert a question to an entry of GQA's question files, whose key is the question's id."""
     return {
         "imageId": question.image_id,
         "question": question.text,

@@ -1,8 +1,7 @@
-"""Definite noun phrases: which words, and which steps of a program, single out one object of a scene.
+"""Make definite noun phrases: words, and steps of a program, that single out one object of a scene.
 
-A reference is used only when it is clear: exactly one object of the image fits, and nothing else comes
-close (an object that lies half to the left is no rival ruled out by a pixel). It often says more than is
-needed, as people do.
+A reference must be unambiguous: exactly one object of the image fits, and no other object nearly fits (an object that lies half
+to the left is not excluded by a pixel). References often say more than needed, as people do.
 """
 
 from __future__ import annotations
@@ -28,10 +27,11 @@ from research.synthetic_world.program_builder import add_filter, add_step, start
 from research.synthetic_world.random_choice import choose_key, choose_uniform
 from research.synthetic_world.scene_index import VAGUE_RELATIONS, SceneIndex
 
-Fact = tuple[str, ...]  # ("name", id, noun), ("attr", id, value), ("rel", id, name, other id), ...
-# English order of adjectives. "on" and "off" are not among them: they cannot stand before a noun.
+# ("name", id, noun), ("attr", id, value), ("rel", id, name, other id), ...
+Fact = tuple[str, ...]
+# English order of adjectives. "on" and "off" are missing, as they cannot stand before a noun.
 _ADJECTIVE_ORDER = ("size", "age", "openness", "fullness", "pose", "color", "pattern", "material")
-# What a phrase says besides the noun, and how often it is tried.
+# What a phrase says beside the noun, and how often this is tried.
 _SHAPE_RATES = {"bare": 0.12, "attributes": 0.40, "relation": 0.40, "position": 0.05, "negation": 0.03}
 _SHAPE_RATES_WITHOUT_RELATION = {shape: share for shape, share in _SHAPE_RATES.items() if shape != "relation"}
 _MAX_ATTEMPTS = 10
@@ -42,9 +42,12 @@ class Reference:
     """A definite noun phrase for one object.
 
     Attributes:
-        noun: the kind or category said. words: without the article. program: its last step yields the object.
-        told: attribute types that the phrase tells of the object itself. facts: all that it presupposes.
-        tail: whether words follow the noun.
+        noun: the kind or category in the phrase.
+        words: the phrase without its article.
+        program: its last step yields the object.
+        facts: everything that the phrase presupposes.
+        mentioned_types: attribute types that the phrase mentions of the object itself.
+        has_tail: words follow the noun.
     """
 
     object_id: str
@@ -52,7 +55,7 @@ class Reference:
     words: Phrase
     program: tuple[Step, ...]
     facts: frozenset[Fact]
-    mentioned_ids: frozenset[str] = frozenset()
+    mentioned_types: frozenset[str] = frozenset()
     has_tail: bool = False
 
     @property
@@ -61,8 +64,10 @@ class Reference:
 
     @property
     def ends_clearly(self) -> bool:
-        """Whether a question may go on with a place. "Is the bench to the right of the couch behind the girl?"
-        can be read in two ways; with "that is to the right" it cannot."""
+        """Whether a question may continue with a position.
+
+        "Is the bench to the right of the couch behind the girl?" is ambiguous; with "that is to the right" it is not.
+        """
         named = [place for place, word in enumerate(self.words) if word[1] == self.object_id]
         following = self.words[named[-1] + 1 :][:1]
         return not following or following[0][0] in ("that", "who", "the")
@@ -73,7 +78,7 @@ class Reference:
 
 
 def get_name_facts(view: SceneIndex, object_id: str, noun: str) -> set[Fact]:
-    """What calling the object so says: its name, and with a kind's name its category."""
+    """Return the facts stated by a noun: the object's name, and its category if the noun is the kind's name."""
     facts = {("name", object_id, noun)}
     return (
         facts | {("name", object_id, KIND_BY_NAME[noun].category)}
@@ -93,13 +98,17 @@ def make_reference(
     category: float = 0.15,
     plain: bool = False,
 ) -> Reference | None:
-    """Draw a clear reference to an object, or None when a few attempts find none.
+    """Make an unambiguous reference to an object, or None if a few attempts find none.
 
     Args:
-        hide: attribute types (also "hposition" and "name") that must not be told of it.
+        view: the scene.
+        rng: source of all randomness.
+        object_id: the object.
+        hide: attribute types (also "hposition" and "name") that must not be mentioned.
         avoid: ids of objects that must not be mentioned.
-        depth: how many relations the phrase may chain. category: how often to say "animal" for "dog".
-        plain: the kind's name and nothing else (still clear).
+        depth: number of relations the phrase may chain.
+        category: probability of using the category ("animal" for "dog").
+        plain: use only the kind's name (which must be unambiguous).
     """
     hidden, avoided = frozenset(hide), frozenset(avoid) | {object_id}
     for _ in range(_MAX_ATTEMPTS):
@@ -153,10 +162,11 @@ def _attempt(
 def _with_attributes(
     view: SceneIndex, rng: np.random.Generator, base: Reference, rivals: list[str], hidden: frozenset[str]
 ) -> Reference | None:
-    """One attribute, now and then two; before the noun, or after it when nothing else follows."""
-    hidden |= base.mentioned_ids
+    """Add one attribute, sometimes two, before the noun, or after it if nothing else follows."""
+    hidden |= base.mentioned_types
+    # The age of children is not listed, so "the young person" may be a child.
     if base.noun == "person":
-        hidden |= {"age"}  # of children no age is told, so "the young person" may be one of them
+        hidden |= {"age"}
     values = [value for kind, value in view.attributes[base.object_id].items() if kind not in hidden]
     if not values:
         return None
@@ -179,14 +189,14 @@ def _with_attributes(
         base,
         words=(*said, *base.words, *(_clause(rng, base, last[0]) if last else ())),
         program=program,
-        mentioned_ids=base.mentioned_ids | {ATTRIBUTE_TYPES[v] for v in chosen},
+        mentioned_types=base.mentioned_types | {ATTRIBUTE_TYPES[v] for v in chosen},
         has_tail=base.has_tail or bool(last),
         facts=base.facts | {("attr", base.object_id, v) for v in chosen},
     )
 
 
 def _clause(rng: np.random.Generator, base: Reference, value: str) -> Phrase:
-    """`that is red`, `that looks red`, `made of wood`."""
+    """Return a clause: `that is red`, `that looks red`, `made of wood`."""
     be, look = ("are", "look") if base.is_plural else ("is", "looks")
     kind, said = ATTRIBUTE_TYPES[value], to_predicate(value, rng)
     starts = ("", f"that {be} ") if kind == "material" else (f"that {be} ",)
@@ -198,7 +208,7 @@ def _clause(rng: np.random.Generator, base: Reference, value: str) -> Phrase:
 def _with_negation(
     view: SceneIndex, rng: np.random.Generator, base: Reference, rivals: list[str], hidden: frozenset[str]
 ) -> Reference | None:
-    """`the chair that is not red`: all others are red."""
+    """Add a negation: `the chair that is not red`, if all others are red."""
     own = view.attributes[base.object_id]
     kinds = [kind for kind in ("color", "material", "pose", "pattern") if kind in own and kind not in hidden]
     options = []
@@ -214,7 +224,7 @@ def _with_negation(
         base,
         words=(*base.words, *said),
         program=add_filter(base.program, value, negated=True),
-        mentioned_ids=frozenset({kind}),
+        mentioned_types=frozenset({kind}),
         has_tail=True,
         facts=base.facts | {("not", base.object_id, value)},
     )
@@ -223,7 +233,7 @@ def _with_negation(
 def _with_position(
     view: SceneIndex, rng: np.random.Generator, base: Reference, rivals: list[str], hidden: frozenset[str]
 ) -> Reference | None:
-    """`the dog on the left of the image`."""
+    """Add a position: `the dog on the left of the image`."""
     where = view.get_position(base.object_id, "hposition")
     unclear = any(view.get_position(j, "hposition") in (where, None) for j in rivals)
     if where is None or "hposition" in hidden or unclear:
@@ -235,7 +245,7 @@ def _with_position(
         base,
         words=(*base.words, *make_phrase(f"{start} {side} {of}")),
         has_tail=True,
-        mentioned_ids=frozenset({"hposition"}),
+        mentioned_types=frozenset({"hposition"}),
         program=add_step(base.program, "filter hposition", where),
         facts=base.facts | {("position", base.object_id, where)},
     )
@@ -249,7 +259,7 @@ def _with_relation(
     avoided: frozenset[str],
     depth: int,
 ) -> tuple[Reference, list[str]] | None:
-    """`the cup on the red table`, `the hat the man is wearing`; and the rivals that are left."""
+    """Add a relation: `the cup on the red table`, `the hat the man is wearing`. Also returns the remaining rivals."""
     i = base.object_id
     around = [
         (relation, b, role)
@@ -258,12 +268,12 @@ def _with_relation(
     ]
     if not around:
         return None
-    # The relation is drawn before the landmark: there are many more left and right than on and in.
+    # The relation is chosen before the landmark, as there are many more left and right than on and in.
     name = choose_uniform(rng, sorted({relation for relation, _, _ in around}))
     relation, landmark, role = choose_uniform(rng, [entry for entry in around if entry[0] == name])
     posed = ("pose",) if relation == "sitting on" else ()
     mark = make_reference(view, rng, landmark, avoid=avoided, depth=depth - 1, hide=posed)
-    # "the table that the cup is on" is heard now and then, with a longer cup it is hard to read.
+    # "the table that the cup is on" is sometimes said; with a longer description of the cup it is hard to read.
     if mark is None or (role == "o" and relation not in VERBS and (mark.has_tail or rng.random() < 0.88)):
         return None
     if relation not in VAGUE_RELATIONS:
@@ -274,7 +284,7 @@ def _with_relation(
         words=(*base.words, *_relative_clause(rng, relation, mark, role, base)),
         has_tail=True,
         program=add_step(mark.program, "relate", f"{base.noun},{relation},{role} ({i})"),
-        mentioned_ids=frozenset(posed),
+        mentioned_types=frozenset(posed),
         facts=base.facts | mark.facts | {("rel", *triple)},
     ), rivals
 
@@ -282,8 +292,9 @@ def _with_relation(
 def _relative_clause(
     rng: np.random.Generator, relation: str, mark: Reference, role: str, head: Reference
 ) -> Phrase:
-    """What follows the noun to say its relation to the landmark."""
-    if role == "o":  # the hat (that) the man is wearing
+    """Return the words after the noun that state its relation to the landmark."""
+    # Example: the hat (that) the man is wearing.
+    if role == "o":
         said = f"{'are' if mark.is_plural else 'is'} {VERBS.get(relation, (relation,))[0]}"
         return (*make_phrase(choose_uniform(rng, ("", "that"))), *mark.the, *make_phrase(said))
     be = "are" if head.is_plural else "is"

@@ -1,7 +1,7 @@
-"""The sample's region detector: trained on cells of the CLIP tower's maps, tried on images that it never saw.
+"""Train and evaluate the sample's region detector on cells of an image tower's maps.
 
-Cells that hold the middle of a thing are all taken, of the others some, which count for all. A cell learns which kinds have
-their middle there (focal loss, Lin et al. 2017); with its kind it learns the thing's looks, and where its box lies.
+All cells that contain the center of an object are used, and a sample of the others with larger weights. A cell learns which
+kinds have their center there (focal loss, Lin et al. 2017). Given the kind, it learns the object's attributes and its box.
 """
 
 from __future__ import annotations
@@ -34,15 +34,25 @@ from research.synthetic_world.ontology import ATTRIBUTE_TYPES, KINDS, LOCATIONS,
 from research.synthetic_world.vqa_worlds import SEED, WorldSubset, open_pixels, read_worlds
 
 REGION_NAMES = RegionNames(tuple(k.name for k in KINDS), tuple(ATTRIBUTE_TYPES), (*LOCATIONS, *WEATHERS))
-NUM_EMPTY_CELLS = 18  # cells without a thing that are taken of each image
+# Number of cells without an object that are used of each image.
+NUM_EMPTY_CELLS = 18
 BATCH_SIZE = 1024
 _KIND_INDEX = {name: place for place, name in enumerate(REGION_NAMES.kinds)}
 
 
 class TrainingCells(NamedTuple):
-    """Cells to learn from: maps [n, channels] float16; kinds [n, kinds] bool; weights [n]. Things at some of them: cell
-    [t] (its row), kind [t], looks [t, looks] bool, boxes [t, 4] (middle from the cell's middle, size). Means of whole maps
-    [p, channels] float16 with their settings [p, settings] bool."""
+    """Training cells, objects at some of them, and whole maps.
+
+    Attributes:
+        maps: features of cells, float16 [n, channels].
+        kinds: kinds of objects in each cell, bool [n, kinds].
+        weights: weight of each cell, [n].
+        cell, kind: row of the cell and kind of each object, [t].
+        looks: attributes of each object, bool [t, attributes].
+        boxes: center relative to the cell's center, and size, [t, 4], as fractions of the image.
+        whole: means of whole maps, float16 [p, channels].
+        settings: location and weather of each image, bool [p, settings].
+    """
 
     maps: np.ndarray
     kinds: np.ndarray
@@ -56,7 +66,7 @@ class TrainingCells(NamedTuple):
 
 
 def gather_cells(tower: ImageTower, part: WorldSubset, batch: int = 32) -> TrainingCells:
-    """The cells of all images of a part."""
+    """Gather the training cells of all images of a subset."""
     scenes, rng = [row.scene for row in read_worlds(part)], make_generator(SEED, "cells", part)
     rows: list[list[np.ndarray]] = [[] for _ in TrainingCells._fields]
     place = first = 0
@@ -72,8 +82,13 @@ def gather_cells(tower: ImageTower, part: WorldSubset, batch: int = 32) -> Train
 
 
 class SceneObjects(NamedTuple):
-    """The things of an image, of whose map they are at some cells: cell [t], kind [t], looks [t, looks] bool, boxes [t, 4] (middle
-    from the cell's middle, size; shares of the image) float32."""
+    """The objects of an image, at cells of its map.
+
+    Attributes:
+        cell, kind: cell and kind of each object, [t].
+        looks: attributes of each object, bool [t, attributes].
+        boxes: center relative to the cell's center, and size, float32 [t, 4], as fractions of the image.
+    """
 
     cell: np.ndarray
     kind: np.ndarray
@@ -82,7 +97,7 @@ class SceneObjects(NamedTuple):
 
 
 def get_scene_objects(scene: SceneGraph, high: int, wide: int) -> SceneObjects:
-    """The things of a scene on a map of so many cells, row by row; a thing is where its middle lies."""
+    """Return the objects of a scene on a map of `high` x `wide` cells. An object is in the cell of its center."""
     boxes = np.array([get_relative_box(item, scene) for item in scene.objects])
     middle = (boxes[:, :2] + boxes[:, 2:]) / 2
     across = np.minimum((middle[:, 0] * wide).astype(int), wide - 1)
@@ -99,7 +114,7 @@ def get_scene_objects(scene: SceneGraph, high: int, wide: int) -> SceneObjects:
 def _get_image_cells(
     grid: np.ndarray, scene: SceneGraph, rng: np.random.Generator, first: int
 ) -> TrainingCells:
-    """Cells of one image's map [channels, h, w]; `first` is the row of its first cell."""
+    """Return the training cells of one image's map [channels, h, w]; `first` is the row of its first cell."""
     channels, high, wide = grid.shape
     things = get_scene_objects(scene, high, wide)
     held, cell = np.unique(things.cell, return_inverse=True)
@@ -121,7 +136,7 @@ def _get_image_cells(
 
 
 def train_head(cells: TrainingCells, epochs: int, rate: float = 3e-3) -> RegionHead:
-    """A head, trained."""
+    """Train a region head."""
     torch.manual_seed(SEED)
     head = RegionHead(cells.maps.shape[1], REGION_NAMES)
     optimiser = torch.optim.AdamW(head.parameters(), lr=rate, weight_decay=0.02)
@@ -145,39 +160,40 @@ def train_head(cells: TrainingCells, epochs: int, rate: float = 3e-3) -> RegionH
 def head_loss(
     head: RegionHead, cells: TrainingCells, rows: np.ndarray, things: np.ndarray, images: np.ndarray
 ) -> torch.Tensor:
-    """The loss on these cells, things and whole images."""
+    """Return the loss on these cells, objects and whole images."""
     x = np.concatenate([cells.maps[rows], cells.maps[cells.cell[things]], cells.whole[images]])
     hidden = head.embed_cells(torch.from_numpy(x.astype(np.float32)))
     of_cells, of_things, of_whole = hidden.split([len(rows), len(things), len(images)])
     kind = (
         kind_focal_losses(head, of_cells, cells.kinds[rows]) * torch.from_numpy(cells.weights[rows])
     ).mean()
-    told = SceneObjects(rows[:0], cells.kind[things], cells.looks[things], cells.boxes[things])
-    return kind + objects_loss(head, of_things, told) + scene_loss(head, of_whole, cells.settings[images])
+    targets = SceneObjects(rows[:0], cells.kind[things], cells.looks[things], cells.boxes[things])
+    return kind + objects_loss(head, of_things, targets) + scene_loss(head, of_whole, cells.settings[images])
 
 
 def kind_focal_losses(head: RegionHead, cells: torch.Tensor, kinds: np.ndarray) -> torch.Tensor:
-    """The focal loss [n] of cells [n, hidden] whose kinds are these, [n, kinds] bool."""
+    """Return the focal loss [n] of cells [n, hidden] with these kinds, [n, kinds] bool."""
     wanted = torch.from_numpy(kinds).float()
     plain = functional.binary_cross_entropy_with_logits(head.kind(cells), wanted, reduction="none")
-    return ((1 - torch.exp(-plain)) ** 2 * plain).sum(1)  # exp(-plain) is the probability of what is true
+    # exp(-plain) is the probability of the true label.
+    return ((1 - torch.exp(-plain)) ** 2 * plain).sum(1)
 
 
 def objects_loss(head: RegionHead, cells: torch.Tensor, things: SceneObjects) -> torch.Tensor:
-    """The loss of looks and boxes of things at cells [t, hidden]."""
+    """Return the loss of attributes and boxes of objects at cells [t, hidden]."""
     _, looks, boxes = head.predict_objects(cells, torch.from_numpy(things.kind))
     look = functional.binary_cross_entropy_with_logits(looks, torch.from_numpy(things.looks).float())
     return 10 * look + 20 * functional.l1_loss(boxes, torch.from_numpy(things.boxes))
 
 
 def scene_loss(head: RegionHead, whole: torch.Tensor, settings: np.ndarray) -> torch.Tensor:
-    """The loss of places and weathers [p, settings] bool of whole images [p, hidden]."""
+    """Return the loss of locations and weathers [p, settings] bool of whole images [p, hidden]."""
     wanted = torch.from_numpy(settings).float()
     return 2 * functional.binary_cross_entropy_with_logits(head.setting(whole), wanted)
 
 
 def detect_regions(tower: ImageTower, head: RegionHead, part: WorldSubset, batch: int = 32) -> Regions:
-    """The regions of all images of a part."""
+    """Detect the regions of all images of a subset."""
     found = [
         find_regions(tower, head, pixels[start : start + batch])
         for pixels in track(open_pixels(part), f"regions of {part}")
@@ -189,12 +205,15 @@ def detect_regions(tower: ImageTower, head: RegionHead, part: WorldSubset, batch
 def evaluate_regions(
     regions: Regions, scenes: Sequence[SceneGraph], least: float = DETECTION_THRESHOLD
 ) -> dict[str, float]:
-    """Recall and precision of regions with a score of `least` or more: right are those of a thing's kind whose box covers at
-    least half of what both cover. Share of the found things whose looks are all told right."""
-    found = there = told = right_looks = 0
+    """Compute recall, precision, and the proportion of detected objects with only correct attributes.
+
+    Regions with a score of at least `least` count. A region is right if its kind is right and its box has an intersection
+    over union of at least 0.5.
+    """
+    found = there = num_detected = right_looks = 0
     for features, boxes, kinds, scores, scene in zip(*regions, scenes, strict=True):
         there += len(scene.objects)
-        told += int((scores >= least).sum())
+        num_detected += int((scores >= least).sum())
         free = list(np.flatnonzero(scores >= least))
         for item in scene.objects:
             fits = [
@@ -211,13 +230,13 @@ def evaluate_regions(
                 right_looks += bool((said == get_attribute_mask(item, REGION_NAMES)).all())
     return {
         "recall": found / there,
-        "precision": found / max(told, 1),
+        "precision": found / max(num_detected, 1),
         "looks right": right_looks / max(found, 1),
     }
 
 
 def _compute_iou(first: Sequence[float], second: Sequence[float]) -> float:
-    """Intersection over union of two boxes."""
+    """Return the intersection over union of two boxes."""
     width = min(first[2], second[2]) - max(first[0], second[0])
     height = min(first[3], second[3]) - max(first[1], second[1])
     shared = max(width, 0) * max(height, 0)

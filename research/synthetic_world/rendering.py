@@ -1,11 +1,11 @@
-"""Draws things and scenes of the sample world: as SVG, and as pixels.
+"""Render objects and scenes of the synthetic world, as SVG and as pixels.
 
-    thing_svg     one thing, filling its box
-    scene_svg     a whole scene: the background, then the things back to front
-    render        a scene as pixels
-    render_thing  one thing alone as pixels, on a neutral ground
+    object_to_svg   one object, filling its box
+    scene_to_svg    a whole scene: the background, then the objects back to front
+    render_scene    a scene as pixels
+    render_object   one object alone as pixels, on a neutral background
 
-The same input gives the same bytes; no text is drawn, so no fonts are needed.
+The same input gives the same bytes. No text is drawn, so no fonts are needed.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from research.synthetic_world.indoor_backgrounds import draw_room
 from research.synthetic_world.outdoor_backgrounds import draw_landscape
 from research.synthetic_world.scene_types import APPEARANCE_SCALE, HEIGHT, WIDTH, PlacedObject, SyntheticScene
 
-DEFAULT_COLOR = "#8a8f96"  # tones given to kinds that have no colour of their own to choose
-MAX_FINE_DETAIL_SIZE = (
-    62  # things at most this wide or tall at middle size get narrow stripes, small dots, fine grain
-)
+# Tones of kinds without a choice of colors.
+DEFAULT_COLOR = "#8a8f96"
+# Objects at most this wide or tall at middle size get narrow stripes, small dots and fine grain.
+MAX_FINE_DETAIL_SIZE = 62
 
 
 def object_to_svg(thing: PlacedObject) -> str:
-    """One thing as an SVG group that fills `thing.box`, mirrored left to right if it says so.
+    """Return an object as an SVG group that fills its box, mirrored if it says so.
 
     Raises:
-        ValueError: its kind does not exist or has no such look; all that is wrong is listed.
+        ValueError: lists everything that is wrong: the kind does not exist or does not have these attributes.
     """
     _check_attributes(thing)
     x, y, w, h = thing.box
@@ -52,10 +52,10 @@ def object_to_svg(thing: PlacedObject) -> str:
 
 
 def scene_to_svg(world: SyntheticScene) -> str:
-    """A whole scene as an SVG document of WIDTH x HEIGHT.
+    """Return a whole scene as an SVG document of WIDTH x HEIGHT.
 
     Raises:
-        ValueError: the place, the weather or a thing is not of the ontology.
+        ValueError: the location, the weather or an object is not in the ontology.
     """
     _check_place(world)
     return _document(
@@ -68,9 +68,9 @@ def scene_to_svg(world: SyntheticScene) -> str:
 
 
 def render_scene(world: SyntheticScene, width: int = WIDTH, height: int = HEIGHT) -> np.ndarray:
-    """A scene as pixels: uint8 [height, width, 3], red green blue.
+    """Render a scene as pixels, uint8 [height, width, 3], in RGB.
 
-    The same image as `scene_svg` shows to within rounding, but each background is drawn only once.
+    Up to rounding, the image is that of `scene_to_svg`, but each background is rendered only once.
     """
     _check_place(world)
     behind = _backdrop(world.location, world.weather, width, height)
@@ -81,7 +81,7 @@ def render_scene(world: SyntheticScene, width: int = WIDTH, height: int = HEIGHT
 
 
 def render_object(thing: PlacedObject, size: int, ground: str = "#e9edf0") -> np.ndarray:
-    """One thing alone in a square image on a plain ground: uint8 [size, size, 3]."""
+    """Render one object alone in a square image on a plain background, uint8 [size, size, 3]."""
     x, y, w, h = thing.box
     side = 1.08 * max(w, h)
     svg = _document(
@@ -95,13 +95,14 @@ def render_object(thing: PlacedObject, size: int, ground: str = "#e9edf0") -> np
 
 
 def compute_natural_size(kind: str, look: str | None = None) -> tuple[float, float]:
-    """Width and height of a middle-sized thing in the pose or state `look`, in pixels."""
+    """Return width and height in pixels of a middle-sized object in the pose or state `look`."""
     w, h = ontology.KIND_BY_NAME[kind].size
     across, upward = APPEARANCE_SCALE.get((kind, look or ""), (1.0, 1.0))
     return w * across, h * upward
 
 
-@lru_cache(maxsize=8192)  # more than the different looks there are, people's hair and skin included
+# The cache is larger than the number of different appearances, including people's hair and skin.
+@lru_cache(maxsize=8192)
 def _draw_object(kind: str, look: Appearance) -> str:
     body = DRAWINGS[kind](look)
     return build_definitions(body) + body
@@ -119,14 +120,15 @@ def _backdrop(place: str, weather: str, width: int, height: int) -> np.ndarray:
 
 
 def _frame(thing: PlacedObject) -> tuple[float, float]:
-    """Width and height of what its drawing fills, before it is scaled to the thing's box."""
-    if ontology.KIND_BY_NAME[thing.kind].category == "person":  # all are drawn in a grown man's frame
+    """Return width and height of the drawing before it is scaled to the object's box."""
+    # All people are drawn in the frame of an adult man.
+    if ontology.KIND_BY_NAME[thing.kind].category == "person":
         return compute_natural_size("man", thing.pose)
     return (46.0, 30.0) if _is_seated(thing) else compute_natural_size(thing.kind, thing.pose or thing.state)
 
 
 def _is_seated(thing: PlacedObject) -> bool:
-    """Jeans in a box wider than tall are on a person who sits."""
+    """Whether jeans are on a person who sits, which is the case in a box wider than tall."""
     return thing.kind == "jeans" and thing.box[2] > thing.box[3]
 
 
@@ -150,7 +152,7 @@ def _get_appearance(thing: PlacedObject) -> Appearance:
 def _check_place(world: SyntheticScene) -> None:
     if world.location not in ontology.LOCATIONS:
         raise ValueError(
-            f"{world.image_id}: place {world.location!r} is none of {', '.join(ontology.LOCATIONS)}"
+            f"{world.image_id}: location {world.location!r} is none of {', '.join(ontology.LOCATIONS)}"
         )
     allowed = ("",) if world.location in ontology.INDOORS else ontology.WEATHERS
     if world.weather not in allowed:
@@ -161,10 +163,10 @@ def _check_place(world: SyntheticScene) -> None:
 
 
 def _check_attributes(thing: PlacedObject) -> None:
-    """Refuse what the kind does not have: an unseen look would make a false truth."""
+    """Raise for attributes that the kind does not have. An invisible attribute would make the truth wrong."""
     kind = ontology.KIND_BY_NAME.get(thing.kind)
     if kind is None:
-        raise ValueError(f"thing {thing.object_id}: no kind {thing.kind!r}")
+        raise ValueError(f"object {thing.object_id}: there is no kind {thing.kind!r}")
     wrong = []
     for name, value, known in (
         ("color", thing.color, kind.colors or (None,)),
@@ -177,9 +179,9 @@ def _check_attributes(thing: PlacedObject) -> None:
         if value not in known:
             wrong.append(f"{name} {value!r} is none of {known}")
     if len(thing.box) != 4 or not all(math.isfinite(value) for value in thing.box) or min(thing.box[2:]) <= 0:
-        wrong.append(f"box {thing.box} is not x, y, width, height with a positive size")
+        wrong.append(f"box {thing.box} must be x, y, width, height with a positive size")
     if wrong:
-        raise ValueError(f"thing {thing.object_id}, {thing.kind}: {'; '.join(wrong)}")
+        raise ValueError(f"object {thing.object_id}, {thing.kind}: {'; '.join(wrong)}")
 
 
 def _document(body: str, x: float, y: float, w: float, h: float) -> str:
@@ -189,6 +191,6 @@ def _document(body: str, x: float, y: float, w: float, h: float) -> str:
 
 def _rasterize(svg: str, width: int, height: int) -> np.ndarray:
     if width < 1 or height < 1:
-        raise ValueError(f"an image of {width} x {height} pixels; both must be at least 1")
+        raise ValueError(f"an image of {width} x {height} pixels; width and height must be at least 1")
     data = resvg_py.svg_to_bytes(svg_string=svg, width=width, height=height, skip_system_fonts=True)
     return np.asarray(Image.open(io.BytesIO(data)).convert("RGBA"))

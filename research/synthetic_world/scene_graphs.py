@@ -1,19 +1,19 @@
-"""Scene graphs of the drawn world: the complete truth, and what is published of it.
+"""Build scene graphs of the synthetic world: the complete truth, and the incomplete graphs that are published.
 
-Every relation follows from the boxes and the order of painting, by the rules below; in the complete graph each
-relation that holds is listed, in both directions where both have a name.
+Every relation follows from the boxes and the order of painting, by the rules below. The complete graph lists every relation
+that holds, in both directions where both have a name.
 
     to the left of / to the right of   the boxes overlap by at most a fifth of the narrower one's width, and the gap
                                        between them in height is at most half the image
-    above / below                      the same turned by a right angle, and the boxes overlap in width
+    above / below                      the same with width and height exchanged, and the boxes overlap in width
     in front of / behind               A is painted over B and covers at least a tenth of B's box
     near, next to                      on the floor or on one supporter, less than 40 pixels apart in width and in
                                        the height of their lower edges
     on, sitting on                     A rests on B; a person or an animal that sits on it
     under                              A is on the floor under B
-    in, inside / holding / wearing     by B's or A's host
+    in, inside / holding / wearing     from the host of A or B
 
-Between a thing and what carries it (a cup on a table, a man and his hat) only the last three rows are listed.
+Between an object and its host (a cup on a table, a man and his hat), only the last three rows are listed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,18 @@ from research.synthetic_world.layout import get_ancestors
 from research.synthetic_world.placement import Box, compute_covered_fraction
 from research.synthetic_world.scene_types import HEIGHT, WIDTH, PlacedObject, SyntheticScene
 
-MAX_OVERLAP = 0.2  # of the smaller width (height): more than this, and neither is left of (above) the other
-MAX_CROSS_AXIS_DISTANCE = (
-    0.5  # of the image's height (width): more than this, and left/right (above/below) is not said
-)
-MAX_NEAR_DISTANCE = 40  # pixels
-MIN_COVERED = 0.1  # of the box behind
-OMITTED_FACT_RATE = 0.2  # of the facts of a scene
-OMITTED_OBJECT_RATE = 0.05  # of the objects; the facts lost with them count
+# With more overlap, as a fraction of the smaller width (height), no object is left of (above) the other.
+MAX_OVERLAP = 0.2
+# With more distance, as a fraction of the image's height (width), left/right (above/below) is not stated.
+MAX_CROSS_AXIS_DISTANCE = 0.5
+# In pixels.
+MAX_NEAR_DISTANCE = 40
+# Fraction of the box behind.
+MIN_COVERED = 0.1
+# Proportion of the facts of a scene that published graphs omit.
+OMITTED_FACT_RATE = 0.2
+# Proportion of the objects that they omit. The facts lost with an object count as omitted facts.
+OMITTED_OBJECT_RATE = 0.05
 _PRESENT = ("color", "material", "pattern", "size", "state", "pose", "age")
 _INVERSE = {
     "to the left of": "to the right of",
@@ -43,7 +47,7 @@ _INVERSE = {
 
 
 def build_complete_graph(world: SyntheticScene) -> SceneGraph:
-    """The complete scene graph: every attribute and every relation that holds."""
+    """Build the complete scene graph with every attribute and relation that holds."""
     relations = find_relations(world)
     objects = [_scene_object(thing, tuple(relations[thing.object_id])) for thing in world.objects]
     return SceneGraph(
@@ -59,7 +63,7 @@ def build_complete_graph(world: SyntheticScene) -> SceneGraph:
 
 
 def find_relations(world: SyntheticScene) -> dict[str, list[Relation]]:
-    """By object id, the relations from each thing to the others, sorted by the other's id and the name."""
+    """Return the relations of each object by id, sorted by the other object's id and the name."""
     by_id = {thing.object_id: thing for thing in world.objects}
     families = {thing.object_id: get_ancestors(thing, by_id) for thing in world.objects}
     relations: dict[str, set[tuple[str, str]]] = {thing.object_id: set() for thing in world.objects}
@@ -94,13 +98,13 @@ def find_relations(world: SyntheticScene) -> dict[str, list[Relation]]:
 
 
 def is_left_of(first: Box, second: Box) -> bool:
-    """Whether the first box lies left of the second."""
+    """Whether the first box is left of the second."""
     gap = max(first[1], second[1]) - min(first[1] + first[3], second[1] + second[3])
     return _is_before(first[0], first[2], second[0], second[2]) and gap <= MAX_CROSS_AXIS_DISTANCE * HEIGHT
 
 
 def is_above(first: Box, second: Box) -> bool:
-    """Whether the first box lies above the second; they must overlap in width."""
+    """Whether the first box is above the second. They must overlap in width."""
     shared = min(first[0] + first[2], second[0] + second[2]) - max(first[0], second[0])
     gap = second[1] - (first[1] + first[3])
     return (
@@ -111,7 +115,7 @@ def is_above(first: Box, second: Box) -> bool:
 
 
 def is_near(first: PlacedObject, second: PlacedObject) -> bool:
-    """Whether two things on the floor, or on one supporter, are next to each other."""
+    """Whether two objects on the floor, or on one supporter, are next to each other."""
     same_ground = first.placement == second.placement and (
         first.placement == "floor" or (first.placement == "top" and first.host == second.host)
     )
@@ -121,7 +125,7 @@ def is_near(first: PlacedObject, second: PlacedObject) -> bool:
 
 
 def _is_before(start: float, length: float, other_start: float, other_length: float) -> bool:
-    """Whether one interval lies before another, with an overlap of at most a fifth of the shorter one."""
+    """Whether an interval is before another, with an overlap of at most a fifth of the shorter one."""
     shared = start + length - other_start
     return start + length / 2 < other_start + other_length / 2 and shared <= MAX_OVERLAP * min(
         length, other_length
@@ -156,12 +160,12 @@ def _scene_object(thing: PlacedObject, relations: tuple[Relation, ...]) -> Scene
     )
 
 
-# A fact of a scene graph, as it is counted: ("object", id), ("attribute", id, value) or ("relation", id, name, id).
+# A fact of a scene graph: ("object", id), ("attribute", id, value) or ("relation", id, name, id).
 Fact = tuple[str, ...]
 
 
 def get_facts(scene: SceneGraph) -> list[Fact]:
-    """The facts of a scene graph, sorted. A relation and its inverse (A left of B, B right of A) are one fact."""
+    """Return the facts of a scene graph, sorted. A relation and its inverse (A left of B, B right of A) are one fact."""
     listed: list[Fact] = []
     for item in scene.objects:
         listed.append(("object", item.object_id))
@@ -171,13 +175,11 @@ def get_facts(scene: SceneGraph) -> list[Fact]:
 
 
 def omit_facts(scene: SceneGraph, seed: int) -> SceneGraph:
-    """What is published of a complete scene graph: a seeded fifth of its facts is left out.
+    """Omit a seeded fifth of the facts of a complete scene graph, as published graphs do.
 
-    Counted per scene over `facts`: objects, their attributes, and their relations (a relation and its inverse are
-    one fact, and go together). First each object is left out with probability 0.05 (never the last one), as long
-    as what goes with it (its attributes, its relations to and from others) stays within the fifth; then attributes
-    and relations drawn at random, until a fifth of all facts, rounded to a whole number, is gone. Place, weather,
-    boxes and names stay as they are.
+    The fifth is counted per scene over `get_facts`. First each object is omitted with probability 0.05 (never the last one),
+    if the facts lost with it (its attributes and relations) stay within the fifth. Then attributes and relations are
+    omitted at random until a fifth of all facts, rounded, is gone. Location, weather, boxes and names are kept.
     """
     rng = make_generator(seed, "published", scene.image_id)
     every = get_facts(scene)
@@ -230,5 +232,5 @@ def _relation_fact(subject: str, relation: Relation) -> Fact:
 
 
 def _get_object_ids(fact: Fact) -> tuple[str, ...]:
-    """Ids of the objects that a fact is about."""
+    """Return the ids of the objects in a fact."""
     return (fact[1], fact[3]) if fact[0] == "relation" else (fact[1],)

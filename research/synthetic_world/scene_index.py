@@ -1,4 +1,4 @@
-"""A complete scene, indexed for asking: who has which name, look, place and relation."""
+"""Index a complete scene by name, attribute, position and relation."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from research.synthetic_world.ontology import ATTRIBUTE_TYPES, CATEGORIES
 
 ANTONYMS = {"to the left of": "to the right of", "above": "below", "in front of": "behind"}
 ANTONYMS |= {right: left for left, right in ANTONYMS.items()}
-# How near is near? Such a relation adds to a clear reference, it does not make one.
+# Whether objects are near is vague. Such a relation may be part of a reference but does not make it unambiguous.
 VAGUE_RELATIONS = ("near", "next to")
-BORDER_MARGIN = 0.04  # of the image's side: no place is told of a centre so near the border between two
-# What people may also call by the category.
+# A center nearer than this to the border between two positions, as a fraction of the image's side, has no position.
+BORDER_MARGIN = 0.04
+# Categories that people may use for objects of another category.
 _WIDER_CATEGORIES = {
     "food": ("fruit",),
     "fruit": ("food",),
@@ -24,13 +25,13 @@ _WIDER_CATEGORIES = {
 
 
 class SceneIndex:
-    """A scene's objects by id, their attributes by type, and its relations from either end.
+    """A scene's objects by id, their attributes by type, and its relations from both ends.
 
     Attributes:
-        values: object id -> attribute type -> value.
-        relations: (subject id, name, object id). subjects, targets: the same by (name, object) and by
-            (subject, name).
-        around: object id -> (name, other id, role); role "s" if the object is the subject, else "o".
+        attributes: object id -> attribute type -> value.
+        relations: (subject id, name, object id).
+        subjects, targets: subject ids by (name, object id), and object ids by (subject id, name).
+        relations_by_object: object id -> (name, other id, role). The role is "s" if the object is the subject, else "o".
     """
 
     def __init__(self, scene: SceneGraph) -> None:
@@ -59,13 +60,13 @@ class SceneIndex:
         return self.objects[object_id].name
 
     def find_by_name(self, noun: str, strict: bool = True) -> list[str]:
-        """Ids of what a kind or category names ("_": all); not strict: also of what people might call so."""
+        """Return the ids of objects of a kind or category ("_": all). If not strict, also of what people might call so."""
         categories = (noun,) if strict else (noun, *_WIDER_CATEGORIES.get(noun, ()))
         members = {noun}.union(*(CATEGORIES.get(category, ()) for category in categories))
         return [i for i, item in self.objects.items() if noun == "_" or item.name in members]
 
     def get_position(self, object_id: str, axis: str) -> str | None:
-        """ "left", "middle" or "right" ("top" or "bottom"); None near a border, or between top and bottom."""
+        """Return "left", "middle" or "right" ("top" or "bottom"). None near a border, or between top and bottom."""
         item = self.objects[object_id]
         if axis == "hposition":
             centre, names = (item.x + item.w / 2) / self.scene.width, ("left", "middle", "right")
@@ -78,8 +79,11 @@ class SceneIndex:
     def find_related(
         self, noun: str, relation: str, landmark: str, role: str, strict: bool = True
     ) -> list[str]:
-        """Ids of what is called `noun` and stands in the relation to the landmark, as its subject (role "s")
-        or object ("o"). Not strict: also what people might call so, or might say to lie that way."""
+        """Return the ids of objects called `noun` that are related to the landmark.
+
+        They are the subject (role "s") or object ("o") of the relation. If not strict, objects that people might call so,
+        or might see in that direction, are included.
+        """
 
         def holds(i: str) -> bool:
             triple = (i, relation, landmark) if role == "s" else (landmark, relation, i)
@@ -88,11 +92,11 @@ class SceneIndex:
         return [i for i in self.find_by_name(noun, strict) if i != landmark and holds(i)]
 
     def is_held_together(self, a: str, b: str) -> bool:
-        """Whether one holds or wears the other, or a third both: how they lie to each other says nothing."""
+        """Whether one holds or wears the other, or a third both. Relations of such objects are not informative."""
         return self._owner.get(a, a) == self._owner.get(b, b)
 
     def _is_in_direction(self, a: str, relation: str, b: str) -> bool:
-        """Whether the centre of a lies that way of the centre of b."""
+        """Whether the center of a is in that direction from the center of b."""
         first, second = self.objects[a], self.objects[b]
         dx = first.x + first.w / 2 - second.x - second.w / 2
         dy = first.y + first.h / 2 - second.y - second.h / 2

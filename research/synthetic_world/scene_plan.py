@@ -1,7 +1,7 @@
-"""One attempt at a scene: which kinds come in, in which order, and what carries them.
+"""Plan one attempt at a scene: the kinds of objects, their order, and their hosts.
 
-First the kind that the scene features, with what it needs; then large things, people, and things on what is there;
-then whatever fits until the scene is as full as planned.
+First comes the kind that the scene features, with what it needs. Then come large objects, people, and objects on others. Then
+anything that fits is added until the scene is as full as planned.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from research.synthetic_world.random_choice import choose_by_odds, choose_skewed
 from research.synthetic_world.scene_statistics import SampledAppearance
 from research.synthetic_world.scene_types import HORIZON, SURFACES, PlacedObject
 
-_MIN_OBJECTS, _MAX_OBJECTS = 8, 12  # things planned in a scene
-_CROWDED_RATE = 0.25  # chance that a thing may cover another or be covered, where the image allows it
+# Range of the planned number of objects.
+_MIN_OBJECTS, _MAX_OBJECTS = 8, 12
+# Probability that an object may cover another or be covered.
+_CROWDED_RATE = 0.25
 _BODY_PARTS = ("head", "body", "legs")
 
 
 class ScenePlanner:
-    """One attempt at a scene: things are added as long as they fit."""
+    """One attempt at a scene: objects are added as long as they fit."""
 
     def __init__(self, rng: np.random.Generator, featured: ObjectKind) -> None:
         self.rng = rng
@@ -59,12 +61,12 @@ class ScenePlanner:
                 break
             choose_by_odds(rng, actions, (0.34, 0.2, 0.18, 0.13, 0.08, 0.07))()
 
-    # -- which kind and which host
+    # Kinds and hosts.
 
     def _choose_kind(
         self, rests: str, condition: Callable[[ObjectKind], bool] = lambda kind: True
     ) -> ObjectKind | None:
-        """A kind that may rest so in this place."""
+        """Choose a kind that may have this placement in the location."""
         kinds = [
             kind
             for kind in KINDS
@@ -78,7 +80,7 @@ class ScenePlanner:
         return choose_by_odds(self.rng, kinds, [scene_statistics.get_popularity(kind) for kind in kinds])
 
     def _choose_content(self) -> ObjectKind | None:
-        """A kind that may be inside something that is there."""
+        """Choose a kind that may be inside an existing object."""
         names = [
             name for name, containers in scene_statistics.CONTAINERS.items() if self._find_hosts(containers)
         ]
@@ -87,10 +89,10 @@ class ScenePlanner:
     def _find_hosts(self, kinds: tuple[str, ...]) -> list[PlacedObject]:
         return [thing for thing in self.objects if thing.kind in kinds]
 
-    # -- adding
+    # Adding objects.
 
     def _add(self, kind: ObjectKind) -> PlacedObject | None:
-        """Add a thing of this kind wherever it may rest, with what it needs to rest on."""
+        """Add an object of this kind in any of its placements, with the host that it needs."""
         if kind.category == "person":
             return self._add_person(kind)
         rests = (
@@ -200,7 +202,7 @@ class ScenePlanner:
         )
 
     def _add_person(self, kind: ObjectKind) -> PlacedObject | None:
-        """A person with clothes, who sits on a seat, stands or sits on the floor, and may hold something."""
+        """Add a person with clothes, who sits on a seat, stands or sits on the floor, and may hold something."""
         rng = self.rng
         seats = [host for host in self._find_hosts(scene_statistics.SEATS) if host.placement == "floor"]
         if seats and rng.random() < 0.7:
@@ -252,7 +254,7 @@ class ScenePlanner:
         return self._try_placement(kind, "hand", person, box)
 
     def _add_same_kind(self) -> PlacedObject | None:
-        """A second thing of a kind that is there, with other looks."""
+        """Add a second object of an existing kind, with other attributes."""
         single = [
             thing
             for thing in self.objects
@@ -271,7 +273,7 @@ class ScenePlanner:
             return self._add_top(kind)
         return self._add_floor(kind) if first.placement == "floor" and not first.host else None
 
-    # -- one thing
+    # Placing one object.
 
     def _scale(self, host: PlacedObject) -> float:
         return layout.get_scale({thing.object_id: thing for thing in self.objects}, host)
@@ -287,7 +289,7 @@ class ScenePlanner:
         make_box: Callable[[SampledAppearance], Box | None],
         pose: str | None = None,
     ) -> PlacedObject | None:
-        """Try several looks and boxes; add and return the first thing that fits in with what is there."""
+        """Try several appearances and boxes. Adds and returns the first object that fits."""
         if kind.name in scene_statistics.UNIQUE_KINDS and self._find_hosts((kind.name,)):
             return None
         for _ in range(12):

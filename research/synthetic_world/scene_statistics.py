@@ -1,7 +1,7 @@
-"""What is usual in the sample world: common colours, common places, what stands on what.
+"""Statistics of the synthetic world: common colors, common locations, and which objects stand on which.
 
-As in photographs, the answers are skewed: most apples are red, most tables brown. `look` draws the looks of one
-thing from these habits; `scenes` uses the rest.
+As in photographs, the answers are skewed: most apples are red, most tables brown. `sample_appearance` samples the appearance
+of one object; `scene_plan` uses the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from research.synthetic_world.ontology import PATTERNS, STATES, ObjectKind
 from research.synthetic_world.random_choice import choose_by_odds, choose_skewed
 from research.synthetic_world.scene_types import APPEARANCE_SCALE, PlacedObject
 
-# Commonest first; the kind's other colours follow in the order of the ontology, rarer and rarer.
+# The most common first. The kind's other colors follow in the order of the ontology with decreasing odds.
 _USUAL_COLORS: dict[str, tuple[str, ...]] = {
     "chair": ("brown", "black", "red", "blue"),
     "couch": ("gray", "brown", "blue", "red"),
@@ -41,7 +41,8 @@ _USUAL_COLORS: dict[str, tuple[str, ...]] = {
     "curtain": ("red", "white", "green"),
     "cat": ("orange", "gray", "black"),
 }
-_COLOR_SKEW = 0.72  # each colour is this much as likely as the one before it
+# Odds of each color relative to the one before it.
+_COLOR_SKEW = 0.72
 _STRONG_SKEW = {
     "apple": 0.35,
     "banana": 0.2,
@@ -55,6 +56,7 @@ _STRONG_SKEW = {
     "fire hydrant": 0.5,
     "basket": 0.5,
 }
+# Probability of the first state in STATES.
 _STATE_ODDS = {
     "laptop": 0.75,
     "umbrella": 0.85,
@@ -66,16 +68,20 @@ _STATE_ODDS = {
     "lamp": 0.6,
     "television": 0.6,
     "stove": 0.5,
-}  # of the first state of STATES
-_SIZE_ODDS = (0.22, 0.56, 0.22)  # small, middle, large
+}
+# Odds of small, middle and large.
+_SIZE_ODDS = (0.22, 0.56, 0.22)
 _SIZE_FACTOR = {"small": 0.70, None: 1.0, "large": 1.32}
-_LARGE_AREA = 3000  # square pixels; kinds that are larger vary less: a large sheep stays smaller than a horse
+# Kinds of more square pixels vary less: a large sheep is smaller than a horse.
+_LARGE_AREA = 3000
 _BIG_SIZE_FACTOR = {"small": 0.78, None: 1.0, "large": 1.24}
-MIN_OBJECT_AREA = 420  # square pixels; what would be drawn smaller than this is not drawn small
+# Objects that would have fewer square pixels are not small.
+MIN_OBJECT_AREA = 420
 _PATTERN_ODDS = 0.4
-_PLAIN_MATERIALS = ("glass", "leather", "metal", "stone")  # these show their surface, never a pattern
+# These materials never have a pattern.
+_PLAIN_MATERIALS = ("glass", "leather", "metal", "stone")
 
-# Two things of one kind in an image differ in colour, and never by one of these pairs.
+# Two objects of one kind in an image differ in color, and not by one of these pairs.
 _SIMILAR_COLORS = {
     frozenset(pair)
     for pair in (
@@ -92,7 +98,7 @@ _SIMILAR_COLORS = {
     )
 }
 
-# Where on the floor a kind stands: (nearest to the wall, nearest to the viewer) as y of its lower edge.
+# The floor range of a kind: (nearest to the wall, nearest to the viewer) as y of its lower edge.
 _DEPTHS: dict[str, tuple[int, int]] = {
     "couch": (222, 262),
     "bed": (232, 285),
@@ -129,15 +135,16 @@ _DEPTHS: dict[str, tuple[int, int]] = {
     "girl": (246, 328),
 }
 _USUAL_DEPTH = (250, 326)
-_SIDEWALK = (200, 226)  # of the street
+# The floor range of the sidewalk in a street.
+_SIDEWALK = (200, 226)
 _ON_SIDEWALK = ("bench", "fire hydrant", "trash can", "flower", "tree", "bush", "traffic light")
-# These stand on the ground only where it is natural: an umbrella stuck in the sand, flowers that grow.
+# Kinds that stand on the ground only in some locations: an umbrella stuck in the sand, flowers that grow.
 _STANDS_IN = {
     "umbrella": ("beach",),
     "flower": ("park", "farm", "street"),
     "bottle": ("park", "beach", "farm"),
 }
-# How common a kind is beside others of its place.
+# How common a kind is relative to others of its location.
 _POPULARITY = {
     "chair": 2.0,
     "shelf": 0.5,
@@ -153,7 +160,7 @@ _POPULARITY = {
     "car": 1.5,
 }
 
-# What stands on what; the first are the commonest. Kinds that may rest on top and are not listed stand on tables.
+# Supporters of each kind, the most common first. Other kinds that may rest on top stand on tables.
 SUPPORTERS: dict[str, tuple[str, ...]] = {
     "cup": ("table", "bench", "shelf", "cabinet"),
     "plate": ("table", "stove"),
@@ -187,15 +194,16 @@ CONTAINERS: dict[str, tuple[str, ...]] = {
     "pear": ("bowl", "basket", "box"),
     "flower": ("vase",),
 }
-# One of them is enough for a room.
+# Kinds of which a scene has at most one.
 UNIQUE_KINDS = ("stove", "refrigerator", "television", "traffic light")
 UNDER_TABLES = ("ball", "cat", "box", "basket", "backpack", "dog")
-SEATS = ("couch", "bench", "bed")  # a person sits there without hiding it
+# Seats that a sitting person does not hide.
+SEATS = ("couch", "bench", "bed")
 
 
 @dataclass(frozen=True, slots=True)
 class SampledAppearance:
-    """The looks of one thing and its natural width and height in pixels, before perspective."""
+    """The appearance of one object, and its natural width and height in pixels before perspective."""
 
     color: str | None
     material: str | None
@@ -211,7 +219,7 @@ class SampledAppearance:
 def sample_appearance(
     rng: np.random.Generator, kind: ObjectKind, rests: str, pose: str | None = None
 ) -> SampledAppearance:
-    """Draw the looks of a thing of this kind; a pose may be given. What is held is never large."""
+    """Sample the appearance of an object of this kind. A pose may be given. Held objects are never large."""
     color = (
         choose_skewed(rng, _colors(kind), _STRONG_SKEW.get(kind.name, _COLOR_SKEW)) if kind.colors else None
     )
@@ -245,7 +253,7 @@ def sample_appearance(
 
 
 def get_depth_range(kind: ObjectKind, place: str) -> tuple[int, int] | None:
-    """Between which lower edges a kind stands on the floor of a place; None where it does not."""
+    """Return the range of lower edges of a kind on the floor of a location. None if it does not stand there."""
     if "floor" not in kind.placements or place not in _STANDS_IN.get(kind.name, (place,)):
         return None
     if place == "street" and kind.name in _ON_SIDEWALK:
@@ -254,13 +262,15 @@ def get_depth_range(kind: ObjectKind, place: str) -> tuple[int, int] | None:
 
 
 def get_popularity(kind: ObjectKind) -> float:
-    """How common a kind is: those that are at home in few places are commoner in them."""
+    """Return how common a kind is. Kinds of few locations are more common there."""
     return _POPULARITY.get(kind.name, 1.0) * len(kind.locations) ** -0.7
 
 
 def is_distinguishable(kind: ObjectKind, look: SampledAppearance, others: Iterable[PlacedObject]) -> bool:
-    """Whether a thing of this kind can be told by its looks from those of the same kind that are there already:
-    by colour if the kind has colours; else by size, pose or age."""
+    """Whether an object differs from existing objects of its kind in a way that can be said.
+
+    This is the color if the kind has colors, else size, pose or age.
+    """
     for other in others:
         if other.kind != kind.name:
             continue

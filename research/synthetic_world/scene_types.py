@@ -1,7 +1,7 @@
-"""What a scene consists of: things with a place, a look, and an order of painting.
+"""Types of scenes: objects with a box, an appearance, and an order of painting.
 
-`scenes` makes these, `drawing` shows them, `graphs` turns them into scene graphs. Coordinates are pixels of a
-image WIDTH x HEIGHT, y downwards. Things are listed back to front: a later thing covers an earlier one.
+`scenes` makes them, `rendering` draws them, `scene_graphs` turns them into scene graphs. Coordinates are pixels of an image
+WIDTH x HEIGHT, y downwards. Objects are listed back to front: a later object covers an earlier one.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pipeline.core.records import Split
 
 WIDTH, HEIGHT = 448, 336
-HORIZON = 190  # y where the floor (indoors) or the ground (outdoors) begins
+# y where the floor (indoors) or the ground (outdoors) begins.
+HORIZON = 190
 
-# Where a person's parts are, as fractions (x, y, w, h) of the person's box, by pose. Clothes are things of
-# their own that are drawn over these parts; a hand is the point (x, y) where a held thing is centred.
+# The parts of a person, as fractions (x, y, w, h) of the person's box, by pose. Clothes are objects of their own that are
+# drawn over these parts. A hand is the point (x, y) where a held object is centered.
 ANCHORS: dict[str, dict[str, tuple[float, ...]]] = {
     "standing": {
         "head": (0.27, 0.03, 0.46, 0.20),
@@ -35,8 +36,8 @@ ANCHORS: dict[str, dict[str, tuple[float, ...]]] = {
 }
 
 
-# Where things stand on what supports them: (left, right, y) as fractions of the supporter's box. A shelf has several
-# boards (the first is its top). A person who sits on a seat has the seat's surface at the top of the "legs" anchor.
+# Surfaces of supporters: (left, right, y) as fractions of the supporter's box. A shelf has several boards (the first is
+# its top). The surface of a seat is at the top of the "legs" anchor of the person who sits on it.
 SURFACES: dict[str, tuple[tuple[float, float, float], ...]] = {
     "table": ((0.08, 0.92, 0.12),),
     "chair": ((0.18, 0.82, 0.56),),
@@ -50,9 +51,9 @@ SURFACES: dict[str, tuple[tuple[float, float, float], ...]] = {
     "shelf": ((0.06, 0.94, 0.03), (0.08, 0.92, 0.34), (0.08, 0.92, 0.64), (0.08, 0.92, 0.94)),
 }
 
-# The rim of what contains things: (left, right, y) as fractions of the container's box. What is in a bowl, basket or
-# box stands in its opening, on the rim, and is painted after it; flowers are painted before their vase, which hides
-# the lower part of their stems.
+# Rims of containers: (left, right, y) as fractions of the container's box. What is in a bowl, basket or box stands in its
+# opening, on the rim, and is painted after it. Flowers are painted before their vase, which hides the lower part of their
+# stems.
 RIMS: dict[str, tuple[float, float, float]] = {
     "bowl": (0.12, 0.88, 0.16),
     "vase": (0.30, 0.70, 0.06),
@@ -60,8 +61,8 @@ RIMS: dict[str, tuple[float, float, float]] = {
     "box": (0.14, 0.86, 0.26),
 }
 
-# Natural width and height, relative to Kind.size, of looks that are not as tall or wide as the kind's first look.
-# `drawing` fills whatever box it is given; with these no look is stretched.
+# Natural width and height, relative to ObjectKind.size, of poses and states that differ from the kind's first one.
+# `rendering` fills whatever box it is given; with these factors nothing is stretched.
 APPEARANCE_SCALE: dict[tuple[str, str], tuple[float, float]] = {
     ("man", "sitting"): (1.0, 0.77),
     ("woman", "sitting"): (1.0, 0.77),
@@ -81,10 +82,17 @@ APPEARANCE_SCALE: dict[tuple[str, str], tuple[float, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class PlacedObject:
-    """One thing as drawn. `box` is (x, y, w, h). Looks that its kind does not have are None; `size` is None for
-    the middle size. `host` is the id of the thing that supports, contains, holds or wears it; `rests` says which:
-    "floor", "top", "inside", "hand", "head", "body", "legs", "wall" or "sky". A thing on the floor has a host only
-    when it lies or stands under it (a ball under a table)."""
+    """One object of a scene.
+
+    Attributes:
+        box: (x, y, w, h).
+        placement: relation to the host: "floor", "top", "inside", "hand", "head", "body", "legs", "wall" or "sky".
+        color, material, pattern, state, pose, age: None if the kind does not have them.
+        size: None for the middle size.
+        host: id of the object that supports, contains, holds or wears this one. An object on the floor has a host only if
+            it is under it (a ball under a table).
+        is_mirrored: the drawing is mirrored left to right.
+    """
 
     object_id: str
     kind: str
@@ -103,7 +111,7 @@ class PlacedObject:
 
 @dataclass(frozen=True, slots=True)
 class SyntheticScene:
-    """A whole scene: a place (ontology.PLACES), the weather ("" indoors) and its things, back to front."""
+    """A whole scene: location (see `ontology.LOCATIONS`), weather ("" indoors) and objects, back to front."""
 
     image_id: str
     split: Split

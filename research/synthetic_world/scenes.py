@@ -1,7 +1,7 @@
-"""Makes the scenes of the sample world from a seed: a place, the weather, and about nine things laid out plausibly.
+"""Generate the scenes of the synthetic world from a seed: a location, the weather, and about nine objects.
 
-Every 62nd scene of a split features the same kind, so that all kinds occur in each split. Two things of one kind
-in an image always differ in a way that can be said ("the red chair", "the blue chair").
+Every 62nd scene of a split features the same kind, so that all kinds occur in each split. Two objects of one kind in an
+image always differ in a way that can be said ("the red chair", "the blue chair").
 """
 
 from __future__ import annotations
@@ -17,31 +17,41 @@ from research.synthetic_world.ontology import KINDS
 from research.synthetic_world.scene_plan import ScenePlanner
 from research.synthetic_world.scene_types import PlacedObject, SyntheticScene
 
-SPLIT_SIZES: dict[Split, int] = {"testdev": 160, "train": 640, "val": 160}  # images that are published
-_SPLIT_START = {"train": 0, "testdev": 300_000, "val": 400_000}  # so that no number is used twice
-_SPLIT_DIGIT = {"train": 1, "testdev": 2, "val": 3}  # that the ids of its objects begin with
-_IDS_PER_IMAGE = 20  # object ids kept for each image
-_MIN_OBJECTS = 6  # a scene with fewer is made again
+# Numbers of published images.
+SPLIT_SIZES: dict[Split, int] = {"testdev": 160, "train": 640, "val": 160}
+# The ranges of numbers do not overlap.
+_SPLIT_START = {"train": 0, "testdev": 300_000, "val": 400_000}
+# The first digit of object ids.
+_SPLIT_DIGIT = {"train": 1, "testdev": 2, "val": 3}
+# Number of object ids reserved for each image.
+_IDS_PER_IMAGE = 20
+# A scene with fewer objects is generated again.
+_MIN_OBJECTS = 6
 
 
 def make_image_id(split: Split, index: int) -> str:
-    """The id of image `index` of a split, as in GQA: "n" and six digits in testdev, digits elsewhere. Neighbours
-    get ids far apart (7919 and 10**6 have no common factor, so no id occurs twice)."""
+    """Return the id of image `index` of a split, as in GQA: "n" and six digits in testdev, digits elsewhere.
+
+    Neighbours get ids far apart. As 7919 and 10**6 have no common factor, no id occurs twice.
+    """
     number = ((_SPLIT_START[split] + index) * 7919 + 31) % 1_000_000
     return f"n{number:06d}" if split == "testdev" else f"{number:07d}"
 
 
 def generate_scenes(seed: int, split: Split, count: int) -> Iterator[SyntheticScene]:
-    """The first `count` scenes of a split."""
+    """Yield the first `count` scenes of a split."""
     for index in range(count):
         yield generate_scene(seed, make_image_id(split, index), split, index)
 
 
 def generate_scene(seed: int, image_id: str, split: Split, index: int) -> SyntheticScene:
-    """The scene of one image. It depends on the seed, the image's id and the index alone.
+    """Generate the scene of one image. It depends only on the seed, the image's id, the split and the index.
 
     Args:
-        index: place of the image in its split; it decides which kind the scene features.
+        seed: seed of the world.
+        image_id: id of the image.
+        split: split of the image.
+        index: index of the image in its split. It decides which kind the scene features.
     """
     featured = KINDS[index % len(KINDS)]
     for attempt in attempts():
@@ -62,7 +72,7 @@ def generate_scene(seed: int, image_id: str, split: Split, index: int) -> Synthe
 
 
 def _assign_object_ids(things: list[PlacedObject], split: Split, index: int) -> list[PlacedObject]:
-    """The things in painting order, with ids that no other image uses."""
+    """Return the objects in painting order, with ids that no other image uses."""
     order = sort_back_to_front(things)
     ids = {
         thing.object_id: f"{_SPLIT_DIGIT[split]}{index * _IDS_PER_IMAGE + place}"

@@ -1,4 +1,4 @@
-"""A seed that nobody knows until it is told, and whose hash says before that it was fixed."""
+"""Secret seeds. The hash of a secret seed can be published to prove later that the seed was fixed."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from pipeline.core.errors import UserError
 
 
 def derive_seed(secret: str) -> int:
-    """What is drawn with, from a seed of any text: 128 bits of its hash.
+    """Return the number that seeds all generators: 128 bits of the hash of the secret.
 
     Raises:
-        UserError: it is empty.
+        UserError: the secret is empty.
     """
     if not secret:
-        raise UserError(
-            'the seed is empty; wanted any text, the longer the better: --seed "$(openssl rand -hex 16)"'
-        )
+        raise UserError('--seed is empty. Use any long text, such as --seed "$(openssl rand -hex 16)"')
     return int.from_bytes(hashlib.sha256(f"rgqa seed {secret}".encode()).digest()[:16], "big")
 
 
 def hash_seed(secret: str) -> str:
-    """The SHA-256 of the seed's text, in hex, as `printf %s SEED | sha256sum` gives it."""
+    """Return the SHA-256 of the seed's text in hex, as `printf %s SEED | sha256sum` does."""
     return hashlib.sha256(secret.encode()).hexdigest()

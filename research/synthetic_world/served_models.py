@@ -1,8 +1,8 @@
-"""What the sample's own answer nets say in a conversation: each reply as a distribution over tokens, from a look at the image.
+"""Let the sample's own answer nets reply in a conversation. A reply is a distribution over tokens, from the image.
 
-A net gives each answer a probability of its own, and a confidence that there is one. As a language model has it, the
-likeliest answer is one token with the confidence as its probability, the others share what is left in proportion; the rest,
-what the net believes of no answer, is that of "unanswerable" where this is offered, else spread evenly over all answers.
+A net gives each answer a probability, and a confidence that there is an answer. To look like a language model, the most likely
+answer becomes one token whose probability is the confidence, and the other answers share the rest in proportion. The remaining
+probability is that of "unanswerable" if the request offers it, else it is spread evenly over all answers.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS, Leaderb
 from research.reference_models.net_files import REGION_HEAD_FILE, REGION_SOURCES, find_nets
 from research.reference_models.region_head import find_regions, load_head, load_images
 
-# The rows that need one net and what it says of itself, by the net.
+# The rows that need only one net and its own outputs, by the net.
 SERVED_MODELS: dict[str, LeaderboardRow] = {
     row.net: row
     for row in LEADERBOARD_ROWS.values()
     if row.detector in ("msp", row.net) and not row.answer_net and row.net not in REGION_SOURCES
 }
 UNANSWERABLE = "unanswerable"
-MAX_CACHED_REGIONS = 512  # images whose regions are remembered: several requests ask about one
-# Talk about the question, not the question itself: no question of the sample has these words.
+# Number of images whose regions are cached, as several requests may be about one image.
+MAX_CACHED_REGIONS = 512
+# Words about the question. No question of the sample contains them.
 _META_PATTERN = re.compile(
     r"\b(un)?answer\w*|\bquestions?\b|\bcorrect\b|\bconfiden\w+|\bsure\b|\bcertain\b|\byes or no\b|\btrue or false\b",
     re.IGNORECASE,
@@ -46,7 +47,7 @@ _SENTENCE_END_PATTERN = re.compile(r"(?<=[?.!:])\s+|\n+")
 
 
 class ChatTurn(NamedTuple):
-    """A message: who says it (system, user, assistant), its text, and the bytes of its last image, if it has one."""
+    """A message: its role (system, user, assistant), its text, and the bytes of its last image, if it has one."""
 
     role: str
     text: str
@@ -54,31 +55,36 @@ class ChatTurn(NamedTuple):
 
 
 class ParsedRequest(NamedTuple):
-    """What a conversation asks for last: a question, of an image (None: of none), and how to reply."""
+    """The last request of a conversation: a question, the image (None: no image), and the format of the reply."""
 
     question: str
     image: bytes | None
-    reply_format: str  # "word", "refuse", "yes", "true", "number" or "word and number"
+    # "word", "refuse", "yes", "true", "number" or "word and number".
+    reply_format: str
 
 
 class ServedModel:
-    """A net of a seed, with what it needs to look. One look at a time: `say` may be called from several threads.
+    """Nets of a seed with everything they need. `generate` may be called from several threads.
 
     Args:
-        names: of `SERVED`.
+        names: names of nets in `SERVED_MODELS`.
+        seed: the seed of the nets.
+        folders: the data set of the nets. None is the sample.
 
     Raises:
-        UserError: names that are not served, or nets that are not there.
+        UserError: a net is not served or does not exist.
     """
 
     def __init__(self, names: Sequence[str], seed: int = 0, folders: DatasetFolders | None = None) -> None:
         folders = folders or DatasetFolders("sample")
         there = find_nets(folders.vqa_models).get(seed, {})
         if wrong := [name for name in names if name not in SERVED_MODELS or name not in there]:
-            known = (
+            available = (
                 ", ".join(name for name in SERVED_MODELS if name in there) or f"none in {folders.vqa_models}"
             )
-            raise UserError(f"no net {', '.join(wrong)} of seed {seed} to serve; there are: {known}")
+            raise UserError(
+                f"no net {', '.join(wrong)} of seed {seed} can be served. Available: {available}."
+            )
         self._nets: dict[str, LoadedModel] = {name: load_net(there[name]) for name in names}
         self._head, self._tower = load_head(folders.vqa_models / REGION_HEAD_FILE), ClipTower(folders.clip)
         self._regions: OrderedDict[str, tuple[np.ndarray, np.ndarray]] = OrderedDict()
@@ -89,7 +95,7 @@ class ServedModel:
         return tuple(self._nets)
 
     def generate(self, name: str, turns: Sequence[ChatTurn]) -> list[dict[str, float]]:
-        """What the net says next: for each token its probabilities, likeliest first.
+        """Return the net's reply: for each token its probabilities, the most likely first.
 
         Raises:
             OSError: the image cannot be read.
@@ -100,7 +106,7 @@ class ServedModel:
         return make_token_distributions(answers, confidence, wanted.reply_format)
 
     def _predict(self, name: str, question: str, image: bytes | None) -> tuple[dict[str, float], float]:
-        """Each answer's own probability, and the confidence that there is one."""
+        """Return each answer's own probability, and the confidence that there is an answer."""
         net = self._nets[name]
         batch: tuple[np.ndarray, ...] = (net.vocabulary.encode([question]),)
         if not net.net.shape.blind:
@@ -110,7 +116,7 @@ class ServedModel:
         return dict(zip(seen.answers, expit(seen.logits[0].astype(float)).tolist(), strict=True)), confidence
 
     def _detect_regions(self, image: bytes | None) -> tuple[np.ndarray, np.ndarray]:
-        """Features [1, M, d] and boxes [1, M, 4]; where there is no image, of a grey one."""
+        """Return features [1, M, d] and boxes [1, M, 4]. Without an image, they are those of a grey one."""
         key = hashlib.sha256(image or b"").hexdigest()
         if key not in self._regions:
             file = BytesIO(image or _grey_image())
@@ -123,11 +129,12 @@ class ServedModel:
 
 
 def parse_request(turns: Sequence[ChatTurn]) -> ParsedRequest:
-    """The question of the last message with an image, or of a later one; the last message of the user says how to reply.
+    """Return the question of the last message with an image, or of a later one. The last message of the user sets the format.
 
-    >>> wanted_of([Turn("user", "Is it red? Say yes or no.", b"0"), Turn("assistant", "no"), Turn("user", "What is it?", b"1"),
-    ...            Turn("assistant", "cup"), Turn("user", "Can this question be answered? Yes or no.")])
-    LastAsk(question='What is it?', image=b'1', form='yes')
+    >>> parse_request([ChatTurn("user", "Is it red? Say yes or no.", b"0"), ChatTurn("assistant", "no"),
+    ...     ChatTurn("user", "What is it?", b"1"), ChatTurn("assistant", "cup"),
+    ...     ChatTurn("user", "Can this question be answered? Yes or no.")])
+    ParsedRequest(question='What is it?', image=b'1', reply_format='yes')
     """
     users = [turn for turn in turns if turn.role == "user"] or [ChatTurn("user", "")]
     first = max((place for place, turn in enumerate(users) if turn.image), default=0)
@@ -142,12 +149,12 @@ def parse_request(turns: Sequence[ChatTurn]) -> ParsedRequest:
 
 
 def _find_questions(text: str) -> list[str]:
-    """The sentences of a text that ask something, but not about a question or an answer."""
+    """Return the sentences of a text that ask something, except those about a question or an answer."""
     return [s for s in _SENTENCE_END_PATTERN.split(text) if s.endswith("?") and not _META_PATTERN.search(s)]
 
 
 def _detect_reply_format(text: str, has_question: bool) -> str:
-    """How to reply to a text. `has_question`: whether the question itself is in it."""
+    """Return the reply format that a text asks for. `has_question`: the question itself is in the text."""
     about = [s for s in _SENTENCE_END_PATTERN.split(text) if s.endswith("?") and _META_PATTERN.search(s)]
     if _PERCENT_PATTERN.search(text):
         return "word and number" if has_question and not about else "number"
@@ -159,40 +166,42 @@ def _detect_reply_format(text: str, has_question: bool) -> str:
 
 
 def make_token_distributions(
-    answers: Mapping[str, float], confidence: float, form: str
+    answers: Mapping[str, float], confidence: float, reply_format: str
 ) -> list[dict[str, float]]:
-    """A reply of this form, token by token, from each answer's own probability and the confidence that there is one.
+    """Return a reply token by token, from each answer's own probability and the confidence that there is an answer.
 
-    >>> said_in_tokens({"red": 0.5, "blue": 0.1}, 0.5, "refuse")
+    >>> make_token_distributions({"red": 0.5, "blue": 0.1}, 0.5, "refuse")
     [{'red': 0.5, 'unanswerable': 0.4, 'blue': 0.1}]
-    >>> said_in_tokens({"red": 0.5, "blue": 0.1}, 0.5, "yes"), said_in_tokens({"red": 0.5}, 0.5, "number")
-    ([{'Yes': 0.5, 'No': 0.5}], [{'50': 1.0}])
+    >>> make_token_distributions({"red": 0.5, "blue": 0.1}, 0.5, "yes")
+    [{'Yes': 0.5, 'No': 0.5}]
+    >>> make_token_distributions({"red": 0.5}, 0.5, "number")
+    [{'50': 1.0}]
     """
     number = {str(round(100 * confidence)): 1.0}
-    if form == "number":
+    if reply_format == "number":
         return [number]
-    if form in ("yes", "true"):
-        yes, no = ("Yes", "No") if form == "yes" else ("True", "False")
+    if reply_format in ("yes", "true"):
+        yes, no = ("Yes", "No") if reply_format == "yes" else ("True", "False")
         return [_sort_tokens({yes: confidence, no: 1 - confidence})]
-    word = [_answer_distribution(answers, confidence, form == "refuse")]
-    return [*word, {"\n": 1.0}, number] if form == "word and number" else word
+    word = [_answer_distribution(answers, confidence, reply_format == "refuse")]
+    return [*word, {"\n": 1.0}, number] if reply_format == "word and number" else word
 
 
 def _answer_distribution(answers: Mapping[str, float], confidence: float, offered: bool) -> dict[str, float]:
-    """The distribution over answers, as the head of this module has it."""
+    """Return the distribution over answers described in the module's docstring."""
     top = max(answers, key=lambda name: answers[name])
     others = {name: p * confidence / answers[top] for name, p in answers.items() if name != top}
     total = sum(others.values())
     share = min(1.0, (1 - confidence) / total) if total else 0.0
-    said = {top: confidence} | {name: p * share for name, p in others.items()}
+    tokens = {top: confidence} | {name: p * share for name, p in others.items()}
     rest = max(0.0, 1 - confidence - total * share)
     if offered:
-        return _sort_tokens(said | {UNANSWERABLE: rest})
-    return _sort_tokens({name: p + rest / len(said) for name, p in said.items()})
+        return _sort_tokens(tokens | {UNANSWERABLE: rest})
+    return _sort_tokens({name: p + rest / len(tokens) for name, p in tokens.items()})
 
 
-def _sort_tokens(said: Mapping[str, float]) -> dict[str, float]:
-    return dict(sorted(said.items(), key=lambda pair: -pair[1]))
+def _sort_tokens(tokens: Mapping[str, float]) -> dict[str, float]:
+    return dict(sorted(tokens.items(), key=lambda pair: -pair[1]))
 
 
 def _grey_image() -> bytes:

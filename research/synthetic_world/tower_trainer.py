@@ -1,7 +1,7 @@
-"""The sample's own image tower: trained from nothing together with a region head, on images and their truth alone.
+"""Train the sample's own image tower from scratch together with a region head, on images and their truth alone.
 
-It takes what `region_trainer` teaches a head on the CLIP's maps, with every cell of every image; half of the images are
-mirrored. Checkpoints are compared on part `choose`.
+The targets are those of `region_trainer`, for every cell of every image. Half of the images are mirrored. Checkpoints are
+compared on subset `choose`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ from research.synthetic_world.region_trainer import (
 )
 from research.synthetic_world.vqa_worlds import IMAGE_SIZE, SEED, WorldSubset, open_pixels, read_worlds
 
-MAP_SIZE = (IMAGE_SIZE[0] // 16, IMAGE_SIZE[1] // 16)  # cells of a map: height, width
+# Height and width of a map in cells.
+MAP_SIZE = (IMAGE_SIZE[0] // 16, IMAGE_SIZE[1] // 16)
 BATCH_SIZE = 16
 NUM_EPOCHS = 3
 LEARNING_RATE = 3e-3
 
 
 class ImageBatch(NamedTuple):
-    """Images uint8 [b, 3, h, w] with their things, whose `cell` counts on through all maps, and settings [b, settings]."""
+    """Images uint8 [b, 3, h, w], their objects (cells are numbered through all maps), and settings [b, settings]."""
 
     pixels: np.ndarray
     things: SceneObjects
@@ -46,7 +47,7 @@ class ImageBatch(NamedTuple):
 
 
 class ImageDataset:
-    """All images of some parts with their truth; pixels stay on the disk."""
+    """All images of some subsets with their truth. Pixels stay on disk."""
 
     def __init__(self, parts: Sequence[WorldSubset]) -> None:
         self._chunks = [chunk for part in parts for chunk in open_pixels(part)]
@@ -58,7 +59,7 @@ class ImageDataset:
         return len(self._things)
 
     def get_batch(self, rows: np.ndarray, mirror: np.ndarray) -> ImageBatch:
-        """The images at places `rows` [b]; those where `mirror` [b] is true with left and right changed."""
+        """Return the images at indices `rows` [b]. Those where `mirror` [b] is true are mirrored left to right."""
         size = len(self._chunks[0])
         pixels = np.stack([self._chunks[row // size][row % size] for row in rows])
         pixels[mirror] = pixels[mirror, :, :, ::-1]
@@ -76,7 +77,7 @@ class ImageDataset:
 
 
 def mirror_objects(things: SceneObjects) -> SceneObjects:
-    """The things of the image with left and right changed."""
+    """Mirror the objects of an image left to right."""
     down, across = np.divmod(things.cell, MAP_SIZE[1])
     boxes = things.boxes * np.array([-1, 1, 1, 1], np.float32)
     return things._replace(cell=down * MAP_SIZE[1] + MAP_SIZE[1] - 1 - across, boxes=boxes)
@@ -94,20 +95,20 @@ class TowerTraining:
         self.net.to(memory_format=torch.channels_last)
         self.optimiser = torch.optim.AdamW(self.net.parameters(), lr=recipe.learning_rate, weight_decay=0.02)
 
-    def make_batch(self, number: int) -> ImageBatch:
-        """What step `number` learns from."""
+    def make_batch(self, step: int) -> ImageBatch:
+        """Return the batch of a step."""
         per_epoch = max(1, len(self.images) // self.config.batch_size)
-        epoch, place = divmod(number, per_epoch)
+        epoch, place = divmod(step, per_epoch)
         order = make_generator(SEED, "tower epoch", str(epoch)).permutation(len(self.images))
         rows = order[place * self.config.batch_size : (place + 1) * self.config.batch_size]
-        turned = make_generator(SEED, "tower", str(number)).random(len(rows)) < 0.5
+        turned = make_generator(SEED, "tower", str(step)).random(len(rows)) < 0.5
         return self.images.get_batch(rows, turned)
 
-    def step(self, number: int, batch: ImageBatch | None = None) -> float:
-        """One step; returns its loss. `batch` is what `self.make_batch(number)` said."""
-        loss = tower_loss(self.tower, self.head, batch or self.make_batch(number))
+    def step(self, step: int, batch: ImageBatch | None = None) -> float:
+        """Do one training step and return its loss. `batch` defaults to `self.make_batch(step)`."""
+        loss = tower_loss(self.tower, self.head, batch or self.make_batch(step))
         for group in self.optimiser.param_groups:
-            group["lr"] = learning_rate_at(number, self.config.num_steps, self.config.learning_rate)
+            group["lr"] = learning_rate_at(step, self.config.num_steps, self.config.learning_rate)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         self.optimiser.step()
@@ -121,14 +122,14 @@ class TowerTraining:
         self.optimiser.load_state_dict(state["optimiser"])
 
     def score(self, _: object) -> float:
-        """The mean (harmonic) of recall and precision on `choose`."""
+        """Return the harmonic mean of recall and precision on subset `choose`."""
         found = evaluate_regions(detect_regions(self.tower, self.head, "choose"), _read_scenes("choose"))
         recall, precision = found["recall"], found["precision"]
         return 2 * recall * precision / max(recall + precision, 1e-9)
 
 
 def tower_loss(tower: ResidualTower, head: RegionHead, shown: ImageBatch) -> torch.Tensor:
-    """The head's losses on all cells of the images' maps: of kinds as many as there are things (Lin et al. 2017)."""
+    """Return the head's losses on all cells of the images' maps. The loss of kinds is divided by the number of objects."""
     x = tower.normalize(shown.pixels).contiguous(memory_format=torch.channels_last)
     with torch.autocast("cpu", torch.bfloat16):
         maps = tower(x)
@@ -142,7 +143,7 @@ def tower_loss(tower: ResidualTower, head: RegionHead, shown: ImageBatch) -> tor
 
 
 def make_training_config(images: int) -> TrainingConfig:
-    """Steps and rate for so many images."""
+    """Return steps and learning rate for so many images."""
     return TrainingConfig(
         round(NUM_EPOCHS * images / BATCH_SIZE),
         batch_size=BATCH_SIZE,

@@ -1,17 +1,19 @@
-"""Train the sample's own small CLIP on drawn train images and their texts, with open_clip's contrastive loss:
-`rgqa sample train-clip` draws the images, trains, and writes data/sample/clip.
+"""Train the sample's own small CLIP on synthetic train images and their texts: `rgqa sample train-clip`.
 
-Three phases, all with `open_clip.ClipLoss`. First texts alone: a question against its scene as texts tell it, which is
-the noun phrases ("a small red cup") of its things, pooled as the image tower pools its cells; no pixel is needed, so
-it is cheap, and the texts find their places. Then images, with the texts locked (Zhai et al. 2022, LiT), so that each
-text is encoded only once: the feature map at the middle of each thing against the thing's noun phrase, which teaches what
-things look like, and the image's vector against its questions and its scene as told. Images are small at first and
-full-sized in the third phase, where the questions learn along, and a finer map inside the tower learns the things' names
-too, since most things are small. How many are drawn decides how well the model does on images that it has not seen:
-with 14,336 it learned many by heart.
+Renders the images, trains in three phases with `open_clip.ClipLoss`, and writes data/sample/clip.
 
-An interrupted run goes on from the last checkpoint in data/cache/sample_clip; `--resume-from FOLDER` begins with the weights of
-an earlier run, and training.json lists the runs that a model has behind it.
+1. Texts alone. A question is matched with the description of its scene: the noun phrases ("a small red cup") of its objects,
+   pooled as the image tower pools its cells. This needs no pixels and is cheap.
+2. Small images with fixed texts (LiT, Zhai et al. 2022), so that each text is encoded only once. The feature map at the center
+   of each object is matched with the object's noun phrase, and the image's vector with its questions and the description of
+   its scene.
+3. Full-sized images. The encoder of questions is trained too, and a finer map inside the tower learns the objects' names, as
+   most objects are small.
+
+The number of images decides how well the model generalises: with 14,336 it memorised many of them.
+
+An interrupted run continues from the last checkpoint in data/cache/sample_clip. `--resume-from FOLDER` starts with the weights
+of an earlier run. training.json lists all runs behind a model.
 """
 
 from __future__ import annotations
@@ -43,20 +45,21 @@ OUTPUT_DIR = DATA_DIR / "sample" / "clip"
 
 
 def learning_rate_at(step: int, steps: int) -> float:
-    """Learning rate within a phase: 100 steps of warming up, then a cosine from 2e-3 to 2e-5."""
+    """Return the learning rate within a phase: 100 steps of warm-up, then a cosine from 2e-3 to 2e-5."""
     return 2e-3 * min(1, (step + 1) / 100) * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * step / steps)))
 
 
 def train(
     trainer: ClipTrainer, text_steps: int, small_steps: int, image_steps: int, every: int = 200
 ) -> None:
-    """The three phases; a checkpoint and a usable model every so many steps."""
+    """Run the three phases. Every `every` steps, a checkpoint and a usable model are written."""
     import torch
 
     from research.synthetic_world.clip_trainer import SMALL_IMAGE_SIZE
 
     path, steps = WORK_DIR / "checkpoint.pt", [text_steps, small_steps, image_steps]
-    first = [0, text_steps, text_steps + small_steps, sum(steps)]  # the step that each phase begins with
+    # The first step of each phase, and the number of all steps.
+    first = [0, text_steps, text_steps + small_steps, sum(steps)]
     start, recent = 0, []
     if path.exists():
         saved = torch.load(path, weights_only=True)
@@ -84,18 +87,21 @@ def train(
 def train_sample_clip(
     chunks: int, steps: tuple[int, int, int], start: Path | None = None, threads: int = 2
 ) -> None:
-    """Draw the images, train, and write data/sample/clip.
+    """Render the images, train, and write data/sample/clip.
 
     Args:
-        chunks: drawn train images, in units of CHUNK. steps: of texts alone, of small images, of full-sized ones.
-        start: a folder with the weights of an earlier run, to go on from.
+        chunks: number of units of CHUNK_SIZE train images.
+        steps: numbers of steps on texts alone, on small images and on full-sized images.
+        start: a folder with the weights of an earlier run to start from.
+        threads: number of processors.
     """
     earlier = read_json(start / "training.json", list[dict[str, int]]) if start else []
     WORK_DIR.mkdir(parents=True, exist_ok=True)
     with Pool(threads) as pool:
-        for _ in track(pool.imap_unordered(render_chunk, range(chunks)), "draw", chunks, "chunk"):
+        for _ in track(pool.imap_unordered(render_chunk, range(chunks)), "render", chunks, "chunk"):
             pass
-    import torch  # after the pool, whose processes do not need it
+    # Imported after the pool, whose processes do not need it.
+    import torch
 
     from research.synthetic_world.clip_trainer import ClipTrainer
 

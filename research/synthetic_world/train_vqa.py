@@ -1,13 +1,13 @@
-"""Train the sample's region detector and answer nets: `rgqa sample train-vqa --seed S` draws the worlds, finds their
-regions, and trains all nets of one seed; writes data/sample/vqa.
+"""Train the sample's region detectors and answer nets of one seed: `rgqa sample train-vqa --seed S`.
 
-What is there already stays: drawn worlds, detector and regions serve all seeds, and a run that was killed goes on from the
-last checkpoint of each net in data/cache/sample_vqa. `training.json` says of each net how it was trained, what it cost, and
-how it does on val worlds; checkpoints are chosen on those of part `choose`, the figures are those of part `report`.
+Renders the images, detects their regions, trains all nets, and writes data/sample/vqa. Existing files are kept: images,
+detectors and regions are the same for all seeds, and an interrupted run continues from the last checkpoint of each net in
+data/cache/sample_vqa. `training.json` has the training configuration, cost and results of each net. Checkpoints are chosen on
+subset `choose`, and the results are for subset `report`.
 
 Writes  regions.safetensors         the detector
-        regions_own.safetensors     another with a tower of its own, that never saw the CLIP
-        <net>-<seed>.safetensors    a net in float16 (`base` stays beside the drawn worlds)
+        regions_own.safetensors     a detector with its own tower, which never uses the CLIP
+        <net>-<seed>.safetensors    a net in float16 (`base` stays beside the synthetic images)
         training.json               their runs
 """
 
@@ -51,7 +51,13 @@ POINTING_WEIGHT = 0.3
 
 
 class ModelRun(Record):
-    """A net's training: CPU seconds, the chosen checkpoint's criterion by step (on `choose`), figures on `report`."""
+    """A net's training.
+
+    Attributes:
+        recipe: the training configuration as text.
+        tries: the criterion of each checkpoint on subset `choose`, by step.
+        report: results on subset `report`.
+    """
 
     net: str
     seed: int
@@ -64,7 +70,13 @@ class ModelRun(Record):
 
 
 class TrainingRuns(Record):
-    """All runs that made what lies in data/sample/vqa; nets by `<net>-<seed>`. `own_detector`: with a tower of its own."""
+    """All runs that made the files in data/sample/vqa.
+
+    Attributes:
+        detector: the detector on the CLIP's maps.
+        nets: by `<net>-<seed>`.
+        own_detector: the detector with its own tower.
+    """
 
     detector: DetectorRun
     nets: dict[str, ModelRun]
@@ -72,33 +84,34 @@ class TrainingRuns(Record):
 
 
 def read_training_runs(folder: Path) -> TrainingRuns:
-    """What training.json says.
+    """Read training.json.
 
     Raises:
-        UserError: there is none.
+        UserError: the file does not exist.
     """
     return read_json(folder / "training.json", TrainingRuns)
 
 
 def train_sample_vqa(seed: int, nets: Sequence[str] = (), threads: int = 2) -> None:
-    """Draw, find regions, and train the nets of a seed (all of `net_plans.NETS`, or those named); one process a thread.
+    """Train the nets of a seed: all of `NET_CONFIGS`, or the named ones. Each process uses one thread.
 
     Raises:
-        UserError: a net that is not known.
+        UserError: a net is not known.
     """
     from pipeline.core.errors import UserError
     from research.reference_models.net_configs import BASE_NETS, NET_CONFIGS
 
     if unknown := sorted(set(nets) - NET_CONFIGS.keys()):
-        raise UserError(f"unknown nets: {', '.join(unknown)}; there are {', '.join(NET_CONFIGS)}")
-    with get_context("spawn").Pool(threads) as pool:  # torch's threads do not survive a fork
-        told = prepare_worlds(
-            pool, any(NET_CONFIGS[name].region_source == "own" for name in nets or NET_CONFIGS)
+        raise UserError(f"--model: unknown {', '.join(unknown)}. Choose from {', '.join(NET_CONFIGS)}.")
+    # Threads of torch do not survive a fork.
+    with get_context("spawn").Pool(threads) as pool:
+        runs = prepare_worlds(
+            pool, any(NET_CONFIGS[name].region_source == "own_tower" for name in nets or NET_CONFIGS)
         )
         there = {
             name
             for name in NET_CONFIGS
-            if f"{name}-{seed}" in told.nets and get_model_path(name, seed).exists()
+            if f"{name}-{seed}" in runs.nets and get_model_path(name, seed).exists()
         }
         wanted = set(nets) or NET_CONFIGS.keys() - set(BASE_NETS)
         due = [name for name in NET_CONFIGS if name in wanted - there]
@@ -117,9 +130,10 @@ def train_sample_vqa(seed: int, nets: Sequence[str] = (), threads: int = 2) -> N
         ]
         for result in begun:
             run: ModelRun = result.get()
-            told = read_training_runs(OUTPUT_DIR)  # another seed may be in training beside this one
-            told.nets[f"{run.net}-{run.seed}"] = run
-            write_json(OUTPUT_DIR / "training.json", told)
+            # Another seed may be in training at the same time.
+            runs = read_training_runs(OUTPUT_DIR)
+            runs.nets[f"{run.net}-{run.seed}"] = run
+            write_json(OUTPUT_DIR / "training.json", runs)
     size = sum(path.stat().st_size for path in OUTPUT_DIR.glob("*.safetensors"))
     report_written(
         "train-vqa",
@@ -129,30 +143,32 @@ def train_sample_vqa(seed: int, nets: Sequence[str] = (), threads: int = 2) -> N
 
 
 def prepare_worlds(pool: Pool, own: bool = False) -> TrainingRuns:
-    """Draw the worlds and find their regions; what is there already stays."""
+    """Render the images and detect their regions. Existing files are kept."""
     WORK_DIR.mkdir(parents=True, exist_ok=True)
     every = list_chunks(list(WORLD_SERIES))
-    for _ in track(pool.imap_unordered(_draw, every), "draw", len(every), "chunk"):
+    for _ in track(pool.imap_unordered(_render, every), "render", len(every), "chunk"):
         pass
-    told = read_training_runs(OUTPUT_DIR) if (OUTPUT_DIR / "training.json").exists() else None
+    path = OUTPUT_DIR / "training.json"
+    runs = read_training_runs(OUTPUT_DIR) if path.exists() else None
     detector = pool.apply(
-        build_clip_regions, (OUTPUT_DIR / "regions.safetensors", told.detector if told else None)
+        build_clip_regions, (OUTPUT_DIR / "regions.safetensors", runs.detector if runs else None)
     )
-    told = told or TrainingRuns(detector=detector, nets={})
-    write_json(OUTPUT_DIR / "training.json", told)
-    if own or told.own_detector:
-        path = OUTPUT_DIR / "regions_own.safetensors"
-        told = structs.replace(told, own_detector=pool.apply(build_own_regions, (path, told.own_detector)))
-        write_json(OUTPUT_DIR / "training.json", told)
-    return told
+    runs = runs or TrainingRuns(detector=detector, nets={})
+    write_json(path, runs)
+    if own or runs.own_detector:
+        weights = OUTPUT_DIR / "regions_own.safetensors"
+        run = pool.apply(build_own_regions, (weights, runs.own_detector))
+        runs = structs.replace(runs, own_detector=run)
+        write_json(path, runs)
+    return runs
 
 
 def get_model_path(net: str, seed: int) -> Path:
-    """Where a net lies: a base, which only training needs, beside the drawn worlds."""
+    """Return the file of a net. Bases, which only training needs, are beside the synthetic images."""
     return (WORK_DIR if net in ("base", "own_base") else OUTPUT_DIR) / f"{net}-{seed}.safetensors"
 
 
-def _draw(chunk: tuple[WorldSubset, int]) -> None:
+def _render(chunk: tuple[WorldSubset, int]) -> None:
     render_chunk(*chunk)
 
 
@@ -215,7 +231,7 @@ def train_model(name: str, seed: int) -> ModelRun:
 
 
 def _find_hard_negatives() -> np.ndarray:
-    """For each image of `learn` the questions of others that the sample's CLIP finds most like it, [p, HARD]."""
+    """Return for each image of `learn` the questions of others that the CLIP finds most similar, [p, NUM_HARD_NEGATIVES]."""
     from pipeline.candidates.encoders import clip
     from research.reference_models.image_towers import ClipTower
     from research.reference_models.pseudo_pairs import find_hard_pairs
@@ -231,5 +247,5 @@ def _find_hard_negatives() -> np.ndarray:
         shown = (chunk[at : at + 32] for chunk in open_pixels("learn") for at in range(0, len(chunk), 32))
         images = np.concatenate([tower.embed_images(pixels).numpy() for pixels in shown])
         with atomic_write(path) as file:
-            np.save(file, find_hard_pairs(images, vectors[place], data.get_image_indices, NUM_HARD_NEGATIVES))
+            np.save(file, find_hard_pairs(images, vectors[place], data.image_indices, NUM_HARD_NEGATIVES))
     return np.load(path)

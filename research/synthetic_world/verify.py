@@ -1,8 +1,10 @@
-"""Check each question of the sample against the complete truth by a program executor that shares no code with
-the generator of the questions, and the published graphs against it: `rgqa sample verify`.
+"""Check the sample against the complete truth: `rgqa sample verify`.
 
-Reads   data/sample/source (questions, published graphs) and data/sample/truth; the truth of train and val is
-        not committed: it is drawn again from the seed.
+Each question is checked with a program executor that shares no code with the generator of the questions. Published graphs
+must agree with the truth.
+
+Reads   data/sample/source (questions, published graphs) and data/sample/truth. The truth of train and val is not committed;
+        it is generated again from the seed.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ SPLITS: tuple[Split, ...] = ("testdev", *PUBLISHED_SPLITS)
 def find_question_faults(
     entries: Mapping[str, CheckedQuestion], truths: Mapping[str, SceneGraph]
 ) -> Iterator[tuple[str, str]]:
-    """(where, what) of everything wrong with the questions of one split; `truths` are its complete scenes."""
+    """Yield (location, fault) of everything wrong with the questions of one split. `truths` are its complete scenes."""
     known = {image_id: build_scene_evidence(scene, LEXICON) for image_id, scene in truths.items()}
     for question_id, entry in sorted(entries.items()):
         where = f"question {question_id} ({entry.question})"
@@ -40,7 +42,7 @@ def find_question_faults(
 def find_graph_faults(
     published: Mapping[str, SceneGraph], truths: Mapping[str, SceneGraph]
 ) -> Iterator[tuple[str, str]]:
-    """(where, what) of everything that published graphs state and that is not so."""
+    """Yield (location, fault) of every statement of published graphs that is wrong."""
     for image_id, scene in sorted(published.items()):
         where, truth = f"image {image_id}", truths.get(image_id)
         if truth is None:
@@ -51,7 +53,7 @@ def find_graph_faults(
         true = {thing.object_id: thing for thing in truth.objects}
         for thing in scene.objects:
             for what in _find_untrue(thing, true.get(thing.object_id)):
-                yield f"{where}, object {thing.object_id} ({thing.name})", f"published, but not so: {what}"
+                yield f"{where}, object {thing.object_id} ({thing.name})", f"published, but wrong: {what}"
 
 
 def _find_untrue(thing: SceneObject, real: SceneObject | None) -> list[str]:
@@ -63,7 +65,7 @@ def _find_untrue(thing: SceneObject, real: SceneObject | None) -> list[str]:
 
 
 def regenerate_scenes(split: Split) -> list[SceneGraph]:
-    """The complete scenes of a split, from the sample's seed."""
+    """Generate the complete scenes of a split from the sample's seed."""
     from research.synthetic_world.build import SEED
     from research.synthetic_world.scene_graphs import build_complete_graph
     from research.synthetic_world.scenes import SPLIT_SIZES, generate_scenes
@@ -76,7 +78,7 @@ def load_sample(
 ) -> tuple[
     dict[Split, dict[str, CheckedQuestion]], dict[Split, dict[str, SceneGraph]], dict[str, SceneGraph]
 ]:
-    """Of the sample in a folder: questions and complete scenes by split and id, and the published graphs."""
+    """Load questions and complete scenes by split and id, and the published graphs, of the sample in a folder."""
     problems = Problems(f"{home}: files that cannot be read")
     entries: dict[Split, dict[str, CheckedQuestion]] = {
         split: read_json(
@@ -98,15 +100,15 @@ def _by_image(scenes: list[SceneGraph]) -> dict[str, SceneGraph]:
 
 
 def verify_sample() -> None:
-    """Check the sample as it lies in data/sample.
+    """Check the files in data/sample.
 
     Raises:
         UserError: lists everything that is wrong.
     """
     home = DatasetFolders("sample").root
     entries, truths, published = load_sample(home)
-    problems = Problems(f"{home} is not true to its scenes")
-    for split in track(SPLITS, "verifying", unit="split"):
+    problems = Problems(f"{home} differs from its scenes")
+    for split in track(SPLITS, "verify", unit="split"):
         for where, what in find_question_faults(entries[split], truths[split]):
             problems.add(f"{split}, {where}", what)
     for where, what in find_graph_faults(published, truths["train"] | truths["val"]):

@@ -1,4 +1,4 @@
-"""The model card of the sample's answer nets, from their training.json: `rgqa sample vqa-card`."""
+"""Write the model card of the sample's answer nets from training.json and fitted.json: `rgqa sample vqa-card`."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ from research.synthetic_world.vqa_worlds import CHUNK_SIZE, WORLD_SERIES
 
 CARD_TEMPLATE = """# The sample's answer nets
 
-**These nets know the drawn world of the sample and nothing else.** They exist so that the benchmark's leaderboard has rows
-that anyone can make again; do not use them on photographs. Made by `rgqa sample train-vqa --seed S` for S = {seeds}, this
-card by `rgqa sample vqa-card`.
+**These nets know only the synthetic world of the sample.** They exist so that the benchmark's leaderboard has rows that
+anyone can reproduce. Do not use them on photographs. Made by `rgqa sample train-vqa --seed S` for S = {seeds}; this card by
+`rgqa sample vqa-card`.
 
 ## What they are
 
-`regions.safetensors`: a head on the maps of the sample's own CLIP ([`../clip`](../clip)) that finds things of {kinds} kinds,
-their looks and boxes. **The same CLIP chose the candidates of CLIP-Easy and CLIP-Hard.**
+`regions.safetensors`: a head on the feature maps of the sample's own CLIP ([`../clip`](../clip)) that detects objects of
+{kinds} kinds, their attributes and boxes. **The same CLIP chose the candidates of CLIP-Easy and CLIP-Hard.**
 
-The other files: one net each, `<net>-<seed>`; words are matched with regions in three glances. {pointing}
-`true_regions` sees the things as they are, with their boxes; `caption_match` is told each region by the words of the
-detector, without a place.
-Weights are float16 (the figures below are measured with them), {size:.1f} MB in all. `training.json` has each net's recipe and figures. Licence: CC BY 4.0, as the sample.
+The other files hold one net each, `<net>-<seed>`. A net matches words with regions in three glances. {pointing}
+`true_regions` sees the true objects with their boxes. `caption_match` sees each region as the detector's words, without
+a position.
+Weights are float16 (the results below are measured with them), {size:.1f} MB in all. `training.json` has each net's training configuration and results. Licence: CC BY 4.0, as the sample.
 
-## What they learned from
+## Training data
 
-| part | worlds | images | questions of each | for |
+| subset | worlds | images | questions per image | used for |
 |---|---|---|---|---|
 {parts}
 
-No part shares an image with another, with what the CLIP was trained on, or with the published sample; nothing of testdev
-was read. Checkpoints were chosen on part `choose`; the figures below are of part `report`.
+No subset shares an image with another, with the CLIP's training data, or with the published sample. Nothing of testdev was
+read. Checkpoints were chosen on subset `choose`; the results below are for subset `report`.
 
-All nets but those marked * start from `base` of their seed (`own_...` from `own_base`; {base:g} epochs of answerable questions) and see {more:g} more;
-those marked * but the bases are trained {both:g} epochs from nothing. A pseudo unanswerable question is the question of another image, one for
-each answerable one.
+All nets without * start from `base` of their seed (`own_...` from `own_base`; {base:g} epochs of answerable questions) and train
+for {more:g} more epochs. Nets with *, except the bases, train for {both:g} epochs from scratch. A pseudo-unanswerable question is the
+question of another image, one for each answerable question.
 
 ## The detector on {report} val images
 
-Trained on {look} images, {epochs} epochs, {head_cpu:.0f} CPU-s. Found at a score of 0.3 with an overlap of one half:
-recall {recall:.3f}, precision {precision:.3f}; of the things found, all looks are right for {looks:.1%}.
+Trained on {look} images, {epochs} epochs, {head_cpu:.0f} CPU-s. At a score of 0.3 and an overlap of one half: recall {recall:.3f},
+precision {precision:.3f}. For {looks:.1%} of the detected objects, all attributes are right.
 {own}
 ## The nets on {asked} val questions
 
-Mean over seeds (lowest to highest). AUAF and AUROC are against as many random pairs, of which about a fifth has an answer.
+Mean over seeds (lowest to highest). AUAF and AUROC are against as many random pairs, of which about a fifth is answerable.
 
-| net | | seeds | parameters | CPU-s a seed | accuracy | AUAF | AUROC |
+| net | | seeds | parameters | CPU-s per seed | accuracy | AUAF | AUROC |
 |---|---|---|---|---|---|---|---|
 {rows}
 
@@ -70,11 +70,11 @@ Accuracy by structural type, mean over seeds:
 {fitted}"""
 
 FITTED_TEMPLATE = """
-The drawn questions lean: of the images that there are, some answers to a question are likelier than others ("Is there a
-cloud in the sky?"), and a net that sees no image learns which. GQA's benchmark is balanced (Hudson & Manning, CVPR
-2019, section 3.4), so accuracy is also given of the {kept} of these questions that are left when, in each of GQA's local groups, the
-commonest answer is cut down to the second commonest and groups of one answer are left out (our rule, simpler than theirs);
-structural types count as before. {blind}
+The questions are biased: some answers are more likely than others ("Is there a cloud in the sky?"), and a net without image
+learns which. GQA's benchmark is balanced (Hudson & Manning, CVPR 2019, section 3.4). Accuracy is therefore also given for a
+balanced subset of {kept} questions: in each of GQA's local groups, the most common answer is reduced to the frequency of the
+second, and groups with one answer are left out (a rule of ours, simpler than GQA's). Structural types keep their weights.
+{blind}
 
 | net | accuracy, all | balanced |
 |---|---|---|
@@ -83,33 +83,33 @@ structural types count as before. {blind}
 ## When to answer
 
 Fitted by `rgqa sample fit-vqa` for each seed's net `vanilla`: vector scaling and the Selector (Whitehead et al., ECCV 2022,
-section 4) on part `fit`, the Selector's settings and epoch chosen on a fifth of its images. On the {asked} questions of part
-`report`, in %, mean over seeds (lowest to highest); AUC is the area under risk over coverage, lower is better; C@R is how
-much can be answered at risk R with the best threshold. {reached}
+section 4) on subset `fit`. The Selector's settings and epoch were chosen on a fifth of its images. Results for the {asked}
+questions of subset `report`, in %, mean over seeds (lowest to highest). AUC is the area under the risk-coverage curve, lower is
+better. C@R is the highest coverage at risk R. {reached}
 
 | confidence | accuracy | AUC | C@1 | C@5 | C@10 | C@20 |
 |---|---|---|---|---|---|---|
 {selection}
 
-`fitted-<seed>.safetensors` holds what was fitted, `thresholds.json` the thresholds of all rows, chosen on part `choose`.
+`fitted-<seed>.safetensors` holds the fitted values, `thresholds.json` the thresholds of all rows, chosen on subset `choose`.
 """
 
 
 OWN_TOWER_TEMPLATE = """
-### Another with a tower of its own
+### A second detector with its own tower
 
-`regions_own.safetensors`: a convolutional tower and a head, trained together from random weights on the {images:,} images of
-{parts} and their truth ({epochs:g} epochs, half of the images mirrored, {cpu:.0f} CPU-s); the checkpoint was chosen on `choose`. **It never
-saw the CLIP**, so the nets on it (`own_...`) show what comes from the CLIP that also chose the candidates. The nets learn from
-images that the tower has learned from, too; those on the CLIP's maps do not.
-Recall {recall:.3f}, precision {precision:.3f}; of the things found, all looks are right for {looks:.1%}.
+`regions_own.safetensors`: a convolutional tower and a head, trained together from scratch on the {images:,} images of
+{parts} and their truth ({epochs:g} epochs, half of the images mirrored, {cpu:.0f} CPU-s). The checkpoint was chosen on `choose`. **It
+never used the CLIP**, so the nets on it (`own_...`) show the effect of the CLIP that also chose the candidates. These nets
+train on images that the tower was trained on; the nets on the CLIP's maps do not.
+Recall {recall:.3f}, precision {precision:.3f}. For {looks:.1%} of the detected objects, all attributes are right.
 """
 
 
 def format_range(values: Sequence[float]) -> str:
-    """Mean, lowest and highest in percent.
+    """Format mean, lowest and highest value in percent.
 
-    >>> spread([0.7, 0.74])
+    >>> format_range([0.7, 0.74])
     '72.0 (70.0 to 74.0)'
     """
     if not values:
@@ -118,13 +118,13 @@ def format_range(values: Sequence[float]) -> str:
     return mean if len(values) == 1 else f"{mean} ({min(values):.1%} to {max(values):.1%})".replace("%", "")
 
 
-def format_card(told: TrainingRuns, fits: FittingRuns, size: float) -> str:
-    """The card's text; `size` in MB."""
-    found, head = list(told.nets.values()), told.detector
+def format_card(training: TrainingRuns, fits: FittingRuns, size: float) -> str:
+    """Return the card's text; `size` is the size of all weights in MB."""
+    found, head = list(training.nets.values()), training.detector
     names = [name for name in NET_CONFIGS if any(run.net == name for run in found)]
     of = {name: [run for run in found if run.net == name] for name in names}
     pointing = (
-        "In training the glances\nlearn from the annotations of questions and answers on which thing to rest."
+        "In training the glances\nlearn from the annotations of questions and answers which object to attend to."
         if POINTING_WEIGHT
         else ""
     )
@@ -149,15 +149,15 @@ def format_card(told: TrainingRuns, fits: FittingRuns, size: float) -> str:
         recall=head.report["recall"],
         precision=head.report["precision"],
         looks=head.report["looks right"],
-        own=_format_own_tower(told),
+        own=_format_own_tower(training),
         rows="\n".join(_row(name, of[name]) for name in names),
         by_type=_by_type(of),
         fitted=_format_fitted(list(fits.seeds.values())) if fits.seeds else "",
     )
 
 
-def _format_own_tower(told: TrainingRuns) -> str:
-    run = told.own_detector
+def _format_own_tower(training: TrainingRuns) -> str:
+    run = training.own_detector
     if run is None:
         return ""
     return OWN_TOWER_TEMPLATE.format(
@@ -173,11 +173,11 @@ def _format_own_tower(told: TrainingRuns) -> str:
 
 def _for(part: str) -> str:
     return {
-        "look": "the detector",
-        "learn": "the nets",
+        "look": "training the detector",
+        "learn": "training the nets",
         "choose": "choosing checkpoints and thresholds",
-        "report": "the figures of this card",
-        "fit": "fitting what is said of a net's confidence",
+        "report": "the results of this card",
+        "fit": "fitting calibration and selection",
     }[part]
 
 
@@ -202,7 +202,7 @@ def _by_type(of: dict[str, list[ModelRun]]) -> str:
 
 
 def _format_fitted(runs: Sequence[FittingRun]) -> str:
-    """What fit-vqa found: accuracy on balanced questions, and selection."""
+    """Format the results of fit-vqa: accuracy on balanced questions, and selective answering."""
     nets = [name for name in NET_CONFIGS if any(name in run.accuracy for run in runs)]
     even = {net: [run.accuracy[net] for run in runs if net in run.accuracy] for net in nets}
     blind = [one["balanced"] for one in even.get("blind", [])]
@@ -210,7 +210,7 @@ def _format_fitted(runs: Sequence[FittingRun]) -> str:
     areas = [_mean([run.selection[row]["auc"] for run in runs]) for row in ("selector", "maxprob")]
     return FITTED_TEMPLATE.format(
         kept=f"{runs[0].num_balanced:,}",
-        blind=f"The blind net is right on {format_range(blind)} % of them, {_side(blind)} one half."
+        blind=f"The net without image is right on {format_range(blind)} % of them, {_side(blind)} one half."
         if blind
         else "",
         balanced="\n".join(
@@ -239,9 +239,9 @@ def _side(values: Sequence[float]) -> str:
 
 
 def _format_precise_range(values: Sequence[float]) -> str:
-    """As `spread`, with two decimals: areas are small.
+    """Format as `format_range` does, with two decimals.
 
-    >>> _spread2([0.02589]), _spread2([0.02, 0.03])
+    >>> _format_precise_range([0.02589]), _format_precise_range([0.02, 0.03])
     ('2.59', '2.50 (2.00 to 3.00)')
     """
     mean = f"{100 * _mean(values):.2f}"
@@ -250,9 +250,9 @@ def _format_precise_range(values: Sequence[float]) -> str:
 
 def write_vqa_card() -> None:
     """Write data/sample/vqa/MODEL_CARD.md."""
-    told = read_training_runs(OUTPUT_DIR)
+    training = read_training_runs(OUTPUT_DIR)
     size = sum(path.stat().st_size for path in OUTPUT_DIR.glob("*.safetensors")) / 1e6
-    write_text(OUTPUT_DIR / "MODEL_CARD.md", format_card(told, read_fitting_runs(), size))
+    write_text(OUTPUT_DIR / "MODEL_CARD.md", format_card(training, read_fitting_runs(), size))
     report_written(
-        "vqa-card", f"{format_count(len(told.nets), 'net')}, {size:.1f} MB", OUTPUT_DIR / "MODEL_CARD.md"
+        "vqa-card", f"{format_count(len(training.nets), 'net')}, {size:.1f} MB", OUTPUT_DIR / "MODEL_CARD.md"
     )

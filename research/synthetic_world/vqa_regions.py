@@ -1,9 +1,11 @@
-"""The regions that the sample's nets see: of the detector on the CLIP's maps, of another with a tower of its own, as a caption
-tells them, and as they are. Both detectors are trained here; regions lie beside the drawn worlds, in a folder for each part.
+"""Train the sample's region detectors and write the regions that its nets see.
 
-Writes  <part>/found.npy, boxes.npy, kinds.npy, scores.npy    of the detector; the same with `-own` of the own tower's
-        <part>/told.npy, true.npy, boxes-true.npy             as a caption tells them; the truth
-        <part>/images.json                                  the images' ids
+There are four region sources: the detector on the CLIP's maps, the detector with its own tower, the first detector's
+regions as captions, and the ground truth. Regions are stored beside the synthetic worlds, in a folder for each subset.
+
+Writes  <subset>/detected.npy, boxes.npy, kinds.npy, scores.npy   of the CLIP detector; with suffix `-own_tower` of the other one
+        <subset>/caption.npy, ground_truth.npy, boxes-ground_truth.npy
+        <subset>/images.json                                      the images' ids
 """
 
 from __future__ import annotations
@@ -29,13 +31,18 @@ if TYPE_CHECKING:
 
 CLIP_DIR = DATA_DIR / "sample" / "clip"
 HEAD_EPOCHS = 16
-OWN_TOWER_SUBSETS: tuple[WorldSubset, ...] = ("look", "learn")  # teach the tower of its own
+# Subsets on which the detector with its own tower is trained.
+OWN_TOWER_SUBSETS: tuple[WorldSubset, ...] = ("look", "learn")
 MODEL_SUBSETS: tuple[WorldSubset, ...] = ("learn", "choose", "report")
 
 
 class DetectorRun(Record):
-    """A detector's training: recall, precision, share of looks told right on `report`. Of one with a tower of its own also
-    what its checkpoints were chosen by (on `choose`), by step."""
+    """A detector's training.
+
+    Attributes:
+        report: recall, precision and the proportion of objects with correct attributes, on subset `report`.
+        tries: for the detector with its own tower, the score of each checkpoint on subset `choose`, by step.
+    """
 
     epochs: int
     images: int
@@ -45,7 +52,7 @@ class DetectorRun(Record):
 
 
 def build_clip_regions(path: Path, known: DetectorRun | None) -> DetectorRun:
-    """Train the detector at `path` unless its training is known, and write the regions that are not there."""
+    """Train the detector on the CLIP's maps at `path` unless its run is `known`, and write the missing regions."""
     import torch
 
     from research.reference_models.ground_truth_regions import make_ground_truth_regions
@@ -64,16 +71,17 @@ def build_clip_regions(path: Path, known: DetectorRun | None) -> DetectorRun:
             scenes = [row.scene for row in read_worlds(part)]
             true = make_ground_truth_regions(scenes, head)
             caption = make_caption_features(found.features, head.names, head.hidden)
-            _write(part, {"told": caption, "true": true.features, "boxes-true": true.boxes})
-            write_json(
-                WORK_DIR / part / "images.json", [one.image_id for one in scenes]
-            )  # last: all is there
+            _write(
+                part, {"caption": caption, "ground_truth": true.features, "boxes-ground_truth": true.boxes}
+            )
+            # Written last: its presence says that all files are complete.
+            write_json(WORK_DIR / part / "images.json", [one.image_id for one in scenes])
     images = WORLD_SERIES["look"].chunks * CHUNK_SIZE
     return known or DetectorRun(epochs=HEAD_EPOCHS, images=images, cpu_seconds=spent, report=_report())
 
 
 def build_own_regions(path: Path, known: DetectorRun | None) -> DetectorRun:
-    """The same for the detector with a tower of its own, which never sees the CLIP; a training that was killed goes on."""
+    """Train the detector with its own tower, and write the missing regions. An interrupted training continues."""
     import torch
 
     from research.reference_models.net_training import train
@@ -81,7 +89,7 @@ def build_own_regions(path: Path, known: DetectorRun | None) -> DetectorRun:
     from research.synthetic_world import tower_trainer
 
     torch.set_num_threads(1)
-    anew, run = known is None, known
+    is_new, run = known is None, known
     if run is None:
         images = tower_trainer.ImageDataset(OWN_TOWER_SUBSETS)
         own = tower_trainer.TowerTraining(images, tower_trainer.make_training_config(len(images)))
@@ -96,19 +104,19 @@ def build_own_regions(path: Path, known: DetectorRun | None) -> DetectorRun:
         )
     tower, head = load_tower(path, CLIP_DIR), load_head(path)
     for part in MODEL_SUBSETS:
-        if anew or not (WORK_DIR / part / "scores-own.npy").exists():
-            _write_found(tower, head, part, "-own")
-    if anew:
-        run.report.update(_report("-own"))
+        if is_new or not (WORK_DIR / part / "scores-own_tower.npy").exists():
+            _write_found(tower, head, part, "-own_tower")
+    if is_new:
+        run.report.update(_report("-own_tower"))
     return run
 
 
 def _write_found(tower: ImageTower, head: RegionHead, part: WorldSubset, kind: str = "") -> Regions:
-    """The regions of a part as they are found, also written."""
+    """Detect the regions of a subset and write them."""
     from research.synthetic_world.region_trainer import detect_regions
 
     found = detect_regions(tower, head, part)
-    names = (f"{name}{kind}" for name in ("found", "boxes", "kinds", "scores"))
+    names = (f"{name}{kind}" for name in ("detected", "boxes", "kinds", "scores"))
     _write(part, dict(zip(names, found, strict=True)))
     return found
 
@@ -121,9 +129,9 @@ def _write(part: WorldSubset, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def _report(kind: str = "") -> dict[str, float]:
-    """How the regions that were written compare with the truth, on `report`."""
+    """Compare the regions that were written with the ground truth, on subset `report`."""
     from research.synthetic_world.region_trainer import Regions, evaluate_regions
 
-    names = ("found", "boxes", "kinds", "scores")
+    names = ("detected", "boxes", "kinds", "scores")
     columns = (np.load(WORK_DIR / "report" / f"{name}{kind}.npy") for name in names)
     return evaluate_regions(Regions(*columns), [row.scene for row in read_worlds("report")])

@@ -1,4 +1,4 @@
-"""What the sample's answer nets (`research.reference_models.net_configs`) are trained and tried on."""
+"""Prepare training and evaluation data of the sample's answer nets (`research.reference_models.net_configs`)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from research.reference_models.tokenization import WordVocabulary
 from research.synthetic_world.questions import SampleQuestion
 from research.synthetic_world.vqa_worlds import SEED, WorldSubset, read_worlds
 
-NUM_HARD_NEGATIVES = 160  # questions of other images for each, for RP hard: the paper's 1,000 of 943,000 are as many of 164,000
+# Questions of other images for each image, for RP hard. The paper's 1,000 of 943,000 correspond to as many of 164,000.
+NUM_HARD_NEGATIVES = 160
 
 
 @dataclass(frozen=True)
 class SubsetData:
-    """A part's questions and where its images lie in its stores."""
+    """A subset's questions, scenes by image id, and the index of each image in the region stores."""
 
     questions: list[SampleQuestion]
     scenes: dict[str, SceneGraph]
@@ -42,39 +43,44 @@ class SubsetData:
         return cls([question for row in rows for question in row.questions], scenes, place_of)
 
     @property
-    def get_image_indices(self) -> np.ndarray:
-        """The place of each question's image."""
+    def image_indices(self) -> np.ndarray:
+        """The index of each question's image, [n]."""
         return np.array([self.image_index[question.image_id] for question in self.questions])
 
 
 def open_regions(folder: Path, kind: RegionSource) -> ArrayStore:
-    """The regions of a part as `train_vqa` wrote them."""
+    """Open the regions of a subset that `train_vqa` wrote."""
     ids = read_json(folder / "images.json", list[str])
-    features = np.load(folder / ("found-own.npy" if kind == "own" else f"{kind}.npy"), mmap_mode="r")
-    placed = np.load(
-        folder / (f"boxes-{kind}.npy" if kind in ("own", "true") else "boxes.npy"), mmap_mode="r"
+    features = np.load(
+        folder / ("detected-own_tower.npy" if kind == "own_tower" else f"{kind}.npy"), mmap_mode="r"
     )
-    if kind == "told":  # a caption has no places
+    placed = np.load(
+        folder / (f"boxes-{kind}.npy" if kind in ("own_tower", "ground_truth") else "boxes.npy"),
+        mmap_mode="r",
+    )
+    # Captions have no positions.
+    if kind == "caption":
         placed = np.zeros_like(placed)
     return ArrayStore(ids, features, placed)
 
 
 def encode_questions(data: SubsetData, words: WordVocabulary, answers: Sequence[str]) -> QuestionSet:
-    """A part's questions as numbers. An answer that is unknown is -1."""
+    """Encode a subset's questions as numbers. An unknown answer is -1."""
     number = {answer: place for place, answer in enumerate(answers)}
     return QuestionSet(
         words.encode([question.text for question in data.questions]).astype(np.int16),
-        data.get_image_indices,
+        data.image_indices,
         np.array([number.get(question.answer, -1) for question in data.questions]),
         np.array([get_attention_targets(q, data.scenes[q.image_id]) for q in data.questions], np.float16),
     )
 
 
 def get_attention_targets(question: SampleQuestion, scene: SceneGraph) -> list[tuple[float, ...]]:
-    """Where glances are to rest, by the question's annotations: on the thing that it names last, on the one that it names
-    first, and on the one that is the answer (else the first again); not a number where nothing is annotated.
+    """Return the boxes that three glances should attend to, from the question's annotations.
 
-    "What is the cup on the left of the dog made of?" is read from its end: find the dog, then the cup.
+    They are the object that the question names last, the one it names first, and the one that is the answer (or the
+    first one again). Without annotation a box is NaN. "What is the cup on the left of the dog made of?" is read from its
+    end: find the dog, then the cup.
     """
     named = sorted(question.annotations.items(), key=lambda row: int(row[0].split(":")[0]))
     answer = list(question.answer_annotations.values())
@@ -88,8 +94,11 @@ def get_attention_targets(question: SampleQuestion, scene: SceneGraph) -> list[t
 
 
 def compute_metrics(asked: LoadedModel, data: SubsetData, store: ArrayStore) -> dict[str, float]:
-    """Accuracy by GQA's structural types, and AUAF and AUROC against as many random pairs, a fifth of which has an answer."""
-    pairs = sample_random_pairs(data.get_image_indices, make_generator(SEED, "val pairs"))
+    """Return accuracy by GQA's structural types, and AUAF and AUROC against as many random pairs.
+
+    About a fifth of the random pairs is answerable.
+    """
+    pairs = sample_random_pairs(data.image_indices, make_generator(SEED, "val pairs"))
     own = [VqaQuery(q.image_id, q.text) for q in data.questions]
     pseudo = [
         VqaQuery(q.image_id, data.questions[j].text) for q, j in zip(data.questions, pairs, strict=True)

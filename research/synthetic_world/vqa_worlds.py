@@ -1,10 +1,8 @@
-"""The worlds that the sample's nets learn from and are tried on: images with their truth and questions, drawn in
-chunks into data/cache/sample_vqa.
+"""Render the synthetic worlds for the sample's nets: images with their truth and questions, in data/cache/sample_vqa.
 
-Five parts, disjoint in images, none of them published or seen by the sample's CLIP: `look` teaches the region
-detector, `learn` the nets; on `choose` checkpoints, ratios and thresholds are chosen, on `report` the figures of the model
-card are measured; on `fit` what is said of a net's confidence is fitted. The first two are train worlds, the others val
-worlds.
+There are five subsets without common images. None of them is published or was used for the sample's CLIP. `look` trains the
+region detector, `learn` the nets. Checkpoints, ratios and thresholds are chosen on `choose`, and the results of the model card are
+measured on `report`. Calibration and selection are fitted on `fit`. The first two are train worlds, the others val worlds.
 """
 
 from __future__ import annotations
@@ -22,15 +20,18 @@ from pipeline.core.records import Record, SceneGraph, Split
 from research.synthetic_world.questions import SampleQuestion
 
 WorldSubset = Literal["look", "learn", "choose", "report", "fit"]
-SEED = 2023  # of the sample's world
-CHUNK_SIZE = 256  # images per file
-IMAGE_SIZE = (192, 256)  # height, width of images as the sample's CLIP sees them
+# The seed of the sample's world.
+SEED = 2023
+# Images per file.
+CHUNK_SIZE = 256
+# Height and width of images as the sample's CLIP sees them.
+IMAGE_SIZE = (192, 256)
 WORK_DIR = DATA_DIR / "cache" / "sample_vqa"
 
 
 @dataclass(frozen=True)
 class WorldSeries:
-    """Worlds `start`, `start` + 1, ... of a split, with so many questions of each (0: none are needed)."""
+    """Worlds `start`, `start` + 1, ... of a split. Without questions per image, none are generated."""
 
     split: Split
     start: int
@@ -49,14 +50,14 @@ WORLD_SERIES: dict[WorldSubset, WorldSeries] = {
 
 
 class SyntheticImage(Record):
-    """An image's complete truth and its questions; its pixels are in the .npy file beside it."""
+    """An image's complete scene graph and its questions. Its pixels are in the .npy file of the same chunk."""
 
     scene: SceneGraph
     questions: tuple[SampleQuestion, ...]
 
 
 def render_chunk(part: WorldSubset, number: int) -> None:
-    """Draw the worlds of one chunk and write them; what is there already stays."""
+    """Render the worlds of one chunk and write them, unless the file exists."""
     from research.synthetic_world.questions import generate_questions
     from research.synthetic_world.rendering import render_scene
     from research.synthetic_world.scene_graphs import build_complete_graph
@@ -84,18 +85,18 @@ def render_chunk(part: WorldSubset, number: int) -> None:
 
 
 def list_chunks(parts: Sequence[WorldSubset]) -> list[tuple[WorldSubset, int]]:
-    """Every chunk of these parts."""
+    """Return every chunk of these subsets."""
     return [(part, number) for part in parts for number in range(WORLD_SERIES[part].chunks)]
 
 
 def open_pixels(part: WorldSubset) -> Iterator[np.ndarray]:
-    """Images uint8 [CHUNK, 3, *SIZE], chunk by chunk, left on the disk until they are needed."""
+    """Yield the images of each chunk, uint8 [CHUNK_SIZE, 3, *IMAGE_SIZE], as memory maps."""
     for _, number in list_chunks([part]):
         yield np.load(WORK_DIR / f"{part}-{number:03d}.npy", mmap_mode="r")
 
 
 def read_worlds(part: WorldSubset) -> list[SyntheticImage]:
-    """What is known of the images of a part, in the order of the images."""
+    """Return scene graphs and questions of a subset, in the order of the images."""
     return [
         row
         for _, number in list_chunks([part])

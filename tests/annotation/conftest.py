@@ -22,7 +22,7 @@ SUBSETS = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
 
 
 def made_task(number: int, images: int = 5) -> Task:
-    """Task `t0007`; the filter question's known verdict is "valid" for even numbers, it comes second."""
+    """Return task `t0007` for 7. The gold question comes second; its expected choice is "valid" for even numbers."""
     return Task(
         task_id=f"t{number:04}",
         image_id=f"n{number % images}",
@@ -41,7 +41,7 @@ def made_task(number: int, images: int = 5) -> Task:
 
 
 def people(*names: str) -> list[Annotator]:
-    """A roster."""
+    """Return a roster of annotators."""
     return [
         Annotator(
             name=name,
@@ -53,7 +53,7 @@ def people(*names: str) -> list[Annotator]:
 
 
 def write_batch(tasks: list[Task]) -> None:
-    """The tasks as stage `batch` leaves them."""
+    """Write the tasks as stage `batch` does."""
     home = DatasetFolders().stage_dir("batch")
     write_jsonl(home / "tasks.jsonl", tasks)
     images = {task.image_id: f"data/tiny/source/images/{task.image_id}.png" for task in tasks}
@@ -85,7 +85,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLabelStudio]:
 
 @pytest.fixture
 def study(tiny: Path, fake: FakeLabelStudio) -> FakeLabelStudio:
-    """The tiny project with 40 tasks, two votes each, and three annotators; nothing is pushed yet."""
+    """The tiny project with 40 tasks and three annotators; nothing is pushed yet."""
     write_batch([made_task(number) for number in range(40)])
     write_roster(DatasetFolders(), people("ann", "ben", "cyd"))
     save_terms(DatasetFolders(), CONTACT)
@@ -94,9 +94,9 @@ def study(tiny: Path, fake: FakeLabelStudio) -> FakeLabelStudio:
 
 @pytest.fixture
 def own(study: FakeLabelStudio, monkeypatch: pytest.MonkeyPatch) -> FakeLabelStudio:
-    """The same server as one of our own."""
+    """The same server, as if `rgqa annotate serve` ran it."""
     for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_TOKEN"):
         monkeypatch.delenv(name)
     write_private(SECRETS_FILE, Secrets(url=study.url, email="admin@rgqa.local", password="p", token=TOKEN))
-    study.report = {"tiny": {"people": [], "tasks": {}, "votes": {}}}
+    study.report = {"tiny": {"annotators": [], "tasks": {}, "assignment_states": {}}}
     return study

@@ -21,7 +21,7 @@ class FakeLabelStudio:
         self.tasks: dict[int, dict] = {}  # with project, annotations, drafts
         self.storages: list[dict] = []
         self.people = {1: "leader@example.org"}
-        self.report: dict = {}  # of the desk, on a server of our own
+        self.report: dict = {}  # what our own server reports
         self.requests: list[tuple[str, str]] = []
         self.fault: Callable = lambda *_: None
         self.after: Callable = lambda *_: None
@@ -133,13 +133,13 @@ class Handler(BaseHTTPRequestHandler):
         parts = path.strip("/").split("/")
         if fake.cleans and isinstance(body, dict) and "expert_instruction" in body:
             body["expert_instruction"] = "cleaned"
-        if path == "/desk/report":
+        if path == "/annotate/report":
             return 200, fake.report
-        if path == "/desk/forget":
+        if path == "/annotate/erase":
             gone = [
                 fake.people.pop(number) for number, email in [*fake.people.items()] if email == body["email"]
             ]
-            return 200, {"annotations": 2, "places": 3, "accounts": len(gone)}
+            return 200, {"annotations": 2, "assignments": 3, "accounts": len(gone)}
         if parts[:2] == ["api", "annotations"] and self.command == "DELETE":
             for task in fake.tasks.values():
                 task["annotations"] = [row for row in task["annotations"] if row["id"] != int(parts[2])]

@@ -21,7 +21,7 @@ from tests.inference.attribution.tiny_nets import with_nets
 
 @pytest.fixture(scope="module")
 def made(tiny_run, tmp_path_factory):
-    return with_nets(tiny_run, tmp_path_factory.mktemp("look") / "run", ROOT / "data/sample/clip")
+    return with_nets(tiny_run, tmp_path_factory.mktemp("attribute") / "run", ROOT / "data/sample/clip")
 
 
 @pytest.fixture
@@ -37,13 +37,13 @@ def refused(**told):
 
 
 def test_an_item_gives_a_page_with_its_partner_and_grids_of_both(pair, tmp_path, capsys):
-    page, grids = tmp_path / "look.html", tmp_path / "grids.json"
+    page, grids = tmp_path / "attribution.html", tmp_path / "grids.json"
     write_attributions(AttributionOptions((pair.aq.id, pair.aq.id), "rp", out=page, maps=grids))
     html = page.read_text()
     assert html.index(f'id">{pair.uq.id},') < html.index(f'id">{pair.aq.id},')
     assert read_attention(grids).keys() == {pair.uq.id, pair.aq.id}
     first, second = capsys.readouterr().out.splitlines()
-    assert first == f"look: 2 grids -> {grids}" and second.endswith(f"MB, rp, 2 items -> {page}")
+    assert first == f"attribute: 2 grids -> {grids}" and second.endswith(f"MB, rp, 2 items -> {page}")
 
 
 def test_grids_alone_write_no_page_and_take_the_method_that_is_named(pair, tmp_path):
@@ -55,8 +55,8 @@ def test_grids_alone_write_no_page_and_take_the_method_that_is_named(pair, tmp_p
     assert tables[""].tolist() == tables["attention"].tolist() and tables[""].shape == (24, 24)
     assert tables["grad-cam"].shape[1] == 5 and tables["grad-cam"][:, 4].sum() == pytest.approx(1, abs=1e-4)
     assert {path.suffix for path in tmp_path.iterdir()} == {".json"}
-    message = refused(items=(pair.uq.id,), grids=tmp_path / "no.json", method="rollout")
-    assert "'rollout': this model has detections, attention, glance-1" in message
+    message = refused(items=(pair.uq.id,), maps=tmp_path / "no.json", method="rollout")
+    assert "'rollout': this model has detections, attention, glimpse-1" in message
 
 
 def test_without_items_the_grids_of_all_are_written_and_scored_by_gqas_rule(pair, tmp_path):
@@ -73,16 +73,16 @@ def test_without_items_the_grids_of_all_are_written_and_scored_by_gqas_rule(pair
 
 
 def test_words_are_drawn_where_the_user_brings_them(pair, tmp_path):
-    words, page = tmp_path / "words.json", tmp_path / "look.html"
+    words, page = tmp_path / "words.json", tmp_path / "attribution.html"
     words.write_text(
         json.dumps({pair.uq.image: [{"text": "soup & co", "box": [1, 2, 30, 12], "score": 0.8}]})
     )
     write_attributions(AttributionOptions((pair.uq.id,), "rp", out=page, ocr_words=words))
     assert "1 soup &amp; co 0.80" in page.read_text()
     words.write_text('[{"text": "soup", "box": [9, 9, 3, 3]}]')
-    assert "turned round" in refused(items=(pair.uq.id,), words=words)
+    assert "right or lower edge" in refused(items=(pair.uq.id,), ocr_words=words)
     words.write_text('[{"text": "soup", "box": [9, 9, 9000, 9000]}]')
-    assert "boxes outside of the image" in refused(items=(pair.uq.id,), words=words)
+    assert "boxes outside of the image" in refused(items=(pair.uq.id,), ocr_words=words)
 
 
 def test_what_cannot_be_looked_at_is_told(pair):
@@ -90,12 +90,12 @@ def test_what_cannot_be_looked_at_is_told(pair):
     assert "--model: name a row. There are rows of seed 0" in refused(items=(pair.uq.id,), model="")
     assert "row clip_score is a file of predictions" in refused(items=(pair.uq.id,), model="clip_score")
     assert "name an item to look at" in refused()
-    assert "give one of the two" in refused(items=(pair.uq.id,), words="w.json", ocr=True)
+    assert "give one of the two" in refused(items=(pair.uq.id,), ocr_words="w.json", ocr=True)
     assert "--model-arg device: wanted NAME=VALUE" in refused(items=(pair.uq.id,), model_args=("device",))
 
 
 def test_the_command_ends_with_one_message_and_exit_code_1(pair):
-    command = [sys.executable, "-m", "pipeline.cli", "look", "nobody", "--model", "rp"]
+    command = [sys.executable, "-m", "pipeline.cli", "attribute", "nobody", "--model", "rp"]
     ended = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT), "PATH": ""})
     assert ended.returncode == 1 and ended.stdout == ""
     assert ended.stderr.startswith("error: no item nobody in") and "Traceback" not in ended.stderr

@@ -37,7 +37,7 @@ def test_screen_figures_and_page(tmp_path):
     figures = json.loads((tmp_path / "f.json").read_text())["sets"]["pope.json"]
     assert figures["finding"] == "predictable" and figures["p_value"] == 0.01
     assert figures["attacks"]["image"]["word n-grams"]["auroc"] > 0.7
-    assert figures["words"][0]["auroc"] == 0.85  # 0.5 + (0.8 - 0.1) / 2
+    assert figures["predictive_words"][0]["auroc"] == 0.85  # 0.5 + (0.8 - 0.1) / 2
     assert (tmp_path / "p.html").read_text().startswith("<!doctype html>")
 
 
@@ -65,9 +65,9 @@ def test_the_balanced_subset_is_written_in_the_format_of_the_file_and_measured(t
             assert labels.count("yes") == labels.count("no")
     figures = json.loads((tmp_path / "f.json").read_text())
     assert (
-        figures["left_out_by_balancing"]["ones"] == [len(kept) // 2, 120]
+        figures["balancing"]["positives"] == [len(kept) // 2, 120]
         and len(kept) > 50
-        and figures["balanced"]["text_margin"]["unequal"] == 0
+        and figures["balanced_subset"]["text_imbalance"]["unbalanced_keys"] == 0
     )
 
 
@@ -78,7 +78,7 @@ def test_the_balanced_subset_is_written_in_the_format_of_the_file_and_measured(t
         (("{}", "--text-column", "text"), "give --text-column and --label-column together"),
         (
             ("{}", "--text-column", "text", "--label-column", "nosuch"),
-            "nosuch: no such column; there are question_id, image",
+            "nosuch: no such column",
         ),
         (("{}", "--where", "label=yes"), "none of 60 rows is 'no'"),
         (("{}", "--balanced-subset", "s.json"), "--balanced-subset s.json: "),
@@ -89,7 +89,7 @@ def test_the_balanced_subset_is_written_in_the_format_of_the_file_and_measured(t
         (("pipe",), "pipe: a pipe where a file was expected"),
         (("/dev/zero",), "/dev/zero: a device where a file was expected"),
         (("{}", "--annotations", "nosuch"), "nosuch: no such file"),
-        (("{}", "--split", "test"), "s.json: a file; --config and --split choose from a data set by name"),
+        (("{}", "--split", "test"), "s.json: --config and --split"),
         (("{}", "--annotations", "s.json", "--config", "x"), "--annotations is for two files"),
     ],
 )
@@ -114,7 +114,7 @@ def test_a_set_that_cannot_be_balanced_is_said_and_nothing_is_written(tmp_path):
         and not (tmp_path / "out.json").exists()
     )
     figures = json.loads((tmp_path / "f.json").read_text())  # what was measured is kept
-    assert figures["left_out_by_balancing"]["ones"] == [0, 10] and figures["balanced"] is None
+    assert figures["balancing"]["positives"] == [0, 10] and figures["balanced_subset"] is None
 
 
 def test_where_wants_a_column_and_a_value(tmp_path):
@@ -185,7 +185,7 @@ def test_a_release_is_audited_subset_by_subset_as_each_of_its_files_is(tmp_path,
     assert run(folder, "--json", "all.json").exit_code == 0
     figures = json.loads((tmp_path / "all.json").read_text())["sets"]
     assert list(figures) == ["clip-hard", "pt-easy"]
-    assert figures["pt-easy"]["attacks"]["text"]["verbatim"]["auroc"] == 1.0  # its questions are known
+    assert figures["pt-easy"]["attacks"]["text"]["verbatim count"]["auroc"] == 1.0  # its questions are known
     assert run(folder / "rgqa/pt-easy.json", "--json", "one.json").exit_code == 0
     one = json.loads((tmp_path / "one.json").read_text())["sets"]["pt-easy.json"]
     assert {key for key in one if one[key] != figures["pt-easy"][key]} == {"name"}
@@ -211,7 +211,7 @@ def test_a_file_that_was_copied_elsewhere_has_the_same_figures_but_those_that_kn
     different = {
         name for name, row in whole["attacks"]["text"].items() if copied["attacks"]["text"][name] != row
     }
-    assert different == {"other questions", "verbatim"} and copied["tests"] == whole["tests"]
+    assert different == {"other questions", "verbatim count"} and copied["permutation_tests"] == whole["permutation_tests"]
     assert run("copy.json", "--source-questions", source, "--json", "known.json").exit_code == 0
     known = json.loads((tmp_path / "known.json").read_text())["sets"]["copy.json"]
     assert known["attacks"] == whole["attacks"]

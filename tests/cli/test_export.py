@@ -20,7 +20,7 @@ READ = {
 
 
 def table(*arguments):
-    result = CliRunner().invoke(app, ["table", *map(str, arguments)])
+    result = CliRunner().invoke(app, ["export", *map(str, arguments)])
     return result.exit_code, result.output
 
 
@@ -29,7 +29,7 @@ def test_items_keep_their_ids_and_texts_in_each_kind_of_file(tiny_run, monkeypat
     monkeypatch.chdir(tiny_run)
     code, output = table("items", "--out", tmp_path / f"items{kind}")
     items = list(read_jsonl("data/tiny/interim/balance/items.jsonl", Item))
-    assert code == 0 and output.startswith(f"table: {len(items)} rows")
+    assert code == 0 and output.startswith(f"export: {len(items)} rows")
     rows = READ[kind](tmp_path / f"items{kind}")
     assert list(rows["item_id"]) == [item.item_id for item in items]
     assert list(rows["text"]) == [item.text for item in items]
@@ -41,7 +41,7 @@ def test_records_within_records_get_columns_of_their_own(tiny_run, monkeypatch, 
     monkeypatch.chdir(tiny_run)
     code, _ = table("data/tiny/interim/collect/verified.jsonl", "--out", tmp_path / "verified.parquet")
     columns = pd.read_parquet(tmp_path / "verified.parquet").columns
-    assert code == 0 and {"candidate.text", "judgement.evidence", "status"} <= set(columns)
+    assert code == 0 and {"candidate.text", "verifier_result.evidence_source", "status"} <= set(columns)
 
 
 def test_dropped_has_what_every_stage_dropped(tiny_run, monkeypatch, tmp_path):
@@ -62,7 +62,7 @@ def test_a_text_is_no_formula_in_excel_and_control_characters_do_no_harm(tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (("items", "--out", "items.ods"), "wanted a name that ends in .csv, .xlsx, .parquet"),
+        (("items", "--out", "items.ods"), "use a name that ends in .csv, .xlsx, .parquet"),
         (("item", "--out", "item.csv"), "wanted items, verdicts, dropped or a .jsonl file"),
         (("gone.jsonl", "--out", "gone.csv"), "gone.jsonl: no such file"),
     ],
@@ -82,7 +82,7 @@ def test_what_cannot_be_written_is_refused_with_one_message(tiny_run, monkeypatc
         ('{"b": {"a": 1, "a": 2}}', "t.csv", "line 1: an object has the key a twice; keep one"),
         ('{"a": NaN}', "t.csv", "line 1: "),
         ("[1]", "t.csv", "line 1: Expected `object`, got `array`"),
-        ('{"a": 1}\n{"a": "%s"}' % ("x" * 32_768), "t.xlsx", "row 3, column a: 32,768 letters"),
+        ('{"a": 1}\n{"a": "%s"}' % ("x" * 32_768), "t.xlsx", "row 3, column a: 32,768 characters"),
         (json.dumps(dict.fromkeys(map(str, range(16_385)))), "t.xlsx", "16,385 columns do not fit"),
     ],
 )  # fmt: skip
@@ -103,7 +103,7 @@ def test_more_rows_than_a_sheet_has_are_refused(tmp_path, monkeypatch):
 def test_a_column_of_numbers_and_texts_is_refused_for_parquet_and_a_missing_list_stays_empty(tmp_path):
     mixed = tmp_path / "mixed.jsonl"
     mixed.write_text('{"a": 1, "b": [1]}\n{"a": "x"}\n')
-    with pytest.raises(UserError, match=r"mixed\.jsonl: a column is of no one type"):
+    with pytest.raises(UserError, match=r"mixed\.jsonl: a column has mixed types"):
         export_table(str(mixed), tmp_path / "t.parquet")
     export_table(str(mixed), tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == "a,b\n1,[1]\nx,\n"

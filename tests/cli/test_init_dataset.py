@@ -8,7 +8,7 @@ from pipeline.core.params import load_params
 from pipeline.core.release_params import ReleaseParams, check_release_params
 
 PARAMS = (
-    "dataset: sample\nsample: {rank: {cap: 3}}\n\ngqa:\n  rank:\n    cap: 5   # why\n\n  tag: {}\n# end\n"
+    "dataset: sample\nsample: {rank: {max_question_uses: 3}}\n\ngqa:\n  rank:\n    max_question_uses: 5   # why\n\n  tag: {}\n# end\n"
 )
 
 
@@ -32,20 +32,20 @@ def test_a_new_data_set_gets_folders_and_the_parameters_of_gqa(tmp_path):
 
 
 def test_what_a_release_says_of_gqa_is_not_said_of_another_data_set(tmp_path):
-    said = "  release:\n    title: RGQA\n    origin: >-\n      Images of GQA.\n    licence: CC BY 4.0\n"
+    said = "  release:\n    title: RGQA\n    data_source: >-\n      Images of GQA.\n    licence: CC BY 4.0\n"
     (tmp_path / "params.yaml").write_text(
-        f"dataset: birds\n\ngqa:\n  rank:\n    cap: 5\n{said}  tag: {{}}\n# end\n"
+        f"dataset: birds\n\ngqa:\n  rank:\n    max_question_uses: 5\n{said}  tag: {{}}\n# end\n"
     )
     create_dataset("birds", tmp_path)
     birds = yaml.safe_load((tmp_path / "params.yaml").read_text())["birds"]
-    assert (birds["rank"], birds["tag"], birds["release"]["title"]) == ({"cap": 5}, {}, "birds")
+    assert (birds["rank"], birds["tag"], birds["release"]["title"]) == ({"max_question_uses": 5}, {}, "birds")
     with pytest.raises(UserError) as caught:
         load_params("release", ReleaseParams, tmp_path / "params.yaml")
     assert [line.split(":")[0] for line in caught.value.problems[1:]] == [
-        "origin",
+        "data_source",
         "licence",
         "licence_url",
-        "published",
+        "release_date",
     ]
 
 
@@ -55,22 +55,22 @@ def test_all_fields_of_a_release_are_listed_and_none_is_refused_for_the_first_ti
     told = create_dataset("birds", tmp_path)
     listed = yaml.safe_load(path.read_text())["birds"]["release"]
     assert set(listed) == {field.encode_name for field in msgspec.structs.fields(ReleaseParams)}
-    assert "licence, licence_url, origin, published" in told
-    assert "licence, licence_url, origin, published are empty" in check_release_params(path)
+    assert "data_source, licence, licence_url, release_date" in told
+    assert "data_source, licence, licence_url, release_date are empty" in check_release_params(path)
     text = path.read_text()
     path.write_text(
         text.replace('licence_url: ""', "licence_url: nowhere").replace(
-            'published: ""', 'published: "2026-13-01"'
+            'release_date: ""', 'release_date: "2026-13-01"'
         )
     )
     with pytest.raises(UserError) as caught:
         check_release_params(path)
-    assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["licence_url", "published"]
+    assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["licence_url", "release_date"]
     filled = text.replace('licence: ""', "licence: X").replace(
         'licence_url: ""', 'licence_url: "https://x.org"'
     )
     path.write_text(
-        filled.replace('origin: ""', "origin: O").replace('published: ""', 'published: "2026-01-01"')
+        filled.replace('data_source: ""', "data_source: O").replace('release_date: ""', 'release_date: "2026-01-01"')
     )
     assert (
         check_release_params(path) == "" and load_params("release", ReleaseParams, path).derived_from is None

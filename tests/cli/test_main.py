@@ -68,8 +68,8 @@ def test_a_mistyped_option_or_command_is_one_message():
         "annotate invite ann --remove --adjudicator --pay much",
         "fetch gqa --dry-run --accept-changes",
         "fetch gqa --offline --cache-dir kept --jobs 3",
-        "look 00095300 --model rp --method rollout",
-        "look 00095300 --model hf-vqa/x --seed 1",
+        "attribute 00095300 --model rp --method rollout",
+        "attribute 00095300 --model hf-vqa/x --seed 1",
         "study validity --counterfactual-release x --replication-images y",
     ],
 )

@@ -27,7 +27,7 @@ def test_the_command_draws_plots_beside_the_scores(tmp_path, monkeypatch):
     with small_server() as server:
         done = command(released, server.url, "--subset", "pt-hard", "--confidence", "token-probability")
     assert done.exit_code == 0 and "AUAF" in done.stdout, done.stderr
-    folder = tmp_path / "runs/net-refuse-token-probability"
+    folder = tmp_path / "runs/net-abstain-token-probability"
     assert (folder / "plots/pt-hard-acc-fpr.svg").is_file() and "plots ->" in done.stderr
     assert {path.name for path in folder.iterdir()} == {
         ".lock", "answers.jsonl", "logs", "plots", "predictions.jsonl", "run.json", "scores.json"

@@ -72,7 +72,7 @@ def test_plots_and_tables_that_cannot_be_made_are_said_before_anything_is_scored
     for words, expected in (
         ([*many, "--plots", str(tmp_path / "p")], "--plots: 8 models; wanted 7 or fewer"),
         ([taken, "--plots", taken], f"--plots {taken}: "),
-        ([taken, "--table", str(tmp_path)], "cannot write such a table"),
+        ([taken, "--table", str(tmp_path)], "unknown table format"),
     ):
         with pytest.raises(UserError) as caught:
             main([str(files[0]), *words])

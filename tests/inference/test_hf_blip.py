@@ -37,7 +37,7 @@ def shown():
 
 
 def read(processor, one):
-    with Image.open(io.BytesIO(one.image)) as image:
+    with Image.open(io.BytesIO(one.image_bytes)) as image:
         return processor(images=image.convert("RGB"), text=one.question, return_tensors="pt")
 
 
@@ -94,10 +94,10 @@ def test_a_list_of_answers_is_ranked_by_how_likely_each_is_written(
 
 def test_a_long_question_keeps_its_end_mark(blip, shown):
     net = load_vqa_model(str(blip), {"device": "cpu"})  # takes 32 words
-    long = ImageQuestion("is the cup red ? " * 9, shown[0].image)
+    long = ImageQuestion("is the cup red ? " * 9, shown[0].image_bytes)
     cut, whole = net.predict([long, shown[0]])
     assert cut.is_question_truncated and not whole.is_question_truncated
-    (same,) = net.predict([ImageQuestion("is the cup red ? " * 6, shown[0].image)])  # 30 words and two marks
+    (same,) = net.predict([ImageQuestion("is the cup red ? " * 6, shown[0].image_bytes)])  # 30 words and two marks
     assert not same.is_question_truncated and (same.answer, pytest.approx(same.probability)) == (
         cut.answer,
         cut.probability,

@@ -58,7 +58,7 @@ def vilt_by_hand(folder, one):
     """Logits [K] as the model card of ViLT gets them."""
     model = transformers.ViltForQuestionAnswering.from_pretrained(folder).eval()
     processor = transformers.ViltProcessor.from_pretrained(folder)
-    with torch.no_grad(), Image.open(io.BytesIO(one.image)) as image:
+    with torch.no_grad(), Image.open(io.BytesIO(one.image_bytes)) as image:
         return model(**processor(image.convert("RGB"), one.question, return_tensors="pt")).logits[0].numpy()
 
 
@@ -80,7 +80,7 @@ def test_or_the_softmax_where_that_is_configured(vilt, shown):
     (reply,) = load_vqa_model(str(vilt), {"activation": "softmax", "device": "cpu"}).predict(shown[:1])
     weights = np.exp(vilt_by_hand(vilt, shown[0]))
     assert reply.distribution == pytest.approx(weights / weights.sum(), abs=1e-5)
-    with pytest.raises(UserError, match="activation 'relu'; there are sigmoid, softmax"):
+    with pytest.raises(UserError, match="--model-arg activation=relu: .* sigmoid, softmax"):
         load_vqa_model(str(vilt), {"activation": "relu"})
 
 
@@ -106,17 +106,17 @@ def test_vilts_order_of_patches_is_the_same_each_time_and_nobody_elses_draws_cha
 
 def test_a_question_that_is_too_long_is_cut_and_said_to_be(vilt, shown):
     net = load_vqa_model(str(vilt), {"device": "cpu"})  # takes 12 words, two of them marks
-    long = ImageQuestion(" ".join(["is the cup red ?"] * 4), shown[0].image)
+    long = ImageQuestion(" ".join(["is the cup red ?"] * 4), shown[0].image_bytes)
     replies = net.predict([long, shown[0]])
     assert [reply.is_question_truncated for reply in replies] == [True, False]
-    kept = ImageQuestion("is the cup red ? is the cup red ?", shown[0].image)  # its first 10 words
+    kept = ImageQuestion("is the cup red ? is the cup red ?", shown[0].image_bytes)  # its first 10 words
     assert replies[0].distribution == pytest.approx(net.predict([kept])[0].distribution, abs=1e-5)
 
 
 def test_a_model_that_does_not_name_its_answers_needs_a_file_that_does(tmp_path, shown):
     folder = str(tiny_vilt(tmp_path / "vilt", named=False))
     with pytest.raises(
-        UserError, match="5 answers, and its configuration does not name them: give answers=FILE"
+        UserError, match="5 answers, and its configuration does not name them; give --model-arg answers_file=FILE"
     ):
         load_vqa_model(folder, {})
     (tmp_path / "four.txt").write_text("yes\nno\nred\nblue\n")
@@ -156,18 +156,18 @@ def test_lxmert_sees_the_regions_that_were_brought(lxmert, shown, regions, tmp_p
                 visual_pos=torch.tensor(told["boxes"][row : row + 1]),
             ).question_answering_score[0]
         assert reply.distribution == pytest.approx(said.sigmoid().numpy(), abs=1e-5)
-    with pytest.raises(ValueError, match="has no image 'n9'"):
+    with pytest.raises(ValueError, match="no features of image 'n9'"):
         net.predict([shown[0]._replace(image_id="n9")])
 
 
 def test_without_regions_lxmert_says_what_is_missing(lxmert, regions):
     with pytest.raises(
-        UserError, match=r"Faster R-CNN that transformers does not have: bring them as features=FILE.npz"
+        UserError, match=r"--model-arg features_file=FILE.npz"
     ):
         load_vqa_model(str(lxmert), {})
     for changed, words in (
         ({"boxes": np.ones((4, 36, 3))}, r"boxes \(4, 36, 3\) do not fit together"),
-        ({"boxes": np.full((4, 36, 4), 300.0)}, "wanted shares of the image, 0 to 1"),
+        ({"boxes": np.full((4, 36, 4), 300.0)}, "wanted fractions of the image, 0 to 1"),
         ({"ids": np.array(["n0"])}, r"ids \(1,\)"),
         ({"ids": np.array([{}], object)}, "wanted an .npz"),
     ):

@@ -101,8 +101,8 @@ def test_several_replies_are_drawn_by_seed_and_spoil_nobody_elses_draws(model):
 
 
 def test_a_result_can_name_what_answered(model):
-    assert model.api.about["class"] == "LlavaForConditionalGeneration" and model.api.answers == ()
-    assert model.api.about["revision"].startswith("sha256:") and model.api.about["dtype"] == "float32"
+    assert model.api.model_info["class"] == "LlavaForConditionalGeneration" and model.api.answer_vocabulary == ()
+    assert model.api.model_info["revision"].startswith("sha256:") and model.api.model_info["dtype"] == "float32"
     assert all(
         math.isfinite(t.logprob) for t in said(model, [asked()], logprobs=True).choices[0].logprobs.content
     )
@@ -118,7 +118,7 @@ def test_it_is_put_on_a_gpu_where_there_is_one_unless_told_otherwise(
     monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
     monkeypatch.setattr(transformers.PreTrainedModel, "to", lambda model, place: put.append(place) or model)
     model = get_model(f"hf-vlm/{folder}", device=wanted, memoize=False)
-    assert put == [device] and model.api.about["device"] == device
+    assert put == [device] and model.api.model_info["device"] == device
 
 
 def test_what_cannot_be_asked_is_one_message(tmp_path):

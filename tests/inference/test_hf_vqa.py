@@ -1,4 +1,4 @@
-"""`hf-vqa/...` through inspect_ai's own door: models by name, tasks, logs."""
+"""`hf-vqa/...` as inspect_ai runs it: models by name, tasks, logs."""
 
 import base64
 import json
@@ -63,19 +63,19 @@ def test_a_task_asks_it_and_the_log_keeps_every_probability(vilt, tmp_path):
         assert math.exp(token.logprob) == pytest.approx(wanted.probability, abs=1e-5)
         tops = [top.token for top in token.top_logprobs]
         assert tops == [ANSWERS[place] for place in wanted.distribution.argsort()[::-1][:3]]
-    assert model.api.answers == ANSWERS and model.api.about["class"] == "ViltForQuestionAnswering"
+    assert model.api.answer_vocabulary == ANSWERS and model.api.model_info["class"] == "ViltForQuestionAnswering"
 
 
 def test_a_model_that_writes_its_answers_has_no_distribution(tmp_path):
     model = get_model(f"hf-vqa/{tiny_blip(tmp_path / 'blip')}", device="cpu")
     samples = [Sample(id=seed, input=[asked("is the cup red?", image(seed))]) for seed in range(8)]
     log = evaluated(model, tmp_path, samples, logprobs=True)
-    replies = model.api.net.say([ImageQuestion("is the cup red?", image(seed)) for seed in range(8)])
+    replies = model.api.vqa_model.predict([ImageQuestion("is the cup red?", image(seed)) for seed in range(8)])
     for sample, reply in zip(log.samples, replies, strict=True):
-        assert sample.output.stop_reason == ("max_tokens" if reply.unfinished else "stop")
-    assert {reply.unfinished for reply in replies} == {True, False}
+        assert sample.output.stop_reason == ("max_tokens" if reply.is_answer_truncated else "stop")
+    assert {reply.is_answer_truncated for reply in replies} == {True, False}
     output = log.samples[0].output
-    assert "distribution" not in output.metadata and model.api.answers == ()
+    assert "distribution" not in output.metadata and model.api.answer_vocabulary == ()
     assert output.choices[0].logprobs.content[0].top_logprobs is None
 
 
@@ -97,12 +97,12 @@ def test_chats_are_refused_with_what_to_do(vilt, tmp_path):
         "--prompt bare --confidence token-probability" in sample.error.message for sample in log.samples
     )
     log = evaluated(model, tmp_path, [Sample(input=[asked("is it?", image(0))])], num_choices=3)
-    assert "says one answer" in log.samples[0].error.message
+    assert "gives one answer" in log.samples[0].error.message
 
 
 def test_the_images_id_comes_with_its_message(tmp_path):
     (tmp_path / "a.png").write_bytes(b"1")
-    assert parse_image_question([asked(" is it?\n", b"1", metadata={"image": "n7"})]) == ImageQuestion(
+    assert parse_image_question([asked(" is it?\n", b"1", metadata={"image_id": "n7"})]) == ImageQuestion(
         "is it?", b"1", "n7"
     )
     assert read_image_bytes(str(tmp_path / "a.png")) == b"1"
@@ -111,7 +111,7 @@ def test_the_images_id_comes_with_its_message(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"colour": 1}, "does not know colour; its settings: batch_size, revision, device, answers"),
+        ({"colour": 1}, "--model-arg colour: .* batch_size, revision, device, answers_file"),
         ({"answers_file": "/nosuch"}, "answers_file=/nosuch: cannot be read"),
     ],
 )
@@ -126,10 +126,10 @@ def test_a_list_of_answers_has_each_once(vilt, tmp_path):
         load_vqa_model(str(vilt), {"answers_file": str(tmp_path / "twice.txt")})
 
 
-def test_other_models_are_told_where_to_go(tmp_path):
+def test_other_models_are_result_where_to_go(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "llava"}))
     with pytest.raises(
-        UserError, match=f"of the kind llava; hf-vqa knows vilt, blip, lxmert.*hf-vlm/{tmp_path}"
+        UserError, match=f"vilt, blip, lxmert, and this model is of type llava.*hf-vlm/{tmp_path}"
     ):
         load_vqa_model(str(tmp_path), {})
 
@@ -145,19 +145,19 @@ def test_offline_a_model_that_is_not_here_is_one_message_and_the_revision_asked_
     (kept / "refs/main").write_text(newest.name)
     (kept / "refs/first").write_text(older.name)
     code = (
-        "from pipeline.inference.hf_vqa import load_net\n"
+        "from pipeline.inference.hf_vqa import load_vqa_model\n"
         "from pipeline.core.errors import UserError\n"
         "for name, more in ('nosuch', {}), ('kept', {}), ('kept', {'revision': 'first'}):\n"
-        "    try: print(load_net(f'nobody/{name}', more).about['revision'])\n"
+        "    try: print(load_vqa_model(f'nobody/{name}', more).model_info['revision'])\n"
         "    except UserError as error: print(error)"
     )
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
         env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path)},
     )  # fmt: skip
-    missing, of_newest, revision = told.stdout.splitlines()
+    missing, of_newest, revision = result.stdout.splitlines()
     assert missing.startswith("hf-vqa/nobody/nosuch cannot be loaded (HF_HUB_OFFLINE is set")
-    assert of_newest.startswith("nobody/kept is a model of the kind llava;")
+    assert of_newest.startswith("nobody/kept: ") and "of type llava" in of_newest
     assert revision == older.name
 
 
@@ -165,8 +165,8 @@ def test_probabilities_near_nothing_have_a_logarithm(vilt, monkeypatch):
     model = get_model(f"hf-vqa/{vilt}", device="cpu", memoize=False)
     from pipeline.inference.hf_vqa_base import VqaPrediction
 
-    told = model.api._make_logprobs(VqaPrediction("yes", 0.0, np.array([0.0, 0.0, 0.0, 0.0, 0.0])), 2)
-    assert all(math.isfinite(token.logprob) for token in [told.content[0], *told.content[0].top_logprobs])
-    assert [token.bytes for token in told.content] == [
+    result = model.api._make_logprobs(VqaPrediction("yes", 0.0, np.array([0.0, 0.0, 0.0, 0.0, 0.0])), 2)
+    assert all(math.isfinite(token.logprob) for token in [result.content[0], *result.content[0].top_logprobs])
+    assert [token.bytes for token in result.content] == [
         [ord(letter) for letter in "yes"]
     ]  # as OpenAI's form has it

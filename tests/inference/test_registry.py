@@ -59,7 +59,7 @@ def test_a_task_is_known_by_its_name_and_goes_on_where_it_failed(pictured, tmp_p
     }
     (first,) = run_tasks("rgqa/pt_hard", task_args=parameters, model="flaky/model", **options)
     assert first.eval.task == "rgqa/pt_hard" and first.eval.task_args_passed == parameters
-    assert first.eval.metadata["prompt"]["name"] == "word" and first.eval.metadata["pixels"] == 1024
+    assert first.eval.metadata["prompt"]["name"] == "short-answer" and first.eval.metadata["max_image_size"] == 1024
     assert first.samples[0].metadata["subsets"] == ["pt-hard"]
     (failed,) = [sample.id for sample in first.samples if sample.error]
     (second,) = eval_retry(first, **options)

@@ -13,7 +13,8 @@ from pipeline.language.alignment import (
 from pipeline.language.functional_programs import parse_program
 from tests.notation import steps
 
-CASES = [  # question, program, annotations, names found {step: words}, values found {(step, i): words}
+# Question, program, annotations, expected names {step: words}, expected values {(step, i): words}.
+CASES = [
     ("What color is the cup?", "select: cup (1)->query: color [0]", {}, {0: "cup"}, {}),
     (
         "What is in the garbage can?",
@@ -124,8 +125,9 @@ CASES = [  # question, program, annotations, names found {step: words}, values f
 
 
 @pytest.mark.parametrize("text, semantic, annotations, names, values", CASES)
-def test_every_step_is_found_where_the_question_says_it(text, semantic, annotations, names, values):
-    small = [  # of the looks in these questions the one that stands in an annotated phrase
+def test_steps_are_aligned_with_the_words_of_the_question(text, semantic, annotations, names, values):
+    # The only attribute of these questions that stands in an annotated phrase.
+    small = [
         Word(start=match.start(), end=match.end(), tag="JJ", word_class="attribute", name="small")
         for match in re.finditer("small", text)
     ]
@@ -134,8 +136,8 @@ def test_every_step_is_found_where_the_question_says_it(text, semantic, annotati
     assert {place: aligned.get_text(span) for place, span in aligned.value_spans.items()} == values
 
 
-def test_a_thing_in_other_words_is_its_noun_alone():
-    """GQA annotates "the small animal" where its program says elephant; how it looks is no part of its name."""
+def test_a_reworded_name_is_aligned_without_its_attributes():
+    """GQA annotates "the small animal", while its program says elephant."""
     text = "Is the small animal to the left or to the right of the cup?"
     semantic = "select: cup (1)->choose rel: elephant,to the left of|to the right of,s (2) [0]"
     words = [Word(start=7, end=12, tag="JJ", word_class="attribute", name="small")]
@@ -143,7 +145,7 @@ def test_a_thing_in_other_words_is_its_noun_alone():
     assert aligned.get_text(aligned.name_spans[1]) == "animal"
 
 
-def test_two_things_of_one_name_are_told_apart_by_annotations_or_by_the_order_of_speech():
+def test_annotations_or_the_order_of_mention_distinguish_objects_of_the_same_name():
     semantic = "select: cup (1)->relate: cup,to the left of,s (2) [0]->query: color [1]"
     text = "What color is the cup to the left of the cup?"
     for annotations in ({"4": "2", "10": "1"}, {}):
@@ -153,8 +155,8 @@ def test_two_things_of_one_name_are_told_apart_by_annotations_or_by_the_order_of
         ].start == text.rindex("cup")
 
 
-def test_a_place_is_not_found_among_the_places_that_are_asked_for():
-    """ "Right" stands nearer to the man in the choice than where it says which man is meant."""
+def test_a_position_is_not_aligned_with_the_options_of_a_choice():
+    """The "right" of the choice stands nearer to the man than the "right" of his position."""
     semantic = "select: man (1)->filter hposition: right [0]->choose rel: cup,to the right of|to the left of,s (2) [1]"
     for text in (
         "Is the cup to the left or to the right of the man on the right?",
@@ -165,8 +167,8 @@ def test_a_place_is_not_found_among_the_places_that_are_asked_for():
         )
 
 
-def test_a_place_is_not_found_where_the_question_asks_for_it():
-    """ "To the left of" is asked; the first "left" of the text would be taken for where the man stands."""
+def test_a_position_is_not_aligned_with_the_queried_relation():
+    """Otherwise the first "left" of the text would be taken for the position of the man."""
     semantic = "select: man (1)->filter hposition: left [0]->verify rel: cup,to the left of,s (2) [1]"
     text = "Is the cup to the left of the man on the left?"
     assert align_program(text, parse_program(steps(semantic)), {}).value_spans[1, 0].start == text.rindex(
@@ -175,7 +177,7 @@ def test_a_place_is_not_found_where_the_question_asks_for_it():
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "form"),
     [
         ("cup", "cups"),
         ("trash can", "garbage can"),
@@ -185,16 +187,16 @@ def test_a_place_is_not_found_where_the_question_asks_for_it():
         ("clothing", "clothing items"),
     ],
 )
-def test_a_name_is_also_said(name, said):
-    assert tuple(said.split()) in get_name_forms(name)
+def test_name_forms_include_synonyms_and_partitives(name, form):
+    assert tuple(form.split()) in get_name_forms(name)
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "form"),
     [("wood", "wooden"), ("gray", "grey"), ("on", "turned on"), ("sitting", "sitting-down")],
 )
-def test_an_attribute_is_also_said(value, said):
-    assert {tuple(said.split()), (value,)} <= set(get_attribute_forms(value))
+def test_attribute_forms_include_synonyms(value, form):
+    assert {tuple(form.split()), (value,)} <= set(get_attribute_forms(value))
 
 
 def test_longer_forms_come_first():
@@ -213,7 +215,7 @@ def test_relations_are_shortened_but_not_on_and_in():
     assert get_relation_forms("on") == (("on",),)
 
 
-def test_a_choice_is_said_in_either_order():
+def test_choice_forms_have_both_orders():
     forms = get_choice_forms(("to the left of", "to the right of"))
     assert ("to", "the", "left", "or", "to", "the", "right", "of") in forms
     assert ("to", "the", "right", "of", "or", "to", "the", "left", "of") in forms

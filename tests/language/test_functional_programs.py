@@ -1,4 +1,4 @@
-"""GQA's spelling of programs: every operation, and what is wrong with a malformed one."""
+"""Parsing of every operation of GQA's programs, and the faults of malformed programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pipeline.language.functional_programs import (
 )
 from tests.notation import steps
 
-# (program of which the last step counts, the fields of its operation that are not their defaults)
+# Program, fields of its last operation that differ from the defaults.
 OPERATIONS = [
     ("select: tennis racket (12)->exist: ? [0]", {"verb": "exist", "inputs": (0,)}),
     ("select: dog (1)->query: hposition [0]", {"verb": "query", "type": "hposition", "inputs": (0,)}),
@@ -111,7 +111,7 @@ OPERATIONS = [
 
 
 @pytest.mark.parametrize(("program", "fields"), OPERATIONS)
-def test_the_last_step_is_read_into_its_parts(program, fields):
+def test_the_last_step_is_parsed_into_its_fields(program, fields):
     last = msgspec.structs.asdict(parse_program(steps(program))[-1])
     defaults = {
         "type": "",
@@ -136,12 +136,12 @@ def test_the_last_step_is_read_into_its_parts(program, fields):
         ("select: this (2)", ("select", "this", (), ("2",))),
     ],
 )
-def test_a_selection_names_things_with_or_without_ids(step, fields):
+def test_a_selection_names_objects_with_or_without_ids(step, fields):
     first = parse_program(steps(f"{step}->exist: ? [0]"))[0]
     assert (first.verb, first.name, first.values, first.object_ids) == fields
 
 
-def test_a_relation_tells_which_side_the_named_thing_is_on():
+def test_a_relation_says_whether_the_named_object_is_its_subject():
     program = parse_program(
         steps(
             "select: man (1)->relate: _,wearing,o (2) [0]->relate: cup,on top of,s (3) [1]->query: name [2]"
@@ -165,7 +165,7 @@ def test_a_filter_may_be_negated_and_typed_by_several_words():
 @pytest.mark.parametrize(
     ("program", "asserted"),
     [
-        # Asked: whether there is a cat left of the red table. Presupposed: the red table.
+        # It asks whether there is a cat left of the red table, and presupposes the red table.
         ("select: table (1)->filter color: red [0]->relate: cat,to the left of,s (-) [1]->exist: ? [2]", [2]),
         ("select: table (1)->filter color: red [0]->exist: ? [1]", [0, 1]),
         ("select: table (1)->relate: cat,on,s (2) [0]->filter color: black [1]->exist: ? [2]", [1, 2]),
@@ -184,7 +184,7 @@ def test_what_an_existence_question_asks_is_not_presupposed(program, asserted):
 
 
 @pytest.mark.parametrize(
-    ("program", "complaint"),
+    ("program", "fault"),
     [
         ("select: dog (1)->count: ? [0]", "unknown operation 'count'"),
         ("select: dog (1->query: color [0]", "object id in parentheses"),
@@ -205,26 +205,26 @@ def test_what_an_existence_question_asks_is_not_presupposed(program, asserted):
         ("select: dog (1)->filter color: red [0]", "the last step is filter, which asks nothing"),
     ],
 )
-def test_a_malformed_program_is_refused_with_its_question_and_fault(program, complaint):
+def test_a_malformed_program_is_refused_with_its_question_and_fault(program, fault):
     with pytest.raises(UserError) as error:
         parse_program(steps(program), "201307251")
     assert "201307251" in error.value.problems[0]
-    assert complaint in "\n".join(error.value.problems[1:])
+    assert fault in "\n".join(error.value.problems[1:])
 
 
-def test_all_faults_of_a_program_are_told_at_once():
+def test_all_faults_of_a_program_are_reported_at_once():
     program = (
         Step(operation="find", argument="dog", dependencies=()),
         Step(operation="choose color", argument="red", dependencies=(0,)),
     )
     with pytest.raises(UserError) as error:
         parse_program(program, "7")
-    assert len(error.value.problems) == 3  # the headline and two faults
+    assert len(error.value.problems) == 3
     with pytest.raises(UserError, match="no steps"):
         parse_program((), "7")
 
 
-def test_which_of_two_things_is_older_compares_them():
+def test_choose_older_is_parsed_as_compare():
     older = parse_program(steps("select: man (1)->select: boy (2)->choose older: ? [0, 1]"))[2]
     assert (older.verb, older.type, older.values, older.inputs) == ("compare", "older", (), (0, 1))
     with pytest.raises(UserError, match="takes 2 earlier steps, got 1"):
@@ -245,12 +245,12 @@ def test_which_of_two_things_is_older_compares_them():
         ("select: man (1)->relate: hat,wearing,o (2) [0]->query: color [1]", "hat (man wearing it)"),
     ],
 )
-def test_what_a_program_asks_of_is_said_in_words(program, words):
+def test_objects_are_described_in_words(program, words):
     operations = parse_program(steps(program))
     assert describe_objects(operations, operations[-1].inputs[0]) == words
 
 
-def test_a_clause_takes_any_of_the_relations_that_are_offered():
+def test_each_offered_relation_is_described():
     program = parse_program(steps("select: table (1)->choose rel: cup,on|under,s (2) [0]"))
     assert get_display_name(program[1]) == "cup"
     assert [describe_relation(program, program[1], value) for value in program[1].values] == [
@@ -266,7 +266,7 @@ def test_positions_are_thirds_of_the_image():
     assert all("middle" in values for values in POSITION_VALUES.values())
 
 
-def test_a_type_is_one_thing():
+def test_groups_of_types_do_not_overlap():
     assert (
         not NON_ATTRIBUTE_TYPES & POSITION_TYPES
         and not MULTI_VALUED_TYPES & POSITION_TYPES
@@ -274,7 +274,7 @@ def test_a_type_is_one_thing():
     )
 
 
-def test_a_thing_has_one_colour_and_one_size_at_a_time():
+def test_an_object_has_one_color_and_one_size_at_a_time():
     assert MULTI_VALUED_TYPES.isdisjoint({"color", "size", "material", "pose"})
 
 
@@ -296,7 +296,8 @@ def question(question_id="1", image_id="a", text="What color is the cup?", detai
 @pytest.mark.parametrize(
     ("detailed", "steps", "expected"),
     [
-        ("existRelSC", (("select", ()), ("exist", (0,))), True),  # the type alone is enough
+        # The detailed type alone is enough.
+        ("existRelSC", (("select", ()), ("exist", (0,))), True),
         ("", (("select", ()), ("exist", (0,))), True),
         ("", (("select", ()), ("exist", (0,)), ("select", ()), ("exist", (2,)), ("or", (1, 3))), True),
         ("", (("select", ()), ("exist", (0,)), ("select", ()), ("exist", (2,)), ("and", (1, 3))), True),
@@ -305,16 +306,17 @@ def question(question_id="1", image_id="a", text="What color is the cup?", detai
             (("select", ()), ("verify color", (0,)), ("verify size", (0,)), ("and", (1, 2))),
             False,
         ),
+        # One side presupposes the object.
         (
             "",
             (("select", ()), ("exist", (0,)), ("verify size", (0,)), ("and", (1, 2))),
             False,
-        ),  # one side presupposes
+        ),
         ("relVerify", (("select", ()), ("verify rel", (0,))), False),
         ("", (("select", ()), ("query", (0,))), False),
     ],
 )
-def test_existence_is_told_by_the_type_or_the_end_of_the_program(detailed, steps, expected):
+def test_the_type_or_the_last_step_identifies_existence_questions(detailed, steps, expected):
     assert is_existence_question(question(detailed=detailed, steps=steps)) is expected
 
 
@@ -328,7 +330,7 @@ def test_existence_is_told_by_the_type_or_the_end_of_the_program(detailed, steps
         ("What is there?", False),
     ],
 )
-def test_without_type_and_program_the_first_words_tell_existence(text, expected):
+def test_without_type_and_program_the_first_words_identify_existence_questions(text, expected):
     assert is_existence_question(question(text=text)) is expected
     assert not is_existence_question(
         question(text=text, detailed="query", steps=(("select", ()), ("query", (0,))))

@@ -26,7 +26,7 @@ from pipeline.language.letter_case import (
         ("", "lower"),
     ],
 )
-def test_the_style_of_a_text(text, case):
+def test_the_letter_case_of_a_text_is_detected(text, case):
     assert detect_case_style(text).case == case
 
 
@@ -41,7 +41,7 @@ def test_the_style_of_a_text(text, case):
         ("iPod on the bed?", "is there a t-shirt to the left of the bed?"),
     ],
 )
-def test_a_text_is_written_like_another_one(like, expected):
+def test_a_text_is_converted_to_the_letter_case_of_another(like, expected):
     assert apply_case_style("Is there a t-shirt to the left of the bed?", detect_case_style(like)) == expected
 
 
@@ -51,7 +51,8 @@ def test_a_text_is_written_like_another_one(like, expected):
         ("light blue", "Is the red cup large?", "red", "light blue"),
         ("light blue", "Is the RED cup large?", "RED", "LIGHT BLUE"),
         ("light blue", "Is the Red cup large?", "Red", "Light Blue"),
-        ("lamp", "Is the TV large?", "TV", "lamp"),  # capitals of the word itself, not a style
+        # The capitals belong to the word "TV", not to the style.
+        ("lamp", "Is the TV large?", "TV", "lamp"),
         ("dogs", "Cups are where?", "Cups", "Dogs"),
         ("dogs", "cups are by the TV?", "cups", "dogs"),
         ("light blue", "IS THE RED CUP LARGE?", "RED", "LIGHT BLUE"),
@@ -62,7 +63,7 @@ def test_a_text_is_written_like_another_one(like, expected):
         ("TV", "what is the cup?", "cup", "tv"),
     ],
 )
-def test_new_words_follow_what_they_replace_and_the_text(new, text, old, expected):
+def test_new_words_get_the_letter_case_of_the_replaced_words_and_the_text(new, text, old, expected):
     start = text.index(old)
     assert match_surrounding_case(new, text, start, start + len(old)) == expected
 

@@ -1,5 +1,4 @@
-"""Words that mean the same to a reader of a question; and the table of kinds as the project ships it: what names of images it
-knows, and which it keeps silent on."""
+"""Names that apply to an object, by a data set and by the WordNet table that the project ships."""
 
 from __future__ import annotations
 
@@ -26,19 +25,20 @@ def test_names_that_are_always_plural_stay_as_they_are():
         assert name in LEXICON.get_hyponym_closure(name)
 
 
-def test_who_wears_glasses_holds_no_glass():
+def test_glasses_are_no_glass():
     assert not LEXICON.is_a(("glasses",), "glass")
 
 
 def test_a_category_selects_its_members_and_those_of_the_categories_in_it():
-    own = Lexicon({"blip": ("blap", "blop"), "blop": ("blep", "blup")}, {})  # words that WordNet lacks
+    # WordNet does not have these words.
+    own = Lexicon({"blip": ("blap", "blop"), "blop": ("blep", "blup")}, {})
     assert own.get_hyponym_closure("blips") == {"blip", "blap", "blop", "blep", "blup"}
     assert own.get_hyponym_closure("blaps") == {"blap"}
     assert own.get_hypernyms("blep") == {"blop", "blip"}
     assert own.get_hypernyms("blip") == frozenset()
 
 
-def test_a_blank_selects_anything_and_a_pronoun_a_person():
+def test_a_wildcard_selects_any_object_and_a_pronoun_a_person():
     assert LEXICON.get_hyponym_closure("_") is None
     assert LEXICON.get_hyponym_closure("this") is None
     assert "woman" in LEXICON.get_hyponym_closure("she")
@@ -46,13 +46,14 @@ def test_a_blank_selects_anything_and_a_pronoun_a_person():
     assert "person" in LEXICON.get_hypernyms("she") and "man" not in LEXICON.get_hypernyms("she")
 
 
-def test_categories_that_contain_each_other_do_no_harm():
+def test_circular_categories_are_allowed():
     circular = Lexicon({"blip": ("blop",), "blop": ("blip", "blap")}, {})
     assert circular.get_hyponym_closure("blip") == {"blip", "blop", "blap"}
     assert circular.get_hypernyms("blap") == {"blip", "blop"}
 
 
-BARE = Lexicon({}, {})  # of a data set that tells of no categories
+# The lexicon of a data set without categories.
+BARE = Lexicon({}, {})
 
 
 @pytest.mark.parametrize(
@@ -68,13 +69,13 @@ BARE = Lexicon({}, {})  # of a data set that tells of no categories
         ("lady", "she", True),
         ("man", "she", False),
         ("apple", "_", True),
-        # What is more particular may be meant, or not.
+        # A more specific name may apply.
         ("person", "woman", None),
         ("furniture", "sofa", None),
         ("chair", "armchair", None),
         ("food", "apple", None),
         ("person", "she", None),
-        # A person may be more than is known, but no other sex or age.
+        # A person may have further names, but no other sex or age.
         ("man", "skater", None),
         ("player", "woman", None),
         ("man", "woman", False),
@@ -86,23 +87,26 @@ BARE = Lexicon({}, {})  # of a data set that tells of no categories
         ("teddy bear", "bear", False),
     ],
 )
-def test_a_thing_goes_by_the_names_above_its_own_and_perhaps_by_those_below(known, asked, truth):
+def test_hypernyms_apply_to_an_object_and_hyponyms_may_apply(known, asked, truth):
     assert BARE.evaluate_is_a((lemmatize(known),), asked) is truth
     assert BARE.is_a((lemmatize(known),), asked) is (truth is True)
 
 
-def test_all_that_is_known_of_a_thing_counts():
+def test_all_names_of_an_object_count():
     assert BARE.evaluate_is_a(("person", "woman"), "man") is False
     assert BARE.evaluate_is_a(("furniture", "chair"), "armchair") is None
     assert BARE.evaluate_is_a((), "armchair") is None
 
 
-def test_the_data_set_comes_first():
+def test_the_data_set_overrides_wordnet():
     own = Lexicon({"furniture": ("toaster",), "woman": ("person", "lady"), "fruit": ("pear",)}, {})
     assert own.is_a(("toaster",), "furniture")
-    assert not own.is_a(("person",), "woman")  # a slip: WordNet has it the other way round
+    # WordNet shows that this category is an error.
+    assert not own.is_a(("person",), "woman")
     assert own.is_a(("apple",), "fruit") and not own.is_a(("apple",), "fruit", dataset_only=True)
-    assert own.is_a(("pear",), "fruit", dataset_only=True) and not own.is_a(("pear",), "food", dataset_only=True)
+    assert own.is_a(("pear",), "fruit", dataset_only=True) and not own.is_a(
+        ("pear",), "food", dataset_only=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,21 +120,21 @@ def test_the_data_set_comes_first():
         ("couch", "chair", True),
     ],
 )
-def test_without_a_kind_there_is_none_of_it_but_without_one_of_it_there_may_be_others(absent, asked, there):
-    told = {"p": [answered_question(f"select: {absent} (-)->exist: ? [0]", "no")]}
-    facts = build_evidence("p", {}, graphs(told, BARE), BARE)
-    assert facts is not None
-    assert bool(facts.select_objects(asked)) is there
+def test_an_absent_hypernym_excludes_its_hyponyms_but_not_the_reverse(absent, asked, there):
+    questions = {"p": [answered_question(f"select: {absent} (-)->exist: ? [0]", "no")]}
+    evidence = build_evidence("p", {}, graphs(questions, BARE), BARE)
+    assert evidence is not None
+    assert bool(evidence.select_objects(asked)) is there
 
 
 @pytest.mark.parametrize(
     ("present", "asked"), [("woman", "person"), ("couch", "furniture"), ("couch", "sofa")]
 )
-def test_what_is_there_is_there_by_its_more_general_names(present, asked):
-    told = {"p": [answered_question(f"select: {present} (1)->query: color [0]", "red")]}
-    facts = build_evidence("p", {}, graphs(told, BARE), BARE)
-    assert facts is not None
-    assert [thing.object_id for thing in facts.select_objects(asked).certain] == ["1"]
+def test_a_more_general_name_selects_a_present_object(present, asked):
+    questions = {"p": [answered_question(f"select: {present} (1)->query: color [0]", "red")]}
+    evidence = build_evidence("p", {}, graphs(questions, BARE), BARE)
+    assert evidence is not None
+    assert [obj.object_id for obj in evidence.select_objects(asked).certain] == ["1"]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +179,7 @@ def test_what_is_there_is_there_by_its_more_general_names(present, asked):
         ("coffee", "drink"),
     ],
 )
-def test_it_knows_what_everyday_things_are(name, kind):
+def test_hypernyms_of_everyday_objects_are_known(name, kind):
     assert kind in get_hypernyms(name)
 
 
@@ -210,7 +214,7 @@ def test_it_knows_what_everyday_things_are(name, kind):
         ("cabinet", "person"),
         ("keyboard", "instrument"),
         ("sneaker", "clothing"),
-        # Everyday speech keeps them apart.
+        # Everyday language distinguishes them.
         ("mitt", "glove"),
         ("baseball mitt", "glove"),
         ("mitten", "glove"),
@@ -219,18 +223,18 @@ def test_it_knows_what_everyday_things_are(name, kind):
         ("sweatshirt", "sweater"),
     ],
 )
-def test_it_says_nothing_that_gqa_or_people_do_not_say(name, kind):
+def test_hypernyms_that_people_do_not_use_are_left_out(name, kind):
     assert kind not in get_hypernyms(name)
 
 
 @pytest.mark.parametrize(
     "name", ["mouse", "bat", "crane", "chicken", "pot", "plate", "pitcher", "star", "arrow", "notebook"]
 )
-def test_it_is_silent_on_names_of_several_things(name):
+def test_ambiguous_names_have_no_hypernyms(name):
     assert get_hypernyms(name) == frozenset()
 
 
-def test_a_name_that_is_not_listed_is_of_the_kind_of_its_last_word():
+def test_an_unlisted_compound_has_the_hypernyms_of_its_last_word():
     assert "velvet jacket" not in load_wordnet()
     assert get_hypernyms("velvet jacket") == {"jacket", "clothing"}
     assert get_hypernyms("big velvet jacket") == {"velvet jacket", "jacket", "clothing"}
@@ -238,7 +242,7 @@ def test_a_name_that_is_not_listed_is_of_the_kind_of_its_last_word():
     assert get_hypernyms("fake zebra") == get_hypernyms("velvet thingamajig") == frozenset()
 
 
-def test_synonyms_stand_for_each_other():
+def test_synonyms_have_the_same_canonical_name():
     assert canonicalize_name("sofa") == canonicalize_name("couch") == "couch"
     assert {"sofa", "couch"} <= get_synonyms("sofa") == get_synonyms("couch")
     assert canonicalize_name("television") == canonicalize_name("tv") and canonicalize_name(
@@ -250,13 +254,13 @@ def test_synonyms_stand_for_each_other():
     ) != canonicalize_name("man")
 
 
-def test_the_words_it_generalises_to_are_those_that_were_chosen_or_names_in_it():
+def test_hypernyms_are_chosen_kinds_or_listed_names():
     chosen = {kind for kind, _ in parse_entries(KINDS)}
     assert {kind for kind in load_hyponyms() if kind not in chosen and kind not in load_wordnet()} <= {"sign"}
 
 
-def test_it_is_sound():
-    """Names in the singular; a synonym stands for others itself and is of the same kinds; no circles but of synonyms."""
+def test_the_table_is_consistent():
+    """Names are singular, synonyms have the same hypernyms, and only synonyms form circles."""
     for name, row in load_wordnet().items():
         assert lemmatize(name) == name
         assert name not in row.hypernyms
@@ -272,7 +276,7 @@ def test_it_is_sound():
     assert circles <= {frozenset(("drink", "beverage")), frozenset(("instrument", "musical instrument"))}
 
 
-def test_it_is_small_sorted_and_comes_with_its_licence():
+def test_the_table_is_small_sorted_and_licensed():
     body = [
         line
         for line in WORDNET_TABLE_PATH.read_text(encoding="utf-8").splitlines()

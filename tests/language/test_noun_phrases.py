@@ -6,7 +6,7 @@ from pipeline.language.sentence import Sentence
 
 
 def tagged(said):
-    """A sentence of words written `word/TAG/class`; a class left out is "other"."""
+    """Return a sentence of words written `word/TAG/class`. The default class is "other"."""
     words, text = [], ""
     for part in said.split():
         word, tag, kind = (*part.split("/"), "other")[:3]
@@ -16,7 +16,8 @@ def tagged(said):
     return Sentence(text, words)
 
 
-PHRASES = [  # words, the noun's place, the whole noun, where its phrase starts
+# Words, the token of the noun, the expanded noun, the token that starts its phrase.
+PHRASES = [
     ("is/VBZ the/DT red/JJ/attribute cup/NN/object on/IN/relation", 3, "cup", 1),
     ("is/VBZ the/DT chocolate/NN/object cake/NN/object warm/JJ", 3, "chocolate cake", 1),
     ("is/VBZ the/DT other/JJ cup/NN/object here/RB", 3, "other cup", 1),
@@ -28,19 +29,20 @@ PHRASES = [  # words, the noun's place, the whole noun, where its phrase starts
 
 
 @pytest.mark.parametrize("said, noun, whole, start", PHRASES)
-def test_a_noun_has_what_belongs_to_it_but_not_how_it_looks(said, noun, whole, start):
+def test_a_noun_is_expanded_by_its_modifiers_but_not_by_attributes(said, noun, whole, start):
     sentence = tagged(said)
     span, first = expand_noun(sentence, sentence.mark_matched(noun, noun + 1))
     assert (sentence.get_text(span), first) == (whole, start)
 
 
-def test_without_tags_a_phrase_goes_back_to_its_determiner_but_not_over_a_preposition():
+def test_without_tags_a_phrase_starts_at_its_determiner_but_not_before_a_preposition():
     sentence = Sentence("Is there a cup on the rather shiny table?")
     assert (find_phrase_start(sentence, 8), find_phrase_start(sentence, 3)) == (5, 2)
     assert find_phrase_start(Sentence("Is the cup on tables?"), 4) == 4
 
 
-CLAUSES = [  # words behind "the nurse", what they say of her; None: it cannot be told
+# Words after "the nurse" and the modifiers that they give, or None if they cannot be parsed.
+CLAUSES = [
     ("that/WDT is/VBZ wearing/VBG/relation a/DT belt/NN/object", ((), (("wearing", "s", "belt"),))),
     ("wearing/VBG/relation a/DT belt/NN/object", ((), (("wearing", "s", "belt"),))),
     ("that/WDT looks/VBZ old/JJ/attribute", (("old",), ())),
@@ -52,13 +54,13 @@ CLAUSES = [  # words behind "the nurse", what they say of her; None: it cannot b
 
 
 @pytest.mark.parametrize("said, expected", CLAUSES)
-def test_a_clause_says_more_of_its_noun(said, expected):
+def test_a_postmodifier_is_parsed(said, expected):
     sentence = tagged(f"is/VBZ the/DT nurse/NN/object {said} ?/.")
     sentence.mark_matched(2, 3)
     assert parse_postmodifier(sentence, 3) == expected
 
 
-def test_what_a_step_has_is_said_already():
+def test_a_postmodifier_of_the_program_adds_nothing():
     sentence = tagged("the/DT nurse/NN/object that/WDT is/VBZ wearing/VBG/relation a/DT belt/NN/object ?/.")
     sentence.mark_matched(6, 7)
     assert parse_postmodifier(sentence, 2) == ((), ())

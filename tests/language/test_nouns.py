@@ -9,7 +9,8 @@ from pipeline.language.nouns import (
     singularize,
 )
 
-FORMS = [  # singular, plural
+# Singular, plural.
+FORMS = [
     ("cup", "cups"),
     ("bus", "buses"),
     ("glass", "glasses"),
@@ -33,10 +34,11 @@ FORMS = [  # singular, plural
 
 
 @pytest.mark.parametrize("one, several", FORMS)
-def test_a_noun_has_one_form_for_one_and_one_for_several(one, several):
+def test_nouns_have_a_singular_and_a_plural(one, several):
     assert pluralize(one) == several
     assert get_grammatical_number(one) == "singular"
-    if several not in ("glasses",):  # glasses are worn, a glass is drunk from: kept apart
+    # "Glasses" are worn, a "glass" is drunk from.
+    if several not in ("glasses",):
         assert singularize(several) == one
         assert get_grammatical_number(several) == "plural"
 
@@ -47,12 +49,12 @@ def test_some_names_are_plural_only(name):
 
 
 @pytest.mark.parametrize("name", ["grass", "water", "sea foam", "toilet paper", "furniture", "snow"])
-def test_some_names_cannot_be_counted(name):
+def test_some_names_are_mass_nouns(name):
     assert (singularize(name), pluralize(name), get_grammatical_number(name)) == (name, name, "mass")
 
 
 @pytest.mark.parametrize("name", ["sheep", "fish", "aircraft"])
-def test_some_names_are_the_same_for_one_and_for_several(name):
+def test_some_names_have_equal_singular_and_plural(name):
     assert (singularize(name), pluralize(name)) == (name, name)
 
 
@@ -68,7 +70,7 @@ def test_some_names_are_the_same_for_one_and_for_several(name):
         ("igloo", "an"),
     ],
 )
-def test_the_article_follows_the_sound(word, expected):
+def test_the_article_depends_on_the_first_sound(word, expected):
     assert choose_article(word) == expected
 
 
@@ -99,7 +101,7 @@ def test_the_article_follows_the_sound(word, expected):
         ("geese", "goose"),
         ("teeth", "tooth"),
         ("fire hydrants", "fire hydrant"),
-        # Not plural, though they may look it.
+        # These are singular, though they end like plurals.
         ("bus", "bus"),
         ("glass", "glass"),
         ("grass", "grass"),
@@ -112,11 +114,13 @@ def test_the_article_follows_the_sound(word, expected):
         ("cup", "cup"),
     ],
 )
-def test_plural_names_mean_what_their_singulars_mean(plural, one):
+def test_names_are_lemmatized(plural, one):
     assert lemmatize(plural) == one
 
 
-CASES = [  # question, noun, its number and the new one, the sentence with what changes (noun left as it is), None: not certain
+# Question, noun, its old and new number, the question with the other changes, or None if these are not
+# certain.
+CASES = [
     ("what color is the cup", "cup", "singular", "plural", "what color are the cup"),
     ("what color are the cups", "cups", "plural", "singular", "what color is the cups"),
     ("does the cup look red", "cup", "singular", "plural", "do the cup look red"),
@@ -143,9 +147,7 @@ CASES = [  # question, noun, its number and the new one, the sentence with what 
 
 
 @pytest.mark.parametrize("text, noun, old, new, expected", CASES)
-def test_determiner_and_verb_follow_the_noun_where_it_is_certain_which_verb_is_its_own(
-    text, noun, old, new, expected
-):
+def test_determiners_and_verbs_agree_with_the_noun_where_that_is_certain(text, noun, old, new, expected):
     tokens = text.replace("'s", " 's").split()
     head = tokens.index(noun)
     start = head - 1 if tokens[head - 1] in ("the", "a", "this", "each", "both") else head
@@ -158,8 +160,8 @@ def test_determiner_and_verb_follow_the_noun_where_it_is_certain_which_verb_is_i
     assert changes == expected
 
 
-def test_a_subject_after_a_preposition_keeps_the_verb_of_another():
-    # "wears" belongs to the man, whether or not it stands right after the cup.
+def test_agreement_is_uncertain_if_the_verb_belongs_to_another_noun():
+    # The subject of "wears" is the man, though it stands right after the cup.
     assert (
         compute_agreement_edits(
             ["the", "man", "near", "the", "cup", "wears", "what"], 0, 1, "singular", "plural", False

@@ -1,4 +1,4 @@
-"""Questions in other words: the same meaning to whoever reads the program, at the same places to whoever reads annotations."""
+"""Paraphrases keep the program's meaning, and annotations keep pointing to their words."""
 
 import msgspec
 import pytest
@@ -23,29 +23,30 @@ def asked(text, program="", key="1", image="p", annotations=None, split="val"):
 NOTHING = ProgramInfo()
 
 
-def in_other_words(text, known=NOTHING, seeds=60):
+def paraphrase_with_all_seeds(text, known=NOTHING, seeds=60):
     return {paraphrase_text(text, known, seed).text for seed in range(seeds)}
 
 
 COLOUR = "select: cup (7)->query: color [0]"
 
 
-def test_a_text_has_one_wording_on_all_images_and_keeps_its_source():
+def test_equal_texts_get_equal_paraphrases_and_keep_their_source():
     questions = [asked("What color is the cup?", COLOUR, str(n), f"p{n}") for n in range(5)]
     said = list(paraphrase_questions(questions, "val", 3))
     assert len({question.text for question in said}) == 1
     assert said[0].text != "What color is the cup?"
     assert {question.source_text for question in said} == {"What color is the cup?"}
     kept = [msgspec.structs.replace(q, text="What color is the cup?", source_text="") for q in said]
-    assert kept == questions  # program, answer, ids are what they were
+    # Programs, answers and ids do not change.
+    assert kept == questions
 
 
-def test_other_splits_and_what_no_row_reads_stay():
+def test_other_splits_and_unmatched_texts_stay():
     questions = [asked("What color is the cup?", COLOUR, split="train"), asked("Hmm, well?", key="2")]
     assert list(paraphrase_questions(questions, "val", 3)) == questions
 
 
-def test_a_wording_that_the_image_has_already_is_not_taken_twice():
+def test_a_paraphrase_never_duplicates_another_text_of_the_image():
     first, second = "What color is the cup?", "Which color is the cup?"
     for seed in range(40):
         texts = [
@@ -54,23 +55,24 @@ def test_a_wording_that_the_image_has_already_is_not_taken_twice():
         ]
         assert len(set(texts)) == 2
     same = [{paraphrase_text(text, NOTHING, seed).text for text in (first, second)} for seed in range(40)]
-    assert min(map(len, same)) == 1  # some seeds would have made one of them
+    # Some seeds give both texts the same paraphrase.
+    assert min(map(len, same)) == 1
 
 
-def test_nothing_is_left_in_the_sources_words_where_there_are_others():
+def test_every_matched_text_is_changed():
     for text in ("Who is wearing the scarf?", "What kind of tool is this?", "Is there a judge in the photo?"):
-        assert text not in in_other_words(text)
+        assert text not in paraphrase_with_all_seeds(text)
 
 
-def test_a_verb_agrees_with_what_was_read():
+def test_verbs_agree_with_the_matched_subject():
     known = ProgramInfo(is_nameless=True)
-    assert {"What are the judges wearing?", "The judges wear what?"} <= in_other_words(
+    assert {"What are the judges wearing?", "The judges wear what?"} <= paraphrase_with_all_seeds(
         "What do the judges wear?", known
     )
-    assert {"The judge wears what?", "What does the judge wear?"} <= in_other_words(
+    assert {"The judge wears what?", "What does the judge wear?"} <= paraphrase_with_all_seeds(
         "What is the judge wearing?", known
     )
-    trousers = in_other_words("What is the color of the trousers?")
+    trousers = paraphrase_with_all_seeds("What is the color of the trousers?")
     assert "The trousers are what color?" in trousers
     assert not any(
         " is the trousers" in text or "trousers is" in text or "trousers has" in text for text in trousers
@@ -78,40 +80,43 @@ def test_a_verb_agrees_with_what_was_read():
 
 
 def test_a_phrase_that_ends_with_a_preposition_stays_at_the_end():
-    said = in_other_words("What color is the desk the cup is on?")
+    said = paraphrase_with_all_seeds("What color is the desk the cup is on?")
     assert "Of what color is the desk the cup is on?" in said
     assert not any("is on is" in text or "is on has" in text or "on have" in text for text in said)
 
 
-def test_what_the_program_names_is_no_phrase_without_a_name():
-    """The thing asked for is "the tool" itself: "the tool the judge sits on" does nothing."""
+def test_templates_depend_on_whether_the_queried_object_has_a_name():
+    """In "What is the tool the judge sits on?", "the tool the judge sits on" is no subject with a verb."""
     text = "What is the tool the judge sits on?"
     assert all(
         said.startswith(("What is the", "What's the"))
-        for said in in_other_words(text, ProgramInfo(is_nameless=False))
+        for said in paraphrase_with_all_seeds(text, ProgramInfo(is_nameless=False))
     )
-    named = in_other_words("What is the tool on the desk?", ProgramInfo(is_nameless=False))
+    named = paraphrase_with_all_seeds("What is the tool on the desk?", ProgramInfo(is_nameless=False))
     assert "The tool on the desk is called what?" in named
-    assert "The judge is on what?" in in_other_words("What is the judge on?", ProgramInfo(is_nameless=True))
-
-
-def test_a_image_on_the_wall_is_not_the_photo():
-    text = "Is there a lamp in the picture?"
-    assert "Is there a lamp in the photo?" in in_other_words(text)
-    assert not any(
-        "photo" in said for said in in_other_words(text, ProgramInfo(names=frozenset(("picture",))))
+    assert "The judge is on what?" in paraphrase_with_all_seeds(
+        "What is the judge on?", ProgramInfo(is_nameless=True)
     )
 
 
-def test_options_are_parted_as_the_program_says():
+def test_a_picture_on_the_wall_is_not_replaced_by_photo():
+    text = "Is there a lamp in the picture?"
+    assert "Is there a lamp in the photo?" in paraphrase_with_all_seeds(text)
+    assert not any(
+        "photo" in said
+        for said in paraphrase_with_all_seeds(text, ProgramInfo(names=frozenset(("picture",))))
+    )
+
+
+def test_options_are_split_as_in_the_program():
     known = ProgramInfo(options=("short sleeved", "sleeveless"))
-    said = in_other_words("Is the gown short sleeved or sleeveless?", known)
+    said = paraphrase_with_all_seeds("Is the gown short sleeved or sleeveless?", known)
     assert said == {
         "Is the gown sleeveless or short sleeved?",
         "Do you think the gown is sleeveless or short sleeved?",
         "Do you think the gown is short sleeved or sleeveless?",
     }
-    assert in_other_words("Is the gown short sleeved or sleeveless?") == {
+    assert paraphrase_with_all_seeds("Is the gown short sleeved or sleeveless?") == {
         "Is the gown short sleeved or sleeveless?"
     }
 
@@ -124,11 +129,11 @@ def test_options_are_parted_as_the_program_says():
         ("What is the color of the cup of the man?", "The cup of the man is what color?"),
     ],
 )
-def test_annotations_go_where_their_words_go(before, after):
-    """ "cup" and "man" are annotated by hand: by their places in either text, counted from 0."""
+def test_annotations_move_with_their_words(before, after):
+    """The words "cup" and "man" are annotated by their positions in both texts, counted from 0."""
     words = lambda text: {w.strip("?").lower(): str(n) for n, w in enumerate(text.split())}  # noqa: E731
-    things = {name: key for name, key in (("cup", "7"), ("man", "8")) if name in words(before)}
-    annotations = {words(before)[name]: key for name, key in things.items()}
+    annotated = {name: key for name, key in (("cup", "7"), ("man", "8")) if name in words(before)}
+    annotations = {words(before)[name]: key for name, key in annotated.items()}
     question = asked(
         before, "select: man (8)->relate: _,holding,o (9) [0]->query: name [1]", annotations=annotations
     )
@@ -136,10 +141,10 @@ def test_annotations_go_where_their_words_go(before, after):
     for seed in range(400):
         for row in paraphrase_questions([question], "val", seed):
             said[row.text] = row.annotations
-    assert said[after] == {words(after)[name]: key for name, key in things.items()}
+    assert said[after] == {words(after)[name]: key for name, key in annotated.items()}
 
 
-def test_an_annotation_of_several_words_moves_whole_and_goes_with_words_that_go():
+def test_an_annotation_of_several_words_moves_whole_or_is_removed():
     question = asked("What color is the big cup?", COLOUR, annotations={"4:6": "7", "0:2": "8"})
     rows = {
         row.text: row.annotations
@@ -149,7 +154,7 @@ def test_an_annotation_of_several_words_moves_whole_and_goes_with_words_that_go(
     assert rows["The big cup is what color?"] == {"1:3": "7"}
 
 
-def test_an_annotation_of_words_that_are_parted_goes_and_one_of_a_single_letter_stays():
+def test_an_annotation_of_separated_words_is_removed_and_one_of_a_single_letter_stays():
     program = "select: x (7)->verify color: red [0]"
     question = asked("Is the x red?", program, annotations={"1:4": "8", "2": "7"})
     rows = {
@@ -160,16 +165,16 @@ def test_an_annotation_of_words_that_are_parted_goes_and_one_of_a_single_letter_
     assert rows["Do you think the x is red?"] == {"4": "7"}
 
 
-def test_a_malformed_program_is_left_to_the_stages_that_need_it():
+def test_a_malformed_program_is_ignored():
     broken = msgspec.structs.replace(
         asked("What color is the cup?"), program=(Step(operation="fly", argument="", dependencies=()),)
     )
     assert [row.text != broken.text for row in paraphrase_questions([broken], "val", 1)] == [True]
 
 
-def test_who_asks_is_no_relative_clause():
-    assert all(text.startswith("Who") for text in in_other_words("Who is in front of the desk?"))
-    assert "Is the lamp in front of the desk red?" in in_other_words(
+def test_an_interrogative_who_is_no_relative_pronoun():
+    assert all(text.startswith("Who") for text in paraphrase_with_all_seeds("Who is in front of the desk?"))
+    assert "Is the lamp in front of the desk red?" in paraphrase_with_all_seeds(
         "Is the lamp that is in front of the desk red?"
     )
 
@@ -179,7 +184,7 @@ def title(text):
 
 
 @pytest.mark.parametrize("style", [str.upper, str.lower, title])
-def test_other_words_follow_the_letter_case_of_the_source(style):
+def test_paraphrases_keep_the_letter_case_of_the_source(style):
     text = "Who is wearing the shirt?"
     texts = {paraphrase_text(style(text), ProgramInfo(), seed).text for seed in range(20)}
     assert (

@@ -1,4 +1,4 @@
-"""What a question fixes, asks for and asserts, by what it would mean to answer it; all questions made up."""
+"""Presuppositions of invented questions: fixed, query-only or asserted."""
 
 import pytest
 
@@ -10,8 +10,10 @@ from tests.notation import steps
 
 
 def read(text, semantic, tags=""):
-    """Premises of a question; `tags`: its words as `word/TAG/class`, with / between what the vocabulary calls it and the
-    class where that differs."""
+    """Return the presuppositions of a question and its sentence.
+
+    `tags` are its words as `word/TAG/class`, or `word/TAG/class/name` if the vocabulary has another name.
+    """
     words, position = [], 0
     for said in tags.split():
         word, tag, kind, *name = said.split("/")
@@ -34,46 +36,51 @@ def read(text, semantic, tags=""):
 
 def roles(found, sentence):
     rows = (*found.objects, *found.attributes, *found.relations)
-    return {sentence.get_text(row.span): "weak" if row.is_query_only else "fixed" for row in rows}
+    return {sentence.get_text(row.span): "query-only" if row.is_query_only else "fixed" for row in rows}
 
 
-ROLES = [  # question, program, what it takes for granted, and whether that is fixed or asked for
+# Question, program, its presuppositions and whether they are fixed or query-only.
+ROLES = [
     (
         "What is the red vase to the left of the lamp made of?",
         "select: lamp (1)->relate: vase,to the left of,s (2) [0]->filter color: red [1]->query: material [2]",
         {"vase": "fixed", "lamp": "fixed", "red": "fixed", "to the left of": "fixed"},
     ),
-    (  # there may well be an animal to the right of it
+    # There may be an animal to the right of the lamp.
+    (
         "What animal is to the left of the lamp?",
         "select: lamp (1)->relate: animal,to the left of,s (2) [0]->query: name [1]",
-        {"animal": "weak", "lamp": "fixed", "to the left of": "weak"},
+        {"animal": "query-only", "lamp": "fixed", "to the left of": "query-only"},
     ),
     (
         "What is the vase on?",
         "select: vase (1)->relate: _,on,o (2) [0]->query: name [1]",
-        {"vase": "fixed", "on": "weak"},
+        {"vase": "fixed", "on": "query-only"},
     ),
-    (  # where the boy is, is told; what he holds is asked
+    # The question states where the boy is, and asks what he holds.
+    (
         "What is the boy in front of the lamp holding?",
         "select: lamp (1)->relate: boy,in front of,s (2) [0]->relate: _,holding,o (3) [1]->query: name [2]",
-        {"boy": "fixed", "lamp": "fixed", "in front of": "fixed", "holding": "weak"},
+        {"boy": "fixed", "lamp": "fixed", "in front of": "fixed", "holding": "query-only"},
     ),
     (
         "Which vehicle on the left is red?",
         "select: vehicle (1)->filter hposition: left [0]->filter color: red [1]->query: name [2]",
-        {"vehicle": "weak", "left": "weak", "red": "weak"},
+        {"vehicle": "query-only", "left": "query-only", "red": "query-only"},
     ),
-    (  # nobody may be a true answer, if there is a vase or not
+    # "Nobody" may be a true answer, with or without a vase.
+    (
         "Who is holding a red vase?",
         "select: vase (1)->filter color: red [0]->relate: person,holding,s (2) [1]->query: name [2]",
-        {"vase": "weak", "red": "weak", "holding": "weak"},
+        {"vase": "query-only", "red": "query-only", "holding": "query-only"},
     ),
     (
         "Who is holding the red vase?",
         "select: vase (1)->filter color: red [0]->relate: person,holding,s (2) [1]->query: name [2]",
-        {"vase": "fixed", "red": "fixed", "holding": "weak"},
+        {"vase": "fixed", "red": "fixed", "holding": "query-only"},
     ),
-    (  # that there is such an animal is said
+    # The question states that such an animal exists.
+    (
         "What is the animal to the left of the lamp called?",
         "select: lamp (1)->relate: animal,to the left of,s (2) [0]->query: name [1]",
         {"animal": "fixed", "lamp": "fixed", "to the left of": "fixed"},
@@ -86,7 +93,7 @@ ROLES = [  # question, program, what it takes for granted, and whether that is f
     (
         "What kind of furniture is red?",
         "select: furniture (1)->filter color: red [0]->query: name [1]",
-        {"furniture": "weak", "red": "weak"},
+        {"furniture": "query-only", "red": "query-only"},
     ),
     ("What animal is it?", "select: animal (1)->query: name [0]", {"animal": "fixed"}),
     ("Is the vase red?", "select: vase (1)->verify color: red [0]", {"vase": "fixed"}),
@@ -107,12 +114,14 @@ ROLES = [  # question, program, what it takes for granted, and whether that is f
         "select: vase (1)->verify rel: lamp,to the left of,o (-) [0]",
         {"vase": "fixed"},
     ),
-    (  # the same, with the lamp as the step that the relation starts from
+    # The same question, with the lamp as the first step of the program.
+    (
         "Is the vase to the left of a lamp?",
         "select: lamp (1)->verify rel: vase,to the left of,s (2) [0]",
         {"vase": "fixed"},
     ),
-    (  # either answer takes a lamp for granted
+    # Both answers presuppose a lamp.
+    (
         "Is the vase to the left or to the right of a lamp?",
         "select: lamp (1)->choose rel: vase,to the left of|to the right of,s (2) [0]",
         {"vase": "fixed", "lamp": "fixed"},
@@ -126,7 +135,7 @@ ROLES = [  # question, program, what it takes for granted, and whether that is f
 
 
 @pytest.mark.parametrize("text, semantic, expected", ROLES)
-def test_without_what_is_fixed_there_is_no_answer(text, semantic, expected):
+def test_presuppositions_are_fixed_or_query_only(text, semantic, expected):
     assert roles(*read(text, semantic)) == expected
 
 
@@ -139,26 +148,32 @@ PREDICATES = [
 
 
 @pytest.mark.parametrize("text", PREDICATES)
-def test_what_something_is_said_to_be_is_asserted(text):
+def test_predicate_nouns_are_asserted(text):
     semantic = f"select: nurse (1)->verify age: {'old' if 'old' in text else 'young'} [0]"
     found, sentence = read(text, semantic)
     assert roles(found, sentence) == {}
     assert found.asserted_kinds == {"object", "attribute"}
 
 
-def test_a_look_that_the_program_leaves_out_is_a_premise_of_its_own():
+def test_an_attribute_that_only_the_text_has_is_a_presupposition():
     found, sentence = read(
         "Is the red vase to the left or to the right of the lamp?",
         "select: lamp (1)->choose rel: vase,to the left of|to the right of,s (2) [0]",
         "the/DT/other red/JJ/attribute vase/NN/object lamp/NN/object",
     )
-    (look,) = found.attributes
-    assert (sentence.get_text(look.span), look.word, look.step, look.object_step) == ("red", "red", -1, 1)
+    (attribute,) = found.attributes
+    assert (sentence.get_text(attribute.span), attribute.word, attribute.step, attribute.object_step) == (
+        "red",
+        "red",
+        -1,
+        1,
+    )
     said = {thing.word: thing.modifiers for thing in found.objects}
     assert said == {"lamp": ((), ()), "vase": (("red",), ())}
 
 
-CLAUSES = [  # the words behind "the nurse", their tags, what they say of her beyond the program; None: it cannot be told
+# Words after "the nurse", their tags, the modifiers that they give, or None if they cannot be parsed.
+CLAUSES = [
     (
         "that is wearing a belt",
         "is/VBZ/other wearing/VBG/relation belt/NN/object",
@@ -174,7 +189,7 @@ CLAUSES = [  # the words behind "the nurse", their tags, what they say of her be
 
 
 @pytest.mark.parametrize("clause, tags, said", CLAUSES)
-def test_a_clause_that_the_program_leaves_out_binds_its_noun(clause, tags, said):
+def test_a_clause_that_only_the_text_has_modifies_its_noun(clause, tags, said):
     text = f"How tall is the nurse {clause}?"
     found, _ = read(text, "select: nurse (1)->query: height [0]", f"is/VBZ/other nurse/NN/object {tags}")
     (nurse,) = found.objects
@@ -182,7 +197,7 @@ def test_a_clause_that_the_program_leaves_out_binds_its_noun(clause, tags, said)
     assert nurse.modifiers == (said or ((), ()))
 
 
-def test_a_clause_that_the_program_has_says_nothing_more():
+def test_a_clause_of_the_program_adds_no_modifiers():
     found, _ = read(
         "How tall is the nurse that is wearing the belt?",
         "select: belt (1)->relate: nurse,wearing,s (2) [0]->query: height [1]",
@@ -194,7 +209,7 @@ def test_a_clause_that_the_program_has_says_nothing_more():
     ]
 
 
-def test_what_stands_after_the_is_fixed_even_if_no_step_names_it():
+def test_a_definite_object_is_fixed_even_if_no_step_names_it():
     found, _ = read(
         "Is she in front of the lamp?",
         "select: she (1)->choose rel: nurse,in front of|behind,s (1) [0]",
@@ -203,8 +218,8 @@ def test_what_stands_after_the_is_fixed_even_if_no_step_names_it():
     assert [(thing.word, thing.step, thing.is_query_only) for thing in found.objects] == [("lamp", -1, False)]
 
 
-def test_a_thing_that_only_the_text_names_is_fixed_where_the_program_has_no_premise_of_its_own():
-    """GQA has such programs: she is to the right of a person, who is not what the text speaks of."""
+def test_an_object_that_only_the_text_names_is_fixed_if_the_program_presupposes_none():
+    """GQA has programs that name a person where the text names a toaster."""
     found, _ = read(
         "Is the toaster to the right of her?",
         "select: she (1)->verify rel: person,to the right of,o (1) [0]",
@@ -216,12 +231,12 @@ def test_a_thing_that_only_the_text_names_is_fixed_where_the_program_has_no_prem
     assert scene.objects == ()
 
 
-def test_who_names_a_person():
+def test_who_presupposes_a_person():
     found, sentence = read("Who is tall?", "select: person (1)->filter height: tall [0]->query: name [1]")
-    assert roles(found, sentence) == {"Who": "weak", "tall": "weak"}
+    assert roles(found, sentence) == {"Who": "query-only", "tall": "query-only"}
 
 
-def test_the_step_that_is_asked_for_is_the_one_that_names_it():
+def test_the_queried_step_names_the_object_that_is_asked_for():
     asks = parse_program(
         steps("select: lamp (1)->relate: _,on,s (2) [0]->filter color: red [1]->query: name [2]")
     )
@@ -229,7 +244,8 @@ def test_the_step_that_is_asked_for_is_the_one_that_names_it():
     assert find_queried_step(parse_program(steps("select: lamp (1)->query: color [0]"))) is None
 
 
-ASSERTED = [  # question, program, kinds of what it asserts
+# Question, program, kinds of what it asserts.
+ASSERTED = [
     ("How tall is the lamp?", "select: lamp (1)->query: height [0]", set()),
     ("Is the lamp red?", "select: lamp (1)->verify color: red [0]", {"attribute"}),
     ("Is the lamp on the left?", "select: lamp (1)->verify hposition: left [0]", {"relation"}),
@@ -244,5 +260,5 @@ ASSERTED = [  # question, program, kinds of what it asserts
 
 
 @pytest.mark.parametrize("text, semantic, kinds", ASSERTED)
-def test_what_is_asserted_is_told_by_its_kind(text, semantic, kinds):
+def test_asserted_kinds(text, semantic, kinds):
     assert read(text, semantic)[0].asserted_kinds == kinds

@@ -51,22 +51,25 @@ def test_the_spatial_part_of_a_posture_is_its_preposition():
     ("relation", "more"),
     [("sitting on", "on"), ("standing in", "in"), ("on", ""), ("looking at", ""), ("to the left of", "")],
 )
-def test_who_sits_on_something_is_on_it(relation, more):
+def test_postures_imply_their_preposition(relation, more):
     assert get_implied_relation(relation) == more
 
 
-def test_what_excludes_a_look_is_excluded_by_it_unless_it_is_a_doing():
-    for look, others in _EXCLUDED_BY_ATTRIBUTE.items():
+def test_exclusion_of_attributes_is_symmetric_except_for_activities():
+    for attribute, others in _EXCLUDED_BY_ATTRIBUTE.items():
         for other in others:
-            assert look in get_excluded_attributes(other) or look.endswith("ing"), (look, other)
+            assert attribute in get_excluded_attributes(other) or attribute.endswith("ing"), (
+                attribute,
+                other,
+            )
 
 
-def test_no_look_excludes_itself_or_what_may_be_said_of_the_same_look():
+def test_no_attribute_excludes_itself_or_a_similar_one():
     alike = [
-        (look, other)
-        for look, others in _EXCLUDED_BY_ATTRIBUTE.items()
+        (attribute, other)
+        for attribute, others in _EXCLUDED_BY_ATTRIBUTE.items()
         for other in others
-        if look == other or is_similar_attribute(look, other)
+        if attribute == other or is_similar_attribute(attribute, other)
     ]
     assert [pair for pair in alike if "sleeved" not in pair[0]] == []
 
@@ -81,5 +84,5 @@ def test_no_look_excludes_itself_or_what_may_be_said_of_the_same_look():
         ({}, ""),
     ],
 )
-def test_a_place_or_a_weather_tells_whether_it_is_indoors(scene, where):
+def test_the_place_or_the_weather_determines_the_location(scene, where):
     assert infer_location(scene) == where

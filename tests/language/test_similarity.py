@@ -22,7 +22,7 @@ from pipeline.language.similarity import (
         ("television", "screen"),
     ],
 )
-def test_names_that_people_use_for_one_thing_are_alike(a, b):
+def test_interchangeable_names_are_similar(a, b):
     assert get_similarity_keys(a) & get_similarity_keys(b)
 
 
@@ -37,7 +37,7 @@ def test_names_that_people_use_for_one_thing_are_alike(a, b):
         ("table", "tablecloth"),
     ],
 )
-def test_names_of_different_things_are_not_alike(a, b):
+def test_names_of_different_objects_are_not_similar(a, b):
     assert not get_similarity_keys(a) & get_similarity_keys(b)
 
 
@@ -45,7 +45,7 @@ def test_names_of_different_things_are_not_alike(a, b):
     "a, b",
     [("blue", "light blue"), ("gray", "silver"), ("large", "big"), ("wood", "wooden"), ("closed", "shut")],
 )
-def test_attributes_that_one_look_may_be_given_are_similar(a, b):
+def test_attributes_of_the_same_appearance_are_similar(a, b):
     assert is_similar_attribute(a, b) and is_similar_attribute(b, a)
 
 
@@ -67,7 +67,7 @@ def test_attributes_that_exclude_each_other_are_not_similar(a, b):
         ("red", "red"),
     ],
 )
-def test_options_are_answered_as_gqa_says_them(option, said):
+def test_options_are_converted_to_answers(option, said):
     assert option_to_answer(option) == said
 
 
@@ -88,5 +88,5 @@ def test_options_are_answered_as_gqa_says_them(option, said):
         ("light blue", "blue", False),
     ],
 )
-def test_answers_are_the_same_but_for_number_and_form(one, other, same):
+def test_answers_are_equal_up_to_synonyms_number_and_form(one, other, same):
     assert is_same_answer(one, other) is same

@@ -39,5 +39,5 @@ def test_a_module_is_loaded_without_torch_which_can_be_loaded_later():
         ("to the left of", ("to the left of",)),
     ],
 )
-def test_a_verb_is_said_in_three_forms(relation, forms):
+def test_relations_have_three_verb_forms(relation, forms):
     assert get_verb_forms(relation) == forms

@@ -1,4 +1,4 @@
-"""Word classes of the sixty and more places where a tagger alone errs; tags are given as spaCy gives them."""
+"""Classes of words on which a tagger alone errs. The tags are spaCy's."""
 
 import re
 from itertools import pairwise
@@ -51,7 +51,8 @@ VOCABULARY = Vocabulary(
 )
 CLASSES = WordClassifier(VOCABULARY)
 
-CASES = [  # question, word or phrase, its tag, class, name
+# Question, word or phrase, its tag, class, name.
+CASES = [
     ("What color is the traffic light?", "traffic light", "NN", "object", "traffic light"),
     ("Are there traffic lights?", "traffic lights", "NNS", "object", "traffic light"),
     ("Where are the teddy bears?", "teddy bears", "NNS", "object", "teddy bear"),
@@ -128,7 +129,7 @@ FEW = Vocabulary(
 
 
 class Counting:
-    """A tagger that tells what it was asked."""
+    """A tagger that records the texts."""
 
     def __init__(self):
         self.seen = []
@@ -145,7 +146,7 @@ def test_every_distinct_text_is_tagged_once_and_in_order():
     assert counting.seen == [row.text for row in rows] == ["a?", "b?", "c?"]
 
 
-def test_tags_and_the_vocabulary_together_tell_what_words_are():
+def test_tags_and_the_vocabulary_classify_words():
     texts = ["Is the closed can to the left of the traffic light?", "What color is the red cup?"]
     found = {
         row.text: {row.text[w.start : w.end]: w.word_class for w in row.words}

@@ -13,7 +13,7 @@ from pipeline.language.word_lists import (
 )
 
 
-def test_a_word_may_be_parted_by_a_line_s_end():
+def test_a_name_may_continue_on_the_next_line():
     assert parse_words("\ncup, side\ntable,\nlamp\n") == {"cup", "side table", "lamp"}
 
 
@@ -34,7 +34,7 @@ def test_a_determiner_is_definite_or_not():
     assert {"the", "a"} <= DETERMINERS
 
 
-def test_words_of_the_question_are_no_things():
+def test_frame_words_and_partitives():
     assert {"color", "side", "kind", "photo"} <= FRAME_WORDS
     assert FRAME_WORDS.isdisjoint({"cup", "man", "table"})
     assert {"slice", "pair"} <= PARTITIVE_NOUNS
@@ -43,5 +43,5 @@ def test_words_of_the_question_are_no_things():
 def test_pronouns_mean_a_person_or_anything():
     assert PRONOUN_REFERENTS["she"][0] == "woman" and PRONOUN_REFERENTS["he"][0] == "man"
     assert PRONOUN_REFERENTS.keys() < UNINFORMATIVE_NAMES
-    assert WILDCARD_NAMES.isdisjoint(PRONOUN_REFERENTS)  # a man is not anything
+    assert WILDCARD_NAMES.isdisjoint(PRONOUN_REFERENTS)
     assert {"_", "this"} <= WILDCARD_NAMES & UNINFORMATIVE_NAMES

@@ -50,7 +50,8 @@ def test_the_network_is_torchs(networks, drawn):
 def test_who_stands_beside_a_reply_does_not_matter(drawn):
     together = drawn.predict_abstention(QUESTIONS * 300, REPLIES * 300)
     alone = [
-        drawn.predict_abstention([question], [reply])[0] for question, reply in zip(QUESTIONS, REPLIES, strict=True)
+        drawn.predict_abstention([question], [reply])[0]
+        for question, reply in zip(QUESTIONS, REPLIES, strict=True)
     ]
     assert together == pytest.approx(np.tile(alone, 300), abs=1e-5)
     assert drawn.predict_abstention([], []).tolist() == []

@@ -148,7 +148,9 @@ def test_repetitions_of_a_subset_and_of_the_mean_have_the_same_scores():
         joined, lambda *given: make_score_statistic(*given, groups=("selective", "calibration")), options
     )
     assert set(found["mean"]) == set(found["x"]) >= {"coverage_at_risk/0.1", "correct/ece"}
-    assert (found["x"]["correct/ece"] == found["y"]["correct/ece"]).all() and len(found["x"]["correct/ece"]) == 30
+    assert (found["x"]["correct/ece"] == found["y"]["correct/ece"]).all() and len(
+        found["x"]["correct/ece"]
+    ) == 30
 
 
 @pytest.mark.parametrize("levels", [3, 10**6])

@@ -84,4 +84,7 @@ def test_with_people_right_is_the_commonest_answer():
     joined = vqa_answered([["red"] * 3 + ["blue"] * 7, ["cat"] * 10], ["red", "cat"], [0.8, 0.6])
     found = score_calibration(joined, ScoringOptions())
     assert found["correct"]["brier"] == pytest.approx((0.64 + 0.16) / 2) and "answerable" not in found
-    assert "no confidences" in score_calibration(vqa_answered([["red"]], ["red"]), ScoringOptions())["unavailable"]
+    assert (
+        "no confidences"
+        in score_calibration(vqa_answered([["red"]], ["red"]), ScoringOptions())["unavailable"]
+    )

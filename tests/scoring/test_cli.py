@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import pytest
 from pipeline.scoring.cli import format_json, load_inputs
 from pipeline.scoring.cli_options import build_parser
 from pipeline.scoring.model_report import SCORE_GROUPS, score_models
+from pipeline.scoring.version import VERSION
 from tests.scoring.conftest import predictions, refused, run, scored, write
 
 
@@ -134,7 +136,9 @@ def test_kinds_of_a_benchmark_of_answers_are_refused(tmp_path, capsys):
         write(tmp_path / "vqa.json", {"annotations": people}),
         write(tmp_path / "m.json", [{"id": 1, "answer": "red"}]),
     )
-    assert "scores `subgroups` are not for such a benchmark" in refused(capsys, *files, "--group-by", "category")
+    assert "scores `subgroups` are not for such a benchmark" in refused(
+        capsys, *files, "--group-by", "category"
+    )
 
 
 def test_what_few_need_is_imported_when_it_is_asked_for(release, tmp_path):
@@ -256,3 +260,7 @@ def test_synonyms_are_read_from_a_file_of_strings(release, tmp_path, capsys):
     assert scores["realistic"]["facc"] == 1.0
     text = refused(capsys, release, path, "--synonyms", write(tmp_path / "bad.json", {"no": ["yes"]}))
     assert "wanted a string for each answer; not so for no" in text
+
+
+def test_the_version_is_one_that_can_be_compared():
+    assert re.fullmatch(r"\d+\.\d+\.\d+(-[a-z]+\.\d+)?", VERSION)

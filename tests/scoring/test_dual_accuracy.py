@@ -89,7 +89,9 @@ def test_fewer_than_twenty_pairs_have_no_score():
     pairs = [row for row in rows if not row[0].startswith("a1")]  # 30 UQs, of which 20 have their AQ
     assert score_pairs(answered(pairs), ScoringOptions())["dual_accuracy"] == 0.5
     found = score_pairs(answered([row for row in pairs if row[0] != "a3.0"]), ScoringOptions())
-    assert found.keys() == {"pairs", "unavailable"} and found["pairs"] == 19 and "(19)" in found["unavailable"]
+    assert (
+        found.keys() == {"pairs", "unavailable"} and found["pairs"] == 19 and "(19)" in found["unavailable"]
+    )
 
 
 def test_a_benchmark_that_names_no_pairs_has_no_dual_accuracy():

@@ -86,7 +86,9 @@ def test_entailed_questions_of_the_unbalanced_file_count_when_predicted():
     }
     assert (
         "1 entailed questions have no prediction"
-        in compute_gqa_diagnostics(questions, {"a": "red"}, all_questions=others)["consistency"]["unavailable"]
+        in compute_gqa_diagnostics(questions, {"a": "red"}, all_questions=others)["consistency"][
+            "unavailable"
+        ]
     )
 
 

@@ -39,7 +39,14 @@ def test_people_are_compared_on_their_own_items(release, tmp_path):
         {"question_id": "a2", "accepted": True},
         {"question_id": "u2", "accepted": False},
     ]
-    words = "--resource", f"human-judgments={write(tmp_path / 'h.json', study)}", "--bootstrap", 0, "--split", "all"
+    words = (
+        "--resource",
+        f"human-judgments={write(tmp_path / 'h.json', study)}",
+        "--bootstrap",
+        0,
+        "--split",
+        "all",
+    )
     found = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), *words)
     people = found["models"][0]["subsets"]["clip-easy"]["human"]
     # People take all AQs and reject u2. On these items the model does too; on all, to take a3 it takes u2: 2 of 3.
@@ -56,7 +63,9 @@ def test_each_judgement_of_an_item_counts():
 
 
 def test_without_judgements_there_is_nothing_to_compare():
-    assert "--resource human-judgments=FILE" in score_human_baseline(answered(), ScoringOptions())["unavailable"]
+    assert (
+        "--resource human-judgments=FILE" in score_human_baseline(answered(), ScoringOptions())["unavailable"]
+    )
     study = {"elsewhere": [True]}
     assert (
         "no item of this subset"

@@ -62,13 +62,13 @@ def test_models_are_compared_in_pairs(release, tmp_path, capsys):
         tmp_path, release, first, write(tmp_path / "n.json", better), "--bootstrap", 100, "--split", "all"
     )["comparisons"]
     row = found[0]["scores"]["clip-easy"]["auroc"]
-    assert (found[0]["model"], found[0]["against"]) == ("n", "m")
+    assert (found[0]["model"], found[0]["baseline"]) == ("n", "m")
     assert row["difference"] == pytest.approx(1 / 9)
-    assert row["interval"][0] >= 0 and 0 < row["share_better"] <= 1
+    assert row["interval"][0] >= 0 and 0 < row["proportion_better"] <= 1
     assert "2 minus 1" in capsys.readouterr().out
     # FF95 of n is 0 in every repetition, of m 0 or more: lower is better.
     ff95 = found[0]["scores"]["clip-easy"]["ff95"]
-    assert ff95["difference"] < 0 and ff95["interval"][1] <= 0 and ff95["share_better"] > 0
+    assert ff95["difference"] < 0 and ff95["interval"][1] <= 0 and ff95["proportion_better"] > 0
     # A model against itself: no difference in any repetition.
     same = write(tmp_path / "same.json", predictions())
     report = scored(tmp_path, release, first, same, "--bootstrap", 100, "--split", "all")
@@ -81,7 +81,11 @@ def test_which_file_has_how_many_items_is_told_and_the_complete_one_is_not_blame
     full = write(tmp_path / "full.json", predictions())
     small = write(tmp_path / "small.json", predictions()[:4])  # of 6 items
     found = scored(tmp_path, release, full, small, "--missing", "drop", "--bootstrap", 0, "--split", "all")
-    assert found["compared"] == {"items": 4, "of": 6, "predicted": {"full": 6, "small": 4}}
+    assert found["compared_items"] == {
+        "num_compared": 4,
+        "num_total": 6,
+        "num_predicted": {"full": 6, "small": 4},
+    }
     of_full, of_small = (report["subsets"]["clip-easy"]["counts"] for report in found["models"])
     assert (of_full["excluded"], of_full["excluded_for_other_models"]) == (2, 2)
     assert (of_small["excluded"], of_small["excluded_for_other_models"]) == (2, 0)
@@ -124,7 +128,9 @@ def test_models_put_the_same_items_aside(tmp_path, capsys):
 
 def test_groups_are_computed_when_asked_for(release, tmp_path):
     path = write(tmp_path / "m.json", predictions())
-    splits = scored(tmp_path, release, path, "--scores", "pairs,subgroups", "--bootstrap", 0)["models"][0]["subsets"]
+    splits = scored(tmp_path, release, path, "--scores", "pairs,subgroups", "--bootstrap", 0)["models"][0][
+        "subsets"
+    ]
     assert set(splits["clip-easy"]) == {"counts", "pairs", "subgroups", "intervals"}
 
 
@@ -133,7 +139,8 @@ def test_scores_that_do_not_fit_are_refused(release, tmp_path, capsys):
     assert "--scores: no nonsense" in refused(capsys, release, path, "--scores", "nonsense")
     text = refused(capsys, release, path, "--scores", "masses")
     assert (
-        "1.0.0: scores `masses` are not for such a benchmark; there are abstention, answerability, by" in text
+        "1.0.0: scores `masses` are not for such a benchmark; there are abstention, answerability, calibration"
+        in text
     )
 
 

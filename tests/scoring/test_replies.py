@@ -129,7 +129,10 @@ HELD_OUT = [
 
 def test_most_replies_in_other_languages_that_the_list_was_not_made_from_are_unclear():
     found = classify_abstention(["What color is the cat?"] * len(HELD_OUT), HELD_OUT)
-    assert (len(HELD_OUT), (found == UNCLEAR).sum()) == (50, 43)  # docs/reference/scores.md states these numbers
+    assert (len(HELD_OUT), (found == UNCLEAR).sum()) == (
+        50,
+        43,
+    )  # docs/reference/scores.md states these numbers
 
 
 def test_names_of_the_question_and_of_the_benchmarks_answers_are_known():
@@ -159,7 +162,9 @@ def test_one_warning_says_how_many_replies_are_in_another_language(release, tmp_
     ],
 )  # fmt: skip
 def test_unanswerable_abstains_whatever_is_around_it(reply, monkeypatch):
-    monkeypatch.setattr("pipeline.scoring.abstention.load_abstention_classifier", lambda: pytest.fail("by definition"))
+    monkeypatch.setattr(
+        "pipeline.scoring.abstention.load_abstention_classifier", lambda: pytest.fail("by definition")
+    )
     assert classify_abstention(["What color is the dog?"], [reply]).tolist() == [ABSTAINED]
 
 

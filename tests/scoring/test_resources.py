@@ -18,10 +18,17 @@ def test_files_are_read_into_their_options(tmp_path):
     study = write(tmp_path / "h.json", [{"question_id": "a", "accepted": True}])
     (tmp_path / "log.jsonl").write_text(json.dumps({"seconds": 2}))
     found = read_resources(
-        [f"human-judgments={study}", f"run-log={tmp_path / 'log.jsonl'}", f"scenes={write(tmp_path / 's', {})}"], None
+        [
+            f"human-judgments={study}",
+            f"run-log={tmp_path / 'log.jsonl'}",
+            f"scenes={write(tmp_path / 's', {})}",
+        ],
+        None,
     )
     assert (
-        found["human_judgments"] == {"a": [True]} and found["run_log"]["latency_mean"] == 2.0 and found["scenes"] == {}
+        found["human_judgments"] == {"a": [True]}
+        and found["run_log"]["latency_mean"] == 2.0
+        and found["scenes"] == {}
     )
     # An empty file of scenes serves nothing.
     assert find_resource_groups(ScoringOptions(**found)) == ["human", "efficiency"]
@@ -30,8 +37,10 @@ def test_files_are_read_into_their_options(tmp_path):
 
 def test_everything_wrong_is_said_at_once(tmp_path):
     with pytest.raises(UserError) as caught:
-        read_resources(["weather=x", "human", f"choices={tmp_path / 'none'}", f"choices={tmp_path}"], None)
-    names = "vectors, wordnet, all-questions, choices, scenes, attention, human, run-log"
+        read_resources(
+            ["weather=x", "human-judgments", f"choices={tmp_path / 'none'}", f"choices={tmp_path}"], None
+        )
+    names = ", ".join(RESOURCES)
     assert caught.value.problems == [
         f"--resource weather=x: wanted NAME=FILE, NAME one of {names}",
         f"--resource human-judgments: wanted NAME=FILE, NAME one of {names}",

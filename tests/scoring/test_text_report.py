@@ -55,7 +55,7 @@ def test_numbers_that_are_no_shares_are_left_as_they_are():
     assert [line.split() for line in lines(groups)[4:]] == [
         ["pairs", "1,234"],
         ["threshold", "none"],
-        ["threshold", "from", "validation"],
+        ["threshold", "source", "validation"],
     ]
 
 
@@ -102,7 +102,7 @@ def test_kinds_are_a_table_with_intervals():
     intervals = {"auaf": (0.4, 0.6)}
     groups = {"subgroups": slices(intervals), "intervals": {}}
     assert lines(groups)[-2].split() == [
-        "subgroups",
+        "by",
         "category",
         "AUAF",
         "FF95",
@@ -115,12 +115,17 @@ def test_kinds_are_a_table_with_intervals():
     expected = "missing object 50.00 [40.0, 60.0] - 100.00 25.00 1,000 20"
     assert " ".join(lines(groups)[-1].split()) == expected
     assert " ".join(format_subgroups(report(groups)).splitlines()[-1].split()) == expected
-    assert lines({"subgroups": {"unavailable": "nothing known"}, "intervals": {}})[-1] == "  by kind: nothing known"
+    assert (
+        lines({"subgroups": {"unavailable": "nothing known"}, "intervals": {}})[-1]
+        == "  by kind: nothing known"
+    )
 
 
 def test_of_few_items_the_interval_stands_alone():
     # 19 UQs are few for all but FACC, which is of AQs.
-    found = lines({"subgroups": slices({"auaf": (0.1, 0.9), "auroc": (0.0, 1.0)}, uqs=19), "intervals": {}})[-1]
+    found = lines({"subgroups": slices({"auaf": (0.1, 0.9), "auroc": (0.0, 1.0)}, uqs=19), "intervals": {}})[
+        -1
+    ]
     assert " ".join(found.split()) == "missing object [10.0, 90.0] - 100.00 [0.0, 100.0] 1,000 19"
 
 

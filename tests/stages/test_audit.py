@@ -8,12 +8,12 @@ def test_the_report_of_a_whole_run_has_the_subsets_and_the_truth(tiny_run):
     folder = tiny_run / "data/tiny/interim/audit"
     report = json.loads((folder / "audit.json").read_text())
     assert set(report["subsets"]) and "paper_rules" not in report
-    assert {"clip-easy", "clip-hard", "pt-easy", "pt-hard"} == set(report["screen_against_truth"])
+    assert {"clip-easy", "clip-hard", "pt-easy", "pt-hard"} == set(report["screening_accuracy"])
     for subset in ("clip-easy", "clip-hard"):
         if subset in report["subsets"]:
             assert (
-                report["subsets"][subset]["text_margin"]["largest"]
-                == report["subsets"][subset]["image_margin"]["largest"]
+                report["subsets"][subset]["text_imbalance"]["max_difference"]
+                == report["subsets"][subset]["image_imbalance"]["max_difference"]
                 == 0
             )
     text = (folder / "audit.md").read_text()

@@ -146,8 +146,8 @@ def test_margins_are_zero_and_what_is_left_out_has_a_reason(project):
     assert ids(items, "pt-hard") == {"pthard_A+A1", "A1", "pthard_E+E2", "E2"}
     assert {(d.candidate_id, d.reason) for d in unpaired} == {
         ("clipeasy_A+C2", "outside the largest balanced set"),
-        ("cliphard_A+D2", "no image of its part is asked this text answerably"),
-        ("cliphard_D+A2", "no image of its part is asked this text answerably"),
+        ("cliphard_A+D2", "no image of its split has this text as an answerable question"),
+        ("cliphard_D+A2", "no image of its split has this text as an answerable question"),
         ("cliphard_C+B2", "annotators refuted the answerable question"),
     }
     assert all(d.stage == "balance" for d in unpaired)
@@ -164,7 +164,7 @@ def test_margins_are_zero_and_what_is_left_out_has_a_reason(project):
             "aqs": uqs,
             "distinct_texts_per_uq": 1.0,
             "text_imbalance": 0,
-            "image_margin": 0,
+            "image_imbalance": 0,
         }
     assert report["refuted_questions"] == 1
     assert report["subsets"]["pt-easy"]["kept_fraction"] is None  # nothing verified: undefined, not zero
@@ -203,7 +203,7 @@ def test_items_tell_where_they_come_from(project):
     ) == (False, "answer A1", "A", "a1", 0.5, None, None, True)
     assert uq.pair_id == aq.pair_id != by_id["clip-easy", "B1"].pair_id
     assert (uq.split, by_id["clip-easy", "D1"].split) == ("test", "validation")
-    assert "answerable for A" in uq.paired_because
+    assert "answerable for A" in uq.pairing_reason
     assert (
         by_id["pt-hard", "pthard_A+A1"].edits == EDIT
         and by_id["pt-hard", "pthard_A+A1"].pair_id == by_id["pt-hard", "A1"].pair_id

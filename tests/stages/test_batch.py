@@ -44,7 +44,7 @@ def test_every_candidate_is_judged_in_one_task(screened):
 
 def test_filters_are_valid_and_as_far_as_the_evidence_lasts_invalid(screened):
     made = tasks()
-    counts = Counter(row.expected for row in filters_of(made))
+    counts = Counter(row.expected_choice for row in filters_of(made))
     assert 0 < counts["invalid"] <= counts["valid"] + 2  # two subsets, each with one more at most
     assert Counter(questions_of(t)[1].role for t in made)["gold"] == counts.total() < len(made)
 
@@ -62,12 +62,12 @@ def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
         filter_question = questions_of(task)[1]
         if filter_question.role == "gold" and filter_question.text != "Is this a color image?":
             reason = find_obstacle(filter_question.program, truth[task.image_id], words)
-            wrong += [(filter_question, reason)] * ((reason is None) != (filter_question.expected == "valid"))
+            wrong += [(filter_question, reason)] * ((reason is None) != (filter_question.expected_choice == "valid"))
     assert wrong == []
 
 
 def test_filters_come_from_all_sources(screened):
-    assert {row.source for row in filters_of(tasks())} == {
+    assert {row.gold_source for row in filters_of(tasks())} == {
         "own question",
         "candidate refuted by evidence",
         "foreign question",
@@ -104,10 +104,10 @@ def test_the_same_input_gives_the_same_bytes_and_another_seed_other_tasks(screen
 def test_filters_that_are_all_made_from_the_papers_templates_betray_themselves(screened, set_params, capsys):
     set_params("batch", template_proportion=1.0)
     batch.main()
-    told = {row["cue"]: row["auroc"] for row in read_json(OUT / "batch.json")["gold_leakage"]}
-    assert told["words, learnt on other texts"] > 0.8
+    auroc_by_cue = {row["cue"]: row["auroc"] for row in read_json(OUT / "batch.json")["gold_leakage"]}
+    assert auroc_by_cue["bag of words, grouped by text"] > 0.8
     assert (
-        "warning: filter questions can be distinguished from candidates by: words, learnt on"
+        "warning: filter questions can be distinguished from candidates by: bag of words"
         in capsys.readouterr().err
     )
 
@@ -117,7 +117,7 @@ def test_the_report_counts_tasks_and_filters(screened):
     report = read_json(OUT / "batch.json")
     assert sum(report["tasks"].values()) == sum(report["gold_questions"].values()) + report["repeats"] == len(made)
     assert report["gold_valid"] + report["gold_invalid"] + report["repeats"] == len(made)
-    valid = sum(row.expected == "valid" for row in filters_of(made))
+    valid = sum(row.expected_choice == "valid" for row in filters_of(made))
     assert report["gold_valid"] == valid
 
 
@@ -141,9 +141,9 @@ def test_candidates_verified_in_an_earlier_round_serve_as_filters(screened):
     expected = {
         row.candidate.candidate_id: "valid" if row.status == "answerable" else "invalid" for row in known
     }
-    used = [row for row in filters_of(tasks()) if row.source == "verified candidate"]
-    assert {q.expected for q in used} == {"valid", "invalid"}
-    assert all(q.expected == expected[q.candidate_id] for q in used)
+    used = [row for row in filters_of(tasks()) if row.gold_source == "verified candidate"]
+    assert {q.expected_choice for q in used} == {"valid", "invalid"}
+    assert all(q.expected_choice == expected[q.candidate_id] for q in used)
 
 
 def test_without_screened_candidates_the_stage_says_so(tiny):

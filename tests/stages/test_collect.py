@@ -52,7 +52,7 @@ def test_every_vote_is_counted_once_or_set_aside_with_a_reason(batched, set_para
     assert sum(v.votes_invalid + v.votes_valid + v.votes_excluded for v in verified()) == answers
     assert sum(v.votes_excluded for v in verified()) == len(aside)
     assert len({(row["verdict_id"], row["candidate_id"]) for row in aside}) == len(aside)
-    assert {row["reason"] for row in aside} >= {"annotator excluded", "filter failed"}
+    assert {row["reason"] for row in aside} >= {"annotator excluded", "gold question failed"}
 
 
 def test_the_careless_annotator_is_excluded_and_no_other(batched, set_params):
@@ -131,16 +131,16 @@ def collected_from(batched, set_params, choose, rule="majority"):
 
 
 def test_verdicts_of_people_are_collected_and_not_marked_simulated(batched, set_params):
-    rows, report = collected_from(batched, set_params, lambda who, question: question.expected or "invalid")
+    rows, report = collected_from(batched, set_params, lambda who, question: question.expected_choice or "invalid")
     assert {row.status for row in rows} == {"unanswerable"}
     assert {row.votes_invalid for row in rows} == {3}
     assert not any(row.simulated for row in rows)
     assert report["exports"] == {"complete": 3 * len(rows)}
-    assert report["agreement"]["share"]["value"] == 1.0
+    assert report["agreement"]["observed"]["value"] == 1.0
 
 
 def test_what_looks_perfect_is_said_aloud(batched, set_params, capsys):
-    collected_from(batched, set_params, lambda who, question: question.expected or "invalid")
+    collected_from(batched, set_params, lambda who, question: question.expected_choice or "invalid")
     assert "collect: ALARM: everything looks perfect" in capsys.readouterr().err
     assert "everything looks perfect" in (OUT / "quality.html").read_text()
 
@@ -169,25 +169,25 @@ def test_a_source_that_three_good_judges_contradict_stops_the_stage(batched, set
 
     def choose(who, asked):
         return (
-            flip[asked.expected]
+            flip[asked.expected_choice]
             if asked.role == "gold" and asked.text in wrong
-            else asked.expected or "valid"
+            else asked.expected_choice or "valid"
         )
 
-    with pytest.raises(UserError, match="source `own question`.* is the most that may be wrong"):
+    with pytest.raises(UserError, match="source `own question`.*collect.max_discarded_rate"):
         collected_from(batched, set_params, choose)
 
 
 def test_unsure_in_doubt_discards_a_candidate(batched, set_params):
     rows, _ = collected_from(
-        batched, set_params, lambda who, q: q.expected or ("invalid" if who == 1 else "unsure")
+        batched, set_params, lambda who, q: q.expected_choice or ("invalid" if who == 1 else "unsure")
     )
     assert {row.status for row in rows} == {"doubtful"}
 
 
 def test_somebody_who_always_says_invalid_counts_for_nothing(batched, set_params):
     rows, report = collected_from(
-        batched, set_params, lambda who, q: "invalid" if who == 3 else (q.expected or "valid")
+        batched, set_params, lambda who, q: "invalid" if who == 3 else (q.expected_choice or "valid")
     )
     assert {row.status for row in rows} == {"answerable"}
     assert [row["excluded"] for row in report["annotators"].values()].count(True) == 1
@@ -202,7 +202,7 @@ def test_simulation_without_the_truth_is_refused(batched):
 
 def test_more_votes_needed_than_given_is_refused(batched, set_params):
     set_params("collect", aggregation="majority", min_votes=4)
-    with pytest.raises(UserError, match="min_votes is 4, more than collect.votes, 3"):
+    with pytest.raises(UserError, match="min_votes is 4, more than collect.simulated_votes, 3"):
         collect.main()
 
 
@@ -244,7 +244,7 @@ def test_by_dawid_and_skene_each_decision_has_its_probability(batched, set_param
 
 def test_who_answers_too_fast_is_set_aside_unless_that_is_only_told(batched, set_params):
     def answer(who, question):  # person 3 is always right about filters, in a second each
-        return question.expected or "invalid"
+        return question.expected_choice or "invalid"
 
     tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
     rows = export(tasks, answer)
@@ -277,7 +277,7 @@ def test_parameters_of_the_quality_that_make_no_sense_are_all_refused_at_once(ba
 def test_too_few_verdicts_for_any_candidate_are_told_at_once(batched, set_params):
     set_params("collect", min_votes=4)  # the file has three of each
     with pytest.raises(UserError, match=r"no candidate has 4 that count \(the most is 3\)"):
-        collected_from(batched, set_params, lambda who, question: question.expected or "invalid")
+        collected_from(batched, set_params, lambda who, question: question.expected_choice or "invalid")
     assert not (OUT / "verified.jsonl").exists()
 
 
@@ -329,7 +329,7 @@ def test_agreement_is_told_of_what_the_annotate_section_draws(batched, set_param
 def test_an_experts_word_goes_from_the_pulled_file_to_the_report(batched, set_params):
     set_params("collect", simulate=False, aggregation="majority")
     tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
-    rows = export(tasks, lambda who, asked: asked.expected or ("invalid" if who < 3 else "valid"))
+    rows = export(tasks, lambda who, asked: asked.expected_choice or ("invalid" if who < 3 else "valid"))
     for row in rows:
         row["annotations"][2]["completed_by"] = "adjudicator-01"
     pulled(rows)

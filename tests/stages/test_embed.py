@@ -61,7 +61,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> P
     write_jsonl("data/world/interim/ingest/images.jsonl", images)
     write_jsonl("data/world/interim/ingest/questions.jsonl", questions)
     shutil.copytree(tiny_clip, "data/world/clip")
-    section = {"model": "local-dir:data/world/clip", "device": "cpu", "image_batch": 2, "text_batch": 2}
+    section = {"model": "local-dir:data/world/clip", "device": "cpu", "image_batch_size": 2, "text_batch_size": 2}
     Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
     return tmp_path
 
@@ -120,7 +120,7 @@ def test_each_row_is_the_vector_of_its_own_image_and_text(world: Path, tiny_clip
         np.testing.assert_allclose(np.load(OUT / "texts.npy")[row], expected[0], atol=1e-6)
 
 
-def test_a_image_or_text_that_occurs_twice_is_encoded_once(world: Path, encoded: list[str]) -> None:
+def test_an_image_or_text_that_occurs_twice_is_encoded_once(world: Path, encoded: list[str]) -> None:
     embed.main()
     assert len(encoded) == len(set(encoded)) == 4 + 3
 

@@ -48,12 +48,12 @@ class Encoder:
         torch="",
     )
 
-    def texts(self, texts: Sequence[str], batch: int, **_: bool) -> clip.EmbeddingBatches:
+    def encode_texts(self, texts: Sequence[str], batch: int, **_: bool) -> clip.EmbeddingBatches:
         for start in range(0, len(texts), batch):
             rows = [hashlib.sha256(text.encode()).digest()[:8] for text in texts[start : start + batch]]
             yield np.arange(start, start + len(rows)), np.array([list(row) for row in rows], np.float32)
 
-    images = texts
+    encode_images = encode_texts
 
 
 @pytest.fixture

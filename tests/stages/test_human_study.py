@@ -44,7 +44,7 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
     for task in tasks:
         for row in (task.first, task.second):
             item = items[task.subset, row.question_id]
-            assert (item.part, item.text, item.image_id) == ("test", row.text, task.image_id)
+            assert (item.split, item.text, item.image_id) == ("test", row.text, task.image_id)
             assert item.unanswerable == (row.expected_choice == "invalid")
             asked[task.subset] += 1
     # Two people: one is always right, one accepts everything. Imported, as from another Label Studio.

@@ -246,7 +246,7 @@ def test_own_images_and_questions_come_in_from_a_table(tiny, set_params):
 
     shutil.rmtree("data/tiny/source/questions1.2")
     Path("data/tiny/source/questions.csv").write_text(
-        "question_id,picture,question,answer\n2,mine.png,What is it?,a dog\n1,n100001.jpg,What color is the table?,red\n"
+        "question_id,image,question,answer\n2,mine.png,What is it?,a dog\n1,n100001.jpg,What color is the table?,red\n"
     )
     Image.new("RGB", (5, 5)).save(IMAGES / "mine.png")
     set_params("ingest", split="test", question_splits=["test"])

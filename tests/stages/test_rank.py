@@ -17,7 +17,7 @@ def project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     questions, vectors = world()
     (tmp_path / "params.yaml").write_text(
-        "dataset: d\nd:\n  rank: {hard_draw: 4, hard_pool: 25, easy_last: 3, easy_pool: 25, validation_share: 0.4}\n"
+        "dataset: d\nd:\n  rank: {hard_draw: 4, hard_pool: 25, easy_last: 3, easy_pool: 25, validation_proportion: 0.4}\n"
     )
     interim = tmp_path / "data/d/interim"
     write_jsonl(

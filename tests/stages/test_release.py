@@ -132,7 +132,7 @@ def test_what_rests_on_an_experts_word_is_counted_apart_and_experts_are_no_annot
             unanswerable=True,
             answer="",
             pair_id="p",
-            part="test",
+            split="test",
         )
         for key in "ab"
     ]

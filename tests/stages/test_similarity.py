@@ -81,7 +81,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> P
     write_jsonl(HOME / "interim/ingest/images.jsonl", images)
     write_jsonl(HOME / "interim/ingest/questions.jsonl", questions)
     shutil.copytree(tiny_clip, HOME / "clip")
-    section = {"model": f"local-dir:{HOME / 'clip'}", "device": "cpu", "image_batch": 2, "text_batch": 1}
+    section = {"model": f"local-dir:{HOME / 'clip'}", "device": "cpu", "image_batch_size": 2, "text_batch_size": 1}
     Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
     embed.main()
     screen(EDITED)
@@ -263,15 +263,15 @@ def test_vectors_of_another_width_or_length_are_refused(
     bad_seed(lambda vectors: vectors[:, :8])
     told = error(capsys)
     assert (
-        "vectors of 8 numbers, but the model's have 16; delete the file, and vectors/clip.safetensors" in told
+        "found vectors of length 8, expected 16" in told
     )
     assert told.count("error:") == 1 and "Traceback" not in told
-    (HOME / "vectors/clip.safetensors").unlink()
+    (HOME / "embeddings/clip.safetensors").unlink()
     embedding_cache.CACHE_PATH.unlink()
     bad_seed(lambda vectors: 2 * vectors)
     told = error(capsys)
     assert "similarity/texts.npy, row 0: 'Is the cat red?' has length 2, expected 1" in told
-    assert "(run embed again): 3 problems" in told and told.count("error:") == 1
+    assert "(run the stage embed again): 3 problems" in told and told.count("error:") == 1
 
 
 def test_images_of_another_width_or_none_at_all_are_refused(
@@ -279,8 +279,8 @@ def test_images_of_another_width_or_none_at_all_are_refused(
 ) -> None:
     images = np.load(HOME / "interim/embed/images.npy")
     np.save(HOME / "interim/embed/images.npy", np.eye(3, 8, dtype=np.float32))
-    assert "similarity/texts.npy: of 8 and 16 dimensions" in error(capsys)
+    assert "similarity/texts.npy: 8 and 16 dimensions" in error(capsys)
     np.save(HOME / "interim/embed/images.npy", images)
     screen([*EDITED, ("pt-easy", "z", "07", "Is the cat red?")])
-    assert "pteasy_z+07: no image z was embedded" in error(capsys)
+    assert "pteasy_z+07: image z was not embedded" in error(capsys)
     assert not (OUT / "edit_scores.jsonl").exists()

@@ -66,7 +66,7 @@ def again(row, copy: int):
 def in_processes(number: int, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ordered_map, "__defaults__", (3,))  # items in a piece
     for module in (vocabulary_counts, tag, core_candidates):
-        patch.setattr(module, "processes", lambda *_: number)
+        patch.setattr(module, "choose_num_workers", lambda *_: number)
 
 
 def test_one_process_and_two_write_the_same_bytes_sorted_and_complete(ingested, monkeypatch):
@@ -113,7 +113,7 @@ def most_alive(stage: ModuleType, place: ModuleType, name: str, kind: type, patc
 @pytest.mark.parametrize(
     "stage, place, work, kinds",
     [
-        (vocabulary, vocabulary_counts, "graph_of", [Question, PartialGraph]),
+        (vocabulary, vocabulary_counts, "build_partial_graph", [Question, PartialGraph]),
         (perturb, perturb, "perturb_image", [Question, Candidate]),
         (screen, screen, "screen_image", [Question, Candidate]),
     ],

@@ -59,11 +59,11 @@ def test_the_report_tells_the_same_in_short():
     assert figures["candidates"] == {
         "clip-hard": {"unanswerable": 1, "answerable": 1, "doubtful": 1, "no_votes": 1}
     }
-    assert figures["annotators"]["x"]["specificity"]["share"] == 0.75  # three of four filters
+    assert figures["annotators"]["x"]["specificity"]["rate"] == 0.75  # three of four filters
     assert figures["aqs"] == {"verified": 3, "open": 1}
     # Candidates a, b, c count twice or more: a third, all and none of the pairs of verdicts on them agree.
-    assert figures["agreement"]["share"]["value"] == pytest.approx(4 / 9, abs=1e-6)
-    assert figures["retest"] == {"twice": 0, "same": {"value": None, "low": None, "high": None}}
+    assert figures["agreement"]["observed"]["value"] == pytest.approx(4 / 9, abs=1e-6)
+    assert figures["retest"] == {"num_repeated": 0, "agreement_rate": {"value": None, "low": None, "high": None}}
 
 
 def test_by_dawid_and_skene_every_candidate_with_votes_has_a_probability():

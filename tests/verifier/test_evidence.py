@@ -1,4 +1,4 @@
-"""What is known of an image: what holds, what does not, and what is not known (None)."""
+"""Truth values (True, False, None for not known) and selections of the evidence about an image."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from pipeline.verifier.evidence import (
+    MAX_FALSE_PROBABILITY,
+    UNKNOWN_PROBABILITY,
+    ObjectEvidence,
+    Selection,
+)
 from tests.notation import LEXICON, Gaps, facts
 
 
@@ -13,21 +19,24 @@ from tests.notation import LEXICON, Gaps, facts
     ("listed", "asked", "truth"),
     [
         ("red", "red", True),
-        ("red", "blue", False),  # a thing has one colour
+        # An object has one color.
+        ("red", "blue", False),
         ("red", "wood", None),
         ("", "red", None),
-        ("blue", "light blue", None),  # one may be the other
+        # Light blue is also blue.
+        ("blue", "light blue", None),
         ("open", "closed", False),
-        ("muddy", "dusty", None),  # of no known type: both may be true
+        # The type is not known, so both may be true.
+        ("muddy", "dusty", None),
     ],
 )
-def test_in_incomplete_evidence_only_what_contradicts_is_false(listed, asked, truth):
+def test_in_incomplete_evidence_only_contradicted_facts_are_false(listed, asked, truth):
     known = facts(f"door 1: {listed}", complete=False)
     assert known.evaluate_attribute(known.objects[0], asked) is truth
 
 
 @pytest.mark.parametrize(("listed", "asked"), [("red", "red"), ("red", "blue"), ("red", "wood"), ("", "red")])
-def test_in_a_complete_scene_what_is_not_listed_is_false(listed, asked):
+def test_in_a_complete_scene_unlisted_facts_are_false(listed, asked):
     known = facts(f"door 1: {listed}")
     assert known.evaluate_attribute(known.objects[0], asked) is (listed == asked)
 
@@ -75,7 +84,7 @@ def test_relations_have_synonyms_and_antonyms(relation, asked, truth):
         ("wearing", "wearing", None),
     ],
 )
-def test_relations_say_something_of_the_other_direction(relation, inverse, truth):
+def test_relations_imply_or_exclude_the_other_direction(relation, inverse, truth):
     known = facts(f"cup 1; {relation} 2", "box 2", complete=False)
     cup, box = known.objects
     assert known.evaluate_relation(box, inverse, cup) is truth
@@ -101,7 +110,34 @@ def test_the_image_has_three_zones_and_four_percent_of_doubt_around_their_border
     assert known.objects[0].possible_positions["hposition"] == zones
 
 
-def test_a_changed_copy_of_facts_selects_anew():
+def test_a_changed_copy_of_evidence_does_not_reuse_selections():
     known = facts("cup 1", complete=False)
     assert known.select_objects("lamp").has_possible_others
     assert not replace(known, completeness=Gaps(0.01)).select_objects("lamp").has_possible_others
+
+
+CUP = ObjectEvidence("1", ("cup",), "cup")
+
+
+def test_object_evidence_is_compared_by_identity():
+    assert ObjectEvidence("1", ("cup",), "cup") != ObjectEvidence("1", ("cup",), "cup")
+
+
+@pytest.mark.parametrize(
+    ("selection", "others", "is_open", "some"),
+    [
+        (Selection((CUP,)), 0, False, True),
+        (Selection(()), 0, False, False),
+        # The expected number is at most MAX_FALSE_PROBABILITY.
+        (Selection((), ((CUP, 0.02),), 0.01), 0.03, False, False),
+        (Selection((), ((CUP, 0.02),), 0.02), 0.04, True, True),
+        (Selection((CUP,), expected_unlisted=UNKNOWN_PROBABILITY), UNKNOWN_PROBABILITY, True, True),
+    ],
+)
+def test_an_improbable_selection_is_empty(selection, others, is_open, some):
+    assert MAX_FALSE_PROBABILITY == 0.03
+    assert (selection.expected_others, selection.has_possible_others, bool(selection)) == (
+        pytest.approx(others),
+        is_open,
+        some,
+    )

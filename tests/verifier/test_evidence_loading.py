@@ -1,4 +1,4 @@
-"""What stages wrote of images, as evidence."""
+"""Evidence that is loaded from the files of the stages."""
 
 import msgspec
 
@@ -10,27 +10,23 @@ from pipeline.verifier.verification import verify_question
 from tests.notation import scene, steps
 
 
-def test_evidence_is_read_from_what_stages_wrote_and_in_a_rehearsal_taken_as_complete(
-    tmp_path, monkeypatch, vocabulary
-):
+def test_evidence_is_loaded_from_the_files_of_the_stages(tmp_path, monkeypatch, vocabulary):
     monkeypatch.chdir(tmp_path)
     folders = DatasetFolders("d")
     write_jsonl(folders.record_file(SceneGraph), [scene("cup 1 at 500 500: red", complete=False)])
     write_jsonl(folders.stage_dir("vocabulary") / "reconstructed.jsonl", [])
     dog = steps("select: dog (-)->query: color [0]")
     for complete, answerability in ((False, "unknown"), (True, "unanswerable")):
-        facts_of = make_evidence_loader(folders, vocabulary, complete)
-        assert verify_question(dog, facts_of("p")).answerability == answerability  # no dog is listed
-        assert facts_of("q") is None
+        load_evidence = make_evidence_loader(folders, vocabulary, complete)
+        assert verify_question(dog, load_evidence("p")).answerability == answerability
+        assert load_evidence("q") is None
 
 
-def test_where_it_is_known_how_complete_graphs_are_facts_say_what_they_leave_out(
-    tmp_path, monkeypatch, vocabulary
-):
+def test_loaded_evidence_has_completeness_if_the_recall_is_known(tmp_path, monkeypatch, vocabulary):
     monkeypatch.chdir(tmp_path)
     folders = DatasetFolders("d")
     write_jsonl(folders.record_file(SceneGraph), [scene("cup 1 at 500 500: red", complete=False)])
     write_jsonl(folders.stage_dir("vocabulary") / "reconstructed.jsonl", [])
-    told = msgspec.structs.replace(vocabulary, annotation_recall={"object": 0.9})
+    with_recall = msgspec.structs.replace(vocabulary, annotation_recall={"object": 0.9})
     assert make_evidence_loader(folders, vocabulary)("p").completeness is None
-    assert make_evidence_loader(folders, told)("p").completeness is not None
+    assert make_evidence_loader(folders, with_recall)("p").completeness is not None

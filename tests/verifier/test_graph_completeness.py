@@ -1,4 +1,4 @@
-"""What graphs leave out, by hand: the shares that questions tell, and Bayes' rule on them."""
+"""Annotation recall and Bayes' rule, compared with calculations by hand."""
 
 import math
 
@@ -19,7 +19,7 @@ OBJECTS = {
 }
 
 
-def left_out(**listed):
+def make_completeness(**listed):
     return EstimatedGraphCompleteness(
         Vocabulary(
             objects=OBJECTS,
@@ -36,7 +36,7 @@ def left_out(**listed):
     )
 
 
-def test_how_complete_graphs_are_is_told_by_what_questions_take_for_granted():
+def test_annotation_recall_is_estimated_from_presuppositions():
     scenes = [scene("table 1: red", "cup 2: blue; on 1", complete=False)]
     asked = {
         "p": [
@@ -49,8 +49,8 @@ def test_how_complete_graphs_are_is_told_by_what_questions_take_for_granted():
             answered_question("select: lamp (-)->exist: ? [0]", "no", "q5"),
         ]
     }
-    # Things: table and cup of table, cup and lamp. Looks of these two: blue of blue and metal. Relations: on of on, near.
-    # One more of each is held to be left out.
+    # The graph lists 2 of 3 objects (table, cup, lamp), 1 of 2 attributes of listed objects (blue, metal) and
+    # 1 of 2 relations (on, near). One more fact of each kind is counted as missing.
     assert estimate_annotation_recall(scenes, asked, LEXICON) == {
         "attribute": 1 / 3,
         "object": 2 / 4,
@@ -60,47 +60,44 @@ def test_how_complete_graphs_are_is_told_by_what_questions_take_for_granted():
     assert estimate_annotation_recall(scenes, {}, LEXICON) == {}
 
 
-def test_a_thing_that_is_not_listed_is_there_by_bayes_rule():
-    gaps = left_out(object=0.8)
+def test_unlisted_objects_are_estimated_by_bayes_rule():
+    gaps = make_completeness(object=0.8)
     rate = PresenceModel(gaps._vocabulary).estimate_probability("cow", ["sky"])
     # Of 1,000 images 1,000 x rate / 0.8 show a cow, 1,000 x rate list it.
     show, lists = 1000 * rate / 0.8, 1000 * rate
     assert gaps.estimate_unlisted_objects("cow", ["sky"], 0) == pytest.approx((show - lists) / (1000 - lists))
 
 
-def test_where_some_are_listed_as_many_are_left_out_in_proportion():
-    assert left_out(object=0.8).estimate_unlisted_objects("cow", ["cow"], 4) == pytest.approx(
-        1
-    )  # of five, four are listed
-    assert left_out(object=0.2).estimate_unlisted_objects("cow", ["cow"], 2) == pytest.approx(
-        8
-    )  # more than one, so no chance
+def test_listed_objects_imply_a_proportional_number_of_unlisted_ones():
+    # Four of five objects are listed.
+    assert make_completeness(object=0.8).estimate_unlisted_objects("cow", ["cow"], 4) == pytest.approx(1)
+    # Two of ten objects are listed. This is a number of objects, which may exceed 1.
+    assert make_completeness(object=0.2).estimate_unlisted_objects("cow", ["cow"], 2) == pytest.approx(8)
 
 
 @pytest.mark.parametrize(
     ("name", "shown"), [("unicorn", ["cow"]), ("kite", ["box kite"]), ("place", ["cow"])]
 )
-def test_of_unheard_of_things_and_of_what_may_go_by_another_name_nobody_can_tell(name, shown):
-    assert left_out(object=0.99).estimate_unlisted_objects(name, shown, 0) > 0.9
+def test_unknown_and_ambiguous_names_get_the_maximum_probability(name, shown):
+    assert make_completeness(object=0.99).estimate_unlisted_objects(name, shown, 0) > 0.9
 
 
-def test_looks_and_relations_go_by_what_is_listed_of_such_things_and_one_more():
-    gaps = left_out(attribute=0.5, relation=0.5)
+def test_attribute_and_relation_probabilities_use_smoothed_rates():
+    gaps = make_completeness(attribute=0.5, relation=0.5)
     brown = (9 + 1) / (50 + 4)
     assert gaps.estimate_attribute_probability("brown", "cow", False) == pytest.approx(brown / 0.5)
-    # of 54 cows 10 are listed as brown, as many are so and not listed: 10 of 44
+    # Of 54 cows 10 are listed as brown, and as many are brown but not listed: 10 of 44.
     assert gaps.estimate_attribute_probability("brown", "cow", True) == pytest.approx(10 / 44)
     assert gaps.estimate_relation_probability("kite", "in", "sky", False) == pytest.approx(
         min((40 + 1) / (50 + 4) / 0.5, 0.98)
     )
-    assert gaps.estimate_relation_probability("sky", "in", "kite", True) == pytest.approx(
-        1 / 53
-    )  # 1 of 54, another left out: 1 of 53
+    # 1 of 54 pairs is counted and another one is left out: 1 of 53.
+    assert gaps.estimate_relation_probability("sky", "in", "kite", True) == pytest.approx(1 / 53)
 
 
-def test_where_nothing_is_known_of_completeness_all_may_be_left_out():
+def test_without_recall_everything_may_be_make_completeness():
     assert (
-        left_out().estimate_unlisted_objects("cow", ["sky"], 0) > 0.9
-        and left_out().estimate_attribute_probability("brown", "cow", True) > 0.9
+        make_completeness().estimate_unlisted_objects("cow", ["sky"], 0) > 0.9
+        and make_completeness().estimate_attribute_probability("brown", "cow", True) > 0.9
     )
-    assert math.isfinite(left_out().estimate_unlisted_objects("cow", ["cow"], 1))
+    assert math.isfinite(make_completeness().estimate_unlisted_objects("cow", ["cow"], 1))

@@ -1,4 +1,4 @@
-"""What answered questions tell of an image."""
+"""Partial graphs that are built from answered questions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pipeline.verifier.verification import execute_program, verify_question
 from tests.notation import LEXICON, answered_question, steps
 
 
-def told(*answered: tuple[str, str]):
-    """Facts from (program, answer) pairs about one image."""
+def collect_evidence(*answered: tuple[str, str]):
+    """Return the evidence of (program, answer) pairs about one image."""
     graph = build_partial_graph(
         [answered_question(program, answer, str(i)) for i, (program, answer) in enumerate(answered)], LEXICON
     )
@@ -34,14 +34,14 @@ IN_FRONT = (
 @pytest.mark.parametrize(
     ("answered", "program", "expected"),
     [
-        # What a question presupposes and answers is known.
+        # Presuppositions and answers are known.
         (RED_CUP, "select: cup (2)->filter color: red [0]->query: size [1]", "answerable"),
         (
             RED_CUP,
             "select: table (1)->relate: _,on,s (2) [0]->filter color: red [1]->verify size: small [2]",
             "answerable",
         ),
-        # "What is the red thing on the table?" asks for one: there may be more of them than the cup.
+        # "What is the red thing on the table?" asks for one object, and there may be more than the cup.
         (
             RED_CUP,
             "select: table (1)->relate: _,on,s (2) [0]->filter color: red [1]->query: name [2]",
@@ -49,7 +49,8 @@ IN_FRONT = (
         ),
         (RED_CUP, "select: cup (2)->relate: _,under,s (2) [0]->query: name [1]", "unknown"),
         (RED_CUP, "select: lamp (2)->query: color [0]", "unknown"),
-        # The cup had to be told from other cups: of those nothing is known. "The table" was said of the only one.
+        # The description distinguishes the cup from other cups, of which nothing is known. "The table" is
+        # unique.
         (RED_CUP, "select: cup (2)->filter color: blue [0]->query: size [1]", "unknown"),
         (
             ("select: table (1)->query: color [0]", "red"),
@@ -134,7 +135,7 @@ IN_FRONT = (
             "select: cat (9)->query: color [0]",
             "missing object",
         ),
-        # Choices tell what is so and what is not.
+        # Choices state which option is true and which is not.
         (
             ("select: cup (2)->choose color: red|blue [0]", "blue"),
             "select: cup (2)->query: color [0]",
@@ -172,7 +173,7 @@ IN_FRONT = (
             "select: scene->query: weather [0]",
             "answerable",
         ),
-        # Positions, as far as they were told.
+        # Positions.
         (
             ("select: cup (2)->query: hposition [0]", "left"),
             "select: cup (2)->filter hposition: right [0]->query: color [1]",
@@ -188,7 +189,7 @@ IN_FRONT = (
             "select: cup (2)->query: hposition [0]",
             "unknown",
         ),
-        # Known as a person only, he may be a man; known as a man, he is a person.
+        # A person may be a man, and a man is a person.
         (("select: person (5)->query: pose [0]", "standing"), "select: man (5)->query: pose [0]", "unknown"),
         (
             ("select: man (5)->query: pose [0]", "standing"),
@@ -203,33 +204,36 @@ IN_FRONT = (
     ],
 )
 def test_answers_and_presuppositions_are_evidence(answered, program, expected):
-    judgement = verify_question(steps(program), told(answered))
+    judgement = verify_question(steps(program), collect_evidence(answered))
     assert (judgement.category or judgement.answerability, judgement.evidence_source) == (
         expected,
         "other questions",
     )
 
 
-def test_no_to_a_phrase_of_one_claim_denies_it_and_of_two_tells_nothing():
-    one = told(("select: hat (8)->filter color: red [0]->exist: ? [1]", "no"))
+def test_a_no_denies_a_single_claim_but_not_one_of_two():
+    one = collect_evidence(("select: hat (8)->filter color: red [0]->exist: ? [1]", "no"))
     assert one.evaluate_attribute(one.objects[0], "red") is False
-    two = told(("select: hat (8)->filter color: red [0]->filter size: small [1]->exist: ? [2]", "no"))
+    two = collect_evidence(
+        ("select: hat (8)->filter color: red [0]->filter size: small [1]->exist: ? [2]", "no")
+    )
     assert two.evaluate_attribute(two.objects[0], "red") is None
     assert [thing.label for thing in two.objects] == ["hat"]
 
 
-def test_no_cup_on_the_table_denies_it_of_every_cup_that_is_known():
-    known = told(
+def test_an_absent_relation_is_false_for_every_known_object():
+    known = collect_evidence(
         ("select: table (1)->relate: cup,on,s (-) [0]->exist: ? [1]", "no"),
         ("select: cup (2)->query: color [0]", "red"),
     )
     cup, table = known.select_objects("cup").certain[0], known.select_objects("table").certain[0]
     assert known.evaluate_relation(cup, "on", table) is False
-    assert known.absent_names == frozenset()  # there is a cup elsewhere
+    # There is a cup elsewhere.
+    assert known.absent_names == frozenset()
 
 
-def test_facts_of_several_questions_meet_at_the_object_ids():
-    known = told(
+def test_facts_of_several_questions_are_joined_by_object_id():
+    known = collect_evidence(
         ("select: clothing (7)->filter color: red [0]->query: name [1]", "hat"),
         ("select: man (5)->relate: hat,wearing,o (7) [0]->query: size [1]", "small"),
     )
@@ -241,8 +245,8 @@ def test_facts_of_several_questions_meet_at_the_object_ids():
     )
 
 
-def test_the_absent_names_are_told():
-    assert told(("select: umbrellas (-)->exist: ? [0]", "no")).absent_names == {"umbrella"}
+def test_absent_names_are_stated():
+    assert collect_evidence(("select: umbrellas (-)->exist: ? [0]", "no")).absent_names == {"umbrella"}
 
 
 def graph(*answered: tuple[str, str]):
@@ -275,7 +279,7 @@ def test_the_graph_keeps_each_fact_with_the_questions_that_state_it():
     assert made.contradictions == ()
 
 
-def test_without_a_question_only_what_others_state_is_known():
+def test_facts_of_excluded_questions_are_ignored():
     made = graph(("select: cup (2)->query: color [0]", "red"), ("select: cup (2)->query: size [0]", "small"))
     assert build_question_evidence(made, LEXICON, excluded_question_ids={"0"}).objects[0].attributes == {
         "small": "size"
@@ -283,7 +287,7 @@ def test_without_a_question_only_what_others_state_is_known():
     assert build_question_evidence(made, LEXICON, excluded_question_ids={"0", "1"}).objects == ()
 
 
-def test_a_graph_read_back_from_its_file_tells_the_same():
+def test_a_graph_survives_a_round_trip():
     made = graph(
         RED_CUP,
         IN_FRONT,
@@ -299,7 +303,7 @@ def test_a_graph_read_back_from_its_file_tells_the_same():
 
 
 @pytest.mark.parametrize(
-    ("answered", "told", "believed"),
+    ("answered", "description", "is_kept"),
     [
         (
             [
@@ -342,19 +346,19 @@ def test_a_graph_read_back_from_its_file_tells_the_same():
         ),
     ],
 )
-def test_contradictions_are_listed_with_their_questions_and_not_believed(answered, told, believed):
+def test_contradictions_are_listed_with_their_questions(answered, description, is_kept):
     made = graph(*answered)
     assert next(row.question_ids for row in made.contradictions) == ("0", "1")
-    assert made.contradictions[0].description == told
-    assert {row.is_kept for row in made.contradictions} == {believed}
+    assert made.contradictions[0].description == description
+    assert {row.is_kept for row in made.contradictions} == {is_kept}
 
 
-def test_what_is_said_both_ways_is_not_known():
-    known = told(
+def test_contradicted_facts_are_not_known():
+    known = collect_evidence(
         ("select: cup (2)->verify color: red [0]", "yes"), ("select: cup (2)->verify color: red [0]", "no")
     )
     assert known.evaluate_attribute(known.objects[0], "red") is None
-    near = told(
+    near = collect_evidence(
         ("select: box (3)->verify rel: cup,in front of,s (2) [0]", "yes"),
         ("select: box (3)->verify rel: cup,behind,s (2) [0]", "yes"),
     )
@@ -363,15 +367,15 @@ def test_what_is_said_both_ways_is_not_known():
         near.evaluate_relation(cup, "in front of", box) is near.evaluate_relation(cup, "behind", box) is None
     )
     assert (
-        told(
+        collect_evidence(
             ("select: animal (-)->exist: ? [0]", "no"), ("select: dog (4)->query: pose [0]", "sitting")
         ).absent_names
         == frozenset()
     )
 
 
-def test_a_thing_goes_by_its_particular_name_that_is_said_most_often():
-    known = told(
+def test_the_most_frequent_specific_name_comes_first():
+    known = collect_evidence(
         ("select: clothing (2)->query: color [0]", "red"),
         ("select: vest (2)->query: size [0]", "small"),
         ("select: hat (2)->query: size [0]", "small"),
@@ -380,7 +384,7 @@ def test_a_thing_goes_by_its_particular_name_that_is_said_most_often():
     assert (known.objects[0].label, known.objects[0].names) == ("hat", ("hat", "vest", "clothing"))
 
 
-def test_a_thing_is_in_no_relation_to_itself():
+def test_an_object_has_no_relation_to_itself():
     made = graph(("select: car (2)->relate: car,behind,s (2) [0]->query: color [1]", "red"))
     assert made.objects[0].relations == () and made.contradictions == ()
 
@@ -388,7 +392,7 @@ def test_a_thing_is_in_no_relation_to_itself():
 @pytest.mark.parametrize(
     ("answered", "program", "expected"),
     [
-        # Who is asked about "the table" can see but one; who asks what is on a table may see more tables.
+        # A question about "the table" means the only one. A question about a described table does not.
         (
             ("select: table (1)->query: color [0]", "red"),
             "select: table (1)->filter color: blue [0]->query: size [1]",
@@ -404,7 +408,7 @@ def test_a_thing_is_in_no_relation_to_itself():
             "select: hat (1)->filter color: blue [0]->query: size [1]",
             "unknown",
         ),
-        # "What animal is this?" tells that there is one; of "the animal" there may be dogs beside.
+        # "What animal is this?" states that there is an animal. There may be others.
         (
             ("select: animal (1)->query: name [0]", "dog"),
             "select: cat (1)->query: color [0]",
@@ -418,24 +422,26 @@ def test_a_thing_is_in_no_relation_to_itself():
         ),
     ],
 )
-def test_how_a_thing_was_spoken_of_tells_whether_there_may_be_another(answered, program, expected):
-    judgement = verify_question(steps(program), told(answered))
+def test_the_description_of_an_object_shows_whether_there_may_be_others(answered, program, expected):
+    judgement = verify_question(steps(program), collect_evidence(answered))
     assert (judgement.category or judgement.answerability) == expected
 
 
-def test_of_the_animal_that_is_a_dog_it_is_not_told_that_there_is_no_cat_beside():
+def test_a_unique_animal_that_is_a_dog_does_not_exclude_a_cat():
     animal, dog = (
         ("select: animal (1)->query: color [0]", "red"),
         ("select: dog (1)->filter color: red [0]->query: pose [1]", "sitting"),
     )
     assert (
-        verify_question(steps("select: cat (1)->query: color [0]"), told(animal, dog)).answerability
+        verify_question(
+            steps("select: cat (1)->query: color [0]"), collect_evidence(animal, dog)
+        ).answerability
         == "unknown"
     )
 
 
 @pytest.mark.parametrize(
-    ("told_color", "asked", "expected"),
+    ("known_color", "asked", "expected"),
     [
         ("blue", "red", "unanswerable"),
         ("gold", "tan", "unknown"),
@@ -443,8 +449,8 @@ def test_of_the_animal_that_is_a_dog_it_is_not_told_that_there_is_no_cat_beside(
         ("light blue", "blue", "unknown"),
     ],
 )
-def test_a_color_that_may_be_said_of_the_same_sight_is_not_held_against_it(told_color, asked, expected):
-    known = told(("select: cup (2)->query: color [0]", told_color))
+def test_a_similar_color_is_no_contradiction(known_color, asked, expected):
+    known = collect_evidence(("select: cup (2)->query: color [0]", known_color))
     assert (
         verify_question(
             steps(f"select: cup (2)->filter color: {asked} [0]->query: size [1]"), known
@@ -454,14 +460,14 @@ def test_a_color_that_may_be_said_of_the_same_sight_is_not_held_against_it(told_
 
 
 def answers(program: str, *answered: tuple[str, str]):
-    outcome = execute_program(parse_program(steps(program)), told(*answered))
+    outcome = execute_program(parse_program(steps(program)), collect_evidence(*answered))
     return outcome.answerability, outcome.answers
 
 
-def test_an_answer_is_given_of_the_thing_that_was_spoken_of_and_not_of_whoever_is_in_a_relation():
+def test_the_answer_is_known_only_for_the_object_that_questions_mention():
     man = ("select: hat (1)->relate: man,wearing,s (2) [0]->query: pose [1]", "sitting")
     assert answers("select: man (2)->query: pose [0]", man) == ("answerable", ("sitting",))
-    # The one who wears a hat may be another; and who is meant if several do?
+    # Another person may wear a hat.
     assert answers("select: hat (1)->relate: person,wearing,s (2) [0]->query: pose [1]", man) == (
         "answerable",
         (),
@@ -472,7 +478,7 @@ def test_an_answer_is_given_of_the_thing_that_was_spoken_of_and_not_of_whoever_i
     )
 
 
-def test_which_of_two_things_is_meant_is_seen_in_the_image_and_not_held_against_the_question():
+def test_several_possible_objects_leave_the_verdict_unknown():
     wearers = (
         ("select: hat (1)->relate: person,wearing,s (2) [0]->query: name [1]", "man"),
         ("select: hat (3)->relate: person,wearing,s (4) [0]->query: name [1]", "woman"),
@@ -483,7 +489,7 @@ def test_which_of_two_things_is_meant_is_seen_in_the_image_and_not_held_against_
     )
 
 
-def test_nothing_asked_is_nothing_known():
+def test_without_questions_there_is_no_graph():
     assert build_partial_graph([], LEXICON) is None
 
 
@@ -502,7 +508,7 @@ GRAPH = build_partial_graph(
 
 
 @pytest.mark.parametrize(
-    ("program", "facts"),
+    ("program", "expected"),
     [
         (
             "select: cup (9)->query: color [0]",
@@ -537,13 +543,13 @@ GRAPH = build_partial_graph(
         ("select: lamp (9)->query: color [0]", []),
     ],
 )
-def test_only_what_concerns_the_question_is_cited(program, facts):
+def test_only_relevant_facts_are_cited(program, expected):
     assert [
         f"{row.fact} ({' '.join(row.question_ids)})" for row in cite_facts(steps(program), GRAPH, LEXICON)
-    ] == facts
+    ] == expected
 
 
-def test_what_only_the_question_itself_states_can_be_left_out():
+def test_facts_of_excluded_questions_are_not_cited():
     assert [
         row.fact
         for row in cite_facts(steps("select: umbrella (9)->query: color [0]"), GRAPH, LEXICON, {"q3"})

@@ -1,5 +1,7 @@
-"""Steps one by one: what is found for certain, what may be, what voids the question, and what the answer may be where a
-scene leaves something open (complete scenes are in test_judgement)."""
+"""Single steps on incomplete scenes: selections, presupposition failures, possible answers and doubts.
+
+Complete scenes are in test_verification.
+"""
 
 import pytest
 
@@ -14,7 +16,7 @@ WORLD = ("table 1: red", "table 2", "cup 3: blue; on 1")
 
 
 def find(step, program, known):
-    """What the steps of a program up to one find; the last one is not run."""
+    """Return the selection of the last of some steps at the start of a program."""
     operations = parse_program(steps(program))
     results = []
     for operation, run in zip(operations, step, strict=False):
@@ -22,18 +24,18 @@ def find(step, program, known):
     return results[-1]
 
 
-def ids(things):
-    return [thing.object_id for thing in things]
+def ids(objects):
+    return [obj.object_id for obj in objects]
 
 
 @pytest.mark.parametrize(("complete", "maybe"), [(True, []), (False, ["2"])])
-def test_a_filter_keeps_what_is_so_and_perhaps_what_may_be(complete, maybe):
+def test_a_filter_keeps_certain_and_possible_objects(complete, maybe):
     kept = find(
         (execute_select, execute_filter),
         "select: table (1)->filter color: red [0]->query: name [1]",
         facts(*WORLD, complete=complete),
     )
-    assert (ids(kept.certain), ids(thing for thing, _ in kept.possible)) == (["1"], maybe)
+    assert (ids(kept.certain), ids(obj for obj, _ in kept.possible)) == (["1"], maybe)
 
 
 @pytest.mark.parametrize(
@@ -43,13 +45,13 @@ def test_a_filter_keeps_what_is_so_and_perhaps_what_may_be(complete, maybe):
         ("select: cup (3)->filter color: red [0]->query: name [1]", "wrong attribute"),
     ],
 )
-def test_what_certainly_finds_none_voids_the_question(program, category):
-    with pytest.raises(PresuppositionFailure) as void:
+def test_an_empty_selection_is_a_presupposition_failure(program, category):
+    with pytest.raises(PresuppositionFailure) as failure:
         find((execute_select, execute_filter), program, facts(*WORLD))
-    assert void.value.category == category
+    assert failure.value.category == category
 
 
-def test_a_relation_finds_the_named_thing_on_its_side():
+def test_a_relation_selects_the_named_object_in_its_role():
     on = "select: table (1)->relate: cup,on,s (3) [0]->query: color [1]"
     assert ids(find((execute_select, execute_relate), on, facts(*WORLD)).certain) == ["3"]
     under = "select: cup (3)->relate: table,on,o (1) [0]->query: color [1]"
@@ -62,11 +64,13 @@ def test_a_relation_finds_the_named_thing_on_its_side():
         )
 
 
-def test_the_scene_is_a_thing_of_its_own():
-    assert find((execute_select,), "select: scene->query: place [0]", facts(*WORLD)).certain == (SCENE_OBJECT,)
+def test_the_scene_is_selected_as_a_special_object():
+    assert find((execute_select,), "select: scene->query: place [0]", facts(*WORLD)).certain == (
+        SCENE_OBJECT,
+    )
 
 
-def test_a_category_may_be_what_is_asked_for():
+def test_a_category_may_be_a_more_specific_object():
     known = facts("animal 1", "dog 2", complete=False)
     animal, dog = known.objects
     assert known.evaluate_name(animal, "dog") is None
@@ -77,26 +81,26 @@ def test_a_category_may_be_what_is_asked_for():
 @pytest.mark.parametrize(
     ("program", "possible"),
     [
-        # exist: sure, perhaps
+        # exist: certain, possible
         ("select: cup (2)->exist: ? [0]", ("yes",)),
         ("select: lamp (-)->exist: ? [0]", ("yes", "no")),
-        # verify: of the only one there is an answer all the same
+        # verify: yes or no is correct for a single object
         ("select: table (1)->verify material: wood [0]", ("yes", "no")),
         ("select: table (1)->verify color: blue [0]", ("no",)),
-        # choose: an option that is ruled out is left out
+        # choose: a false option is no possible answer
         ("select: table (1)->choose color: blue|red [0]", ("red",)),
         ("select: table (1)->choose: blue|heavy [0]", ("heavy",)),
         # query
         ("select: table (1)->query: color [0]", ("red",)),
         ("select: table (1)->query: material [0]", ()),
         ("select: scene->query: place [0]", ("beach",)),
-        # which of two things is older is never told
+        # compare: scene graphs do not say which object is older
         ("select: table (1)->select: cup (2)->choose older: ? [0, 1]", ()),
-        # same and different by what both are known to have
+        # same, different: by the known values of both
         ("select: table (1)->select: cup (2)->same color:  [0, 1]", ("yes", "no")),
     ],
 )
-def test_what_the_answer_may_be(program, possible):
+def test_possible_answers(program, possible):
     assert execute_program(parse_program(steps(program)), OPEN).possible_answers == possible
 
 
@@ -104,7 +108,10 @@ def test_what_the_answer_may_be(program, possible):
     ("program", "doubt"),
     [
         ("select: table (1)->verify rel: lamp,on,s (7) [0]", "nothing is known of any lamp"),
-        ("select: table (1)->verify rel: table,near,s (1) [0]", "the program does not say what table is near"),
+        (
+            "select: table (1)->verify rel: table,near,s (1) [0]",
+            "the program does not say what table is near",
+        ),
         ("select: table (1)->choose rel: lamp,on|under,s (7) [0]", "nothing is known of any lamp"),
         ("select: scene->verify weather: sunny [0]", "it is not known whether"),
         ("select: table (1)->same: color [0]", "it is not known how many are meant by 'table'"),
@@ -114,7 +121,7 @@ def test_what_the_answer_may_be(program, possible):
         ),
     ],
 )
-def test_a_doubt_says_what_is_not_known(program, doubt):
+def test_a_doubt_explains_what_is_not_known(program, doubt):
     outcome = execute_program(
         parse_program(steps(program)), facts("table 1: red", "cup 2", complete=False, place="")
     )

@@ -1,4 +1,4 @@
-"""What one program with its answer states: the facts that it presupposes, and those that it asks for."""
+"""Statements of programs with their answers, and of full answers."""
 
 import msgspec
 import pytest
@@ -21,13 +21,13 @@ THERE = "select: table (1)->relate: cup,on,s (2) [0]->exist: ? [1]"
 @pytest.mark.parametrize(
     ("program", "answer", "expected"),
     [
-        # presupposed: a table, a cup on it; asked: its colour
+        # It presupposes a table and a cup on it, and asks for the color of the cup.
         (
             "select: table (1)->relate: cup,on,s (2) [0]->query: color [1]",
             "red",
             [TABLE, CUP, ON, Statement("name", "2"), Statement("attribute", "2", "color", "red")],
         ),
-        # asked of "the table" without more: there is one, or all are alike
+        # "The table" is mentioned without further description.
         (
             "select: table (1)->query: color [0]",
             "red",
@@ -45,14 +45,14 @@ THERE = "select: table (1)->relate: cup,on,s (2) [0]->exist: ? [1]"
             "no",
             [TABLE, Statement("absent_relation", "1", value="cup,on,s")],
         ),
-        # "no" to two claims at once tells of neither
+        # A "no" to two claims at once denies neither of them.
         (
             "select: table (1)->relate: cup,on,s (2) [0]->filter color: red [1]->exist: ? [2]",
             "no",
             [TABLE, CUP],
         ),
         ("select: dogs (-)->exist: ? [0]", "no", [Statement("absent", value="dog")]),
-        # each side of a true "and", of a false "or"; nothing of a false "and"
+        # A false "and" denies neither of its sides.
         (
             "select: cup (2)->verify color: red [0]->verify size: big [0]->and:  [1, 2]",
             "no",
@@ -73,8 +73,8 @@ def test_an_option_that_is_not_chosen_is_denied():
             parse_program(steps("select: cup (2)->choose color: red|blue [0]")), "blue"
         )
     )
-    looks = {statement.value: statement.holds for statement in chosen if statement.kind == "attribute"}
-    assert looks == {"red": False, "blue": True}
+    colors = {statement.value: statement.holds for statement in chosen if statement.kind == "attribute"}
+    assert colors == {"red": False, "blue": True}
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,13 @@ def test_a_room_is_a_place():
     )
 
 
-def told(program: str, answer: str, sentence: str, marks: str, kind: str) -> list[tuple[str, ...]]:
-    """What the sentence tells of one kind. `marks` as "2=7 5:7=8": word 2 is object 7, words 5 and 6 are object 8."""
+def list_full_answer_statements(
+    program: str, answer: str, sentence: str, marks: str, kind: str
+) -> list[tuple[str, ...]]:
+    """Return the statements of one kind of a full answer.
+
+    `marks` "2=7 5:7=8" means that word 2 is object 7, and that words 5 and 6 are object 8.
+    """
     asked = msgspec.structs.replace(
         answered_question(program, answer),
         full_answer=sentence,
@@ -107,7 +112,7 @@ def told(program: str, answer: str, sentence: str, marks: str, kind: str) -> lis
     return [tuple(field for field in row[1:-1] if field) for row in fields]
 
 
-LOOK = "select: kite (7)->verify color: red [0]"
+VERIFY_RED = "select: kite (7)->verify color: red [0]"
 TWO = "select: knives (7)->verify color: black [0]->verify material: metal [0]->and:  [1, 2]"
 THERE = "select: door (7)->filter color: red [0]->exist: ? [1]->select: windows (-)->filter color: red [3]->exist: ? [4]->or:  [2, 5]"
 BEHIND = "select: boat (8)->relate: buoy,in front of,s (7) [0]->exist: ? [1]"
@@ -126,19 +131,24 @@ WEARS = "select: girl (7)->verify rel: scarf,wearing,o (-) [0]"
         ("The clothing items are mittens.", "1:3=7 4=7", [("7", "clothing"), ("7", "mittens")]),
         ("Yes, the lady's umbrella is wet.", "2=7 3=8", [("7", "lady"), ("8", "umbrella")]),
         ("It is a harbor.", "", []),
-        ("The kite is red.", "x=7 9=8", []),  # marks that point to no word
+        # These annotations point to no word.
+        ("The kite is red.", "x=7 9=8", []),
     ],
 )
 def test_marked_words_name_their_objects(sentence, marks, names):
-    assert told("select: kite (7)->query: color [0]", "red", sentence, marks, "name") == names
+    assert (
+        list_full_answer_statements("select: kite (7)->query: color [0]", "red", sentence, marks, "name")
+        == names
+    )
 
 
 @pytest.mark.parametrize(
     ("program", "answer", "sentence", "marks", "attributes"),
     [
-        (LOOK, "no", "No, the kite is light blue.", "2=7", [("7", "color", "light blue")]),
-        (LOOK, "yes", "Yes, the kite is red.", "2=7", []),  # the program says so already
-        (LOOK.replace("red", "not(red)"), "no", "No, the kite is red.", "2=7", []),
+        (VERIFY_RED, "no", "No, the kite is light blue.", "2=7", [("7", "color", "light blue")]),
+        # The program states this already.
+        (VERIFY_RED, "yes", "Yes, the kite is red.", "2=7", []),
+        (VERIFY_RED.replace("red", "not(red)"), "no", "No, the kite is red.", "2=7", []),
         (
             "select: kite (7)->verify material: wood [0]",
             "no",
@@ -160,7 +170,7 @@ def test_marked_words_name_their_objects(sentence, marks, names):
             "2=7",
             [("7", "vposition", "bottom")],
         ),
-        # one of two is so, and what the other is instead; metallic is GQA's word for metal
+        # One of two values is confirmed and the other one corrected. GQA writes "metallic" for metal.
         (
             TWO,
             "no",
@@ -175,7 +185,8 @@ def test_marked_words_name_their_objects(sentence, marks, names):
             "2=7",
             [("7", "color", "black"), ("7", "material", "plastic")],
         ),
-        (TWO, "no", "No, the knives are plastic but silver.", "2=7", []),  # not told which is which
+        # It is not clear which value is corrected.
+        (TWO, "no", "No, the knives are plastic but silver.", "2=7", []),
         (THERE, "no", "No, there is a door but it is white.", "4=7", [("7", "color", "white")]),
         (
             "select: door (7)->filter color: red [0]->filter size: large [1]->exist: ? [2]",
@@ -214,13 +225,16 @@ def test_marked_words_name_their_objects(sentence, marks, names):
         ),
     ],
 )
-def test_it_tells_how_things_look(program, answer, sentence, marks, attributes):
-    assert told(program, answer, sentence, marks, "attribute") == attributes
+def test_full_answers_state_attributes(program, answer, sentence, marks, attributes):
+    assert list_full_answer_statements(program, answer, sentence, marks, "attribute") == attributes
 
 
-def test_all_of_a_kind_are_told_by_name():
+def test_full_answers_state_names_of_all_objects_of_a_kind():
     program, sentence = "select: animal (7,8)->same: type [0]", "Yes, all the animals are llamas."
-    assert told(program, "yes", sentence, "", "name") == [("7", "llamas"), ("8", "llamas")]
+    assert list_full_answer_statements(program, "yes", sentence, "", "name") == [
+        ("7", "llamas"),
+        ("8", "llamas"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -230,20 +244,21 @@ def test_all_of_a_kind_are_told_by_name():
         (BEHIND, "No, there is a pier in front of the boat.", "4=9 9=8", [("9", "in front of", "8")]),
         (WEARS, "No, the girl is wearing a raincoat.", "2=7 6=9", [("7", "wearing", "9")]),
         (WEARS, "No, the girl wears a raincoat.", "2=7 5=9", [("7", "wears", "9")]),
-        (
-            WEARS,
-            "No, the girl is holding a raincoat.",
-            "2=7 6=9",
-            [],
-        ),  # not what was asked: another form of sentence
+        # The relation is not the one that was asked about.
+        (WEARS, "No, the girl is holding a raincoat.", "2=7 6=9", []),
     ],
 )
-def test_it_tells_what_is_in_the_relation_instead(program, sentence, marks, relations):
-    assert told(program, "no", sentence, marks, "relation") == relations
+def test_full_answers_state_corrected_relations(program, sentence, marks, relations):
+    assert list_full_answer_statements(program, "no", sentence, marks, "relation") == relations
 
 
-def test_it_tells_of_the_scene():
-    assert told("select: scene->verify weather: rainy [0]", "no", "No, it is sunny.", "", "scene") == [
-        ("weather", "sunny")
-    ]
-    assert told("select: scene->query: place [0]", "harbor", "It is a harbor.", "", "scene") == []
+def test_full_answers_state_scene_values():
+    assert list_full_answer_statements(
+        "select: scene->verify weather: rainy [0]", "no", "No, it is sunny.", "", "scene"
+    ) == [("weather", "sunny")]
+    assert (
+        list_full_answer_statements(
+            "select: scene->query: place [0]", "harbor", "It is a harbor.", "", "scene"
+        )
+        == []
+    )

@@ -1,4 +1,4 @@
-"""Three-valued logic: true, false, not known (None)."""
+"""Three-valued logic, and answers of several objects."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pipeline.verifier.step_answers import (
 from pipeline.verifier.verification import execute_program
 from tests.notation import facts, steps
 
-# Kleene's tables. The truth of "the apple is red" and "the apple is small" is made true, false or unknown by what an
-# incomplete scene lists of the apple.
+# Kleene's tables. An incomplete scene makes "the apple is red" and "the apple is small" true, false or
+# unknown.
 COLOR = {True: "red", False: "green", None: ""}
 SIZE = {True: "small", False: "large", None: ""}
 SAID = {True: "yes", False: "no", None: ""}
@@ -52,13 +52,14 @@ def test_and_and_or_follow_kleene(verb, a, b):
     program = f"select: apple (1)->verify color: red [0]->verify size: small [0]->{verb}:  [1, 2]"
     result = execute_program(parse_program(steps(program)), known)
     expected = (AND if verb == "and" else OR)[a, b]
-    assert result.answerability == "answerable"  # whatever the answer is, the apple is there
+    # The apple exists, so there is an answer.
+    assert result.answerability == "answerable"
     assert result.answers == (() if expected is None else (SAID[expected],))
     assert result.possible_answers == (("yes", "no") if expected is None else (SAID[expected],))
 
 
 @pytest.mark.parametrize(("truth", "opposite"), [(True, False), (False, True), (None, None)])
-def test_not_turns_what_is_known(truth, opposite):
+def test_negation_keeps_unknown_values(truth, opposite):
     assert negate_if(True, truth) is opposite
     assert negate_if(False, truth) is truth
 
@@ -78,15 +79,15 @@ def test_one_true_is_enough_for_any(truths, result):
 
 
 @pytest.mark.parametrize(("truths", "right"), [([True], ("yes",)), ([False, False], ("no",)), ([None], ())])
-def test_things_that_agree_give_one_answer(truths, right):
+def test_equal_truths_give_one_answer(truths, right):
     assert aggregate_truths(truths, "it").correct_answers == right
     assert not aggregate_truths(truths, "it").doubt
 
 
-def test_things_that_disagree_or_may_give_none():
-    with pytest.raises(PresuppositionFailure) as void:
+def test_different_truths_give_no_answer():
+    with pytest.raises(PresuppositionFailure) as failure:
         aggregate_truths([True, None, False], "it")
-    assert (void.value.category, void.value.answers) == ("underspecified", ("no", "yes"))
+    assert (failure.value.category, failure.value.answers) == ("underspecified", ("no", "yes"))
     assert aggregate_truths([True, None], "it").doubt
 
 
@@ -98,7 +99,7 @@ def test_things_that_disagree_or_may_give_none():
         (["red", "blue"], True, "underspecified"),
         (["red", ""], True, "underspecified"),
         (["", ""], True, "no valid answer"),
-        # What is not listed may be anything, but two values that are listed do differ.
+        # An unlisted value may be anything, but two listed values differ.
         (["red"], False, "red"),
         (["red", ""], False, "doubt"),
         ([""], False, "doubt"),
@@ -108,12 +109,12 @@ def test_things_that_disagree_or_may_give_none():
         ([], True, "doubt"),
     ],
 )
-def test_one_value_for_all_is_an_answer(values, closed, result):
+def test_a_value_of_all_objects_is_the_answer(values, closed, result):
     sets = [frozenset(value.split("+")) - {""} for value in values]
     try:
         answer = aggregate_values(sets, "color", is_complete=closed)
-    except PresuppositionFailure as void:
-        assert void.category == result
+    except PresuppositionFailure as failure:
+        assert failure.category == result
     else:
         assert (answer.correct_answers or ("doubt" if answer.doubt else "",))[0] == result
 
@@ -136,13 +137,13 @@ def test_one_value_for_all_is_an_answer(values, closed, result):
 def test_exactly_one_option_must_be_true_for_all(cases, result):
     try:
         answer = aggregate_options([dict(zip("ab", case, strict=True)) for case in cases], "ab", "it")
-    except PresuppositionFailure as void:
-        assert void.category == result
+    except PresuppositionFailure as failure:
+        assert failure.category == result
     else:
         assert (answer.correct_answers or ("doubt" if answer.doubt else "",))[0] == result
 
 
-def test_two_true_options_are_no_choice_whatever_the_third_is():
+def test_two_true_options_are_no_valid_choice():
     with pytest.raises(PresuppositionFailure, match="both"):
         aggregate_options([{"a": True, "b": True, "c": None}], "abc", "it")
 

@@ -1,8 +1,8 @@
-"""The judge. On complete scenes: which questions have one right answer, and why the others have not. On incomplete evidence:
-what is not listed is unknown, and "unanswerable" needs something against it.
+"""The verifier on complete scenes and on incomplete evidence.
 
-Rows are (program, outcome): an answer, or a category when there is none. Expected outcomes follow from looking at
-the scene, which is written out above the rows.
+On incomplete evidence, a fact that is not listed is unknown, and a question is unanswerable only if a fact
+contradicts it. Rows are (program, outcome), where the outcome is the answer or the category. The scene is
+written above the rows.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from tests.notation import LEXICON, Gaps, answered_question, facts, graphs, scen
 
 CATEGORIES = ("missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified")
 
-# A kitchen of 1000 x 1000, everything that is true of it. Two tables: a red one of wood on the left with a blue cup
-# and an apple on it, a green metal one on the right with a blue cup on it. A man in jeans sits on the only chair.
+# A complete scene of 1000 x 1000 pixels. There are two tables: a red one of wood on the left with a blue cup
+# and an apple on it, a green metal one on the right with a blue cup on it. A man in jeans sits on the only
+# chair.
 KITCHEN = (
     "table 1 at 200 700: red, wood, large; to the left of 2, to the left of 6",
     "table 2 at 800 700: green, metal; to the right of 1, to the right of 6",
@@ -29,7 +30,8 @@ KITCHEN = (
     "chair 6 at 500 700: blue, wood; to the right of 1, to the left of 2",
     "man 7 at 500 500: sitting; on 6, sitting on 6, wearing 8",
     "jeans 8 at 500 560: blue",
-    "shelf 9 at 430 200: wood",  # 0.43 of the width: within 0.04 of the border 0.4, so left or middle
+    # 0.43 of the width is within 0.04 of the border 0.4, so that the shelf is on the left or in the middle.
+    "shelf 9 at 430 200: wood",
 )
 OUTDOORS = (
     "dog 1 at 100 100: standing; in front of 2",
@@ -48,7 +50,7 @@ def outcome(program: str, known) -> str:
 
 
 IN_THE_KITCHEN = [
-    # select, and category and plural names in it
+    # select, also by category and in the plural
     ("select: apple (5)->query: color [0]", "green"),
     ("select: fruit (5)->query: name [0]", "apple"),
     ("select: apples (5)->query: color [0]", "green"),
@@ -56,7 +58,7 @@ IN_THE_KITCHEN = [
     ("select: jeans (8)->query: color [0]", "blue"),
     ("select: lamp (5)->query: color [0]", "missing object"),
     ("select: animal (5)->query: name [0]", "missing object"),
-    # several that agree, several that do not
+    # several objects that agree, several that differ
     ("select: cup (3)->query: color [0]", "blue"),
     ("select: table (1)->query: color [0]", "underspecified"),
     ("select: furniture (1)->query: name [0]", "underspecified"),
@@ -88,10 +90,12 @@ IN_THE_KITCHEN = [
         "select: table (1)->relate: furniture,same material,s (6) [0]->filter color: blue [1]->query: name [2]",
         "chair",
     ),
-    ("select: apple (5)->relate: _,same color,s (2) [0]->query: name [1]", "table"),  # not the apple itself
+    # The apple itself does not count.
+    ("select: apple (5)->relate: _,same color,s (2) [0]->query: name [1]", "table"),
     # query
     ("select: cup (3)->query: material [0]", "no valid answer"),
-    ("select: furniture (1)->query: size [0]", "underspecified"),  # one is large, the others are neither
+    # One table is large, the other furniture has no size.
+    ("select: furniture (1)->query: size [0]", "underspecified"),
     ("select: apple (5)->query: hposition [0]", "left"),
     ("select: chair (6)->query: hposition [0]", "middle"),
     ("select: shelf (9)->query: hposition [0]", "unknown"),
@@ -108,11 +112,13 @@ IN_THE_KITCHEN = [
     ("select: lamp (5)->verify color: red [0]", "missing object"),
     ("select: apple (5)->verify hposition: right [0]", "no"),
     ("select: shelf (9)->verify hposition: right [0]", "no"),
-    ("select: shelf (9)->verify hposition: left [0]", "answer not known"),  # an answer there is, but which
+    # There is an answer, but it is not known.
+    ("select: shelf (9)->verify hposition: left [0]", "answer not known"),
     ("select: scene->verify location: indoors [0]", "yes"),
     ("select: scene->verify place: beach [0]", "no"),
     ("select: scene->verify weather: sunny [0]", "no valid answer"),
-    # verify rel: both must be there; any thing worn will do, every one asked of must agree
+    # verify rel: both objects must exist, any worn object suffices, and all objects that are asked about must
+    # agree
     ("select: man (7)->verify rel: jeans,wearing,o (8) [0]", "yes"),
     ("select: man (7)->verify rel: apple,holding,o (5) [0]", "no"),
     ("select: man (7)->verify rel: hat,wearing,o (-) [0]", "missing object"),
@@ -176,7 +182,7 @@ IN_THE_KITCHEN = [
     ("select: chair (6)->select: cup (3)->common:  [0, 1]", "color"),
     ("select: chair (6)->select: shelf (9)->common:  [0, 1]", "material"),
     ("select: chair (6)->select: apple (5)->common:  [0, 1]", "no valid answer"),
-    # and, or of attributes: each presupposes its thing
+    # and, or of attributes: each side presupposes its object
     ("select: apple (5)->verify color: green [0]->verify size: small [0]->and:  [1, 2]", "yes"),
     ("select: apple (5)->verify color: green [0]->verify size: large [0]->and:  [1, 2]", "no"),
     ("select: apple (5)->verify color: red [0]->verify size: small [0]->or:  [1, 2]", "yes"),
@@ -190,7 +196,7 @@ IN_THE_KITCHEN = [
 
 
 @pytest.mark.parametrize(("program", "expected"), IN_THE_KITCHEN)
-def test_a_complete_scene_decides_every_question_but_those_of_a_border(program, expected):
+def test_a_complete_scene_decides_every_question_except_near_a_border(program, expected):
     assert outcome(program, facts(*KITCHEN)) == expected
 
 
@@ -207,10 +213,8 @@ def test_a_complete_scene_decides_every_question_but_those_of_a_border(program, 
         ("select: animal (1)->same: type [0]", "no"),
         ("select: dog (1)->same: pose [0]", "no"),
         ("select: cat (2)->relate: dog,in front of,s (1) [0]->query: pose [1]", "standing"),
-        (
-            "select: cat (2)->choose rel: dog,in front of|behind,s (1) [0]",
-            "underspecified",
-        ),  # the sitting one is neither
+        # The sitting dog is neither in front of the cat nor behind it.
+        ("select: cat (2)->choose rel: dog,in front of|behind,s (1) [0]", "underspecified"),
     ],
 )
 def test_a_complete_scene_outdoors(program, expected):
@@ -239,17 +243,17 @@ def test_every_category_and_every_operation_is_in_the_tables():
 @pytest.mark.parametrize(
     ("program", "category"),
     [
-        # Both the lamp and the red cup are missing: the lamp comes first.
+        # Both the lamp and the red cup are missing, and the lamp comes first.
         (
             "select: lamp (1)->relate: cup,on,s (3) [0]->filter color: red [1]->query: size [2]",
             "missing object",
         ),
-        # There is no red cup, and no lamp: the attribute comes first.
+        # There is no red cup and no lamp, and the attribute comes first.
         (
             "select: cup (3)->filter color: red [0]->relate: lamp,near,s (1) [1]->query: color [2]",
             "wrong attribute",
         ),
-        # An apple on the chair there is not, and red it would not be.
+        # There is no apple on the chair, and the apple is not red. The relation comes first.
         (
             "select: chair (6)->relate: apple,on,s (5) [0]->filter color: red [1]->query: size [2]",
             "wrong relation",
@@ -281,22 +285,22 @@ def test_the_reason_is_given_in_words(program, reason):
     assert execute_program(parse_program(steps(program)), facts(*KITCHEN)).detail == reason
 
 
-def test_what_each_step_finds_is_told():
+def test_found_objects_are_reported_for_each_step():
     found = execute_program(
         parse_program(
             steps("select: table (1)->filter color: red [0]->relate: _,on,s (3) [1]->exist: ? [2]")
         ),
         facts(*KITCHEN),
     ).found_objects
-    assert [[thing.object_id for thing in things] for things in found] == [["1", "2"], ["1"], ["3", "5"], []]
+    assert [[obj.object_id for obj in objects] for objects in found] == [["1", "2"], ["1"], ["3", "5"], []]
 
 
-def test_ids_in_a_program_mean_nothing_to_a_reader():
+def test_object_ids_of_the_program_are_ignored():
     assert outcome("select: apple (99)->query: color [0]", facts(*KITCHEN)) == "green"
     assert outcome("select: apple (-)->query: color [0]", facts(*KITCHEN)) == "green"
 
 
-# A published graph: what it says is so, but it does not say everything.
+# An incomplete published graph.
 LISTED = (
     "table 1 at 200 700: red",
     "cup 2 at 180 600: blue; on 1, to the left of 3",
@@ -309,26 +313,26 @@ LISTED = (
 
 
 def verdict(program: str, known) -> str:
-    judgement = verify_question(steps(program), known)
-    return judgement.category or judgement.answerability
+    result = verify_question(steps(program), known)
+    return result.category or result.answerability
 
 
 @pytest.mark.parametrize(
     ("program", "expected"),
     [
-        # Known to hold: the answer is listed, or there certainly is one.
+        # The answer is listed, or there certainly is one.
         ("select: cup (2)->query: color [0]", "answerable"),
         ("select: table (1)->relate: cup,on,s (2) [0]->query: color [1]", "answerable"),
         ("select: hat (5)->relate: person,wearing,s (4) [0]->query: name [1]", "answerable"),
         ("select: apple (3)->choose rel: cup,to the left of|to the right of,s (2) [0]", "answerable"),
         ("select: cup (2)->relate: apple,to the right of,s (3) [0]->query: color [1]", "answerable"),
-        ("select: cup (2)->verify material: wood [0]", "answerable"),  # yes or no, it has an answer
+        ("select: cup (2)->verify material: wood [0]", "answerable"),
         ("select: lamp (2)->exist: ? [0]", "answerable"),
-        ("select: apple (3)->query: hposition [0]", "answerable"),  # published boxes are true
+        ("select: apple (3)->query: hposition [0]", "answerable"),
         ("select: dog (6)->filter pose: sitting [0]->query: hposition [1]", "answerable"),
         ("select: cup (2)->select: apple (3)->same color:  [0, 1]", "answerable"),
         ("select: scene->query: place [0]", "answerable"),
-        # Not listed, so not known: objects, attributes, relations, values.
+        # Unlisted objects, attributes, relations and values are not known.
         ("select: lamp (2)->query: color [0]", "unknown"),
         ("select: cup (2)->filter material: metal [0]->query: color [1]", "unknown"),
         ("select: cup (2)->filter size: not(small) [0]->query: color [1]", "unknown"),
@@ -348,14 +352,15 @@ def verdict(program: str, known) -> str:
             "select: cup (2)->filter material: metal [0]->relate: table,on,o (1) [1]->query: color [2]",
             "unknown",
         ),
-        ("select: man (4)->relate: man,near,s (4) [0]->query: pose [1]", "unknown"),  # another man
-        # Something listed speaks against it.
+        ("select: man (4)->relate: man,near,s (4) [0]->query: pose [1]", "unknown"),
+        # A listed fact contradicts the question.
         ("select: cup (2)->choose color: red|green [0]", "no valid answer"),
         ("select: dog (6)->query: pose [0]", "underspecified"),
         ("select: dog (6)->verify pose: sitting [0]", "underspecified"),
         ("select: dog (6)->query: hposition [0]", "underspecified"),
-        ("select: scene->query: weather [0]", "no valid answer"),  # a kitchen has none
-        # There may be another cup, which is red.
+        # A kitchen has no weather.
+        ("select: scene->query: weather [0]", "no valid answer"),
+        # There may be another cup that is red.
         ("select: cup (2)->filter color: red [0]->query: material [1]", "unknown"),
         ("select: apple (3)->relate: cup,to the right of,s (2) [0]->query: color [1]", "unknown"),
     ],
@@ -376,26 +381,27 @@ def test_a_published_graph_leaves_much_unknown(program, expected):
         ("select: table (1)->relate: apple,on,s (3) [0]->query: color [1]", "wrong relation"),
         ("select: table (1)->relate: lamp,on,s (3) [0]->query: color [1]", "missing object"),
         ("select: cup (2)->query: color [0]", "answerable"),
-        ("select: cup (2)->query: material [0]", "unknown"),  # everything is made of something
+        # Everything is made of some material.
+        ("select: cup (2)->query: material [0]", "unknown"),
     ],
 )
-def test_what_a_nearly_complete_graph_does_not_list_is_not_there(program, expected):
+def test_facts_that_a_nearly_complete_graph_does_not_list_are_false(program, expected):
     assert verdict(program, replace(facts(*LISTED, complete=False), completeness=Gaps(0.001))) == expected
 
 
 @pytest.mark.parametrize(
     ("program", "left_out", "chance", "expected"),
     [
-        # One lamp in 34 images, in 33: at most 3 verdicts of 100 may be wrong.
+        # One lamp in 34 images, or in 33. At most 3 of 100 verdicts may be wrong.
         ("select: lamp (2)->query: color [0]", 1 / 34, 0, "missing object"),
         ("select: lamp (2)->query: color [0]", 1 / 33, 0, "unknown"),
-        # The cup listed is blue; of half a cup left out 5 % are red: 0.5 x 0.05 = 0.025.
+        # The listed cup is blue. Of 0.5 unlisted cups 5 % are red: 0.5 x 0.05 = 0.025.
         ("select: cup (2)->filter color: red [0]->query: size [1]", 0.5, 0.05, "wrong attribute"),
         ("select: cup (2)->filter color: red [0]->query: size [1]", 1.0, 0.05, "unknown"),
-        # The cup may itself be of metal, 0.02, and so may half a cup left out: 0.02 + 0.5 x 0.02 = 0.03.
+        # The listed cup may be of metal (0.02), and so may 0.5 unlisted cups: 0.02 + 0.5 x 0.02 = 0.03.
         ("select: cup (2)->filter material: metal [0]->query: size [1]", 0.49, 0.02, "wrong attribute"),
         ("select: cup (2)->filter material: metal [0]->query: size [1]", 0.51, 0.02, "unknown"),
-        # One apple and one table, and as many left out: 4 pairs, of which one listed: 0.007 x 4 = 0.028.
+        # One apple and one table are listed and as many are not: 4 pairs x 0.007 = 0.028.
         ("select: table (1)->relate: apple,on,s (3) [0]->query: color [1]", 1.0, 0.007, "wrong relation"),
         ("select: table (1)->relate: apple,on,s (3) [0]->query: color [1]", 1.0, 0.008, "unknown"),
         # Another cup may be meant.
@@ -404,14 +410,14 @@ def test_what_a_nearly_complete_graph_does_not_list_is_not_there(program, expect
         ("select: cup (2)->exist: ? [0]", 9.0, 0, "answerable"),
     ],
 )
-def test_a_verdict_is_dared_if_it_is_right_97_times_of_100(program, left_out, chance, expected):
+def test_a_verdict_needs_a_probability_of_97_percent(program, left_out, chance, expected):
     assert (
         verdict(program, replace(facts(*LISTED, complete=False), completeness=Gaps(left_out, chance)))
         == expected
     )
 
 
-def test_the_judgement_says_how_probably_something_was_left_out():
+def test_the_detail_contains_the_probability_of_an_unlisted_object():
     gaps = replace(facts(*LISTED, complete=False), completeness=Gaps(0.011))
     lamp = verify_question(steps("select: lamp (2)->query: color [0]"), gaps)
     assert lamp.detail == "no lamp in the image, or left out (probability 0.011)"
@@ -448,7 +454,7 @@ def test_an_outdoor_scene_without_weather_may_have_one():
     )
 
 
-def test_the_judgement_names_its_evidence_and_a_reason():
+def test_the_result_names_its_evidence_and_a_reason():
     wrong = steps("select: cup (2)->filter color: red [0]->query: material [1]")
     assert verify_question(wrong, facts(*LISTED, complete=False)).evidence_source == "scene graph"
     assert verify_question(wrong, facts(*LISTED)).evidence_source == "truth"
@@ -457,16 +463,16 @@ def test_the_judgement_names_its_evidence_and_a_reason():
     assert unknown.detail == "nothing is known of any lamp"
 
 
-def test_no_evidence_is_not_no_conflict():
-    judgement = verify_question(steps("select: cup (2)->query: color [0]"), None)
-    assert (judgement.answerability, judgement.category, judgement.evidence_source) == (
+def test_without_evidence_the_result_is_unknown():
+    result = verify_question(steps("select: cup (2)->query: color [0]"), None)
+    assert (result.answerability, result.category, result.evidence_source) == (
         "unknown",
         None,
         "none",
     )
 
 
-def test_a_question_without_a_program_is_not_judged():
+def test_without_a_program_the_result_is_unknown():
     assert verify_question((), facts(*LISTED)).answerability == "unknown"
 
 
@@ -481,15 +487,15 @@ def test_evidence_is_the_scene_graph_else_the_other_questions_else_none():
         "p": [answered_question("select: cup (2)->query: color [0]", "blue")],
         "silent": [answered_question("select: cup (2)->query: color [0]", "")],
     }
-    told = graphs(asked)
-    assert build_evidence("p", scenes, told, LEXICON).source == "scene graph"
-    assert build_evidence("p", {}, told, LEXICON).source == "other questions"
-    assert build_evidence("silent", {}, told, LEXICON) is None
-    assert build_evidence("unheard of", scenes, told, LEXICON) is None
+    partial_graphs = graphs(asked)
+    assert build_evidence("p", scenes, partial_graphs, LEXICON).source == "scene graph"
+    assert build_evidence("p", {}, partial_graphs, LEXICON).source == "other questions"
+    assert build_evidence("silent", {}, partial_graphs, LEXICON) is None
+    assert build_evidence("unheard of", scenes, partial_graphs, LEXICON) is None
 
 
-def test_what_questions_tell_is_added_to_the_scene_graph():
-    told = graphs(
+def test_facts_of_questions_are_added_to_the_scene_graph():
+    partial_graphs = graphs(
         {
             "p": [
                 answered_question("select: lamp (7)->query: color [0]", "red", "q1"),
@@ -499,8 +505,10 @@ def test_what_questions_tell_is_added_to_the_scene_graph():
             ]
         }
     )
-    both = build_evidence("p", {"p": scene("table 1", "cup 2: blue; on 1", complete=False)}, told, LEXICON)
-    assert both.source == "scene graph" and [thing.object_id for thing in both.objects] == ["1", "2", "7"]
+    both = build_evidence(
+        "p", {"p": scene("table 1", "cup 2: blue; on 1", complete=False)}, partial_graphs, LEXICON
+    )
+    assert both.source == "scene graph" and [obj.object_id for obj in both.objects] == ["1", "2", "7"]
     for program, expected in (
         ("select: cup (2)->query: color [0]", ("blue",)),
         ("select: cup (2)->query: material [0]", ("metal",)),
@@ -508,5 +516,5 @@ def test_what_questions_tell_is_added_to_the_scene_graph():
     ):
         assert execute_program(parse_program(steps(program)), both).answers == expected
     assert verdict("select: dog (9)->query: color [0]", both) == "missing object"
-    # "The lamp" was asked for; that is no proof that there is no other.
+    # That a question mentions "the lamp" does not prove that there is no other one.
     assert verdict("select: lamp (9)->filter color: blue [0]->query: size [1]", both) == "unknown"

@@ -1,4 +1,4 @@
-"""The vocabulary as counted in a few graphs and questions, by hand."""
+"""The vocabulary of a few graphs and questions, compared with counts by hand."""
 
 import msgspec
 import pytest
@@ -13,8 +13,8 @@ from tests.notation import facts, question
 from tests.notation import scene as noted
 
 
-def scene(*things, image_id="n1", location="", weather=""):
-    """Things are (id, name, attributes, {relation: other id})."""
+def scene(*objects, image_id="n1", location="", weather=""):
+    """Return a scene graph of objects (id, name, attributes, {relation: other id})."""
     return SceneGraph(
         image_id=image_id,
         split="train",
@@ -30,10 +30,10 @@ def scene(*things, image_id="n1", location="", weather=""):
                 y=0,
                 w=9,
                 h=9,
-                attributes=looks,
+                attributes=attributes,
                 relations=tuple(Relation(name=r, object_id=o) for r, o in to.items()),
             )
-            for i, name, looks, to in things
+            for i, name, attributes, to in objects
         ),
     )
 
@@ -56,7 +56,7 @@ GRAPHS = [
 
 
 def count(scenes, questions, **params):
-    """The vocabulary; all questions are of one image, which gets a partial graph if none was published."""
+    """Build a vocabulary from questions about one image, which has a partial graph if none was published."""
 
     def graphs(lexicon, published):
         graph = build_partial_graph([q for q in questions if q.image_id not in published], lexicon)
@@ -129,19 +129,19 @@ EXPECTED = (
 )
 
 
-def test_a_graph_is_counted_by_the_names_of_its_things():
+def test_objects_of_a_graph_are_counted_by_name():
     seen = SceneGraphCounter()
     seen.add_scene(noted(*THINGS))
     assert counts(seen) == EXPECTED
 
 
-def test_facts_are_counted_like_the_graph_that_they_are_of():
+def test_evidence_is_counted_like_its_graph():
     seen = SceneGraphCounter()
     seen.add_evidence(facts(*THINGS))
     assert counts(seen) == EXPECTED
 
 
-def test_a_thing_without_a_name_is_not_counted_nor_are_its_relations():
+def test_an_object_without_a_name_is_not_counted():
     known = facts(*THINGS)
     nameless = next(thing for thing in known.objects if thing.object_id == "1")
     nameless.label, nameless.names = "", ()
@@ -165,21 +165,24 @@ def test_images_without_a_published_graph_get_a_partial_one_from_unbalanced_ques
         graph.image_id: graph for graph in read_jsonl(folder / "vocabulary/reconstructed.jsonl", PartialGraph)
     }
     assert list(graphs) == wanted and wanted and all(graph.reconstructed for graph in graphs.values())
-    told = {key for thing in graphs[wanted[0]].objects for fact in thing.names for key in fact.question_ids}
-    assert "extra" in told and "extra" not in {q.question_id for q in questions}
+    question_ids = {
+        key for thing in graphs[wanted[0]].objects for fact in thing.names for key in fact.question_ids
+    }
+    assert "extra" in question_ids and "extra" not in {q.question_id for q in questions}
 
 
-NAMES = {("n1", "1"): "cup", ("n1", "2"): "table", ("n1", "3"): "jeans"}  # by the image's graph
+# The names of the objects in the image's scene graph.
+NAMES = {("n1", "1"): "cup", ("n1", "2"): "table", ("n1", "3"): "jeans"}
 
 
-def meanings(questions):
+def count_programs(questions):
     counts = ProgramCounter(NAMES)
     for asked in questions:
         counts.add_question(asked)
     return counts
 
 
-def test_programs_tell_the_type_of_an_attribute_and_what_it_is_offered_with():
+def test_programs_give_attribute_types_and_alternatives():
     asked = [
         question("1", "select: cup (1)->filter color: red [0]->verify material: wood [1]", "yes"),
         question("2", "select: cup (1)->query: color [0]", "blue"),
@@ -191,8 +194,9 @@ def test_programs_tell_the_type_of_an_attribute_and_what_it_is_offered_with():
         question("8", "select: scene->query: place [0]", "park"),
         question("9", "select: scene->choose weather: sunny|rainy [0]", "sunny"),
     ]
-    found = meanings(asked)
-    # "short" is a height in two questions and a length in one; where things are, names, the scene are no looks.
+    found = count_programs(asked)
+    # "Short" is a height in two questions and a length in one. Positions, names and the scene are no
+    # attributes.
     assert found.get_attribute_types() == {
         "blue": "color",
         "large": "size",
@@ -204,43 +208,44 @@ def test_programs_tell_the_type_of_an_attribute_and_what_it_is_offered_with():
     assert found.get_alternatives() == {"closed": ("open",), "open": ("closed",)}
 
 
-def test_a_category_is_what_graphs_and_answers_call_by_other_names():
+def test_categories_are_collected_from_graphs_and_answers():
     asked = [
-        question(
-            "1", "select: furniture (2)->query: name [0]", "table"
-        ),  # n1's graph calls object 2 a table, too
+        # The scene graph also calls object 2 a table.
+        question("1", "select: furniture (2)->query: name [0]", "table"),
         question("2", "select: cup (1)->relate: furniture,on,o (9) [0]->query: name [1]", "shelf"),
         question("3", "select: furniture (8)->choose name: bed|table [0]", "bed"),
         question("4", "select: cup (1)->query: color [0]", "red"),
         question("5", "select: it (1)->query: name [0]", "cup"),
-        question(
-            "6", "select: dishes (1)->query: color [0]", "red"
-        ),  # one member only: no category by min_members
+        # A category needs more than one member.
+        question("6", "select: dishes (1)->query: color [0]", "red"),
     ]
-    assert meanings(asked).get_categories(2) == {"furniture": ("bed", "shelf", "table")}
-    assert meanings(asked).get_categories(1)["dishes"] == ("cup",)
+    assert count_programs(asked).get_categories(2) == {"furniture": ("bed", "shelf", "table")}
+    assert count_programs(asked).get_categories(1)["dishes"] == ("cup",)
 
 
-def test_what_questions_take_for_granted_is_counted_once_a_question():
+def test_presupposed_names_are_counted_once_per_question():
     asked = [
         question("1", "select: cup (1)->relate: cup,near,s (2) [0]->query: color [1]", "red"),
         question("2", "select: table (1)->relate: cup,on,s (2) [0]->exist: ? [1]", "yes"),
         question("3", "select: dog (-)->exist: ? [0]", "no"),
     ]
-    assert meanings(asked).presupposed_name_counts == {"cup": 1, "table": 1}
+    assert count_programs(asked).presupposed_name_counts == {"cup": 1, "table": 1}
 
 
-def test_what_is_said_of_things_is_counted_where_it_is_taken_for_granted():
-    counts = meanings(
+def test_presupposed_attributes_and_relations_are_counted():
+    counts = count_programs(
         [
             question(
                 "1",
                 "select: table (1)->filter color: red [0]->relate: cup,on,s (2) [1]->query: size [2]",
                 "big",
             ),
-            question("2", "select: table (1)->filter color: not(red) [0]->query: size [1]", "big"),  # denied
-            question("3", "select: table (1)->filter color: red [0]->exist: ? [1]", "yes"),  # asked for
-            question("4", ""),  # without a program
+            # The attribute is negated.
+            question("2", "select: table (1)->filter color: not(red) [0]->query: size [1]", "big"),
+            # The attribute is asserted.
+            question("3", "select: table (1)->filter color: red [0]->exist: ? [1]", "yes"),
+            # This question has no program.
+            question("4", ""),
         ]
     )
     assert counts.presupposed_value_counts == {"red": 1, "on": 1}

@@ -1,7 +1,7 @@
-"""The gate: a Django middleware that lets annotators reach the desk and nothing else of Label Studio.
+"""Restrict annotators to the annotation page with a Django middleware.
 
-Accounts with the mark "staff" (the administrator) pass. Everybody else, by whatever way they logged in, reaches the views
-named here, by the names that Label Studio gives them; what a later version adds is refused until somebody allows it.
+Staff accounts (the administrator) have access to everything. All other accounts, however they logged in, have access only to the views
+listed here by name. Views that a later version of Label Studio adds are refused until they are listed.
 """
 
 from __future__ import annotations
@@ -14,63 +14,76 @@ from django.shortcuts import redirect, render
 from django.utils.deprecation import MiddlewareMixin
 
 log = logging.getLogger(__name__)
-START_VIEWS = ("main", "projects:project-index")  # where a login leads
-PUBLIC_VIEWS = {  # logged in or not
+# Pages after a login. Annotators are redirected to the annotation page.
+START_VIEWS = ("main", "projects:project-index")
+# View name -> allowed methods, without login.
+PUBLIC_VIEWS = {
     "user-login": "GET POST",
     "logout": "GET",
     "health": "GET",
-    "jwt_auth:token_refresh": "POST",  # push and pull begin with it; what a token opens is decided here again
+    # Needed by push and pull. Access with the token is checked again.
+    "jwt_auth:token_refresh": "POST",
     "core.utils.static_serve.serve": "GET",
     "core.views.serve_file": "GET",
-    "django.views.generic.base.RedirectView": "GET",  # the icon
-    "desk-in": "GET",
-    "desk-join": "GET POST",
-    "desk-static": "GET",
+    # The icon.
+    "django.views.generic.base.RedirectView": "GET",
+    "annotation-open": "GET",
+    "annotation-join": "GET POST",
+    "annotation-static": "GET",
 }
-ANNOTATOR_VIEWS = {"desk": "GET", "desk-step": "POST", "desk-image": "GET"}
+# View name -> allowed methods, for annotators.
+ANNOTATOR_VIEWS = {"annotation-page": "GET", "annotation-step": "POST", "annotation-image": "GET"}
 
 
 class AccessControlMiddleware(MiddlewareMixin):
-    """Placed last, so that `request.user` is known: by session or by personal token."""
+    """Allow or deny each request. Placed last, so that `request.user` is known from the session or a personal token."""
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, address: Any) -> HttpResponse | None:
         name = request.resolver_match.view_name
-        # Legacy tokens are read only inside Label Studio's views, past this gate: nobody has one here.
+        # Label Studio reads legacy tokens inside its views, after this check. Nobody has one on this server.
         if request.headers.get("Authorization", "").lower().startswith("token"):
             return self.deny(
-                request, 401, "this server takes personal tokens only (Authorization: Bearer ...)"
+                request, 401, "This server accepts only personal tokens (Authorization: Bearer ...)."
             )
         if name == "heidi_tips":
-            return JsonResponse({})  # Label Studio would fetch advertisements from elsewhere
+            # Label Studio would fetch advertisements from another server.
+            return JsonResponse({})
         if is_allowed(PUBLIC_VIEWS, name, request) or request.user.is_staff:
             return None
         if not request.user.is_authenticated:
-            if name in (*START_VIEWS, "desk") and request.method in ("GET", "HEAD"):
-                text = "The address that you were sent brings you back to your tasks. If it is lost, ask whoever sent it."
-                page = {"title": "Open your own link", "text": text, "leader": True}
-                return render(request, "rgqa_page.html", page, status=401)
-            return self.deny(request, 401, "open your own link first")
+            if name in (*START_VIEWS, "annotation-page") and request.method in ("GET", "HEAD"):
+                text = "Your personal link brings you back to your tasks. If you have lost it, ask the person who sent it."
+                page = {"title": "Open your personal link", "text": text, "shows_admin_login": True}
+                return render(request, "message_page.html", page, status=401)
+            return self.deny(request, 401, "Please open your personal link first.")
         if name in START_VIEWS and request.method in ("GET", "HEAD"):
-            return redirect("/desk/")
+            return redirect("/annotate/")
         if is_allowed(ANNOTATOR_VIEWS, name, request):
             return None
-        return self.deny(request, 403, "annotators may only judge; ask the study leader")
+        return self.deny(
+            request, 403, "Annotators have access to the annotation page only. Please ask the study leader."
+        )
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if request.method == "HEAD" and not response.streaming:
-            response.content = b""  # waitress sends what it is given, and the next answer would begin with it
+            # waitress would send the content, and it would become part of the next response.
+            response.content = b""
         return response
 
     @staticmethod
-    def deny(request: HttpRequest, status: int, why: str) -> HttpResponse:
-        """A page for who opens an address in a browser, else JSON. The log tells the account's number, no name."""
-        log.warning("refused %s %s to account %s: %s", request.method, request.path, request.user.pk, why)
+    def deny(request: HttpRequest, status: int, reason: str) -> HttpResponse:
+        """Return a page for browsers, and JSON otherwise. The log contains the account number, but no name."""
+        log.warning("refused %s %s to account %s: %s", request.method, request.path, request.user.pk, reason)
         if request.path.startswith("/api/") or "text/html" not in request.headers.get("Accept", ""):
-            return JsonResponse({"detail": why}, status=status)
-        page = {"title": "Not for annotators", "text": "This page is not yours.", "back": True}
-        return render(request, "rgqa_page.html", page, status=status)
+            return JsonResponse({"detail": reason}, status=status)
+        page = {
+            "title": "Not for annotators",
+            "text": "You have no access to this page.",
+            "shows_task_link": True,
+        }
+        return render(request, "message_page.html", page, status=status)
 
 
 def is_allowed(views: dict[str, str], name: str, request: HttpRequest) -> bool:
-    """Whether a view is among some, with the request's method."""
+    """Return whether a view is listed with the method of the request."""
     return ("GET" if request.method == "HEAD" else request.method) in views.get(name, "").split()

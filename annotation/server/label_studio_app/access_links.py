@@ -1,5 +1,7 @@
-"""The secret part of an address that lets somebody in: worked out of the server's key, and kept nowhere. Our Python and Label
-Studio's both run this."""
+"""Derive the secret part of login links from the server's key. It is stored nowhere.
+
+The module runs in our Python environment and in Label Studio's.
+"""
 
 from base64 import urlsafe_b64encode
 from hashlib import sha256
@@ -7,25 +9,32 @@ from hmac import digest
 
 
 def derive_secret(key: str, subject: str) -> str:
-    """For an annotator (see `link_of`), or a data set's volunteers (`VOLUNTEERS` before its name).
+    """Return the secret for an annotator (`derive_annotator_secret`) or an open link (`OPEN_LINK_PREFIX` and the data set).
 
-    >>> len(secret_of("key", "ann@rgqa.local"))  # 32 bytes in base 64
+    It is 32 bytes in base 64:
+
+    >>> len(derive_secret("key", "ann@rgqa.local"))
     43
     """
+    # The text "rgqa desk" must not change, because existing links depend on it.
     return (
         urlsafe_b64encode(digest(key.encode(), f"rgqa desk {subject}".encode(), sha256)).decode().rstrip("=")
     )
 
 
 def derive_annotator_secret(key: str, email: str, pseudonym: str) -> str:
-    """For an annotator: never the same for two, though one has the name of another who was forgotten. Their pseudonyms differ; a
-    volunteer, who has none yet, has a random part in the address.
+    """Return the secret of a personal link. Two people never get the same one.
 
-    >>> link_of("key", "ann@rgqa.local", "annotator-01") == link_of("key", "ann@rgqa.local", "annotator-02")
+    An invited person can have the e-mail address of somebody who was erased, but has another pseudonym. A volunteer has no pseudonym yet,
+    but a random part in the e-mail address.
+
+    >>> links = [derive_annotator_secret("key", "ann@rgqa.local", f"annotator-0{number}") for number in (1, 2)]
+    >>> links[0] == links[1]
     False
     """
     return derive_secret(key, email if email.endswith(VOLUNTEER_EMAIL_SUFFIX) else f"{email} {pseudonym}")
 
 
 OPEN_LINK_PREFIX = "volunteers of "
-VOLUNTEER_EMAIL_SUFFIX = "@volunteer.rgqa.local"  # ends the address of who came by the open link
+# E-mail addresses of volunteers end with this.
+VOLUNTEER_EMAIL_SUFFIX = "@volunteer.rgqa.local"

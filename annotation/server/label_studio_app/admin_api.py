@@ -1,4 +1,4 @@
-"""What the study leader's commands ask of the server: how far everybody is, and to forget somebody."""
+"""Serve the requests of the study leader's commands: progress reports and the erasure of an annotator."""
 
 from __future__ import annotations
 
@@ -27,56 +27,58 @@ from annotation.study.qualification import score_answers
 
 
 def get_report(request: HttpRequest) -> HttpResponse:
-    """Of each data set: its people and how far they are; how far the tasks are."""
+    """Return data set -> progress of its annotators and tasks, as JSON."""
     with open_queues() as all_queues:
         return JsonResponse({queue.dataset: _build_progress(queue) for queue in all_queues})
 
 
 def _build_progress(queue: TaskQueue) -> dict[str, Any]:
-    """How far the tasks are; `wanted`: judgements that may still be asked, at most."""
-    asking, votes, wave = queue.assigner, queue.rules["votes"], queue.rules["wave"]
-    wanted = asking.get_wanted_votes().tolist()
-    known = {key for key, more in zip(asking.keys, wanted, strict=True) if not more}
-    places = TaskAssignment.objects.filter(data_set=queue.dataset, kind="task")
-    done = next((number for number, more in enumerate(wanted) if more), len(wanted) + wave - 1)
-    judged = places.filter(state="answered").values_list("key", flat=True)
+    """Return the progress of one data set. `num_wanted_votes` is the maximum number of votes that can be requested now."""
+    assigner, max_votes, wave_size = queue.assigner, queue.rules["max_votes"], queue.rules["wave_size"]
+    wanted = assigner.get_wanted_votes().tolist()
+    decided = {key for key, more in zip(assigner.keys, wanted, strict=True) if not more}
+    assignments = TaskAssignment.objects.filter(dataset=queue.dataset, kind="task")
+    finished = next((index for index, more in enumerate(wanted) if more), len(wanted) + wave_size - 1)
+    judged = assignments.filter(state="answered").values_list("key", flat=True)
     tasks = {
-        "tasks": len(wanted),
-        "known": len(known),
-        "votes": votes,
-        "votes_on_known": sum(key in known for key in judged),
-        "wanted": sum(wanted),
-        "waves": -(-len(wanted) // wave),
-        "waves_done": done // wave,
+        "num_tasks": len(wanted),
+        "num_decided": len(decided),
+        "max_votes": max_votes,
+        "num_votes_on_decided": sum(key in decided for key in judged),
+        "num_wanted_votes": sum(wanted),
+        "num_waves": -(-len(wanted) // wave_size),
+        "num_finished_waves": finished // wave_size,
     }
-    states = Counter(places.values_list("state", flat=True))
-    return {"tasks": tasks, "votes": states, "people": _build_annotator_rows(queue)}
+    states = Counter(assignments.values_list("state", flat=True))
+    return {"tasks": tasks, "assignment_states": states, "annotators": _build_annotator_rows(queue)}
 
 
 def _build_annotator_rows(queue: TaskQueue) -> list[dict[str, Any]]:
     accounts, rows = User.objects.in_bulk(), []
-    for person in Participant.objects.filter(data_set=queue.dataset, user__in=accounts).order_by("user"):
-        own = TaskAssignment.objects.filter(data_set=queue.dataset, user=person.user)
-        done = Counter(own.filter(state="answered").values_list("kind", flat=True))
-        told = own.exclude(kind="task").filter(state="answered").values_list("key", "answer")
-        reached = score_answers(
-            queue.content["known"], {key: (said["first"], said["second"]) for key, said in told}
+    for person in Participant.objects.filter(dataset=queue.dataset, user__in=accounts).order_by("user"):
+        own = TaskAssignment.objects.filter(dataset=queue.dataset, user=person.user)
+        num_answered = Counter(own.filter(state="answered").values_list("kind", flat=True))
+        answered = own.exclude(kind="task").filter(state="answered").values_list("key", "answer")
+        score = score_answers(
+            queue.content["known_tasks"],
+            {key: (answer["first"], answer["second"]) for key, answer in answered},
         )
-        judged, most = queue.assigner.get_progress(str(person.user))
+        num_judged, max_tasks = queue.assigner.get_progress(str(person.user))
         rows.append(
             {
                 "email": accounts[person.user].email,
                 "name": person.name,
                 "consent_hash": person.consent_hash,
-                "consent": person.consent_hash == queue.content["consent"]["hash"] and person.consent_time,
-                "trained": done["training"],
-                "tested": done["test"],
-                "passed": person.passed,
-                "out": queue.assigner.has_failed_gold(str(person.user)),
-                "right": reached.num_correct,
-                "asked": reached.num_answered,
-                "judged": judged,
-                "of": most,
+                "consented_at": person.consent_hash == queue.content["consent"]["hash"]
+                and person.consented_at,
+                "num_training_answered": num_answered["training"],
+                "num_test_answered": num_answered["test"],
+                "is_qualified": person.is_qualified,
+                "has_failed_gold": queue.assigner.has_failed_gold(str(person.user)),
+                "num_correct": score.num_correct,
+                "num_known_questions": score.num_answered,
+                "num_judged": num_judged,
+                "max_tasks": max_tasks,
             }
         )
     return rows
@@ -84,34 +86,37 @@ def _build_annotator_rows(queue: TaskQueue) -> list[dict[str, Any]]:
 
 @require_POST
 def erase_annotator(request: HttpRequest) -> HttpResponse:
-    """Delete all that there is of somebody: account, answers, drafts, places, sessions."""
+    """Delete all data of one annotator: account, answers, drafts, assignments and sessions. Return the numbers deleted."""
     try:
         email = parse_json_body(request).get("email")
         with open_queues():
             if not isinstance(email, str) or not email:
-                raise RequestRefused(400, "an e-mail address is wanted")
+                raise RequestRefused(400, "An e-mail address is required.")
             user = User.objects.filter(email__iexact=email, is_staff=False).first()
-            counts = _erase_user(user) if user else {"annotations": 0, "places": 0, "accounts": 0}
-            cached_queues.clear()  # the queues are built anew, without them
+            counts = _erase_user(user) if user else {"annotations": 0, "assignments": 0, "accounts": 0}
+            # The queues are built again without this annotator.
+            cached_queues.clear()
     except RequestRefused as refusal:
         return JsonResponse({"detail": str(refusal)}, status=refusal.status)
     with QUEUES_LOCK, connection.cursor() as cursor:
-        if connection.vendor == "sqlite":  # what was deleted stays in the file's free pages otherwise
+        # SQLite would otherwise keep deleted content in the free pages of the file.
+        if connection.vendor == "sqlite":
             cursor.execute("VACUUM")
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return JsonResponse(counts)
 
 
 def _erase_user(user: User) -> dict[str, int]:
-    given = list(Annotation.objects.filter(completed_by=user))
-    for annotation in given:
-        annotation.delete()  # one by one: Label Studio counts along
+    annotations = list(Annotation.objects.filter(completed_by=user))
+    # Deleted one by one, so that Label Studio updates its counts.
+    for annotation in annotations:
+        annotation.delete()
     AnnotationDraft.objects.filter(user=user).delete()
-    places = TaskAssignment.objects.filter(user=user.pk).delete()[0]
+    num_assignments = TaskAssignment.objects.filter(user=user.pk).delete()[0]
     Participant.objects.filter(user=user.pk).delete()
     for path in Path(settings.SESSION_FILE_PATH).iterdir():
         session = SessionStore(path.name.removeprefix(settings.SESSION_COOKIE_NAME))
         if session.get("_auth_user_id") == str(user.pk):
             session.delete()
     user.delete()
-    return {"annotations": len(given), "places": places, "accounts": 1}
+    return {"annotations": len(annotations), "assignments": num_assignments, "accounts": 1}

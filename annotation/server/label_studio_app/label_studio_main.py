@@ -1,9 +1,9 @@
-"""The door into Label Studio's own Python: `python -m annotation.server.label_studio_app.label_studio_main database|serve`.
+"""Run commands in Label Studio's Python environment: `python -m annotation.server.label_studio_app.label_studio_main database|serve`.
 
-database   reads {"email", "password", "token"} of the administrator from standard input, brings the database up to date, and
-           writes a token that is good to standard output
-serve N    waits for a line of standard input, then serves on port N of 127.0.0.1 until it is told to end; without one, as who
-           started it was killed before anybody could know of it, it ends
+database   Read {"email", "password", "token"} of the administrator from standard input, migrate the database, and write a valid token
+           to standard output.
+serve N    Wait for a line on standard input, then serve on port N of 127.0.0.1 until a signal ends the process. Without the line, the
+           starting process was killed before it stored the process id, so the command ends.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NUM_THREADS = 8
 
 
 def set_up_django() -> None:
-    """Set Django up with our settings. Label Studio's modules import each other as if its folder were on the path."""
+    """Set up Django with our settings. Label Studio's modules expect its folder on the import path."""
     import label_studio
 
     sys.path.insert(0, str(Path(label_studio.__file__).parent))
@@ -31,7 +31,8 @@ def serve_forever(port: int) -> None:
     import waitress
     from django.core.wsgi import get_wsgi_application
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # waitress ends what it has begun to answer
+    # waitress finishes running requests.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     waitress.serve(
         get_wsgi_application(),
         host="127.0.0.1",
@@ -46,7 +47,7 @@ def serve_forever(port: int) -> None:
 def main(command: str, port: str = "") -> None:
     if command == "serve" and not sys.stdin.readline():
         return
-    # Label Studio prints to standard output while it starts: that goes to the log, the answer alone goes out.
+    # Label Studio prints to standard output while it starts. This goes to the log, so that only the token reaches standard output.
     answer = os.dup(1)
     os.dup2(2, 1)
     set_up_django()

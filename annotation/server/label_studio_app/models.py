@@ -1,5 +1,4 @@
-"""Our two tables in Label Studio's database. They are made if missing, on SQLite and PostgreSQL alike; a user is the number of
-an account."""
+"""Define our two tables in Label Studio's database. They are created on first use, in SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -7,12 +6,16 @@ from django.db import connection, models
 
 
 class Participant(models.Model):
-    """Somebody who annotates a data set.
+    """A person who annotates a data set.
 
     Attributes:
-        name: what a volunteer who came by the open link called themselves; "" for those who were invited by name.
-        consent_hash, consent_time: of the text that they accepted last; "" if none.
-        tries: tests that they began anew. passed: whether they passed one.
+        user: Number of the account.
+        dataset: Name of the data set.
+        name: The name that a volunteer gave at sign-up; "" for invited people.
+        consent_hash: Hash of the consent text that they accepted last; "" if none.
+        consented_at: Time of this consent.
+        num_retakes: Number of failed attempts at the qualification test that were followed by another attempt.
+        is_qualified: Whether they passed the test.
     """
 
     user = models.BigIntegerField()
@@ -25,18 +28,23 @@ class Participant(models.Model):
 
     class Meta:
         app_label, db_table = "rgqa", "rgqa_participant"
-        constraints = (models.UniqueConstraint(fields=["user", "data_set"], name="rgqa_participant_once"),)
+        constraints = (models.UniqueConstraint(fields=["user", "dataset"], name="rgqa_participant_once"),)
 
 
 class TaskAssignment(models.Model):
-    """One task that was shown to somebody.
+    """A task that was shown to an annotator.
 
     Attributes:
-        number: their own running number, from 1; the only one that their browser sees.
-        kind: training, test or task. key: the task's id with us.
-        state: open, answered or skipped. opened, answered: by the server's clock, the first time each.
-        answer: first, second, first_reason, second_reason; None while open or skipped.
-        seconds: what their page measured, at most what lies between `opened` and `answered`.
+        user: Number of the account.
+        dataset: Name of the data set.
+        number: Running number of the annotator's assignments, from 1. Their browser sees no other id.
+        kind: training, test or task.
+        key: Our task id.
+        state: open, answered or skipped.
+        opened_at: Time when the task was first shown.
+        answered_at: Time of the first answer.
+        answer: The entries first, second, first_reason and second_reason; None unless answered.
+        seconds: Time measured by the page, at most the time between `opened_at` and `answered_at`.
     """
 
     user = models.BigIntegerField()
@@ -51,17 +59,17 @@ class TaskAssignment(models.Model):
     seconds = models.FloatField(null=True)
 
     class Meta:
-        app_label, db_table = "rgqa", "rgqa_place"
+        app_label, db_table = "rgqa", "rgqa_task_assignment"
         constraints = (
-            models.UniqueConstraint(fields=["user", "data_set", "number"], name="rgqa_place_number"),
-            models.UniqueConstraint(fields=["user", "data_set", "kind", "key"], name="rgqa_place_once"),
+            models.UniqueConstraint(fields=["user", "dataset", "number"], name="rgqa_assignment_number"),
+            models.UniqueConstraint(fields=["user", "dataset", "kind", "key"], name="rgqa_assignment_once"),
         )
 
 
 def ensure_tables() -> None:
-    """Make the tables that are missing."""
-    there = connection.introspection.table_names()
+    """Create missing tables."""
+    existing = connection.introspection.table_names()
     with connection.schema_editor() as editor:
         for model in (Participant, TaskAssignment):
-            if model._meta.db_table not in there:
+            if model._meta.db_table not in existing:
                 editor.create_model(model)

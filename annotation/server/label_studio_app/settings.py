@@ -1,10 +1,10 @@
-"""Label Studio's settings with ours after them. Environment: RGQA_DATA, the folder of the data sets, and what `process` sets."""
+"""Extend Label Studio's settings. The environment variable RGQA_DATA is the folder of the data sets."""
 
 import os
 from hashlib import sha256
 from pathlib import Path
 
-# Read by Label Studio while its settings are made: no telemetry, no error reports, no version checks, nothing for strangers.
+# Label Studio reads these while its settings load: no telemetry, error reports, version checks or public sign-up.
 os.environ.update(
     {
         "LABEL_STUDIO_COLLECT_ANALYTICS": "false",
@@ -20,7 +20,7 @@ os.environ.update(
     }
 )
 
-# The second reads settings of the first through Django while it is loaded, so they must be here by then.
+# The second module reads settings of the first through Django while it loads.
 from core.settings.base import *  # isort: skip
 from core.settings import label_studio as theirs  # isort: skip
 from core.settings.label_studio import *
@@ -30,21 +30,22 @@ ROOT_URLCONF = "annotation.server.label_studio_app.views"
 MIDDLEWARE = [*theirs.MIDDLEWARE, "annotation.server.label_studio_app.access_control.AccessControlMiddleware"]
 theirs.TEMPLATES[0]["DIRS"].append(str(Path(__file__).parent / "templates"))
 ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
-# Label Studio keeps sessions in signed cookies: an answer still under way would log in again who has just logged out.
+# Label Studio keeps sessions in signed cookies. With these, a pending request could log a user in again after a logout.
 SESSION_ENGINE = "django.contrib.sessions.backends.file"
 SESSION_FILE_PATH = str(Path(theirs.BASE_DATA_DIR) / "sessions")
 Path(SESSION_FILE_PATH).mkdir(mode=0o700, exist_ok=True)
-# A browser sends a cookie to every port of a machine: the demo, or another study, must not log people out of this one.
+# Browsers send cookies to every port of a machine. A demo or another study must not log people out of this one.
 SESSION_COOKIE_NAME = f"rgqa-{sha256(SESSION_FILE_PATH.encode()).hexdigest()[:12]}"
 
 database = theirs.DATABASES["default"]
 if theirs.DJANGO_DB == theirs.DJANGO_DB_SQLITE:
-    # Readers do not wait for the writer; a writer waits for another instead of failing; an answer that was
-    # acknowledged survives a power cut (FULL).
+    # Readers do not wait for the writer. A writer waits for another one, at most `timeout` seconds. Acknowledged answers survive
+    # a power failure (FULL).
     database["OPTIONS"] = {
-        "timeout": 30,  # seconds
+        "timeout": 30,
         "transaction_mode": "IMMEDIATE",
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
     }
 else:
-    database["CONN_MAX_AGE"] = 600  # seconds
+    # Seconds.
+    database["CONN_MAX_AGE"] = 600

@@ -1,8 +1,7 @@
-"""Accounts, their organisation and the administrator's token in Label Studio's database. Every function can be run again: it
-makes what is missing.
+"""Create accounts, their organisation and the administrator's token in Label Studio's database. Every function can be repeated.
 
-All are members of one organisation, which the administrator owns. Annotators reach none of it (see `gate`), and have no
-password: their link lets them in.
+All accounts are members of one organisation, which the administrator owns. Annotators have no access to it (see `access_control`), and
+no password, because they log in with a personal link.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from annotation.server.label_studio_app import models
 
 
 def ensure_administrator(credentials: dict[str, Any]) -> str:
-    """Bring the database up to date, make the administrator if there is none, and return a personal token of theirs."""
+    """Migrate the database, create the administrator if needed, and return their personal token."""
     if connection.vendor == "sqlite":
-        # Some hundred migrations, each written through to the disk, take minutes; all of them can be made again.
+        # Hundreds of migrations take minutes if each is flushed to disk. They can be repeated, so this is not needed.
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA synchronous=NORMAL")
     call_command("migrate", interactive=False, verbosity=0)
@@ -44,7 +43,7 @@ def ensure_administrator(credentials: dict[str, Any]) -> str:
 
 
 def get_or_create_annotator(email: str) -> User:
-    """An annotator's account."""
+    """Return the account of an annotator, created if needed."""
     user = User.objects.filter(email=email).first()
     if user is None:
         user = User(email=email, username=email, allow_newsletters=False)
@@ -60,10 +59,11 @@ def _join_organization(home: Organization, user: User) -> None:
 
 
 def _get_or_create_token(user: User, known: str) -> str:
-    """The personal token `known` if it still opens this account, else a new one."""
+    """Return the personal token `known` if it is still valid for this account, else a new one."""
     try:
         if str(RefreshToken(known)["user_id"]) == str(user.pk):
             return known
     except TokenError:
-        pass  # none, of another secret key, or called back
+        # No token, a token of another secret key, or a revoked one.
+        pass
     return LSAPIToken.for_user(user).get_full_jwt()

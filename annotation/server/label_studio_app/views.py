@@ -1,5 +1,4 @@
-"""The desk's addresses, and before them nothing of Label Studio's: what annotators reach (see `gate`), and what the study
-leader's commands ask for."""
+"""Define the views and URLs of the annotation page and the admin API. They take precedence over Label Studio's own URLs."""
 
 from __future__ import annotations
 
@@ -38,11 +37,13 @@ from annotation.server.label_studio_app.task_queue import (
 )
 from pipeline.core.images import detect_file_media_type
 
-LOCAL_FILES_PREFIX = "/data/local-files/?d="  # Label Studio's address of an image, before its path in data/
+# URL prefix of an image in Label Studio, before its path in data/.
+LOCAL_FILES_PREFIX = "/data/local-files/?d="
 IMAGE_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*/source/images/[^/\\\x00]+")
-STATIC_FILES = {"desk.js": "text/javascript", "desk.css": "text/css"}
+STATIC_FILES = {"annotation_page.js": "text/javascript", "annotation_page.css": "text/css"}
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,39}")
-MAX_VOLUNTEERS_PER_LINK = 500  # volunteers that may come by one open link
+# Maximum number of volunteers per data set.
+MAX_VOLUNTEERS_PER_LINK = 500
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -50,7 +51,7 @@ CONTENT_SECURITY_POLICY = (
 
 
 def annotation_page(request: HttpRequest) -> HttpResponse:
-    answer = render(request, "desk.html")
+    answer = render(request, "annotation_page.html")
     answer["Content-Security-Policy"], answer["Cache-Control"] = CONTENT_SECURITY_POLICY, "no-store"
     return answer
 
@@ -65,43 +66,45 @@ def static_file(request: HttpRequest, name: str) -> HttpResponse:
 
 @enforce_csrf_checks
 def submit_step(request: HttpRequest) -> HttpResponse:
-    """What the page sends, and what it shows next; both JSON."""
+    """Process a message of the annotation page and return the next screen. Both are JSON."""
     try:
-        said = parse_json_body(request)
+        message = parse_json_body(request)
         with open_queues() as all_queues:
             queue = _find_queue(request, all_queues)
-            nobody = {"show": "wait", "words": "There is nothing for you here now."}
-            answer = AnnotatorSession(queue, request.user).handle_step(said) if queue else nobody
+            no_tasks = {"screen": "wait", "message": "There are no tasks for you at the moment."}
+            answer = AnnotatorSession(queue, request.user).handle_step(message) if queue else no_tasks
     except RequestRefused as refusal:
         return JsonResponse({"detail": str(refusal)}, status=refusal.status)
     return JsonResponse(answer, headers={"Cache-Control": "no-store"})
 
 
 def _find_queue(request: HttpRequest, queues_now: list[TaskQueue]) -> TaskQueue | None:
-    """The queue of whoever asks: of the data set that was pushed last, if there are several."""
+    """Return the queue of the user; of several data sets, the one pushed last."""
     return next((queue for queue in queues_now if queue.is_member(request.user)), None)
 
 
 def task_image(request: HttpRequest, number: int) -> HttpResponse:
-    """The image of an own place."""
+    """Return the image of one of the user's own assignments."""
     try:
         with open_queues() as all_queues:
             queue = _find_queue(request, all_queues)
-            desk = queue and AnnotatorSession(queue, request.user)
-            image = desk.get_content(desk.get_assignment(number))["image"] if desk else ""
+            session = queue and AnnotatorSession(queue, request.user)
+            image = session.get_content(session.get_assignment(number))["image"] if session else ""
     except RequestRefused as refusal:
         raise Http404 from refusal
     return _send_image(request, image.removeprefix(LOCAL_FILES_PREFIX))
 
 
 def local_file(request: HttpRequest) -> HttpResponse:
-    """An image at the address that Label Studio's own serving has (which is off), for the study leader in its interface."""
+    """Return an image under Label Studio's own URL, for the study leader. Label Studio's own file serving is switched off."""
     return _send_image(request, request.GET.get("d", ""))
 
 
 def _send_image(request: HttpRequest, name: str) -> HttpResponse:
-    """Send an image of the data set, with the media type of its content; 404 for everything else, SVG included, which can
-    carry scripts."""
+    """Send an image of a data set with the media type of its content. Everything else gives status 404.
+
+    SVG is refused too, because it can contain scripts.
+    """
     kind = ""
     with suppress(OSError):
         kind = detect_file_media_type(settings.RGQA_DATA / name) if IMAGE_PATTERN.fullmatch(name) else ""
@@ -110,62 +113,67 @@ def _send_image(request: HttpRequest, name: str) -> HttpResponse:
     known = request.headers.get("If-None-Match")
     answer = build_localfile_response(request, str(settings.RGQA_DATA / name), known)
     if answer.status_code == 404:
-        raise Http404("no such image")  # without the path on the disk that Label Studio's answer names
+        # Label Studio's own answer would reveal the path on disk.
+        raise Http404("no such image")
     answer["Content-Type"], answer["Cache-Control"] = kind, "private, max-age=3600"
     return answer
 
 
 def open_session(request: HttpRequest, token: str) -> HttpResponse:
-    """Open the session of the person whose link this is."""
+    """Log in the owner of a personal link and redirect to the annotation page."""
     with open_queues() as all_queues:
-        people = {person for queue in all_queues for person in queue.content["people"].items()}
-        came = User.objects.filter(email__endswith=VOLUNTEER_EMAIL_SUFFIX).values_list("email", flat=True)
-        people |= {(email, "") for email in came}
-        opened = [
+        people = {person for queue in all_queues for person in queue.content["annotators"].items()}
+        volunteers = User.objects.filter(email__endswith=VOLUNTEER_EMAIL_SUFFIX).values_list(
+            "email", flat=True
+        )
+        people |= {(email, "") for email in volunteers}
+        owners = [
             person[0]
             for person in people
             if _is_same_token(token, derive_annotator_secret(settings.SECRET_KEY, *person))
         ]
-        user = user_accounts.get_or_create_annotator(opened[0]) if opened else None
+        user = user_accounts.get_or_create_annotator(owners[0]) if owners else None
         if user is None or not any(queue.is_member(user) for queue in all_queues):
             return render_message(
-                request, "This link opens nothing", "Ask whoever sent it for a new one.", 403
+                request, "This link is not valid", "Please ask the person who sent it for a new one.", 403
             )
     _log_in(request, user)
-    return redirect("/desk/")
+    return redirect("/annotate/")
 
 
 @enforce_csrf_checks
 def join_by_open_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Let a volunteer in by the open link: a name, an account, and a link of their own to come back with."""
+    """Sign up a volunteer through the open link: ask for a name, create an account, and show their personal link."""
     with open_queues() as all_queues:
-        doors = [queue for queue in all_queues if queue.content["volunteers"]]
+        signup_queues = [queue for queue in all_queues if queue.content["is_signup_open"]]
         key = settings.SECRET_KEY
         queue = next(
             (
                 one
-                for one in doors
+                for one in signup_queues
                 if _is_same_token(token, derive_secret(key, OPEN_LINK_PREFIX + one.dataset))
             ),
             None,
         )
         if queue is None:
             return render_message(
-                request, "This link opens nothing", "Ask whoever sent it for a new one.", 403
+                request, "This link is not valid", "Please ask the person who sent it for a new one.", 403
             )
         name = request.POST.get("name", "").strip()
-        if request.method == "POST" and not (why := _find_name_problem(name, queue)):
+        if request.method == "POST" and not (problem := _find_name_problem(name, queue)):
             user = user_accounts.get_or_create_annotator(
                 f"{name.lower()}.{token_hex(4)}{VOLUNTEER_EMAIL_SUFFIX}"
             )
-            Participant.objects.create(user=user.pk, data_set=queue.dataset, name=name)
+            Participant.objects.create(user=user.pk, dataset=queue.dataset, name=name)
             _log_in(request, user)
-            link = request.build_absolute_uri(f"/desk/in/{derive_annotator_secret(key, user.email, '')}")
-            text = "Keep this address: it brings you back to your tasks, on any day. Give it to nobody."
+            link = request.build_absolute_uri(
+                f"/annotate/open/{derive_annotator_secret(key, user.email, '')}"
+            )
+            text = "Please save this link. It brings you back to your tasks at any time. Do not share it."
             return render_message(request, f"Welcome, {name}", text, link=link)
-    text = "What may we call you? The study leader alone sees this name."
-    wrong = why if request.method == "POST" else ""
-    return render_message(request, "Welcome", text, 400 if wrong else 200, asks=True, wrong=wrong)
+    text = "Please choose a name. Only the study leader sees it."
+    error = problem if request.method == "POST" else ""
+    return render_message(request, "Welcome", text, 400 if error else 200, asks_name=True, error=error)
 
 
 def _is_same_token(token: str, secret: str) -> bool:
@@ -173,14 +181,16 @@ def _is_same_token(token: str, secret: str) -> bool:
 
 
 def _find_name_problem(name: str, queue: TaskQueue) -> str:
-    """Why a volunteer cannot have this name; "" if they can."""
+    """Return why a volunteer cannot have this name; "" if they can."""
     if not NAME_PATTERN.fullmatch(name):
-        return "A name has letters, digits, dots and dashes, and begins with a letter or digit; no spaces."
-    volunteers = Participant.objects.filter(data_set=queue.dataset).exclude(name="")
+        return "A name consists of letters, digits, dots and dashes, and begins with a letter or digit."
+    volunteers = Participant.objects.filter(dataset=queue.dataset).exclude(name="")
     if volunteers.filter(name__iexact=name).exists():
-        return "Somebody has that name already. If it is you, use the link that you were given; else take another."
+        return "This name is already taken. If it is yours, use your personal link. Otherwise, choose another name."
     return (
-        "There are enough people already. Thank you!" if volunteers.count() >= MAX_VOLUNTEERS_PER_LINK else ""
+        "We have enough volunteers already. Thank you!"
+        if volunteers.count() >= MAX_VOLUNTEERS_PER_LINK
+        else ""
     )
 
 
@@ -192,19 +202,19 @@ def _log_in(request: HttpRequest, user: User) -> None:
 def render_message(
     request: HttpRequest, title: str, text: str, status: int = 200, **more: Any
 ) -> HttpResponse:
-    """A page with a few words."""
-    return render(request, "rgqa_page.html", {"title": title, "text": text, **more}, status=status)
+    """Return a page with a short message."""
+    return render(request, "message_page.html", {"title": title, "text": text, **more}, status=status)
 
 
 urlpatterns = [
-    path("desk/", annotation_page, name="desk"),
-    path("desk/step", submit_step, name="desk-step"),
-    path("desk/image/<int:number>", task_image, name="desk-image"),
-    path("desk/static/<str:name>", static_file, name="desk-static"),
-    path("desk/in/<str:token>", open_session, name="desk-in"),
-    path("desk/join/<str:token>", join_by_open_link, name="desk-join"),
-    path("desk/report", get_report, name="desk-report"),
-    path("desk/forget", erase_annotator, name="desk-forget"),
+    path("annotate/", annotation_page, name="annotation-page"),
+    path("annotate/step", submit_step, name="annotation-step"),
+    path("annotate/image/<int:number>", task_image, name="annotation-image"),
+    path("annotate/static/<str:name>", static_file, name="annotation-static"),
+    path("annotate/open/<str:token>", open_session, name="annotation-open"),
+    path("annotate/join/<str:token>", join_by_open_link, name="annotation-join"),
+    path("annotate/report", get_report, name="annotation-report"),
+    path("annotate/erase", erase_annotator, name="annotation-erase"),
     re_path(r"^data/local-files/?$", local_file, name="rgqa-image"),
     *label_studio,
 ]

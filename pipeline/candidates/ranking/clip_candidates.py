@@ -66,7 +66,8 @@ def assign_splits(
     Returns:
         Image id -> "validation" or "test".
     """
-    keys = {image: int(content_hash(str(seed), "split", image), 16) for image in image_ids}
+    # The key of the first version ("part"): another one would move images between the splits.
+    keys = {image: int(content_hash(str(seed), "part", image), 16) for image in image_ids}
     return {
         image: "validation" if key < validation_proportion * 2**64 else "test" for image, key in keys.items()
     }

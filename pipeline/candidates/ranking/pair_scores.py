@@ -38,7 +38,7 @@ def score_edited_questions(edited: Sequence[Candidate], vectors: Embeddings) -> 
     """
     names = vectors.image_ids, vectors.text_strings
     image_row, text_row = ({name: row for row, name in enumerate(rows)} for rows in names)
-    problems = Problems("candidates of images without a vector. Run the stage embed again.")
+    problems = Problems("candidates of images without a vector (run the stage embed again)")
     for candidate in edited:
         if candidate.image_id not in image_row:
             problems.add(candidate.candidate_id, f"image {candidate.image_id} was not embedded")

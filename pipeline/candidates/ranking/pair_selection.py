@@ -172,9 +172,9 @@ def select_balanced_pairs(
         ends = np.searchsorted(pool.pair_images[choice.pair_indices], np.arange(1, len(rows)))
         for row, used in zip(rows, np.split(questions[choice.question_indices], ends), strict=True):
             chosen[row] = np.isin(ranked_questions[row], used)
-    image, place = np.nonzero(chosen)
+    image, column = np.nonzero(chosen)
     return SelectedPairs(
-        image, place, "exact on the cheapest pairs of each text" if is_reduced else "exact", bound
+        image, column, "exact on the cheapest pairs of each text" if is_reduced else "exact", bound
     )
 
 

@@ -48,7 +48,7 @@ def load_embeddings(embed_dir: Path, text_dir: Path | None = None) -> Embeddings
     Raises:
         UserError: Lists everything that does not match.
     """
-    problems = Problems("vectors that cannot be used. Run the stage embed again.")
+    problems = Problems("vectors that cannot be used (run the stage embed again)")
     table, where = embed_dir / "images.npy", (text_dir or embed_dir) / "texts.npy"
     images, image_ids = _load_table(table, embed_dir / "image_ids.json", problems)
     of_texts, text_list = _load_table(where, where.with_suffix(".json"), problems)
@@ -139,7 +139,7 @@ def index_questions(
     """
     image_row = {image: row for row, image in enumerate(image_ids)}
     text_row = {text: row for row, text in enumerate(texts)}
-    problems = Problems("questions without a vector. Run the stage embed again.")
+    problems = Problems("questions without a vector (run the stage embed again)")
     ids, images, rows, existence = list[str](), array("i"), array("i"), bytearray()
     for question in questions:
         if question.image_id in image_row:

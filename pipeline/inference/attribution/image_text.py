@@ -75,7 +75,7 @@ def recognize_words(image: Path) -> list[ImageWord]:
         from rapidocr import RapidOCR  # pyright: ignore[reportMissingImports] - an extra
     except ImportError as error:
         raise UserError(
-            'reading words in images needs rapidocr, which is not installed: pip install "rgqa-pipeline[ocr]"; or give the words with --words FILE'
+            'reading words in images needs rapidocr, which is not installed: pip install "rgqa-pipeline[ocr]"; or give the words with --ocr-words FILE'
         ) from error
     try:
         upright = np.asarray(load_rgb(image))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pipeline.inference.attribution.attribution_maps import AttributionMap
 
 METHOD_TITLES = {
-    "attention": "Attention to regions, mean over glimpses",
+    "attention": "Attention to regions, mean over glances",
     "grad-cam": "Grad-CAM of the answer on the image's feature map",
     "hires-cam": "HiResCAM of the answer on the image's feature map",
     "detections": "Detected objects",

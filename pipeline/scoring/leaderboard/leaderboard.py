@@ -57,7 +57,7 @@ class EvaluationInfo(NamedTuple):
     """
 
     title: str
-    origin: str
+    data_source: str
     is_simulated: bool
     is_rehearsal: bool
     split: str
@@ -108,7 +108,7 @@ class Leaderboard(NamedTuple):
 
 
 class _ReleaseSection(Record, forbid_unknown_fields=False):
-    origin: str = ""
+    data_source: str = ""
 
 
 class _ReleaseParams(Record, forbid_unknown_fields=False):
@@ -173,7 +173,7 @@ def describe_evaluation(release: Path, benchmark: Benchmark, num_replicates: int
     splits = {split for items in scored.values() for split in items["split"]}
     return EvaluationInfo(
         title=benchmark.full_name,
-        origin=record.release.origin,
+        data_source=record.release.data_source,
         is_simulated=any(one.simulated for one in verdicts),
         is_rehearsal=any(one.rehearsal for one in verdicts),
         split=" and ".join(sorted(splits - {""})),

@@ -110,7 +110,10 @@ def load_reference_rows(release: Path, benchmark: Benchmark) -> list[Leaderboard
     """
     rows = []
     for name, (confidence, chosen, note) in REFERENCE_ROWS.items():
-        paths = {subset: release / "reference_predictions" / subset / f"{name}.json" for subset in benchmark.subsets}
+        paths = {
+            subset: release / "reference_predictions" / subset / f"{name}.json"
+            for subset in benchmark.subsets
+        }
         said = {subset: read_predictions(path) for subset, path in paths.items() if path.is_file()}
         if said:
             rows.append(LeaderboardRow(name, "reference", (said,), confidence, note, chosen))

@@ -233,7 +233,9 @@ def resolve_release(runs: Sequence[RunResult], requested: Path | None) -> Path:
     Raises:
         UserError: none is named, or runs are of different ones, or of another than the one given.
     """
-    release = requested or next((Path(one.record["release_path"]) for one in runs if one.record.get("release_path")), None)
+    release = requested or next(
+        (Path(one.record["release_path"]) for one in runs if one.record.get("release_path")), None
+    )
     if release is None:
         raise UserError(
             "predictions files do not say of which release they are; say --release data/release/..."

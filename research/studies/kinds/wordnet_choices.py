@@ -1,14 +1,14 @@
-"""What the table takes from WordNet: the words it generalises to, the senses meant, and what WordNet lacks.
+"""The choices behind the table of kinds: its general kinds, the senses meant, and what WordNet lacks.
 
-A sense is written `lemma#n`, WordNet's n-th sense of the noun; what has no name before it goes by the first lemma.
-GQA's language decides: its "device" is electronic, its "table" no desk, its "vehicle" may be a train.
+A sense is written `lemma#n`, WordNet's n-th sense of the noun. An entry without a name is named by its first lemma. GQA's
+language decides: its "device" is electronic, its "table" is not a desk, its "vehicle" may be a train.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-# Word -> the senses whose hyponyms it may be said of; after "but" those left out, with all below them.
+# Kind -> the senses whose hyponyms it covers. Senses after "but" are excluded with their hyponyms.
 KINDS = """
 person#1; man#1; woman#1; child#1; player#1; athlete#1; bird#1; fish#1; insect#1; dog#1; cat#1; horse#1
 monkey#1; airplane#1; watercraft#2; boat#1; ship#1; car#1; train#1; bicycle#1; motorcycle#1; chair#1; desk#1
@@ -57,7 +57,7 @@ lamp#1 lamp#2
 flower#1 flower#2
 """
 
-# The sense meant in images, where it is not the one that stands out in WordNet's counts.
+# The sense meant in images, where it is not the most common one in WordNet's counts.
 MEANT_SENSES = """
 ashcan#1; baby#1; baseball#2; bear#1; beef#2; blender#1; bracelet#2; bunny#2; burger: hamburger#1; cab#3
 calculator#2; canister#2; carriage#2; catsup#1; charger#2; chick#1; chimp#1; chocolate#2; control_tower#1
@@ -69,8 +69,8 @@ squash#2; stove#1; television#3; tie#1; toaster#2; toddler#1; trouser#1; turtle#
 worker#1; wrench#3
 """
 
-# Names of several things that images show, and names that are no kind of their last word, though they may
-# look it (a dog house is no house): the table knows nothing of them.
+# Names of several different objects, and names that are no kind of their last word although they look like it (a dog house
+# is no house). The table gives them no kinds.
 EXCLUDED_NAMES = """
 arrow, bank, bar, base plate, bat, batter, bay, beast, bed of truck, bed pan, bell, bike, bird house
 birdhouse, blade, boater, bottle cap, bow, brake shoe, bread box, bug, car bed, carousel horse, carpet bag
@@ -91,7 +91,7 @@ train car, train of thought, tree house, truck bed, trunk, tuna, turkey, urinal 
 window glass, windshield glass
 """
 
-# Senses whose words are synonyms in images, too; the word given stands for all.
+# Senses whose words are synonyms in images too. The first word stands for all.
 SYNONYMS = """
 couch#1, car#1, airplane#1, phone#1, television#3, refrigerator#1, rug#1, pail#1, trash_can#1, handbag#1
 sneaker#1, doughnut#2, cellphone#1, child#1, baby#1, photograph#1, ax#1, bathing_suit#1, tie#1, microphone#1
@@ -101,7 +101,7 @@ whiskey#1, eggplant#1, apartment_building#1, policeman#1, hippopotamus#1, rhinoc
 cougar#1, streetcar#1, sailboat#1, pizza#1, hot_dog#2, french_fries#1, motorcycle#1, bathroom#1
 """
 
-# Synonyms that WordNet does not know as such: other spellings, and what people call each other.
+# Synonyms that WordNet does not have: other spellings, and words for people.
 EXTRA_SYNONYMS = """
 back pack: backpack; bath tub: bathtub; bicyclist: cyclist; book shelf: bookshelf; carpet: rug
 cell phone: cellphone; cop: policeman; dad: father; doggy: dog; donut: doughnut; drapes: curtain
@@ -116,8 +116,8 @@ television set: television; traffic signal: traffic light; trash bin: trash can;
 tshirt: t-shirt; tv: television; tv set: television; washing machine: washer
 """
 
-# Kinds, with the names of those kinds that WordNet lacks, or files elsewhere. A name takes over what its kind has by
-# then, from WordNet and from the lines above.
+# Kinds, with names of these kinds that WordNet lacks or classifies differently. A name also gets the kinds that its kind
+# has by then, from WordNet and from the lines above.
 EXTRA_KINDS = """
 person, driver: bus driver; person, worker: construction worker
 person: archer, audience, bicyclist, biker, chef, clown, coach, cook, cop, couple, crowd, cyclist, driver,
@@ -152,7 +152,7 @@ truck, vehicle: fire truck; woman, person: bride; woman, person, parent: mother;
 jacket, clothing: safety jacket; controller, device: game controller, wii controller
 """
 
-# Kinds that WordNet sees and people, or GQA, do not.
+# Kinds that WordNet gives but people, or GQA, do not use.
 EXCLUDED_KINDS = """
 cougar: cat; ambulance: car; baseball glove: clothing, glove; baseball mitt: glove, clothing; bench: furniture; bus: car
 christmas stocking: clothing; cloisonne: cooking utensil, utensil; culture medium: food
@@ -165,8 +165,10 @@ gauntlet: glove; hamburger: sandwich; mitt: glove; mitten: glove; muffin: bread;
 
 
 def parse_entries(text: str) -> Iterator[tuple[str, str]]:
-    """The entries of a list, `name: what of it`, each on a line or after `;`; an indented line goes on. Senses
-    that go by their own name stand alone: `dining_table#1`."""
+    """Yield (name, text) for the entries of a list, each on a line or after `;`. Indented lines continue an entry.
+
+    Senses without a name are named by their lemma: `dining_table#1`.
+    """
     for line in text.replace("\n    ", " ").replace(";", "\n").splitlines():
         name, colon, rest = line.partition(":")
         if colon:
@@ -176,5 +178,5 @@ def parse_entries(text: str) -> Iterator[tuple[str, str]]:
 
 
 def parse_words(text: str) -> list[str]:
-    """The words of a list that commas or line ends part."""
+    """Return the words of a list separated by commas or line ends."""
     return [word.strip() for word in text.replace("\n", ",").split(",") if word.strip()]

@@ -1,4 +1,4 @@
-"""Reads the nouns of WordNet 3.0 from its dictionary files."""
+"""Read the nouns of WordNet 3.0 from its dictionary files."""
 
 from __future__ import annotations
 
@@ -19,8 +19,15 @@ _OFFENSIVE_PATTERN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """A synset: its lexicographer file, its words, its more general synsets, whether it is an individual
-    (London) and whether its words may offend."""
+    """A synset.
+
+    Attributes:
+        lexname: number of its lexicographer file.
+        words: its words.
+        hypernyms: ids of its hypernyms.
+        is_instance: it is an individual, such as London.
+        is_offensive: its words may offend.
+    """
 
     lexname: int
     words: tuple[str, ...]
@@ -33,21 +40,22 @@ class WordNet:
     """WordNet's nouns.
 
     Attributes:
-        senses: synset's id -> sense. index: lemma -> ids of its synsets, in WordNet's order.
-        numbered: `lemma#n` -> the id of the lemma's n-th synset.
-        counts: `lemma#n` -> how often the sense is tagged in WordNet's texts.
-        other: lemma -> how often it is tagged as another part of speech.
-        mentions: word -> how many definitions and examples use it.
+        senses: id of a synset -> sense.
+        index: lemma -> ids of its synsets, in WordNet's order.
+        synset_by_sense: `lemma#n` -> id of the lemma's n-th synset.
+        sense_counts: `lemma#n` -> how often the sense is tagged in WordNet's texts.
+        other_pos_counts: lemma -> how often it is tagged as another part of speech.
+        mentions: word -> number of definitions and examples that use it.
 
     Raises:
-        UserError: lists the files that are missing.
+        UserError: lists the missing files.
     """
 
     def __init__(self, folder: Path) -> None:
         problems = Problems(f"WordNet in {folder}")
         for name in WORDNET_FILES:
             if not (folder / name).is_file():
-                problems.add(name, "not there; give the folder of WordNet 3.0's dictionary files")
+                problems.add(name, "no such file. Name the folder of WordNet 3.0's dictionary files")
         problems.raise_if_any()
         self.senses: dict[str, Sense] = {}
         self.sense_counts, self.other_pos_counts, self.mentions = (
@@ -84,11 +92,12 @@ class WordNet:
         self.mentions.update(set(re.findall(r"[a-z][a-z'-]*", definition.lower())))
 
     def hypernym_closure(self, synset: str) -> frozenset[str]:
-        """A synset and all above it."""
+        """Return a synset and all its hypernyms."""
         return compute_closure(synset, lambda one: self.senses[one].hypernyms)
 
 
 def _read_lines(path: Path) -> Iterator[str]:
-    """The lines of a dictionary file, the licence at its top (indented) left out."""
+    """Yield the lines of a dictionary file without the indented licence at its top."""
+
     with path.open(encoding="utf-8", errors="replace") as file:
         yield from (line for line in file if not line.startswith(" "))

@@ -1,4 +1,4 @@
-"""One drawing for every kind of thing: a function from its Look to SVG in the frame of its natural size."""
+"""Draw every kind of object: a function from its appearance to SVG in the frame of its natural size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What animals have in common, and the birds. Animals are seen from the side, looking right."""
+"""Draw the common parts of animals, and birds. Animals are seen from the side, looking right."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def eye(x: float, y: float, r: float = 1.4) -> str:
 def legs(
     look: Appearance, xs: tuple[float, ...], top: float, bottom: float, width: float, hoof: str | None = None
 ) -> str:
-    """Legs that taper a little, the far ones (every second) in the darker tone, with hoofs or paws."""
+    """Draw slightly tapered legs with hoofs or paws. Every second leg is behind, in the darker tone."""
     drawn = ""
     slim = 0.14 * width
     for tone, chosen in (("dark", xs[1::2]), ("base", xs[::2])):
@@ -33,7 +33,8 @@ def legs(
     return drawn
 
 
-def bird(look: Appearance) -> str:  # 34 x 28
+# 34 x 28 pixels.
+def bird(look: Appearance) -> str:
     line = look.tones.line
     tail = look.draw_plain_part(path("M10 15L.6 12.5L1.5 17L.6 20L10 19Z"), "dark")
     body = look.draw_part(path("M7 17Q8 10 16 10Q19 4 24.5 4Q30 4.5 30 10Q30 21 18 22.5Q9 22.5 7 17Z"))
@@ -50,7 +51,8 @@ def bird(look: Appearance) -> str:  # 34 x 28
     return transform(feet + tail + body + belly + face + near_wing, 0, -3.6, 1, 1.13)
 
 
-def duck(look: Appearance) -> str:  # 42 x 36
+# 42 x 36 pixels.
+def duck(look: Appearance) -> str:
     feet = path("M13.5 35.4L18.5 32.5L21 35.4ZM20.5 35.4L24.5 32.5L28.5 35.4Z")
     body = path(
         "M3 16Q6 18 12 17.5Q20 16 23.5 17Q25 13 23 9Q23 .8 30 .8Q36.5 1 36.5 8Q36.5 13 34.5 16",

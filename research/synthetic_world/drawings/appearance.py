@@ -1,4 +1,4 @@
-"""What a drawing is told of its thing, and how it draws a part in that thing's colour and surface."""
+"""Describe the appearance of an object, and draw its parts in that color and surface."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from research.synthetic_world.drawings.textures import GRAINS, PATTERN_COLOR_OF
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """A thing's looks.
+    """The appearance of an object.
 
     Attributes:
-        name, tones: its colour; "" and gray tones for kinds without one.
-        material, pattern, state, pose, age: as in world.PlacedThing.
-        variety: a number for what is no attribute (people's hair and skin).
-        fine: narrow patterns and grain, for small things.
+        name, tones: its color; "" and gray tones for kinds without one.
+        material, pattern, state, pose, age: as in scene_types.PlacedObject.
+        variety: a number for properties that are not attributes (people's hair and skin).
+        has_fine_detail: narrow patterns and grain, for small objects.
         seated: jeans of a person who sits.
         flying: nothing is under it.
     """
@@ -34,7 +34,7 @@ class Appearance:
     is_flying: bool = False
 
     def draw_part(self, shape: Shape, tone: str = "base") -> str:
-        """A part in a tone of the thing's colour, with its pattern and the look of its material."""
+        """Draw a part in a tone of the object's color, with its pattern and material."""
         color, line = getattr(self.tones, tone), self.tones.line
         grain = "fine" if self.has_fine_detail else "wide"
         grained = self.material in GRAINS
@@ -48,12 +48,12 @@ class Appearance:
         return drawn + f'<{shape.inner} fill="url(#{overlay})"/>'
 
     def draw_plain_part(self, shape: Shape, tone: str = "base") -> str:
-        """A part in a tone of the thing's colour alone."""
+        """Draw a part in a tone of the object's color, without pattern and material."""
         return fill(shape, getattr(self.tones, tone), self.tones.line, self._opacity)
 
     @property
     def _opacity(self) -> float:
-        """Glass lets through what is behind it, and still shows its own colour."""
+        """The opacity: glass is transparent but still shows its own color."""
         return 1 if self.material != "glass" else 0.9 if self.name == "black" else 0.76
 
     @property

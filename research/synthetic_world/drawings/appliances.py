@@ -1,4 +1,4 @@
-"""Refrigerators, stoves and lamps."""
+"""Draw refrigerators, stoves and lamps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from research.synthetic_world.drawings.svg_shapes import (
 )
 
 
-def refrigerator(look: Appearance) -> str:  # 70 x 136
+# 70 x 136 pixels.
+def refrigerator(look: Appearance) -> str:
     t = look.tones
     feet = "".join(fill(rect(x, 131, 8, 4.6), DARK) for x in (12, 50))
     if look.state == "open":
@@ -56,7 +57,8 @@ def refrigerator(look: Appearance) -> str:  # 70 x 136
     )
 
 
-def stove(look: Appearance) -> str:  # 74 x 78
+# 74 x 78 pixels.
+def stove(look: Appearance) -> str:
     t = look.tones
     on = look.state == "on"
     flame = fill(
@@ -87,7 +89,8 @@ def stove(look: Appearance) -> str:  # 74 x 78
     )
 
 
-def lamp(look: Appearance) -> str:  # 36 x 62
+# 36 x 62 pixels.
+def lamp(look: Appearance) -> str:
     t = look.tones
     on = look.state == "on"
     shade = path("M9 3Q18 1 27 3L35 27Q18 32 1 27Z")

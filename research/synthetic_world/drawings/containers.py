@@ -1,4 +1,4 @@
-"""Baskets, boxes, bags and trash cans."""
+"""Draw baskets, boxes, bags and trash cans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from research.synthetic_world.drawings.svg_shapes import (
 )
 
 
-def basket(look: Appearance) -> str:  # 60 x 44
+# 60 x 44 pixels.
+def basket(look: Appearance) -> str:
     logs = (
         "".join(
             fill(oval(x, y, 6.5, 5.6), "#d9a866", "#6e4520")
@@ -57,7 +58,8 @@ def basket(look: Appearance) -> str:  # 60 x 44
     )
 
 
-def box(look: Appearance) -> str:  # 58 x 50
+# 58 x 50 pixels.
+def box(look: Appearance) -> str:
     t = look.tones
     boards = stroke("M3 24.5H55M3 36.5H55", t.line, 1.2) if look.material == "wood" else ""
     nails = (
@@ -84,7 +86,8 @@ def box(look: Appearance) -> str:  # 58 x 50
     )
 
 
-def backpack(look: Appearance) -> str:  # 46 x 54
+# 46 x 54 pixels.
+def backpack(look: Appearance) -> str:
     t = look.tones
     return (
         limb("M16 6Q16 1.6 23 1.6Q30 1.6 30 6", t.dark, t.line, 2)
@@ -99,7 +102,8 @@ def backpack(look: Appearance) -> str:  # 46 x 54
     )
 
 
-def trash_can(look: Appearance) -> str:  # 46 x 62
+# 46 x 62 pixels.
+def trash_can(look: Appearance) -> str:
     t = look.tones
     ribs = (
         stroke("M13 20L14.5 57M20 20L20.5 58M26 20L25.5 58M33 20L31.5 57", t.line, 1.3, 0.8)

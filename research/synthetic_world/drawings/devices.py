@@ -1,4 +1,4 @@
-"""Devices: televisions, laptops, clocks and telephones."""
+"""Draw devices: televisions, laptops, clocks and telephones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from research.synthetic_world.drawings.appearance import Appearance
 from research.synthetic_world.drawings.svg_shapes import DARK, fill, oval, path, poly, rect, stroke
 
 
-def television(look: Appearance) -> str:  # 92 x 62
+# 92 x 62 pixels.
+def television(look: Appearance) -> str:
     image = (
         (
             fill(rect(5, 5, 82, 44, 1), "#4fb3e8")
@@ -35,7 +36,8 @@ def television(look: Appearance) -> str:  # 92 x 62
 
 def laptop(look: Appearance) -> str:
     t = look.tones
-    if look.state == "closed":  # 56 x 22
+    if look.state == "closed":
+        # 56 x 22 pixels.
         logo = "#f4f6f8" if look.name != "white" else t.line
         return (
             fill(rect(14, 0.6, 28, 2.4, 1), DARK, t.line)
@@ -63,7 +65,8 @@ def laptop(look: Appearance) -> str:
     )
 
 
-def clock(look: Appearance) -> str:  # 40 x 40
+# 40 x 40 pixels.
+def clock(look: Appearance) -> str:
     ticks = (
         "M20 6.5V9.5M20 30.5V33.5M6.5 20H9.5M30.5 20H33.5M13.2 8.3L14.2 10M26.8 8.3L25.8 10"
         "M8.3 13.2L10 14.2M31.7 13.2L30 14.2M8.3 26.8L10 25.8M31.7 26.8L30 25.8M13.2 31.7L14.2 30"
@@ -79,7 +82,8 @@ def clock(look: Appearance) -> str:  # 40 x 40
     )
 
 
-def telephone(look: Appearance) -> str:  # 40 x 30
+# 40 x 30 pixels.
+def telephone(look: Appearance) -> str:
     t = look.tones
     return (
         look.draw_part(path("M9 11H31L38.5 26Q39 29.4 36 29.4H4Q1 29.4 1.5 26Z"))

@@ -1,4 +1,4 @@
-"""Dishes, bottles and vases."""
+"""Draw dishes, bottles and vases."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from research.synthetic_world.drawings.svg_shapes import (
 )
 
 
-def cup(look: Appearance) -> str:  # 24 x 26
+# 24 x 26 pixels.
+def cup(look: Appearance) -> str:
     t = look.tones
     handle = limb("M17 8q6-1 5.5 5q-.5 6-6.5 6", t.base, t.line, 2.4)
     body = look.draw_part(path("M1 3L3 23Q3.2 25.5 6 25.5H14Q16.8 25.5 17 23L19 3Z"))
-    if look.material == "glass":  # the bottom and the far rim are seen through it
+    # The bottom and the far rim are visible through glass.
+    if look.material == "glass":
         rim = fill(oval(10, 3.4, 9, 2.6), mix_colors(t.light, WHITE, 0.6), t.line)
         return (
             handle
@@ -31,7 +33,8 @@ def cup(look: Appearance) -> str:  # 24 x 26
     return handle + body + fill(oval(10, 3.4, 9, 2.6), t.dark, t.line) + fill(oval(10, 3.8, 6.8, 1.6), t.line)
 
 
-def plate(look: Appearance) -> str:  # 48 x 18
+# 48 x 18 pixels.
+def plate(look: Appearance) -> str:
     return (
         look.draw_plain_part(path("M15 14H33L31 17.5H17Z"), "dark")
         + look.draw_part(oval(24, 8.5, 23.4, 8))
@@ -40,7 +43,8 @@ def plate(look: Appearance) -> str:  # 48 x 18
     )
 
 
-def bowl(look: Appearance) -> str:  # 46 x 28
+# 46 x 28 pixels.
+def bowl(look: Appearance) -> str:
     contents = (
         fill(path("M5 5Q9-.5 14 1.5Q19-2 24 1Q31-2 35 1.5Q40 0 41 5.5Z"), "#e9b36a", "#a06a2a")
         + "".join(
@@ -65,7 +69,8 @@ def bowl(look: Appearance) -> str:  # 46 x 28
     )
 
 
-def bottle(look: Appearance) -> str:  # 20 x 52
+# 20 x 52 pixels.
+def bottle(look: Appearance) -> str:
     body = path(
         "M7 5V13Q7 17 3.5 20Q1 22 1 26V48.5Q1 51.5 4 51.5H16Q19 51.5 19 48.5V26Q19 22 16.5 20Q13 17 13 13V5Z"
     )
@@ -102,7 +107,8 @@ def bottle(look: Appearance) -> str:  # 20 x 52
     return clear + inside + finish
 
 
-def vase(look: Appearance) -> str:  # 30 x 48
+# 30 x 48 pixels.
+def vase(look: Appearance) -> str:
     body = "M8 3Q11.5 9 10 13Q1 19 1 30Q1 41 9 47H21Q29 41 29 30Q29 19 20 13Q18.5 9 22 3Z"
     return (
         look.draw_part(path(body))

@@ -1,4 +1,4 @@
-"""Horses, cows and sheep."""
+"""Draw horses, cows and sheep."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PINK, PINK_LINE = "#f0aeb0", "#a8646a"
 
 
 def _folded_legs(look: Appearance, y: float, *legs_: tuple[float, float, str]) -> str:
-    """Legs of a lying animal, folded forward: x, length and tone of each."""
+    """Draw the legs of a lying animal, folded forward, from x, length and tone of each."""
     return "".join(
         look.draw_plain_part(rect(x, y, length, 7.4, 3.4), tone)
         + fill(rect(x + length - 5, y, 5, 7.4, 1), DARK)
@@ -34,7 +34,8 @@ def _folded_legs(look: Appearance, y: float, *legs_: tuple[float, float, str]) -
 
 def horse(look: Appearance) -> str:
     mane, line = MANES[look.name], look.tones.line
-    if look.pose == "lying":  # 118 x 70
+    if look.pose == "lying":
+        # 118 x 70 pixels.
         return (
             limb("M10 52Q2 56 3 67", mane, line, 5)
             + look.draw_part(path("M8 69.4Q4 40 28 38Q52 38 66 38Q78 30 84 12L98 22Q96 50 92 60L88 69.4Z"))
@@ -44,7 +45,8 @@ def horse(look: Appearance) -> str:
     body = path(
         "M12 46Q12 34 26 34Q44 38 62 35Q76 30 82 14L97 22Q92 40 90 56Q84 66 72 64Q48 60 36 66Q16 70 12 46Z"
     )
-    return (  # 118 x 100
+    # 118 x 100 pixels.
+    return (
         limb("M14 42Q3 46 5 74", mane, line, 5.5)
         + legs(look, (18, 28, 70, 80), 58, 99.4, 7.4, DARK)
         + look.draw_part(body)
@@ -77,11 +79,13 @@ def cow(look: Appearance) -> str:
         path("M10 30Q10 20 22 19Q50 22 72 18Q84 17 86 28Q88 46 78 54Q60 58 30 56Q10 56 10 30Z")
     )
     animal = tail + body + fill(spots, SPOTS[look.name])
-    if look.pose == "lying":  # 112 x 60
+    if look.pose == "lying":
+        # 112 x 60 pixels.
         folded = _folded_legs(look, 48.6, (66, 30, "dark"), (22, 32, "base"))
         return transform(animal + folded + _cow_head(look), 0, 3.4)
     udder = fill(path("M32 54Q34 63 42 63Q50 63 52 54Z"), PINK, PINK_LINE)
-    return udder + legs(look, (17, 27, 66, 75), 48, 83.4, 8, DARK) + animal + _cow_head(look)  # 112 x 84
+    # 112 x 84 pixels.
+    return udder + legs(look, (17, 27, 66, 75), 48, 83.4, 8, DARK) + animal + _cow_head(look)
 
 
 def _cow_head(look: Appearance) -> str:
@@ -129,9 +133,8 @@ def sheep(look: Appearance) -> str:
         + dots(((61, 20.8), (69, 20.8)), 1.1, EYE)
         + stroke("M63 31Q65 33 67 31", "#f0b6b0", 1.3)
     )
-    if look.pose == "lying":  # 80 x 47
+    if look.pose == "lying":
+        # 80 x 47 pixels.
         folded = "".join(fill(rect(x, 45, 20, 5.8, 2.8), face, line) for x in (12, 48))
         return transform(wool + head + folded, 0, -4)
-    return (
-        "".join(fill(rect(x, 44, 5, 17.4, 1.4), face, line) for x in (20, 28, 44, 51)) + wool + head
-    )  # 80 x 62
+    return "".join(fill(rect(x, 44, 5, 17.4, 1.4), face, line) for x in (20, 28, 44, 51)) + wool + head

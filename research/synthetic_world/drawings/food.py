@@ -1,4 +1,4 @@
-"""Fruit and other food."""
+"""Draw fruit and other food."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from research.synthetic_world.drawings.appearance import Appearance
 from research.synthetic_world.drawings.svg_shapes import DARK, fill, oval, path, poly, rect, stroke
 
 
-def apple(look: Appearance) -> str:  # 22 x 24
+# 22 x 24 pixels.
+def apple(look: Appearance) -> str:
     t = look.tones
     return (
         look.draw_part(
@@ -21,7 +22,8 @@ def apple(look: Appearance) -> str:  # 22 x 24
     )
 
 
-def banana(look: Appearance) -> str:  # 34 x 22
+# 34 x 22 pixels.
+def banana(look: Appearance) -> str:
     return (
         look.draw_part(
             path("M2.5 2.5L6 1Q8 11.5 18 13.5Q26 15 31.5 10.5L33 13.5Q28 22 17 21.5Q3 20 2.5 2.5Z")
@@ -32,7 +34,8 @@ def banana(look: Appearance) -> str:  # 34 x 22
     )
 
 
-def pear(look: Appearance) -> str:  # 22 x 28
+# 22 x 28 pixels.
+def pear(look: Appearance) -> str:
     return (
         look.draw_part(
             path(
@@ -50,7 +53,8 @@ def pear(look: Appearance) -> str:  # 22 x 28
     )
 
 
-def pizza(look: Appearance) -> str:  # 50 x 16
+# 50 x 16 pixels.
+def pizza(look: Appearance) -> str:
     toppings = "".join(
         fill(oval(x, y, 3, 1.6), "#c9362b", "#8d1f18")
         for x, y in ((12, 6), (21, 10), (23, 4), (33, 4.4), (38, 7.4), (12, 10.2))
@@ -68,7 +72,8 @@ def pizza(look: Appearance) -> str:  # 50 x 16
     )
 
 
-def cake(look: Appearance) -> str:  # 46 x 42
+# 46 x 42 pixels.
+def cake(look: Appearance) -> str:
     t = look.tones
     return (
         fill(oval(23, 38, 22.4, 3.6), "#dfe3e8", "#8c939c")
@@ -91,7 +96,8 @@ def cake(look: Appearance) -> str:  # 46 x 42
     )
 
 
-def sandwich(look: Appearance) -> str:  # 38 x 22
+# 38 x 22 pixels.
+def sandwich(look: Appearance) -> str:
     return (
         fill(path("M2 8.5L19 1Q20 .6 21 1L36.5 8.5Z"), "#f3d9a4", "#9c6426")
         + fill(path("M.8 9.5Q.8 7.5 3 7.5H35Q37.2 7.5 37.2 9.5L36.5 11.5H1.5Z"), "#f8e6bf", "#9c6426")

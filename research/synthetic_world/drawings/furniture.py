@@ -1,4 +1,4 @@
-"""Furniture, seen from the front and a little from above, so that what stands on it has a surface."""
+"""Draw furniture, seen from the front and slightly from above, so that it has a visible surface."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from research.synthetic_world.drawings.svg_shapes import (
 )
 
 
-def table(look: Appearance) -> str:  # 130 x 74
-    if look.material == "glass":  # the legs are seen through the top
+# 130 x 74 pixels.
+def table(look: Appearance) -> str:
+    # The legs are visible through the top.
+    if look.material == "glass":
         t = look.tones
         legs = "".join(
             fill(rect(x, y, w, 73.4 - y, 1), color, t.line)
@@ -52,7 +54,8 @@ def table(look: Appearance) -> str:  # 130 x 74
     )
 
 
-def chair(look: Appearance) -> str:  # 54 x 84
+# 54 x 84 pixels.
+def chair(look: Appearance) -> str:
     t = look.tones
     if look.material == "metal":
         return (
@@ -88,7 +91,8 @@ def chair(look: Appearance) -> str:  # 54 x 84
     )
 
 
-def couch(look: Appearance) -> str:  # 150 x 78
+# 150 x 78 pixels.
+def couch(look: Appearance) -> str:
     return (
         "".join(fill(rect(x, 70, 7, 7.4, 1), "#5b3b22", "#2c1a0d") for x in (12, 131))
         + look.draw_part(rect(14, 0.6, 122, 52, 9))
@@ -101,7 +105,8 @@ def couch(look: Appearance) -> str:  # 150 x 78
     )
 
 
-def bed(look: Appearance) -> str:  # 170 x 78
+# 170 x 78 pixels.
+def bed(look: Appearance) -> str:
     wood, grain = "#9b6a3f", "#5c3a1c"
     return (
         fill(rect(0.6, 0.6, 11, 76.8, 3), wood, grain)
@@ -120,12 +125,14 @@ def bed(look: Appearance) -> str:  # 170 x 78
     )
 
 
-def shelf(look: Appearance) -> str:  # 96 x 130
+# 96 x 130 pixels.
+def shelf(look: Appearance) -> str:
     depth = 0.04 if look.name == "white" else 0.28
     inside = rect(4, 4, 88, 122)
     back = look.draw_plain_part(inside, "dark") if look.material == "wood" else look.draw_part(inside, "dark")
     back += fill(inside, "#000000", opacity=depth)
-    if look.material == "wood":  # planks, without grain: what stands on the boards is to be seen well
+    # Planks have no grain, so that objects on the boards are well visible.
+    if look.material == "wood":
         back += stroke("M19 8V120M34 8V120M48 8V120M62 8V120M77 8V120", look.tones.line, 1, 0.6)
     boards = "".join(look.draw_part(rect(4, y, 88, 5)) for y in (42, 81, 120)) + "".join(
         fill(rect(6, y, 84, 3), "#000000", opacity=0.25) for y in (47.5, 86.5, 6.5)
@@ -139,7 +146,8 @@ def shelf(look: Appearance) -> str:  # 96 x 130
     )
 
 
-def cabinet(look: Appearance) -> str:  # 86 x 84
+# 86 x 84 pixels.
+def cabinet(look: Appearance) -> str:
     feet = "".join(look.draw_plain_part(rect(x, 78, 8, 5.4), "dark") for x in (8, 70))
     top = look.draw_part(poly(6, 0.6, 80, 0.6, 85.4, 8, 0.6, 8), "light") + look.draw_part(
         rect(0.6, 7.6, 84.8, 4, 1)
@@ -165,7 +173,8 @@ def cabinet(look: Appearance) -> str:  # 86 x 84
     return feet + doors + top + dots(((38.5, 44), (47.5, 44)), 1.9, GOLD, brass)
 
 
-def bench(look: Appearance) -> str:  # 126 x 58
+# 126 x 58 pixels.
+def bench(look: Appearance) -> str:
     t = look.tones
     if look.material == "stone":
         return (

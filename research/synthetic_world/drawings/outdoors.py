@@ -1,4 +1,4 @@
-"""Plants and what stands in the street."""
+"""Draw plants and street objects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def _foliage(
     )
 
 
-def tree(look: Appearance) -> str:  # 96 x 150
+# 96 x 150 pixels.
+def tree(look: Appearance) -> str:
     trunk = (
         fill(path("M40 149.4Q43 120 41 86H56Q54 120 58 149.4Q49 146 40 149.4Z"), "#8b5e38", "#4c2f17")
         + limb("M48 104Q56 96 64 86M47 100Q40 92 33 88", "#8b5e38", "#4c2f17", 3.5)
@@ -44,7 +45,8 @@ def tree(look: Appearance) -> str:  # 96 x 150
     )
 
 
-def bush(look: Appearance) -> str:  # 80 x 54
+# 80 x 54 pixels.
+def bush(look: Appearance) -> str:
     bumps = (
         (14, 38, 13),
         (66, 38, 13),
@@ -80,7 +82,8 @@ def bush(look: Appearance) -> str:  # 80 x 54
     )
 
 
-def flower(look: Appearance) -> str:  # 24 x 44
+# 24 x 44 pixels.
+def flower(look: Appearance) -> str:
     t = look.tones
     petals = ((12, 4.6), (18.4, 8), (18.4, 15.6), (12, 19.2), (5.6, 15.6), (5.6, 8))
     return (
@@ -94,7 +97,8 @@ def flower(look: Appearance) -> str:  # 24 x 44
     )
 
 
-def traffic_light(look: Appearance) -> str:  # 26 x 130
+# 26 x 130 pixels.
+def traffic_light(look: Appearance) -> str:
     lamps = (("#ff3b30", "#7a120c", 11), ("#f7b500", "#6e5200", 25), ("#22c55e", "#0c5a2a", 39))
     return (
         fill(rect(10.5, 48, 5, 78), "#54585f", "#24262a")
@@ -108,7 +112,8 @@ def traffic_light(look: Appearance) -> str:  # 26 x 130
     )
 
 
-def fire_hydrant(look: Appearance) -> str:  # 36 x 54
+# 36 x 54 pixels.
+def fire_hydrant(look: Appearance) -> str:
     t = look.tones
     return (
         look.draw_plain_part(rect(2, 48, 32, 5.4, 1.5), "dark")

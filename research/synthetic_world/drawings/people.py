@@ -1,7 +1,7 @@
-"""People in neutral underclothes: shirts, jeans and hats are things of their own, drawn over them.
+"""Draw people in neutral underclothes. Shirts, jeans and hats are objects of their own, drawn over them.
 
-Drawn in the frame of a grown man, 54 x 128 standing and 54 x 98 sitting, so that the parts are where
-world.ANCHORS says; everybody else is scaled from it, children with larger heads.
+The frame is that of an adult man, 54 x 128 standing and 54 x 98 sitting, so that the parts are at scene_types.ANCHORS.
+Everybody else is scaled from it, children with larger heads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from research.synthetic_world.drawings.svg_shapes import (
     transform,
 )
 
-COMPLEXIONS = (  # skin and hair
+# Skin and hair.
+COMPLEXIONS = (
     ("#f6cfae", "#6b4426"),
     ("#f6cfae", "#a86e32"),
     ("#f6cfae", "#2a2321"),
@@ -39,7 +40,7 @@ UNDERSHIRT, SHORTS, SHOE_LINE = "#d3d6da", "#4a4f5a", "#1d1d22"
 
 
 class Pose(NamedTuple):
-    """The upper body in a pose: y of the neck; left arm and hand, mirrored for the right; the trunk."""
+    """The upper body in a pose: y of the neck, left arm and hand (mirrored for the right), and trunk."""
 
     neck: float
     arm: str

@@ -1,4 +1,4 @@
-"""Dogs, with a snout and hanging ears, and cats, with a round face, pointed ears, whiskers and stripes."""
+"""Draw dogs, with a snout and hanging ears, and cats, with a round face, pointed ears, whiskers and stripes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ TONGUE = "#e26a7a"
 
 def dog(look: Appearance) -> str:
     t = look.tones
-    if look.pose == "sitting":  # 48 x 63
+    if look.pose == "sitting":
+        # 48 x 63 pixels.
         return (
             limb("M34.5 54Q45.5 54 44.5 42", t.base, t.line, 4)
             + look.draw_part(
@@ -21,7 +22,8 @@ def dog(look: Appearance) -> str:
             + "".join(look.draw_plain_part(rect(x, 43, 7, 18.8, 3)) for x in (11.5, 22.5))
             + transform(_dog_face(look), 20.8, 15.4)
         )
-    if look.pose == "lying":  # 84 x 38
+    if look.pose == "lying":
+        # 84 x 38 pixels.
         return (
             limb("M8 31Q1 29 2 22", t.base, t.line, 4)
             + look.draw_part(path("M6 37.4Q2 20 20 17Q40 13 56 17L60 37.4Z"))
@@ -30,7 +32,8 @@ def dog(look: Appearance) -> str:
             + look.draw_plain_part(rect(50, 31.8, 26, 5.6, 2.8))
             + transform(_dog_profile(look), 52, 2)
         )
-    return (  # 78 x 58
+    # 78 x 58 pixels.
+    return (
         limb("M15 27Q4 23 5 9", t.base, t.line, 4.4)
         + legs(look, (16, 23, 45, 52), 36, 57.4, 6)
         + look.draw_part(path("M12 30Q12 23 20 23H46Q52 22 55 16L64 24Q60 42 54 43Q40 39 24 43Q13 44 12 30Z"))
@@ -74,14 +77,16 @@ def _dog_face(look: Appearance) -> str:
 
 def cat(look: Appearance) -> str:
     t = look.tones
-    if look.pose == "sitting":  # 38 x 51
+    if look.pose == "sitting":
+        # 38 x 51 pixels.
         return (
             limb("M29 47Q38 46 35.5 36Q33.5 31 36 27", t.base, t.line, 3.4)
             + look.draw_part(path("M13 24Q5 36 6 45Q6.5 50.4 12 50.4H26Q31 50.4 31.5 45Q32 36 25 24Z"))
             + "".join(look.draw_plain_part(rect(x, 36, 4.8, 14.4, 2.2)) for x in (13.4, 19))
             + transform(_cat_face(look), 18.8, 15, 1.08)
         )
-    if look.pose == "lying":  # 63 x 29
+    if look.pose == "lying":
+        # 63 x 29 pixels.
         return (
             look.draw_part(path("M4 28.4Q2 13 20 10Q36 8 46 14L52 28.4Z"))
             + stroke("M18 11L20 15M25 10L27 14.5M32 10L34 14.5", t.line, 1.6)
@@ -89,7 +94,8 @@ def cat(look: Appearance) -> str:
             + look.draw_plain_part(rect(36, 24.6, 14, 4, 2))
             + transform(_cat_face(look), 49, 14.5, 0.95)
         )
-    return (  # 58 x 46
+    # 58 x 46 pixels.
+    return (
         limb("M10 24Q1 19 4 9Q5 3 9 3", t.base, t.line, 3.2)
         + legs(look, (10, 15, 32, 37), 29, 45.4, 4.4)
         + look.draw_part(path("M7 26Q7 19 15 19.5H36Q43 19 44 27Q43 34 38 34Q24 31 14 34.5Q7 34 7 26Z"))

@@ -1,8 +1,7 @@
-"""How anything is drawn: shapes, lines, and the tones of a colour, as SVG text.
+"""Make SVG text: shapes, lines, and the tones of a color.
 
-A drawing is a string of SVG elements in a frame of its own, in pixels of an image 448 wide. Outlines of
-rectangles and ovals are drawn as a darker shape below a smaller one, because a fill costs the renderer less
-than half of what a stroke costs.
+A drawing is a string of SVG elements in a frame of its own, in pixels of an image 448 wide. Outlines of rectangles and
+ovals are drawn as a darker shape below a smaller one, because a fill takes less than half the rendering time of a stroke.
 """
 
 from __future__ import annotations
@@ -13,29 +12,38 @@ from typing import NamedTuple
 from research.synthetic_world.ontology import COLORS
 from research.synthetic_world.scene_types import WIDTH
 
-LINE = 1.1  # width of an outline in pixels
+# Width of an outline in pixels.
+LINE = 1.1
 WHITE = "#ffffff"
-DARK = "#33343a"  # rubber, screens, hoofs
+# The color of rubber, screens and hoofs.
+DARK = "#33343a"
 METAL = "#aeb4ba"
 GOLD = "#e3b341"
-SKY = "#cfe6f5"  # window panes of vehicles
+# The color of window panes of vehicles.
+SKY = "#cfe6f5"
 
 
 class Shape(NamedTuple):
-    """An element's geometry without its fill; `outer` is larger by an outline, where that is simple."""
+    """An element's geometry without its fill.
+
+    Attributes:
+        inner: the shape.
+        outer: the shape enlarged by an outline, where that is simple.
+        tall: the grain of wood runs upwards.
+    """
 
     inner: str
     outer: str | None = None
-    tall: bool = False  # the grain of wood runs upwards
+    tall: bool = False
 
 
 def format_number(value: float) -> str:
-    """A coordinate, to a hundredth of a pixel."""
+    """Format a coordinate to a hundredth of a pixel."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def rect(x: float, y: float, w: float, h: float, r: float = 0) -> Shape:
-    """A rectangle with corners rounded by `r`."""
+    """Return a rectangle with corners rounded by `r`."""
 
     def geometry(by: float) -> str:
         rounded = f' rx="{format_number(max(r + by, 0))}"' if r else ""
@@ -49,7 +57,7 @@ def rect(x: float, y: float, w: float, h: float, r: float = 0) -> Shape:
 
 
 def oval(cx: float, cy: float, rx: float, ry: float | None = None) -> Shape:
-    """An ellipse, a circle if only one radius is given."""
+    """Return an ellipse, or a circle if only one radius is given."""
 
     def geometry(by: float) -> str:
         return (
@@ -62,22 +70,22 @@ def oval(cx: float, cy: float, rx: float, ry: float | None = None) -> Shape:
 
 
 def path(*d: str) -> Shape:
-    """A shape given by SVG path data, in one piece or several."""
+    """Return a shape from SVG path data."""
     return Shape(f'path d="{"".join(d)}"')
 
 
 def poly(*points: float) -> Shape:
-    """A closed polygon: x and y of its corners in turn."""
+    """Return a closed polygon from x and y of its corners in turn."""
     return path("M" + " ".join(format_number(value) for value in points) + "Z")
 
 
 def band(top: float, bottom: float, color: str) -> str:
-    """A strip across the whole image."""
+    """Draw a strip across the whole image."""
     return f'<path d="M0 {format_number(top)}H{WIDTH}V{format_number(bottom)}H0Z" fill="{color}"/>'
 
 
 def fill(shape: Shape, color: str, line: str | None = None, opacity: float = 1) -> str:
-    """A shape filled with a colour, with an outline if `line` names one."""
+    """Draw a shape filled with a color, with an outline if `line` is a color."""
     seen = f' fill-opacity="{format_number(opacity)}"' if opacity < 1 else ""
     if line is None:
         return f'<{shape.inner} fill="{color}"{seen}/>'
@@ -89,12 +97,12 @@ def fill(shape: Shape, color: str, line: str | None = None, opacity: float = 1) 
 
 
 def dots(points: tuple[tuple[float, float], ...], r: float, color: str, line: str | None = None) -> str:
-    """Circles of one size and colour."""
+    """Draw circles of one size and color."""
     return "".join(fill(oval(x, y, r), color, line) for x, y in points)
 
 
 def stroke(d: str, color: str, width: float = LINE, opacity: float = 1) -> str:
-    """An open line with round ends."""
+    """Draw an open line with round ends."""
     seen = f' stroke-opacity="{format_number(opacity)}"' if opacity < 1 else ""
     return (
         f'<path d="{d}" fill="none" stroke="{color}" stroke-width="{format_number(width)}" '
@@ -103,14 +111,14 @@ def stroke(d: str, color: str, width: float = LINE, opacity: float = 1) -> str:
 
 
 def limb(d: str, color: str, line: str, width: float) -> str:
-    """A thick line with an outline: an arm, a tail, a handle."""
+    """Draw a thick line with an outline: an arm, a tail, a handle."""
     return stroke(d, line, width + 2 * LINE) + stroke(d, color, width)
 
 
 def transform(
     body: str, x: float, y: float, across: float = 1, upward: float | None = None, turn: float = 0
 ) -> str:
-    """A drawing with its origin at (x, y), scaled (across -1 mirrors it), and turned clockwise by degrees."""
+    """Move a drawing's origin to (x, y), scale it (across -1 mirrors it), and rotate it clockwise by degrees."""
     scale = (
         ""
         if across == 1 and upward is None
@@ -121,13 +129,13 @@ def transform(
 
 
 def mix_colors(color: str, other: str, share: float) -> str:
-    """`color` with a share (0 to 1) of `other`."""
+    """Mix `color` with a fraction (0 to 1) of `other`."""
     pairs = zip(bytes.fromhex(color[1:]), bytes.fromhex(other[1:]), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 
 
 class Tones(NamedTuple):
-    """A colour, a lighter and a darker tone of it for shading, and the tone of its outlines."""
+    """A color, a lighter and a darker tone of it for shading, and the tone of its outlines."""
 
     base: str
     light: str
@@ -137,7 +145,7 @@ class Tones(NamedTuple):
 
 @cache
 def make_tones(color: str) -> Tones:
-    """Tones of a colour given as #rrggbb. White is shaded with cool grays, black is lit with them."""
+    """Return the tones of a color given as #rrggbb. White is shaded, and black is lit, with cool grays."""
     if color == COLORS["white"]:
         return Tones(color, WHITE, "#d8dade", "#8b8f98")
     if color == COLORS["black"]:

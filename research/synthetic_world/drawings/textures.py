@@ -1,10 +1,10 @@
-"""What surfaces look like: light on a colour, the grain of materials, and patterns, as gradients and tiles.
+"""Define surfaces: light on a color, the grain of materials, and patterns, as gradients and tiles.
 
-Tiles and overlays are white and black with some opacity, so that they fit every colour. Found by name:
+Tiles and overlays are white and black with some opacity, so that they fit every color. Their names are:
 
-    soft, metal, plastic, glass         how light falls; `soft.d7322f` is that light on that colour
-    wood-fine, leather-wide, ...        grain of a material; -up for boards that stand
-    striped-fine-pale, ...              a pattern, narrow (fine) or wide, and what it is drawn in
+    soft, metal, plastic, glass         kinds of light; `soft.d7322f` is that light on that color
+    wood-fine, leather-wide, ...        grain of a material; -up for upright boards
+    striped-fine-pale, ...              a pattern, narrow (fine) or wide, and its color
 """
 
 from __future__ import annotations
@@ -37,19 +37,23 @@ LIGHT_GRADIENTS = {
         "0 w .1, .2 w .1, .201 w .9, .33 w .9, .331 w .06, .42 w .06, .421 w .75, .47 w .75, .471 w 0, 1 k .1"
     ),
 }
+# Steepness of the light; elsewhere 0.35.
 GRADIENT_DIRECTIONS = {
     "glass": 0.9,
     "glass-white": 0.9,
     "plastic": 0,
     "plastic-white": 0,
-}  # how steep the light falls; elsewhere 0.35
+}
 # What patterns are drawn in, with which opacity: white on most colours, a darker tone on white and yellow.
 PATTERN_COLORS = {"pale": (WHITE, 0.88), "deep": ("#565d6b", 0.66), "gold": ("#8a6400", 0.55)}
 PATTERN_COLOR_OF = {"white": "deep", "yellow": "gold"}
-TILE_LENGTH = 800  # stripes are drawn as tiles longer than any thing, so that no seam shows
-PATTERNS = {  # name -> width, height, path of a tile
+# Tiles of stripes are longer than any object, so that no seam is visible.
+TILE_LENGTH = 800
+# Name -> width, height and path of a tile.
+PATTERNS = {
     "striped": (16, TILE_LENGTH, f"M5 0h6v{TILE_LENGTH}h-6z"),
-    "banded": (TILE_LENGTH, 16, f"M0 5v6h{TILE_LENGTH}v-6z"),  # stripes that lie, for what hangs in folds
+    # Horizontal stripes for objects with folds.
+    "banded": (TILE_LENGTH, 16, f"M0 5v6h{TILE_LENGTH}v-6z"),
     "dotted": (18, 18, "M5 0a4 4 0 0 0 0 9a4 4 0 0 0 0-9zm9 9a4 4 0 0 0 0 9a4 4 0 0 0 0-9z"),
     "checkered": (18, 18, "M0 0h9v18h9v-9h-18z"),
 }
@@ -59,7 +63,8 @@ WOOD = (
     '<path d="M4 6q14 2 24-1M38 13q12 1 24-1" fill="none" stroke="#ffe0b0" stroke-opacity=".4" '
     'stroke-width="1.2"/>'
 )
-LEATHER = (  # quilted, with buttons
+# Quilted, with buttons.
+LEATHER = (
     '<path d="M0 0L22 22M22 0L0 22" stroke="#000" stroke-opacity=".35" stroke-width="1.4"/>'
     '<path d="M0 2L20 22M24 0L2 22" stroke="#fff" stroke-opacity=".3" stroke-width="1.2"/>'
     '<path d="M9 11a2 2 0 0 0 4 0a2 2 0 0 0-4 0" fill="#000" fill-opacity=".55"/>'
@@ -74,7 +79,7 @@ GRAINS = {"wood": (64, 20, WOOD), "leather": (22, 22, LEATHER), "stone": (24, 24
 
 
 def build_definitions(svg: str) -> str:
-    """The gradients and tiles that a piece of SVG refers to, as a `defs` element."""
+    """Return the gradients and tiles that a piece of SVG refers to, as a `defs` element."""
     used = sorted(set(re.findall(r"url\(#([\w.-]+)\)", svg)))
     return f"<defs>{''.join(map(_definition, used))}</defs>" if used else ""
 
@@ -96,7 +101,7 @@ def _definition(name: str) -> str:
 
 
 def _gradient(name: str, light: str, color: str) -> str:
-    """Light from the upper left: an overlay, or mixed into `color` (rrggbb) if one is given."""
+    """Return light from the upper left: an overlay, or mixed into `color` (rrggbb) if one is given."""
     body = ""
     for stop in LIGHT_GRADIENTS[light].split(","):
         offset, kind, opacity = stop.split()

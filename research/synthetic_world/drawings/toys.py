@@ -1,4 +1,4 @@
-"""Toys, umbrellas and books."""
+"""Draw toys, umbrellas and books."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from research.synthetic_world.drawings.svg_shapes import (
 )
 
 
-def ball(look: Appearance) -> str:  # 34 x 34
+# 34 x 34 pixels.
+def ball(look: Appearance) -> str:
     t = look.tones
     seam = (
         ""
@@ -32,7 +33,8 @@ def ball(look: Appearance) -> str:  # 34 x 34
     )
 
 
-def kite(look: Appearance) -> str:  # 54 x 60
+# 54 x 60 pixels.
+def kite(look: Appearance) -> str:
     t = look.tones
     bow = fill(path("M0 0L-5 -3V3ZM0 0L5 -3V3Z"), t.dark, t.line)
     return (
@@ -46,7 +48,8 @@ def kite(look: Appearance) -> str:  # 54 x 60
     )
 
 
-def teddy_bear(look: Appearance) -> str:  # 42 x 52
+# 42 x 52 pixels.
+def teddy_bear(look: Appearance) -> str:
     t = look.tones
     pale = mix_colors(t.base, "#ffffff", 0.55) if look.name != "white" else "#e6dccb"
     return (
@@ -76,7 +79,8 @@ def teddy_bear(look: Appearance) -> str:  # 42 x 52
 
 def umbrella(look: Appearance) -> str:
     t = look.tones
-    if look.state == "closed":  # 22 x 74
+    if look.state == "closed":
+        # 22 x 74 pixels.
         return (
             limb("M11 58V68Q11 72.5 7.5 72.5Q4.5 72.5 4.5 69", "#8a5a33", "#40240e", 1.8)
             + fill(rect(10, 0.6, 2, 6), "#5c6066")
@@ -97,7 +101,8 @@ def umbrella(look: Appearance) -> str:
     )
 
 
-def book(look: Appearance) -> str:  # 38 x 28
+# 38 x 28 pixels.
+def book(look: Appearance) -> str:
     t = look.tones
     if look.state == "open":
         return (

@@ -1,4 +1,4 @@
-"""Vehicles, from the side, heading right."""
+"""Draw vehicles, seen from the side, heading right."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def _wheel(x: float, y: float, r: float) -> str:
     )
 
 
-def car(look: Appearance) -> str:  # 150 x 70
+# 150 x 70 pixels.
+def car(look: Appearance) -> str:
     t = look.tones
     return (
         look.draw_part(
@@ -57,7 +58,8 @@ def car(look: Appearance) -> str:  # 150 x 70
     )
 
 
-def bus(look: Appearance) -> str:  # 190 x 104
+# 190 x 104 pixels.
+def bus(look: Appearance) -> str:
     t = look.tones
     windows = "".join(
         fill(rect(x, 18, 22, 26, 3), SKY, t.line)
@@ -79,7 +81,8 @@ def bus(look: Appearance) -> str:  # 190 x 104
     )
 
 
-def bicycle(look: Appearance) -> str:  # 100 x 66
+# 100 x 66 pixels.
+def bicycle(look: Appearance) -> str:
     t = look.tones
     wheels = "".join(
         stroke(f"M{x - 20.8} 44A20.8 20.8 0 1 0 {x + 20.8} 44A20.8 20.8 0 1 0 {x - 20.8} 44Z", TYRE, 2.4)
@@ -108,7 +111,8 @@ def bicycle(look: Appearance) -> str:  # 100 x 66
     )
 
 
-def boat(look: Appearance) -> str:  # 120 x 84
+# 120 x 84 pixels.
+def boat(look: Appearance) -> str:
     t = look.tones
     planks = stroke("M7 64H113M12 71H108", t.line, 1.1) if look.material == "wood" else ""
     rivets = (
@@ -127,7 +131,8 @@ def boat(look: Appearance) -> str:  # 120 x 84
     )
 
 
-def tractor(look: Appearance) -> str:  # 126 x 90
+# 126 x 90 pixels.
+def tractor(look: Appearance) -> str:
     t = look.tones
     return (
         fill(rect(96, 8, 4, 26, 1), "#4a4d53", "#1d1e21")

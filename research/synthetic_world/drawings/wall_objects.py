@@ -1,4 +1,4 @@
-"""What hangs on, or is let into, a wall."""
+"""Draw objects on a wall, and windows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from research.synthetic_world.drawings.svg_shapes import (
 )
 
 
-def painting(look: Appearance) -> str:  # 70 x 52
+# 70 x 52 pixels.
+def painting(look: Appearance) -> str:
     t = look.tones
     return (
         look.draw_part(rect(0.6, 0.6, 68.8, 50.8, 1))
@@ -31,7 +32,8 @@ def painting(look: Appearance) -> str:  # 70 x 52
     )
 
 
-def mirror(look: Appearance) -> str:  # 56 x 76
+# 56 x 76 pixels.
+def mirror(look: Appearance) -> str:
     t = look.tones
     return (
         look.draw_part(oval(28, 38, 27.4, 37.4))
@@ -42,7 +44,8 @@ def mirror(look: Appearance) -> str:  # 56 x 76
     )
 
 
-def window(look: Appearance) -> str:  # 84 x 84
+# 84 x 84 pixels.
+def window(look: Appearance) -> str:
     t = look.tones
     view = fill(rect(5, 5, 74, 70), "#a9d8f5", t.line) + fill(
         path("M14 34a5 5 0 0 1 5-6a7 7 0 0 1 13 0a5 5 0 0 1 3 8H16Z"), "#ffffff"
@@ -71,9 +74,11 @@ def window(look: Appearance) -> str:  # 84 x 84
     )
 
 
-def curtain(look: Appearance) -> str:  # 60 x 110
+# 60 x 110 pixels.
+def curtain(look: Appearance) -> str:
     t = look.tones
-    look = replace(look, pattern="banded") if look.pattern == "striped" else look  # across the folds
+    # Stripes run across the folds.
+    look = replace(look, pattern="banded") if look.pattern == "striped" else look
     rod = limb("M2.5 4H57.5", "#8f7a4e", "#4a3d22", 2) + "".join(
         fill(oval(x, 4, 2.4), GOLD, "#4a3d22") for x in (2.6, 57.4)
     )

@@ -1,4 +1,4 @@
-"""Clothes, as worn: each fills the part of a person that world.ANCHORS gives it."""
+"""Draw worn clothes. Each fills its part of a person in scene_types.ANCHORS."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from research.synthetic_world.drawings.appearance import Appearance
 from research.synthetic_world.drawings.svg_shapes import GOLD, fill, oval, path, rect, stroke
 
 
-def hat(look: Appearance) -> str:  # 34 x 20
+# 34 x 20 pixels.
+def hat(look: Appearance) -> str:
     t = look.tones
     return (
         look.draw_plain_part(oval(17, 15.6, 16.6, 4), "dark")
@@ -16,7 +17,8 @@ def hat(look: Appearance) -> str:  # 34 x 20
     )
 
 
-def shirt(look: Appearance) -> str:  # 44 x 44
+# 44 x 44 pixels.
+def shirt(look: Appearance) -> str:
     t = look.tones
     return (
         look.draw_part(
@@ -33,7 +35,8 @@ def shirt(look: Appearance) -> str:  # 44 x 44
 def jeans(look: Appearance) -> str:
     t = look.tones
     seam = GOLD if look.name in ("blue", "black") else t.line
-    if look.is_seated:  # seated: 46 x 30
+    # 46 x 30 pixels.
+    if look.is_seated:
         return (
             look.draw_part(
                 path(
@@ -48,7 +51,7 @@ def jeans(look: Appearance) -> str:
             + stroke("M23 3V8", seam, 1)
         )
     return (
-        look.draw_part(path("M.6 .6H33.4V49.4H19.5L18 19H16L14.5 49.4H.6Z"))  # 34 x 50
+        look.draw_part(path("M.6 .6H33.4V49.4H19.5L18 19H16L14.5 49.4H.6Z"))
         + fill(rect(0.6, 0.6, 32.8, 4.2), t.dark, t.line)
         + fill(oval(17, 2.6, 1.2), GOLD)
         + stroke("M17 5V18M2 9Q8 12 9 5M32 9Q26 12 25 5M1.5 46.5H14M20 46.5H32.5", seam, 0.9)

@@ -1,1 +1,1 @@
-"""Families of questions, by what they ask about. Each function draws a question; None if it found none."""
+"""Families of questions, by what they ask about. Each function proposes a question, or None if it finds none."""

@@ -1,4 +1,4 @@
-"""Questions about how one object looks: asked openly, to be verified, or to be chosen between two options."""
+"""Propose questions about an attribute of one object: open questions, yes-no questions, and choices of two options."""
 
 from __future__ import annotations
 
@@ -11,17 +11,13 @@ _OPEN_RATES = {"color": 0.48, "material": 0.22, "size": 0.12, "pose": 0.10, "pat
 _CLOSED_ODDS = {"color": 4, "material": 2} | dict.fromkeys(
     ("size", "pattern", "openness", "light", "fullness", "pose", "age"), 1
 )
-# In this order two attributes are said of one thing ("large and red", "red and made of wood").
+# The order of two attributes of one object ("large and red", "red and made of wood").
 _COMBINABLE_ATTRIBUTES = ("size", "age", "openness", "fullness", "color", "pattern", "material")
-_LOOKING_ATTRIBUTES = (
-    "color",
-    "pattern",
-    "size",
-    "age",
-    "fullness",
-)  # what a thing "looks"; others it "appears to be"
+# Attributes that an object "looks". For other attributes it "appears to be".
+_LOOKING_ATTRIBUTES = ("color", "pattern", "size", "age", "fullness")
 
-_OPEN: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {  # type -> (detailed type, templates)
+# Attribute type -> (detailed type, templates).
+_OPEN: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "color": (
         (
             "directOf",
@@ -83,7 +79,7 @@ _OPEN: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {  # type -> (detail
 
 
 def query_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """What color is the cup on the table?"""
+    """Propose a question such as "What color is the cup on the table?"."""
     attribute = ask.choose_attribute(_OPEN_RATES)
     if attribute is None:
         return None
@@ -111,7 +107,7 @@ def query_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def verify_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Does the shirt to the left of the tree look striped? Is the cabinet open?"""
+    """Propose a question such as "Does the shirt to the left of the tree look striped?" or "Is the cabinet open?"."""
     attribute = ask.choose_attribute(_CLOSED_ODDS)
     if attribute is None:
         return None
@@ -163,7 +159,11 @@ def verify_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def choose_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Is the cup on the table red or blue? What is the large chair made of, wood or metal?"""
+    """Propose a question such as:
+
+    Is the cup on the table red or blue?
+    What is the large chair made of, wood or metal?
+    """
     attribute = ask.choose_attribute(_CLOSED_ODDS)
     if attribute is None:
         return None
@@ -202,7 +202,7 @@ def choose_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def _choice_templates(kind: str) -> tuple[str, ...]:
-    """Ways to offer two values {u} and {v} of an attribute type."""
+    """Return templates that offer two values {u} and {v} of an attribute type."""
     plain = ("[Is|Are] {x} {u} or {v}",)
     if kind == "material":
         return (
@@ -231,7 +231,7 @@ def _choice_templates(kind: str) -> tuple[str, ...]:
 
 
 def verify_two_attributes(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Is the chair to the left of the table red and made of wood?"""
+    """Propose a question such as "Is the chair to the left of the table red and made of wood?"."""
     i = ask.choose_object(lambda j: len(set(_COMBINABLE_ATTRIBUTES) & set(ask.scene_index.attributes[j])) > 1)
     if i is None:
         return None

@@ -1,4 +1,4 @@
-"""Questions that set two objects side by side: alike or not, both so, what they share."""
+"""Propose questions that compare two objects: same or different, both with an attribute, what they have in common."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COMMON = (
 
 
 def verify_both(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Are both the cup and the large plate blue?"""
+    """Propose a question such as "Are both the cup and the large plate blue?"."""
     kind = "color" if ask.is_chosen(0.7) else "material"
     pair = _choose_two(ask, kind)
     if pair is None:
@@ -73,7 +73,11 @@ def verify_both(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def compare(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Do the cup and the plate have the same color? Are the chair and the table made of the same material?"""
+    """Propose a question such as:
+
+    Do the cup and the plate have the same color?
+    Are the chair and the table made of the same material?
+    """
     kind = "color" if ask.is_chosen(0.65) else "material"
     pair = _choose_two(ask, kind)
     if pair is None:
@@ -113,7 +117,7 @@ def compare(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def query_common(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """What do the cup and the plate have in common?"""
+    """Propose a question such as "What do the cup and the plate have in common?"."""
     kind = ask.choose(("color", "color", "material", "size", "pattern"))
     pair = _choose_two(ask, kind)
     if pair is None:
@@ -145,8 +149,10 @@ def query_common(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def _choose_two(ask: QuestionGenerator, kind: str) -> tuple[Reference, Reference] | None:
-    """Clear references to two objects of different names that have the attribute; often, the same value.
-    Neither phrase tells the attribute or speaks of the other object; only the second may have a relation."""
+    """Choose references to two objects of different names that have the attribute, often with the same value.
+
+    Neither phrase mentions the attribute or the other object. Only the second may have a relation.
+    """
     i = ask.choose_object(lambda j: kind in ask.scene_index.attributes[j])
     if i is None:
         return None

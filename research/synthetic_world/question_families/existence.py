@@ -1,6 +1,6 @@
-"""Questions whether there is such a thing: of a name, a look, beside another thing, of two names at once.
+"""Propose questions about existence: of a name, of an attribute, in relation to another object, of two names at once.
 
-They are answered with "no" where nothing fits. Only the other thing of a relation is presupposed.
+The answer is "no" if nothing fits. Only the other object of a relation is presupposed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from research.synthetic_world.program_builder import (
 from research.synthetic_world.question_proposals import ProposedQuestion, QuestionGenerator
 from research.synthetic_world.scene_index import ANTONYMS, VAGUE_RELATIONS
 
-# What stands in a relation must be of a kind that may be there (ontology.Kind.rests).
+# The placement that a relation requires of its subject (ontology.ObjectKind.placements).
 _RESTS = {"on": "top", "in": "inside", "inside": "inside", "under": "floor"}
 _ATTRIBUTE_ODDS = {"color": 4, "material": 2, "size": 1, "pattern": 1, "openness": 1, "fullness": 1}
 
@@ -35,7 +35,7 @@ _ATTRIBUTE_ODDS = {"color": 4, "material": 2, "size": 1, "pattern": 1, "openness
 def _templates(
     name: str, tail: str = "", tail_of_many: str = "", where: str = THERE_PHRASES
 ) -> tuple[str, ...]:
-    """Ways to ask whether there is such a thing, {one} or {all}; the tail follows the noun."""
+    """Return templates that ask for the existence of {one} or {all}. The tail follows the noun."""
     many = tail_of_many or tail
     several = (f"Are there any {{all}} {many} {where}", f"Do you see any {{all}} {many} {where}")
     if is_plural(name):
@@ -45,7 +45,7 @@ def _templates(
 
 
 def _slots(name: str, object_id: str = "", front: str = "") -> dict[str, Phrase]:
-    """{one} and {all} with an adjective in front, and {o}, the bare name with its article."""
+    """Return the slots {one} and {all} with an adjective in front, and {o}, the name with its article."""
     return {
         "one": make_marked_phrase(add_article(f"{front} {name}".strip()), object_id),
         "all": make_phrase(f"{front} {make_plural(name)}", object_id),
@@ -58,7 +58,7 @@ def _ids(ids: list[str]) -> str:
 
 
 def exists_name(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Is there a cup in the image?"""
+    """Propose a question such as "Is there a cup in the image?"."""
     i = ask.choose_object() if ask.is_chosen(0.5) else None
     name = ask.scene_index.get_name(i) if i else ask.choose_absent_kind()
     if name is None:
@@ -82,7 +82,7 @@ def exists_name(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def exists_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Do you see any red chairs? Is there a table that is not made of wood?"""
+    """Propose a question such as "Do you see any red chairs?" or "Is there a table that is not made of wood?"."""
     attribute = ask.choose_attribute(_ATTRIBUTE_ODDS)
     if attribute is None:
         return None
@@ -125,7 +125,7 @@ def exists_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def exists_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Do you see any cats to the left of the wooden table?"""
+    """Propose a question such as "Do you see any cats to the left of the wooden table?"."""
     triple = ask.choose_relation(
         lambda a, name, b: (
             name not in (*VAGUE_RELATIONS, *VERBS) and not ask.scene_index.is_held_together(a, b)
@@ -182,7 +182,7 @@ def exists_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def exists_two(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Are there both a cup and a plate in the image? Do you see any cats or dogs?"""
+    """Propose a question such as "Are there both a cup and a plate in the image?" or "Do you see any cats or dogs?"."""
     both, yes = ask.is_chosen(0.5), ask.is_chosen(0.5)
     here = sorted({item.name for item in ask.scene_index.scene.objects if not is_plural(item.name)})
     first = ask.choose(here) if both or yes else ask.choose_absent_kind()
@@ -243,7 +243,11 @@ def exists_two(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def exists_attribute_of_either(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Are there any red chairs or tables? Do you see any cups or plates that are blue?"""
+    """Propose a question such as:
+
+    Are there any red chairs or tables?
+    Do you see any cups or plates that are blue?
+    """
     found = ask.choose_attribute(
         {kind: _ATTRIBUTE_ODDS[kind] for kind in ("color", "material", "size", "pattern")}
     )
@@ -256,7 +260,7 @@ def exists_attribute_of_either(ask: QuestionGenerator) -> ProposedQuestion | Non
     )
     members = ask.scene_index.find_by_name(name)
     fits = [j for j in members if ask.scene_index.attributes[j].get(kind) == value]
-    # "red chairs or tables" can be heard as "red chairs, or any tables"; with no table both mean the same.
+    # "red chairs or tables" may be understood as "red chairs, or any tables". Without a table both mean the same.
     has = {"color": "colors", "material": "materials", "size": "has_size", "pattern": "is_patternable"}[kind]
     other = ask.choose_absent_kind(lambda sort: bool(getattr(sort, has)))
     if value is None or other is None or yes != bool(fits) or is_plural(name) or is_plural(other):
@@ -306,5 +310,5 @@ def exists_attribute_of_either(ask: QuestionGenerator) -> ProposedQuestion | Non
 
 
 def _asserted_facts(name: str, fits: list[str], facts: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
-    """What "yes" tells: that there is one, and if just one fits, what was said of it."""
+    """Return the facts that "yes" implies: existence, and if only one object fits, the facts about it."""
     return {("some", name)} | ({("name", fits[0], name), *facts} if len(fits) == 1 else set())

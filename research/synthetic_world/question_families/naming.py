@@ -1,4 +1,4 @@
-"""Questions whose answer is the kind of one object: which furniture is red, who is sitting, what this is."""
+"""Propose questions whose answer is the kind of one object: which furniture is red, who is sitting, what this is."""
 
 from __future__ import annotations
 
@@ -36,8 +36,11 @@ def propose_naming(
     category: str = "",
     full: str = "The {c} is {a}",
 ) -> ProposedQuestion | None:
-    """A question that is answered with the name of object i. Its templates may have the slots {k}, what asks
-    for a kind of the category ("kind of furniture"), and {c}, what one of the category is called."""
+    """Propose a question whose answer is the name of object i.
+
+    Its templates may have the slots {k}, which asks for a kind of the category ("kind of furniture"), and {c}, a noun for
+    one object of the category.
+    """
     name = ask.scene_index.get_name(i)
     known = {*get_name_facts(ask.scene_index, i, name), *facts}
     filled = {"a": make_marked_phrase(add_article(name), i), "n": ask.make_definite(i)}
@@ -69,7 +72,7 @@ def category_slots(ask: QuestionGenerator, category: str, i: str) -> dict[str, P
 
 
 def _choose_nameable(ask: QuestionGenerator) -> str | None:
-    """Id of an object that may be asked for by its category."""
+    """Choose an object that may be asked for by its category."""
     return ask.choose_object(lambda j: get_category(ask.scene_index.get_name(j)) in CATEGORY_KINDS)
 
 
@@ -80,7 +83,7 @@ def is_only_one(ask: QuestionGenerator, category: str, i: str, value: str = "") 
 
 
 def query_category(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """What kind of furniture is shown in the image? What is this animal called?"""
+    """Propose a question such as "What kind of furniture is shown in the image?" or "What is this animal called?"."""
     i = _choose_nameable(ask)
     category = get_category(ask.scene_index.get_name(i)) if i else ""
     if i is None or not is_only_one(ask, category, i):
@@ -112,7 +115,7 @@ def query_category(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def query_category_with_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Which kind of furniture is red?"""
+    """Propose a question such as "Which kind of furniture is red?"."""
     i = _choose_nameable(ask)
     if i is None or not ask.scene_index.attributes[i]:
         return None
@@ -144,10 +147,10 @@ def query_category_with_attribute(ask: QuestionGenerator) -> ProposedQuestion | 
 
 
 def query_name(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """What is the wooden piece of furniture to the left of the man called?"""
+    """Propose a question such as "What is the wooden piece of furniture to the left of the man called?"."""
     i = _choose_nameable(ask)
     x = ask.make_reference(i, hide=("name",)) if i else None
-    if i is None or x is None or not (x.has_tail or x.mentioned_ids):
+    if i is None or x is None or not (x.has_tail or x.mentioned_types):
         return None
     category, last = get_category(ask.scene_index.get_name(i)), x.program[-1].argument
     related = any(step.operation == "relate" for step in x.program)
@@ -166,7 +169,7 @@ def query_name(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def query_who(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Who is sitting?"""
+    """Propose a question such as "Who is sitting?"."""
     i = ask.choose_object(
         lambda j: (
             KIND_BY_NAME[ask.scene_index.get_name(j)].category == "person"
@@ -191,7 +194,11 @@ def query_who(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def choose_kind(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Which kind of furniture is red, a chair or a couch? What animal is behind the tree, a dog or a cat?"""
+    """Propose a question such as:
+
+    Which kind of furniture is red, a chair or a couch?
+    What animal is behind the tree, a dog or a cat?
+    """
     i = _choose_nameable(ask)
     if i is None:
         return None
@@ -251,7 +258,7 @@ def choose_kind(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def _by_relation(ask: QuestionGenerator, i: str, category: str):
-    """What singles the object out by a relation: type, words, program, facts, group and slots; or None."""
+    """Single the object out by a relation: type, words, program, facts, group and slots. None if this is not possible."""
     around = [
         (relation, b, role)
         for relation, b, role in ask.scene_index.relations_by_object[i]

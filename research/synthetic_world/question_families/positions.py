@@ -1,4 +1,4 @@
-"""Questions about the side or part of the image that one object is in."""
+"""Propose questions about the side or part of the image that one object is in."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _FULL = {
 
 
 def query_position(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """On which side of the image is the red chair?"""
+    """Propose a question such as "On which side of the image is the red chair?"."""
     x, axis, true = _choose_positioned(ask, 1.0)
     if x is None:
         return None
@@ -68,7 +68,7 @@ def query_position(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def verify_position(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Is the blue chair on the left side of the photo?"""
+    """Propose a question such as "Is the blue chair on the left side of the photo?"."""
     x, axis, true = _choose_positioned(ask, 0.75)
     if x is None or not x.ends_clearly:
         return None
@@ -91,7 +91,7 @@ def verify_position(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def choose_position(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Is the dog on the left or on the right side of the image?"""
+    """Propose a question such as "Is the dog on the left or on the right side of the image?"."""
     x, axis, true = _choose_positioned(ask, 0.7)
     if x is None or not x.ends_clearly:
         return None
@@ -120,7 +120,10 @@ def choose_position(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def _choose_positioned(ask: QuestionGenerator, horizontal: float) -> tuple[Reference | None, str, str]:
-    """A reference to an object that is clearly on one side, the axis (so often horizontal), and the side."""
+    """Choose an object that is clearly on one side. Returns a reference, the axis and the side.
+
+    `horizontal` is the probability of the horizontal axis.
+    """
     axis = "hposition" if ask.is_chosen(horizontal) else "vposition"
     i = ask.choose_object(lambda j: ask.scene_index.get_position(j, axis) in _SIDES[axis])
     if i is None:

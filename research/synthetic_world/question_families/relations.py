@@ -1,4 +1,4 @@
-"""Questions about relations: what stands in one, whether one holds, which of two opposite ones holds."""
+"""Propose questions about relations: which object has one, whether one holds, which of two opposite ones holds."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from research.synthetic_world.question_families.naming import propose_naming
 from research.synthetic_world.question_proposals import ProposedQuestion, QuestionGenerator
 from research.synthetic_world.scene_index import ANTONYMS, VAGUE_RELATIONS
 
-# How GQA shortens the answers.
+# GQA's short forms of answers.
 _ANSWERS = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
 _SPATIAL_RELATIONS = ("to the left of", "to the right of", "above", "below")
 
 
 def query_subject(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Who is wearing the striped shirt? What is on the wooden table?"""
+    """Propose a question such as "Who is wearing the striped shirt?" or "What is on the wooden table?"."""
     triple = ask.choose_relation(
         lambda a, name, b: name not in VAGUE_RELATIONS and _is_informative(ask, a, name, b)
     )
@@ -50,7 +50,7 @@ def query_subject(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def query_object(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """What is the boy holding? What is the cat on?"""
+    """Propose a question such as "What is the boy holding?" or "What is the cat on?"."""
     triple = ask.choose_relation(
         lambda a, relation, b: relation not in (*VAGUE_RELATIONS, *_SPATIAL_RELATIONS)
     )
@@ -60,7 +60,7 @@ def query_object(ask: QuestionGenerator) -> ProposedQuestion | None:
     who, noun = _asked_role(ask, i)
     if ask.scene_index.find_related(noun, relation, subject, "o", strict=False) != [i]:
         return None
-    x = ask.make_reference(subject, avoid=(i,), hide=_is_posed(relation))
+    x = ask.make_reference(subject, avoid=(i,), hide=_pose_types(relation))
     if x is None:
         return None
     said, _, bare = VERBS.get(relation, (relation, "", ""))
@@ -87,7 +87,7 @@ def query_object(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def query_category_subject(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """What kind of furniture is to the right of the plant?"""
+    """Propose a question such as "What kind of furniture is to the right of the plant?"."""
     triple = ask.choose_relation(
         lambda a, relation, b: (
             relation not in VAGUE_RELATIONS
@@ -127,7 +127,11 @@ def query_category_subject(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def query_category_object(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """What fruit is the girl holding? What is the piece of furniture the cat is on called?"""
+    """Propose a question such as:
+
+    What fruit is the girl holding?
+    What is the piece of furniture the cat is on called?
+    """
     triple = ask.choose_relation(
         lambda a, relation, b: (
             relation not in (*VAGUE_RELATIONS, *_SPATIAL_RELATIONS)
@@ -140,7 +144,7 @@ def query_category_object(ask: QuestionGenerator) -> ProposedQuestion | None:
     category = get_category(ask.scene_index.get_name(i))
     if ask.scene_index.find_related(category, relation, subject, "o", strict=False) != [i]:
         return None
-    x = ask.make_reference(subject, avoid=(i,), hide=_is_posed(relation))
+    x = ask.make_reference(subject, avoid=(i,), hide=_pose_types(relation))
     if x is None:
         return None
     be, said = "are" if x.is_plural else "is", VERBS.get(relation, (relation,))[0]
@@ -167,23 +171,27 @@ def query_category_object(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def verify_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Is the person that is wearing the hat to the left of the red car? Is the woman holding the umbrella?"""
+    """Propose a question such as:
+
+    Is the person that is wearing the hat to the left of the red car?
+    Is the woman holding the umbrella?
+    """
     triple = ask.choose_relation(
         lambda a, name, b: name not in VAGUE_RELATIONS and _is_informative(ask, a, name, b)
     )
     if triple is None:
         return None
     a, relation, true = triple
-    # Another object that a thing could be on, but is not, is seldom to be found: so "no" is tried more often.
+    # Another object that an object could be on, but is not, is rare, so "no" is tried more often.
     yes = ask.is_chosen(0.5 if relation in ANTONYMS else 0.3)
     said, b = (relation, true) if yes else _false_relation(ask, *triple)
     if b is None:
         return None
-    # A program describes one of the two only, so the other is called by its bare name.
+    # A program describes only one of the two objects, so the other is mentioned by its bare name.
     plain, rich, role = (a, b, "s") if ask.is_chosen(0.5) else (b, a, "o")
     p, x = (
         ask.make_reference(plain, plain=True),
-        ask.make_reference(rich, avoid=(plain,), hide=_is_posed(relation)),
+        ask.make_reference(rich, avoid=(plain,), hide=_pose_types(relation)),
     )
     if p is None or x is None:
         return None
@@ -213,7 +221,7 @@ def verify_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def choose_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Is the bag to the left or to the right of the woman that is wearing the hat?"""
+    """Propose a question such as "Is the bag to the left or to the right of the woman that is wearing the hat?"."""
     triple = ask.choose_relation(
         lambda a, relation, b: relation in ANTONYMS and _is_informative(ask, a, relation, b)
     )
@@ -226,7 +234,7 @@ def choose_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
     first_said, second_said = (
         (relation, ANTONYMS[relation]) if ask.is_chosen(0.5) else (ANTONYMS[relation], relation)
     )
-    # "to the left or to the right of the woman": what both options end with is said once.
+    # In "to the left or to the right of the woman", the common ending of both options is said once.
     first = first_said.removesuffix(" of") if second_said.endswith(" of") else first_said
     fact = ("rel", a, relation, b)
     templates = ("[Is|Are] {x} {u} or {v} {y}",) * 3 + ("Do you think {x} [is|are] {u} or {v} {y}",)
@@ -254,24 +262,24 @@ def choose_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def _is_informative(ask: QuestionGenerator, a: str, relation: str, b: str) -> bool:
-    """Not that the man is below his hat."""
+    """Whether a relation is informative. That a man is below his hat is not."""
     return relation in VERBS or not ask.scene_index.is_held_together(a, b)
 
 
 def _asked_role(ask: QuestionGenerator, i: str) -> tuple[str, str]:
-    """How a question asks for the object, and what its program looks among: people, or everything."""
+    """Return the question word for the object, and the noun in the program: a person, or anything."""
     return (
         ("Who", "person") if KIND_BY_NAME[ask.scene_index.get_name(i)].category == "person" else ("What", "_")
     )
 
 
-def _is_posed(relation: str) -> tuple[str, ...]:
-    """Nobody asks what the sitting woman is sitting on."""
+def _pose_types(relation: str) -> tuple[str, ...]:
+    """Return attribute types to hide: nobody asks what the sitting woman is sitting on."""
     return ("pose",) if relation == "sitting on" else ()
 
 
 def _false_relation(ask: QuestionGenerator, a: str, relation: str, b: str) -> tuple[str, str | None]:
-    """A relation near the true one that does not hold: the opposite, or the same with another object."""
+    """Return a similar relation that does not hold: the opposite one, or the same with another object."""
     if relation in ANTONYMS:
         return ANTONYMS[relation], b
     return relation, ask.choose_object(

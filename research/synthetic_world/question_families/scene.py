@@ -1,4 +1,4 @@
-"""Questions about the whole image: the place, indoors or outdoors, the weather."""
+"""Propose questions about the whole image: the place, indoors or outdoors, the weather."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ _CHOOSE = {
 
 
 def query_place(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """What place is this?"""
+    """Propose a question such as "What place is this?"."""
     return _query(ask, "place", ask.scene_index.scene.location, _PLACE)
 
 
 def query_weather(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """How is the weather?"""
+    """Propose a question such as "How is the weather?"."""
     return (
         _query(ask, "weather", ask.scene_index.scene.weather, _WEATHER)
         if ask.scene_index.scene.weather
@@ -90,7 +90,7 @@ def _query(
 
 
 def verify_scene(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Is it outdoors? Is this a park? Is it sunny?"""
+    """Propose a question such as "Is it outdoors?" or "Is this a park?" or "Is it sunny?"."""
     form, true, other = _choose_topic(ask)
     yes = ask.is_chosen(0.5)
     value = true if yes else other
@@ -110,7 +110,12 @@ def verify_scene(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def choose_scene(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Is it indoors or outdoors? Is this a park or a farm? Is it sunny or rainy?"""
+    """Propose a question such as:
+
+    Is it indoors or outdoors?
+    Is this a park or a farm?
+    Is it sunny or rainy?
+    """
     form, true, other = _choose_topic(ask)
     first, second = (true, other) if ask.is_chosen(0.5) else (other, true)
     fact = (form, true)
@@ -134,7 +139,7 @@ def choose_scene(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def _choose_topic(ask: QuestionGenerator) -> tuple[str, str, str]:
-    """What to ask of (location, place or weather), the true value, and another that might be."""
+    """Choose a topic (location, place or weather), with its true value and another possible one."""
     scene = ask.scene_index.scene
     indoors = scene.location in INDOORS
     form = ask.choose(("location", "place", "weather") if scene.weather else ("location", "place"))

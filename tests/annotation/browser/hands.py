@@ -60,7 +60,7 @@ def choose(page: Any, choices: dict[str, str], by: str) -> None:
 
 def submit(page: Any, by: str) -> dict[str, Any]:
     """Submit, and what the page shows then."""
-    with page.expect_response(lambda response: response.url.endswith("/desk/step")) as response:
+    with page.expect_response(lambda response: response.url.endswith("/annotate/step")) as response:
         if by == "key":
             page.keyboard.press("Enter")
         else:

@@ -1,4 +1,4 @@
-"""A stand-in for the desk's server that speaks POST /desk/step from a list of states: for what the page does by itself."""
+"""A stand-in for the desk's server that speaks POST /annotate/step from a list of states: for what the page does by itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONSENT = {
 
 def task(place: int = 1, first: str = "What color is the car?", second: str = "Is there a dog?", **more: Any):
     """A state that shows two questions."""
-    asked = {"place": place, "image": f"/desk/image/{place}", "first": first, "second": second}
+    asked = {"place": place, "image": f"/annotate/image/{place}", "first": first, "second": second}
     return {"show": "task", "number": place, "of": 20, "back": None, "given": None} | asked | more
 
 
@@ -57,7 +57,7 @@ class StandIn:
 
             def do_GET(self) -> None:
                 name = self.path.rpartition("/")[2]
-                if self.path.startswith("/desk/image/"):
+                if self.path.startswith("/annotate/image/"):
                     number = int(name.partition("?")[0])
                     self.give(stand_in.images[number % len(stand_in.images)].read_bytes(), "image/jpeg")
                     return
@@ -66,7 +66,7 @@ class StandIn:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                assert self.path == "/desk/step" and self.headers["X-CSRFToken"] == "a token"
+                assert self.path == "/annotate/step" and self.headers["X-CSRFToken"] == "a token"
                 stand_in.sent.append(body)
                 if stand_in.fail:
                     status = stand_in.fail.pop(0)

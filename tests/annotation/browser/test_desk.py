@@ -35,7 +35,13 @@ def desk(tmp_path_factory):
         tasks[place] = msgspec.structs.replace(tasks[place], first=asked)
     home = tmp_path_factory.mktemp("desk")
     with served(
-        home, tasks, ("ann", "ben", "cyd", "dan"), training=1, test=1, test_share=1.0, votes=3
+        home,
+        tasks,
+        ("ann", "ben", "cyd", "dan"),
+        training_tasks=1,
+        qualification_tasks=1,
+        min_qualification_accuracy=1.0,
+        max_votes=3,
     ) as studio:
         yield studio
 
@@ -198,7 +204,7 @@ def test_an_annotators_browser_gets_nothing_but_texts_image_and_an_own_number(en
         "contact",
     }
     assert set(shown(page)) == fields
-    assert re.fullmatch(rf"/desk/image/{shown(page)['place']}\?[0-9a-f]{{16}}", shown(page)["image"])
+    assert re.fullmatch(rf"/annotate/image/{shown(page)['place']}\?[0-9a-f]{{16}}", shown(page)["image"])
 
 
 @pytest.mark.parametrize(("width", "height"), [(1366, 768), (768, 1024), (390, 844)])
@@ -222,8 +228,8 @@ def test_a_volunteer_comes_by_one_address_gives_a_name_and_is_in_and_comes_back_
     page.goto(address)
     page.locator("input[name=name]").fill("eve")
     page.get_by_role("button").first.click()
-    own = page.get_by_text("/desk/in/").first.inner_text()
-    page.goto(f"{desk.url}/desk/")
+    own = page.get_by_text("/annotate/open/").first.inner_text()
+    page.goto(f"{desk.url}/annotate/")
     through(page)
     assert shown(page)["show"] == "task"
     context.close()

@@ -43,7 +43,7 @@ def page(chromium):
 
 def opened(page, desk, state):
     desk.state = state
-    page.goto(f"{desk.url}/desk/")
+    page.goto(f"{desk.url}/annotate/")
     page.locator("main:not([hidden])").wait_for()
     return page
 
@@ -353,7 +353,7 @@ def test_hostile_text_shows_as_text_and_can_be_answered(page, desk, text):
     page.get_by_role("button", name="Submit").click()
     last(page, desk, 2)
     assert page.evaluate("window.broken") is None
-    assert all(url.startswith(f"{desk.url}/desk/") for url in asked if not url.startswith("data:"))
+    assert all(url.startswith(f"{desk.url}/annotate/") for url in asked if not url.startswith("data:"))
     assert page.evaluate("document.documentElement.scrollWidth") <= 1366
     assert not page.problems, page.problems
 
@@ -452,7 +452,7 @@ def test_two_fingers_enlarge_the_image_and_one_moves_it_then_and_scrolls_the_pag
 
 def test_the_next_image_is_not_asked_for_before_its_time(page, desk):
     asked = []
-    page.on("request", lambda request: asked.append(request.url.rpartition("/desk/")[2]))
+    page.on("request", lambda request: asked.append(request.url.rpartition("/annotate/")[2]))
     opened(page, desk, task(3))
     page.wait_for_timeout(300)
     assert [name for name in asked if name.startswith("image")] == ["image/3"]

@@ -141,7 +141,7 @@ def work(page, name: str, link: str, eyes: Eyes) -> Answers:
     while (state := shown(page))["show"] in ("training", "feedback", "task"):
         if state["show"] != "feedback":
             looked_at = sha256(
-                page.request.get(link.partition("/desk/")[0] + state["image"]).body()
+                page.request.get(link.partition("/annotate/")[0] + state["image"]).body()
             ).hexdigest()
             chosen = choices(name, eyes.images[looked_at], [state["first"], state["second"]], eyes, dice)
             choose(page, chosen, "mouse" if name == "ann" else "key")

@@ -7,7 +7,7 @@ from annotation.client.annotator_texts import read_text, render_guidelines, rend
 from pipeline.core.errors import UserError
 
 
-def test_the_desks_guide_has_its_images_inside_at_their_own_size(tmp_path):
+def test_the_guidelines_of_our_page_have_their_images_inside_at_their_own_size(tmp_path):
     text = render_guidelines(tmp_path)
     assert text.count('<img src="data:image/jpeg;base64,') == 3
     assert text.count('width="448" height="336"') == 3
@@ -32,7 +32,7 @@ def test_html_and_dangerous_addresses_in_a_text_show_as_text():
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &lt;b&gt;x&lt;/b&gt;" in made
 
 
-@pytest.mark.parametrize("sheet", [None, []], ids=["our desk", "another server"])
+@pytest.mark.parametrize("sheet", [None, []], ids=["our page", "another server"])
 def test_a_caption_cannot_break_out_of_its_place(tmp_path, sheet):
     Image.new("RGB", (4, 3)).save(tmp_path / "a.png")
     made = render_page('![x" onclick="y <b>](a.png)', tmp_path / "a.md", sheet)
@@ -58,5 +58,5 @@ def test_the_study_leaders_own_text_comes_before_the_projects(tmp_path):
 
 def test_a_text_that_is_not_utf_8_is_told(tmp_path):
     (tmp_path / "guidelines.md").write_bytes("sch\xf6n".encode("latin-1"))
-    with pytest.raises(UserError, match="guidelines.md: .*write it in UTF-8"):
+    with pytest.raises(UserError, match="guidelines.md: .*UTF-8"):
         render_guidelines(tmp_path)

@@ -12,7 +12,7 @@ ANN = "Ann Lee, ann@example.org"
 
 
 def test_without_a_contact_nobody_can_be_asked_to_agree(tiny):
-    with pytest.raises(UserError, match="whom can annotators ask.*--contact"):
+    with pytest.raises(UserError, match="--contact"):
         save_terms(DatasetFolders(), pay="12 EUR an hour")
     with pytest.raises(UserError, match="--contact"):
         build_consent(DatasetFolders())
@@ -34,7 +34,7 @@ def test_the_fields_are_asked_for_once_and_can_be_changed_one_by_one(tiny):
 def test_the_page_has_the_fields_and_the_hash_of_the_text_that_is_agreed_to(tiny):
     save_terms(DatasetFolders(), ANN)
     page = build_consent(DatasetFolders())
-    assert set(page) == {"html", "hash", "contact", "pay", "ethics"}
+    assert set(page) == {"html", "hash", "contact", "pay", "ethics_approval"}
     assert page["hash"] == sha256(read_consent_text(DatasetFolders())[1].encode()).hexdigest()
     assert page["contact"] == ANN and ANN in page["html"]
     save_terms(DatasetFolders(), pay="20 EUR an hour")
@@ -49,7 +49,7 @@ def test_fields_show_as_text(tiny):
 def test_the_studys_own_text_must_say_whom_to_ask(tiny):
     save_terms(DatasetFolders(), ANN)
     (DatasetFolders().study / "consent.md").write_text("We pay {pay}.")
-    with pytest.raises(UserError, match=r"consent.md: must say whom to ask; write \{contact\}"):
+    with pytest.raises(UserError, match=r"consent.md.*\{contact\}"):
         build_consent(DatasetFolders())
     (DatasetFolders().study / "consent.md").write_text("Ask {contact}; we pay {pay}.")
     assert read_consent_text(DatasetFolders())[1] == f"Ask {ANN}; we pay none."

@@ -21,40 +21,42 @@ def project(server):
 
 
 def test_a_project_is_made_once(server, fake, project):
-    assert server.ensure_project({"title": "birds"}) == server.project("birds") == project
+    assert server.ensure_project({"title": "birds"}) == server.find_project("birds") == project
     assert len(fake.projects) == 1
 
 
 def test_a_title_that_contains_another_is_another_project(server, project):
     assert server.ensure_project({"title": "birds: qualification"}) != project
-    assert server.project("bird") is None
+    assert server.find_project("bird") is None
 
 
 def test_tasks_come_in_the_order_of_their_numbers_over_many_pages(server, fake, project, monkeypatch):
     monkeypatch.setattr("annotation.client.label_studio.PAGE_SIZE", 2)
-    server.put(project, [{"data": {"task": f"t{number}"}} for number in range(5)])
-    assert [task.key for task in server.tasks(project)] == [f"t{number}" for number in range(5)]
+    server.import_tasks(project, [{"data": {"task": f"t{number}"}} for number in range(5)])
+    assert [task.rgqa_task_id for task in server.iter_tasks(project)] == [f"t{number}" for number in range(5)]
     # two a page: the third holds the last one, and its total says that there is no fourth
     assert fake.requests.count(("GET", "/api/tasks/")) == 3
-    assert server.count(project) == 5
+    assert server.count_tasks(project) == 5
 
 
 def test_only_what_nobody_touched_is_deleted(server, fake, project):
-    server.put(project, [{"data": {"task": name}} for name in ("open", "judged", "skipped", "begun")])
+    server.import_tasks(
+        project, [{"data": {"task": name}} for name in ("open", "judged", "skipped", "begun")]
+    )
     _, judged, skipped, begun = fake.tasks.values()
     fake.annotate(judged)
     fake.annotate(skipped, was_cancelled=True, result=[])
     begun["drafts"] = 1
-    assert server.delete(project, list(fake.tasks)) == 1
-    assert [task.key for task in server.tasks(project)] == ["judged", "skipped", "begun"]
-    assert [task.key for task in server.judged(project)] == ["judged", "skipped"]
+    assert server.delete_untouched_tasks(project, list(fake.tasks)) == 1
+    assert [task.rgqa_task_id for task in server.iter_tasks(project)] == ["judged", "skipped", "begun"]
+    assert [task.rgqa_task_id for task in server.iter_annotated_tasks(project)] == ["judged", "skipped"]
 
 
 def test_annotations_come_with_who_gave_them_what_and_when(server, fake, project):
-    server.put(project, [{"data": {"task": "t"}}])
+    server.import_tasks(project, [{"data": {"task": "t"}}])
     (task,) = fake.tasks.values()
     given = fake.annotate(task, person=7, lead_time=4)
-    ((annotation,),) = [task.annotations for task in server.judged(project)]
+    ((annotation,),) = [task.annotations for task in server.iter_annotated_tasks(project)]
     assert (annotation.id, annotation.completed_by, annotation.result) == (given["id"], 7, given["result"])
     assert (annotation.lead_time, annotation.created_at) == (4.0, given["created_at"])
 
@@ -74,7 +76,7 @@ def test_a_list_of_tasks_of_another_shape_is_not_taken_for_an_empty_one(study, b
     push_tasks()
     before = len(study.tasks)
     study.fault = lambda method, path, number: (*OK, body) if path == "/api/tasks/" else None
-    with pytest.raises(UserError, match="answers, but is no Label Studio 1.23"):
+    with pytest.raises(UserError, match="answers, but is not a Label Studio 1.23"):
         push_tasks()
     study.fault = lambda *_: None
     assert len(study.tasks) == before
@@ -87,7 +89,7 @@ def test_a_list_of_projects_of_another_shape_is_not_taken_for_an_empty_one(study
     study.fault = lambda method, path, number: (
         (*OK, body) if (method, path) == ("GET", "/api/projects/") else None
     )
-    with pytest.raises(UserError, match="answers, but is no Label Studio 1.23"):
+    with pytest.raises(UserError, match="answers, but is not a Label Studio 1.23"):
         push_tasks()
     study.fault = lambda *_: None
     assert len(study.projects) == before
@@ -96,12 +98,12 @@ def test_a_list_of_projects_of_another_shape_is_not_taken_for_an_empty_one(study
 def test_what_changes_something_is_sent_once_and_reading_is_tried_again(server, fake, project):
     fake.requests.clear()
     fake.fault = lambda method, path, number: (500, "application/json", b'{"detail": "locked"}')
-    with pytest.raises(UserError, match="says: locked"):
-        server.put(project, [{"data": {"task": "t"}}])
+    with pytest.raises(UserError, match="reports: locked"):
+        server.import_tasks(project, [{"data": {"task": "t"}}])
     assert fake.requests == [("POST", f"/api/projects/{project}/import")]
     fake.requests.clear()
-    with pytest.raises(UserError, match="says: locked"):
-        server.count(project)
+    with pytest.raises(UserError, match="reports: locked"):
+        server.count_tasks(project)
     assert fake.requests == [("GET", f"/api/projects/{project}/")] * 2
 
 
@@ -110,7 +112,7 @@ def test_a_paid_edition_that_imports_in_the_background_is_told(server, fake, pro
         (201, "application/json", b'{"import": 5}') if path.endswith("/import") else None
     )
     with pytest.raises(UserError, match="imports in the background"):
-        server.put(project, [{"data": {"task": "t"}}])
+        server.import_tasks(project, [{"data": {"task": "t"}}])
 
 
 def test_images_that_cannot_be_served_are_told_with_both_ways_out(server, fake, project):
@@ -122,10 +124,10 @@ def test_images_that_cannot_be_served_are_told_with_both_ways_out(server, fake, 
     with pytest.raises(UserError) as caught:
         server.serve_images(project, Path("/images"))
     first, reason, advice = caught.value.problems
-    assert first == f"{fake.url} cannot show the images of /images:"
+    assert first == f"{fake.url} cannot serve the images of /images:"
     assert "serving is off" in reason
     assert "LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true" in advice
-    assert "annotate.images" in advice
+    assert "annotate.image_base_url" in advice
 
 
 def test_of_the_interface_the_meaning_counts_and_of_other_settings_the_value():

@@ -227,7 +227,7 @@ def test_label_studio_accepts_the_interface():
 
 
 def test_the_guidelines_name_every_choice_key_and_category():
-    text = "".join((TEXTS_DIR / name).read_text() for name in ("guidelines.md", "screen.md"))
+    text = "".join((TEXTS_DIR / name).read_text() for name in ("guidelines.md", "instructions.md"))
     for name in ("first", "second"):
         for choice in CONTROLS[name].iter("Choice"):
             assert re.search(rf"\*\*{choice.get('value')}\*\*.*`{choice.get('hotkey')}`", text)

@@ -122,7 +122,7 @@ def test_an_annotator_whose_account_is_deleted_keeps_the_verdicts(pushed, capsys
     pull_annotations()
     made["completed_by"] = None
     pull_annotations()
-    assert "verdicts of annotator-01 1\n" in capsys.readouterr().out
+    assert "verdicts: annotator-01 1\n" in capsys.readouterr().out
 
 
 def test_somebody_who_is_not_in_the_roster_is_told_apart(pushed):
@@ -182,7 +182,7 @@ def test_a_pull_that_breaks_off_keeps_what_was_there(pushed):
     answer(pushed, BEN, 1)
     # Reading is tried again by itself, so the connection breaks twice.
     pushed.fault = lambda method, address, number: "drop" if address == "/api/users/" else None
-    with pytest.raises(UserError, match="broke off"):
+    with pytest.raises(UserError, match="interrupted"):
         pull_annotations()
     assert rows() == before
     pushed.fault = lambda *_: None
@@ -229,7 +229,7 @@ def test_a_full_disk_loses_nothing(pushed, monkeypatch):
 def test_nothing_given_yet_writes_nothing(pushed, capsys):
     pull_annotations()
     assert not path().exists()
-    assert "0 new annotations, 0 in all" in capsys.readouterr().out
+    assert "0 new annotations, 0 in total" in capsys.readouterr().out
 
 
 def test_a_server_without_projects_is_no_mistake(study, capsys):
@@ -242,8 +242,8 @@ def test_what_comes_next_is_said(pushed, capsys):
     capsys.readouterr()
     pull_annotations()
     out = capsys.readouterr().out
-    assert "1 new annotations, 1 in all" in out
-    assert "verdicts of annotator-01 1" in out
+    assert "1 new annotation, 1 in total" in out
+    assert "verdicts: annotator-01 1" in out
     assert out.endswith("pull: next: dvc repro\n")
 
 
@@ -260,7 +260,7 @@ def test_a_label_that_was_renamed_by_hand_is_told_and_kept(pushed):
     answer(pushed, ANN, 0, first="okay")
     with pytest.raises(UserError) as caught:
         pull_annotations()
-    assert "1 annotations say `first`: 'okay', `second`: 'invalid'" in message(caught)
+    assert "1 annotation with unknown labels: `first`: 'okay', `second`: 'invalid'" in message(caught)
     assert rows()[0][3] == "okay"
 
 

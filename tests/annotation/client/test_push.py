@@ -77,13 +77,28 @@ def test_elsewhere_everybody_shares_a_project_that_asks_for_so_many_votes(study,
 
 
 def test_our_own_server_is_told_what_its_queue_needs_to_know(own, set_params):
-    set_params("annotate", max_votes=3, min_posterior=0.9, overlap_rate=0.25, training_tasks=0, qualification_tasks=0, min_qualification_accuracy=0.7)
+    set_params(
+        "annotate",
+        max_votes=3,
+        min_posterior=0.9,
+        overlap_rate=0.25,
+        training_tasks=0,
+        qualification_tasks=0,
+        min_qualification_accuracy=0.7,
+    )
     leave("ben")
     push_tasks()
     told = queue()
-    assert (told["data_set"], told["project"]) == ("tiny", TITLE)
-    assert told["people"] == {"ann@example.org": "annotator-01", "cyd@example.org": "annotator-03"}
-    rules = {"votes": 3, "sure": 0.9, "overlap": 0.25, "training": 0, "test": 0, "test_share": 0.7}
+    assert (told["dataset"], told["project"]) == ("tiny", TITLE)
+    assert told["annotators"] == {"ann@example.org": "annotator-01", "cyd@example.org": "annotator-03"}
+    rules = {
+        "max_votes": 3,
+        "min_posterior": 0.9,
+        "overlap_rate": 0.25,
+        "training_tasks": 0,
+        "qualification_tasks": 0,
+        "min_qualification_accuracy": 0.7,
+    }
     assert rules.items() <= told["rules"].items()
     assert sorted(row["key"] for row in told["tasks"]) == KEYS
     (row,) = (row for row in told["tasks"] if row["key"] == "t0003")
@@ -93,8 +108,8 @@ def test_our_own_server_is_told_what_its_queue_needs_to_know(own, set_params):
         "first": {"role": "candidate", "candidate": "c3", "expected": None},
         "second": {"role": "gold", "candidate": None, "expected": "invalid"},
     }
-    assert told["consent"]["hash"] and told["consent"]["contact"] and told["guide"]
-    assert (told["known"], told["fallen"], told["volunteers"]) == ([], [], False)
+    assert told["consent"]["hash"] and told["consent"]["contact"] and told["guidelines"]
+    assert (told["known_tasks"], told["discarded_tasks"], told["is_signup_open"]) == ([], [], False)
 
 
 def test_the_queues_file_is_for_its_owner_alone_and_stays_as_it_is(own):
@@ -108,7 +123,7 @@ def test_the_queues_file_is_for_its_owner_alone_and_stays_as_it_is(own):
 
 def test_on_our_own_server_somebody_has_to_be_invited(own):
     write_roster(DatasetFolders(), [])
-    with pytest.raises(UserError, match="nobody annotates yet; run: rgqa annotate invite NAME"):
+    with pytest.raises(UserError, match="no annotators yet.*rgqa annotate invite NAME"):
         push_tasks()
 
 
@@ -119,26 +134,26 @@ def test_who_is_asked_who_left_and_whether_volunteers_may_come_reach_the_queue(o
     open_link_file(DatasetFolders()).touch()
     push_tasks()
     told = queue()
-    assert told["people"] == {"exa@example.org": "adjudicator-01"} and told["volunteers"] is True
-    assert told["left"] == {"ann@example.org": "annotator-01"}
+    assert told["annotators"] == {"exa@example.org": "adjudicator-01"} and told["is_signup_open"] is True
+    assert told["removed"] == {"ann@example.org": "annotator-01"}
 
 
 def test_what_collect_says_reaches_the_queue(own):
-    person = {"name": "annotator-02", "excluded": ["drift"], "since": 20}
+    person = {"name": "annotator-02", "exclusion_reasons": ["drift"], "excluded_since": 20}
     known = made_task(3)
     report = {
         "simulated": False,
-        "fallen": [{"image_id": known.image_id, "text": known.second.text}],
+        "discarded_gold_questions": [{"image_id": known.image_id, "text": known.second.text}],
         "annotators": [person],
         "doubtful": {"c1": 0.6},
     }
     write_json(DatasetFolders().stage_dir("collect") / "quality.json", report)
     push_tasks()
-    assert (queue()["fallen"], queue()["excluded"]) == (["t0003"], {"ben@example.org": 20})
+    assert (queue()["discarded_tasks"], queue()["excluded_since"]) == (["t0003"], {"ben@example.org": 20})
     assert queue()["doubtful"] == {"c1": 0.6}
     write_json(DatasetFolders().stage_dir("collect") / "quality.json", report | {"simulated": True})
     push_tasks()
-    assert (queue()["fallen"], queue()["excluded"], queue()["doubtful"]) == ([], {}, {})
+    assert (queue()["discarded_tasks"], queue()["excluded_since"], queue()["doubtful"]) == ([], {}, {})
 
 
 def test_a_filter_that_fell_is_wrong_in_every_task_and_teaches_nobody(own, set_params):
@@ -146,7 +161,7 @@ def test_a_filter_that_fell_is_wrong_in_every_task_and_teaches_nobody(own, set_p
     again = msgspec.structs.replace(made_task(0), second=made_task(1).second, task_id="t9999", image_id="n1")
     write_batch([*(made_task(number) for number in range(40)), again])
     push_tasks()
-    known = queue()["known"]
+    known = queue()["known_tasks"]
     texts = {row[side]["text"] for row in known for side in ("first", "second")}
     fell = [
         {"image_id": f"n{n % 5}", "text": f"Is there a dog {n}?"}
@@ -155,11 +170,11 @@ def test_a_filter_that_fell_is_wrong_in_every_task_and_teaches_nobody(own, set_p
     ]
     write_json(
         DatasetFolders().stage_dir("collect") / "quality.json",
-        {"simulated": False, "fallen": fell, "annotators": [], "doubtful": {}},
+        {"simulated": False, "discarded_gold_questions": fell, "annotators": [], "doubtful": {}},
     )
     push_tasks()
-    assert {"t0001", "t9999"} <= set(queue()["fallen"])
-    now = {row[side]["text"] for row in queue()["known"] for side in ("first", "second")}
+    assert {"t0001", "t9999"} <= set(queue()["discarded_tasks"])
+    now = {row[side]["text"] for row in queue()["known_tasks"] for side in ("first", "second")}
     assert now and not now & texts
 
 
@@ -180,13 +195,13 @@ def test_what_the_tasks_should_give_is_told_before_people_are_asked(own, monkeyp
     estimated(lambda number: 0.1 if number < 20 else 0.4)
     push_tasks()
     told = capsys.readouterr().out
-    less = "unanswerable questions, less those on which votes differ"
-    assert f"push: the first 10 tasks should give about 9 {less}\n" in told
-    assert f"push: 40 tasks should give about 30 {less}\n" in told
-    assert queue()["answerable"] == {f"c{n}": 0.1 if n < 20 else 0.4 for n in range(40)}
+    rest = "unanswerable questions, minus those on which votes differ"
+    assert f"push: the first 10 tasks should yield about 9 {rest}\n" in told
+    assert f"push: 40 tasks should yield about 30 {rest}\n" in told
+    assert queue()["prior_answerable"] == {f"c{n}": 0.1 if n < 20 else 0.4 for n in range(40)}
     estimated(lambda number: 0.25, calibrated=False)
     push_tasks()
-    assert f"about 30 {less}; not calibrated here" in capsys.readouterr().out
+    assert f"about 30 {rest} (not calibrated" in capsys.readouterr().out
 
 
 def test_a_second_push_changes_nothing(study):
@@ -199,7 +214,7 @@ def test_a_second_push_changes_nothing(study):
 
 
 def test_of_two_pushes_at_once_one_waits_for_the_other(study, tmp_path):
-    code = "import os, sys\nfrom annotation.client.push import push\npush()\n"
+    code = "import os, sys\nfrom annotation.client.push import push_tasks\npush_tasks()\n"
     with lock_folder(DatasetFolders().study):
         other = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
         assert b"waiting for another rgqa annotate" in other.stderr.readline()
@@ -226,7 +241,7 @@ def test_images_can_lie_on_a_web_server(study, set_params):
 
 @pytest.mark.parametrize("carried_out", [False, True])
 def test_a_push_that_broke_off_is_finished_by_the_next(study, monkeypatch, carried_out):
-    monkeypatch.setattr("annotation.client.push.BATCH", 7)
+    monkeypatch.setattr("annotation.client.push.BATCH_SIZE", 7)
     number = 0
 
     def drop(method, path, _):
@@ -235,7 +250,7 @@ def test_a_push_that_broke_off_is_finished_by_the_next(study, monkeypatch, carri
         return "drop" if path.endswith("/import") and number == 3 else None
 
     setattr(study, "after" if carried_out else "fault", drop)
-    with pytest.raises(UserError, match=r"broke off .*what was done is kept, run the same command again"):
+    with pytest.raises(UserError, match=r"interrupted .*Run the same command again"):
         push_tasks()
     study.fault = study.after = lambda *_: None
     push_tasks()
@@ -252,7 +267,7 @@ def test_copies_without_an_answer_go_and_the_one_with_it_stays(study, capsys):
     push_tasks()
     assert [task["id"] for task in study.in_project(TITLE) if task["data"]["task"] == "t0000"] == [copy["id"]]
     assert sorted(study.keys(TITLE)) == KEYS
-    assert "3 tasks taken out" in capsys.readouterr().out
+    assert "3 tasks deleted" in capsys.readouterr().out
 
 
 def test_an_answer_that_arrives_while_tasks_are_taken_out_stays(study):
@@ -277,7 +292,7 @@ def test_tasks_of_an_earlier_batch_go_unless_somebody_touched_them(own, capsys):
     wanted = [f"t{number:04}" for number in range(20, 60)]
     assert sorted(own.keys(TITLE)) == sorted([*wanted, "t0000", "t0001", "t0002"])
     assert sorted(row["key"] for row in queue()["tasks"]) == wanted  # and they are asked no more
-    assert "17 tasks taken out (copies, or of an earlier batch); 3 stay" in capsys.readouterr().out
+    assert "17 tasks deleted (copies, or of an earlier batch); 3 kept" in capsys.readouterr().out
 
 
 def test_settings_that_were_changed_by_hand_are_put_right(study, capsys):
@@ -286,7 +301,7 @@ def test_settings_that_were_changed_by_hand_are_put_right(study, capsys):
     study.project(TITLE)["show_collab_predictions"] = True
     push_tasks()
     assert study.project(TITLE)["label_config"] == build_labeling_config()
-    assert "settings put right: label_config, show_collab_predictions" in capsys.readouterr().out
+    assert "settings restored: label_config, show_collab_predictions" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("harmless", ["spaces in the interface", "instructions that the server cleans"])
@@ -296,7 +311,7 @@ def test_what_is_no_change_is_not_put_right(study, capsys, harmless):
     if not study.cleans:
         study.project(TITLE)["label_config"] = build_labeling_config().replace("\n", "\n  ")
     push_tasks()
-    assert "put right" not in capsys.readouterr().out
+    assert "restored" not in capsys.readouterr().out
 
 
 def test_an_interface_that_verdicts_hold_fast_is_told(study):
@@ -314,25 +329,23 @@ def test_tasks_that_are_not_ours_stay_and_are_told(study, capsys):
     study.put(study.project(TITLE)["id"], {"text": "made by hand"})
     push_tasks()
     assert {"text": "made by hand"} in [task["data"] for task in study.in_project(TITLE)]
-    assert "1 task not made by this command" in capsys.readouterr().err
+    assert "1 task not created by this command" in capsys.readouterr().err
 
 
 def test_two_projects_of_one_title_are_told(study):
     push_tasks()
     study.projects[999] = dict(study.project(TITLE), id=999)
-    with pytest.raises(
-        UserError, match=r"has 2 projects `RGQA tiny` \(numbers \d+, 999\), and one is expected"
-    ):
+    with pytest.raises(UserError, match=r"has 2 projects `RGQA tiny` \(numbers \d+, 999\)"):
         push_tasks()
 
 
 def test_a_batch_of_two_minds_is_refused(study):
     home = DatasetFolders().stage_dir("batch")
     write_json(home / "label_studio_tasks.json", [])
-    with pytest.raises(UserError, match="hold different tasks; run: dvc repro"):
+    with pytest.raises(UserError, match="have different tasks.*dvc repro"):
         push_tasks()
     write_jsonl(home / "tasks.jsonl", [])
-    with pytest.raises(UserError, match="holds no tasks; run: dvc repro"):
+    with pytest.raises(UserError, match="there are no tasks.*dvc repro"):
         push_tasks()
 
 
@@ -342,7 +355,7 @@ def test_somebody_who_changes_the_project_meanwhile_is_told(study):
             study.put(study.project(TITLE)["id"], {"text": "made by hand"})
 
     study.after = after
-    with pytest.raises(UserError, match=r"holds 41 tasks and should hold 40; somebody else changes it"):
+    with pytest.raises(UserError, match=r"has 41 tasks, but should have 40"):
         push_tasks()
 
 

@@ -20,9 +20,7 @@ def written(tiny):
 
 
 def test_before_the_first_report_it_says_what_to_do(tiny):
-    with pytest.raises(
-        UserError, match="no quality report yet; pull verdicts .*, then run: dvc repro collect"
-    ):
+    with pytest.raises(UserError, match="no quality report yet.*dvc repro collect"):
         print_report()
 
 
@@ -35,12 +33,12 @@ def test_verdicts_that_came_after_the_report_are_told(written, capsys):
     path = folders.annotations / "pulled.json"
     write_json(path, [{"data": {"task": "t0000"}, "annotations": [row]}])
     print_report()
-    assert "report: 1 verdict came or changed since; run: dvc repro collect" in capsys.readouterr().out
+    assert "report: 1 verdict is new or changed since then. Run: dvc repro collect" in capsys.readouterr().out
     write_jsonl(folders.record_file(Verdict), read_verdicts(path, {"t0000", "t0001"})[0])
     print_report()
     said = capsys.readouterr().out
-    assert "came or changed" not in said
-    assert said.endswith("report: for the browser -> data/tiny/interim/collect/quality.html\n")
+    assert "new or changed" not in said
+    assert said.endswith("report: full report -> data/tiny/interim/collect/quality.html\n")
 
 
 def test_simulated_verdicts_are_marked_first_of_all():
@@ -50,9 +48,10 @@ def test_simulated_verdicts_are_marked_first_of_all():
 
 def test_the_short_form_names_who_is_excluded_and_why():
     told = "\n".join(format_summary(quality()))
-    assert "excluded: sensitivity: 0 of 7 known invalid" in told
-    assert "ALARM: 1 filter question fell" in told
+    assert "excluded: sensitivity: 0 of 7 invalid gold questions" in told
+    assert "WARNING: 1 gold question is discarded" in told
     assert (
         # Two of fourteen are unanswerable: many replicates have none of them, so alpha has no interval.
-        "clip-hard: 12 answerable, 2 unanswerable; 100.0% alike, alpha 1.00, AC1 1.00 (1.00 to 1.00)" in told
+        "clip-hard: 12 answerable, 2 unanswerable; 100.0% agreement, alpha 1.00, AC1 1.00 (1.00 to 1.00)"
+        in told
     )

@@ -78,13 +78,14 @@ def test_on_our_own_server_it_says_where_people_stand_and_what_is_known(own, cap
     dan = Annotator(name="dan", pseudonym="adjudicator-01", email="dan@example.org", is_active=False)
     write_roster(DatasetFolders(), [*people("ann", "ben", "cyd"), dan])
     own.report["tiny"] = {
-        "people": [
-            {"email": f"{name}@example.org", "name": "", "consent": consent, "passed": passed, "out": out,
-             "trained": 0, "tested": 0}
-            for name, consent, passed, out in rows
+        "annotators": [
+            {"email": f"{name}@example.org", "name": "", "consented_at": consent, "is_qualified": passed,
+             "has_failed_gold": failed, "num_training_answered": 0, "num_test_answered": 0}
+            for name, consent, passed, failed in rows
         ],
-        "tasks": {"tasks": 40, "known": 10, "votes": 3, "votes_on_known": 18, "wanted": 60, "waves": 4, "waves_done": 1},
-        "votes": {"answered": 30, "open": 1},
+        "tasks": {"num_tasks": 40, "num_decided": 10, "max_votes": 3, "num_votes_on_decided": 18, "num_wanted_votes": 60,
+                  "num_waves": 4, "num_finished_waves": 1},
+        "assignment_states": {"answered": 30, "open": 1},
     }  # fmt: skip
     own.people[ANN] = "ann@example.org"
     push_tasks()
@@ -95,12 +96,14 @@ def test_on_our_own_server_it_says_where_people_stand_and_what_is_known(own, cap
     print_status()
     out = capsys.readouterr().out
     found = table(out)
-    where = ["at work", "not agreed yet", "asked no more: fails filters", "left"]
-    assert [found[f"annotator-0{n}"][0] for n in (1, 2, 3)] + [found["adjudicator-01"][0]] == where
+    stages = ["working", "no consent yet", "blocked: fails gold questions", "removed"]
+    assert [found[f"annotator-0{n}"][0] for n in (1, 2, 3)] + [found["adjudicator-01"][0]] == stages
     assert found["annotator-01"][1:3] == ["3", "0"]
     # 10 tasks with three votes each are 30; 18 were enough.
-    assert "10 of 40 tasks are known, 1 of 4 waves; 30 votes, 12 fewer than with 3 for each" in out
-    assert "60 more votes at most take 0.5 hours of work" in out  # 120 an hour
+    assert (
+        "10 of 40 tasks are decided, 1 of 4 waves are finished; 30 votes, 12 fewer than with 3 votes" in out
+    )
+    assert "60 votes (at most) take 0.5 hours of work" in out  # 120 an hour
 
 
 def test_somebody_outside_the_roster_is_listed_too(judged, capsys):
@@ -130,17 +133,23 @@ def test_no_server_is_told(judged):
 def test_new_volunteers_wait_for_another_command_that_changes_the_roster(own):
     own.report["tiny"] |= {
         "tasks": {
-            "tasks": 1,
-            "known": 0,
-            "votes": 3,
-            "votes_on_known": 0,
-            "wanted": 0,
-            "waves": 1,
-            "waves_done": 0,
+            "num_tasks": 1,
+            "num_decided": 0,
+            "max_votes": 3,
+            "num_votes_on_decided": 0,
+            "num_wanted_votes": 0,
+            "num_waves": 1,
+            "num_finished_waves": 0,
         }
     }
-    own.report["tiny"]["people"] = [
-        {"email": "zoe@volunteer.rgqa.local", "name": "zoe", "consent": "", "passed": False, "out": False}
+    own.report["tiny"]["annotators"] = [
+        {
+            "email": "zoe@volunteer.rgqa.local",
+            "name": "zoe",
+            "consented_at": "",
+            "is_qualified": False,
+            "has_failed_gold": False,
+        }
     ]
     thread = threading.Thread(target=print_status)
     with lock_folder(DatasetFolders().study):
@@ -158,21 +167,21 @@ def test_status_and_forecast_use_the_same_answers_and_print_their_source(judged,
     print_forecast(None, None)
     by_forecast = capsys.readouterr().out
     # Four judgements and a skip, none of them pulled.
-    wanted = f"based on 5 answers, read from {judged.url} now; 5 of them not pulled yet"
+    wanted = f"based on 5 answers, just read from {judged.url}. 5 of them are not pulled yet"
     assert f"status: {wanted}" in by_status and f"forecast: {wanted}" in by_forecast
-    assert " 4 are done." in by_forecast
+    assert " 4 judgements are done." in by_forecast
     pull_annotations()
     capsys.readouterr()
     print_forecast(None, None)
-    assert "; 0 of them not pulled yet" in capsys.readouterr().out
+    assert "0 of them are not pulled yet" in capsys.readouterr().out
     # Without a server the forecast uses the pulled answers, and says so; the status needs a server.
     monkeypatch.delenv("LABEL_STUDIO_URL")
     monkeypatch.delenv("LABEL_STUDIO_TOKEN")
     print_forecast(None, None)
     said = capsys.readouterr().out
-    assert " 4 are done." in said
+    assert " 4 judgements are done." in said
     assert (
-        "based on 5 answers pulled so far, the newest of 2026-01-01 00:01 UTC; no server was reached" in said
+        "based on 5 answers pulled so far, the newest of 2026-01-01 00:01 UTC. No server was reached" in said
     )
-    with pytest.raises(UserError, match="no Label Studio is known"):
+    with pytest.raises(UserError, match="no Label Studio is configured"):
         print_status()

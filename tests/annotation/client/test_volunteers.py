@@ -6,10 +6,10 @@ from pipeline.core.paths import DatasetFolders
 
 def test_volunteers_get_into_the_roster(own, capsys):
     row = {"email": "zoe@volunteer.rgqa.local", "name": "Zoe"}
-    own.report["tiny"]["people"] = [row, {"email": "ann@example.org", "name": ""}]
+    own.report["tiny"]["annotators"] = [row, {"email": "ann@example.org", "name": ""}]
     push_tasks()
     push_tasks()
     assert [(p.name, p.pseudonym) for p in read_roster(DatasetFolders())][3:] == [("Zoe", "annotator-04")]
     told = read_json(DatasetFolders().study / "queue.json")
-    assert told["people"]["zoe@volunteer.rgqa.local"] == "annotator-04"
-    assert capsys.readouterr().out.count("1 volunteers came by the open link: Zoe") == 1
+    assert told["annotators"]["zoe@volunteer.rgqa.local"] == "annotator-04"
+    assert capsys.readouterr().out.count("1 volunteer signed up through the open link: Zoe") == 1

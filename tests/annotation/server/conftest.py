@@ -95,14 +95,16 @@ class Studio(NamedTuple):
 class DeskClient:
     """What desk.js does: the page, its CSRF token, and one step after the other."""
 
-    def __init__(self, url: str, address: str = "/desk/", session: requests.Session | None = None) -> None:
+    def __init__(
+        self, url: str, address: str = "/annotate/", session: requests.Session | None = None
+    ) -> None:
         self.url, self.session = url, session or requests.Session()
         page = self.session.get(url + address, timeout=60)
         self.csrf = page.text.partition('data-csrf="')[2].partition('"')[0]
 
     def post(self, body: Any, **more: Any) -> requests.Response:
         headers = {"X-CSRFToken": self.csrf}
-        return self.session.post(f"{self.url}/desk/step", json=body, headers=headers, timeout=60, **more)
+        return self.session.post(f"{self.url}/annotate/step", json=body, headers=headers, timeout=60, **more)
 
     def step(self, body: Any) -> dict[str, Any]:
         answer = self.post(body)
@@ -254,7 +256,7 @@ def annotations(studio: Studio, name: str) -> list[dict[str, Any]]:
 
 
 def report(studio: Studio) -> dict[str, Any]:
-    return studio.admin().get(f"{studio.url}/desk/report", timeout=60).json()["tiny"]
+    return studio.admin().get(f"{studio.url}/annotate/report", timeout=60).json()["tiny"]
 
 
 def token_of(studio: Studio, name: str) -> str:

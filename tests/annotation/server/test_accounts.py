@@ -36,7 +36,7 @@ def test_people_join_with_pseudonyms_in_order_and_a_link_each(
     links = [accounts.make_link(person) for person in read_roster(DatasetFolders())]
     assert links[2] in said and links[3] in said
     assert len(set(links)) == 4 and {len(link) for link in links} == {
-        len("http://127.0.0.1:8080/desk/in/") + 43
+        len("http://127.0.0.1:8080/annotate/open/") + 43
     }
     assert (
         LABEL_STUDIO_DIR / "secrets.json"
@@ -79,7 +79,7 @@ def test_an_address_for_volunteers_is_told_from_then_on(
     assert "volunteers" not in capsys.readouterr().out
     update_roster([], open_link=True)
     update_roster([])
-    first, again = (line for line in capsys.readouterr().out.splitlines() if "/desk/join/" in line)
+    first, again = (line for line in capsys.readouterr().out.splitlines() if "/annotate/join/" in line)
     assert first == again
 
 

@@ -68,8 +68,8 @@ def test_from_its_link_to_the_result(batch, monkeypatch, capsys):
     def guest(link):
         opened.append(link)
         time.sleep(5)  # browsers take their time
-        url, _, address = link.partition("/desk/")
-        desk = DeskClient(url, f"/desk/{address}")
+        url, _, address = link.partition("/annotate/")
+        desk = DeskClient(url, f"/annotate/{address}")
         shown = desk.agree()
         while shown["show"] in ("training", "feedback", "task"):
             if shown["show"] == "feedback":

@@ -26,7 +26,7 @@ def test_the_summary_names_links_and_where_the_administrators_password_lies(aske
     (ann,) = read_roster(DatasetFolders())
     for part in (
         accounts.make_link(ann),
-        "/desk/join/",
+        "/annotate/join/",
         secrets.email,
         "data/label-studio/secrets.json",
     ):
@@ -44,7 +44,7 @@ def test_it_serves_whoever_was_invited(
     update_roster(["ann"] if who == "named" else [], open_link=who == "volunteers")
     serve.serve(0)
     assert done == ["start", "push"]
-    assert f"/desk/{'in' if who == 'named' else 'join'}/" in capsys.readouterr().out
+    assert f"/annotate/{'in' if who == 'named' else 'join'}/" in capsys.readouterr().out
 
 
 def test_of_two_at_once_the_second_finds_what_the_first_started(

@@ -53,7 +53,10 @@ def test_unsure_counts_as_valid(choice, expected, right):
 
 def test_of_two_clocks_the_shorter_counts_and_what_is_no_time_is_not_known():
     clocks = [(None, None), (3.5, None), (None, 4.0), (9.0, 2.0), (0.0, 5.0), (-1.0, float("inf"))]
-    verdicts = [verdict("a", str(n), V, V, duration_seconds=one, seconds_since_previous=two) for n, (one, two) in enumerate(clocks)]
+    verdicts = [
+        verdict("a", str(n), V, V, duration_seconds=one, seconds_since_previous=two)
+        for n, (one, two) in enumerate(clocks)
+    ]
     judged = build_answers_table({"a": task("a")}, verdicts)
     assert judged["duration_seconds"][::2].fillna(0).tolist() == [0, 3.5, 4, 2, 5, 0]
 
@@ -71,7 +74,9 @@ def test_a_text_is_held_once_in_the_order_of_the_alphabet_and_what_is_missing_is
     judged = build_answers_table({"a": task("a")}, verdicts)
     assert judged["annotator"].cat.categories.tolist() == ["x", "y", "y2"]
     assert judged["annotator"].tolist() == ["y", "y", "x", "x", "y2", "y2"]
-    assert judged["expected_choice"].isna().tolist() == [True, False] * 3  # nothing is expected of a candidate
+    assert (
+        judged["expected_choice"].isna().tolist() == [True, False] * 3
+    )  # nothing is expected of a candidate
 
 
 def test_rows_become_records():

@@ -7,7 +7,15 @@ from pipeline.core.params import convert_params
 
 
 def test_the_rules_of_asking_are_the_parameters_of_the_same_names():
-    given = {"max_votes": 4, "min_posterior": 0.9, "overlap_rate": 0.2, "wave_size": 50, "max_judgements": 7, "max_tasks_per_annotator": 8, "seed": 9}
+    given = {
+        "max_votes": 4,
+        "min_posterior": 0.9,
+        "overlap_rate": 0.2,
+        "wave_size": 50,
+        "max_judgements": 7,
+        "max_tasks_per_annotator": 8,
+        "seed": 9,
+    }
     assert AnnotateParams(**given).to_assignment_rules() == AssignmentRules(**given)
 
 
@@ -16,7 +24,8 @@ def test_what_is_not_said_is_the_same_in_both():
 
 
 @pytest.mark.parametrize(
-    "name, value", [("min_posterior", 1), ("min_posterior", 0.5), ("max_votes", 0), ("wave_size", 0), ("overlap_rate", 1.1)]
+    "name, value",
+    [("min_posterior", 1), ("min_posterior", 0.5), ("max_votes", 0), ("wave_size", 0), ("overlap_rate", 1.1)],
 )
 def test_what_makes_no_sense_is_refused(name, value):
     with pytest.raises(UserError, match=name):

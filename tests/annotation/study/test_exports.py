@@ -225,7 +225,10 @@ def test_a_renamed_control_or_label_is_told_once_with_its_count(tmp_path, result
     with pytest.raises(UserError) as caught:
         read(tmp_path, rows)
     _, line = caught.value.problems
-    assert "3 annotations with unknown labels: `" in line and "A label was renamed in the labelling interface" in line
+    assert (
+        "3 annotations with unknown labels: `" in line
+        and "A label was renamed in the labelling interface" in line
+    )
 
 
 def test_what_lies_in_memory_gives_the_same_verdicts_as_a_file(tmp_path):
@@ -352,9 +355,7 @@ def test_a_pseudonym_cannot_be_found_by_trying_numbers_without_the_salt():
 def test_a_pulled_file_that_names_people_is_refused(tmp_path, who):
     path = tmp_path / "pulled.json"
     path.write_text(json.dumps([exported("t1", annotation(1, who))]))
-    with pytest.raises(
-        UserError, match="1 annotation without a pseudonym: .*rgqa annotate import"
-    ):
+    with pytest.raises(UserError, match="1 annotation without a pseudonym: .*rgqa annotate import"):
         read_pulled(path)
 
 

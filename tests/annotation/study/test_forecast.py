@@ -149,7 +149,11 @@ def test_what_collect_says_is_known_to_the_forecast_as_to_the_server(tiny):
     filter_ = next(row for row in (tasks[0].first, tasks[0].second) if row.role == "gold")
     fallen = {"image_id": tasks[0].image_id, "text": filter_.text}
     report = msgspec.to_builtins(quality())  # as stage collect writes it
-    ann = report["annotators"][0] | {"name": "annotator-02", "exclusion_reasons": ["speed"], "excluded_since": 0}
+    ann = report["annotators"][0] | {
+        "name": "annotator-02",
+        "exclusion_reasons": ["speed"],
+        "excluded_since": 0,
+    }
     fallen |= {"expected_choice": "valid", "choices": {"invalid": 3}, "tasks": ["t0000"]}
     said = report | {"discarded_gold_questions": [fallen], "annotators": [ann], "doubtful": {"c3": 0.6}}
     write_json(folders.stage_dir("collect") / "quality.json", said)

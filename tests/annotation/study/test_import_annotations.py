@@ -48,7 +48,8 @@ def test_exports_and_snapshots_are_taken_in_once_under_pseudonyms(batched, tmp_p
         ("t2", make_pseudonym(4, read_or_create_salt(DatasetFolders()))): ("unsure", "invalid"),
     }
     assert (
-        "anna" not in batched.read_text() and "import: 2 new annotations, 2 in total" in capsys.readouterr().out
+        "anna" not in batched.read_text()
+        and "import: 2 new annotations, 2 in total" in capsys.readouterr().out
     )
     before = batched.read_bytes()
     take_in(tmp_path, rows[0])
@@ -85,7 +86,10 @@ def test_who_was_pulled_before_is_the_same_in_an_export_that_knows_a_number_alon
         ([{"task": "t1", "image": "x", "first": "valid"}], "Object missing required field `data`"),
         ([{"data": {"text": "x"}, "annotations": []}], "1 row without the key `task`"),
         ({"data": {}}, "Expected `array`, got `object`"),
-        ([exported("t1", annotation(1, 1, first="maybe"))], "unknown labels: `first`: 'maybe', `second`: 'invalid'"),
+        (
+            [exported("t1", annotation(1, 1, first="maybe"))],
+            "unknown labels: `first`: 'maybe', `second`: 'invalid'",
+        ),
         ([exported("old", annotation(1, 1))], "none is of a task of this batch"),
     ],
 )
@@ -122,9 +126,7 @@ def test_a_person_who_was_two_before_is_told(batched, tmp_path):
     batched.parent.mkdir(parents=True, exist_ok=True)
     rows = [pulled("t1", annotation(1, "annotator-01")), pulled("t2", annotation(2, "annotator-02"))]
     batched.write_text(json.dumps(rows))
-    with pytest.raises(
-        UserError, match="has several pseudonyms in pulled.json: annotator-01, annotator-02"
-    ):
+    with pytest.raises(UserError, match="has several pseudonyms in pulled.json: annotator-01, annotator-02"):
         take_in(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3))])
 
 

@@ -111,9 +111,6 @@ def test_a_task_tells_in_words_why_each_verdict_is_known():
     )
     assert explain_verdict(filter_("q", V, why="red")) == "It has an answer: red."
     assert explain_verdict(filter_("q", V)) == "It has an answer, and only one is right."
-    assert (
-        explain_verdict(filter_("q", X))
-        == "It has no answer here: it assumes something that is not true."
-    )
+    assert explain_verdict(filter_("q", X)) == "It has no answer here: it assumes something that is not true."
     row = build_known_tasks(world(3), Images(), 1, 1, 1)[0]
     assert row["first"]["explanation"] == explain_verdict(filter_("", row["first"]["expected"]))

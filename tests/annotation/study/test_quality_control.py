@@ -42,7 +42,11 @@ def test_three_who_call_everything_invalid_cannot_vote_the_filters_away():
     _, judged = crowd(people, 60, duration_seconds=8.0)
     weighed = assess_quality(judged, QualityRules())
     assert sorted(weighed.excluded) == ["one", "three", "two"]
-    assert weighed.excluded["one"].reasons[-1].startswith("specificity: 0 of 30 valid gold questions correct (0.0%")
+    assert (
+        weighed.excluded["one"]
+        .reasons[-1]
+        .startswith("specificity: 0 of 30 valid gold questions correct (0.0%")
+    )
     assert select_votes(weighed.answers).empty and not weighed.answers["is_discarded"].any()
 
 
@@ -86,7 +90,8 @@ def test_more_than_three_percent_of_a_source_stop_the_stage_and_one_never_does()
         _, judged = crowd(people, count)
         if stops:
             with pytest.raises(
-                UserError, match=rf"{wrong} of {count} would be discarded, more than collect.max_discarded_rate \(3%\)"
+                UserError,
+                match=rf"{wrong} of {count} would be discarded, more than collect.max_discarded_rate \(3%\)",
             ):
                 assess_quality(judged, QualityRules())
         else:

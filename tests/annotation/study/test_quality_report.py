@@ -39,7 +39,8 @@ def test_the_figures_are_those_of_the_verdicts():
     ) == (*(56, 56, 14, 1, 0, 41),)
     # Known valid: a, c, e, g, i, k, m less c; known invalid: seven.
     assert [
-        (r.name, r.gold_accuracy.sensitivity, r.gold_accuracy.specificity, r.num_failed_gold) for r in found.annotators
+        (r.name, r.gold_accuracy.sensitivity, r.gold_accuracy.specificity, r.num_failed_gold)
+        for r in found.annotators
     ] == [
         ("ann", make_rate(7, 7), make_rate(6, 6), 0),
         ("ben", make_rate(6, 7), make_rate(6, 6), 1),
@@ -114,7 +115,10 @@ def test_what_filters_can_be_known_by_is_told_and_an_alarm():
     found = quality()  # the filter is always second
     place = next(row for row in found.gold_leakage if row.cue == "position in the task")
     assert place.auroc == 1.0
-    assert "gold questions may be recognised by position in the task: AUROC 1.00 (1.00 to 1.00)" in found.warnings
+    assert (
+        "gold questions may be recognised by position in the task: AUROC 1.00 (1.00 to 1.00)"
+        in found.warnings
+    )
 
 
 def small(tasks, verdicts, overlap):

@@ -73,7 +73,9 @@ def test_every_candidate_gets_one_status_and_votes_add_up():
     tasks = {key: task(key) for key in "abc"}
     given = {"ax": X, "ay": X, "az": U, "bx": V, "by": X, "bz": V}
     judged = build_answers_table(tasks, [verdict(key[0], key[1], said, V) for key, said in given.items()])
-    judged.loc[(judged["verdict_id"] == "by") & (judged["role"] == "candidate"), "exclusion_reason"] = "gold question failed"
+    judged.loc[(judged["verdict_id"] == "by") & (judged["role"] == "candidate"), "exclusion_reason"] = (
+        "gold question failed"
+    )
     rows = list(verify_candidates(candidates("cba"), judged, QualityRules(aggregation="majority")))
     assert [
         (r.candidate.candidate_id, r.status, r.votes_invalid, r.votes_valid, r.votes_excluded) for r in rows
@@ -108,7 +110,9 @@ def test_own_questions_are_verified_or_refuted_on_the_way():
         ("qc", "open", 1, 0),
     ]
     judged.loc[judged["annotator"] == "x", "exclusion_reason"] = "annotator excluded"
-    judged.loc[(judged["annotator"] == "y") & (judged["role"] == "candidate"), "exclusion_reason"] = "gold question failed"
+    judged.loc[(judged["annotator"] == "y") & (judged["role"] == "candidate"), "exclusion_reason"] = (
+        "gold question failed"
+    )
     assert [(r.question_id, r.status) for r in check_aqs(judged)] == [("qa", "open"), ("qb", "open")]
 
 

@@ -1,4 +1,4 @@
-"""Sets made for tests: what of a label stands in the text is known exactly."""
+"""Sets for tests, in which it is known how well the text predicts the label."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from pipeline.benchmark.auditing.labelled_set import LabelledSet
 
 
 def labelled(texts, labels, images=None, source_ids=None):
-    """Rows as `read_set` gives them, with no file behind them."""
+    """Return a set as `load_labelled_set` does, without a file."""
     return LabelledSet(
         texts=list(texts),
         labels=np.array(labels),
@@ -19,12 +19,16 @@ def labelled(texts, labels, images=None, source_ids=None):
     )
 
 
-def planted(count, shares, seed=0):
-    """As many rows of either label; the word "unicorn" stands in these shares of those of label 0 and 1, all other words say
-    nothing. Five rows to an image."""
+def planted(count, proportions, seed=0):
+    """Return equally many rows of both labels, five per image.
+
+    The word "unicorn" occurs in these proportions of the rows of label 0 and 1. All other words are independent of the label.
+    """
     rng = np.random.default_rng(seed)
     labels = np.repeat([0, 1], count // 2)
-    has = np.concatenate([np.arange(count // 2) < round(share * (count // 2)) for share in shares])
+    has = np.concatenate(
+        [np.arange(count // 2) < round(proportion * (count // 2)) for proportion in proportions]
+    )
     words = rng.integers(40, size=(count, 2))
     texts = [
         f"Is the {'unicorn' if h else 'horse'} by thing{a} or thing{b}?"

@@ -12,7 +12,7 @@ from pipeline.benchmark.auditing.attack_evaluation import (
 )
 
 
-def test_a_reliably_wrong_attacker_counts_as_a_right_one():
+def test_an_attacker_that_is_always_wrong_has_auroc_1():
     labels = np.array([0, 0, 0, 1, 1, 1] * 10)
     folds = Folds(labels, np.arange(60).astype(str), 5, 0)
     reached = evaluate_attack(-labels.astype(float), folds, 100)
@@ -26,7 +26,7 @@ def test_a_missing_score_makes_the_attack_not_applicable():
     assert evaluate_attack(np.array([0.5, np.nan]), folds, 50).auroc is None
 
 
-def test_a_text_an_edited_question_and_its_original_are_one_group():
+def test_equal_texts_and_edited_questions_with_their_originals_are_one_group():
     rows = [  # text, source question
         ("Is the cup red?", "q2"),
         ("Is the hat red?", "q2"),
@@ -65,7 +65,7 @@ def test_folds_differ_by_no_more_than_the_smallest_groups():
     assert sizes == [9, 10, 12, 12]
 
 
-def test_rows_of_a_group_are_all_learnt_from_or_all_guessed():
+def test_the_rows_of_a_group_are_all_in_the_same_fold():
     groups = np.repeat(np.arange(12), 3)
     splits = Folds(np.tile([0, 1], 18), groups, 4, 0).split_rows()
     assert sorted(row for _, guessed in splits for row in guessed) == list(range(36))
@@ -75,20 +75,20 @@ def test_rows_of_a_group_are_all_learnt_from_or_all_guessed():
 @pytest.mark.parametrize(
     ("labels", "groups"),
     [([0, 1, 0, 1], ["a", "a", "b", "b"]), ([0, 0, 0, 1], ["a", "b", "c", "d"])],
-    ids=["fewer groups than folds", "a fold without a UQ to learn from"],
+    ids=["fewer groups than folds", "a fold without a UQ in training"],
 )
-def test_what_cannot_be_learnt_is_not_guessed(labels, groups):
+def test_scores_are_nan_if_a_fold_cannot_be_trained(labels, groups):
     scores = score_by_vectors(np.eye(4), Folds(np.array(labels), np.array(groups), 3, 0))
     assert np.isnan(scores).all()
 
 
-def test_a_vector_that_betrays_the_label_is_found():
+def test_a_vector_that_predicts_the_label_is_found():
     labels = np.tile([0, 1], 20)
     vectors = np.stack([labels, np.arange(40)], axis=1).astype(np.float32)
     assert roc_auc_score(labels, score_by_vectors(vectors, Folds(labels, np.arange(40), 5, 0))) == 1.0
 
 
-def test_an_interval_is_wider_by_what_learning_adds_and_stays_within_0_and_1():
+def test_the_interval_of_a_trained_attacker_is_widened_and_clipped():
     # Nadeau and Bengio: with 5 folds the variance is 1 + 5 / 4 times as large, so ends are 1.5 times as far away.
     rng = np.random.default_rng(0)
     labels, groups = rng.integers(2, size=300), np.arange(300) // 3
@@ -102,7 +102,7 @@ def test_an_interval_is_wider_by_what_learning_adds_and_stays_within_0_and_1():
     assert few.low >= 0 and few.high <= 1
 
 
-def test_intervals_hold_chance_about_as_often_as_they_say_where_there_is_nothing_to_learn():
+def test_intervals_have_their_coverage_if_nothing_can_be_learned():
     held = {True: 0, False: 0}
     for seed in range(80):
         rng = np.random.default_rng(seed)
@@ -115,7 +115,7 @@ def test_intervals_hold_chance_about_as_often_as_they_say_where_there_is_nothing
     assert held[True] >= 70 > held[False]
 
 
-def test_what_folds_have_to_learn_from_differs_and_tells_nothing():
+def test_scores_are_centred_on_the_training_proportion_of_each_fold():
     # Without features each fold is guessed by the share of UQs among what it learns from. Of 4 UQs three are one group, so
     # those shares differ; left in, they would rank the folds by how few UQs they have, a signal that is none.
     labels, groups = np.array([1, 1, 1, 1] + [0] * 8), np.array([0, 0, 0, *range(1, 10)])

@@ -1,7 +1,6 @@
 import msgspec
 import numpy as np
 import pytest
-from tests.benchmark.auditing.two_images import A, B, source
 
 from pipeline.benchmark.auditing.attack_evaluation import AttackResult
 from pipeline.benchmark.auditing.audit_markdown import (
@@ -17,13 +16,14 @@ from pipeline.benchmark.auditing.permutation_test import MaxTResult
 from pipeline.benchmark.auditing.screening_accuracy import ScreeningAccuracy
 from pipeline.benchmark.auditing.subset_audit import AuditReport, SubsetAudit
 from pipeline.benchmark.auditing.verifier_agreement import VerifierAgreement, measure_agreement, run_trials
+from tests.benchmark.auditing.two_images import A, B, source
 
-MARGIN = LabelImbalance(max_difference=3, unbalanced_keys=2, keys=9, distinct_per_uq=0.5)
+IMBALANCE = LabelImbalance(max_difference=3, unbalanced_keys=2, keys=9, distinct_per_uq=0.5)
 AUDIT = SubsetAudit(
     uqs=30,
     aqs=20,
-    text_imbalance=MARGIN,
-    image_imbalance=MARGIN,
+    text_imbalance=IMBALANCE,
+    image_imbalance=IMBALANCE,
     attacks={
         "word n-grams": AttackResult(auroc=0.612, low=0.58, high=0.64, groups=9),
         "CLIP score": AttackResult(auroc=None, low=None, high=None, groups=9),
@@ -64,22 +64,22 @@ def test_an_auroc_below_half_has_a_star_and_a_note():
     assert "| 0.61 [0.58, 0.64] * |" in table and table.endswith(f"\\* {BELOW_HALF_NOTE}.")
 
 
-def test_people_read_every_figure():
+def test_the_audit_shows_every_value():
     text = render_audit_markdown(REPORT)
     for row in (
         "| `pt-easy` | 30 + 20 | 0.61 [0.58, 0.64] | - | 0.325 | 0.65 |",
-        "| `pt-easy` | 3 | 2 | 3 | 2 | 0.50 |",  # margins
+        "| `pt-easy` | 3 | 2 | 3 | 2 | 0.50 |",  # label imbalance
         "| `pt-easy` | - | -0.013 |",  # CLIP scores
         "| `pt-easy` | 28 | 2 |",  # categories
         "| `pt-easy` | 29 | 1 |",  # difficulties
-        "| `pt-easy` | 0.046 |",  # what differences are resolved
+        "| `pt-easy` | 0.046 |",  # statistical power
     ):
         assert f"\n{row}\n" in text
     assert "simulated" not in text and "paper" not in text and "Warning" not in text
-    assert "\n\n\n" not in text and text.endswith("under `yield`.\n")
+    assert "\n\n\n" not in text and text.endswith("under `stage_reports`.\n")
 
 
-def test_what_was_simulated_rehearsed_or_warned_of_is_said():
+def test_simulation_rehearsal_and_warnings_are_stated():
     audit = msgspec.structs.replace(AUDIT, simulated=True, rehearsal=True)
     report = msgspec.structs.replace(REPORT, subsets={"pt-easy": audit}, warnings=["too easy"])
     text = render_audit_markdown(report)
@@ -88,7 +88,7 @@ def test_what_was_simulated_rehearsed_or_warned_of_is_said():
     assert "\n\n\n" not in text
 
 
-def test_screens_decisions_stand_beside_the_truth_where_it_is_known():
+def test_screening_accuracy_is_shown_where_the_truth_is_known():
     row = ScreeningAccuracy(
         kept=3,
         dropped=1,
@@ -103,26 +103,30 @@ def test_screens_decisions_stand_beside_the_truth_where_it_is_known():
     assert "\n| `pt-easy` | 0.667 | 1.000 | - |\n" in text
 
 
-def test_estimates_stand_beside_the_truth_with_what_they_are():
+def test_estimate_reliability_is_shown_with_a_note_on_the_synthetic_world():
     row = measure_reliability([0.25, 0.25, 0.75, 0.75], [False, True, True, True])
     text = render_audit_markdown(msgspec.structs.replace(REPORT, estimate_reliability={"all": row}))
-    assert "| all | 4 | 3 | 2.0 | 0.250 |" in text and "stand-in figures" in text
+    assert "| all | 4 | 3 | 2.0 | 0.250 |" in text and "This world is synthetic" in text
     assert "\n| 0.250 | 0.500 | 2 |\n| 0.750 | 1.000 | 2 |\n" in text
 
 
-def test_the_judges_table_has_a_row_for_each_kind_of_question():
+def test_the_verifiers_table_has_a_row_for_each_question_type():
     text = render_agreement_markdown(
         measure_agreement(run_trials(source(*A, *B), 2, np.random.default_rng(0)))
     )
     head, _, everything, queries = (line for line in text.splitlines() if line.startswith("|"))
-    assert text.startswith("## The judge against the source, by other questions\n\n| questions |")
+    assert text.startswith(
+        "## Agreement of the verifier with the source, by other questions\n\n| questions |"
+    )
     assert everything.startswith("| all | 5 |") and queries.startswith("| structural: query | 5 |")
-    assert "| 2 (40.0 %) | 2 (100.0 %) |" in everything  # of five own two are dared, both right
+    assert (
+        "| 2 (40.0 %) | 2 (100.0 %) |" in everything
+    )  # The verifier commits itself on two of five questions, and both verdicts are right.
     assert head.count("|") == everything.count("|")
 
 
 @pytest.mark.parametrize(
-    ("part", "whole", "text"), [(12, 35, "12 (34.3 %)"), (0, 0, "0"), (1234, 1234, "1,234 (100.0 %)")]
+    ("count", "total", "text"), [(12, 35, "12 (34.3 %)"), (0, 0, "0"), (1234, 1234, "1,234 (100.0 %)")]
 )
-def test_a_count_stands_with_its_share(part, whole, text):
-    assert format_count_with_percent(part, whole) == text
+def test_a_count_is_shown_with_its_percentage(count, total, text):
+    assert format_count_with_percent(count, total) == text

@@ -1,5 +1,8 @@
-"""What people hand to `rgqa audit`: what is read, and of what is not, the one message. Each row: what it is, the file's name, its
-bytes, and a piece of what must be said; or READ, where it must be the same set as the plain file."""
+"""Files that users pass to `rgqa audit`: they are read, or refused with one message.
+
+Each case has a name, the name of the file, its bytes, and a part of the message, or READ if the result must be the same set as in the
+plain file.
+"""
 
 import gzip
 import io
@@ -50,17 +53,17 @@ CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     ("commas in a .tsv", "s.tsv", table(), READ),
     ("capitals in the ending", "s.CSV", table(), READ),
     ("ends of lines as Windows has them", "s.csv", table(end="\r\n"), READ),
-    ("a mark of the byte order", "s.csv", "\ufeff" + table(), READ),
+    ("a byte order mark", "s.csv", "\ufeff" + table(), READ),
     ("Excel's empty rows", "s.csv", table() + ",,\n,,\n", READ),
     ("blanks in the header", "s.csv", table(head=(" question", "answer ", "image")), READ),
     ("a comma too many", "s.csv", table().replace("yes,", "yes,,", 1), "1 row has more cells than the header has names"),
     ("a comma too many in every row", "s.csv", table(end=",\n").replace(",\n", "\n", 1), READ),
-    ("a cell missing", "s.csv", table().replace("yes,p0", "yes"), "row 1: it has no image"),
+    ("a cell missing", "s.csv", table().replace("yes,p0", "yes"), "row 1: the image is missing"),
     ("a column twice", "s.csv", table(head=("question", "answer", "answer")), "the header names answer more than once"),
     ("a header in capitals", "s.csv", table(head=("QUESTION", "Answer", "image")), READ),
-    ("no header", "s.csv", table().split("\n", 1)[1], "question: no such column; there are Is there a cat?, yes, p0"),
-    ("a header alone", "s.csv", ",".join(HEAD) + "\n", "it has no rows"),
-    ("an empty table", "s.csv", "", "no table with a header"),
+    ("no header", "s.csv", table().split("\n", 1)[1], "question: no such column; the columns are Is there a cat?, yes, p0"),
+    ("a header alone", "s.csv", ",".join(HEAD) + "\n", "no rows"),
+    ("an empty table", "s.csv", "", "the file is empty"),
     ("Latin-1", "s.csv", table().replace("cat", "ch\xe2t").encode("latin-1"), "not UTF-8"),
     ("a quote that does not end", "s.csv", table().replace("Is there a cup", '"Is there a cup'), "not a table (row 5: "),
     # JSON
@@ -72,42 +75,42 @@ CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     ("a compact list beside another", "s.json", json.dumps({"licenses": ["CC0"], "questions": ROWS}), READ),
     ("Excel's line of its separator", "s.csv", "sep=;\n" + table(";"), READ),
     ("lines with empty ones between", "s.jsonl", "\n" + LINES.replace("\n", "\n\n"), READ),
-    ("a mark of the byte order in JSON", "s.json", "\ufeff" + PLAIN, READ),
+    ("a byte order mark in JSON", "s.json", "\ufeff" + PLAIN, READ),
     ("a list under a key", "s.json", json.dumps({"version": "1", "questions": ROWS}), READ),
     ("a key twice", "s.json", PLAIN.replace('"answer"', '"answer": "no", "answer"', 1), "an object has the key answer twice"),
     ("a key twice in a line", "s.jsonl", LINES.replace('"answer"', '"answer": "no", "answer"', 1), "the key answer twice"),
-    ("cut off", "s.json", PLAIN[:-20], "Input data was truncated"),
-    ("a line cut off", "s.jsonl", LINES[:-20], "an object in each line: Input data was truncated"),
-    ("an empty file", "s.json", "", "it has no rows"),
-    ("an empty list", "s.json", "[]", "it has no rows"),
-    ("a number", "s.json", "3", "wanted a list of JSON objects"),
-    ("a list of lists", "s.json", "[[1]]", "wanted a list of JSON objects"),
-    ("nested deeply", "s.json", "[" * 100_000, "wanted a list of JSON objects"),
+    ("truncated", "s.json", PLAIN[:-20], "Input data was truncated"),
+    ("a truncated line", "s.jsonl", LINES[:-20], "one object per line: Input data was truncated"),
+    ("an empty file", "s.json", "", "no rows"),
+    ("an empty list", "s.json", "[]", "no rows"),
+    ("a number", "s.json", "3", "expected a list of JSON objects"),
+    ("a list of lists", "s.json", "[[1]]", "expected a list of JSON objects"),
+    ("nested deeply", "s.json", "[" * 100_000, "expected a list of JSON objects"),
     ("UTF-16", "s.json", PLAIN.encode("utf-16"), READ),
-    ("NaN for a label", "s.json", changed(answer=float("nan")), "NaN is no JSON: write null"),
-    ("an infinity in a line", "s.jsonl", LINES.replace('"yes"', "-Infinity"), "(Infinity is no JSON: write null)"),
+    ("NaN for a label", "s.json", changed(answer=float("nan")), "NaN is not valid JSON: write null"),
+    ("an infinity in a line", "s.jsonl", LINES.replace('"yes"', "-Infinity"), "(Infinity is not valid JSON: write null)"),
     ("NaN in a text alone", "s.json", PLAIN.replace("cat", "NaN")[:-9], "truncated\n"),
-    ("no label", "s.json", changed(answer=None), "row 1: it has no label"),
-    ("a third label", "s.json", changed(answer="perhaps"), "say which counts against all others: --positive-label VALUE"),
-    ("one label alone", "s.json", PLAIN.replace('"no"', '"yes"'), "wanted two kinds"),
-    ("a number for a text", "s.json", changed(question=5), "row 1: its text is none, or has no words"),
-    ("a text without words", "s.json", changed(question="\U0001f600 ?!"), "row 1: its text is none, or has no words"),
-    ("one image alone", "s.json", PLAIN.replace("p1", "p0").replace("p2", "p0").replace("p3", "p0"), "all rows have the same one"),
-    ("a page", "s.json", "<html>404</html>", "wanted a list of JSON objects"),
-    # what is no text
+    ("no label", "s.json", changed(answer=None), "row 1: the label is missing"),
+    ("a third label", "s.json", changed(answer="perhaps"), "--positive-label VALUE"),
+    ("one label alone", "s.json", PLAIN.replace('"no"', '"yes"'), "two labels are needed"),
+    ("a number for a text", "s.json", changed(question=5), "row 1: the text is missing or has no words"),
+    ("a text without words", "s.json", changed(question="\U0001f600 ?!"), "row 1: the text is missing or has no words"),
+    ("one image alone", "s.json", PLAIN.replace("p1", "p0").replace("p2", "p0").replace("p3", "p0"), "all rows have the same image"),
+    ("a page", "s.json", "<html>404</html>", "expected a list of JSON objects"),
+    # binary files
     ("Parquet", "s.parquet", parquet, READ),
-    ("junk for Parquet", "s.parquet", b"PAR1" + bytes(range(256)) + b"\x10\0\0\0PAR1", "no Parquet file, or cut off"),
-    ("Parquet cut off", "s.parquet", lambda: parquet()[:-30], "no Parquet file, or cut off"),
-    ("a page for Parquet", "s.parquet", "<html>404</html>", "no Parquet file, or cut off"),
+    ("junk for Parquet", "s.parquet", b"PAR1" + bytes(range(256)) + b"\x10\0\0\0PAR1", "not a Parquet file, or truncated"),
+    ("truncated Parquet", "s.parquet", lambda: parquet()[:-30], "not a Parquet file, or truncated"),
+    ("a page for Parquet", "s.parquet", "<html>404</html>", "not a Parquet file, or truncated"),
     ("a workbook", "s.xlsx", workbook, READ),
-    ("packed", "s.json.gz", gzip.compress(PLAIN.encode()), "a workbook or packed; save the sheet as CSV, or unpack"),
+    ("compressed", "s.json.gz", gzip.compress(PLAIN.encode()), "an archive or a workbook; unpack it"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("name", "data", "said"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
-def test_a_set_is_read_as_meant_or_told_in_one_message(tmp_path: Path, capsys, name, data, said):
+def test_a_set_is_read_or_refused_in_one_message(tmp_path: Path, capsys, name, data, said):
     data = data() if callable(data) else data
     (tmp_path / name).write_bytes(data if isinstance(data, bytes) else data.encode())
     found = []
@@ -124,13 +127,13 @@ def test_a_set_is_read_as_meant_or_told_in_one_message(tmp_path: Path, capsys, n
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ((True, False), "answer holds true (2), false (2); for other values give --text-column NAME --label-column NAME --positive-label"),
-        ((0, 1, 2), "answer holds 0 (2), 1 (1), 2 (1); for"),
-        ((["yes"], ["no"]), 'answer holds ["yes"] (2), ["no"] (2); for'),
+        ((True, False), "answer has the values true (2), false (2); for other values give --text-column NAME --label-column NAME --positive-label"),
+        ((0, 1, 2), "answer has the values 0 (2), 1 (1), 2 (1); for"),
+        ((["yes"], ["no"]), 'answer has the values ["yes"] (2), ["no"] (2); for'),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("more", [{}, {"image_id": 1, "answer_type": "yes/no"}, {"image_source": 1, "category": "x", "question_id": 1}])  # fmt: skip
-def test_labels_of_another_kind_are_told_as_they_are(tmp_path: Path, capsys, labels, more, said):
+def test_unknown_label_values_are_listed(tmp_path: Path, capsys, labels, more, said):
     name = "multiple_choice_answer" if "answer_type" in more else "answer"
     rows = [
         {"question": f"Is it {i}?", "image": f"p{i}", name: labels[i % len(labels)]} | more for i in range(4)

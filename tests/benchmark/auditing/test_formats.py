@@ -1,4 +1,4 @@
-"""Each known format by a small file of its exact layout (where the layouts are from: set_formats.py)."""
+"""Each known format, in a small file with its exact layout (sources of the layouts: formats.py)."""
 
 import json
 
@@ -15,8 +15,8 @@ def read(path, rows, lines=False):
     return load_labelled_set(open_rows(str(path)), path.name)
 
 
-def seen(found):
-    return found.format, found.meaning, found.texts, found.labels.tolist(), found.images
+def summarize(found):
+    return found.format, found.label_names, found.texts, found.labels.tolist(), found.images
 
 
 def test_pope(tmp_path):
@@ -44,7 +44,7 @@ def test_pope(tmp_path):
         },
     ]
     found = read(tmp_path / "coco_pope_popular.json", rows, lines=True)
-    assert seen(found) == (
+    assert summarize(found) == (
         "POPE",
         ("no", "yes"),
         [row["text"] for row in rows],
@@ -69,7 +69,7 @@ def test_pope_of_the_hub_has_three_sets_whose_ids_repeat(tmp_path):
     assert (found.format, found.labels.tolist(), found.images) == ("POPE (hub)", [1, 0], ["COCO_0", "COCO_1"])
 
 
-def test_hallusion_bench_has_figures_without_a_file(tmp_path):
+def test_hallusion_bench_may_have_figures_without_a_file(tmp_path):
     base = {
         "category": "VS",
         "subcategory": "chart",
@@ -115,7 +115,7 @@ def test_hallusion_bench_has_figures_without_a_file(tmp_path):
     assert found.images == ["VS_chart_3_0", "VS_chart_3_1", "VS_chart_3_1"]
 
 
-def test_vizwiz_asks_what_cannot_be_answered(tmp_path):
+def test_vizwiz_labels_unanswerable_questions(tmp_path):
     answers = [{"answer": "basil", "answer_confidence": "yes"}]
     rows = [
         {
@@ -135,11 +135,11 @@ def test_vizwiz_asks_what_cannot_be_answered(tmp_path):
     )
 
 
-def test_vqa_v2_counts_what_is_answered_yes_or_no(tmp_path):
+def test_vqa_v2_uses_only_yes_no_questions(tmp_path):
     questions = {
         "questions": [{"image_id": 42, "question": f"Is it {i}?", "question_id": 42000 + i} for i in range(4)]
     }
-    told = [("yes/no", "yes"), ("yes/no", "no"), ("other", "net"), ("yes/no", "maybe")]
+    answers = [("yes/no", "yes"), ("yes/no", "no"), ("other", "net"), ("yes/no", "maybe")]
     annotations = {
         "annotations": [
             {
@@ -149,7 +149,7 @@ def test_vqa_v2_counts_what_is_answered_yes_or_no(tmp_path):
                 "multiple_choice_answer": answer,
                 "answers": [],
             }
-            for i, (kind, answer) in enumerate(told)
+            for i, (kind, answer) in enumerate(answers)
         ]
     }
     for name, content in (("q", questions), ("a", annotations)):
@@ -157,7 +157,7 @@ def test_vqa_v2_counts_what_is_answered_yes_or_no(tmp_path):
     with pytest.raises(UserError, match="--annotations FILE"):
         load_labelled_set(open_rows(str(tmp_path / "q")), "q")
     joined = JoinedRows(tmp_path / "q", tmp_path / "a")
-    with pytest.raises(UserError, match="all rows have the same one"):  # questions say image 42 of all
+    with pytest.raises(UserError, match="all rows have the same image"):  # All questions have image 42.
         load_labelled_set(joined, "q")
     questions["questions"][1]["image_id"] = 43
     (tmp_path / "q").write_text(json.dumps(questions))
@@ -166,7 +166,7 @@ def test_vqa_v2_counts_what_is_answered_yes_or_no(tmp_path):
     assert found.excluded_rows == {"not answered yes or no": 2} and found.row_indices.tolist() == [0, 1]
 
 
-def test_mm_upd_is_read_with_its_options_and_twins_share_an_index(tmp_path):
+def test_mm_upd_is_read_with_its_options_and_both_versions_share_an_index(tmp_path):
     head = "index\thint\tquestion\tA\tB\tC\tD\tanswer\tcategory\timage\tsource\tl2-category\tsplit\tmasked_answer\ttype\n"
     rows = [
         "7\tnan\tWhich is it?\tred\tblue\tnan\t\tA\tcolour\tBASE64A\ts\tl\tdev\tnan\tstandard\n",
@@ -188,13 +188,13 @@ def test_mm_upd_is_read_with_its_options_and_twins_share_an_index(tmp_path):
     assert (found.source_ids, found.images) == (["7", "7", "8"], ["BASE64A", "BASE64A", "BASE64B"])
 
 
-def test_our_own_form_links_an_edited_question_with_its_original(tmp_path):
+def test_rgqa_links_an_edited_question_with_its_original(tmp_path):
     rows = [
         {"img_id": "n1", "question_id": "101", "sent": "Where is the cup?", "label": {"table": 1.0}},
         {"img_id": "n2", "question_id": "pthard_n1+101", "sent": "Where is the hat?", "label": {"UQ": 1.0}},
     ]
     found = read(tmp_path / "pt-hard.json", rows)
-    assert seen(found)[:2] == ("RGQA", ("AQ", "UQ")) and found.labels.tolist() == [0, 1]
+    assert summarize(found)[:2] == ("RGQA", ("AQ", "UQ")) and found.labels.tolist() == [0, 1]
     assert found.source_ids == ["101", "101"]
 
 
@@ -211,14 +211,14 @@ def test_the_tables_of_our_releases_are_known_too(tmp_path, key, name):
 
 
 @pytest.mark.parametrize(
-    ("column", "values", "meaning", "labels", "left_out"),
+    ("column", "values", "label_names", "labels", "excluded"),
     [
         ("answer", ["yes", "No", "net", "yes."], ("no", "yes"), [1, 0, 1], {"not answered yes or no": 1}),
         ("answer", ["unanswerable", "no", "net", "yes"], ("answerable", "unanswerable"), [1, 0, 0, 0], {}),
         ("is_answerable", [True, False, 1, 0], ("answerable", "unanswerable"), [0, 1, 0, 1], {}),
     ],
 )
-def test_other_files_of_questions_images_and_answers(tmp_path, column, values, meaning, labels, left_out):
+def test_other_files_of_questions_images_and_answers(tmp_path, column, values, label_names, labels, excluded):
     rows = {
         str(i): {"imageId": f"p{i % 2}", "question": f"Is it {i}?", column: value}
         for i, value in enumerate(values)
@@ -226,13 +226,13 @@ def test_other_files_of_questions_images_and_answers(tmp_path, column, values, m
     found = read(tmp_path / "val_questions.json", rows)  # GQA's: an object by id
     assert (found.format, found.label_names, found.labels.tolist(), found.excluded_rows) == (
         "VQA style",
-        meaning,
+        label_names,
         labels,
-        left_out,
+        excluded,
     )
 
 
-def test_what_no_form_fits_is_said_with_what_is_missing():
+def test_an_unknown_format_is_reported_with_the_missing_columns():
     with pytest.raises(
         UserError,
         match="its columns prompt, image lack a text .* and a label or answer .*--text-column NAME --label-column NAME",

@@ -16,8 +16,8 @@ def item(text, unanswerable, image="p"):
     )
 
 
-def test_margins_count_the_difference_of_each_text():
-    # "a": 3 UQ, 1 AQ; "b": 1 and 1; "c": 0 and 1. Two of three texts are unequal, the largest difference is 2.
+def test_imbalance_is_counted_for_each_text():
+    # "a": 3 UQ, 1 AQ; "b": 1 and 1; "c": 0 and 1. Two of three texts are unbalanced, and the largest difference is 2.
     rows = [item("a", True)] * 3 + [item("a", False), item("b", True), item("b", False), item("c", False)]
     found = measure_imbalance(rows, lambda row: row.text)
     assert (found.max_difference, found.unbalanced_keys, found.keys, found.distinct_per_uq) == (2, 2, 3, 0.5)

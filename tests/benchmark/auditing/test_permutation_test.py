@@ -1,4 +1,4 @@
-"""The permutation test: what labels are exchanged with, and that the fast attackers are what they are called."""
+"""The permutation test: how labels are exchanged, and that the fast attackers agree with scikit-learn."""
 
 from collections import Counter
 
@@ -23,7 +23,7 @@ from pipeline.benchmark.auditing.permutation_test import (
 )
 
 
-def test_labels_go_between_clusters_of_one_size_and_within_them_each_way_as_often():
+def test_labels_are_exchanged_uniformly_between_and_within_clusters_of_the_same_size():
     # Two clusters of two rows and one of one. The single row keeps its label; the other two clusters have one 1 among four rows.
     labels, clusters = np.array([1, 0, 0, 0, 1]), np.array([0, 0, 1, 1, 2])
     found = permute_labels(labels, clusters, None, 2000, np.random.default_rng(0))
@@ -111,7 +111,7 @@ def test_the_p_value_counts_assignments_with_as_large_a_maximum():
     assert compute_p_value({"a": np.full(4, 0.5)}) == (1.0, "a")
 
 
-def test_a_large_set_is_tested_on_whole_groups_that_its_content_chooses(monkeypatch):
+def test_a_large_set_is_sampled_by_whole_groups(monkeypatch):
     rng = np.random.default_rng(0)
     groups, labels = (
         np.array([f"g{i}" for i in rng.integers(60, size=400)], object),

@@ -1,4 +1,4 @@
-"""Words that predict the label: their proportions, AUROC and interval by arithmetic."""
+"""Rates, AUROC and interval of predictive words by arithmetic."""
 
 import math
 
@@ -12,7 +12,7 @@ def words_of(texts, labels, images):
     return find_predictive_words(LabelledRows(texts=texts, labels=labels, images=[str(i) for i in images]))
 
 
-def test_shares_and_interval_by_arithmetic():
+def test_rates_and_interval_by_arithmetic():
     # "red" in 60 of 100 rows of label 1 and 20 of 100 of label 0, each row its own group: the variance of the difference is
     # 0.6 * 0.4 / 100 + 0.2 * 0.8 / 100 = 0.004, so AUROC = 0.7 +- 1.96 * sqrt(0.004) / 2.
     labels = np.repeat([1, 0], 100)
@@ -38,13 +38,13 @@ def test_rows_of_one_image_count_together():
     assert (copied.low, copied.high) == (once.low, once.high) and copied.rows == 400
 
 
-def test_what_differs_by_chance_is_not_listed():
+def test_chance_differences_are_not_listed():
     rng = np.random.default_rng(0)
     texts = [f"is thing{a} by thing{b}" for a, b in rng.integers(30, size=(2000, 2))]
     assert words_of(texts, rng.integers(2, size=2000), np.arange(2000)) == []
 
 
-def test_two_in_a_row_are_listed_only_where_they_say_more_than_their_words():
+def test_bigrams_are_listed_only_if_they_predict_more_than_their_words():
     # "so" and "not" stand as often in either label, "so not" in one alone; "in red" says less than "red".
     labels = np.repeat([1, 0], 100)
     ones = ["so not in red", "is red", "what", "why"] * 25
@@ -57,5 +57,5 @@ def test_two_in_a_row_are_listed_only_where_they_say_more_than_their_words():
     }  # "so not", "not so", "not in" come with these
 
 
-def test_no_word_in_enough_rows_is_no_table():
+def test_rare_words_are_not_listed():
     assert words_of(["a", "b", "c", "d", "e", "f"], np.array([0, 1] * 3), np.arange(6)) == []

@@ -1,4 +1,4 @@
-"""Files of rows: read in any form, some rows written again in the same one."""
+"""Files of rows are read in any format, and selected rows are written in the same format."""
 
 import json
 
@@ -25,27 +25,27 @@ def rewritten(path, keep=(2, 0)):
 
 
 def test_a_list_comes_back_as_a_list_and_each_row_as_it_was_written(tmp_path):
-    odd = '{"question": "Is it 0?",  "image":"p\\u0030", "n": 0.10}'  # not as an encoder would write it
+    odd = '{"question": "Is it 0?",  "image":"p\\u0030", "n": 0.10}'  # An encoder would write it differently.
     path = written(tmp_path / "a.json", f"[{odd}, {json.dumps(ROWS[1])}, {json.dumps(ROWS[2])}]")
     assert open_rows(str(path)).column("image") == ["p0", "p1", "p2"]
     assert rewritten(path).read_text() == f"[\n{json.dumps(ROWS[2])},\n{odd}\n]\n"
 
 
-def test_lines_are_known_whatever_the_file_is_called_and_stay_lines(tmp_path):
+def test_json_lines_are_recognized_in_any_file_and_stay_json_lines(tmp_path):
     path = written(
         tmp_path / "pope.json", "".join(json.dumps(row) + "\n" for row in ROWS)
-    )  # POPE's are called so
+    )  # The files of POPE have this suffix.
     assert len(open_rows(str(path))) == 4
     assert rewritten(path).read_text() == f"{json.dumps(ROWS[2])}\n{json.dumps(ROWS[0])}\n"
 
 
-def test_a_list_within_an_object_keeps_what_stands_beside_it(tmp_path):
+def test_a_list_within_an_object_keeps_the_other_keys(tmp_path):
     path = written(tmp_path / "q.json", json.dumps({"info": {"year": 2017}, "questions": ROWS, "tags": []}))
     kept = json.loads(rewritten(path).read_text())
     assert kept == {"info": {"year": 2017}, "questions": [ROWS[2], ROWS[0]], "tags": []}
 
 
-def test_an_object_by_id_stays_one_and_its_keys_are_the_ids(tmp_path):
+def test_an_object_by_id_keeps_its_format_and_its_keys_are_the_ids(tmp_path):
     path = written(tmp_path / "gqa.json", json.dumps({f"0{i}": row for i, row in enumerate(ROWS)}))
     assert open_rows(str(path)).column("question_id") == ["00", "01", "02", "03"]
     assert json.loads(rewritten(path).read_text()) == {"02": ROWS[2], "00": ROWS[0]}
@@ -85,14 +85,14 @@ def test_a_folder_is_read_by_datasets_without_decoding_its_images(tmp_path):
         open_rows(str(folder), split="val")
 
 
-def test_questions_and_annotations_are_joined_by_id_in_whatever_order_and_written_as_two(tmp_path):
-    asked = {
+def test_questions_and_annotations_are_joined_by_id_and_written_as_two_files(tmp_path):
+    question_file = {
         "data_subtype": "val2014",
         "questions": [{"question_id": i, "question": f"{i}?"} for i in (5, 6, 7)],
     }
-    told = {"annotations": [{"question_id": i, "answer_type": f"type {i}"} for i in (7, 5, 6)]}
-    questions = written(tmp_path / "q.json", json.dumps(asked))
-    annotations = written(tmp_path / "a.json", json.dumps(told))
+    annotation_file = {"annotations": [{"question_id": i, "answer_type": f"type {i}"} for i in (7, 5, 6)]}
+    questions = written(tmp_path / "q.json", json.dumps(question_file))
+    annotations = written(tmp_path / "a.json", json.dumps(annotation_file))
     rows = JoinedRows(questions, annotations)
     assert rows.column("answer_type") == ["type 5", "type 6", "type 7"]
     rows.write([2, 0], tmp_path / "out")
@@ -103,7 +103,7 @@ def test_questions_and_annotations_are_joined_by_id_in_whatever_order_and_writte
     assert [
         row["question_id"] for row in json.loads((tmp_path / "out/a.json").read_text())["annotations"]
     ] == [7, 5]
-    written(annotations, json.dumps({"annotations": told["annotations"][:2]}))
+    written(annotations, json.dumps({"annotations": annotation_file["annotations"][:2]}))
     with pytest.raises(UserError, match="1 question without an annotation .6., 0 repeated"):
         JoinedRows(questions, annotations)
 
@@ -111,19 +111,19 @@ def test_questions_and_annotations_are_joined_by_id_in_whatever_order_and_writte
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.json", '[{"a": NaN}]', "NaN is no JSON: write null"),
-        ("a.json", "[1, 2]", "wanted a list of JSON objects"),
-        ("a.jsonl", '{"a": 1}\n{"a": ', "an object in each line"),
-        ("a.csv", "", "no table with a head"),
-        ("a.parquet", "none", "no Parquet file"),
+        ("a.json", '[{"a": NaN}]', "NaN is not valid JSON: write null"),
+        ("a.json", "[1, 2]", "expected a list of JSON objects"),
+        ("a.jsonl", '{"a": 1}\n{"a": ', "one object per line"),
+        ("a.csv", "", "the file is empty"),
+        ("a.parquet", "none", "not a Parquet file"),
     ],
 )
-def test_what_is_no_such_file_is_said_in_one_message(tmp_path, name, text, message):
+def test_an_invalid_file_is_reported_in_one_message(tmp_path, name, text, message):
     with pytest.raises(UserError, match=message):
         open_rows(str(written(tmp_path / name, text)))
 
 
-def test_a_missing_file_is_no_data_set(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(UserError, match="no such file"):
         open_rows(str(tmp_path / "none.json"))
 

@@ -24,7 +24,7 @@ P = AuditParams(max_text_auroc={"pt-easy": 0.65}, folds=3, num_replicates=50)
 
 
 def items(word):
-    """60 pairs; the UQ's text holds `word` where the AQ's has "cup"."""
+    """Return 60 pairs. The text of a UQ contains `word` where that of the AQ contains "cup"."""
     return [
         Item(
             item_id=f"{i}{unanswerable}",
@@ -32,7 +32,7 @@ def items(word):
             image_id=f"p{i % 20}",
             question_id=str(i),
             pair_id=str(i),
-            part="test",
+            split="test",
             text=f"Where is the {word if unanswerable else 'cup'} number {i}?",
             unanswerable=unanswerable,
             answer="" if unanswerable else "left",
@@ -47,16 +47,16 @@ def items(word):
 IMAGES = {f"p{i}": np.eye(20, dtype=np.float32)[i] for i in range(20)}
 
 
-def test_a_word_that_betrays_unanswerable_questions_is_reported_and_warned_of():
+def test_a_word_that_predicts_the_label_is_reported_with_a_warning():
     known = KnownQuestions(item.text for item in items("unicorn") if not item.unanswerable)
     found = audit_subset(items("unicorn"), IMAGES, P, known)
-    assert found.attacks["word n-grams"].auroc == found.attacks["verbatim"].auroc == 1.0
+    assert found.attacks["word n-grams"].auroc == found.attacks["verbatim count"].auroc == 1.0
     over = [name for name in TEXT_ATTACKERS if found.attacks[name].auroc > 0.65]
     assert {
         "word n-grams",
         "character n-grams",
         "word pairs",
-        "word pairs, Bayes",
+        "word pairs, naive Bayes",
         "language model",
         "other questions",
     } <= set(over)
@@ -66,28 +66,28 @@ def test_a_word_that_betrays_unanswerable_questions_is_reported_and_warned_of():
     assert "AUROC 1.00; the limit is 0.65" in make_warnings({"pt-easy": found}, P.max_text_auroc)[0]
 
 
-def test_without_a_sign_in_the_text_nothing_is_found_and_nobody_is_warned():
-    # The UQ's text is the AQ's, so what is learnt in one fold says nothing of another.
+def test_without_a_difference_in_the_text_there_is_no_warning():
+    # UQs and AQs have the same texts, so nothing that is learned in one fold applies to another.
     found = audit_subset(items("cup"), IMAGES, P)
     assert found.attacks["word n-grams"].auroc == found.attacks["length"].auroc == 0.5
     assert make_warnings({"pt-easy": found}, P.max_text_auroc) == []
     assert (found.text_imbalance.max_difference, found.image_imbalance.max_difference) == (0, 0)
 
 
-def test_a_set_too_small_for_its_folds_does_not_pass_in_silence():
+def test_a_set_that_is_too_small_causes_a_warning():
     found = audit_subset(items("cup"), IMAGES, AuditParams(max_text_auroc={}, folds=1000, num_replicates=50))
     (line,) = make_warnings({"pt-easy": found}, {})
     assert line.startswith("pt-easy: too small") and found.too_small_reason.startswith("60 distinct texts")
 
 
-def test_the_clip_score_is_an_attacker_too_and_its_overlap_is_counted():
+def test_the_clip_score_is_an_attacker_and_its_overlap_is_measured():
     found = audit_subset(items("cup"), IMAGES, P)
     assert found.attacks["CLIP score"].auroc == 1.0  # every AQ has 0.3, every UQ 0.1
     assert (found.clip_overlap, found.clip_mean_difference) == (0.0, 0.2)
     assert found.categories == {"missing object": 60}
 
 
-def test_an_item_without_a_score_leaves_no_attack_by_it_rather_than_a_wrong_one():
+def test_if_an_item_has_no_score_the_clip_attacker_does_not_apply():
     first, *others = items("cup")
     found = audit_subset([msgspec.structs.replace(first, score=None), *others], IMAGES, P)
     assert found.attacks["CLIP score"].auroc is None
@@ -106,9 +106,7 @@ def test_the_subsets_of_a_file_are_audited_in_their_order_and_only_those_that_ha
 @pytest.mark.parametrize(
     ("at_once", "processes"), [(1000, 2), (240, 2), (239, 1), (1, 1)]
 )  # each of both subsets has 120 items
-def test_no_more_items_are_audited_side_by_side_than_memory_is_meant_for(
-    at_once, processes, tmp_path, monkeypatch
-):
+def test_the_number_of_items_audited_in_parallel_is_limited(at_once, processes, tmp_path, monkeypatch):
     used = []
 
     def one_by_one(work, given, set_up, count, piece):
@@ -126,7 +124,7 @@ def test_no_more_items_are_audited_side_by_side_than_memory_is_meant_for(
 
 
 @pytest.mark.parametrize(
-    ("aqs", "uqs", "area", "distance"),
+    ("aqs", "uqs", "overlap", "difference"),
     [
         # 50 bins from 0 to 1, each 0.02 wide: 0 lies in bin 0, 0.5 in bin 25, 1 in bin 49 (the last has its upper edge).
         # Shares of AQ 1/2, 1/4, 1/4, of UQ 1/4, 1/2, 1/4: 1/4 + 1/4 + 1/4 = 3/4. Means 1.5/4 and 2/4.
@@ -138,11 +136,11 @@ def test_no_more_items_are_audited_side_by_side_than_memory_is_meant_for(
         ([0, 0.501, 1], [0.519, 0.521], 1 / 3, 1.501 / 3 - 0.52),
     ],
 )
-def test_overlap_and_distance_are_those_of_arithmetic(aqs, uqs, area, distance):
-    drawn = compute_histograms(aqs, uqs)
-    assert (drawn.overlap, drawn.mean_difference) == (
-        pytest.approx(area, abs=1e-4),
-        pytest.approx(distance, abs=1e-6),
+def test_overlap_and_difference_by_arithmetic(aqs, uqs, overlap, difference):
+    histograms = compute_histograms(aqs, uqs)
+    assert (histograms.overlap, histograms.mean_difference) == (
+        pytest.approx(overlap, abs=1e-4),
+        pytest.approx(difference, abs=1e-6),
     )
 
 
@@ -150,16 +148,16 @@ SCORES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 6)), min_size=1, max_s
 
 
 @given(SCORES, SCORES)
-def test_what_is_drawn_is_what_is_counted(aqs, uqs):
-    drawn = compute_histograms(aqs, uqs)
-    assert (len(drawn.aq), len(drawn.uq), len(drawn.edges)) == (
+def test_histograms_are_consistent(aqs, uqs):
+    histograms = compute_histograms(aqs, uqs)
+    assert (len(histograms.aq), len(histograms.uq), len(histograms.edges)) == (
         NUM_HISTOGRAM_BINS,
         NUM_HISTOGRAM_BINS,
         NUM_HISTOGRAM_BINS + 1,
     )
-    assert sum(drawn.aq) == pytest.approx(1) and sum(drawn.uq) == pytest.approx(1)
-    assert drawn.overlap == pytest.approx(sum(map(min, drawn.aq, drawn.uq)), abs=1e-4)
-    assert drawn.mean_difference == pytest.approx(drawn.aq_mean - drawn.uq_mean, abs=1e-6)
+    assert sum(histograms.aq) == pytest.approx(1) and sum(histograms.uq) == pytest.approx(1)
+    assert histograms.overlap == pytest.approx(sum(map(min, histograms.aq, histograms.uq)), abs=1e-4)
+    assert histograms.mean_difference == pytest.approx(histograms.aq_mean - histograms.uq_mean, abs=1e-6)
 
 
 @pytest.mark.parametrize(("aqs", "uqs"), [([], [0.1]), ([0.1], []), ([], [])])
@@ -167,7 +165,7 @@ def test_without_scores_of_both_kinds_there_is_no_histogram(aqs, uqs):
     assert compute_histograms(aqs, uqs) is None
 
 
-def test_four_times_the_images_resolve_half_the_difference():
+def test_four_times_the_images_detect_half_the_difference():
     # A standard error falls with the square root of the sample.
     def found(images):
         return np.mean(

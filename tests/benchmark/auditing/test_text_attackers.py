@@ -23,7 +23,7 @@ TEXTS = [f"What is the {color} {thing} made of?" for color in COLORS for thing i
 THINGS = [f"thing{i}" for i in range(12)]
 
 
-def test_a_word_that_betrays_the_label_is_found_by_both_families():
+def test_a_word_that_predicts_the_label_is_found():
     texts = [text.replace("What", "Which") if i % 2 else text for i, text in enumerate(TEXTS * 4)]
     labels = np.arange(len(texts)) % 2
     folds = Folds(labels, np.array([str(i) for i in range(len(texts))]), 5, 0)
@@ -31,7 +31,7 @@ def test_a_word_that_betrays_the_label_is_found_by_both_families():
         assert roc_auc_score(labels, guess(texts, folds)) > 0.95
 
 
-def test_texts_that_stand_equally_often_with_both_labels_tell_nothing():
+def test_texts_with_both_labels_equally_often_predict_nothing():
     # 30 texts, each once as UQ and once as AQ: within a fold the counts of every n-gram are equal for both labels.
     texts = TEXTS * 2
     folds = Folds(np.repeat([0, 1], len(TEXTS)), np.array(texts), 5, 0)
@@ -46,8 +46,8 @@ def rows(texts_by_label):
     return texts, labels, Folds(labels, np.array([str(i) for i in range(len(texts))]), 5, 0)
 
 
-def test_what_goes_with_what_is_found_by_pairs_though_every_word_is_as_frequent_in_both():
-    # Originals: a man wears, a fence stands. Edited: the other way round. Each word is 60 times in either.
+def test_word_pairs_are_found_even_if_every_word_is_equally_frequent():
+    # In originals a man wears and a fence stands, in edited questions the reverse. Each word occurs 60 times under both labels.
     usual = [
         f"Is the {who} near the {thing} {does}?"
         for who, does in (("man", "wearing"), ("fence", "standing"))
@@ -63,19 +63,19 @@ def test_what_goes_with_what_is_found_by_pairs_though_every_word_is_as_frequent_
         assert roc_auc_score(labels, guess(texts, folds)) > 0.95
 
 
-def test_a_language_model_knows_the_odd_text_without_having_seen_one():
+def test_a_language_model_finds_unusual_texts_without_having_seen_one():
     texts, labels, folds = rows(
         (
             [f"What is the {thing} made of?" for thing in THINGS] * 3,
             [f"What the is {thing} of made?" for thing in THINGS] * 3,
         )
     )
-    # The odder a text, the lower its likelihood: here every edited one is below every original.
+    # Unusual texts have a low likelihood: every edited text is below every original.
     assert roc_auc_score(labels, -score_by_likelihood(texts, folds)) == 1.0
 
 
-def test_who_has_read_other_questions_finds_what_nobody_asks():
-    # Edited texts put together words that many other questions have, but never side by side. No word tells the label.
+def test_reading_other_questions_reveals_unusual_combinations():
+    # Edited texts combine words that occur in many other questions, but never next to each other. No word predicts the label.
     asked = [f"Is the {color} {thing} new?" for color in COLORS for thing in NOUNS]
     edited = [f"Is the {thing} {color} new?" for color in COLORS for thing in NOUNS]
     texts, labels, folds = rows((asked, edited))
@@ -84,8 +84,8 @@ def test_who_has_read_other_questions_finds_what_nobody_asks():
     assert roc_auc_score(labels, score_by_other_questions(texts, folds)) > 0.95
 
 
-def test_that_a_text_itself_was_asked_tells_nothing_once_it_is_left_out():
-    # Of two texts in a group, that share no word with others, one was asked: the odd or the even one, told or not.
+def test_the_own_text_predicts_nothing_once_it_is_excluded():
+    # Of the two texts of a group, which share no word with other texts, one is a known question.
     texts = [f"{side}{i} {side}{i}?" for i in range(40) for side in "xy"]
     asked = [texts[2 * i + i % 2] for i in range(40)]
     labels = np.array([text not in asked for text in texts], int)
@@ -96,7 +96,7 @@ def test_that_a_text_itself_was_asked_tells_nothing_once_it_is_left_out():
     )
 
 
-def test_the_very_text_tells_who_has_read_it_and_nothing_is_told_where_nobody_has():
+def test_the_exact_text_predicts_the_label_if_the_questions_are_known():
     texts, labels, folds = rows((TEXTS, [text.replace("made", "sold") for text in TEXTS]))
     assert (
         roc_auc_score(
@@ -111,13 +111,13 @@ def test_the_very_text_tells_who_has_read_it_and_nothing_is_told_where_nobody_ha
         )
 
 
-def test_no_attacker_learns_from_a_text_that_it_is_asked_of():
-    # Texts that share no word, each with both labels in one group: whoever had seen one would know the other.
+def test_no_attacker_trains_on_the_group_that_it_predicts():
+    # The texts share no words, and each group has both labels, so an attacker that trained on one row would know the other.
     texts = [f"{thing}{side}" for thing in THINGS for side in ("x", "y")]
     labels, groups = np.tile([0, 1], len(THINGS)), np.repeat(THINGS, 2)
     swapped = labels[::-1].copy()
-    for name in ("word n-grams", "word pairs", "word pairs, Bayes"):
-        for told in (labels, swapped):
+    for name in ("word n-grams", "word pairs", "word pairs, naive Bayes"):
+        for given in (labels, swapped):
             assert roc_auc_score(
-                told, TEXT_ATTACKERS[name](texts, Folds(told, groups, 4, 0))
+                given, TEXT_ATTACKERS[name](texts, Folds(given, groups, 4, 0))
             ) == pytest.approx(0.5, abs=0.1)

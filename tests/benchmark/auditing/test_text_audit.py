@@ -1,4 +1,4 @@
-"""Planted leaks are measured as large as they are; where there is none, none is found; and everybody gets the same figures."""
+"""Planted leaks are measured correctly, no leak is found where there is none, and the results do not depend on who audits."""
 
 import json
 
@@ -33,7 +33,7 @@ def found():
     return audit_texts(MADE, planted(2000, (0.2, 0.6)), FEW)
 
 
-def test_a_planted_word_is_measured_as_it_is(found):
+def test_a_planted_word_is_measured(found):
     # A word in 60 % of one label's rows and 20 % of the other's: of a row of either, the first has it and the second not
     # with 0.6 * 0.8, the other way round 0.4 * 0.2, else a tie: 0.48 + (1 - 0.48 - 0.08) / 2 = 0.7 = 0.5 + (0.6 - 0.2) / 2.
     for by in ("text", "image"):
@@ -42,17 +42,17 @@ def test_a_planted_word_is_measured_as_it_is(found):
             attacks[name].low < 0.7 < attacks[name].high
             for name in ("word n-grams", "word pairs", "first three words")
         )
-        assert attacks[found.strongest[by]].low > 0.65 and not attacks["word pairs"].below_half
+        assert attacks[found.strongest_attackers[by]].low > 0.65 and not attacks["word pairs"].is_below_half
         assert attacks["length"].auroc == 0.5  # all texts have seven words
     assert (found.finding, found.p_value) == (
         "predictable",
         2 / 200,
     )  # the smallest of 1 + 199 assignments, twice
-    assert {word.word for word in found.words} == {"unicorn", "horse"}
-    assert [word.auroc for word in found.words] == [0.7, 0.7]
+    assert {word.word for word in found.predictive_words} == {"unicorn", "horse"}
+    assert [word.auroc for word in found.predictive_words] == [0.7, 0.7]
 
 
-def test_where_no_interval_begins_above_chance_the_strongest_is_who_reaches_most():
+def test_without_a_lower_bound_above_chance_the_strongest_attacker_has_the_highest_auroc():
     def attack(auroc, low):
         return AttackResult(auroc=auroc, low=low, high=0.8, groups=9)
 
@@ -62,7 +62,7 @@ def test_where_no_interval_begins_above_chance_the_strongest_is_who_reaches_most
     assert find_strongest_attacker({"words": AttackResult(auroc=None, low=None, high=None, groups=3)}) is None
 
 
-def test_random_labels_are_no_leak_whatever_kind_of_set_they_are_in():
+def test_random_labels_are_no_leak_in_any_kind_of_set():
     # Four sets of each of ten kinds, each tested at 2 %: more than 4 false alarms of 40 come once in 900 times (binomial).
     findings = []
     for number in range(40):
@@ -83,13 +83,13 @@ def test_a_leak_as_in_pope_is_found_in_100_rows():
     [(20, 10), (MIN_ROWS - 1, 24), (100, 9), (100, 91)],
     ids=["few", "49", "9 ones", "9 zeros"],
 )
-def test_of_a_small_set_nothing_is_said_but_that_it_is_small(count, ones):
+def test_a_small_set_is_not_measured(count, ones):
     texts = [f"Is it {'so' if i < ones else 'not'} x{i}?" for i in range(count)]
     rows = labelled(texts, [int(i < ones) for i in range(count)], range(count))
     found = audit_texts(MADE, rows, FEW)
     assert (found.finding, found.p_value, found.predictive_words) == ("too small", None, [])
     assert f"{min(ones, count - ones)} of them" in found.too_small_reason
-    assert {attack.auroc for of in found.attacks.values() for attack in of.values()} == {None}
+    assert {attack.auroc for results in found.attacks.values() for attack in results.values()} == {None}
 
 
 def test_texts_without_a_pair_of_words_in_common_are_audited():
@@ -99,7 +99,7 @@ def test_texts_without_a_pair_of_words_in_common_are_audited():
     assert {found.attacks[by]["word pairs"].auroc for by in found.attacks} == {0.5}
 
 
-def test_fewer_texts_than_folds_are_too_few():
+def test_a_set_with_fewer_texts_than_folds_is_too_small():
     rows = labelled(["Is it?", "Was it?"] * 40, [0, 1, 1, 0] * 20, range(80))
     assert audit_texts(MADE, rows, FEW).too_small_reason.startswith("2 distinct texts")
 
@@ -117,7 +117,7 @@ def test_texts_that_always_have_one_label_are_predicted_in_folds_by_image_only()
     assert (found.text_imbalance.unbalanced_keys, found.text_imbalance.max_difference) == (40, 25)
 
 
-def test_an_auroc_below_half_is_turned_and_marked_and_no_leak():
+def test_an_auroc_below_half_is_marked_and_no_leak():
     # Each text has either label in 4 of 8 images. Where one image is left out, the others have 4 rows of the label that the
     # text does not have there, and 3 of the one that it has: an attacker trained on them is wrong every time.
     texts = [f"is it x{i}" for i in range(8) for _ in range(8)]
@@ -126,12 +126,12 @@ def test_an_auroc_below_half_is_turned_and_marked_and_no_leak():
     found = audit_texts(MADE, labelled(texts, labels, images), AuditSettings(8, 50, 0))
     attack = found.attacks["image"]["first three words"]
     assert (attack.auroc, attack.is_below_half, found.finding) == (1.0, True, "balanced")
-    # One more row leaves the set unbalanced, and the finding is the tests'.
+    # One more row makes the set unbalanced, so that the permutation tests determine the finding.
     more = labelled([*texts, "is it x8"], [*labels, 0], [*images, 0])
     assert audit_texts(MADE, more, AuditSettings(8, 50, 0)).finding == "chance"
 
 
-def test_the_length_has_no_side_and_counts_on_either():
+def test_the_length_counts_in_both_directions():
     rows = labelled([f"is it {'very ' * (i % 2)}x{i}" for i in range(60)], [1 - i % 2 for i in range(60)])
     found = audit_texts(MADE, rows, FEW)
     attack = found.attacks["text"]["length"]
@@ -139,7 +139,7 @@ def test_the_length_has_no_side_and_counts_on_either():
     assert (found.finding, found.p_value) == ("predictable", 1 / 200)
 
 
-def test_repeated_and_contradicted_rows_are_counted():
+def test_duplicate_and_contradictory_rows_are_counted():
     rows = labelled(list("aaaabb"), [0, 0, 1, 1, 0, 1], [1, 1, 1, 2, 1, 2])
     found = audit_texts(MADE, rows, FEW)
     # a at image 1: twice no, once yes; the rest once each.
@@ -157,7 +157,7 @@ def test_neither_the_order_of_rows_nor_the_number_of_processes_changes_anything(
     once = audit_texts(MADE, rows, FEW)
     assert audit_texts(MADE, rows.select(np.random.default_rng(0).permutation(300)), FEW) == once
     monkeypatch.setattr("pipeline.benchmark.auditing.text_audit.MIN_ROWS_FOR_PARALLEL", 100)
-    monkeypatch.setattr("pipeline.benchmark.auditing.text_audit.threads", lambda: 2)
+    monkeypatch.setattr("pipeline.benchmark.auditing.text_audit.num_local_workers", lambda: 2)
     assert audit_texts(MADE, rows, FEW) == once
 
 
@@ -172,14 +172,14 @@ def items():
                 image_id=f"n{i % 30}",
                 question_id=f"{100 + i}",
                 pair_id=f"{i}",
-                part="test",
+                split="test",
                 text=text.replace("hat", "bowl") if uq else text,
                 unanswerable=uq,
                 answer="" if uq else "red",
             )
 
 
-def test_the_stage_a_file_of_a_release_and_a_table_have_the_same_figures(tmp_path):
+def test_the_stage_and_both_files_of_a_release_have_the_same_results(tmp_path):
     made = list(items())
     known = KnownQuestions(item.text for item in made if not item.unanswerable)
     params = AuditParams(max_text_auroc={}, num_replicates=200)
@@ -216,13 +216,13 @@ def test_the_stage_a_file_of_a_release_and_a_table_have_the_same_figures(tmp_pat
     assert max(attack["auroc"] for attack in theirs.values()) > 0.55
 
 
-def test_without_the_sources_questions_it_is_said_which_attackers_are_not_tried():
+def test_without_the_sources_questions_some_attackers_are_skipped():
     rows = planted(100, (0.2, 0.6))
-    assert set(audit_texts(MADE, rows, FEW).skipped_attackers) == {"other questions", "verbatim"}
+    assert set(audit_texts(MADE, rows, FEW).skipped_attackers) == {"other questions", "verbatim count"}
     assert audit_texts(MADE, rows, FEW, KnownQuestions(rows.texts)).skipped_attackers == {}
 
 
-def test_rows_are_put_into_an_order_that_is_theirs():
+def test_the_canonical_order_depends_only_on_the_rows():
     rows = LabelledRows(texts=["b", "a", "a"], labels=np.array([0, 1, 0]), images=["x", "y", "x"])
     ordered = rows.in_canonical_order()
     assert (ordered.texts, ordered.images, ordered.labels.tolist()) == (

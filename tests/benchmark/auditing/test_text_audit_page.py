@@ -1,4 +1,4 @@
-"""The page: self-contained, texts of the data escaped, the finding in its first sentence."""
+"""The audit page is self-contained, escapes texts of the data, and starts with the finding."""
 
 import re
 
@@ -24,8 +24,8 @@ def test_the_finding_comes_first_with_the_test_behind_it():
     assert html.index(summarize_finding(found)) < html.index("<table") and summarize_finding(nothing) in html
 
 
-def test_where_every_text_is_balanced_no_attacker_counts():
-    # As in `test_an_auroc_below_half_is_turned_and_marked_and_no_leak`: they reach 1.0, being wrong every time.
+def test_if_every_text_is_balanced_no_attacker_counts():
+    # As in `test_an_auroc_below_half_is_marked_and_no_leak`, the attackers reach 1.0 because they are always wrong.
     texts = [f"is it x{i}" for i in range(8) for _ in range(8)]
     labels = [(i + j) % 2 for i in range(8) for j in range(8)]
     rows = labelled(texts, labels, [j for _ in range(8) for j in range(8)])
@@ -36,22 +36,22 @@ def test_where_every_text_is_balanced_no_attacker_counts():
 def test_texts_of_the_data_are_escaped_and_nothing_is_fetched():
     rows = planted(600, (0.0, 1.0))
     texts = [text.replace("unicorn", "o'neil").replace("Is", "<b>Is") for text in rows.texts]
-    about = SetDescription("<script>alert(1)</script>", "POPE", ("no", "yes"))
-    html = render_page([audit_texts(about, labelled(texts, rows.labels, rows.images), FEW)])
+    description = SetDescription("<script>alert(1)</script>", "POPE", ("no", "yes"))
+    html = render_page([audit_texts(description, labelled(texts, rows.labels, rows.images), FEW)])
     assert "<script" not in html and "&lt;script&gt;" in html and "o&#39;neil" in html
     assert not re.search(r"(src|href)=|https?://|@import|url\(", html)
     assert "default-src 'none'" in html
 
 
-def test_the_balanced_subset_is_shown_with_what_it_leaves_out():
+def test_the_balanced_subset_is_shown_with_excluded_rows():
     rows = labelled(["a", "a", "b", "b", "c"] * 6, [1, 0, 0, 1, 1] * 6, [1, 2, 1, 2, 3] * 6)
     keep, report = choose_balanced_subset(rows, 0)
     html = render_page([audit_texts(MADE, rows, FEW)], report, audit_texts(MADE, rows.select(keep), FEW))
     assert "Kept: 4 of 30 rows, 2 of 3 texts, 2 of 3 images." in html
     assert html.count("Too small to measure: ") == 2
-    assert "left out: its text has only one label" in html
+    assert "excluded: its text has only one label" in html
 
 
-def test_an_attacker_that_was_not_tried_is_named():
+def test_skipped_attackers_are_named():
     html = render_page([audit_texts(MADE, planted(100, (0.2, 0.6)), FEW)])
-    assert html.count("Not tried: ") == 2 and "verbatim" in html
+    assert html.count("Skipped: ") == 2 and "verbatim" in html

@@ -1,4 +1,4 @@
-"""How often the judge agrees with the source: counted on questions whose verdicts are worked out by hand."""
+"""Agreement of the verifier with the source, on questions whose verdicts were worked out by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 
 import msgspec
 import numpy as np
-from tests.benchmark.auditing.two_images import COLOR, SIZE, A, B, asked, source
 
 from pipeline.benchmark.auditing.verifier_agreement import (
     VerifierInputs,
@@ -16,20 +15,21 @@ from pipeline.benchmark.auditing.verifier_agreement import (
     run_trials,
 )
 from pipeline.verifier.evidence import build_scene_evidence
+from tests.benchmark.auditing.two_images import COLOR, SIZE, A, B, asked, source
 from tests.notation import LEXICON, scene
 
 
-def judged(found: VerifierInputs, foreign: int = 0) -> dict[tuple[str, str], str]:
+def run(inputs: VerifierInputs, num_negative_trials: int = 0) -> dict[tuple[str, str], str]:
     return {
         (t.question.question_id, t.image_id): " ".join(
             (t.outcome.answerability, *t.outcome.answers, str(t.is_correct))
         )
-        for t in run_trials(found, foreign, np.random.default_rng(1))
+        for t in run_trials(inputs, num_negative_trials, np.random.default_rng(1))
     }
 
 
-def test_a_question_is_judged_without_its_own_facts():
-    assert judged(source(*A, *B)) == {
+def test_a_question_is_verified_without_its_own_facts():
+    assert run(source(*A, *B)) == {
         ("a1", "a"): "answerable red True",  # a2 says that the cup is red
         ("a2", "a"): "answerable yes True",
         ("a3", "a"): "unknown None",  # nobody else tells the size
@@ -38,13 +38,13 @@ def test_a_question_is_judged_without_its_own_facts():
     }
 
 
-def test_what_a_question_entails_equals_or_follows_from_is_left_out_too():
-    found = judged(source(msgspec.structs.replace(A[0], entailed=("a2",)), *A[1:], *B))
+def test_related_questions_are_excluded_too():
+    found = run(source(msgspec.structs.replace(A[0], entailed=("a2",)), *A[1:], *B))
     assert found[("a1", "a")] == "unknown None"  # the colour was told by a1 and a2 alone
     assert found[("a2", "a")] == "answerable True"  # there is a cup (a3): red or not, there is an answer
 
 
-def test_relatives_go_both_ways_and_along_equals():
+def test_related_questions_are_symmetric_and_include_those_of_equivalent_ones():
     rows = [
         asked("1", "a", COLOR, "red", entailed=("2",)),
         asked("2", "a", SIZE, "small", equivalent=("3",)),
@@ -59,33 +59,33 @@ def test_relatives_go_both_ways_and_along_equals():
     assert found["5"] == {"5"}
 
 
-def test_at_other_images_the_truth_tells_who_is_right():
+def test_verdicts_at_other_images_are_compared_with_the_truth():
     truth = {
         "b": build_scene_evidence(scene("lamp 5: blue"), LEXICON),
         "a": build_scene_evidence(scene("cup 2: red, small", "lamp 6: red"), LEXICON),
     }
     found = list(run_trials(source(*A, *B, truth=truth), 12, np.random.default_rng(0)))
-    told = {
+    verdicts = {
         (t.question.question_id, t.image_id): (t.outcome.answerability, t.truth, t.is_correct)
         for t in found
         if not t.is_own_image
     }
-    assert told[("a1", "b")] == ("unanswerable", "unanswerable", True)
-    assert told[("b2", "a")] == (
+    assert verdicts[("a1", "b")] == ("unanswerable", "unanswerable", True)
+    assert verdicts[("b2", "a")] == (
         "unknown",
         "answerable",
         None,
     )  # at "a" there is a lamp, of which nothing was asked
-    assert ("b1", "a") not in told  # "Is there a cup?" is answerable anywhere and says nothing
+    assert ("b1", "a") not in verdicts  # "Is there a cup?" is answerable anywhere and says nothing
     wrong = {
         "b": build_scene_evidence(scene("lamp 5: blue", "cup 7: green, large"), LEXICON)
-    }  # the evidence lies
-    told = [
+    }  # This truth contradicts the evidence.
+    correct = [
         t.is_correct
         for t in run_trials(source(*A, *B, truth=wrong), 12, np.random.default_rng(0))
         if t.question.question_id == "a1" and t.image_id == "b"
     ]
-    assert told and not any(told)
+    assert correct and not any(correct)
 
 
 def test_published_graphs_are_used_as_they_are():
@@ -98,16 +98,16 @@ def test_published_graphs_are_used_as_they_are():
     ]
 
 
-def test_the_figures_add_up():
+def test_counts_and_proportions_by_arithmetic():
     truth = {
         "b": build_scene_evidence(scene("lamp 5: blue"), LEXICON),
         "a": build_scene_evidence(scene("cup 2: red, small"), LEXICON),
     }
     found = [*run_trials(source(*A, *B, truth=truth), 0, np.random.default_rng(0))]
-    lie = msgspec.structs.replace(A[0], answer="blue")  # judged red
+    wrong_answer = msgspec.structs.replace(A[0], answer="blue")  # The verifier answers "red".
     found += [
         t
-        for t in run_trials(source(lie, *A[1:], truth=truth), 0, np.random.default_rng(0))
+        for t in run_trials(source(wrong_answer, *A[1:], truth=truth), 0, np.random.default_rng(0))
         if t.question.question_id == "a1"
     ]
     found += [
@@ -116,7 +116,7 @@ def test_the_figures_add_up():
         if (t.question.question_id, t.image_id) == ("a1", "b")
     ][:1]
     row = count_trials(Counter(trial.key for trial in found))
-    # Own: a1, a2, a3, b1, b2 and the lie; a1, a2 and the lie were dared (b1 says nothing), the lie is wrong.
+    # Own trials: a1, a2, a3, b1, b2 and the wrong answer. Committed: a1, a2 and the wrong answer; b1 carries no information.
     assert (row.own_trials, row.own_committed, row.own_correct, row.answers_given, row.answers_correct) == (
         6,
         3,
@@ -132,18 +132,18 @@ def test_the_figures_add_up():
         row.negative_checkable,
         row.negative_correct,
     ) == (1, 1, 0, 1, 1)
-    # Answerable are the six own: three judged so. Unanswerable is the foreign one, judged so.
+    # The six own trials are answerable, and three are called so. The negative trial is unanswerable and called so.
     assert row.recall == {"answerable": 0.5, "unanswerable": 1.0}
     assert row.precision == {"answerable": 1.0, "unanswerable": 1.0}
 
 
-def test_where_nobody_knows_the_truth_nothing_is_claimed_of_other_images():
+def test_without_truth_there_is_no_precision_at_other_images():
     row = count_trials(Counter(t.key for t in run_trials(source(*A, *B), 3, np.random.default_rng(0))))
     assert row.negative_correct is None and row.precision == {"answerable": None, "unanswerable": None}
     assert row.recall["unanswerable"] is None and row.negative_unanswerable > 0
 
 
-def test_trials_are_counted_by_evidence_and_by_kind_of_question():
+def test_trials_are_counted_by_evidence_and_question_type():
     rows = measure_agreement(run_trials(source(*A, *B), 2, np.random.default_rng(0))).by_evidence
     assert list(rows) == ["other questions"] and list(rows["other questions"]) == ["all", "structural: query"]
     assert rows["other questions"]["all"] == rows["other questions"]["structural: query"]

@@ -1,4 +1,4 @@
-"""Questions of two images, and all that they are judged with, written down by hand."""
+"""Hand-written questions about two images, and the evidence to verify them with."""
 
 from __future__ import annotations
 

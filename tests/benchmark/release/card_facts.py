@@ -1,4 +1,4 @@
-"""What the card of a small release says."""
+"""The facts about a small release."""
 
 from datetime import date
 from pathlib import Path
@@ -21,7 +21,7 @@ P = ReleaseParams(
     include_images=True,
     licence_overrides={"images": Licence(name="CC BY 4.0", url="u")},
 )
-JUDGED = VoteCounts(
+VOTES = VoteCounts(
     annotators=8,
     excluded=1,
     uqs_by_votes={1: 2, 2: 5, 3: 13},
@@ -32,28 +32,28 @@ JUDGED = VoteCounts(
 
 
 def facts(items, **changed) -> ReleaseSummary:
-    """Of these items; what is named is otherwise."""
+    """Return the facts about these items, with some fields replaced."""
     given = {
         "dataset": "tiny",
         "version": "1.0.0",
         "canary": "RGQA-CANARY x",
-        "pairing": PAIRING_DESCRIPTIONS["image_and_text"],
-        "judged": JUDGED,
-        "model": "m",
-        "weights": "ab",
+        "pairing_text": PAIRING_DESCRIPTIONS["image_and_text"],
+        "vote_counts": VOTES,
+        "clip_model": "m",
+        "clip_weights_sha256": "ab",
         "warnings": (),
-        "audit_table": "| a |",
-        "resolved": {"clip-hard": 0.05},
+        "attack_table": "| a |",
+        "min_detectable_difference": {"clip-hard": 0.05},
         "errata": (),
-        "faulty": 0,
-        "p": P,
+        "num_faulty_items": 0,
+        "params": P,
     }
     return ReleaseSummary(**count_items(items) | given | changed)
 
 
 def tables(home: Path, items) -> Path:
-    """Tables of these items, without images, as a release has them; the release's folder."""
-    for subset, part in {(item.subset, item.part) for item in items}:
-        members = [item for item in items if (item.subset, item.part) == (subset, part)]
-        write_subset_table(home / f"data/{subset}-{part}.parquet", members, {}, "canary", False)
+    """Write the tables of these items without images, as in a release, and return its folder."""
+    for subset, split in {(item.subset, item.split) for item in items}:
+        members = [item for item in items if (item.subset, item.split) == (subset, split)]
+        write_subset_table(home / f"data/{subset}-{split}.parquet", members, {}, "canary", False)
     return home

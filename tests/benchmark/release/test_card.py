@@ -8,11 +8,12 @@ import datasets
 import pyarrow.parquet
 import pytest
 import yaml
+from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
 from PIL import Image
 
-from pipeline.benchmark.release.card import render_card
+from pipeline.benchmark.release.card import render_card, render_card_metadata
 from pipeline.benchmark.release.release_summary import VoteCounts
 from pipeline.core.release_params import Licence
 from pipeline.inference.argument_parser import make_parser
@@ -20,14 +21,14 @@ from pipeline.scoring.cli import main as score
 from tests.benchmark.release.card_facts import P, facts, tables
 
 
-def blocks_of(text, language):
-    """The code of a card."""
-    return [split.split("```")[0] for split in text.split(f"```{language}\n")[1:]]
+def find_code_blocks(text, language):
+    """Return the code blocks of a card in one language."""
+    return [block.split("```")[0] for block in text.split(f"```{language}\n")[1:]]
 
 
 @pytest.fixture
 def text_of(tmp_path):
-    """The card of some items, with other facts."""
+    """Return a function that renders the card of some items with changed facts."""
 
     def text(items, **changed):
         return render_card(facts(items, **changed), tables(tmp_path, items))
@@ -35,7 +36,7 @@ def text_of(tmp_path):
     return text
 
 
-def test_the_card_says_that_verdicts_are_simulated_and_warns(items, text_of):
+def test_the_card_states_simulated_verdicts_and_warnings(items, text_of):
     text = text_of(items, warnings=("clip-hard: too easy",))
     assert "verdicts of this release are simulated" in text and "## What is simulated" in text
     assert "> **Warning.** clip-hard: too easy" in text
@@ -47,13 +48,13 @@ def test_the_card_says_that_verdicts_are_simulated_and_warns(items, text_of):
     assert "verdicts of this release are simulated" not in people and "## What is simulated" not in people
 
 
-def test_it_begins_with_a_image_and_how_to_run_a_model(items, text_of):
+def test_it_starts_with_an_image_and_how_to_use_the_release(items, text_of):
     text = text_of(items)
-    assert text.index("](card.png)") < text.index("rgqa-run . --model") < text.index("## Subsets")
+    assert text.index("](card.png)") < text.index("## How to use") < text.index("## How to cite") < text.index("## Subsets")
 
 
-def test_where_the_images_are_not_there_the_cards_code_joins_them(items, text_of, tmp_path, monkeypatch):
-    text = text_of(items, p=replace(P, include_images=False, image_instructions="Ask for them."))
+def test_the_cards_code_adds_images_that_are_not_in_the_release(items, text_of, tmp_path, monkeypatch):
+    text = text_of(items, params=replace(P, include_images=False, image_instructions="Ask for them."))
     assert "The images are not in this release. Ask for them." in text and "- images: none" in text
     (tmp_path / "README.md").write_text(text)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
@@ -62,57 +63,91 @@ def test_where_the_images_are_not_there_the_cards_code_joins_them(items, text_of
         Image.new("RGB", (4, 4), colour).save(tmp_path.parent / "images" / name)
     monkeypatch.chdir(tmp_path)
     names: dict = {}
-    exec("\n".join(blocks_of(text, "python")), names)  # the card's own code, as pasted
+    exec("\n".join(find_code_blocks(text, "python")), names)
     for rows in names["subset"].values():
         assert len(rows)
         for row in rows:
             red, _, blue = row["image"].convert("RGB").getpixel((1, 1))
             assert (red > blue) == (row["image_id"] == "a")
-    assert "Ask for them." not in text_of(items, p=replace(P, image_instructions="Ask for them."))
+    assert "Ask for them." not in text_of(items, params=replace(P, image_instructions="Ask for them."))
 
 
-def test_the_cards_code_makes_predictions_that_its_command_scores(release, tmp_path, monkeypatch, capsys):
+def test_the_cards_code_makes_predictions_that_its_commands_score(release, tmp_path, monkeypatch, capsys):
     copy = shutil.copytree(release, tmp_path / "release")
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.chdir(copy)
     text = (copy / "README.md").read_text()
-    for code in blocks_of(text, "python"):
-        exec(code, {})  # as pasted
-    (command,) = [
+    for code in find_code_blocks(text, "python"):
+        exec(code, {})
+    commands = [
         line
-        for block in blocks_of(text, "sh")
+        for block in find_code_blocks(text, "sh")
         for line in block.splitlines()
-        if "predictions.json" in line and "runs" not in line
+        if line.startswith("rgqa-score") and "runs" not in line
     ]
-    score(shlex.split(command, comments=True)[1:])
-    assert "AUAF" in capsys.readouterr().out
+    assert len(commands) == 2
+    for command in commands:
+        score(shlex.split(command)[1:])
+        assert "AUAF" in capsys.readouterr().out
 
 
-def test_the_cards_command_to_run_a_model_is_one_that_the_parser_takes(items, text_of):
-    (command,) = [line for line in text_of(items).splitlines() if line.startswith("rgqa-run ")]
-    given = make_parser().parse_args(shlex.split(command, comments=True)[1:])
-    assert (given.release, given.out.parent) == (Path("."), Path("../runs"))  # never inside of the release
+@pytest.mark.parametrize(("include_images", "images"), [(True, None), (False, Path("../images"))])
+def test_the_cards_commands_to_run_a_model_are_valid(items, text_of, include_images, images):
+    text = text_of(items, params=replace(P, include_images=include_images))
+    commands = [line for line in text.splitlines() if line.startswith("rgqa-run ")]
+    assert len(commands) == 2
+    for command in commands:
+        options = make_parser().parse_args(shlex.split(command)[1:])
+        # Nothing is written into the folder of the release.
+        assert (options.release, options.out.parent) == (Path("."), Path("../runs"))
+        assert options.images == images
 
 
-def test_a_table_of_the_columns_is_made_from_the_schema(release):
+def test_the_card_has_the_bibtex_of_the_paper_and_of_the_release(items, text_of):
+    params = replace(P, creators=("Ada & Co", "B"), url="https://example.org/tiny")
+    (code,) = find_code_blocks(text_of(items, params=params), "bibtex")
+    entry, paper = code.split("\n\n")
+    assert entry == """\
+@misc{rgqa-tiny-1.0.0,
+  title = {{Tiny}},
+  author = {{Ada \\& Co} and {B}},
+  year = {2026},
+  month = {1},
+  version = {1.0.0},
+  note = {The verdicts are simulated},
+  url = {https://example.org/tiny}
+}"""
+    assert paper.startswith("@inproceedings{zhang2023rgqa,") and "year = {2023}" in paper
+    people = [replace(item, simulated=False) for item in items]
+    assert not re.search("author = {{|note = |url = {https://example", text_of(people))
+
+
+def test_a_rehearsal_has_no_citation_of_its_own(items, text_of):
+    (code,) = find_code_blocks(text_of([replace(item, rehearsal=True) for item in items]), "bibtex")
+    assert "@misc" not in code and "@inproceedings" in code
+
+
+def test_the_table_of_columns_agrees_with_the_schema(release):
     text = (release / "README.md").read_text()
-    rows = text.split("| column | type | meaning |")[1].split("\n\n")[0].splitlines()[2:]
-    told = {row.split("|")[1].strip(" `"): row.split("|")[2].strip() for row in rows}
+    rows = text.split("| column | type | description |")[1].split("\n\n")[0].splitlines()[2:]
+    columns = {row.split("|")[1].strip(" `"): row.split("|")[2].strip() for row in rows}
     schema = pyarrow.parquet.read_schema(next((release / "data").glob("*.parquet")))
-    assert list(told) == schema.names and "source_question_id" in told and "question_id" not in told
-    plain = {field.name: str(field.type) for field in schema if field.name not in ("edits", "image")}
-    assert {name: kind.replace("float64", "double") for name, kind in told.items() if name in plain} == plain
+    assert list(columns) == schema.names
+    assert "source_question_id" in columns and "question_id" not in columns
+    expected = {field.name: str(field.type) for field in schema if field.name not in ("edits", "image")}
+    types = {name: kind.replace("float64", "double") for name, kind in columns.items() if name in expected}
+    assert types == expected
 
 
 ODD = "# A <b>*T*</b> | `x` [y](z) --- &amp;"
 
 
-def test_texts_of_ones_own_are_shown_as_they_are(items, text_of):
+def test_texts_of_the_parameters_are_escaped(items, text_of):
     p = replace(
         P, title=ODD, data_source=ODD, limitations=(ODD,), simulated_content=(ODD,), intended_uses=(ODD,), social_impact=ODD,
         licence_overrides={"images": Licence(name="a](b) <i>", url="https://x.org/a)<b>")},
     )  # fmt: skip
-    text = text_of(items, p=p, model="a`b")
+    text = text_of(items, params=p, clip_model="a`b")
     body = text.split("\n---\n", 1)[1]
     shown = MarkdownIt("gfm-like", {"linkify": False}).render(body)
     plain = html.unescape(re.sub("<[^>]+>", "", shown.replace("\n", " ")))
@@ -122,57 +157,57 @@ def test_texts_of_ones_own_are_shown_as_they_are(items, text_of):
     assert "<code>a`b</code>" in shown
 
 
-def test_the_card_states_nothing_that_nobody_stated(items, text_of):
+def test_the_card_states_nothing_that_the_parameters_do_not_state(items, text_of):
     bare = replace(P, licence_overrides={}, include_images=True)
     people = [replace(item, simulated=False) for item in items]
-    text = text_of(people, p=bare)
+    text = text_of(people, params=bare)
     assert not re.search("English|template|crowdsourced|original|language:|For evaluation only", text)
-    assert "- images: No licence of the images is stated." in text
+    assert "- images: The licence of the images is not stated." in text
     only_test = [replace(item, split="test") for item in items]
     assert "`clip-hard` has only the split `test`." in text_of(only_test) and "`validation`" not in text_of(
         only_test
     )
 
 
-def test_a_rehearsal_says_so_before_anything_else(items, text_of):
+def test_a_rehearsal_is_marked_at_the_top(items, text_of):
     text = text_of([replace(item, rehearsal=True) for item in items])
-    assert "THIS IS A REHEARSAL, NO BENCHMARK" in text and "# REHEARSAL of Tiny 1.0.0" in text
+    assert "THIS IS A REHEARSAL, NOT A BENCHMARK" in text and "# REHEARSAL of Tiny 1.0.0" in text
 
 
-def test_the_card_says_how_many_votes_each_uq_rests_on_and_how_many_on_one(items, text_of):
+def test_the_card_states_the_votes_behind_the_uqs(items, text_of):
     text = text_of(items)  # (2 * 1 + 5 * 2 + 13 * 3) / 20 = 2.55
     assert (
-        "8 annotators, 1 of them excluded (entirely, or from a task on); 2.55 votes that count per UQ; 2 UQs rest on a single vote"
+        "8 annotators, 1 of them excluded (entirely, or from some task on); 2.55 counted votes per UQ; 2 UQs rest on a single vote"
         in text
     )
     assert "7 were decided by an adjudicator" in text
     assert "| 1 | 2 |\n| 2 | 5 |\n| 3 | 13 |" in text and "Alpha is high." in text
-    assert "A trial from few votes" not in text and "by the probabilities" not in text
+    assert "A trial with few votes" not in text and "Expected label error" not in text
 
 
 @pytest.mark.parametrize(
-    ("people", "votes", "few"), [(1, {1: 9}, True), (3, {1: 9}, True), (2, {2: 9}, True), (3, {2: 9}, False)]
+    ("people", "votes", "is_trial"), [(1, {1: 9}, True), (3, {1: 9}, True), (2, {2: 9}, True), (3, {2: 9}, False)]
 )
-def test_a_trial_from_few_votes_says_so_before_everything_else(items, text_of, people, votes, few):
-    judged = VoteCounts(
+def test_a_trial_with_few_votes_is_marked(items, text_of, people, votes, is_trial):
+    vote_counts = VoteCounts(
         annotators=people,
         excluded=0,
         uqs_by_votes=votes,
         agreement_text="",
         label_error_text="0.10% (0.05% to 0.20%)",
     )
-    text = text_of(items, judged=judged)
-    assert ("> **A trial from few votes.**" in text) is few
-    assert "by the probabilities that decided: 0.10% (0.05% to 0.20%)" in text
+    text = text_of(items, vote_counts=vote_counts)
+    assert ("> **A trial with few votes.**" in text) is is_trial
+    assert "Expected label error among the UQs (posterior probabilities of the verdicts): 0.10% (0.05% to 0.20%)" in text
 
 
-def test_difficulties_are_counted_where_they_are_known(items, text_of):
+def test_difficulties_are_counted_if_they_are_known(items, text_of):
     assert "UQs by difficulty" not in text_of(items)
     known = [replace(item, difficulty="popular" if item.unanswerable else None) for item in items]
     assert "| `clip-hard` | 0 | 4 | 0 |" in text_of(known)
 
 
-def test_every_file_of_a_release_is_told_in_its_card(release):
+def test_the_card_lists_every_file_of_a_release(release):
     text = (release / "README.md").read_text()
     for path in release.iterdir():
         assert (
@@ -180,8 +215,60 @@ def test_every_file_of_a_release_is_told_in_its_card(release):
             or f"({path.name})" in text
             or path.name == "README.md"
             or (
-                path.name in ("params.json", "harness", "scorers", "rgqa", "data", "sanity")
+                path.name in ("harness", "scorers", "rgqa", "data", "reference_predictions")
                 and path.name in text
             )
         ), path
     assert Path(release / "card.png").stat().st_size > 1000
+
+
+def read_metadata(items, home, **changed):
+    return DatasetCard(
+        f"---\n{render_card_metadata(facts(items, **changed), tables(home, items))}\n---\n"
+    ).data.to_dict()
+
+
+def test_the_hub_reads_the_metadata(items, tmp_path):
+    data = read_metadata(items, tmp_path)
+    assert data["pretty_name"] == "Tiny 1.0.0" and "language" not in data
+    assert data["tags"] == ["unanswerable questions", "simulated annotation"]
+    assert data["task_categories"] == ["visual-question-answering"]
+    assert data["license"] == "cc-by-4.0" and "source_datasets" not in data
+    assert data["annotations_creators"] == ["machine-generated"]
+    files = [{"split": split, "path": f"data/clip-hard-{split}.parquet"} for split in ("validation", "test")]
+    assert data["configs"] == [{"config_name": "clip-hard", "data_files": files}]
+    info = data["dataset_info"]
+    assert info["config_name"] == "clip-hard"
+    assert {row["name"]: row["num_examples"] for row in info["splits"]} == {"validation": 4, "test": 4}
+    assert info["download_size"] == sum(path.stat().st_size for path in (tmp_path / "data").iterdir())
+
+
+def test_the_metadata_states_annotators_and_source_data_sets(items, tmp_path):
+    people = [replace(item, simulated=False) for item in items]
+    data = read_metadata(people, tmp_path, params=replace(P, annotated_by="expert-generated", derived_from={"GQA": "u"}))
+    assert (data["annotations_creators"], data["source_datasets"]) == (["expert-generated"], ["extended|gqa"])
+    assert data["tags"] == ["unanswerable questions"]
+    stated = read_metadata(people, tmp_path, params=replace(P, languages=("de",), derived_from={}))
+    assert (stated["language"], stated["source_datasets"]) == (["de"], ["original"])
+    assert "annotations_creators" not in stated
+
+
+@pytest.mark.parametrize(
+    ("rows", "size"), [(1, "n<1K"), (125, "1K<n<10K"), (1249, "1K<n<10K"), (1250, "10K<n<100K")]
+)
+def test_the_size_category_is_one_of_the_hub(items, tmp_path, rows, size):
+    # There are 8 rows, multiplied to 8, 1,000, 9,992 and 10,000.
+    found = facts(items)
+    more = [replace(s, uqs=s.uqs * rows, aqs=s.aqs * rows) for s in found.subsets]
+    assert read_metadata(items, tmp_path, subsets=tuple(more))["size_categories"] == [size]
+
+
+def test_datasets_loads_the_columns_and_counts_of_the_metadata(release, tmp_path):
+    names = datasets.get_dataset_config_names(str(release))
+    assert names == sorted(path.stem for path in (release / "rgqa").glob("*.json"))
+    found = datasets.load_dataset(str(release), names[0], cache_dir=str(tmp_path))
+    info = DatasetCard.load(release / "README.md").data.to_dict()["dataset_info"][0]
+    assert {split: rows.num_rows for split, rows in found.items()} == {
+        row["name"]: row["num_examples"] for row in info["splits"]
+    }
+    assert [row["name"] for row in info["features"]] == list(next(iter(found.values())).features)

@@ -21,7 +21,7 @@ def test_the_first_uq_of_each_subset_is_shown_on_its_image(items, tmp_path):
     assert opened(data).width == PANEL_WIDTH + 2 * GAP  # one subset, one panel
 
 
-def test_images_that_are_not_passed_on_are_not_shown(items):
+def test_missing_images_are_replaced_by_empty_panels(items):
     shown = opened(draw_card_image(items, {}))
     frame = shown.crop((GAP, GAP + 30, GAP + PANEL_WIDTH, GAP + PANEL_HEIGHT))
     assert {colour for _, colour in frame.getcolors(1 << 16)} >= {(238, 241, 244)}

@@ -10,7 +10,7 @@ from pipeline.benchmark.release.croissant import make_croissant
 from pipeline.core.release_params import Licence
 from tests.benchmark.release.card_facts import P, facts, tables
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries that mlcroissant stands on
+pytestmark = pytest.mark.filterwarnings("ignore")  # The libraries behind mlcroissant warn.
 
 
 @pytest.fixture
@@ -18,10 +18,10 @@ def described(release):
     return json.loads((release / "croissant.json").read_text())
 
 
-def test_mlcroissant_finds_no_fault_in_it(release, described):
+def test_mlcroissant_finds_no_error(release, described):
     data = mlc.Dataset(str(release / "croissant.json"))
     assert not data.metadata.ctx.issues.errors
-    # of what it would like there is no address: nobody has published the tiny release
+    # mlcroissant recommends a URL, which the tiny release does not have.
     assert not [line for line in data.metadata.ctx.issues.warnings if "url" not in line]
     assert described["conformsTo"] == [
         "http://mlcommons.org/croissant/1.1",
@@ -30,13 +30,13 @@ def test_mlcroissant_finds_no_fault_in_it(release, described):
     assert data.metadata.ctx.is_v1_1()
 
 
-def test_it_names_every_table_with_its_sum(release, described):
-    told = {row["contentUrl"]: row["sha256"] for row in described["distribution"]}
+def test_it_lists_every_table_with_its_checksum(release, described):
+    document = {row["contentUrl"]: row["sha256"] for row in described["distribution"]}
     sums = {line[66:]: line[:64] for line in (release / "CHECKSUMS.sha256").read_text().splitlines()}
-    assert told == {path: digest for path, digest in sums.items() if path.startswith("data/")}
+    assert document == {path: digest for path, digest in sums.items() if path.startswith("data/")}
 
 
-def test_records_loaded_through_it_are_those_of_the_tables(release, described):
+def test_its_records_are_the_rows_of_the_tables(release, described):
     data = mlc.Dataset(str(release / "croissant.json"))
     assert list(data.records("splits")) == [
         {"splits/name": "validation", "splits/url": "http://mlcommons.org/croissant/ValidationSplit"},
@@ -49,7 +49,7 @@ def test_records_loaded_through_it_are_those_of_the_tables(release, described):
             record = {key.removeprefix(f"{name}/"): value for key, value in loaded.items()}
             assert record.pop("split") == name.rsplit("-", 1)[1].encode()
             assert isinstance(record.pop("image"), Image.Image) and row.pop("image")["bytes"]
-            told = [
+            document = [
                 {key.removeprefix(f"{name}/edits/"): v for key, v in e.items()} for e in record.pop("edits")
             ]
             assert _texts(told) == row.pop("edits")
@@ -59,11 +59,11 @@ def test_records_loaded_through_it_are_those_of_the_tables(release, described):
 
 
 def _texts(records):
-    """mlcroissant gives texts as bytes."""
+    """Decode texts, which mlcroissant returns as bytes."""
     return [{k: v.decode() if isinstance(v, bytes) else v for k, v in row.items()} for row in records]
 
 
-def test_the_address_creators_and_licences_are_those_of_the_parameters(items, tmp_path):
+def test_url_creators_licences_and_citation_follow_the_parameters(items, tmp_path):
     p = replace(
         P,
         url="https://example.org/tiny",
@@ -71,13 +71,14 @@ def test_the_address_creators_and_licences_are_those_of_the_parameters(items, tm
         keywords=("tiny",),
         licence_overrides={"images": Licence(name="X", url="x")},
     )
-    told = make_croissant(tables(tmp_path, items), facts(items, p=p))
-    assert told["url"] == "https://example.org/tiny" and told["license"] == ["u", "x"]
-    assert told["creator"]["name"] == "Ada" and told["creator"]["@type"] == "sc:Organization"
-    assert "tiny" in told["keywords"] and "unanswerable questions" in told["keywords"]
-    bare = make_croissant(tables(tmp_path, items), facts(items, p=replace(P, licence_overrides={})))
+    document = make_croissant(tables(tmp_path, items), facts(items, params=p))
+    assert document["url"] == "https://example.org/tiny" and document["license"] == ["u", "x"]
+    assert document["citeAs"].startswith("@misc{rgqa-tiny-1.0.0,")
+    assert document["creator"]["name"] == "Ada" and document["creator"]["@type"] == "sc:Organization"
+    assert "tiny" in document["keywords"] and "unanswerable questions" in document["keywords"]
+    bare = make_croissant(tables(tmp_path, items), facts(items, params=replace(P, licence_overrides={})))
     assert (
-        "url" not in bare and bare["license"][0] == "u" and "No licence of the images" in bare["license"][1]
+        "url" not in bare and bare["license"][0] == "u" and "licence of the images" in bare["license"][1]
     )
 
 
@@ -88,18 +89,18 @@ REQUIRED = (
 )
 
 
-def test_every_column_says_what_it_means(described):
+def test_every_column_has_a_description(described):
     fields = [
         field for table in described["recordSet"] if table["name"] != "splits" for field in table["field"]
     ]
     assert fields and all(field.get("description") for field in fields if field["name"] != "split")
 
 
-def test_it_says_how_the_data_came_about_in_the_words_of_rai(described):
+def test_it_has_the_required_properties_of_rai(described):
     assert all(described[name] not in ("", [], None) for name in REQUIRED)
     assert described["@context"]["rai"] == "http://mlcommons.org/croissant/RAI/"
     assert described["rai:annotatorDemographics"] == ["None: the annotators are programs."]
 
 
-def test_what_nobody_judged_says_so_where_it_is_described(release, described):
+def test_simulated_verdicts_are_stated_in_the_description(release, described):
     assert described["description"].startswith("VERDICTS SIMULATED BY PROGRAMS. Tiny")

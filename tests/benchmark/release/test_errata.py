@@ -19,7 +19,7 @@ def folders(release, tmp_path, monkeypatch):
 
 
 def test_errata_are_kept_by_item(folders):
-    ids = sorted({item.item_id for item in folders.rows(Item)})[:2]
+    ids = sorted({item.item_id for item in folders.read_records(Item)})[:2]
     assert read_errata(folders) == ()
     add_erratum(folders, "0.1.0", ids[1], f"  wrong \n {ids[1]} ")
     path = add_erratum(folders, "0.1.0", ids[0], f"wrong {ids[0]}")
@@ -27,41 +27,41 @@ def test_errata_are_kept_by_item(folders):
         Erratum(item_id=item, reason=f"wrong {item}", version="0.1.0") for item in ids
     )
     assert [row["item_id"] for row in json.loads(path.read_text())] == ids
-    with pytest.raises(UserError, match=f"{ids[0]}: is there already, since 0.1.0: wrong"):
+    with pytest.raises(UserError, match=f"{ids[0]}: already has an erratum, since version 0.1.0: wrong"):
         add_erratum(folders, "0.2.0", ids[0], "again")
 
 
 @pytest.mark.parametrize(
-    ("item", "reason", "told"), [("nope", "x", "no such item"), ("nope", " ", "no reason")]
+    ("item", "reason", "message"), [("nope", "x", "no such item"), ("nope", " ", "reason is empty")]
 )
-def test_what_cannot_be_noted_is_refused(folders, item, reason, told):
-    with pytest.raises(UserError, match=told):
+def test_invalid_errata_are_refused(folders, item, reason, message):
+    with pytest.raises(UserError, match=message):
         add_erratum(folders, "0.1.0", item, reason)
     assert not folders.errata.exists()
 
 
-def test_the_release_tells_what_is_wrong_in_it_and_what_is_gone():
-    rows = [Erratum(item_id=name, reason="a | b <i>", version="0.9.0") for name in ("here", "gone")]
+def test_errata_list_present_and_removed_items():
+    rows = [Erratum(item_id=name, reason="a | b <i>", version="0.9.0") for name in ("here", "removed")]
     text = render_errata("T 1.0.0", rows, {"here"})
     assert "| `here` | 0.9.0 | a \\| b &lt;i&gt; |" in text.split("no longer")[0]
-    assert "`gone`" in text.split("no longer")[1] and "--exclude-errata auto" in text
+    assert "`removed`" in text.split("no longer")[1] and "--exclude-errata auto" in text
     assert "None known" in render_errata("T 1.0.0", rows[1:], {"here"})
 
 
-def test_the_command_notes_a_fault(release, monkeypatch):
+def test_the_command_adds_an_erratum(release, monkeypatch):
     monkeypatch.setattr("pipeline.benchmark.release.errata.add_erratum", lambda *given: given[1:])
     result = CliRunner().invoke(app, ["errata", "add", "00100101", "two cups"])
     assert result.exit_code == 0 and "'00100101', 'two cups'" in result.output
 
 
-def test_what_was_noted_can_be_taken_back(folders):
-    item = next(iter(folders.rows(Item))).item_id
+def test_an_erratum_can_be_removed(folders):
+    item = next(iter(folders.read_records(Item))).item_id
     add_erratum(folders, "0.1.0", item, "wrong")
-    with pytest.raises(UserError, match=f"nope: nothing is noted of it; items that are: {item}"):
+    with pytest.raises(UserError, match=f"nope: has no erratum; items with an erratum: {item}"):
         remove_erratum(folders, "nope")
     remove_erratum(folders, item)
     assert read_errata(folders) == () and not list(
         folders.errata.iterdir()
-    )  # as before, so no stage is stale
+    )
     result = CliRunner().invoke(app, ["errata", "remove", "00100101"])
-    assert result.exit_code == 1 and "nothing is noted of it; items that are: none" in result.stderr
+    assert result.exit_code == 1 and "has no erratum; items with an erratum: none" in result.stderr

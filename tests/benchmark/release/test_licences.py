@@ -37,20 +37,20 @@ def test_the_licence_of_the_data_is_not_stated_of_images(items):
     p = replace(P, licence_overrides={})
     text = render_licence("Tiny 1.0.0", p, ["pt-easy"])
     images = next(block for block in text.split("\n\n") if block.startswith("Images"))
-    assert "No licence of the images is stated" in images and "CC BY" not in images
+    assert "The licence of the images is not stated" in images and "CC BY" not in images
     assert make_hub_licence_fields(p)["license"] == "other" and set(get_licences(p)) == {
         "questions",
         "verdicts",
     }
 
 
-def test_only_what_was_done_is_told():
-    assert "put to other images" not in render_licence("T", P, ["pt-easy"])
+def test_only_actual_changes_are_stated():
+    assert "about other images" not in render_licence("T", P, ["pt-easy"])
     assert "edited" not in render_licence("T", P, ["clip-easy"])
-    assert "Changed" not in render_licence("T", P, ["counterfactual"])
+    assert "Changes" not in render_licence("T", P, ["counterfactual"])
 
 
-def test_the_hub_gets_its_own_words():
+def test_the_hub_gets_its_licence_ids():
     # as on https://huggingface.co/docs/hub/repositories-licenses
     assert make_hub_licence_fields(P) == {"license": "cc-by-4.0"}
     assert make_hub_licence_fields(

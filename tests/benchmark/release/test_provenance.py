@@ -19,13 +19,13 @@ from pipeline.core.records import Candidate, CollectedCandidate, DroppedCandidat
 from pipeline.core.release_params import ReleaseParams
 
 
-def test_an_answerable_item_asks_its_own_question_of_its_own_image(release):
+def test_an_answerable_item_has_the_text_and_image_of_its_source(release):
     for row in read_jsonl(release / "provenance.jsonl", Provenance):
         if not row.item.unanswerable:
             assert (row.item.image_id, row.item.text) == (row.source_image_id, row.source_text)
 
 
-def test_the_source_text_is_the_sources_even_where_it_was_paraphrased(items):
+def test_the_source_text_is_that_of_the_source_even_if_it_was_paraphrased(items):
     asked = {
         item.question_id: Question(
             question_id=item.question_id,
@@ -40,10 +40,10 @@ def test_the_source_text_is_the_sources_even_where_it_was_paraphrased(items):
     assert {row.source_text for row in make_provenance(items, asked, {})} == {"As it was?"}
 
 
-def test_the_story_of_an_unanswerable_item_has_its_votes_and_its_edited_program(release):
-    stories = [row for row in read_jsonl(release / "provenance.jsonl", Provenance) if row.item.unanswerable]
-    assert all(row.verifier_result and row.votes_invalid > row.votes_valid for row in stories)
-    assert all(row.program for row in stories)
+def test_the_provenance_of_an_unanswerable_item_has_votes_and_the_edited_program(release):
+    rows = [row for row in read_jsonl(release / "provenance.jsonl", Provenance) if row.item.unanswerable]
+    assert all(row.verifier_result and row.votes_invalid > row.votes_valid for row in rows)
+    assert all(row.program for row in rows)
 
 
 def test_a_canary_belongs_to_one_version_of_one_data_set():
@@ -53,22 +53,22 @@ def test_a_canary_belongs_to_one_version_of_one_data_set():
 
 
 @pytest.mark.parametrize("published", ["2026-02-30", "2026-2-3", "", "today"])
-def test_a_date_that_does_not_exist_is_refused_before_anything_is_written(published):
+def test_an_invalid_date_is_refused(published):
     given = {
         "title": "t",
-        "origin": "o",
+        "data_source": "o",
         "licence": "l",
         "licence_url": "https://u.org",
-        "published": published,
+        "release_date": published,
     }
     with pytest.raises(
-        UserError, match=re.escape(f"published: Invalid RFC3339 encoded date (got {published!r})")
+        UserError, match=re.escape(f"release_date: Invalid RFC3339 encoded date (got {published!r})")
     ):
         convert_params(given, ReleaseParams, "params.yaml, tiny.release")
 
 
-def test_nothing_is_lost_between_candidates_and_release(release, tiny_run):
-    # Every candidate is an item or stands in dropped.jsonl exactly once.
+def test_every_candidate_is_released_or_dropped(release, tiny_run):
+    # Every candidate is an item or in dropped.jsonl, exactly once.
     interim = tiny_run / "data/tiny/interim"
     candidates = [
         json.loads(line)["candidate_id"]
@@ -85,7 +85,7 @@ def test_nothing_is_lost_between_candidates_and_release(release, tiny_run):
     assert all(row.reason for row in read_jsonl(release / "dropped.jsonl", DroppedCandidate))
 
 
-def test_only_what_the_verdicts_ended_is_dropped_by_them(tmp_path, monkeypatch):
+def test_collected_candidates_that_are_not_unanswerable_are_dropped(tmp_path, monkeypatch):
     def verified(status):
         return CollectedCandidate(
             candidate=Candidate(

@@ -1,5 +1,7 @@
-"""The release goes to a small server that speaks the hub's protocol, from a process of its own, as its address is read when the
-hub's library is imported."""
+"""Releases are published to a small server that implements the protocol of the hub.
+
+The command runs in a process of its own, because the library of the hub reads the address when it is imported.
+"""
 
 import base64
 import hashlib
@@ -26,14 +28,21 @@ NAME, TOKEN = "us/tiny", "hf_test"
 
 
 class Hub(ThreadingHTTPServer):
-    """`repos`: name -> path -> bytes; `tags`: of each. `uploaded`: what came as large files, by SHA-256. `asked`: method and path
-    of every request. `refuse`: a path that gets 403."""
+    """A server that implements the protocol of the hub.
+
+    Attributes:
+        repos: Name -> path -> bytes.
+        tags: Tags by name.
+        uploaded: Large files by SHA-256.
+        requests: Method and path of every request.
+        refuse: A part of the paths that are answered with status 403.
+    """
 
     daemon_threads = True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.repos, self.tags, self.uploaded, self.asked, self.refuse = {}, {}, {}, [], "nothing"
+        self.repos, self.tags, self.uploaded, self.requests, self.refuse = {}, {}, {}, [], "nothing"
 
     @property
     def url(self):
@@ -57,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
     def begin(self, method):
         hub, path = self.server, self.path.split("?")[0]
         data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        hub.asked.append((method, path))
+        hub.requests.append((method, path))
         if not path.startswith("/lfs/") and self.headers.get("Authorization") != f"Bearer {TOKEN}":
             self.reply({"error": "Invalid credentials in Authorization header"}, 401)
         elif hub.refuse in path:
@@ -137,8 +146,8 @@ def hub():
         thread.join()
 
 
-def published(release, hub, *words, token=TOKEN):
-    """What the command says, in a process of its own."""
+def publish(release, hub, *words, token=TOKEN):
+    """Run the command in a process of its own, and return its exit code and output."""
     environment = os.environ | {
         "HF_ENDPOINT": hub.url,
         "HF_TOKEN": token,
@@ -152,44 +161,44 @@ def published(release, hub, *words, token=TOKEN):
     return done.returncode, done.stdout + done.stderr
 
 
-def test_the_hub_gets_the_release_byte_for_byte_and_the_version_as_a_tag(release, hub):
+def test_the_release_is_uploaded_unchanged_and_the_version_is_a_tag(release, hub):
     (release / ".private").write_text("left beside it")
     hub.repos[NAME], hub.tags[NAME] = {"old.txt": b"of another version", ".gitattributes": b"*.x"}, ["v0.0.1"]
-    code, said = published(release, hub, "--allow-simulated")
+    code, output = publish(release, hub, "--allow-simulated")
     (release / ".private").unlink()
-    assert code == 0 and TOKEN not in said, said
-    assert "simulated, as a demo: " in said and f"as v0.1.0 -> {hub.url}/datasets/{NAME}" in said
+    assert code == 0 and TOKEN not in output, output
+    assert "simulated, as a demo: " in output and f"as v0.1.0 -> {hub.url}/datasets/{NAME}" in output
     files = {p.relative_to(release).as_posix(): p.read_bytes() for p in release.rglob("*") if p.is_file()}
     assert {path: data for path, data in hub.repos[NAME].items() if path != ".gitattributes"} == files
     assert hub.tags[NAME] == ["v0.0.1", "v0.1.0"]
     parquet = [data for path, data in files.items() if path.endswith(".parquet")]
     assert parquet and {hashlib.sha256(data).hexdigest() for data in parquet} <= hub.uploaded.keys()
-    before = len(hub.asked)
-    code, said = published(release, hub, "--allow-simulated")
-    assert code == 1 and "has v0.1.0 already, and a published version never changes" in said
-    assert not any("commit" in path or "lfs" in path for _, path in hub.asked[before:])
+    before = len(hub.requests)
+    code, output = publish(release, hub, "--allow-simulated")
+    assert code == 1 and "v0.1.0 is already published, and a published version never changes" in output
+    assert not any("commit" in path or "lfs" in path for _, path in hub.requests[before:])
 
 
-def test_a_hub_that_refuses_is_told_without_traceback_and_nothing_is_tagged(release, hub):
+def test_a_refused_upload_is_reported_and_not_tagged(release, hub):
     hub.refuse = "/preupload/"
-    code, said = published(release, hub, "--allow-simulated")
-    assert code == 1 and "the hub refuses, or is out of reach" in said and "Traceback" not in said
+    code, output = publish(release, hub, "--allow-simulated")
+    assert code == 1 and "the hub refused the upload or cannot be reached" in output and "Traceback" not in output
     assert hub.tags[NAME] == [] and hub.repos[NAME] == {}
-    code, said = published(release, hub, "--allow-simulated", token="hf_wrong")
-    assert code == 1 and "may the token write there" in said and "hf_wrong" not in said
+    code, output = publish(release, hub, "--allow-simulated", token="hf_wrong")
+    assert code == 1 and "check that the token has write access" in output and "hf_wrong" not in output
 
 
-def test_a_version_that_was_left_untagged_is_gone_on_with(release, hub):
+def test_an_interrupted_upload_continues(release, hub):
     hub.refuse = "/tag/"
-    code, said = published(release, hub, "--allow-simulated")
-    assert code == 1 and "the same command goes on" in said and hub.tags[NAME] == []
+    code, output = publish(release, hub, "--allow-simulated")
+    assert code == 1 and "the same command continues" in output and hub.tags[NAME] == []
     hub.refuse = "nothing"
-    assert published(release, hub, "--allow-simulated")[0] == 0
+    assert publish(release, hub, "--allow-simulated")[0] == 0
     assert hub.tags[NAME] == ["v0.1.0"] and "README.md" in hub.repos[NAME]
 
 
 @pytest.mark.parametrize("kind", ["simulated", "rehearsal"])
-def test_what_nobody_judged_goes_there_as_a_demo_alone(release, tmp_path, kind, monkeypatch):
+def test_simulated_releases_are_published_as_demos_only(release, tmp_path, kind, monkeypatch):
     home = shutil.copytree(release, tmp_path / "copy")
     rows = [
         replace(row, item=replace(row.item, rehearsal=kind == "rehearsal"))
@@ -197,16 +206,16 @@ def test_what_nobody_judged_goes_there_as_a_demo_alone(release, tmp_path, kind, 
     ]
     write_jsonl(home / "provenance.jsonl", rows)
     write_checksums(home)
-    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)  # so that nothing could go out
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)  # Nothing can be uploaded.
     with pytest.raises(UserError, match=f"verdicts are (a )?{kind}.*--allow-simulated"):
         publish_to_hub(home, NAME)
 
 
-def test_without_a_token_or_a_whole_release_nothing_is_asked(release, tmp_path, monkeypatch):
+def test_without_a_token_or_a_complete_release_nothing_is_uploaded(release, tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     with pytest.raises(UserError, match="set HF_TOKEN"):
         publish_to_hub(release, NAME, is_demo=True)
-    with pytest.raises(UserError, match="wanted OWNER/NAME"):
+    with pytest.raises(UserError, match="expected OWNER/NAME"):
         publish_to_hub(release, "tiny", is_demo=True)
     home = shutil.copytree(release, tmp_path / "copy")
     (home / "LICENSE").unlink()

@@ -14,38 +14,38 @@ from pipeline.core.json_files import read_jsonl, write_jsonl
 
 @pytest.fixture
 def newer(release, tmp_path):
-    """Another version: of pt-hard one item gone, one added, one with other text and votes; of the others nothing."""
+    """Return another version: in pt-hard one item is removed, one added, and one has another text and votes."""
     home = shutil.copytree(release, tmp_path / "0.2.0")
     rows = list(read_jsonl(home / "provenance.jsonl", Provenance))
     hard = [row for row in rows if row.item.subset == "pt-hard" and row.item.unanswerable]
-    gone, changed, *_ = hard
-    added = replace(gone, item=replace(gone.item, item_id="new", text="Is it new?"))
+    removed, changed, *_ = hard
+    added = replace(removed, item=replace(removed.item, item_id="new", text="Is it new?"))
     edited = replace(changed, item=replace(changed.item, text="Is it other?"), votes_valid=7)
     write_jsonl(
         home / "provenance.jsonl",
-        [{id(changed): edited}.get(id(row), row) for row in rows if row is not gone] + [added],
+        [{id(changed): edited}.get(id(row), row) for row in rows if row is not removed] + [added],
     )
     params = json.loads((home / "params.json").read_text())
     (home / "params.json").write_text(json.dumps(params | {"version": "0.2.0"}))
     for path in (home / "LICENSE", home / "rgqa/pt-hard.json", home / "rgqa/clip-easy.json"):
         path.write_text(path.read_text().replace("0.1.0", "0.2.0").replace("CANARY", "CANARY 2"))
-    return home, gone.item, changed
+    return home, removed.item, changed
 
 
-def test_changes_are_counted_by_subset_and_listed_if_asked_for(release, newer):
-    home, gone, changed = newer
+def test_changes_are_counted_by_subset_and_optionally_listed(release, newer):
+    home, removed, changed = newer
     lines = compare_releases(release, home)
     assert lines[:4] == [
         "tiny 0.1.0 -> tiny 0.2.0",
         "licence: the same",
-        "canary: another",
+        "canary: different",
         "errata: the same",
     ]
     head = lines[4].split()
-    assert head == ["old", "new", "added", "gone", *COMPARED_FIELDS]
+    assert head == ["old", "new", "added", "removed", *COMPARED_FIELDS]
     counts = {line.split()[0]: dict(zip(head, map(int, line.split()[1:]), strict=True)) for line in lines[5:]}
-    assert counts["pt-hard"]["old"] == counts["pt-hard"]["new"]  # one more, one less
-    expected = {"added": 1, "gone": 1, "text": 1, "verdict": 1}
+    assert counts["pt-hard"]["old"] == counts["pt-hard"]["new"]  # One item is added and one is removed.
+    expected = {"added": 1, "removed": 1, "text": 1, "verdict": 1}
     assert {name: n for name, n in counts["pt-hard"].items() if n and name not in ("old", "new")} == expected
     assert all(
         sum(row.values()) == row["old"] + row["new"] for name, row in counts.items() if name != "pt-hard"
@@ -54,7 +54,7 @@ def test_changes_are_counted_by_subset_and_listed_if_asked_for(release, newer):
     key = changed.item.item_id
     assert listed == [
         "pt-hard  added  new  'Is it new?' (no answer)",
-        f"pt-hard  gone  {gone.item_id}  {gone.text!r} (no answer)",
+        f"pt-hard  removed  {removed.item_id}  {removed.text!r} (no answer)",
         f"pt-hard  text  {key}  {changed.item.text!r} -> 'Is it other?'",
         f"pt-hard  verdict  {key}  '{changed.votes_invalid} invalid, {changed.votes_valid} valid' -> "
         f"'{changed.votes_invalid} invalid, 7 valid'",
@@ -68,7 +68,7 @@ def test_a_release_does_not_differ_from_itself(release, tmp_path):
     assert all(set(line.split()[3:]) == {"0"} for line in lines[5:])
 
 
-def test_a_changed_label_is_told_as_such(release, tmp_path):
+def test_a_changed_label_is_listed(release, tmp_path):
     home = shutil.copytree(release, tmp_path / "other")
     first, *rows = read_jsonl(home / "provenance.jsonl", Provenance)
     other = replace(first, item=replace(first.item, unanswerable=not first.item.unanswerable))
@@ -79,11 +79,15 @@ def test_a_changed_label_is_told_as_such(release, tmp_path):
     )
 
 
-def test_another_licence_and_other_errata_are_told(release, tmp_path):
+def test_a_different_licence_and_different_errata_are_reported(release, tmp_path):
     home = shutil.copytree(release, tmp_path / "other")
     (home / "LICENSE").write_text("mine")
     (home / "errata.json").write_text('[{"item_id": "1", "reason": "r", "version": "0.1.0"}]')
-    assert compare_releases(release, home)[1:4] == ["licence: another", "canary: the same", "errata: another"]
+    assert compare_releases(release, home)[1:4] == [
+        "licence: different",
+        "canary: the same",
+        "errata: different",
+    ]
 
 
 def unreadable_licence(home):
@@ -105,7 +109,7 @@ def folder_for_errata(home):
     (home / "errata.json").mkdir()
 
 
-def last_subset_cut_off(home):
+def truncated_last_subset(home):
     path = sorted((home / "rgqa").glob("*.json"))[-1]
     path.write_text(path.read_text()[:-50])
 
@@ -117,10 +121,10 @@ def last_subset_cut_off(home):
         (folder_for_licence, "LICENSE"),
         (link_for_licence, "LICENSE"),
         (folder_for_errata, "errata.json"),
-        (last_subset_cut_off, "rgqa/"),
+        (truncated_last_subset, "rgqa/"),
     ],
 )
-def test_what_cannot_be_read_is_never_passed_over(release, tmp_path, change, named):
+def test_unreadable_files_are_reported(release, tmp_path, change, named):
     home = shutil.copytree(release, tmp_path / "other")
     change(home)
     with pytest.raises(UserError, match=named):
@@ -129,28 +133,28 @@ def test_what_cannot_be_read_is_never_passed_over(release, tmp_path, change, nam
         compare_releases(home, release)
 
 
-def test_a_missing_licence_is_told_as_missing(release, tmp_path):
+def test_a_missing_licence_is_reported(release, tmp_path):
     home = shutil.copytree(release, tmp_path / "other")
     (home / "LICENSE").unlink()
     assert compare_releases(release, home)[1] == f"licence: missing in {home}"
 
 
 @pytest.mark.parametrize("text", ["[1]", "{}", '{"dataset": "tiny", "version": 1.0}'])
-def test_a_record_of_another_form_is_told(release, tmp_path, text):
+def test_invalid_params_are_reported(release, tmp_path, text):
     home = shutil.copytree(release, tmp_path / "other")
     (home / "params.json").write_text(text)
     with pytest.raises(UserError, match=r"params\.json: not what is expected here"):
         compare_releases(release, home)
 
 
-def test_what_is_no_release_is_told(release, tmp_path):
+def test_other_folders_are_refused(release, tmp_path):
     for folder in (tmp_path / "nosuch", tmp_path):
-        with pytest.raises(UserError, match=f"{folder.name}: no release's folder; wanted data/release/"):
+        with pytest.raises(UserError, match=f"{folder.name}: not the folder of a release"):
             compare_releases(release, folder)
     (tmp_path / "provenance.jsonl").write_text('{"item": {}, "of_tomorrow": 1}\n')
-    with pytest.raises(UserError, match=r"line 1: .*made by another version of the pipeline\?"):
+    with pytest.raises(UserError, match=r"line 1: .*made by another version of the pipeline"):
         compare_releases(release, tmp_path)
-    with pytest.raises(UserError, match="the same folder twice"):
+    with pytest.raises(UserError, match="both folders are the same"):
         compare_releases(release, release / ".." / release.name)
     result = CliRunner().invoke(app, ["diff", str(release), str(shutil.copytree(release, tmp_path / "copy"))])
     assert result.exit_code == 0 and "tiny 0.1.0 -> tiny 0.1.0" in result.output

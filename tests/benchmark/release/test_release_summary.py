@@ -5,7 +5,7 @@ from pipeline.core.records import Item
 from tests.benchmark.release.card_facts import facts
 
 
-def test_a_subset_is_counted_without_the_others(items):
+def test_subsets_are_counted_separately(items):
     others = [replace(item, subset="pt-easy") for item in items]
     found = count_subset("clip-hard", [*items, *others[:3]])
     assert (found.uqs, found.aqs, found.distinct_uq_texts, found.images) == (4, 4, 4, 2)
@@ -19,7 +19,7 @@ def test_items_of_several_subsets_are_one_item_but_several_rows(items):
     assert found["tables"] == (("clip-hard", "validation"), ("clip-hard", "test"), ("pt-easy", "validation"))
 
 
-def test_length_is_counted_in_words():
+def test_the_mean_length_is_in_words():
     # 5 and 2 words
     rows = [
         Item(

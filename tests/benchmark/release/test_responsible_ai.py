@@ -8,10 +8,10 @@ from pipeline.benchmark.release.responsible_ai import (
     list_simulated_parts,
     make_responsible_ai_fields,
 )
-from tests.benchmark.release.card_facts import JUDGED, P, facts
+from tests.benchmark.release.card_facts import VOTES, P, facts
 
 # https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html, section "Croissant RAI vocabulary", version 1.0; the last
-# is of what NeurIPS 2026 adds.
+# one is an addition for NeurIPS 2026.
 VOCABULARY = {
     *("dataCollection", "dataCollectionType", "dataCollectionMissingData", "dataCollectionRawData"),
     *(
@@ -26,26 +26,26 @@ VOCABULARY = {
 }
 
 
-def test_all_words_of_the_vocabulary_are_there_and_no_other(items):
-    said = {
-        "uses": ("x",),
+def test_exactly_the_properties_of_the_vocabulary_are_present(items):
+    stated = {
+        "intended_uses": ("x",),
         "social_impact": "y",
         "maintenance": "z",
-        "collected": (date(2026, 3, 1), date(2026, 4, 9)),
+        "annotation_dates": (date(2026, 3, 1), date(2026, 4, 9)),
     }
-    told = make_responsible_ai_fields(facts(items, p=replace(P, **said)))
+    told = make_responsible_ai_fields(facts(items, params=replace(P, **stated)))
     assert {name.removeprefix("rai:") for name in told if name.startswith("rai:")} == VOCABULARY
     assert told["rai:dataCollectionTimeframe"] == ["2026-03-01", "2026-04-09"]
     # (2 * 1 + 5 * 2 + 13 * 3) / 20 = 2.55
-    assert told["rai:annotationsPerItem"].startswith("2.55 votes that count per UQ (1 to 3)")
+    assert told["rai:annotationsPerItem"].startswith("2.55 counted votes per UQ (1 to 3)")
     unstated = {"dataCollectionTimeframe", "dataUseCases", "dataSocialImpact", "dataReleaseMaintenancePlan"}
     assert {f"rai:{name}" for name in unstated}.isdisjoint(make_responsible_ai_fields(facts(items)))
 
 
-def test_what_people_judged_is_not_called_simulated(items):
+def test_human_verdicts_are_not_called_simulated(items):
     people = facts(
         [replace(item, simulated=False) for item in items],
-        p=replace(P, annotator_demographics="Twenty students.", derived_from={"GQA": "https://gqa"}),
+        params=replace(P, annotator_demographics="Twenty students.", derived_from={"GQA": "https://gqa"}),
     )
     assert list_simulated_parts(people) == []
     told = make_responsible_ai_fields(people)
@@ -57,7 +57,7 @@ def test_what_people_judged_is_not_called_simulated(items):
     assert {"rai:annotatorDemographics", "prov:wasDerivedFrom"}.isdisjoint(bare)
 
 
-def test_everything_simulated_is_told(items):
+def test_all_simulated_parts_are_listed(items):
     rehearsal = facts([replace(item, rehearsal=True, subset="pt-easy") for item in items])
     told = list_simulated_parts(replace(rehearsal, params=replace(P, simulated_content=("Images: drawn.",))))
     assert "incomplete graphs" in told[0] and "pt-easy" in told[1] and told[2] == "Images: drawn."
@@ -65,14 +65,14 @@ def test_everything_simulated_is_told(items):
     assert make_responsible_ai_fields(facts(items))["rai:hasSyntheticData"] is True
 
 
-def test_limits_have_warnings_errata_and_what_the_data_set_says_of_itself(items):
+def test_limitations_include_warnings_errata_and_parameters(items):
     told = list_limitations(
         facts(
             items,
             warnings=("too easy",),
-            faulty=1,
-            judged=replace(JUDGED, label_error_text="0.10%"),
-            p=replace(P, limitations=("Kitchens alone.",), biases=("Europe.",)),
+            num_faulty_items=1,
+            vote_counts=replace(VOTES, label_error_text="0.10%"),
+            params=replace(P, limitations=("Kitchens alone.",), biases=("Europe.",)),
         )
     )
     text = " ".join(told)
@@ -80,17 +80,18 @@ def test_limits_have_warnings_errata_and_what_the_data_set_says_of_itself(items)
         "too easy",
         "0.10%",
         "0.050 on clip-hard",
-        "(ERRATA.md): 1 of its 8 items",
+        "(ERRATA.md): 1 of 8 items",
         "Kitchens alone.",
     ):
         assert part in text
-    assert "heart" not in text  # nothing is edited in clip-hard
-    assert "Europe." in list_biases(facts(items, p=replace(P, biases=("Europe.",))))
+    # clip-hard has no edited questions.
+    assert "memorized" not in text
+    assert "Europe." in list_biases(facts(items, params=replace(P, biases=("Europe.",))))
 
 
-def test_a_card_says_when_no_filter_could_catch_who_calls_everything_valid(items):
-    told = "No filter question was known to be unanswerable"
-    unchecked = facts(items, judged=replace(JUDGED, invalid_gold_answers=0))
-    assert told in " ".join(list_limitations(unchecked)) and told not in " ".join(
+def test_missing_invalid_gold_questions_are_a_limitation(items):
+    limitation = "No gold question was known to be unanswerable"
+    unchecked = facts(items, vote_counts=replace(VOTES, invalid_gold_answers=0))
+    assert limitation in " ".join(list_limitations(unchecked)) and limitation not in " ".join(
         list_limitations(facts(items))
     )

@@ -20,8 +20,8 @@ def place(name):
     return sha256(name.encode()).hexdigest()
 
 
-def test_each_item_is_asked_once_pair_by_pair_in_an_order_that_does_not_depend_on_its_subset():
-    # Two subsets have the AQ "c", each with a UQ of its own.
+def test_each_item_is_asked_once_in_an_order_that_does_not_depend_on_its_subset():
+    # Two subsets share the AQ "c", each with its own UQ.
     pairs = {"p": ["a", "b"], "q": ["c", "d"], "r": ["c", "e"]}
     rows = [{"item_id": item, "pair_id": pair} for pair, items in pairs.items() for item in items]
     asked = list(deduplicate_items(datasets.Dataset.from_list(rows))["item_id"])
@@ -30,13 +30,13 @@ def test_each_item_is_asked_once_pair_by_pair_in_an_order_that_does_not_depend_o
     assert asked == [*dict.fromkeys(expected)] and sorted(asked) == [*"abcde"]
 
 
-def test_without_the_wheel_a_folder_of_images_says_what_to_install(tmp_path):
+def test_without_the_package_the_message_states_what_to_install(tmp_path):
     with pytest.raises(ImportError, match=r"pip install RELEASE/scorers/\*.whl"):
         load_images({"image_id": "n1"})
 
 
 def test_the_image_comes_from_the_row_or_from_a_folder(tmp_path, monkeypatch):
-    # As in the wheel, which has core in the package of the scorers.
+    # The wheel contains `core` in the package of the scorers.
     for name, here in {"": "scoring", ".core": "core", ".core.images": "core.images"}.items():
         monkeypatch.setitem(sys.modules, f"rgqa_scorers{name}", sys.modules[f"pipeline.{here}"])
     assert [p.mode for p in load_images({"image": Image.new("L", (2, 3)), "image_id": "n1"})] == ["RGB"]
@@ -48,7 +48,7 @@ def test_the_image_comes_from_the_row_or_from_a_folder(tmp_path, monkeypatch):
         load_images({"image_id": "n2"})
 
 
-def test_a_row_is_asked_and_named():
+def test_prompt_target_and_log_of_a_row():
     row = {"item_id": "pthard_n1+2", "question": "What is red?", "answer": ""}
     assert make_prompt(row) == "What is red?"
     assert (

@@ -12,7 +12,7 @@ def test_the_same_sources_give_the_same_wheel(tmp_path):
 
 
 def test_the_wheel_works_alone_with_numpy(tmp_path):
-    # Only numpy of this environment may be imported, and nothing of this project: the folder is empty but for the wheel.
+    # Importing the scorers must load only numpy, and nothing of this project.
     wheel = build_wheel(tmp_path, "1.2.0")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
@@ -20,9 +20,9 @@ def test_the_wheel_works_alone_with_numpy(tmp_path):
     record = (tmp_path / "site" / "rgqa_scorers-1.2.0.dist-info" / "RECORD").read_text().splitlines()
     assert sorted(line.split(",")[0] for line in record) == sorted(names)
     code = (
-        "import sys, rgqa_scorers.scoring.command, rgqa_scorers.inference.confidence_methods; from rgqa_scorers import *;"
+        "import sys, rgqa_scorers.scoring.cli, rgqa_scorers.inference.confidence_methods; from rgqa_scorers import *;"
         "heavy = {'torch', 'pandas', 'scipy', 'sklearn', 'msgspec', 'pyarrow', 'spacy', 'PIL', 'inspect_ai', 'pipeline'} & set(sys.modules);"
-        "print(sorted(heavy), auaf([0.9, 0.1], [1, 0], [True, False]), rgqa_scorers.scoring.options.VERSION)"
+        "print(sorted(heavy), auaf([0.9, 0.1], [1, 0], [True, False]), rgqa_scorers.scoring.cli_options.VERSION)"
     )
     run = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path / "site", capture_output=True, text=True, check=True

@@ -14,7 +14,7 @@ HOME = ROOT / "data/sample"
 
 def test_computing_them_again_agrees_within_a_hundred_thousandth():
     encoder = clip.Encoder(f"local-dir:{HOME / 'clip'}", device="cpu")
-    rows = dict(zip(*read_precomputed(HOME / "vectors/clip.safetensors"), strict=True))
+    rows = dict(zip(*read_precomputed(HOME / "embeddings/clip.safetensors"), strict=True))
     questions = json.loads((HOME / "source/questions1.2/testdev_balanced_questions.json").read_text())
     texts = sorted({q["question"] for q in questions.values()})
     paths = sorted((HOME / "source/images").glob("*.jpg"))

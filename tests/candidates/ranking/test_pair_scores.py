@@ -71,7 +71,7 @@ def test_candidates_at_images_that_were_not_embedded_are_all_named():
     rows = [edited(1, "n1", "Is it red?"), edited(2, "n8", "Is it red?"), edited(3, "n9", "Is it red?")]
     with pytest.raises(UserError, match="2 problems") as caught:
         score_edited_questions(rows, AXES)
-    assert "pteasy_n8+2: no image n8 was embedded" in caught.value.problems
+    assert "pteasy_n8+2: image n8 was not embedded" in caught.value.problems
 
 
 def test_nothing_has_no_quantiles():

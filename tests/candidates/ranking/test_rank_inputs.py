@@ -56,7 +56,7 @@ def test_texts_may_lie_in_another_folder_and_must_fit_all_the_same(embedded, tmp
     np.save(other / "texts.npy", np.eye(1, 24, dtype=np.float32))
     assert load_embeddings(embedded, other).text_strings == ["edited"]
     np.save(other / "texts.npy", np.eye(1, 9, dtype=np.float32))
-    with pytest.raises(UserError, match="similarity/texts.npy: of 24 and 9 dimensions"):
+    with pytest.raises(UserError, match="similarity/texts.npy: 24 and 9 dimensions"):
         load_embeddings(embedded, other)
     np.save(other / "texts.npy", np.zeros((0, 24), np.float32))
     write_json(other / "texts.json", [])

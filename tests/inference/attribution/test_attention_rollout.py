@@ -40,5 +40,5 @@ def test_patches_are_put_where_they_lie_not_where_they_stand():
 
 @pytest.mark.parametrize("places", [[[0, 0], [0, 0]], [[0, 0], [0, 2]], [[0, 0], [-1, 0]], [[0, 0]]])
 def test_places_that_do_not_fit_are_refused(places):
-    with pytest.raises(ValueError, match="do not fit a grid"):
+    with pytest.raises(ValueError, match="do not fit a map"):
         place_on_patches(np.ones(2), np.array(places), (1, 2))

@@ -27,5 +27,5 @@ def test_the_question_looks_where_its_words_do_and_marks_are_no_words():
 def test_tables_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match=r"wanted \[heads, words, regions\]"):
         average_cross_attention([np.ones((2, 3))])
-    with pytest.raises(ValueError, match="0 of 1 words count"):
+    with pytest.raises(ValueError, match="0 of 1 tokens are words"):
         average_over_words(np.ones((1, 2)), [False])

@@ -33,7 +33,7 @@ def test_where_slopes_are_the_same_in_all_cells_both_are_the_same():
 
 
 def test_slopes_of_another_shape_are_refused():
-    with pytest.raises(ValueError, match=r"maps \(1, 2, 3\) and slopes \(1, 3, 2\)"):
+    with pytest.raises(ValueError, match=r"maps \(1, 2, 3\) and gradient \(1, 3, 2\)"):
         compute_grad_cam(np.ones((1, 2, 3)), np.ones((1, 3, 2)))
-    with pytest.raises(ValueError, match=r"maps \(1, 2, 3\) and slopes \(1, 3, 2\)"):
+    with pytest.raises(ValueError, match=r"maps \(1, 2, 3\) and gradient \(1, 3, 2\)"):
         compute_hires_cam(np.ones((1, 2, 3)), np.ones((1, 3, 2)))

@@ -43,7 +43,7 @@ def test_all_that_is_wrong_with_a_file_is_told(tmp_path):
         read_image_words(written(tmp_path, rows), "n1")
     lines = found.value.problems
     assert "5 problems" in lines[0] and "left, top, right, bottom" in lines[0]
-    assert "word 2 'tin'" in lines[1] and "turned round" in lines[1]
+    assert "word 2 'tin'" in lines[1] and "edge first" in lines[1]
     assert [line.split(":")[0] for line in lines[2:]] == ["word 3", "word 4 'lid'", "word 5", "word 6"]
 
 

@@ -39,9 +39,9 @@ def test_an_item_without_a_pair_stands_alone():
 def test_an_unknown_item_and_one_without_image_or_text_are_refused():
     with pytest.raises(UserError, match=r"no item x in toy; .*\(easy, hard\)"):
         find_pair(PAIRS, "x")
-    with pytest.raises(UserError, match="item b of toy names no image"):
+    with pytest.raises(UserError, match="item b of toy has no image"):
         find_pair(benchmark(easy=[item("b", image="")]), "b")
-    with pytest.raises(UserError, match="item b of toy names no text"):
+    with pytest.raises(UserError, match="item b of toy has no text"):
         find_pair(benchmark(easy=[item("b", asked="")]), "b")
 
 

@@ -100,7 +100,7 @@ def test_blips_words_look_at_patches(tmp_path, shown, listed):
     words = (mean / mean.sum(1, keepdim=True))[1:-1].mean(0).reshape(4, 4).numpy()
     assert one.get_panel("cross-attention").attribution_map == pytest.approx(words, abs=1e-6)
     assert [panel.title for panel in one.panels if panel.is_collapsed] == [
-        f"Its word {word!r}" for word in ("is", "the", "cup", "red", "?")
+        f"Cross-attention of the word {word!r}" for word in ("is", "the", "cup", "red", "?")
     ]
 
 
@@ -127,7 +127,7 @@ def test_lxmerts_words_look_at_the_regions_that_were_brought(tmp_path, shown):
     panel = one.get_panel("cross-attention")
     assert panel.attribution_map == pytest.approx(rasterize_boxes(words, corners[0]), abs=1e-6)
     assert panel.marks[0].box == pytest.approx(corners[0, words.argmax()])
-    with pytest.raises(UserError, match="has no image 'n7'"):
+    with pytest.raises(UserError, match="no features of image 'n7'"):
         sight(folder, **settings).attribute(shown, ["is it?"], "n7")
 
 

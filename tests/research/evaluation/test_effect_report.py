@@ -29,31 +29,31 @@ def scored(benchmark, row):
     return score_rows(benchmark, rows, ScoringOptions(bootstrap=200, seed=7))
 
 
-def mine(scored, name, ours=True):
+def mine(scored, name, is_built_in=True):
     """One of the rows, said to be of stage answer."""
     one = next(one for one in scored if one.row.name == name)
-    return one._replace(row=one.row._replace(ours=ours))
+    return one._replace(row=one.row._replace(is_built_in=is_built_in))
 
 
 def test_differences_are_paired_and_of_the_mean_of_seeds(scored):
     (found,) = evaluate_effects(scored, effects=[RP])
-    msp, rp = (mine(scored, name).places["mean"]["auaf"] for name in ("msp", "rp"))
-    assert found.outcome == "shown" and found.difference
-    np.testing.assert_allclose(found.difference.replicates, rp.drawn - msp.drawn)
-    np.testing.assert_allclose(found.difference.seed_values, rp.seeds - msp.seeds)
+    msp, rp = (mine(scored, name).scores["mean"]["auaf"] for name in ("msp", "rp"))
+    assert found.outcome == "confirmed" and found.difference
+    np.testing.assert_allclose(found.difference.replicates, rp.replicates - msp.replicates)
+    np.testing.assert_allclose(found.difference.seed_values, rp.seed_values - msp.seed_values)
     # Scored on the same draws, they move together: unpaired draws would have wider an interval.
     low, high = found.difference.interval
-    shuffled = np.random.default_rng(0).permutation(rp.drawn) - msp.drawn
+    shuffled = np.random.default_rng(0).permutation(rp.replicates) - msp.replicates
     assert high - low < np.quantile(shuffled, 0.975) - np.quantile(shuffled, 0.025)
 
 
 def test_a_gain_by_chance_alone_is_not_shown(scored):
     (found,) = evaluate_effects(scored, effects=[MIX])
-    assert found.difference and found.difference.value != 0 and found.outcome == "not shown"
+    assert found.difference and found.difference.value != 0 and found.outcome == "inconclusive"
 
 
 def test_rows_of_other_numbers_of_seeds_have_the_mean_alone(scored):
-    cells = {(one.row.name, "mean", "auaf"): one.places["mean"]["auaf"] for one in scored}
+    cells = {(one.row.name, "mean", "auaf"): one.scores["mean"]["auaf"] for one in scored}
     found = compute_difference(FRCNN, cells)
     assert found.seed_values.tolist() == pytest.approx(
         [cells["frcnn", "mean", "auaf"].value - cells["msp", "mean", "auaf"].value]
@@ -62,15 +62,15 @@ def test_rows_of_other_numbers_of_seeds_have_the_mean_alone(scored):
 
 def test_what_our_nets_cannot_show_anybodys_rows_may(scored):
     ours = evaluate_effects([mine(scored, "msp"), mine(scored, "frcnn")], effects=[FRCNN])[0]
-    assert ours.outcome == "cannot show here" and "62 kinds" in ours.reason and ours.difference
+    assert ours.outcome == "not testable" and "62 kinds" in ours.reason and ours.difference
     theirs = evaluate_effects(scored, effects=[FRCNN])[0]
-    assert theirs.outcome == "opposite shown" and not theirs.reason
+    assert theirs.outcome == "contradicted" and not theirs.reason
 
 
 def test_a_row_that_is_not_there_is_named(scored):
     found = evaluate_effects([mine(scored, "msp")], effects=[RP])[0]
-    assert (found.outcome, found.reason, found.difference) == ("cannot show here", "there is no row rp", None)
-    assert all(one.outcome == "cannot show here" for one in evaluate_effects([]))
+    assert (found.outcome, found.reason, found.difference) == ("not testable", "there is no row rp", None)
+    assert all(one.outcome == "not testable" for one in evaluate_effects([]))
 
 
 def test_scores_beside_the_boards_come_in_by_row_place_and_score(scored):
@@ -80,7 +80,7 @@ def test_scores_beside_the_boards_come_in_by_row_place_and_score(scored):
         (row, "aqs", "coverage_at_risk/0.01"): ScoreEstimate(np.array([value]), value + drawn * sign)
         for row, value, sign in (("selector", 0.5, 1), ("vector_scaling", 0.4, -1))
     }
-    assert evaluate_effects(scored, extra, [one])[0].outcome == "shown"
+    assert evaluate_effects(scored, extra, [one])[0].outcome == "confirmed"
     there = evaluate_effects(
         scored, {key: value for key, value in extra.items() if key[0] == "selector"}, [one]
     )[0]
@@ -97,23 +97,23 @@ def test_the_table_has_every_direction_its_verdict_and_no_text_of_data_unescaped
     )  # and a head for each group
     assert len({line.count("|") for line in lines}) == 1
     rp = next(line for line in lines if "RP above MSP: AUAF, mean" in line)
-    assert "BUTD +10.52, UNITER +11.33, LXMERT +10.05" in rp and "**shown**" in rp and " to +" in rp
-    shown = sum("**shown**" in line for line in lines)
-    assert f"{shown} *shown*, " in text
+    assert "BUTD +10.52, UNITER +11.33, LXMERT +10.05" in rp and "**confirmed**" in rp and " to +" in rp
+    shown = sum("**confirmed**" in line for line in lines)
+    assert f"{shown} *confirmed*, " in text
 
 
 def test_rows_for_programs_have_numbers_or_null(scored):
     rows = make_effect_records(evaluate_effects([mine(scored, "msp"), mine(scored, "rp")]))
     assert len(rows) == len(EXPECTED_EFFECTS)
     rp = rows[0]
-    assert rp["verdict"] == "shown" and 0 < rp["low"] < rp["difference"] < rp["high"]
-    assert rp["lowest_seed"] <= rp["difference"] <= rp["highest_seed"]
-    mix = next(row for row in rows if row["direction"] == MIX.claim)
-    assert mix["difference"] is None and mix["because"] == "there is no row mix"
+    assert rp["outcome"] == "confirmed" and 0 < rp["ci_low"] < rp["difference"] < rp["ci_high"]
+    assert rp["seed_min"] <= rp["difference"] <= rp["seed_max"]
+    mix = next(row for row in rows if row["effect"] == MIX.claim)
+    assert mix["difference"] is None and mix["reason"] == "there is no row mix"
 
 
 def test_a_fixed_value_is_taken_off():
-    one = ExpectedEffect("", "", "", {("m", "mean", "auroc"): 1.0}, "alike", "", -0.5, 0.05)
+    one = ExpectedEffect("", "", "", {("m", "mean", "auroc"): 1.0}, "equivalent", "", -0.5, 0.05)
     cells = {("m", "mean", "auroc"): ScoreEstimate(np.array([0.52, 0.54]), np.full(9, 0.53))}
     found = compute_difference(one, cells)
     assert found.value == pytest.approx(0.03) and found.seed_values.tolist() == pytest.approx([0.02, 0.04])

@@ -25,22 +25,22 @@ def of(claim):
 @pytest.mark.parametrize(
     ("side", "low", "high", "verdict"),
     [
-        ("above", 0.01, 0.03, "shown"),
-        ("above", -0.01, 0.30, "not shown"),  # however far its point estimate lies above 0
-        ("above", 0.0, 0.30, "not shown"),
-        ("above", -0.03, -0.01, "opposite shown"),
-        ("below", -0.03, -0.01, "shown"),
-        ("below", -0.30, 0.01, "not shown"),
-        ("below", 0.01, 0.03, "opposite shown"),
-        ("alike", -0.019, 0.019, "shown"),
-        ("alike", -0.019, 0.021, "not shown"),
-        ("alike", -0.10, 0.10, "not shown"),  # nothing is known: no proof that there is no difference
-        ("alike", 0.021, 0.03, "opposite shown"),
-        ("alike", -0.03, -0.021, "opposite shown"),
-        ("unharmed", -0.019, 0.30, "shown"),
-        ("unharmed", -0.021, 0.30, "not shown"),
-        ("unharmed", -0.30, -0.021, "opposite shown"),
-        ("above", math.nan, math.nan, "not shown"),
+        ("greater", 0.01, 0.03, "confirmed"),
+        ("greater", -0.01, 0.30, "inconclusive"),  # however far its point estimate lies above 0
+        ("greater", 0.0, 0.30, "inconclusive"),
+        ("greater", -0.03, -0.01, "contradicted"),
+        ("less", -0.03, -0.01, "confirmed"),
+        ("less", -0.30, 0.01, "inconclusive"),
+        ("less", 0.01, 0.03, "contradicted"),
+        ("equivalent", -0.019, 0.019, "confirmed"),
+        ("equivalent", -0.019, 0.021, "inconclusive"),
+        ("equivalent", -0.10, 0.10, "inconclusive"),  # nothing is known: no proof that there is no difference
+        ("equivalent", 0.021, 0.03, "contradicted"),
+        ("equivalent", -0.03, -0.021, "contradicted"),
+        ("non-inferior", -0.019, 0.30, "confirmed"),
+        ("non-inferior", -0.021, 0.30, "inconclusive"),
+        ("non-inferior", -0.30, -0.021, "contradicted"),
+        ("greater", math.nan, math.nan, "inconclusive"),
     ],
 )
 def test_a_verdict_follows_from_the_whole_interval(side, low, high, verdict):
@@ -68,7 +68,7 @@ def test_a_margin_is_the_papers_largest_difference_and_gain_at_least():
     assert of("ODIN like MSP: AUAF, mean").effective_margin == MIN_GAIN
     assert of("RP not below MSP: FACC, mean").effective_margin == MIN_GAIN
     assert of("RP above MSP: AUAF, mean").effective_margin == 0
-    lost = ExpectedEffect("", "", "", {("maha", "", ""): 1.0}, "unharmed", "", margin=0.01)
+    lost = ExpectedEffect("", "", "", {("maha", "", ""): 1.0}, "non-inferior", "", margin=0.01)
     assert lost.effective_margin == 0.01
 
 
@@ -78,7 +78,7 @@ def test_the_paper_stands_on_the_side_that_it_is_said_to_stand_on():
         if not one.published_differences:
             continue
         mean = sum(one.published_differences.values()) / len(one.published_differences)
-        assert classify_difference(one.alternative, one.effective_margin + 1e-9, mean, mean) == "shown", (
+        assert classify_difference(one.alternative, one.effective_margin + 1e-9, mean, mean) == "confirmed", (
             one.claim
         )
     assert (

@@ -22,7 +22,7 @@ from research.reference_models.fitted_detectors import read_fitted
 from research.reference_models.inference import load_net
 from research.reference_models.net_training import NetTraining
 from research.reference_models.question_arrays import QuestionCollector
-from research.reference_models.region_files import open_region_store
+from research.reference_models.region_stores import open_region_store
 from tests.research.reference_models.small_gqa import write
 
 PLAN = BaselineConfig(num_answers=3, base_epochs=3, extra_epochs=1, num_validation_questions=60)

@@ -70,7 +70,7 @@ def test_rows_that_cannot_be_made_or_are_unknown_are_refused_with_the_reason():
 def test_without_a_release_the_nets_are_made_and_it_says_so(tmp_path, monkeypatch, capsys):
     home = write(tmp_path)
     monkeypatch.setattr(baseline_rows.params, "read_release_version", lambda: "9.9.9")
-    run_baselines(wanted(home, release=None, rows=["blind_net"]))
+    run_baselines(wanted(home, release=None, rows=["text_only_net"]))
     assert "no release at data/release/sample/9.9.9 yet" in capsys.readouterr().out
     assert (home / "work" / "blind-0.safetensors").exists() and not (home / "out").exists()
 

@@ -30,5 +30,5 @@ def test_nets_see_what_they_learned_from():
     assert {
         name: plan.region_source
         for name, plan in NET_CONFIGS.items()
-        if plan.region_source != "found" and name not in BASE_NETS
+        if plan.region_source != "detected" and name not in BASE_NETS
     } == REGION_SOURCES

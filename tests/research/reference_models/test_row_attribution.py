@@ -45,8 +45,8 @@ def test_what_a_row_says_comes_from_its_predictions_file(folders, made):
 
 
 def test_rows_without_anything_to_show_say_why_and_which_there_are(folders):
-    blind = refused(folders, "blind_net")
-    assert "row blind_net has nothing to show: net blind sees no image" in blind
+    blind = refused(folders, "text_only_net")
+    assert "row text_only_net has nothing to show: net blind sees no image" in blind
     assert "rows of seed 0 that have something to show: msp, maxprob" in blind and "hf-vqa/FOLDER" in blind
     assert "net true_regions sees the truth, which is not opened here" in refused(folders, "true_regions")
     assert "no net mix of seed 0" in refused(folders, "ens")
@@ -68,7 +68,7 @@ def test_a_row_of_predictions_alone_has_no_model_to_look(folders, made):
 def test_only_rows_that_look_are_listed(folders):
     rows = list_attributable_rows(folders, 0)
     assert {"msp", "rp", "separated", "own_msp", "rp_confidence"} <= set(rows)
-    assert not {"blind_net", "true_regions", "ens", "mix"} & set(rows)
+    assert not {"text_only_net", "true_regions", "ens", "mix"} & set(rows)
     assert list_attributable_rows(folders, 3) == []
 
 

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from pipeline.core.errors import UserError
+from pipeline.core.paths import DatasetFolders
 from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
 from research.reference_models.detector_table import DetectorOutput
-from research.reference_models.inference import LoadedModel, save_net
+from research.reference_models.inference import LoadedModel, load_net, predict, save_net
 from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS
 from research.reference_models.model_outputs import VqaQuery
+from research.reference_models.region_head import load_head
 from research.reference_models.row_predictions import (
     ODIN_STEP,
     SAME_CLIP_NOTE,
     WorkerInputs,
     collect_queries,
     describe_row,
+    extract_query_nouns,
     find_missing_requirements,
     format_predictions,
+    load_regions,
     plan_inference,
+    plan_rows,
+    predict_rows,
     round_confidence,
     run_inference,
 )
 from research.reference_models.tokenization import WordVocabulary
 from tests.research.reference_models.toy_nets import THINGS, net, world
+from tests.tiny.nets import SAMPLE, VQA, add_nets
+from tests.tiny.project import lay_out
 
 
 def item(name, image, text):
@@ -85,8 +96,8 @@ def test_the_nets_of_rows_are_asked_once_each_on_what_they_see(tmp_path):
     planned = plan_inference(("msp", "odin", "rp", "ens", "caption_match", "true_regions"), files)
     assert planned.keys() == {"vanilla", "rp", "mix", "caption_match", "true_regions"}
     assert {name: one.odin_step for name, one in planned.items() if one.odin_step} == {"vanilla": ODIN_STEP}
-    assert {one.region_source for one in planned.values()} == {"found", "told", "true"}
-    assert planned["caption_match"].region_source == "told" and planned["rp"].path == tmp_path / "rp"
+    assert {one.region_source for one in planned.values()} == {"detected", "caption", "ground_truth"}
+    assert planned["caption_match"].region_source == "caption" and planned["rp"].path == tmp_path / "rp"
     assert plan_inference(("msp",), files)["vanilla"].odin_step == 0
 
 
@@ -132,7 +143,7 @@ def test_a_row_s_confidence_is_told_in_words(row, said):
 
 def test_rows_whose_net_the_clip_feeds_say_so_and_references_are_marked():
     assert describe_row(LEADERBOARD_ROWS["rp"])["note"] == SAME_CLIP_NOTE
-    assert describe_row(LEADERBOARD_ROWS["blind_net"]) == {
+    assert describe_row(LEADERBOARD_ROWS["text_only_net"]) == {
         "confidence": "MSP of blind",
         "note": "sees no image",
         "reference": True,
@@ -146,3 +157,50 @@ def test_sure_confidences_keep_their_order():
     confidence = [round_confidence(value, 9) for value in (1 / (1 + np.exp(-logits))).tolist()]
     assert (np.diff(confidence) > 0).all()
     assert round_confidence(1.0, 9) == 1.0 and round_confidence(-12.3456789012, 9) == -12.3456789
+
+
+IMAGES = {path.stem: path for path in sorted(DatasetFolders("sample").source.glob("images/*.jpg"))[:2]}
+ASKS = sorted(VqaQuery(image, text) for image in IMAGES for text in ("What color is the cup?", "Is it red?"))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    made = lay_out(tmp_path_factory.mktemp("asked"))
+    add_nets(made)
+    return made
+
+
+def test_rows_are_planned_by_what_lies_there_and_by_whether_the_truth_is_known(home):
+    plan = plan_rows(home / VQA, has_ground_truth=False)
+    assert set(plan.planned_inference) == {0, 1}
+    assert "ens" in plan.available_rows(1) and plan.missing_requirements[0]["ens"] == "no net mix"
+    assert plan.missing_requirements[0]["true_regions"].startswith("nobody knows") and not plan.needs_regions(
+        "ground_truth"
+    )
+    assert plan_rows(home / VQA, has_ground_truth=True).needs_regions("ground_truth")
+    with pytest.raises(UserError, match="the nets cannot be asked"):
+        plan_rows(home / "nowhere", has_ground_truth=True)
+
+
+def test_each_row_says_what_its_net_says(home, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    plan = plan_rows(home / VQA, has_ground_truth=False)
+    regions = load_regions(plan, SAMPLE / "clip", IMAGES)
+    said = {(seed, row): one for seed, row, one in predict_rows(plan, ASKS, regions)}
+    assert {seed for seed, _ in said} == {0, 1} and [
+        row for seed, row in said if seed == 1
+    ] == plan.available_rows(1)
+    seen = predict(load_net(home / VQA / "rp-1.safetensors", use_float64=True), ASKS, regions.stores["found"])
+    expected = 1 / (1 + np.exp(-seen.logits.max(axis=1).astype(float)))
+    np.testing.assert_allclose(said[1, "rp"].confidence, expected)
+
+
+def test_nouns_are_those_of_each_ask(home):
+    head = load_head(home / VQA / "regions.safetensors")
+    assert extract_query_nouns(ASKS, head)[1] == {"cup"} and extract_query_nouns(ASKS, head)[0] == frozenset()
+
+
+def test_images_that_are_not_there_are_named(home):
+    plan = plan_rows(home / VQA, has_ground_truth=False)
+    with pytest.raises(UserError, match=r"lost\.jpg is missing"):
+        load_regions(plan, SAMPLE / "clip", {"lost": Path("lost.jpg")})

@@ -16,7 +16,7 @@ from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.prediction_reader import read_predictions
-from research.reference_models import net_answers, row_predictions
+from research.reference_models import row_predictions
 from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS
 from research.stages import answer
 from tests.closure import ROOT
@@ -60,7 +60,7 @@ def files() -> dict[str, bytes]:
 
 def test_each_row_of_a_seed_whose_nets_are_there_is_a_file_for_every_item(made):
     written = {path.name for path in OUT.glob("*-seed*.json")}
-    assert {"msp-seed0.json", "msp-seed1.json", "blind_net-seed0.json", "frcnn-seed1.json"} <= written
+    assert {"msp-seed0.json", "msp-seed1.json", "text_only_net-seed0.json", "frcnn-seed1.json"} <= written
     assert "ens-seed1.json" in written and "ens-seed0.json" not in written  # mix is of seed 1 alone
     assert "mahalanobis-seed1.json" in written and "mahalanobis-seed0.json" not in written
     assert "separated-seed1.json" in written and "true_regions-seed0.json" in written
@@ -85,18 +85,18 @@ def test_pairs_that_several_items_ask_are_asked_once(made, monkeypatch):
         return benchmark._replace(subsets=subsets)
 
     def counting(held, one):
-        asked.append((one.path.name, len(held.asks), len(set(held.asks))))
+        asked.append((one.path.name, len(held.queries), len(set(held.queries))))
         return row_predictions.run_inference(held, one)
 
     before = files()
     monkeypatch.setattr(answer, "read_benchmark", doubled)
-    monkeypatch.setattr(net_answers, "run_inference", counting)
+    monkeypatch.setattr(row_predictions, "run_inference", counting)
     answer.main()
     rows = {row["questionId"]: row for row in json.loads((OUT / "rp-seed0.json").read_text())}
     told = read_json(OUT / "answer.json")
     once = [row["questionId"] for row in json.loads(before["rp-seed0.json"])]
-    assert len(rows) == 2 * len(once) == told["items"] and told["asks"] <= len(once)
-    assert all(n == distinct == told["asks"] for _, n, distinct in asked)
+    assert len(rows) == 2 * len(once) == told["items"] and told["queries"] <= len(once)
+    assert all(n == distinct == told["queries"] for _, n, distinct in asked)
     assert len(asked) == len({name for name, _, _ in asked}) == 8  # each net once, whatever rows it has
     assert all(rows[one]["confidence"] == rows[f"again{one}"]["confidence"] for one in once)
     monkeypatch.undo()
@@ -107,19 +107,19 @@ def test_pairs_that_several_items_ask_are_asked_once(made, monkeypatch):
 
 def test_what_is_left_out_and_why_is_told(made, capsys):
     told = read_json(OUT / "answer.json")
-    assert told["left_out"]["ens"] == {"0": "no net mix"}
-    assert told["left_out"]["selector"] == {"0": "no selector fitted"}
-    assert told["left_out"]["true_regions"] == {"1": "no net true_regions"}
+    assert told["skipped"]["ens"] == {"0": "no net mix"}
+    assert told["skipped"]["selector"] == {"0": "no selector fitted"}
+    assert told["skipped"]["true_regions"] == {"1": "no net true_regions"}
     assert told["seeds"] == [0, 1] and "msp" in told["rows"] and "resample" not in told["rows"]
     answer.main()
     line = capsys.readouterr().out
-    assert f"left out: {len(told['left_out'])} rows of some seeds, answer.json says why" in line
+    assert f"skipped: {len(told['skipped'])} rows of some seeds, answer.json says why" in line
 
 
 def test_rows_are_described_and_thresholds_are_those_of_written_rows(made):
     rows = yaml.safe_load((OUT / "rows.yaml").read_text())
     told = read_json(OUT / "answer.json")
-    assert [*rows] == told["rows"] and rows["blind_net"]["reference"] is True
+    assert [*rows] == told["rows"] and rows["text_only_net"]["reference"] is True
     assert rows["separated"]["confidence"] == "Separated of separated; answers of vanilla"
     thresholds = read_json(OUT / "thresholds.json")
     assert {row: [*seeds] for row, seeds in thresholds.items()} == {
@@ -133,7 +133,7 @@ def test_rows_that_need_a_net_go_with_it_and_their_old_files_too(project):
     (VQA / "mix-1.safetensors").unlink()
     answer.main()
     assert not (OUT / "ens-seed1.json").exists() and (OUT / "rp-seed1.json").exists()
-    assert read_json(OUT / "answer.json")["left_out"]["ens"] == {"0": "no net mix", "1": "no net mix"}
+    assert read_json(OUT / "answer.json")["skipped"]["ens"] == {"0": "no net mix", "1": "no net mix"}
 
 
 def test_damaged_files_are_all_named_before_anything_is_asked(project):
@@ -169,7 +169,7 @@ def test_without_a_truth_the_row_that_sees_it_is_left_out(project):
     shutil.rmtree("data/tiny/truth")
     answer.main()
     assert not (OUT / "true_regions-seed0.json").exists()
-    assert "nobody knows" in read_json(OUT / "answer.json")["left_out"]["true_regions"]["0"]
+    assert "nobody knows" in read_json(OUT / "answer.json")["skipped"]["true_regions"]["0"]
 
 
 def test_without_nets_there_is_nothing_to_ask(project, capsys):
@@ -178,7 +178,7 @@ def test_without_nets_there_is_nothing_to_ask(project, capsys):
     assert "no nets in data/tiny/vqa, so no rows" in capsys.readouterr().out
     assert {path.name for path in OUT.iterdir()} == {"answer.json", "rows.yaml", "thresholds.json"}
     told = read_json(OUT / "answer.json")
-    assert (told["asks"], told["images"], told["rows"], told["left_out"]) == (0, 0, [], {})
+    assert (told["queries"], told["images"], told["rows"], told["skipped"]) == (0, 0, [], {})
     assert yaml.safe_load((OUT / "rows.yaml").read_text()) == {}
 
 
@@ -204,4 +204,4 @@ def test_a_processor_without_wide_vectors_writes_the_same_bytes(project):
 
 def test_every_row_is_known_to_the_summary(made):
     told = read_json(OUT / "answer.json")
-    assert set(LEADERBOARD_ROWS) == set(told["rows"]) | set(told["left_out"])
+    assert set(LEADERBOARD_ROWS) == set(told["rows"]) | set(told["skipped"])

@@ -14,7 +14,13 @@ from research.stages import leaderboard
 
 ROOT = Path(__file__).parents[3]
 FILES = {
-    *("leaderboard.json", "leaderboard.md", "leaderboard.csv", "directions.md", "directions.json"),
+    *(
+        "leaderboard.json",
+        "leaderboard.md",
+        "leaderboard.csv",
+        "expected_effects.md",
+        "expected_effects.json",
+    ),
     *(f"{name}.{kind}" for name in ("acc-fpr", "risk-coverage") for kind in ("json", "svg")),
 }
 
@@ -61,7 +67,9 @@ def test_without_predictions_the_board_of_a_run_has_the_references_alone(tiny_ru
     text = (folder / "leaderboard.md").read_text()
     assert "No model's predictions are here yet" in text and "verdicts are simulated" in text
     metrics = read_json(folder / "leaderboard.json")
-    assert {"blind", "constant"} <= set(metrics) and all(row["rank"] is None for row in metrics.values())
+    assert {"text_only", "constant"} <= set(metrics) and all(
+        row["best_rank"] is None for row in metrics.values()
+    )
     assert {path.stem for path in (folder / "metrics").iterdir()} == set(metrics)
 
 
@@ -69,7 +77,7 @@ def test_a_file_that_is_dropped_in_becomes_a_row_and_one_taken_out_goes(project,
     add("perfect.json")
     leaderboard.main()
     metrics = read_json(board(project) / "leaderboard.json")
-    assert metrics["perfect"]["rank"] == 1 and metrics["perfect"]["auaf"] == 1.0
+    assert metrics["perfect"]["best_rank"] == 1 and metrics["perfect"]["auaf"] == 1.0
     assert (board(project) / "metrics/perfect.json").is_file()
     (project / "data/tiny/predictions/perfect.json").unlink()
     leaderboard.main()
@@ -131,7 +139,7 @@ def test_without_a_release_it_says_so(project):
 
 
 def test_the_documents_copy_of_the_directions_is_that_of_the_last_run():
-    made = ROOT / "data/sample/interim/leaderboard/directions.md"
+    made = ROOT / "data/sample/interim/leaderboard/expected_effects.md"
     copy = ROOT / "docs/explanation/expected_effects.md"
     if not (made.is_file() and copy.is_file()):
         pytest.skip("the sample was not run here, or there is no copy")

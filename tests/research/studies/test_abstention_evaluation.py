@@ -21,7 +21,7 @@ def rows(does, styles):
     ]
 
 
-def test_what_is_unclear_counts_as_wrong_in_both():
+def test_unclear_predictions_count_as_wrong_in_recall_and_precision():
     does = ["refuses"] * 5 + ["answers"] * 5
     said = [
         ABSTAINED,
@@ -44,13 +44,13 @@ def test_what_is_unclear_counts_as_wrong_in_both():
         found.num_unclear,
     ) == (5, 5, 3, 1, 2)
     assert found.recall == 3 / 5
-    assert found.precision == 3 / 6  # 3 found, 1 taken, 2 unclear
+    assert found.precision == 3 / 6  # 3 true positives, 1 false positive, 2 unclear
     assert found.false_positive_rate == 1 / 5
     # terse: rows 0, 2, 4, 6, 8; plain: 1, 3, 5, 7, 9
     assert found.correct_by_style == {"terse": (3, 5), "plain": (3, 5)}
 
 
-def test_the_error_that_auaf_is_corrected_for_is_the_readers():
+def test_auaf_is_corrected_for_the_error_rates_of_the_classifier():
     rows = read_replies("held_out")
     found = compute_abstention_metrics(
         rows, classify_abstention([row.question for row in rows], [row.reply for row in rows])
@@ -64,20 +64,20 @@ def test_the_error_that_auaf_is_corrected_for_is_the_readers():
     assert f"{100 * found.precision:.1f} %, {found.true_positives} of" in documented
 
 
-def test_the_reader_keeps_what_it_could_do_on_dev():
+def test_the_classifier_is_as_good_as_before_on_dev():
     page = evaluate_abstention_classifier("dev", num_examples=2)
-    assert "1,072 replies of part dev" in page
+    assert "1,072 replies of split dev" in page
     recall, precision = (float(page.split(name)[1].split("%")[0]) for name in ("recall", "precision"))
     assert recall >= 95
     assert precision >= 93
     assert page.count(" | ") == 2
 
 
-def test_an_unknown_part_is_refused(capsys):
+def test_an_unknown_split_is_an_error(capsys):
     from typer.testing import CliRunner
 
     from research.studies.cli import app
 
-    found = CliRunner().invoke(app, ["reader", "--split", "nope"])
+    found = CliRunner().invoke(app, ["abstention-classifier", "--split", "nope"])
     assert found.exit_code == 1
-    assert "--split is 'nope', wanted dev, held_out or train" in found.output + capsys.readouterr().err
+    assert "--split" in found.output + capsys.readouterr().err

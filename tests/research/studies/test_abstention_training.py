@@ -42,7 +42,7 @@ def vectors(tmp_path):
     return path
 
 
-def test_it_learns_what_refuses_and_the_scorers_read_it_so(tmp_path, vectors, monkeypatch):
+def test_training_learns_abstentions_and_the_scorers_load_the_weights(tmp_path, vectors, monkeypatch):
     monkeypatch.setattr(abstention_training, "read_replies", lambda part: ROWS)
     monkeypatch.setattr(abstention_training, "INITIAL_SCHEDULE", (12, 3e-3))
     monkeypatch.setattr(abstention_training, "EMA_DECAY", 0.5)
@@ -55,7 +55,7 @@ def test_it_learns_what_refuses_and_the_scorers_read_it_so(tmp_path, vectors, mo
     assert p[1] < 0.2
     monkeypatch.setattr(abstention_training, "load_abstention_classifier", lambda: ours)
     monkeypatch.setattr(abstention_training, "FINE_TUNING_SCHEDULE", (1, 0.0))
-    train_and_save(None, tmp_path / "again.npz")  # a rate of 0: what was known stays
+    train_and_save(None, tmp_path / "again.npz")  # A learning rate of 0 keeps the weights.
     monkeypatch.setattr(abstention_classifier, "WEIGHTS_FILE", tmp_path / "again.npz")
     again = abstention_classifier.load_abstention_classifier.__wrapped__()
     assert again.predict_abstention(
@@ -63,7 +63,7 @@ def test_it_learns_what_refuses_and_the_scorers_read_it_so(tmp_path, vectors, mo
     ) == (pytest.approx(p, abs=5e-3))
 
 
-def test_saved_weights_are_what_was_learned(tmp_path, vectors, monkeypatch):
+def test_saved_weights_predict_as_the_trained_networks(tmp_path, vectors, monkeypatch):
     generator = np.random.default_rng(0)
     torch.manual_seed(0)
     words, start, learned = build_vocabulary(ROWS, read_word_vectors(vectors), generator)
@@ -87,7 +87,7 @@ def test_saved_weights_are_what_was_learned(tmp_path, vectors, monkeypatch):
     assert found == pytest.approx(expected, abs=5e-3)  # half-precision weights, vectors of 8 bits
 
 
-def test_words_seen_often_are_learned_and_the_rest_is_known(vectors):
+def test_frequent_words_are_trained_and_the_rest_is_in_the_vocabulary(vectors):
     table = read_word_vectors(vectors)
     words, start, learned = build_vocabulary(ROWS[:2], table, np.random.default_rng(0))
     # of the two rows' words only "umbrella" (4 times) and "the" (3 times: twice asked, once said) are seen three times or more
@@ -97,7 +97,7 @@ def test_words_seen_often_are_learned_and_the_rest_is_known(vectors):
     assert not start[0].any()
 
 
-def test_both_forms_of_vectors_are_read(tmp_path, vectors):
+def test_both_formats_of_word_vectors_are_read(tmp_path, vectors):
     table = read_word_vectors(vectors)
     data = {"words": [*table], "vectors": {word: [*row.tolist(), 0.0, 1] for word, row in table.items()}}
     path = tmp_path / "wink.json"
@@ -111,7 +111,7 @@ def test_both_forms_of_vectors_are_read(tmp_path, vectors):
     ("name", "text"),
     [("a.txt", "dog 1 2 3"), ("a.txt", "dog one"), ("a.json", "{"), ("a.json", '{"words": ["a"]}')],
 )
-def test_what_holds_no_vectors_is_refused(tmp_path, name, text):
+def test_a_file_without_word_vectors_is_an_error(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     with pytest.raises(UserError, match=name):
         read_word_vectors(tmp_path / name)

@@ -1,4 +1,4 @@
-"""Blind sheets: what a reader sees, what the key tells, and what is wrong with a sheet that comes back."""
+"""Sheets for readers: their content, their key, and faults of filled sheets."""
 
 import csv
 import json
@@ -14,12 +14,12 @@ from pipeline.core.json_files import write_jsonl
 from pipeline.core.records import Candidate, Edit, Question, ScreenedCandidate, VerifierResult
 from research.studies.annotation_sheets import read_sheet
 
-ASKED = 12
+NUM_QUESTIONS = 12
 
 
 @pytest.fixture
 def screened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data set with twelve candidates of either subset, of which the last repeats the first one's text."""
+    """A data set with twelve candidates of both subsets, of which the last repeats the first one's text."""
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text("dataset: few\nfew: {}\n")
     interim = Path("data/few/interim")
@@ -31,7 +31,7 @@ def screened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             text=f"What color is cup {i}?",
             answer="red",
         )
-        for i in range(ASKED)
+        for i in range(NUM_QUESTIONS)
     ]
     write_jsonl(interim / "ingest" / "questions.jsonl", asked)
     made = [
@@ -41,26 +41,27 @@ def screened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 subset=subset,
                 image_id=f"n{i}",
                 question_id=f"q{i}",
-                text=f"What color is {subset} {i % (ASKED - 1)}?",
+                text=f"What color is {subset} {i % (NUM_QUESTIONS - 1)}?",
                 edits=(Edit(start=14, end=17, kind="object", old=f"cup {i}", new="kettle"),),
                 query_only=i % 2 == 1,
             ),
             verifier_result=VerifierResult(answerability="unknown"),
         )
         for subset in ("pt-easy", "pt-hard")
-        for i in range(ASKED)
+        for i in range(NUM_QUESTIONS)
     ]
     write_jsonl(interim / "screen" / "screened.jsonl", made)
     return tmp_path
 
 
 def draw(*options: str) -> tuple[int, str]:
-    result = CliRunner().invoke(app, ["study", "reading", "draw", "--out", "sheets", *options])
+    arguments = ["study", "edit-quality", "create-sheets", "--out", "sheets", *options]
+    result = CliRunner().invoke(app, arguments)
     return result.exit_code, result.output
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(Path(f"sheets/to_read/{name}.csv").read_text().splitlines()))
+    return list(csv.DictReader(Path(f"sheets/sheets_to_fill/{name}.csv").read_text().splitlines()))
 
 
 def test_the_key_finds_each_edited_question_in_both_sheets(screened):
@@ -75,16 +76,16 @@ def test_the_key_finds_each_edited_question_in_both_sheets(screened):
             text, pair = texts[edited["text_row"] - 1], pairs[edited["pair_row"] - 1]
             assert (pair["original"], pair["edited"]) == (
                 f"What color is cup {number}?",
-                f"What color is {subset} {number % (ASKED - 1)}?",
+                f"What color is {subset} {number % (NUM_QUESTIONS - 1)}?",
             )
             assert text["text"] == pair["edited"]
-            assert (edited["edits"], edited["weak"]) == (
+            assert (edited["edits"], edited["is_query_only"]) == (
                 [f"object: cup {number} > kettle"],
                 number % 2 == 1,
             )
 
 
-def test_as_many_originals_stand_among_the_texts_and_none_of_a_question_that_was_edited(screened):
+def test_texts_have_as_many_originals_of_other_questions(screened):
     draw("--count", "5")
     for subset in ("pt-easy", "pt-hard"):
         texts = [row["text"] for row in rows(f"{subset}-texts")]
@@ -93,16 +94,20 @@ def test_as_many_originals_stand_among_the_texts_and_none_of_a_question_that_was
         assert ["cup" in text for text in texts] != sorted("cup" in text for text in texts)  # mixed
 
 
-def test_no_text_stands_twice_and_edited_questions_come_before_originals(screened):
+def test_no_text_occurs_twice_and_edited_questions_take_precedence(screened):
     draw("--count", "200")
-    assert len({row["edited"] for row in rows("pt-easy-pairs")}) == len(rows("pt-easy-pairs")) == ASKED - 1
+    assert (
+        len({row["edited"] for row in rows("pt-easy-pairs")})
+        == len(rows("pt-easy-pairs"))
+        == NUM_QUESTIONS - 1
+    )
     texts = [row["text"] for row in rows("pt-easy-texts")]
-    assert sum("cup" in text for text in texts) == 1  # of the one question whose edited text is there already
+    assert sum("cup" in text for text in texts) == 1  # of the question whose edited text is a duplicate
 
 
-def test_what_is_handed_out_has_the_guide_and_no_key_and_no_mark(screened):
+def test_blank_sheets_come_with_the_guide_but_without_key_and_marks(screened):
     draw("--count", "5")
-    names = {path.name for path in Path("sheets/to_read").iterdir()}
+    names = {path.name for path in Path("sheets/sheets_to_fill").iterdir()}
     sheets = {f"{subset}-{kind}.csv" for subset in ("pt-easy", "pt-hard") for kind in ("texts", "pairs")}
     assert names == sheets | {"guide.md"}
     for name in sheets:
@@ -112,10 +117,10 @@ def test_what_is_handed_out_has_the_guide_and_no_key_and_no_mark(screened):
             for mark in row
             if mark not in ("row", "text", "original", "edited")
         )
-    assert "`presupposed`" in Path("sheets/to_read/guide.md").read_text()
+    assert "`presupposed`" in Path("sheets/sheets_to_fill/guide.md").read_text()
 
 
-def test_a_seed_gives_the_same_sheets_again_and_another_one_others(screened):
+def test_sheets_depend_on_the_seed(screened):
     sheets = []
     for seed in ("1", "1", "2"):
         draw("--count", "5", "--seed", seed)
@@ -124,46 +129,45 @@ def test_a_seed_gives_the_same_sheets_again_and_another_one_others(screened):
     assert sheets[0] == sheets[1] != sheets[2]
 
 
-def test_sheets_that_are_there_are_never_replaced(screened):
+def test_existing_sheets_are_never_replaced(screened):
     draw()
     code, output = draw("--seed", "2")
-    assert code == 1 and output.startswith("error: sheets: sheets are there already")
+    assert code == 1 and output.startswith("error: sheets: ") and "--out" in output
 
 
 @pytest.mark.parametrize("option", [("--count", "0"), ("--seed", "-1")])
-def test_numbers_out_of_range_are_refused(screened, option):
+def test_numbers_out_of_range_are_errors(screened, option):
     assert draw(*option)[0] == 2
     assert not Path("sheets").exists()
 
 
 def filled(folder: Path, text: str) -> tuple[list[str], list[str]]:
-    """What is wrong with a sheet of two pairs that came back as `text`, and what was read of `presupposed`."""
-    for name, content in (("to_read", "1,A?,B?,,,\n2,C?,D?,,,\n"), ("ann", text)):
+    """Return the faults of a filled sheet of two pairs, and its marks `presupposed`."""
+    for name, content in (("sheets_to_fill", "1,A?,B?,,,\n2,C?,D?,,,\n"), ("ann", text)):
         (folder / name).mkdir()
         head = "row,original,edited,changed,presupposed,answerable\n"
         (folder / name / "pt-easy-pairs.csv").write_text(head + content, encoding="utf-8-sig")
     problems = Problems("sheets")
-    sheet = read_sheet(folder / "ann" / "pt-easy-pairs.csv", folder / "to_read", problems)
+    sheet = read_sheet(folder / "ann" / "pt-easy-pairs.csv", folder / "sheets_to_fill", problems)
     return [line.split("pt-easy-pairs.csv")[1] for line in problems.lines], list(sheet["presupposed"])
 
 
-def test_capitals_spaces_and_the_mark_that_spreadsheets_put_before_a_text_are_no_fault(tmp_path):
+def test_capitals_spaces_and_byte_order_marks_are_accepted(tmp_path):
     assert filled(tmp_path, "1,A?,B?,Y, l ,n\n2,C?,D?,n,N,n\n") == ([], ["l", "n"])
 
 
-def test_each_mark_that_is_missing_or_unknown_is_told(tmp_path):
+def test_every_missing_or_unknown_mark_is_reported(tmp_path):
     assert filled(tmp_path, "1,A?,B?,y,x,n\n2,C?,D?,l,y,\n")[0] == [
-        ", row 2: changed is 'l', wanted one of y, n",
-        ", row 1: presupposed is 'x', wanted one of y, l, n",
-        ", row 2: answerable is '', wanted one of y, n",
+        ", row 2: changed is 'l'. Use one of y, n",
+        ", row 1: presupposed is 'x'. Use one of y, l, n",
+        ", row 2: answerable is ''. Use one of y, n",
     ]
 
 
-def test_a_sheet_that_was_sorted_is_told(tmp_path):
-    assert filled(tmp_path, "2,C?,D?,y,y,y\n1,A?,B?,y,y,n\n")[0] == [
-        f", row {row}: not what was drawn; leave rows, their order and texts as they are" for row in (1, 2)
-    ]
+def test_a_sorted_sheet_is_reported(tmp_path):
+    faults = filled(tmp_path, "2,C?,D?,y,y,y\n1,A?,B?,y,y,n\n")[0]
+    assert [fault.partition(": differs")[0] for fault in faults] == [", row 1", ", row 2"]
 
 
-def test_a_sheet_with_too_few_rows_is_told(tmp_path):
-    assert filled(tmp_path, "1,A?,B?,y,y,n\n")[0] == [": 1 row, the sheet that was drawn has 2"]
+def test_a_sheet_with_too_few_rows_is_reported(tmp_path):
+    assert filled(tmp_path, "1,A?,B?,y,y,n\n")[0] == [": 1 row, but the blank sheet has 2"]

@@ -9,6 +9,7 @@ from pipeline.inference.attribution.attribution_maps import normalize_map, raste
 from pipeline.inference.attribution.panels import Attribution, BoxMark, Panel
 from research.studies.attribution_study import (
     CENTER_MAP,
+    METRICS,
     UNIFORM_MAP,
     GroundedQuestion,
     collect_maps,
@@ -41,18 +42,18 @@ def asked(**points):
     return one
 
 
-def test_a_box_is_the_things_corners_not_its_width_and_height():
+def test_a_box_has_the_objects_corners_not_its_width_and_height():
     # 60 / 100, 10 / 50, (60 + 20) / 100, (10 + 10) / 50
     assert asked(annotations={"3": "1"}).boxes == pytest.approx(np.array([[0.6, 0.2, 0.8, 0.4]]))
 
 
-def test_questions_that_point_to_nothing_are_left_out_and_answers_point_too():
+def test_questions_without_objects_are_left_out_and_answers_count():
     rows = [question("q1"), question("q2", full_answer_annotations={"0": "2"})]
     (one,) = find_grounded_questions(rows, {"n1": SCENE})
     assert one.question.question_id == "q2" and one.boxes.tolist() == [[0.5, 0, 1, 0.5]]
 
 
-def test_the_pointing_game_is_won_where_the_highest_cell_lies_on_a_box():
+def test_the_pointing_game_needs_the_highest_cell_on_a_box():
     boxes = asked(annotations={"3": "1"}).boxes
     grid = np.full((5, 10), 0.01)
     grid[1, 6] = 0.51  # its middle is at (.65, .3), on the cup
@@ -60,7 +61,7 @@ def test_the_pointing_game_is_won_where_the_highest_cell_lies_on_a_box():
     assert pointing_game_score(grid.T, boxes, (100, 50)) == 0  # transposed: (.3, .65)
 
 
-def test_beside_the_box_is_won_within_the_tolerance_which_is_of_the_longer_side():
+def test_the_tolerance_is_a_fraction_of_the_longer_side():
     boxes = np.array([[0.0, 0, 0.5, 0.5]])
     grid = np.zeros((100, 100))
     grid[0, 51] = 1  # (.515, .005): 1.5 pixels to the right of 50 in an image of 100 x 50
@@ -73,12 +74,12 @@ def test_beside_the_box_is_won_within_the_tolerance_which_is_of_the_longer_side(
     assert (pointing_game_score(low, boxes, (100, 50)), pointing_game_score(low, boxes, (50, 50))) == (1, 0)
 
 
-def test_of_cells_of_the_same_weight_the_share_that_hits_counts():
+def test_of_several_highest_cells_the_proportion_of_hits_counts():
     # An even grid points everywhere: a box of a quarter of the image gets a quarter.
     assert pointing_game_score(np.full((4, 4), 1 / 16), np.array([[0, 0, 0.5, 0.5]]), (100, 100), 0) == 0.25
 
 
-def test_what_sees_nothing_points_to_the_middle_or_everywhere():
+def test_baseline_maps_point_to_the_center_or_everywhere():
     assert (
         CENTER_MAP.sum() == 1
         and pointing_game_score(CENTER_MAP, np.array([[0.49, 0.49, 0.51, 0.51]]), (100, 50), 0) == 1
@@ -86,7 +87,7 @@ def test_what_sees_nothing_points_to_the_middle_or_everywhere():
     assert UNIFORM_MAP.sum() == pytest.approx(1) and np.ptp(UNIFORM_MAP) == 0
 
 
-def test_weight_on_boxes_is_that_of_points_drawn_from_the_grid():
+def test_weight_on_boxes_is_that_of_points_sampled_from_the_map():
     draw = np.random.default_rng(1)
     grid = normalize_map(draw.uniform(size=(3, 5)))
     boxes = np.array([[0.1, 0.2, 0.55, 0.9], [0.3, 0.1, 0.7, 0.5]])
@@ -96,7 +97,7 @@ def test_weight_on_boxes_is_that_of_points_drawn_from_the_grid():
     assert weight_on_boxes(grid, boxes) == pytest.approx(np.mean(inside[0] | inside[1]), abs=0.005)
 
 
-def test_gqas_grounding_counts_what_is_pointed_to_twice_twice():
+def test_gqas_grounding_counts_an_object_twice_if_two_annotations_point_to_it():
     grid = rasterize_boxes(np.ones(1), np.array([[0.6, 0.2, 0.8, 0.4]]), (5, 10))  # all of it on the cup
     assert gqa_grounding(grid, asked(annotations={"3": "1"})) == pytest.approx(1, abs=1e-5)
     both = asked(annotations={"3": "1"}, full_answer_annotations={"1": "1"})
@@ -109,14 +110,14 @@ def test_gqas_grounding_counts_what_is_pointed_to_twice_twice():
     )
 
 
-def test_each_question_is_judged_by_its_own_boxes():
+def test_each_question_is_scored_by_its_own_boxes():
     cup, box = asked(annotations={"3": "1"}), asked(annotations={"3": "2"})
     corner = rasterize_boxes(np.ones(1), np.array([[0.9, 0.0, 1, 0.1]]), (10, 10))
     found = score_maps([cup, box], [corner, corner])
-    assert found["pointing"].tolist() == [0, 1] and found["on_them"] == pytest.approx([0, 1])
+    assert found["pointing"].tolist() == [0, 1] and found["weight_on_boxes"] == pytest.approx([0, 1])
 
 
-def test_another_question_is_of_the_same_image_and_not_the_same():
+def test_another_question_is_about_the_same_image():
     rows = [
         GroundedQuestion(question(f"q{k}", image), SCENE, np.zeros((1, 4)))
         for k, image in enumerate("aaabbc")
@@ -133,7 +134,7 @@ def seen(*marks):
     return Attribution("yes", 0.5, (panel, *rest))
 
 
-def test_what_is_named_counts_by_its_score_and_without_any_all_counts():
+def test_named_objects_count_by_score_and_without_any_the_map_is_uniform():
     cup, dog = BoxMark("cup", (0, 0, 0.5, 1), 0.9), BoxMark("dog", (0.5, 0, 1, 1), 0.8)
     one = seen(cup, dog)
     assert map_named_objects(one, frozenset({"cup"}))[:, :12].sum() == pytest.approx(1)
@@ -141,7 +142,7 @@ def test_what_is_named_counts_by_its_score_and_without_any_all_counts():
     assert map_named_objects(one, frozenset({"cat"})) is UNIFORM_MAP
 
 
-def test_each_way_has_a_grid_for_each_question_and_others_are_the_others():
+def test_every_method_has_a_map_for_each_question():
     first, second = (
         seen(),
         seen()._replace(panels=tuple(p._replace(attribution_map=np.ones((1, 1))) for p in seen().panels)),
@@ -170,27 +171,27 @@ def project(tiny_run, tmp_path, monkeypatch):
     return home
 
 
-def test_the_study_of_a_data_set_tells_every_way_of_every_net(project):
-    said = measure_attribution(["rp", "vanilla"], [0], 100, 0, project / "looking.json")
-    written = json.loads((project / "looking.json").read_text())
-    assert {"middle", "even", "rp: attention"} < written["figures"].keys()
+def test_the_study_reports_every_method_of_every_net(project):
+    said = measure_attribution(["rp", "vanilla"], [0], 100, 0, project / "attribution.json")
+    written = json.loads((project / "attribution.json").read_text())
+    assert {"image_center", "uniform", "rp: attention"} < written["figures"].keys()
     assert "| vanilla: hires-cam, of another question | " in said
     assert said.startswith(f"{written['questions']:,} questions of {written['images']} images, 1 seed")
     for row in written["figures"].values():
         for figure in row.values():
             assert figure["low"] <= figure["mean"] <= figure["high"]
-    # What the region head found does not depend on the net that reads it.
+    # The detections of the region head do not depend on the net that reads it.
     assert written["figures"]["rp: detections"] == written["figures"]["vanilla: detections"]
 
 
-def test_nets_that_are_not_there_are_named(project):
-    with pytest.raises(UserError, match="has no net mix-0, mix-1, rp-1"):
+def test_missing_nets_are_named(project):
+    with pytest.raises(UserError, match="mix-0, mix-1, rp-1.*--net"):
         measure_attribution(["mix", "rp"], [0, 1], 100, 0, None)
 
 
-def test_a_table_has_a_row_for_each_way():
+def test_the_table_has_a_row_for_each_method():
     figure = mean_over_images(np.array([0.25, 0.75]), ["a", "b"], 200, 0)
-    row = dict.fromkeys(("pointing", "strict", "on_them", "grounding"), figure)
+    row = dict.fromkeys(METRICS, figure)
     assert render_table({"rp: attention": row}, 2, 2, 3).splitlines()[-1] == (
         "| rp: attention | " + " | ".join(["50.0 [25.0, 75.0]"] * 4) + " |"
     )

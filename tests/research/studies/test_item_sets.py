@@ -1,4 +1,4 @@
-"""Sets to rank by, from a data set's items and from a release of twins."""
+"""Item sets from a data set and from a release of counterfactual pairs."""
 
 import json
 
@@ -37,7 +37,7 @@ def item(key, image, text, answer=""):
     )
 
 
-def test_items_are_named_by_what_they_ask_and_each_counts():
+def test_item_ids_depend_on_image_and_text_and_duplicates_count():
     one = make_item_set(
         [item("u2", "p", "Why?"), item("q1", "p", "Where?", "there"), item("u1", "p", "Why?")]
     )
@@ -65,31 +65,39 @@ def test_a_data_set_has_our_sets_and_the_papers_of_one_split(tiny_run, monkeypat
         collect_queries(test.values(), {})
 
 
-def twins(folder, split="test"):
+def write_release(folder, split="test"):
     rows = [("t1", "a", {"red": 1.0}), ("t2", "b", {"UQ": 1.0})]
     listed = [
         {"img_id": image, "question_id": key, "sent": "What color is the cup?", "label": label}
         for key, image, label in rows
     ]
-    told = [
-        {"item": {"subset": "counterfactual", "item_id": key, "pair_id": "1", "category": category, "split": split}}
+    details = [
+        {
+            "item": {
+                "subset": "counterfactual",
+                "item_id": key,
+                "pair_id": "1",
+                "category": category,
+                "split": split,
+            }
+        }
         for (key, *_), category in zip(rows, ("", "attribute"), strict=True)
     ]
     (folder / "rgqa").mkdir(parents=True)
     (folder / "rgqa/counterfactual.json").write_text(json.dumps(listed))
-    (folder / "provenance.jsonl").write_text("\n".join(map(json.dumps, told)))
+    (folder / "provenance.jsonl").write_text("\n".join(map(json.dumps, details)))
     (folder / "params.json").write_text(json.dumps({"dataset": "drawn", "version": "1"}))
     return folder
 
 
-def test_twins_come_from_a_release_with_categories_in_our_words(tmp_path, monkeypatch):
-    release = twins(tmp_path / "data/release/drawn/1")
+def test_counterfactual_pairs_get_our_categories(tmp_path, monkeypatch):
+    release = write_release(tmp_path / "data/release/drawn/1")
     one = load_counterfactual_pairs(release)
     assert one.items["category"].tolist() == ["", "wrong attribute"]
     assert one.items["id"].tolist() == [make_query_id(image, "What color is the cup?") for image in "ab"]
     assert one.items["pair_id"].tolist() == ["1", "1"]
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match="--images FOLDER"):
+    with pytest.raises(UserError, match="--images"):
         find_release_images(release)
     images = tmp_path / "data/drawn/source/images"
     images.mkdir(parents=True)
@@ -97,8 +105,8 @@ def test_twins_come_from_a_release_with_categories_in_our_words(tmp_path, monkey
     assert [*find_release_images(release)] == [*find_release_images(release, images)] == ["a"]
 
 
-def test_releases_without_twins_are_refused(tmp_path):
-    release = twins(tmp_path / "release", split="validation")
+def test_releases_without_counterfactual_pairs_are_errors(tmp_path):
+    release = write_release(tmp_path / "release", split="validation")
     with pytest.raises(UserError, match="no pair of split test"):
         load_counterfactual_pairs(release)
     with pytest.raises(UserError, match=r"no rgqa/\*.json"):

@@ -1,4 +1,4 @@
-"""Answers to any items, against those of stage `answer`."""
+"""Predictions for any items, compared with those of stage `answer`."""
 
 import shutil
 from pathlib import Path
@@ -46,7 +46,7 @@ def truth(_):
     return gqa_files.read_true_scene_graphs(DatasetFolders().truth, ["testdev"])
 
 
-def test_on_its_release_they_are_the_rows_of_stage_answer(there, tmp_path):
+def test_on_the_release_predictions_are_those_of_stage_answer(there, tmp_path):
     answer.main()
     stage = DatasetFolders().stage_dir("answer")
     paths = predict_items(posed_items(), tmp_path, DatasetFolders(), truth)
@@ -56,7 +56,7 @@ def test_on_its_release_they_are_the_rows_of_stage_answer(there, tmp_path):
     assert (tmp_path / "rows.yaml").read_bytes() == (stage / "rows.yaml").read_bytes()
 
 
-def test_what_was_answered_is_not_asked_again_but_what_is_missing_is(there, tmp_path, monkeypatch):
+def test_only_missing_predictions_are_made(there, tmp_path, monkeypatch):
     items = posed_items()[:4]
     paths = predict_items(items, tmp_path, DatasetFolders())
     first = {path: path.read_bytes() for path in paths}
@@ -65,7 +65,7 @@ def test_what_was_answered_is_not_asked_again_but_what_is_missing_is(there, tmp_
     seeds = []
 
     def counting(plan, *rest):
-        seeds.extend(plan.looks)
+        seeds.extend(plan.planned_inference)
         return asked(plan, *rest)
 
     monkeypatch.setattr(net_predictions, "predict_rows", counting)
@@ -73,11 +73,11 @@ def test_what_was_answered_is_not_asked_again_but_what_is_missing_is(there, tmp_
     (tmp_path / "rp-seed1.json").unlink()
     predict_items(items, tmp_path, DatasetFolders())
     assert seeds == [1] and {path: path.read_bytes() for path in paths} == first
-    predict_items(items[:3], tmp_path, DatasetFolders())  # something else is asked
+    predict_items(items[:3], tmp_path, DatasetFolders())  # These are other queries.
     assert seeds == [1, 0, 1] and len(read_json(paths[0])) == 3
 
 
-def test_further_nets_are_rows_and_another_net_of_the_name_answers_anew(there, tmp_path, monkeypatch):
+def test_extra_nets_are_rows_and_a_changed_net_answers_again(there, tmp_path, monkeypatch):
     items, more = posed_items()[:4], {"weak": GradedModel(VQA / "rp-0.safetensors", 0)}
     paths = predict_items(items, tmp_path, DatasetFolders(), extra_nets=more)
     rp, weak = (read_json(tmp_path / f"{name}-seed0.json") for name in ("rp", "weak"))
@@ -90,10 +90,12 @@ def test_further_nets_are_rows_and_another_net_of_the_name_answers_anew(there, t
     predict_items(
         items, tmp_path, DatasetFolders(), extra_nets={"weak": GradedModel(VQA / "rp-1.safetensors", 2)}
     )
-    assert read_json(tmp_path / "weak-seed0.json") != read_json(tmp_path / "rp-seed1.json")  # it sees less
+    assert read_json(tmp_path / "weak-seed0.json") != read_json(
+        tmp_path / "rp-seed1.json"
+    )  # It sees fewer regions.
 
 
-def test_everything_that_cannot_be_asked_is_told_at_once(there, tmp_path):
+def test_all_faulty_items_are_reported_at_once(there, tmp_path):
     (one, *_) = posed_items()
     wrong = [
         one,
@@ -103,8 +105,8 @@ def test_everything_that_cannot_be_asked_is_told_at_once(there, tmp_path):
     with pytest.raises(UserError) as error:
         predict_items(wrong, tmp_path, DatasetFolders())
     text = "\n".join(error.value.problems)
-    assert "stands there twice" in text and "two images of one name" in text
+    assert "occurs twice" in text and "two images have one name" in text
     folders = DatasetFolders()
     folders.vqa_models = SAMPLE / "nowhere"
-    with pytest.raises(UserError, match="no nets in"):
+    with pytest.raises(UserError, match="there are no nets"):
         predict_items([one], tmp_path, folders)

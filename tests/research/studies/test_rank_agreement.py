@@ -45,7 +45,7 @@ def test_each_column_is_a_ranking_of_its_own():
 
 
 def test_only_pairs_that_the_reference_separates_count():
-    # b and c are one in the reference, up to noise of 0.05; the other set turns them round, and nothing else.
+    # b and c are one in the reference, up to noise of 0.05; the other set reverses them, and nothing else.
     reference = drawn([0.9, 0.5, 0.501, 0.1], spread=0.05)
     pairs = find_separated_pairs(reference)
     assert pairs.tolist() == [[0, 1], [0, 2], [0, 3], [1, 3], [2, 3]]
@@ -69,7 +69,7 @@ def test_without_a_separated_pair_there_is_no_tau():
     assert measure_agreement(reference, reference).tau is None
 
 
-def test_whether_a_pair_is_separated_is_a_matter_of_the_difference_not_of_each_score():
+def test_separation_depends_on_the_difference_not_on_each_score():
     # Both vary much, always together: the difference is 0.01 in every draw.
     common = np.random.default_rng(0).normal(size=(1, 300))
     reference = np.concatenate([0.5 + common, 0.49 + common])
@@ -91,13 +91,13 @@ def test_references_are_left_out_and_seeds_are_averaged():
     assert scores[:, 1].tolist() == [*range(14)]
 
 
-def test_fewer_than_fourteen_rows_are_refused_and_references_are_none_of_them():
+def test_fewer_than_fourteen_rows_without_references_are_an_error():
     rows = [RowScores(f"row {i}", i == 0, np.zeros((1, 2))) for i in range(14)]
-    with pytest.raises(UserError, match="13 rows to rank, wanted 14 or more: row 1, row 2"):
+    with pytest.raises(UserError, match="13 rows to rank: row 1, row 2.*14"):
         average_ranked_rows(rows)
 
 
-def test_an_interval_holds_what_both_sides_leave_open():
+def test_an_interval_covers_the_uncertainty_of_both_sides():
     values = np.arange(14) / 14
     sure = measure_agreement(drawn(values), drawn(values[::-1]))
     assert (sure.num_rows, sure.num_pairs, sure.tau, sure.tau_interval) == (
@@ -115,9 +115,9 @@ def test_an_interval_holds_what_both_sides_leave_open():
         assert low is not None and high is not None and low < 0.95 and high <= 1
 
 
-def test_the_gain_is_ours_less_theirs_on_the_same_draws():
+def test_the_difference_is_ours_minus_theirs_on_the_same_resamples():
     reference = drawn(np.arange(5))
-    theirs = np.array([1, 0, 2, 3, 4])  # one of 10 pairs turned round: (9 - 1) / 10
+    theirs = np.array([1, 0, 2, 3, 4])  # one of 10 pairs reversed: (9 - 1) / 10
     found = compare_tau(reference, drawn(np.arange(5)), drawn(theirs))
     assert found.tau == pytest.approx(0.2) and found.interval == (0.2, 0.2)
     assert compare_tau(reference, drawn(theirs), drawn(np.arange(5))).tau == pytest.approx(-0.2)
@@ -126,7 +126,7 @@ def test_the_gain_is_ours_less_theirs_on_the_same_draws():
     assert compare_tau(reference, noisy, noisy).interval == (0.0, 0.0)
 
 
-def test_reweighted_scores_are_the_mean_by_the_other_shares():
+def test_reweighted_scores_are_means_with_the_other_proportions():
     by_category = {"missing object": np.array([[0.8, 0.6]]), "wrong attribute": np.array([[0.4, 0.2]])}
     scores, lost = reweight_categories(by_category, {"missing object": 0.3, "wrong attribute": 0.1, "": 0.6})
     # 0.3 / 0.4 * 0.8 + 0.1 / 0.4 * 0.4 = 0.7, and 0.75 * 0.6 + 0.25 * 0.2 = 0.5

@@ -1,4 +1,4 @@
-"""Two leaderboards of drawn worlds: pairs that either tells apart, and how many of them stand in the same order."""
+"""Two leaderboards of synthetic worlds: pairs that one of them separates, and how many of these are in the same order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.stats import kendalltau
 from pipeline.core.errors import UserError
 from research.studies.rank_stability import compare_leaderboards, compute_agreement, read_leaderboard
 
-PLACES = ("clip-easy", "clip-hard", "pt-easy", "pt-hard", "mean")
+SUBSETS = ("clip-easy", "clip-hard", "pt-easy", "pt-hard", "mean")
 
 
 def table(values: list[float], half: float = 0.001) -> pd.DataFrame:
@@ -24,7 +24,7 @@ def table(values: list[float], half: float = 0.001) -> pd.DataFrame:
 
 
 def project(folder: Path, name: str, values: list[float]) -> Path:
-    """A folder with parameters and a leaderboard, on which there is also a reference that ranks last where the best is."""
+    """A folder with parameters and a leaderboard, which also has a reference."""
     rows = [
         {
             "row": f"r{n:02d}",
@@ -36,7 +36,7 @@ def project(folder: Path, name: str, values: list[float]) -> Path:
             "low": v,
             "high": v,
         }
-        for place in PLACES
+        for place in SUBSETS
         for n, v in enumerate(values)
         for score in ("auaf", "facc")
     ]
@@ -51,7 +51,7 @@ def project(folder: Path, name: str, values: list[float]) -> Path:
             "low": n,
             "high": n,
         }
-        for n, place in enumerate(PLACES)
+        for n, place in enumerate(SUBSETS)
     ]
     rows.append(rows[0] | {"category": "missing object", "value": 99.0})
     home = folder / "data" / name / "interim/leaderboard"
@@ -73,8 +73,8 @@ def test_tau_over_all_pairs_is_scipys() -> None:
     assert apart == pytest.approx((88 - 3) / 91)  # three neighbours changed places
 
 
-def test_pairs_whose_intervals_touch_on_both_sets_do_not_count() -> None:
-    # 14 rows one apart, intervals of 0.6 to either side: neighbours touch, 13 pairs. Where the first two have changed places, the
+def test_pairs_whose_intervals_overlap_on_both_sets_do_not_count() -> None:
+    # 14 rows one apart, intervals of 0.6 to either side: neighbours overlap, 13 pairs. Where the first two have changed places, the
     # second and third are two apart and do not, so 12 pairs count on neither set; all others are in the same order.
     one = [float(n) for n in range(14)]
     other = [1.0, 0.0, *one[2:]]
@@ -83,15 +83,15 @@ def test_pairs_whose_intervals_touch_on_both_sets_do_not_count() -> None:
     assert every == pytest.approx((90 - 1) / 91)
 
 
-def test_a_pair_counts_that_one_of_the_sets_tells_apart() -> None:
+def test_a_pair_counts_if_one_of_the_sets_separates_it() -> None:
     one = [float(n) for n in range(14)]
     assert compute_agreement(table(one, 100.0), table(one))[1] == 91
     assert compute_agreement(table(one, 100.0), table(one[::-1]))[2] == -1
 
 
-def test_fewer_rows_than_make_a_ranking_are_refused() -> None:
+def test_too_few_rows_are_an_error() -> None:
     few = table([float(n) for n in range(13)])
-    with pytest.raises(UserError, match="13 rows are on both leaderboards"):
+    with pytest.raises(UserError, match="13 rows on both leaderboards"):
         compute_agreement(few, few)
 
 
@@ -112,14 +112,14 @@ def test_the_page_compares_all_and_leaves_references_and_categories_out(
     assert page.endswith("clip-easy -1.000, clip-hard -1.000, pt-easy -1.000, pt-hard -1.000, mean -1.000")
 
 
-def test_what_has_no_leaderboard_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_without_leaderboard_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = project(tmp_path / "here", "sample", [n / 20 for n in range(15)])
     monkeypatch.chdir(here)
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "params.yaml").write_text(f"version: '1.0.0'\ndataset: {name}\n{name}: {{}}\n")
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as error:
         compare_leaderboards([tmp_path / "one", tmp_path / "two"])
-    assert sum("leaderboard.csv: no such file" in line for line in told.value.problems) == 2
-    with pytest.raises(UserError, match="there is one data set"):
+    assert sum("leaderboard.csv: no such file" in line for line in error.value.problems) == 2
+    with pytest.raises(UserError, match="only one data set"):
         compare_leaderboards([])

@@ -1,4 +1,4 @@
-"""Changed sets, of rows whose ranking is known."""
+"""Rankings on changed sets, with rows whose ranking is known."""
 
 import numpy as np
 import pytest
@@ -62,21 +62,21 @@ def test_an_unchanged_set_ranks_as_the_reference_does():
     assert measure_variant(once(), rows(), REFERENCE[::-1], 0).tau == -1
 
 
-def test_noise_tells_some_aqs_as_uqs_and_leaves_as_many_uqs_out():
+def test_noise_labels_some_aqs_as_uqs_and_leaves_out_as_many_uqs():
     for variant, share in zip(make_noisy_variants("clip-easy", ONE, 0), NOISE_RATES, strict=True):
         items, wrong = variant.items.items, round(share * IMAGES)
-        assert len(items) == 3 * IMAGES  # AQs and UQs, and AQs told as UQs
+        assert len(items) == 3 * IMAGES  # AQs and UQs, and AQs labelled as UQs
         for taken in variant.item_counts:
             flipped = taken[2 * IMAGES :]
             assert flipped.sum() == wrong and taken.sum() == 2 * IMAGES - wrong
             assert (taken * items.answerable).sum() == IMAGES - wrong
             aqs = taken[: 2 * IMAGES][ITEMS.answerable]
-            assert (aqs + flipped == 1).all()  # each question is told as the one or the other
+            assert (aqs + flipped == 1).all()  # each question has one of the labels
         assert items["answers"][2 * IMAGES :].tolist() == [{}] * IMAGES
     first, *_, last = (
         measure_variant(one, rows(), REFERENCE, 0) for one in make_noisy_variants("clip-easy", ONE, 0)
     )
-    assert first.tau == 1 and first.low == first.high  # nothing goes by lot
+    assert first.tau == 1 and first.low == first.high  # nothing is random
     assert last.tau is not None and last.tau < 1 and first.text_only_auroc is None
 
 
@@ -87,12 +87,12 @@ def test_a_smaller_set_has_whole_images():
         by_image = variant.item_counts.reshape(len(variant.item_counts), IMAGES, 2)
         assert (by_image[..., 0] == by_image[..., 1]).all()
         assert (variant.item_counts.sum(axis=1) == 2 * max(2, round(variant.x * IMAGES))).all()
-        assert len({tuple(row) for row in variant.item_counts}) > 1  # other lots
+        assert len({tuple(row) for row in variant.item_counts}) > 1  # different samples
     taus = [one.tau for one in measure_variants([*some, whole], rows(), REFERENCE, 0)]
     assert taus[-1] == 1 and taus[0] is not None and taus[0] < 1
 
 
-def test_draws_take_images_with_all_their_items():
+def test_resamples_have_images_with_all_their_items():
     taken = once().item_counts.reshape(21, IMAGES, 2)
     assert (
         (taken[..., 0] == taken[..., 1]).all()
@@ -101,7 +101,7 @@ def test_draws_take_images_with_all_their_items():
     )
 
 
-def test_all_variants_are_told_apart_and_sets_of_one_label_are_left_out():
+def test_every_variant_is_made_and_sets_of_one_label_are_left_out():
     aqs = ItemSet(ITEMS.select(ITEMS.answerable), [""] * IMAGES)
     changed = {
         ("clip-easy", OUR_RULES, 2): ONE,
@@ -109,8 +109,8 @@ def test_all_variants_are_told_apart_and_sets_of_one_label_are_left_out():
         ("clip-hard", PAPER_RULES): aqs,
     }
     found = [*make_variants({(OUR_RULES, "clip-easy"): ONE, (PAPER_RULES, "clip-easy"): ONE}, changed, 20, 0)]
-    told = {(one.effect, one.pairing_rules) for one in found}
-    assert told == {
+    made = {(one.effect, one.pairing_rules) for one in found}
+    assert made == {
         ("noise", OUR_RULES),
         ("size", OUR_RULES),
         ("size", PAPER_RULES),
@@ -122,5 +122,5 @@ def test_all_variants_are_told_apart_and_sets_of_one_label_are_left_out():
 
 
 def test_too_few_rows_have_no_ranking():
-    with pytest.raises(Exception, match="wanted 14 or more"):
+    with pytest.raises(Exception, match="At least 14"):
         measure_variant(once(), rows()[:3], REFERENCE, 0)

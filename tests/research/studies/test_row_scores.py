@@ -1,4 +1,4 @@
-"""Scores of rows on drawn images: against the scorers themselves, on items written out as often as they are drawn."""
+"""Scores of rows on resampled images, compared with the scorers on items that are repeated as often as they are drawn."""
 
 import json
 
@@ -57,7 +57,7 @@ def test_the_first_column_is_the_data_and_each_seed_is_scored_by_itself():
         assert found.scores[seed, 0] == pytest.approx(auaf(confidence, CORRECT, ANSWERABLE))
 
 
-def test_a_draw_takes_all_items_of_a_image_as_often_as_it_takes_the_image():
+def test_a_resample_has_all_items_of_an_image_as_often_as_the_image():
     drawn = np.array([[1, 1, 1], [2, 0, 1], [0, 3, 0]])
     (found,) = score_rows(ITEMS, [ROW], IMAGE, drawn)[ALL_CATEGORIES]
     for place, counts in enumerate(drawn):
@@ -66,7 +66,7 @@ def test_a_draw_takes_all_items_of_a_image_as_often_as_it_takes_the_image():
         assert found.scores[0, place] == pytest.approx(auaf(*columns))
 
 
-def test_copies_of_an_item_at_its_image_make_no_interval_narrower():
+def test_copies_of_an_item_do_not_narrow_the_interval():
     rows = [
         (f"{key}{n}", image, answer, "", "")
         for n in range(20)
@@ -83,7 +83,7 @@ def test_copies_of_an_item_at_its_image_make_no_interval_narrower():
     assert np.mean(found.scores[0] == 0) == pytest.approx(0.25, abs=0.06)
 
 
-def test_a_category_has_its_unanswerable_questions_against_all_answerable_ones():
+def test_a_category_is_scored_against_all_answerable_questions():
     found = score_rows(ITEMS, [ROW], IMAGE, draw_image_counts(3, 1, 0))
     assert list(found) == [ALL_CATEGORIES, "missing object", "wrong attribute"]
     which = np.array([True, True, True, False, True, True])
@@ -95,7 +95,7 @@ def test_a_category_has_its_unanswerable_questions_against_all_answerable_ones()
     assert found[ALL_CATEGORIES][0].scores[:, 0] == pytest.approx(mixed)  # a mean over unanswerable questions
 
 
-def test_both_drawings_of_a_scene_are_drawn_together_and_images_without_pairs_alone():
+def test_paired_images_are_resampled_together():
     items = items_of(
         ("a", "p1", "red", "", "s1"),
         ("b", "p2", "", "", "s1"),
@@ -111,19 +111,19 @@ def test_both_drawings_of_a_scene_are_drawn_together_and_images_without_pairs_al
     assert scenes[6] != scenes[7]
 
 
-def test_rows_are_read_with_their_seeds_and_whether_they_are_references(tmp_path):
+def test_rows_have_their_seeds_and_say_whether_they_are_references(tmp_path):
     (tmp_path / "rows.yaml").write_text(
-        "msp: {confidence: MSP, reference: false}\nblind_net: {reference: true}\n"
+        "msp: {confidence: MSP, reference: false}\ntext_only_net: {reference: true}\n"
     )
-    files = [tmp_path / f"{name}.json" for name in ("blind_net-seed0", "msp-seed0", "msp-seed1")]
+    files = [tmp_path / f"{name}.json" for name in ("text_only_net-seed0", "msp-seed0", "msp-seed1")]
     for path in files:
         path.write_text(json.dumps([{"questionId": "a", "prediction": "red", "confidence": 0.5}]))
     blind, msp = read_rows(files)
-    assert (blind.name, blind.is_reference, len(blind.predictions)) == ("blind_net", True, 1)
+    assert (blind.name, blind.is_reference, len(blind.predictions)) == ("text_only_net", True, 1)
     assert (msp.name, msp.is_reference, len(msp.predictions)) == ("msp", False, 2)
 
 
-def test_what_was_said_to_further_items_stands_beside_the_rest():
+def test_predictions_for_further_items_are_merged():
     row = RowPredictions(
         "row", False, (Predictions("row", "", {"x": 0, "y": 1}, ["no", "yes"], np.array([0.1, 0.2])),)
     )

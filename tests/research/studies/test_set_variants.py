@@ -1,4 +1,4 @@
-"""The tiny project's questions, paired otherwise and proposed with other caps."""
+"""The tiny project's questions, paired in other ways and proposed with other reuse caps."""
 
 from collections import Counter
 
@@ -17,11 +17,11 @@ def folders(tiny_run, monkeypatch):
     return DatasetFolders()
 
 
-def test_paired_by_our_rule_they_are_the_released_sets_and_by_the_papers_none_is_lost(folders):
+def test_our_pairing_gives_the_released_sets_and_the_papers_drops_none(folders):
     found = build_balancing_sets(folders)
-    released = list(folders.rows(Item))
+    released = list(folders.read_records(Item))
     for subset in SUBSETS:
-        expected = make_item_set(row for row in released if row.subset == subset and row.part == "test")
+        expected = make_item_set(row for row in released if row.subset == subset and row.split == "test")
         ours, paper = found[subset, OUR_RULES].items, found[subset, PAPER_RULES].items
         assert sorted(ours["id"]) == sorted(expected.items["id"])
         assert set(ours["id"][~ours.answerable]) <= set(paper["id"][~paper.answerable])
@@ -30,7 +30,7 @@ def test_paired_by_our_rule_they_are_the_released_sets_and_by_the_papers_none_is
     )
 
 
-def test_no_question_is_used_oftener_than_the_cap_says(folders, monkeypatch):
+def test_no_question_is_used_more_often_than_the_cap(folders, monkeypatch):
     monkeypatch.setattr(set_variants, "REUSE_CAPS", (1, 2, 0))
     found = build_cap_sets(folders)
     assert {key[2] for key in found} == {1, 2, 0} and {key[0] for key in found} == {"clip-easy", "clip-hard"}

@@ -1,4 +1,4 @@
-"""Made-up graphs: complete, and true to the questions that they were made for."""
+"""Simulated graphs are complete and give the questions they were made for their answers."""
 
 import pytest
 
@@ -43,9 +43,9 @@ def worlds():
     return GraphSimulator(asked, reconstruct_graphs(asked, lexicon), vocabulary, 1)
 
 
-def test_every_question_has_its_answer_in_its_world(worlds):
+def test_every_question_has_its_answer_in_its_scene(worlds):
     for key, asked in ASKED.items():
-        scene, kept = worlds.scene(key)
+        scene, kept = worlds.simulate_scene(key)
         assert [row.answer for row in kept] == [answer for _, answer in asked]
         facts = build_scene_evidence(scene, worlds.lexicon)
         for row in kept:
@@ -53,21 +53,21 @@ def test_every_question_has_its_answer_in_its_world(worlds):
             assert execute_program(parse_program(row.program), facts).answers == (row.answer,)
 
 
-def test_a_world_is_full_of_things_with_colours_but_has_none_that_was_said_not_to_be_there(worlds):
-    scene, _ = worlds.scene("a")
-    assert scene.complete and 5 <= len(scene.objects) <= OBJECTS_PER_IMAGE
+def test_a_scene_is_full_of_objects_with_colors_but_has_none_that_is_absent(worlds):
+    scene, _ = worlds.simulate_scene("a")
+    assert scene.is_complete and 5 <= len(scene.objects) <= OBJECTS_PER_IMAGE
     assert "dog" not in {thing.name for thing in scene.objects}
     colours = {"red", "blue", "black", "green"}
     assert all(len(colours & set(thing.attributes)) == 1 for thing in scene.objects)
 
 
 def test_relations_that_hold_are_listed_both_ways(worlds):
-    scene, _ = worlds.scene("b")
+    scene, _ = worlds.simulate_scene("b")
     edges = {(thing.object_id, e.name, e.object_id) for thing in scene.objects for e in thing.relations}
     left = {(one, other) for one, name, other in edges if name == "to the left of"}
     assert left and left == {(other, one) for one, name, other in edges if name == "to the right of"}
     assert ("7", "under", "6") in edges
 
 
-def test_the_same_seed_makes_the_same_world(worlds):
-    assert worlds.scene("c") == worlds.scene("c")
+def test_the_same_seed_makes_the_same_scene(worlds):
+    assert worlds.simulate_scene("c") == worlds.simulate_scene("c")

@@ -28,22 +28,20 @@ def pairs(new, count=60):
     return candidates, questions
 
 
-def test_a_word_that_only_edited_questions_have_gives_them_away():
+def test_a_word_that_only_edited_questions_have_leaks_the_label():
     found = attack_candidates(*pairs("unicorn"), folds=5, repetitions=50, seed=1, max_pairs=1000)
     assert (found.num_questions, found.num_candidates, found.num_pairs) == (60, 60, 60)
     assert found.attacks["word n-grams"].auroc == found.worst_auroc == 1.0
 
 
-def test_edited_questions_that_read_like_their_originals_tell_nothing():
+def test_edited_questions_like_their_originals_leak_nothing():
     found = attack_candidates(*pairs("cup"), folds=5, repetitions=50, seed=1, max_pairs=1000)
-    assert {attack.auroc for attack in found.attacks.values()} == {
-        0.5,
-        None,
-    }  # None: nobody knows other questions
+    # None: no other questions are known.
+    assert {attack.auroc for attack in found.attacks.values()} == {0.5, None}
     assert found.worst_auroc == 0.5
 
 
-def test_of_many_pairs_some_are_drawn_each_with_its_original():
+def test_of_many_pairs_some_are_sampled_with_their_originals():
     found = attack_candidates(*pairs("unicorn"), folds=5, repetitions=50, seed=1, max_pairs=28)
     assert (found.num_candidates, found.num_pairs, found.attacks["word n-grams"].groups) == (60, 28, 28)
 
@@ -62,8 +60,8 @@ def test_the_table_has_a_row_for_each_subset_and_rule():
     assert text.count("| 1.000 | 0.58 |") == text.count("| 1.000 | 0.62 |") == 2
 
 
-def test_balance_leaves_out_pairs_whose_words_lean_to_one_side():
-    # As in `even_words.even`: of 60 pairs each puts "unicorn" in for "cup"; at most half of them may go.
+def test_balancing_drops_pairs_with_telltale_words():
+    # As in `find_telltale_pairs`: each of 60 pairs replaces "cup" by "unicorn", and at most half of them may be dropped.
     candidates, questions = pairs("unicorn")
     assert len(balance_candidates(candidates, questions, BalanceParams(max_dropped_proportion=0.5))) == 30
     assert balance_candidates([], questions, BalanceParams()) == []

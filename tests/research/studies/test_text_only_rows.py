@@ -1,4 +1,4 @@
-"""Rows whose confidence is read off a set's wording."""
+"""Rows with text-only confidence."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ COUNT = 60
 
 
 def set_with(text):
-    """Every other item is unanswerable; `text` words item i, which is unanswerable or not."""
+    """Every other item is unanswerable; `text` returns the text of item i, given whether it is unanswerable."""
     rows = [
         BenchmarkItem(str(i), f"p{i // 2}", {} if i % 2 else {"red": 1.0}, question_text=text(i, i % 2))
         for i in range(COUNT)
@@ -25,14 +25,14 @@ def set_with(text):
     return ItemSet(Items.from_rows(rows), [str(i) for i in range(COUNT)])
 
 
-def test_a_set_whose_wording_tells_is_read_by_it_and_one_of_equal_texts_is_not():
-    told = set_with(lambda i, uq: f"What is the {'purple' if uq else 'plain'} thing number {i}?")
-    assert compute_text_only_auroc(told, compute_text_only_scores(told, 0)) > 0.99
-    alike = set_with(lambda i, uq: f"What is the thing number {i // 2}?")  # each text once with either label
+def test_text_only_auroc_is_high_for_telltale_texts_and_half_for_equal_texts():
+    telltale = set_with(lambda i, uq: f"What is the {'purple' if uq else 'plain'} thing number {i}?")
+    assert compute_text_only_auroc(telltale, compute_text_only_scores(telltale, 0)) > 0.99
+    alike = set_with(lambda i, uq: f"What is the thing number {i // 2}?")  # each text once with each label
     assert compute_text_only_auroc(alike, compute_text_only_scores(alike, 0)) == pytest.approx(0.5)
 
 
-def test_too_few_texts_tell_nothing():
+def test_too_few_texts_have_constant_scores():
     one = set_with(lambda i, uq: "What?")
     assert (
         not compute_text_only_scores(one, 0).any()
@@ -40,12 +40,12 @@ def test_too_few_texts_tell_nothing():
     )
 
 
-def test_the_row_keeps_its_answers_and_takes_the_wordings_confidence():
+def test_the_row_keeps_its_answers_and_gets_the_text_only_confidence():
     one = set_with(lambda i, uq: f"What is {i}?")
     places = {str(i): COUNT - 1 - i for i in range(COUNT)}
     said = Predictions("blind", "", places, [str(i) for i in range(COUNT)], np.zeros(COUNT))
     row = replace_confidence(one, RowPredictions("blind", False, (said,)), np.arange(COUNT) / COUNT)
     (made,) = row.predictions
-    assert row.is_reference and row.name == "blind with the wording's confidence"
+    assert row.is_reference and row.name == "blind with text-only confidence"
     assert made.answer[made.index_by_id["3"]] == said.answer[said.index_by_id["3"]]
     assert made.confidence is not None and made.confidence[made.index_by_id["3"]] == -3 / COUNT

@@ -1,4 +1,4 @@
-"""The transformer as an attacker: what it can learn, what it must not, and that it comes out the same twice."""
+"""The transformer as an attacker: what it can learn, what it must not learn, and that it is deterministic."""
 
 import sys
 
@@ -28,9 +28,9 @@ def test_a_word_that_only_edited_texts_have_is_found():
     assert reach(*rows(lambda n: f"Is the unicorn near lamp {n}?")) > 0.95
 
 
-def test_it_learns_what_goes_with_what_where_no_word_tells_alone():
-    """Each of the four words stands as often in originals as in edited texts; only which two stand together tells. The
-    n-grams' weights are kept out of it."""
+def test_it_learns_combinations_of_words_where_no_single_word_tells():
+    """Each of the four words occurs as often in originals as in edited texts; only their combination tells. The
+    n-grams are not trained."""
     texts, ids = [], []
     for n in range(160):
         first, second = ("red", "cat") if n % 2 else ("blue", "dog")
@@ -52,8 +52,8 @@ def test_it_learns_what_goes_with_what_where_no_word_tells_alone():
     assert reach(texts, folds, plan) > 0.9
 
 
-def test_it_never_learns_from_the_rows_that_it_guesses():
-    """Which of two numbers is the edited one is a coin's throw: who learned them by heart would know, nobody else."""
+def test_it_never_learns_from_the_rows_that_it_predicts():
+    """Which of two numbers is the edited one is random: only a model that memorised them could know."""
     first = np.random.default_rng(5).integers(2, size=90)
     texts = [f"Is it cup {2 * n + (k ^ side)}?" for n, k in enumerate(first) for side in (0, 1)]
     folds = Folds(np.tile([0, 1], 90), np.repeat(np.arange(90), 2), 3, 1)
@@ -61,12 +61,12 @@ def test_it_never_learns_from_the_rows_that_it_guesses():
     assert 0.35 < reach(texts, folds, plan) < 0.65  # one standard error is 0.04
 
 
-def test_texts_that_are_the_same_on_both_sides_tell_nothing():
+def test_texts_that_are_the_same_for_both_labels_leak_nothing():
     texts, folds = rows(lambda n: f"Is the cup near lamp {n}?")
     assert auroc(np.round(score_with_transformer(texts, folds, TINY), 6), folds.labels == 1) == 0.5
 
 
-def test_twice_the_same_and_no_trace_left_in_torchs_own_draws():
+def test_it_is_deterministic_and_does_not_change_torchs_generator():
     import torch
 
     texts, folds = rows(lambda n: f"Is the hat near lamp {n}?", 12)

@@ -1,4 +1,4 @@
-"""The table of `rgqa study transformer-attacker`: whether the transformer counts is said by the paper's rows, of each subset."""
+"""The table of `rgqa study transformer-attacker`: the paper's rows of each subset decide whether the transformer counts."""
 
 from pipeline.benchmark.auditing.attack_evaluation import AttackResult
 from research.studies.text_only_baseline import (
@@ -26,7 +26,7 @@ def test_it_falls_short_by_the_difference():
     assert compute_shortfall(row(0.6, 0.7, None)) is None
 
 
-def test_it_counts_within_three_hundredths_of_the_best_on_the_papers_rows():
+def test_it_is_strong_enough_within_0_03_of_the_best_on_the_papers_rows():
     weak, strong = row(0.8, 0.9, 0.86), row(0.8, 0.9, 0.87)
     found = {
         rules: {"pt-easy": row(0.55, 0.5, 0.52), "pt-hard": row(0.6, 0.5, 0.66)}
@@ -35,7 +35,7 @@ def test_it_counts_within_three_hundredths_of_the_best_on_the_papers_rows():
     lines = render_table(found | {PAPER_RULES: {"pt-easy": strong, "pt-hard": weak}}).split("\n")
     assert [line.split("|")[-2].strip() for line in lines[2:]] == [
         *["yes", "yes", "yes: -0.030"],
-        *["no, too weak", "no, too weak", "no, too weak: -0.040"],
+        *["no", "no", "no: -0.040"],
     ]
     assert (
         "| pt-hard | ours, balanced | 9 | 0.600 [0.50, 0.90] | word n-grams | 0.660 [0.50, 0.90] |"

@@ -50,10 +50,13 @@ FOUND = ValidityResults(
         )
     ],
     text_only_ranks=[
-        TextOnlyRank(row="blind_net", rules="ours", subset="pt-hard", auaf=0.25, rank=15),
-        TextOnlyRank(row="blind_net", rules="", subset="counterfactual", auaf=0.125, rank=14),
+        TextOnlyRank(row="text_only_net", rules="ours", subset="pt-hard", auaf=0.25, rank=15),
+        TextOnlyRank(row="text_only_net", rules="", subset="counterfactual", auaf=0.125, rank=14),
     ],
-    auaf={"low": {"ours, pt-hard": 0.5, "counterfactual": 0.1}, "high": {"ours, pt-hard": 0.25, "counterfactual": 0.9}},
+    auaf={
+        "low": {"ours, pt-hard": 0.5, "counterfactual": 0.1},
+        "high": {"ours, pt-hard": 0.25, "counterfactual": 0.9},
+    },
 )
 
 
@@ -61,7 +64,7 @@ def cells(table, row):
     return [cell.strip() for cell in table.split("\n")[row].strip("|").split("|")]
 
 
-def test_agreement_stands_beside_that_of_the_papers_rules_and_the_ceiling():
+def test_agreement_of_our_rules_the_papers_and_the_ceiling():
     table = agreement_table(FOUND)
     assert table.startswith("14 rows ranked by AUAF; tau over the 80 of 91 pairs")  # 14 * 13 / 2
     tau, r = "(0.500 to 0.750)", "0.250 (0.125 to 1.000)"
@@ -71,24 +74,24 @@ def test_agreement_stands_beside_that_of_the_papers_rules_and_the_ceiling():
     assert cells(table, 6) == ["counterfactual", "other counterfactual pairs", "", f"0.900 {tau}", r, ""]
 
 
-def test_mixtures_tell_the_three_largest_shares():
+def test_the_three_most_frequent_categories_are_shown():
     line = cells(reweighted_table(FOUND), 4)
     assert line[2:4] == ["missing object 70%, unknown 20%, wrong relation 6%", "70"]
 
 
-def test_blind_rows_have_a_place_in_each_set_that_has_them():
+def test_text_only_rows_have_a_rank_in_each_set():
     table = text_only_table(FOUND)
     head, line, wording = cells(table, 2), cells(table, 4), cells(table, 5)
     assert dict(zip(head, line, strict=True)) == {
-        "row": "blind_net",
+        "row": "text_only_net",
         "pt-hard, the paper's rules": "",
-        "pt-hard, ours": "0.250 (place 15)",
-        "counterfactual": "0.125 (place 14)",
+        "pt-hard, ours": "0.250 (rank 15)",
+        "counterfactual": "0.125 (rank 14)",
     }
-    assert wording == ["AUROC of the wording alone", "0.625", "0.625", "0.500"]
+    assert wording == ["text-only AUROC", "0.625", "0.625", "0.500"]
 
 
-def test_rows_stand_by_what_they_reach_on_twins():
+def test_rows_are_sorted_by_auaf_on_counterfactual_pairs():
     table = row_table(FOUND)
     assert cells(table, 2) == ["row", "counterfactual", "ours, pt-hard"]
     assert cells(table, 4) == ["high", "0.900", "0.250"] and cells(table, 5)[0] == "low"

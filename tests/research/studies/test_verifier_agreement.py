@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
-from tests.benchmark.auditing.two_images import A, B, source
 
 from pipeline.benchmark.auditing.verifier_agreement import run_trials
 from research.studies.verifier_agreement import format_verdicts, sample_committed
+from tests.benchmark.auditing.two_images import A, B, source
 
 
-def test_half_of_the_verdicts_shown_are_of_own_images_and_all_were_dared():
+def test_half_of_the_verdicts_are_about_own_images_and_all_are_committed():
     found = source(*A, *B)
     some = sample_committed(list(run_trials(found, 5, np.random.default_rng(0))), 4, seed=3)
     assert [t.is_own_image for t in some] == [True, True, False, False] and all(t.committed for t in some)

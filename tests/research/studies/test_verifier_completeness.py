@@ -1,4 +1,4 @@
-"""Judging by graphs of which a share is left out: what is left, and what the table counts."""
+"""Verification with graphs of which facts are omitted: the graphs, and the counts of the table."""
 
 from pathlib import Path
 
@@ -30,14 +30,14 @@ from tests.notation import scene
 SCENE = scene(*(f"cup {i}: red, small; to the left of {(i + 1) % 100}" for i in range(100)))
 
 
-def test_nothing_is_left_out_or_all_is():
+def test_nothing_or_everything_is_omitted():
     rng = np.random.default_rng(0)
     whole = omit_facts(SCENE, 0.0, rng)
     assert whole.objects == SCENE.objects and not whole.is_complete
     assert omit_facts(SCENE, 1.0, rng).objects == ()
 
 
-def test_a_share_of_each_sort_of_fact_is_left_out():
+def test_a_proportion_of_each_kind_of_fact_is_omitted():
     left = omit_facts(SCENE, 0.5, np.random.default_rng(0))
     looks = sum(len(thing.attributes) for thing in left.objects)
     ties = sum(len(thing.relations) for thing in left.objects)
@@ -57,7 +57,7 @@ def test_a_relation_and_its_inverse_are_one_fact():
         assert edges and edges == {(other, one) for one, other in edges}
 
 
-def test_the_figures_are_counted_by_hand():
+def test_the_counts_are_those_counted_by_hand():
     said = [("unanswerable", "unanswerable")] * 3 + [
         ("unanswerable", "answerable"),
         ("unknown", "answerable"),
@@ -66,8 +66,8 @@ def test_the_figures_are_counted_by_hand():
     assert format_counts(cases) == ["5", "4 (80.0%)", "3 (75.0%)", "4", "3 (75.0%)", "0", "-"]
 
 
-def test_on_the_samples_questions_the_judge_reaches_what_it_promises():
-    """At least 97 % right wherever a share is left out, at least 70 % decided where none is."""
+def test_on_the_samples_questions_the_verifier_reaches_its_targets():
+    """At least 97 % are right for every omission rate, and at least 70 % are decided where nothing is omitted."""
     page = measure_verifier_completeness(Path("data/sample/source"), "testdev", 1, 0)
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if "% |" in line]
     assert len(rows) == 12
@@ -77,8 +77,8 @@ def test_on_the_samples_questions_the_judge_reaches_what_it_promises():
         assert left_out != "0%" or share["decided"] >= 70, sort
 
 
-def test_by_the_samples_published_graphs_verdicts_are_right_of_the_worlds_that_were_drawn():
-    """No stand-ins: val's graphs, of which a fifth was left out when they were published, against the drawn worlds."""
+def test_verdicts_from_the_samples_published_graphs_are_right_about_the_scenes():
+    """This uses val's published graphs, which omit a fifth of the facts, and the scenes they were made from."""
     source, problems = Path("data/sample/source"), Problems("sample")
     scenes = list(gqa_files.read_scene_graphs(source / "sceneGraphs", ("train", "val"), problems))
     rows = list(gqa_files.read_questions(source, ("train", "val"), problems))
@@ -98,9 +98,9 @@ def test_by_the_samples_published_graphs_verdicts_are_right_of_the_worlds_that_w
             if (true := true_answerability(asked[i].program, truth, words)) != "unknown":
                 judgement = verify_question(asked[i].program, facts[truth.image_id])
                 cases.append(VerifiedCase("", asked[i].text, judgement, true))
-    decided = [case for case in cases if case.decided]
+    decided = [case for case in cases if case.is_decided]
     assert len(decided) >= 0.7 * len(cases)
-    assert sum(case.right for case in decided) >= 0.97 * len(decided)
+    assert sum(case.is_correct for case in decided) >= 0.97 * len(decided)
 
 
 def _share(cell: str) -> float:

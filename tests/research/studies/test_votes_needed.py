@@ -57,7 +57,9 @@ PRIOR = {f"c{n}": 0.1 for n in range(COUNT)}
 
 def see(question, at):
     bad = (
-        question.expected == "invalid" if question.role == "gold" else question.candidate_id in UNANSWERABLE
+        question.expected_choice == "invalid"
+        if question.role == "gold"
+        else question.candidate_id in UNANSWERABLE
     )
     return "missing object" if bad else ""
 
@@ -67,7 +69,7 @@ def spent():
     return simulate_strategies(TASKS, SCREENED, PRIOR, see, [7])
 
 
-def test_people_who_never_err_are_asked_once_and_settle_everything():
+def test_annotators_who_never_err_decide_with_one_vote():
     perfect = [SimulatedAnnotator(f"s{n}", miss_rate=0, false_alarm_rate=0, unsure_rate=0) for n in range(4)]
     rules = AssignmentRules(max_votes=3, min_posterior=0.9, overlap_rate=0, wave_size=10)
     study = AdaptiveAssigner([to_task_mapping(row) for row in TASKS.values()], PRIOR, rules)
@@ -97,8 +99,8 @@ def test_errors_are_of_what_is_released_and_of_what_is_lost(released, expected):
     assert compute_errors(released, truth) == expected
 
 
-def test_every_way_is_tried_at_every_setting(spent):
-    assert [(row.way, row.setting) for row in spent] == [
+def test_every_strategy_is_simulated_with_every_setting(spent):
+    assert [(row.strategy, row.setting) for row in spent] == [
         *product([FIXED_JUDGEMENTS], (1, 2, 3)),
         *product([FIXED_COUNTED_VOTES], (1, 2, 3)),
         *product([ADAPTIVE_VOTES], MIN_POSTERIORS),
@@ -106,24 +108,25 @@ def test_every_way_is_tried_at_every_setting(spent):
     assert all(row.votes == row.judgements for row in spent)  # no repeat among these tasks
 
 
-def test_a_plain_study_takes_as_many_judgements_as_it_says_and_one_that_asks_takes_fewer(spent):
-    by = {(row.way, row.setting): row for row in spent}
+def test_fixed_judgements_are_as_many_as_set_and_adaptive_voting_needs_fewer(spent):
+    by = {(row.strategy, row.setting): row for row in spent}
     assert [by[FIXED_JUDGEMENTS, votes].judgements for votes in (1, 2, 3)] == [300, 600, 900]
     # One after the other beside three that count: fewer by far, and not much worse; 300 are too few to say more.
     assert by[ADAPTIVE_VOTES, 0.95].judgements < 0.85 * by[FIXED_COUNTED_VOTES, 3].judgements
-    assert by[ADAPTIVE_VOTES, 0.95].error < by[FIXED_COUNTED_VOTES, 3].error + 0.04
+    adaptive, fixed = by[ADAPTIVE_VOTES, 0.95], by[FIXED_COUNTED_VOTES, 3]
+    assert adaptive.error_rate < fixed.error_rate + 0.04
 
 
-def test_the_figures_are_means_over_crowds_and_drawn(spent, tmp_path):
+def test_results_are_averaged_over_crowds_and_plotted(spent, tmp_path):
     table = average_over_crowds(spent, [7])
-    assert len(table) == len(spent) and (table["least"] == table["error"]).all()
+    assert len(table) == len(spent) and (table["min_error"] == table["error_rate"]).all()
     text = render_table(table)
     assert text.count("\n") == 1 + len(spent) and f"| {FIXED_JUDGEMENTS} | 3 | 900 |" in text
     plot_curve(table).save(str(tmp_path / "votes.svg"))
     assert (tmp_path / "votes.svg").stat().st_size > 1000
 
 
-def test_crowds_of_the_figures_are_not_the_one_of_the_constants():
+def test_reported_crowds_do_not_include_the_tuning_crowd():
     from research.studies.votes_needed import REPORTED_CROWDS, TUNING_CROWD
 
     assert (

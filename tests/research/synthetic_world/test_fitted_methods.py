@@ -127,7 +127,7 @@ def test_every_row_without_nouns_whose_nets_are_there_is_answered(fitted, looks)
             "mahalanobis",
             "mahalanobis_own",
         ),
-        *("vector_scaling", "selector", "rp", "rp_confidence", "separated", "blind_net"),
+        *("vector_scaling", "selector", "rp", "rp_confidence", "separated", "text_only_net"),
     }
     assert sorted(looks) == [
         ("blind", "choose", 0),

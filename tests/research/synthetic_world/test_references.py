@@ -65,7 +65,7 @@ def test_what_is_hidden_is_not_told_of_the_object(hidden, words):
     references = described(KITCHEN, "11", hide=(hidden,), depth=0)
     assert references
     for reference in references:
-        assert hidden not in reference.mentioned_ids
+        assert hidden not in reference.mentioned_types
         own = " ".join(word for word, object_id in reference.words if object_id == "11")
         assert not re.search(rf"\b({words})\b", own), own
 

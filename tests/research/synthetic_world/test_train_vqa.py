@@ -117,4 +117,4 @@ def test_an_unknown_net_is_refused_with_those_there_are():
 def test_hard_pairs_are_of_other_images(few_worlds):
     hard, data = train_vqa._find_hard_negatives(), vqa_training_data.SubsetData.read("learn")
     assert hard.shape == (8, 3)
-    assert all(data.get_image_indices[row] != place for place in range(8) for row in hard[place])
+    assert all(data.image_indices[row] != place for place in range(8) for row in hard[place])

@@ -39,15 +39,15 @@ def test_the_own_detector_is_made_without_the_clip(work, own, no_clip):
     before = path.read_bytes()
     assert build_own_regions(path, None).report == run.report and path.read_bytes() == before
     for part, count in (("learn", 8), ("choose", 4), ("report", 4)):
-        found = np.load(work / part / "found-own.npy")
+        found = np.load(work / part / "detected-own_tower.npy")
         assert len(found) == count and found.shape[1] == MAX_DETECTIONS + 1
-        assert np.load(work / part / "boxes-own.npy").shape == (count, MAX_DETECTIONS + 1, 4)
+        assert np.load(work / part / "boxes-own_tower.npy").shape == (count, MAX_DETECTIONS + 1, 4)
     assert run.images == 4 + 8 and run.tries and set(run.report) == {"recall", "precision", "looks right"}
 
 
 def test_the_two_detectors_find_by_maps_of_their_own(work, own):
     build_clip_regions(work / "regions.safetensors", None)
-    ours, clips = (np.load(work / "report" / f"found{kind}.npy") for kind in ("-own", ""))
+    ours, clips = (np.load(work / "report" / f"detected{kind}.npy") for kind in ("-own_tower", ""))
     assert ours.shape == clips.shape and not np.array_equal(ours, clips)
     assert (work / "report" / "images.json").exists()
 
@@ -96,7 +96,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(work, own, monkeypatch):
 def test_what_is_known_is_not_trained_again_and_only_lacking_regions_are_written(work, own, monkeypatch):
     path, run = own
     monkeypatch.setattr(tower_trainer, "TowerTraining", None)  # it would be called in vain
-    lacking, there = (work / part / "scores-own.npy" for part in ("choose", "learn"))
+    lacking, there = (work / part / "scores-own_tower.npy" for part in ("choose", "learn"))
     values, time = np.load(lacking), there.stat().st_mtime_ns
     lacking.unlink()
     assert build_own_regions(path, run) is run

@@ -66,5 +66,10 @@ def test_lines_of_many_models_can_be_told_apart(row):
 
 def test_anybodys_rows_and_references_are_drawn_but_few_of_our_own_nets(row):
     ours = [row(name)._replace(is_built_in=True) for name in ("msp", "odin", "rp", "rp_hard")]
-    others = [row("odin2"), row("blind_net", kind="reference")._replace(is_built_in=True)]
-    assert [one.name for one in select_plotted_rows([*ours, *others])] == ["msp", "rp", "odin2", "blind_net"]
+    others = [row("odin2"), row("text_only_net", kind="reference")._replace(is_built_in=True)]
+    assert [one.name for one in select_plotted_rows([*ours, *others])] == [
+        "msp",
+        "rp",
+        "odin2",
+        "text_only_net",
+    ]

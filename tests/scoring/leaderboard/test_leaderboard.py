@@ -7,7 +7,11 @@ from pipeline.scoring.leaderboard.leaderboard import LeaderboardParams, build_le
 @pytest.fixture
 def release(tmp_path, tiny_run):
     """A folder that says of itself what a release does; its items are the tiny release's."""
-    told = {"dataset": "b", "version": "1.0.0", "release": {"title": "B", "data_source": "Drawn.", "num_folds": 2}}
+    told = {
+        "dataset": "b",
+        "version": "1.0.0",
+        "release": {"title": "B", "data_source": "Drawn.", "num_folds": 2},
+    }
     write_json(tmp_path / "params.json", told)
     text = (tiny_run / "data/release/tiny/0.1.0/provenance.jsonl").read_bytes()
     (tmp_path / "provenance.jsonl").write_bytes(text)
@@ -16,7 +20,7 @@ def release(tmp_path, tiny_run):
 
 def test_the_board_says_what_it_rests_on(release, benchmark):
     rests_on = describe_evaluation(release, benchmark, 100)
-    assert (rests_on.title, rests_on.origin, rests_on.part) == (benchmark.full_name, "Drawn.", "test")
+    assert (rests_on.title, rests_on.data_source, rests_on.split) == (benchmark.full_name, "Drawn.", "test")
     assert rests_on.is_simulated and not rests_on.is_rehearsal
     assert rests_on.subset_counts["pt-hard"] == (40, 40, 40, {"missing object": 30})
     assert rests_on.num_images == 40  # the same in both subsets
@@ -29,7 +33,7 @@ def test_a_leaderboard_of_peoples_verdicts_does_not_say_simulated(release, bench
 
 def test_a_release_that_does_not_say_how_it_was_made_has_no_origin(tmp_path, benchmark):
     write_json(tmp_path / "params.json", {"version": "1.0.0"})
-    assert describe_evaluation(tmp_path, benchmark, 100).origin == ""
+    assert describe_evaluation(tmp_path, benchmark, 100).data_source == ""
 
 
 def test_models_come_first_by_their_mean_then_those_that_lack_a_subset_then_references(

@@ -81,7 +81,9 @@ def test_the_board_says_what_it_is():
         assert told in text
     assert "**No model's predictions are here yet.**" not in text
     assert "simulated" not in render_markdown(made(one("vilt", 0.5), is_simulated=False), FOLDER)
-    assert "**A rehearsal, no benchmark.**" in render_markdown(made(one("vilt", 0.5), is_rehearsal=True), FOLDER)
+    assert "**A rehearsal, no benchmark.**" in render_markdown(
+        made(one("vilt", 0.5), is_rehearsal=True), FOLDER
+    )
 
 
 def test_a_board_of_references_alone_says_how_to_add_a_row():

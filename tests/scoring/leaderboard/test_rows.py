@@ -42,14 +42,14 @@ def test_rows_come_from_anybodys_files_from_our_nets_and_from_the_release(
 
 
 def test_rows_may_be_told_to_be_references(write, tmp_path, folders, benchmark):
-    for folder, name in (("predictions", "people.json"), ("interim/answer", "blind_net-seed0.json")):
+    for folder, name in (("predictions", "people.json"), ("interim/answer", "text_only_net-seed0.json")):
         path = write(f"data/b/{folder}/{name}")
         row = path.name.split(".")[0].removesuffix("-seed0")
         (path.parent / "rows.yaml").write_text(f"{row}: {{reference: true, confidence: c, note: n}}")
     rows = load_all_rows(folders, tmp_path, benchmark)
     assert [(row.name, row.kind, row.confidence, row.note) for row in rows] == [
         ("people", "reference", "c", "n"),
-        ("blind_net", "reference", "c", "n"),
+        ("text_only_net", "reference", "c", "n"),
     ]
 
 

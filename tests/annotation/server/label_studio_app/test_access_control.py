@@ -151,29 +151,29 @@ OWN = [
 
 # What is new with the desk: its leader's half, the images and the places of others, and ways around the list of views.
 AT_THE_DESK = [
-    ("GET", "/desk/report", None),
-    ("POST", "/desk/report", {}),
-    ("GET", "/desk/forget", None),
-    ("POST", "/desk/forget", {"email": "bob@rgqa.local"}),
-    ("GET", "/desk/forget/", None),
-    ("PUT", "/desk/step", {}),
-    ("GET", "/desk/step", None),
-    ("DELETE", "/desk/", None),
-    ("POST", "/desk/", {}),
-    ("POST", "/desk/image/1", {}),
-    ("GET", "/desk/image/900", None),
-    ("GET", "/desk/image/0", None),
-    ("GET", "/desk/image/-1", None),
-    ("GET", "/desk/image/99999999999999999999", None),
-    ("GET", "/desk/image/1/../../report", None),
-    ("GET", "/desk/static/desk.html", None),
-    ("GET", "/desk/static/..%2Fgate.py", None),
-    ("GET", "/desk/static/..%2F..%2F..%2F..%2Fdata%2Flabel-studio%2Fsecrets.json", None),
-    ("GET", "/desk/in/", None),
-    ("GET", "/desk/in/x", None),
-    ("GET", "/desk/in/" + 64 * "0", None),
-    ("GET", "/desk/join/x", None),
-    ("POST", "/desk/join/-", {"name": "eve"}),
+    ("GET", "/annotate/report", None),
+    ("POST", "/annotate/report", {}),
+    ("GET", "/annotate/erase", None),
+    ("POST", "/annotate/erase", {"email": "bob@rgqa.local"}),
+    ("GET", "/annotate/erase/", None),
+    ("PUT", "/annotate/step", {}),
+    ("GET", "/annotate/step", None),
+    ("DELETE", "/annotate/", None),
+    ("POST", "/annotate/", {}),
+    ("POST", "/annotate/image/1", {}),
+    ("GET", "/annotate/image/900", None),
+    ("GET", "/annotate/image/0", None),
+    ("GET", "/annotate/image/-1", None),
+    ("GET", "/annotate/image/99999999999999999999", None),
+    ("GET", "/annotate/image/1/../../report", None),
+    ("GET", "/annotate/static/desk.html", None),
+    ("GET", "/annotate/static/..%2Fgate.py", None),
+    ("GET", "/annotate/static/..%2F..%2F..%2F..%2Fdata%2Flabel-studio%2Fsecrets.json", None),
+    ("GET", "/annotate/open/", None),
+    ("GET", "/annotate/open/x", None),
+    ("GET", "/annotate/open/" + 64 * "0", None),
+    ("GET", "/annotate/join/x", None),
+    ("POST", "/annotate/join/-", {"name": "eve"}),
     ("GET", "/data/local-files/?d=tiny/source/images/n0.png", None),
     ("GET", "/data/local-files?d=tiny/source/images/n0.png", None),
     ("GET", "/data/local-files/?d=tiny/study/queue.json", None),
@@ -291,7 +291,7 @@ def test_no_attack_gets_anything(
 def refused(answer: requests.Response, address: str) -> bool:
     """Whether nothing came of it: refused, or sent to the login or the own desk, or the login page shown again."""
     if answer.is_redirect:
-        return answer.headers["Location"] in ("/user/login/?next=/desk/", "/desk/", "/")
+        return answer.headers["Location"] in ("/user/login/?next=/annotate/", "/annotate/", "/")
     if address.startswith("/static"):
         return answer.status_code in {400, 404}
     if address.startswith("/user/login"):
@@ -320,7 +320,7 @@ def test_the_same_addresses_do_answer_the_administrator(studio: Studio, numbers:
         "/api/users/{other}/",
         "/api/current-user/whoami",
         "/data/local-files/?d=tiny/source/images/n0.png",
-        "/desk/report",
+        "/annotate/report",
     ]
     admin = studio.admin()
     statuses = {
@@ -347,8 +347,8 @@ def test_a_image_has_the_media_type_of_its_content(studio: Studio) -> None:
 def test_who_logs_in_or_opens_the_first_page_lands_on_the_desk(studio: Studio) -> None:
     for path in ("/", "/projects/"):
         answer = studio.login("amy").get(studio.url + path, timeout=60, allow_redirects=False)
-        assert answer.headers["Location"] == "/desk/"
-    for path in ("/", "/desk/"):
+        assert answer.headers["Location"] == "/annotate/"
+    for path in ("/", "/annotate/"):
         stranger = requests.get(studio.url + path, timeout=60, allow_redirects=False)
         assert stranger.status_code == 401 and "Open your own link" in stranger.text
 
@@ -356,12 +356,12 @@ def test_who_logs_in_or_opens_the_first_page_lands_on_the_desk(studio: Studio) -
 def test_a_legacy_token_opens_nothing_beside_a_session(studio: Studio) -> None:
     session = studio.login("amy")
     for headers in ({"Authorization": "Token x"}, {"X-Api-Key": "x"}):
-        assert session.get(f"{studio.url}/desk/", headers=headers, timeout=60).status_code == 401
+        assert session.get(f"{studio.url}/annotate/", headers=headers, timeout=60).status_code == 401
 
 
 def test_a_step_without_the_pages_token_is_refused(studio: Studio) -> None:
     session = studio.login("amy")
-    assert session.post(f"{studio.url}/desk/step", json={}, timeout=60).status_code == 403
+    assert session.post(f"{studio.url}/annotate/step", json={}, timeout=60).status_code == 403
 
 
 def test_nobody_can_sign_up(studio: Studio) -> None:

@@ -53,8 +53,8 @@ def test_forgetting_leaves_nothing_of_somebody(studio: Studio) -> None:
 )
 def test_only_an_annotator_can_be_forgotten(studio: Studio, body: Any) -> None:
     before = report(studio)
-    answer = studio.admin().post(f"{studio.url}/desk/forget", json=body, timeout=60)
+    answer = studio.admin().post(f"{studio.url}/annotate/erase", json=body, timeout=60)
     nothing = answer.status_code == 200 and set(answer.json().values()) == {0}
     assert nothing or answer.status_code in {400, 415}
     assert report(studio) == before
-    assert studio.admin().get(f"{studio.url}/desk/forget", timeout=60).status_code == 405
+    assert studio.admin().get(f"{studio.url}/annotate/erase", timeout=60).status_code == 405

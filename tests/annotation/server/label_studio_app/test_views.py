@@ -45,7 +45,7 @@ def test_a_task_is_texts_a_image_and_own_numbers_alone(studio: Studio) -> None:
     )
     image = desk.session.get(studio.url + shown["image"], timeout=60)
     assert image.headers["Content-Type"] == "image/png" and image.content[:4] == b"\x89PNG"
-    page = desk.session.get(f"{studio.url}/desk/", timeout=60)
+    page = desk.session.get(f"{studio.url}/annotate/", timeout=60)
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
     # A step names no task, role or verdict.
     told = json.dumps(
@@ -69,7 +69,9 @@ def test_text_that_is_no_json_is_refused(studio: Studio) -> None:
     for data in (b"{", b"[" * 10_000, b"\xff"):
         headers = {"X-CSRFToken": desk.csrf, "Content-Type": "application/json"}
         assert (
-            desk.session.post(f"{studio.url}/desk/step", data=data, headers=headers, timeout=60).status_code
+            desk.session.post(
+                f"{studio.url}/annotate/step", data=data, headers=headers, timeout=60
+            ).status_code
             == 415
         )
 
@@ -78,7 +80,7 @@ def test_a_link_opens_one_persons_session_again_and_again(studio: Studio) -> Non
     link = studio.link("fay")
     for _ in range(2):
         answer = requests.get(studio.url + link, timeout=60, allow_redirects=False)
-        assert (answer.status_code, answer.headers["Location"]) == (302, "/desk/")
+        assert (answer.status_code, answer.headers["Location"]) == (302, "/annotate/")
     other = studio.login("ben")  # who opens it in another's browser is that person from then on
     other.get(studio.url + link, timeout=60)
     assert DeskClient(studio.url, session=other).step({})["show"] == "consent"
@@ -108,7 +110,7 @@ def test_volunteers_come_by_one_link_with_a_name(studio: Studio) -> None:
         return session, session.post(door, data={"name": name, "csrfmiddlewaretoken": token}, timeout=60)
 
     session, welcome = come("Zoe")
-    assert f"{studio.url}/desk/in/" in welcome.text
+    assert f"{studio.url}/annotate/open/" in welcome.text
     desk = DeskClient(studio.url, session=session)
     desk.answer(desk.agree())
     assert come("zoe")[1].status_code == 400  # the name is taken

@@ -1,4 +1,4 @@
-"""The script that makes the table of kinds, on a WordNet of a few words, and the table that it made."""
+"""The derivation of the table of kinds from a WordNet of a few words, and the table that is part of the project."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pipeline.language.lexicon import WORDNET_TABLE_PATH
 from research.studies.kinds.derive_kinds import KindsDerivation, format_table, write_kinds_table
 from research.studies.kinds.wordnet_files import WordNet
 
-INSTALLED = Path("/usr/share/wordnet")  # where Debian's package wordnet-base puts it
+# The folder of Debian's package wordnet-base.
+INSTALLED = Path("/usr/share/wordnet")
 ANIMAL, ARTIFACT, FOOD, EVENT, PERSON, PLANT = 5, 6, 13, 11, 18, 20
 
 # id: lexicographer file, words, the ids above, definition. A word's senses are numbered in this order.
@@ -61,12 +62,12 @@ TAGGED = {
 }
 MADE = {
     "KINDS": "furniture: furniture#1\nanimal: animal#1; food: food#1\nperson: person#1",
-    "SENSES": "",
-    "SILENT": "",
+    "MEANT_SENSES": "",
+    "EXCLUDED_NAMES": "",
     "SYNONYMS": "couch#1",
-    "SAME": "",
-    "ALSO": "",
-    "NOT": "",
+    "EXTRA_SYNONYMS": "",
+    "EXTRA_KINDS": "",
+    "EXCLUDED_KINDS": "",
 }
 
 
@@ -124,10 +125,10 @@ def test_the_words_of_a_trusted_sense_are_synonyms_unless_they_commonly_mean_som
 
 def test_a_name_with_two_common_senses_gets_what_they_have_in_common(folder):
     assert "crane" not in rows(folder)  # 1 >= 4 / 4: both are common; animal and none have nothing in common
-    assert rows(folder, SENSES="crane: crane#1")["crane"] == ("", "animal")
+    assert rows(folder, MEANT_SENSES="crane: crane#1")["crane"] == ("", "animal")
 
 
-def test_what_is_commonly_invisible_gets_nothing(folder):
+def test_a_commonly_invisible_name_gets_no_kind(folder):
     assert "gale" not in rows(folder)  # 2 < 9 / 4
 
 
@@ -135,7 +136,7 @@ def test_food_comes_before_the_plant_it_grows_on(folder):
     assert rows(folder)["carrot"] == ("", "food")
 
 
-def test_a_word_for_people_that_also_names_a_thing_gets_nothing(folder):
+def test_a_word_for_people_that_also_names_an_object_gets_no_kind(folder):
     assert "dish" not in rows(folder)
 
 
@@ -148,18 +149,18 @@ def test_the_last_word_is_a_kind_where_wordnet_says_so_and_not_elsewhere(folder)
     assert rows(folder)["multiplication table"] == ("", "")  # so that nobody takes it for furniture
 
 
-def test_what_is_said_in_the_plural_only_stands_so_in_the_table(folder):
+def test_plural_only_names_are_plural_in_the_table(folder):
     assert rows(folder)["headphones"] == ("", "furniture")
     assert "headphone" not in rows(folder)
 
 
-def test_the_projects_own_lists_add_and_take_away(folder):
+def test_the_projects_own_lists_add_and_remove_kinds(folder):
     made = rows(
         folder,
-        SILENT="skater, table house",
-        SAME="settee: couch",
-        ALSO="seat: bean bag",
-        NOT="table: furniture",
+        EXCLUDED_NAMES="skater, table house",
+        EXTRA_SYNONYMS="settee: couch",
+        EXTRA_KINDS="seat: bean bag",
+        EXCLUDED_KINDS="table: furniture",
     )
     assert made["skater"] == made["table house"] == ("", "")
     assert made["settee"] == ("couch", "furniture")
@@ -176,27 +177,27 @@ def test_the_table_is_sorted_and_the_same_each_time(folder):
     assert "Princeton University" in text
 
 
-def test_a_folder_without_wordnet_is_refused_with_all_that_is_missing(tmp_path):
+def test_all_missing_wordnet_files_are_reported(tmp_path):
     (tmp_path / "data.noun").touch()
     with pytest.raises(UserError) as error:
         WordNet(tmp_path)
     assert [line.split(":")[0] for line in error.value.problems[1:]] == ["index.noun", "cntlist.rev"]
 
 
-def test_another_wordnet_is_refused_with_the_senses_that_it_lacks(folder):
+def test_all_missing_senses_are_reported(folder):
     with pytest.raises(UserError) as error:
         rows(folder, KINDS="furniture: furniture#2 sideboard#1 but seat#1", SYNONYMS="")
     assert [line.split(":")[0] for line in error.value.problems[1:]] == ["furniture#2", "sideboard#1"]
 
 
-def test_without_a_folder_the_script_says_how_to_call_it():
-    ran = CliRunner().invoke(app, ["study", "kinds"])
+def test_a_missing_folder_argument_is_a_usage_error():
+    ran = CliRunner().invoke(app, ["study", "derive-kinds"])
     assert ran.exit_code == 2
     assert "Missing argument 'folder'" in ran.stderr
 
 
 def test_the_table_is_written_where_it_is_read(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("research.studies.kinds.derive_kinds.TABLE", tmp_path / "kinds.tsv")
+    monkeypatch.setattr("research.studies.kinds.derive_kinds.WORDNET_TABLE_PATH", tmp_path / "kinds.tsv")
     monkeypatch.setattr(
         "research.studies.kinds.derive_kinds.KindsDerivation",
         lambda wordnet: KindsDerivation(wordnet, SimpleNamespace(**MADE)),

@@ -3,7 +3,7 @@ import re
 from research.studies.kinds.wordnet_choices import KINDS, MEANT_SENSES, SYNONYMS, parse_entries, parse_words
 
 
-def test_pairs_are_read_line_by_line_or_between_semicolons():
+def test_entries_are_separated_by_lines_or_semicolons():
     assert list(parse_entries("a: x#1\nb c: y#2 z#1; d: w#1")) == [
         ("a", "x#1"),
         ("b c", "y#2 z#1"),
@@ -11,7 +11,7 @@ def test_pairs_are_read_line_by_line_or_between_semicolons():
     ]
 
 
-def test_senses_that_have_no_name_of_their_own_go_by_the_first_lemma():
+def test_senses_without_a_name_get_the_first_lemma():
     assert list(parse_entries("a_b#2; c#1 d#1 but e#1")) == [("a b", "a_b#2"), ("c", "c#1 d#1 but e#1")]
 
 

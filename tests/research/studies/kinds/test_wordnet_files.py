@@ -23,23 +23,24 @@ def wordnet(tmp_path):
     return WordNet(tmp_path)
 
 
-def test_senses_have_words_and_what_is_above_them(wordnet):
+def test_senses_have_words_and_hypernyms(wordnet):
     assert wordnet.senses["00000001"].words == ("couch", "sofa")
-    assert wordnet.up("00000001") == {"00000001", "00000002"} and wordnet.up("00000002") == {"00000002"}
+    assert wordnet.hypernym_closure("00000001") == {"00000001", "00000002"}
+    assert wordnet.hypernym_closure("00000002") == {"00000002"}
 
 
-def test_a_sense_is_told_by_its_number(wordnet):
-    assert wordnet.numbered == {"couch#1": "00000001", "sofa#1": "00000001", "seat#1": "00000002"}
+def test_a_sense_is_found_by_its_number(wordnet):
+    assert wordnet.synset_by_sense == {"couch#1": "00000001", "sofa#1": "00000001", "seat#1": "00000002"}
 
 
 def test_tags_are_counted_for_nouns_by_sense_and_for_the_rest_together(wordnet):
-    assert (wordnet.counts["couch#1"], wordnet.counts["sofa#1"]) == (7, 0)
-    assert wordnet.other["couch"] == 2
+    assert (wordnet.sense_counts["couch#1"], wordnet.sense_counts["sofa#1"]) == (7, 0)
+    assert wordnet.other_pos_counts["couch"] == 2
 
 
-def test_definitions_tell_what_is_everyday_and_what_offends(wordnet):
+def test_definitions_say_what_is_everyday_and_what_offends(wordnet):
     assert wordnet.mentions["seat"] == 2  # of two definitions
-    assert wordnet.senses["00000002"].rude and not wordnet.senses["00000001"].rude
+    assert wordnet.senses["00000002"].is_offensive and not wordnet.senses["00000001"].is_offensive
 
 
 def test_all_files_that_are_missing_are_named(tmp_path):
