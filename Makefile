@@ -1,5 +1,5 @@
-# `make repro` builds the benchmark of the sample, `make leaderboard` evaluates it, `make test` runs the tests, `make check` what needs no run: style,
-# types, doctests, links. Each sets up what it needs once.
+# `make repro` builds the sample benchmark, `make leaderboard` evaluates it, `make test` runs the tests, `make check` runs all checks that need no run
+# (style, types, imports, doctests, documents), `make docs` builds the documentation site. Each sets up the environment if needed.
 PYTHON ?= python3.11
 VENV   ?= .venv
 BIN     = $(VENV)/bin
@@ -8,7 +8,7 @@ PORT   ?= 8080
 IN_VENV = PATH="$(CURDIR)/$(BIN):$$PATH"
 CODE    = pipeline annotation research
 
-.PHONY: setup repro leaderboard test check endurance mutants annotate lock
+.PHONY: setup repro leaderboard test check docs endurance mutants annotate lock
 setup: $(VENV)/.ready
 
 # uv installs the pinned set several times faster than pip; the environment itself is a plain venv.
@@ -34,11 +34,17 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/python -m pytest --doctest-modules $(CODE) --ignore annotation/server/label_studio_app
-	$(BIN)/python -m pytest tests/test_documents.py tests/test_contract.py tests/test_rooms.py
+	$(BIN)/lint-imports
+	$(BIN)/python -m docs.generate --check
+	$(BIN)/python -m pytest tests/test_documents.py tests/test_contract.py
 
-# 20,000 spoilt inputs through the readers (minutes), dvc repro killed at 60 moments over all stages (an hour or two), in build/kills,
-# and at 20 under Ray.
-# Stopped, it goes on where it was. rm -r build/mutations.json build/kills: anew.
+# The documentation site, in build/site. A broken link is an error.
+docs: setup
+	$(BIN)/python -m docs.generate --check
+	$(BIN)/mkdocs build --quiet
+
+# 20,000 damaged inputs through the readers (minutes); dvc repro killed at 60 moments over all stages (one to two hours), and at 20 under Ray.
+# If it is stopped, the next call resumes it. To start from scratch: rm -r build/mutations.json build/kills
 endurance: setup
 	$(IN_VENV) $(BIN)/python -m pytest -m endurance tests --ignore tests/test_mutants.py
 	$(IN_VENV) $(BIN)/python -m pytest --hypothesis-profile search tests/test_any_text.py
@@ -46,16 +52,16 @@ endurance: setup
 	$(IN_VENV) $(BIN)/python -m tests.kills
 	$(IN_VENV) $(BIN)/python -m tests.actor_kills
 
-# 500 faults planted in the code, one at a time: which of them do tests see? What none sees is listed. Stopped, it goes on.
+# 500 faults planted in the code, one at a time. Faults that no test finds are listed. If it is stopped, the next call resumes it.
 mutants: setup
 	$(IN_VENV) $(BIN)/python -m pytest -m endurance tests/test_mutants.py
 	$(IN_VENV) $(BIN)/python -m tests.mutants
 
-# A Label Studio of our own for the people's half; docs/guides/human_annotation.md tells the rest.
+# A Label Studio for the human annotation study; see docs/guides/human_annotation.md.
 annotate: setup
 	$(IN_VENV) $(BIN)/rgqa annotate serve --port $(PORT)
 
-# Pins anew what pyproject.toml allows, for all Pythons from 3.11.0 on; index addresses stay out of the files.
+# Pin again what pyproject.toml allows, for all Pythons from 3.11.0 on. Index addresses stay out of the files.
 lock: OPTIONS = --quiet --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 lock:
 	$(BIN)/uv pip compile $(OPTIONS) --universal --python-version 3.11.0 --extra build --extra dev --extra hf pyproject.toml -o requirements.lock

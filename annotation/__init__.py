@@ -1,1 +1,1 @@
-"""The people's half: the study, Label Studio from outside, a Label Studio of our own."""
+"""Run the human annotation study: statistics of the study, the Label Studio client, and our own server."""

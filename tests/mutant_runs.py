@@ -62,7 +62,13 @@ class Mutant(NamedTuple):
 
 
 def own_tests(path: str) -> str:
-    return Path("tests", path).with_name(f"test_{Path(path).name}").as_posix()
+    """Return the mirrored test file of a module, which exists for most of them.
+
+    >>> own_tests("pipeline/core/images.py"), own_tests("annotation/study/rounds.py")
+    ('tests/core/test_images.py', 'tests/annotation/study/test_rounds.py')
+    """
+    mirrored = Path(path.removeprefix("pipeline/"))
+    return Path("tests", mirrored).with_name(f"test_{mirrored.name}").as_posix()
 
 
 @cache

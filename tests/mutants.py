@@ -36,7 +36,7 @@ from pipeline.core.json_files import read_json, write_json
 from tests.closure import ROOT, modules
 from tests.mutant_runs import Mutant, other_tests, outcomes, own_tests
 
-PACKAGES = ("core", "ranking", "perturbing", "screening", "balancing", "collecting", "scorers")
+PACKAGES = ("core", "candidates/ranking", "candidates/perturbing", "candidates/screening", "benchmark/balancing", "tasks", "scoring")
 TAKE, SEED, LEAST = 500, 1, 0.9
 STATE, ACCEPTED = ROOT / "build/mutants.json", ROOT / "tests/survivors.tsv"
 SWAPPED = {"any": "all", "all": "any", "min": "max", "max": "min"}

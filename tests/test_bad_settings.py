@@ -233,13 +233,13 @@ def test_a_link_that_leads_nowhere_and_a_long_name_end_in_a_message(tmp_path, ca
         ({"model": "local-dir:elsewhere"}, "elsewhere: a model outside of data/tiny/clip, where dvc repro would not see it change"),
         ({"model": "local-dir:data/tiny/clip/../../x"}, "a model outside of data/tiny/clip"),
         ({"model": "ViT-B-32", "pretrained": "weights.pt"}, "weights.pt: a model outside of data/tiny/clip"),
-        ({"model": "local-dir:data/tiny/clip", "pretrained": "openai"}, "brings its own weights; leave `pretrained` empty"),
+        ({"model": "local-dir:data/tiny/clip", "pretrained": "openai"}, "pretrained: model 'local-dir:data/tiny/clip' brings its own weights"),
         ({"model": "local-dir:elsewhere", "pretrained": "weights.pt"}, "embed: 2 problems"),
         ({"model": "hf-hub:owner/name", "pretrained": "weights.pt"}, "embed: 2 problems"),
         ({"model": "ViT-B-32", "pretrained": "laion2b_s34b_b79k=weights.pt"}, "weights.pt: a model outside of data/tiny/clip"),
         ({"model": "local-dir:data/tiny/clip"}, "open_clip_config.json: no such file"),
-        ({"model": "ViT-B-23", "pretrained": "openai"}, "open_clip knows no model 'ViT-B-23'; near it"),
-        ({"model": "ViT-B-32"}, "'' is neither one of its pretrained tags"),
+        ({"model": "ViT-B-23", "pretrained": "openai"}, "open_clip knows no model 'ViT-B-23'"),
+        ({"model": "ViT-B-32"}, "'' is neither a pretrained tag"),
     ],
 )  # fmt: skip
 def test_a_model_that_cannot_be_used_is_told(tiny, set_params: Callable[..., None], capsys, section, said):

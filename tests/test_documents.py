@@ -7,12 +7,11 @@ import shlex
 import pytest
 import typer
 
+from docs.generate import generated
 from pipeline.cli.main import app
 from pipeline.inference.argument_parser import make_parser
 from pipeline.scoring.cli_options import build_parser
 from tests.closure import ROOT
-from tests.tables import DOCUMENTS as WITH_TABLES
-from tests.tables import with_tables
 
 DOCUMENTS = sorted(
     path
@@ -24,6 +23,7 @@ DOCUMENTS = sorted(
 assert DOCUMENTS, "no Markdown found"
 COMMANDS = typer.main.get_command(app)
 WHEEL = {"score": build_parser(), "run": make_parser()}  # commands that the wheel has, too
+OWN_PACKAGES = ("pipeline", "annotation", "research", "docs", "tests")
 CODE = re.compile(r"```[a-z]*\n(.*?)```|`([^`\n]+)`", re.DOTALL)
 LINK = re.compile(r"\]\((?!https?://|mailto:)([^)\s]+)\)")
 
@@ -99,15 +99,7 @@ def test_scripts_modules_and_targets_exist(path):
     for words in commands(text, "python"):
         if words[1:2] == ["-m"] and words[2:]:
             module = ROOT / words[2].replace(".", "/")
-            ours = words[2].split(".")[0] in (
-                "pipeline",
-                "annotation",
-                "simulation",
-                "sample_world",
-                "studies",
-                "tests",
-                "benchmarks",
-            )
+            ours = words[2].split(".")[0] in OWN_PACKAGES
             assert not ours or module.with_suffix(".py").is_file() or (module / "__main__.py").is_file(), (
                 words
             )
@@ -118,15 +110,15 @@ def test_scripts_modules_and_targets_exist(path):
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_of_the_code_that_it_names_exist(path):
     named = re.findall(
-        r"`((?:pipeline|annotation|simulation|sample_world|studies|tests|benchmarks|docs)/[\w./-]+)`",
+        rf"`((?:{'|'.join(OWN_PACKAGES)})/[\w./-]+)`",
         path.read_text(),
     )
     assert [name for name in named if not re.search("NAME|REASON", name) and not (ROOT / name).exists()] == []
 
 
 def test_tables_are_those_of_the_code():
-    for path in WITH_TABLES:
-        assert with_tables(path.read_text(), path) == path.read_text(), "run python -m tests.tables"
+    for path, text in generated():
+        assert path.read_text() == text, "run python -m docs.generate"
 
 
 def every_command(command, name):

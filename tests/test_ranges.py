@@ -26,7 +26,7 @@ def subclasses(kind: type) -> set[type]:
 def every_params() -> list[type]:
     """All classes of parameters, after import of every module that defines one."""
     for path in (path for package in PACKAGES for path in modules(Path(package))):
-        if re.search(r"^class \w+\((Params|CollectRules)\)", (ROOT / path).read_text(), re.MULTILINE):
+        if re.search(r"^class \w+\((Params|QualityRules)\)", (ROOT / path).read_text(), re.MULTILINE):
             importlib.import_module(".".join(path.with_suffix("").parts))
     found = [kind for kind in subclasses(Params) if kind.__module__.split(".")[0] in PACKAGES]
     return sorted(found, key=lambda kind: kind.__name__)

@@ -310,7 +310,7 @@ class AdaptiveAssigner:
         questions = self.tasks[index]["first"], self.tasks[index]["second"]
         answer = state.answers.get(index) if counts else None
         called_invalid = [choice == "invalid" for choice in answer] if answer else [None, None]
-        # An annotator who fails the gold question may not have looked at the image, so their vote does not count, as in `collect`.
+        # After a failed gold question the annotator may not have looked at the image. The vote does not count, as in stage `collect`.
         failed = False
         for row, invalid in zip(questions, called_invalid, strict=True):
             if row["role"] == "gold" and row["expected"]:

@@ -44,7 +44,7 @@ SHRINKAGE, MAX_PRIOR = 10.0, 0.98
 TOLERANCE = 1e-6
 # Bootstrap replicates over images. Each starts from the fit of all data and runs this number of EM iterations.
 NUM_REPLICATES, BOOTSTRAP_SEED, NUM_REPLICATE_ITERATIONS = 100, 0, 10
-# Code of gold questions in the place of a subset code.
+# Stands for a subset code in the rows of gold questions.
 GOLD_SUBSET_CODE = len(SUBSETS)
 MILLION = 1e6
 # Columns of the answers table that are used. Other columns would only be copied.

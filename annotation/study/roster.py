@@ -1,4 +1,4 @@
-"""Keep the roster of a study: who annotates, under which pseudonym.
+"""Manage the roster of a study, which lists its members and their pseudonyms.
 
 The roster is `data/<data set>/study/roster.json`. It holds names, so Git ignores it and only its owner can read it (mode 600).
 Everywhere else, people appear under the pseudonym that they got when they joined.

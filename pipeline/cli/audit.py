@@ -162,7 +162,7 @@ def resolve_settings(options: AuditOptions, release: Path | None) -> AuditSettin
     own = _read_json_object(release / "params.json").get("audit") if release else None
     own = own if isinstance(own, dict) else {}
     default = AuditSettings()
-    folds, repetitions = own.get("folds", default.folds), own.get("num_replicates", default.num_replicates)
+    folds, repetitions = own.get("folds", default.folds), own.get("num_replicates", own.get("repetitions", default.num_replicates))
     return AuditSettings(options.folds or int(folds), options.num_bootstrap or int(repetitions), options.seed)
 
 

@@ -1,23 +1,30 @@
-"""Make the groups of commands, all with the same look and the same behaviour on errors."""
+"""Make the groups of commands of `rgqa`, which all look and handle mistakes in the same way."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from pipeline.core.errors import UserError, exit_with_error, no_effect_message
+from pipeline.core.renames import explain_renamed_command, explain_renamed_options
 
 
 def new_app(help: str | None = None, example: str | None = None) -> typer.Typer:
     """Return an empty group of commands.
 
     Args:
-        help: what the commands do together; None for commands that are merged into another group.
-        example: a command line that shows one of them.
+        help: What the commands do together; None for commands that are merged into another group.
+        example: A command line that shows one of them.
 
     Returns:
-        A group whose help is laid out by rich, so that no text of it is cut, and whose tracebacks are plain.
+        A group whose help is laid out by rich, so that no text of it is cut, and whose tracebacks are plain. A command or option
+        under its old name is refused with a message that has the new name.
     """
-    return typer.Typer(
+    return _App(
+        cls=_Group,
         help=help,
         epilog=f"Example: `{example}`" if example else None,
         no_args_is_help=help is not None,
@@ -27,11 +34,12 @@ def new_app(help: str | None = None, example: str | None = None) -> typer.Typer:
 
 
 def refuse_options(context: typer.Context, names: str, reason: str) -> None:
-    """End the command if one of these options was typed although it would have no effect.
+    """End the command if the user gave an option that would have no effect.
 
     Args:
-        names: names of the command's parameters, as Python has them, with blanks between.
-        reason: why they would have no effect ("--stop only stops the server").
+        context: The context of the command.
+        names: Names of the command's parameters in Python, separated by blanks.
+        reason: Why they would have no effect ("--stop only stops the server").
     """
     typed = [
         parameter.opts[0]
@@ -42,3 +50,39 @@ def refuse_options(context: typer.Context, names: str, reason: str) -> None:
     ]
     if typed:
         exit_with_error(UserError(no_effect_message(" ".join(typed), reason)))
+
+
+class _App(typer.Typer):
+    def command(
+        self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **settings: Any
+    ) -> Callable[..., Any]:
+        return super().command(name, cls=cls or _Command, **settings)
+
+
+class _Command(TyperCommand):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        known = {option for parameter in self.params for option in parameter.opts}
+        # `run` and `score` hand their options on to a parser of their own.
+        if not ctx.ignore_unknown_options and (
+            message := explain_renamed_options(" ".join(_command_path(ctx)), args, known)
+        ):
+            ctx.fail(message)
+        return super().parse_args(ctx, args)
+
+
+class _Group(TyperGroup):
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if self.get_command(ctx, args[0]) is None and (
+            message := explain_renamed_command([*_command_path(ctx), *args])
+        ):
+            ctx.fail(message)
+        return super().resolve_command(ctx, args)
+
+
+def _command_path(ctx: Any) -> list[str]:
+    """Return the names of the groups and the command below `rgqa`."""
+    path = []
+    while ctx.parent is not None:
+        path.insert(0, ctx.info_name)
+        ctx = ctx.parent
+    return path

@@ -13,6 +13,7 @@ import msgspec
 
 from pipeline.core.atomic_files import open_for_reading
 from pipeline.core.errors import Problems, UserError
+from pipeline.core.renames import find_renamed_parameter
 from pipeline.core.strict_yaml import parse_yaml
 
 PARAMS_FILE = Path("params.yaml")
@@ -72,14 +73,19 @@ def convert_params(section: Any, kind: type[T], where: str) -> T:
         raise UserError(f"{where}: expected a mapping of parameters, got {section!r}")
     problems, values = Problems(where), {}
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
-    for name in [name for name in section if name not in fields]:
-        known = f"no such parameter; known are {', '.join(sorted(fields))}"
-        problems.add(str(name), kind.removed_parameters.get(str(name), known))
+    renamed = set()
+    for name in map(str, [name for name in section if name not in fields]):
+        if new_name := find_renamed_parameter(name, fields):
+            problems.add(name, f"this parameter is now {new_name}; rename it")
+            renamed.add(new_name)
+        else:
+            known = f"no such parameter; known are {', '.join(sorted(fields))}"
+            problems.add(name, kind.removed_parameters.get(name, known))
     for name, field in fields.items():
         try:
             values[field.name] = msgspec.convert(section[name], field.type)
         except KeyError:
-            if field.required:
+            if field.required and name not in renamed:
                 problems.add(name, "missing")
         except msgspec.ValidationError as error:
             choices = ", ".join(map(json.dumps, _literal_values(field.type)))

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..core.errors import UserError
+from ..core.renames import RenamingArgumentParser
 from ..scoring.version import VERSION
 from .confidence_methods import CONFIDENCE_METHODS
 from .cost_forecast import Prices
@@ -31,7 +32,8 @@ def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.Ar
         for kind, known in (("--prompt", PROMPTS), ("--confidence", CONFIDENCE_METHODS))
         for one in known.values()
     )
-    parser = argparse.ArgumentParser(
+    parser = RenamingArgumentParser(
+        "run",
         prog=prog,
         usage=f"{prog} RELEASE --model MODEL [options]",
         description="Ask a model the questions of a release and score its answers (docs/guides/run_a_model.md). If a "

@@ -1,8 +1,9 @@
-"""Scores of models on benchmarks with unanswerable questions: plain functions on arrays, numpy only.
+"""Score models on benchmarks with unanswerable questions: plain functions on arrays that only need numpy.
 
-What few need is a module of its own: `masses`, `wups`, `human`, `efficiency`, `gqa_diagnostics`."""
+Less common scores are in modules of their own: `masses`, `wups`, `human_baseline`, `efficiency`, `gqa_diagnostics`.
+"""
 
-# ruff: noqa: F401 - this is the one list of what the package offers
+# ruff: noqa: F401 - these names are the public interface of the package
 from .abstention import is_abstention
 from .answer_scores import anls, exact_match, token_f1, vqa3_plus, vqa_accuracy
 from .calibration import brier_score, expected_calibration_error, reliability_table

@@ -1,5 +1,7 @@
-"""What a model's words say of whether it answers: read by a small network of known error, overruled by what the file
-of predictions says itself."""
+"""Detect from the text of a reply whether a model answers or abstains, with a classifier of known error rates.
+
+Labels in the predictions file or in an external file take precedence.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,12 @@ from .realistic_vqa import auaf
 from .reasoning_parser import extract_final_answer
 from .threshold_sweep import nan_mean
 
-ANSWERED, UNCLEAR, ABSTAINED = 1.0, 0.5, 0.0  # as confidences that the question is answerable
-# The probability of abstaining from which on, and up to which, the reader says what it reads; chosen on part dev.
+# Confidences that the question is answerable.
+ANSWERED, UNCLEAR, ABSTAINED = 1.0, 0.5, 0.0
+# A reply abstains at or above the first probability of abstaining and answers at or below the second. Both were chosen on
+# the validation replies.
 ABSTAIN_THRESHOLD, ANSWER_THRESHOLD = 0.86, 0.84
-# Common words of other languages that English replies hardly ever have, though the reader's word vectors know some of them.
+# Common words of other languages that English replies hardly ever contain, though the classifier's vocabulary has some.
 FOREIGN_WORDS = frozenset(
     """
     aber auf aus auch bei bild das dem der des dies diese ein eine einem einen einer es fur ist ja kann kein keine keinen mit
@@ -39,17 +43,29 @@ FOREIGN_WORDS = frozenset(
 
 
 class ClassifierErrorRates(NamedTuple):
-    """Shares of replies that the reader reads as abstaining: of those that do, and of those that answer. Measured on
-    replies of other writers than it was learned from (`rgqa study abstention-classifier --split held_out`)."""
+    """Error rates of the abstention classifier.
+
+    They were measured on replies by other writers than the training replies
+    (`rgqa study abstention-classifier --split held_out`).
+
+    Attributes:
+        recall: Proportion of abstaining replies that are classified as abstaining.
+        false_positive_rate: Proportion of answering replies that are classified as abstaining.
+    """
 
     recall: float
     false_positive_rate: float
 
     def correct_proportion(self, proportion: float) -> float:
-        """The share that truly abstains, in [0, 1], of replies of which `share` are read as abstaining
-        (Rogan and Gladen, 1978, American Journal of Epidemiology 107(1)).
+        """Estimate the true proportion of abstaining replies (Rogan and Gladen, 1978, American Journal of Epidemiology 107(1)).
 
-        >>> round(ReaderError(0.9, 0.1).corrected(0.26), 6)  # 0.9 x 0.2 + 0.1 x 0.8 = 0.26
+        Args:
+            proportion: Proportion of replies that are classified as abstaining.
+
+        Returns:
+            The corrected proportion, in [0, 1].
+
+        >>> round(ClassifierErrorRates(0.9, 0.1).correct_proportion(0.26), 6)  # 0.9 x 0.2 + 0.1 x 0.8 = 0.26
         0.2
         """
         return float(
@@ -63,15 +79,23 @@ MEASURED_ERROR_RATES = ClassifierErrorRates(recall=261 / 266, false_positive_rat
 def classify_abstention(
     questions: Sequence[str], replies: Sequence[str], known_words: Collection[str] = ()
 ) -> np.ndarray:
-    """Whether each reply answers its question, [n]: `ANSWERS`, `ABSTAINS` or, where the reader is not sure, `UNCLEAR`.
+    """Classify each reply as answering or abstaining.
 
-    A reply abstains that says that it cannot be known, that the question does not fit, that what it is about is not
-    there, or that declines for another reason; a bare "no", "none" or "nothing" is an answer. The final answer counts
-    (`reasoning_marks.final_answer`). No words at all, and what `no_answer` lists, abstain by definition. A reply in
-    words that the reader does not know is unclear (`is_unreadable`), and so is reasoning without an end.
+    A reply abstains if it says that the answer cannot be known, that the question does not fit or that its object is not
+    there, or if it declines for another reason. A bare "no", "none" or "nothing" is an answer. Only the final answer counts
+    (`reasoning_parser.extract_final_answer`). Empty replies and those listed in `no_answer_texts` abstain by definition.
+    Truncated reasoning is unclear, and so is a reply in words that the classifier does not know (`is_unknown_language`).
 
     Args:
-        known: more words that count as known, in lower case: those of the benchmark's answers.
+        questions: [n] questions.
+        replies: [n] replies.
+        known_words: More words that count as known, in lower case, such as those of the benchmark's answers.
+
+    Returns:
+        [n] of `ANSWERED`, `ABSTAINED` or, where the classifier is not sure, `UNCLEAR`.
+
+    >>> classify_abstention(["What color is the can?"] * 2, ["red", "I cannot tell."]).tolist()
+    [1.0, 0.0]
     """
     answers = [extract_final_answer(reply) for reply in replies]
     said = [answer.text for answer in answers]
@@ -96,11 +120,12 @@ def classify_abstention(
 def is_unknown_language(
     questions: Sequence[str], replies: Sequence[str], known_words: Collection[str] = ()
 ) -> np.ndarray:
-    """Whether the reader does not know the words of each reply, [n], as those of another language: none of them, or fewer than
-    half. Of three words or more, common words of another language are not known, and half is too few beside any.
-    Words of the question are known.
+    """Return for each reply whether it is probably not English, [n] booleans.
 
-    >>> is_unreadable(["What is it?"] * 4, ["nicht erkennbar", "Я не знаю", "a red car", "42"]).tolist()
+    None of its words, or fewer than half of them, are known to the classifier. In a reply of three words or more, common
+    words of other languages count as unknown, and half is too few if there are any. Words of the question are known.
+
+    >>> is_unknown_language(["What is it?"] * 4, ["nicht erkennbar", "Я не знаю", "a red car", "42"]).tolist()
     [True, True, False, False]
     """
     places = load_abstention_classifier().vocabulary
@@ -123,13 +148,20 @@ def _abstains_by_definition(text: str) -> bool:
 
 
 def _is_content_character(character: str) -> bool:
-    """Not of a space, a full stop or a dash: a letter, a digit, or a sign as "+" and "$" are, which can be seen in images."""
+    """Return whether a character is a letter, a digit, or a sign such as "+" or "$" that can be seen in an image."""
     kind = unicodedata.category(character)
     return character in "%&#@/" or not (kind[0] in "PZC" or kind == "Sk")
 
 
 def is_abstention(reply: str, question: str = "") -> bool:
-    """Does the reply abstain? Without the question less can be told; unclear is no.
+    """Return whether a reply abstains. An unclear reply does not.
+
+    Args:
+        reply: The reply of a model.
+        question: The question, without which the classification is less accurate.
+
+    Raises:
+        ValueError: The reply is not a string.
 
     >>> is_abstention("I cannot tell from the image.", "What color is the can?"), is_abstention("no", "Is it red?")
     (True, False)
@@ -140,12 +172,14 @@ def is_abstention(reply: str, question: str = "") -> bool:
 
 
 def score_abstention(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """What the answers' own words say: abstentions on AQs are wrong, UQs answered are missed. Rows without a
-    prediction are left out. Where confidences are read from the words, also what the reader's doubts and errors
-    leave of AUAF."""
+    """Count abstentions on AQs, which are wrong, and answers to UQs.
+
+    Missing predictions are excluded. If confidences are read from the text, the scores include the range of AUAF that
+    unclear replies leave open and AUAF corrected for the classifier's error rates.
+    """
     if not (options.detect_abstention or "abstention" in options.scores):
         return {
-            "unavailable": "the words of the answers were not read (--detect-abstention, or --scores abstention)"
+            "unavailable": "abstentions were not detected (add --detect-abstention or --scores abstention)"
         }
     at = answered.select(~answered.missing)
     said = (
@@ -167,7 +201,7 @@ def score_abstention(answered: JoinedPredictions, options: ScoringOptions) -> Sc
 
 
 def _auaf_range(answered: JoinedPredictions) -> Scores:
-    """AUAF if whatever is unclear went against the model, or for it, and as the reader's known error corrects it."""
+    """Compute AUAF if all unclear replies count against the model or for it, and corrected for the error rates."""
     confidence, correct, answerable = answered.metric_inputs
     unclear = confidence == UNCLEAR
     against = np.where(unclear, np.where(answerable, ABSTAINED, ANSWERED), confidence)
@@ -176,7 +210,8 @@ def _auaf_range(answered: JoinedPredictions) -> Scores:
         "auaf_lowest": auaf(against, correct, answerable),
         "auaf_highest": auaf(favour, correct, answerable),
     }
-    if not answered.predictions.abstention_labels:  # else some of it was not read by the reader
+    # The error rates only apply if the classifier read all replies.
+    if not answered.predictions.abstention_labels:
         scores["auaf_corrected"] = corrected_auaf(confidence, correct, answerable)
     return scores
 
@@ -187,12 +222,16 @@ def corrected_auaf(
     answerable: np.ndarray,
     error_rates: ClassifierErrorRates = MEASURED_ERROR_RATES,
 ) -> float:
-    """AUAF of a model whose abstentions are read from its words, corrected for the reader's error: the shares of UQs,
-    and of AQs answered right (weighted by their worth), that are read as abstaining are brought to those that truly
-    do. The curve then has one point between its ends.
+    """Return AUAF corrected for the error rates of the abstention classifier.
+
+    The proportions of UQs and of correctly answered AQs (weighted by their score) that are classified as abstaining are
+    corrected separately. The curve then has one point between its ends.
 
     Args:
-        confidence: [n] of `ANSWERS`, `UNCLEAR`, `ABSTAINS`. correct: [n] in [0, 1]. answerable: [n] booleans.
+        confidence: [n] of `ANSWERED`, `UNCLEAR`, `ABSTAINED`.
+        correct: [n] in [0, 1].
+        answerable: [n] booleans.
+        error_rates: Error rates of the classifier.
     """
     abstains = confidence == ABSTAINED
     worth = np.where(answerable, correct, 0.0)

@@ -1,9 +1,10 @@
-"""Does a reply answer its question, or does it abstain? A small recurrent network, learned from written examples.
+"""Classify whether a reply answers its question or abstains, with a small recurrent network.
 
-Question and reply are each read by a gated recurrent unit in both directions; every word of the reply looks at the
-words of the question (dot-product attention), and a second unit reads the reply beside what it found there, as in ESIM
-(Chen et al., ACL 2017). Several networks, of the same form, vote with the mean of their log-odds.
-`research/studies/abstention_training.py` trains them; `rgqa study abstention-classifier` measures them on replies that they have not seen.
+Question and reply are each encoded by a bidirectional gated recurrent unit. Every word of the reply attends to the words
+of the question (dot-product attention), and a second unit encodes the reply with the attended words, as in ESIM (Chen et
+al., ACL 2017). Several networks of the same architecture are averaged in log-odds.
+`research/studies/abstention_training.py` trains them. `rgqa study abstention-classifier` measures their error on
+held-out replies.
 """
 
 from __future__ import annotations
@@ -18,15 +19,20 @@ import numpy as np
 from .abstention_features import NUM_WORD_FEATURES, compute_word_features, tokenize_pair
 
 WEIGHTS_FILE = Path(__file__).with_name("abstention_classifier.npz")
-PADDING_TOKEN, UNKNOWN_TOKEN = "<padding>", "<unknown>"  # the first two words of the list
-MAX_TOKENS_PER_BATCH = 4096  # words of replies, padding included, that are read together
+# The first two words of the vocabulary.
+PADDING_TOKEN, UNKNOWN_TOKEN = "<padding>", "<unknown>"
+# Words of replies in a batch, including padding.
+MAX_TOKENS_PER_BATCH = 4096
 Weights = Mapping[str, np.ndarray]
 
 
 class AbstentionClassifier(NamedTuple):
-    """Attributes:
-    places: of each known word its row in `vectors`, [words, size].
-    networks: each one's weights by name.
+    """An ensemble of networks and their vocabulary.
+
+    Attributes:
+        vocabulary: Row of `embeddings` by word.
+        embeddings: [words, size].
+        ensemble: Weights of each network by name.
     """
 
     vocabulary: Mapping[str, int]
@@ -34,7 +40,7 @@ class AbstentionClassifier(NamedTuple):
     ensemble: Sequence[Weights]
 
     def predict_abstention(self, questions: Sequence[str], replies: Sequence[str]) -> np.ndarray:
-        """The probability, [n], that each reply abstains from answering its question."""
+        """Return for each reply the probability that it abstains from answering its question, [n]."""
         pairs = list(dict.fromkeys(zip(questions, replies, strict=True)))
         found = dict(
             zip(pairs, self._predict_pairs([tokenize_pair(*pair) for pair in pairs]).tolist(), strict=True)
@@ -49,8 +55,12 @@ class AbstentionClassifier(NamedTuple):
         return 1 / (1 + np.exp(-log_odds))
 
     def encode_batch(self, pairs: Sequence[tuple[list[str], list[str]]]) -> tuple[np.ndarray, ...]:
-        """Vectors and flags of the words of questions and of replies, [pairs, longest, size], after them each's mask,
-        [pairs, longest, 1]."""
+        """Encode questions and replies.
+
+        Returns:
+            For the questions and then for the replies: word embeddings [pairs, longest, size], word features
+            [pairs, longest, NUM_WORD_FEATURES], and the padding mask [pairs, longest, 1].
+        """
         columns = [list(side) for side in zip(*pairs, strict=True)]
         flags = [list(side) for side in zip(*(compute_word_features(*pair) for pair in pairs), strict=True)]
         read: list[np.ndarray] = []
@@ -67,7 +77,7 @@ class AbstentionClassifier(NamedTuple):
 
 @lru_cache(maxsize=1)
 def load_abstention_classifier() -> AbstentionClassifier:
-    """The reader that comes with the scorers."""
+    """Load the classifier that is shipped with the scorers."""
     with np.load(WEIGHTS_FILE, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     words = bytes(arrays.pop("words")).decode().split("\n")
@@ -85,7 +95,7 @@ def load_abstention_classifier() -> AbstentionClassifier:
 
 
 def _batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Rows of about the same length together."""
+    """Yield batches of rows of similar length."""
     rows = sorted(range(len(lengths)), key=lengths.__getitem__)
     while rows:
         count = max(1, MAX_TOKENS_PER_BATCH // lengths[rows[0]])
@@ -104,7 +114,7 @@ def _compute_log_odds(
     reply_flags: np.ndarray,
     in_reply: np.ndarray,
 ) -> np.ndarray:
-    """Of abstaining, [pairs]; see `ReplyReader.batch` for what goes in."""
+    """Return the log-odds of abstaining, [pairs]. The inputs are those that `AbstentionClassifier.encode_batch` returns."""
     asked = _bidirectional_gru(
         weights, "question", _project_words(weights, question, question_flags), in_question
     )
@@ -135,8 +145,10 @@ def _linear(weights: Weights, name: str, values: np.ndarray) -> np.ndarray:
 
 
 def _bidirectional_gru(weights: Weights, name: str, values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """A gated recurrent unit (Cho et al., EMNLP 2014) over [pairs, words, size] forwards and backwards, its states
-    beside each other; padding leaves the state as it is."""
+    """Apply a gated recurrent unit (Cho et al., EMNLP 2014) to [pairs, words, size] in both directions.
+
+    The states of both directions are concatenated. Padding leaves the state unchanged.
+    """
     ways = []
     for way in ("", "_reverse"):
         of_input, of_state = weights[f"{name}.weight_ih_l0{way}"].T, weights[f"{name}.weight_hh_l0{way}"].T

@@ -1,4 +1,4 @@
-"""A question and a reply to it as the reader of abstentions sees them: words, and what marks each of them."""
+"""Tokenize a question and a reply for the abstention classifier and compute features of their words."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ import numpy as np
 from .normalize import to_plain_text
 from .reasoning_parser import extract_final_answer
 
-MAX_REPLY_WORDS = (
-    120  # words of a reply: of a longer one its beginning and, since the final word counts, more of its end
-)
+# A longer reply is truncated in the middle. More of its end is kept, as replies often end with their answer.
+MAX_REPLY_WORDS = 120
 REPLY_HEAD_WORDS = 40
-MAX_QUESTION_WORDS = 30  # words of a question
+MAX_QUESTION_WORDS = 30
 NUM_WORD_FEATURES = 5
 
 LATEX_COMMAND_PATTERN = re.compile(r"\\(?:boxed|text|textbf|mathrm)\b")
 WORD_PATTERN = re.compile(r"n/a|[a-z]+(?=n't\b)|n't\b|'(?:s|re|ve|d|ll|m)\b|[^\W\d_]+|\d+|\n|[^\s\w]")
 NUMBER_PATTERN = re.compile(r"(?!0$)\d")
-# Too common to say what a question is about.
+# Words that are too common to tell what a question is about.
 _FUNCTION_WORD_LIST = """
 a an the of in on at to is are was were be been do does did what which who whom whose where when why how many much color
 colour kind type sort there any this that these those it its his her their he she they you i and or with for from by as
@@ -41,10 +40,11 @@ SUFFIX_RULES = (
 
 
 def tokenize(text: str) -> list[str]:
-    """Words, marks and line ends, in plain characters, lower case and without accents; "not" of a contraction stands alone,
-    numbers but 0 are alike.
+    """Split a text into lower-case words without accents, punctuation marks and line ends.
 
-    >>> words_of("It isn't 42!"), words_of("Café。")
+    The "n't" of a contraction is a word of its own. All numbers but 0 are the same word.
+
+    >>> tokenize("It isn't 42!"), tokenize("Café。")
     (['it', 'is', "n't", '<number>', '!'], ['cafe', '.'])
     """
     plain = LATEX_COMMAND_PATTERN.sub(
@@ -62,7 +62,11 @@ def _without_accents(line: str) -> str:
 
 
 def stem_word(word: str) -> str:
-    """Without its commonest ending: "umbrellas" and "umbrella" are alike."""
+    """Remove a common suffix, so that "umbrellas" and "umbrella" are equal.
+
+    >>> stem_word("umbrellas")
+    'umbrella'
+    """
     for ending, instead in SUFFIX_RULES:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)] + instead
@@ -70,7 +74,7 @@ def stem_word(word: str) -> str:
 
 
 def tokenize_pair(question: str, reply: str) -> tuple[list[str], list[str]]:
-    """The words of both, cut to what the reader takes; never none."""
+    """Tokenize a question and the final answer of a reply, truncated to the classifier's limits. Neither list is empty."""
     said = tokenize(extract_final_answer(reply).text)
     if len(said) > MAX_REPLY_WORDS:
         said = [*said[:REPLY_HEAD_WORDS], "<cut>", *said[REPLY_HEAD_WORDS + 1 - MAX_REPLY_WORDS :]]
@@ -78,9 +82,12 @@ def tokenize_pair(question: str, reply: str) -> tuple[list[str], list[str]]:
 
 
 def compute_word_features(question: Sequence[str], reply: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """What marks each word, [words, FLAGS] for question and reply: does it say what the question is about (and does
-    the other side have it), does the other side have it letter by letter, how near is the beginning, how near the end
-    (1, 1/2, 1/3, ...), and 1.
+    """Compute features of each word of a question and a reply.
+
+    Returns:
+        For the question and for the reply [words, NUM_WORD_FEATURES]: whether the word is a content word of the question
+        that both sides have, whether the other side has the same word, 1 / position from the beginning, 1 / position from
+        the end, and 1.
     """
     about = {stem_word(word) for word in question if word not in FUNCTION_WORDS and word[0].isalpha()}
     in_both = about & {stem_word(word) for word in reply}

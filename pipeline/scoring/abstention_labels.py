@@ -1,5 +1,7 @@
-"""What a file says itself of which replies abstain, which the reader of replies is not asked then: the columns
-`abstained` (true or false) and `p_answerable` (0 to 1), of the predictions or of an outside judge's file."""
+"""Read abstention labels: the columns `abstained` (true or false) and `p_answerable` (0 to 1).
+
+They are in the predictions file or in an external label file. Labelled replies are not classified.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,23 @@ from .input_validation import parse_number, read_bytes
 from .joined_predictions import Predictions
 from .row_reader import has_only_text_cells, read_rows
 
-LABEL_COLUMNS = COLUMN_ALIASES["abstention"]  # where a row has both, the first counts
+# If a row has both columns, the first counts.
+LABEL_COLUMNS = COLUMN_ALIASES["abstention"]
+# Probability that the question is answerable, by the value of `abstained`.
 ABSTAINED_VALUES = {"true": 0.0, "false": 1.0, "1": 0.0, "0": 1.0, "yes": 0.0, "no": 1.0}
 
 
 def parse_labels(rows: Iterable[dict[str, Any]], numbers_as_text: bool) -> tuple[dict[str, float], list[str]]:
-    """Of the rows that say it, by id, the probability that the question is answerable (0 where the model abstained, 1
-    where not); and what is wrong with others. `as_text`: the file knows no numbers."""
+    """Parse the abstention labels of rows.
+
+    Args:
+        rows: Rows of a file; those without a label are skipped.
+        numbers_as_text: Whether the file format has no numbers.
+
+    Returns:
+        The probability that the question is answerable by item id (0 where the model abstained, 1 where it answered), and
+        the faults of invalid labels.
+    """
     labels: dict[str, float] = {}
     faults: list[str] = []
     for row in rows:
@@ -46,17 +58,22 @@ def parse_labels(rows: Iterable[dict[str, Any]], numbers_as_text: bool) -> tuple
 
 
 def add_external_labels(predictions: Predictions, path: Path, detect_abstention: bool = True) -> Predictions:
-    """The predictions with the labels of an outside judge, which count before those of their own file.
+    """Add the abstention labels of an external file. They take precedence over labels in the predictions file.
+
+    Args:
+        predictions: Predictions of a model.
+        path: Label file: a table, JSON or JSON Lines.
+        detect_abstention: Whether confidences are read from the replies, so that labels have an effect beside confidences.
 
     Raises:
-        UserError: the judge's file cannot be read, has no labels, wrong ones, or some of other items; or nobody would
-            ask it.
+        UserError: The file cannot be read, has no labels, invalid ones or labels of other items, or the predictions have
+            confidences that take precedence.
     """
     rows, _ = read_rows(path, read_bytes(path))
     rows = [row for row in rows if isinstance(row, dict)]
     labels, faults = parse_labels(rows, has_only_text_cells(path))
     given = Counter(str(name) for row in rows if (name := get_first_value(row, ITEM_ID_COLUMNS)) is not None)
-    faults += [f"{name}: stands there {count} times" for name, count in given.items() if count > 1]
+    faults += [f"{name}: occurs {count} times" for name, count in given.items() if count > 1]
     if unknown := sorted(labels.keys() - predictions.index_by_id.keys()):
         faults.append(
             f"{format_count(len(unknown), 'id has', 'ids have')} no prediction in {predictions.name}: {join_examples(unknown)}"
@@ -65,17 +82,18 @@ def add_external_labels(predictions: Predictions, path: Path, detect_abstention:
         faults.append(f"no row has {ITEM_ID_COLUMNS[0]} and {' or '.join(LABEL_COLUMNS)}")
     if predictions.file_info.confidence_field and not detect_abstention:
         faults.append(
-            f"{predictions.name} has confidences, which count; leave out --abstention-labels, or add --detect-abstention"
+            f"{predictions.name} has confidences, which take precedence. Remove --abstention-labels or add --detect-abstention"
         )
     if faults:
         raise UserError([f"{path}: {format_count(len(faults), 'fault')}", *faults])
-    if not predictions.file_info.confidence_field:  # what there is was made from the file's own labels
+    # Confidences without a field were made from the labels of the predictions file.
+    if not predictions.file_info.confidence_field:
         predictions = predictions._replace(confidence=None)
     return with_labels(predictions, {**predictions.abstention_labels, **labels})
 
 
 def with_labels(predictions: Predictions, labels: Mapping[str, float]) -> Predictions:
-    """The predictions with these labels; where no row has a confidence and all have a label, that is the confidence."""
+    """Add abstention labels. If no row has a confidence and all rows have a label, the labels become the confidences."""
     confidence = predictions.confidence
     if confidence is None and labels and labels.keys() >= predictions.index_by_id.keys():
         confidence = np.array([labels[name] for name in predictions.index_by_id])
@@ -83,7 +101,7 @@ def with_labels(predictions: Predictions, labels: Mapping[str, float]) -> Predic
 
 
 def describe_unlabelled(predictions: Predictions) -> str:
-    """Of how many answers neither file nor judge says whether they abstain; "" where it is none, or all."""
+    """Return how many answers have no label; "" if none or all of them have one."""
     count = (
         sum(name not in predictions.abstention_labels for name in predictions.index_by_id)
         if predictions.abstention_labels

@@ -1,4 +1,4 @@
-"""Reading a benchmark: a release folder, a subset in RGQA's format, or GQA's or VQA's own files."""
+"""Read a benchmark: a release folder, a subset in RGQA's format, or GQA's or VQA's own files."""
 
 from __future__ import annotations
 
@@ -19,30 +19,35 @@ from .items import UNANSWERABLE_LABEL, Benchmark, Items, full_name
 from .json_streaming import iterate_chunks, stream_list
 from .provenance import PARAMS_FILE, PROVENANCE_FILE, QUESTION_TYPE_FIELDS, parse_provenance, path_exists
 
-ColumnBuilder = Callable[
-    [Sequence[Any]], dict[str, list[Any]]
-]  # of rows of a file, by field of BenchmarkItem
+# Takes rows of a file and returns columns by field of BenchmarkItem.
+ColumnBuilder = Callable[[Sequence[Any]], dict[str, list[Any]]]
 
 
 def read_benchmark(path: Path | str, subsets: Collection[str] = ()) -> Benchmark:
-    """Read a benchmark, cut to `subsets` if any are named.
+    """Read a benchmark, or only some of its subsets.
+
+    Args:
+        path: A release folder, or a file in RGQA's, GQA's or VQA's format.
+        subsets: Names of the subsets to select; empty for all.
 
     Raises:
-        UserError: missing, not JSON, of no known form, without a named subset, or faulty rows: all are listed.
+        UserError: The benchmark cannot be read, has an unknown format or faulty rows, or lacks a named subset. All
+            problems are listed.
     """
     path = Path(path)
-    whole = _read_release(path) if path.is_dir() else _read_single_file(path)
-    if unknown := [name for name in subsets if name not in whole.subsets]:
-        raise UserError(f"{path}: no subset {', '.join(unknown)}; there are {', '.join(whole.subsets)}")
-    chosen = {name: items for name, items in whole.subsets.items() if not subsets or name in subsets}
-    return whole._replace(subsets=chosen)
+    benchmark = _read_release(path) if path.is_dir() else _read_single_file(path)
+    if unknown := [name for name in subsets if name not in benchmark.subsets]:
+        raise UserError(f"{path}: no subset {', '.join(unknown)}; there are {', '.join(benchmark.subsets)}")
+    selected = {name: items for name, items in benchmark.subsets.items() if not subsets or name in subsets}
+    return benchmark._replace(subsets=selected)
 
 
 class ReleaseName(NamedTuple):
-    """What a release calls itself, wherever its folder lies and whatever the folder is called.
+    """Title and version of a release, independent of its folder's name.
 
     Attributes:
-        title: as on its card, such as "RGQA sample". version: "" where the release states none.
+        title: Title on the card, such as "RGQA sample".
+        version: "" if the release states none.
     """
 
     title: str
@@ -56,10 +61,10 @@ def read_release_name(folder: Path) -> ReleaseName:
     """Read the title and the version of a release from its params.json.
 
     Args:
-        folder: The release's folder.
+        folder: The release folder.
 
     Returns:
-        The title is `release.title`, or else `dataset`, or else the name of the folder.
+        The title is `release.title`, else `dataset`, else the name of the folder.
 
     Raises:
         UserError: params.json cannot be read, is not an object, or its title or version is not a string.
@@ -67,7 +72,7 @@ def read_release_name(folder: Path) -> ReleaseName:
     path = folder / PARAMS_FILE
     params = parse_json(read_bytes(path), path) if path_exists(path) else {}
     if not isinstance(params, dict):
-        raise UserError(f'{path}: wanted an object whose version is a text like "1.0.0"')
+        raise UserError(f'{path}: wanted an object whose version is a string like "1.0.0"')
     release = params.get("release")
     given = {
         "release.title": release.get("title", "") if isinstance(release, dict) else "",
@@ -159,10 +164,10 @@ def _parse_values(data: bytes, path: Path) -> Iterable[Any]:
 def _build_items(
     rows: Callable[[], Iterable[Any]], path: Path, noun: str, columns_of: ColumnBuilder
 ) -> Items:
-    """The items of a file's rows, which are gone through again one by one where something is wrong with any.
+    """Build items from a file's rows. If any row is faulty, check the rows one by one to list all faults.
 
     Raises:
-        UserError: lists every row of which none can be made, and every id that stands there twice.
+        UserError: Lists every faulty row and every duplicate id.
     """
     with suppress(UserError):
         columns: dict[str, list[Any]] = defaultdict(list)
@@ -178,7 +183,7 @@ def _build_items(
     def check(row: Any) -> None:
         (name,) = columns_of([row])["id"]
         if name in seen:
-            raise UserError(f"id {name} stands there twice")
+            raise UserError(f"duplicate id {name}")
         seen.add(name)
 
     _, problems = parse_each_row(rows(), f"{path.name}, {noun}", check)
@@ -186,7 +191,7 @@ def _build_items(
 
 
 class _RgqaColumnBuilder:
-    """Makes columns of RGQA's rows; labels that are alike are one mapping, questions that are alike one text."""
+    """Build columns from RGQA's rows. Equal labels share one mapping and equal questions one string."""
 
     def __init__(self) -> None:
         self.label_cache: dict[tuple[tuple[str, float], ...], dict[str, float]] = {}
@@ -201,7 +206,8 @@ class _RgqaColumnBuilder:
         except (KeyError, TypeError, AttributeError):
             raise UserError("wanted an object with question_id and label") from None
         asked = [*map(self.text_cache.setdefault, asked, asked)]
-        try:  # without a loop, where all labels are known
+        # Labels that were parsed before are looked up without a Python loop.
+        try:
             answers = [*map(self.label_cache.__getitem__, map(tuple, map(dict.items, labels)))]
         except (KeyError, TypeError):
             answers = [self.parse_label(name, label) for name, label in zip(names, labels, strict=True)]
@@ -217,7 +223,7 @@ def _as_strings(values: list[Any]) -> list[str]:
 
 
 def _parse_label(name: str, label: Any) -> dict[str, float]:
-    """The right answers by a label. A text other than "UQ" that says "there is no answer" is a fault."""
+    """Return the correct answers of a label. Another text than "UQ" that means "there is no answer" is a fault."""
     worths = label.values() if isinstance(label, dict) else []
     if not all(isinstance(worth, int | float) and 0 <= worth <= 1 for worth in worths) or not any(worths):
         raise UserError(
@@ -227,8 +233,8 @@ def _parse_label(name: str, label: Any) -> dict[str, float]:
         raise UserError(f"{name}: label {label!r} has an empty answer")
     if any(answer != UNANSWERABLE_LABEL and is_no_answer(answer) for answer in label):
         raise UserError(
-            f"{name}: label {label!r} says that there is no answer, which readers of replies take for an abstention. "
-            'Write {"UQ": 1.0} if the question is unanswerable, else leave it out'
+            f"{name}: label {label!r} says that there is no answer, which is read as an abstention in a reply. "
+            'Write {"UQ": 1.0} if the question is unanswerable, else remove the item'
         )
     if UNANSWERABLE_LABEL in label and len(label) > 1:
         raise UserError(f"{name}: label {label!r} is both UQ and an answer")
@@ -271,10 +277,10 @@ def _sha256(data: bytes) -> str:
 
 
 def fingerprint_release(release: Path) -> str:
-    """SHA-256 of the release's list of sums, once its questions and images agree with it.
+    """Return the SHA-256 of a release's CHECKSUMS.sha256, after checking its questions and images against it.
 
     Raises:
-        UserError: lists every file that does not.
+        UserError: Lists every file that is missing or changed.
     """
     sums = release / "CHECKSUMS.sha256"
     if not sums.is_file():
@@ -290,5 +296,7 @@ def fingerprint_release(release: Path) -> str:
             if sha256_file(path) != wanted:
                 problems.append(f"{line[66:]}: its bytes have changed")
     if problems:
-        raise UserError([f"{release}: the release is not as it was published; get it again", *problems])
+        raise UserError(
+            [f"{release}: the release has changed since it was published. Download it again", *problems]
+        )
     return hashlib.sha256(data).hexdigest()

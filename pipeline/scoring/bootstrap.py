@@ -1,13 +1,15 @@
-"""The cluster bootstrap: resample clusters, weight a statistic by how often each was drawn, and read off intervals.
+"""The cluster bootstrap: resample clusters, weight a statistic by how often each was sampled, and compute intervals.
 
 Questions about one image are not independent, so whole images (or other groups of rows) are resampled. A replicate is a row of
 counts, one for each cluster. A statistic takes a matrix of counts [replicates, clusters] and returns one value, or one row of
 values, for each replicate. Rows of data are never copied. The same seed gives the same replicates for every model and every
 statistic, so differences between models are paired.
 
-    count, (cluster,) = number_clusters([image_ids])
-    samples = bootstrap(cluster_auroc(scores, positive, cluster), count, replicates=1000, seed=0)
-    low, high = percentile_interval(samples)
+>>> count, (cluster,) = number_clusters([["image 1", "image 1", "image 2", "image 3"]])
+>>> statistic = cluster_auroc(np.array([0.9, 0.1, 0.8, 0.3]), np.array([True, False, True, False]), cluster)
+>>> samples = bootstrap(statistic, count, replicates=100, seed=0)
+>>> samples.shape
+(100,)
 """
 
 from __future__ import annotations
@@ -21,13 +23,15 @@ from numpy.typing import ArrayLike
 
 from .threshold_sweep import safe_divide_arrays
 
-CONFIDENCE_LEVEL = 0.95  # the confidence level of every interval, unless another is asked for
+# Default confidence level of intervals.
+CONFIDENCE_LEVEL = 0.95
 # An interval is undefined if more than this proportion of the replicates is.
 MAX_UNDEFINED_PROPORTION = 0.05
-# Numbers that a statistic holds at once for a batch of replicates: they stay in the processor's cache.
+# The values of a batch of replicates fit the processor's cache.
 VALUES_PER_BATCH = 1 << 14
 Result = TypeVar("Result")
-Statistic = Callable[[np.ndarray], np.ndarray]  # counts [replicates, clusters] -> [replicates, ...]
+# Takes counts [replicates, clusters] and returns [replicates, ...].
+Statistic = Callable[[np.ndarray], np.ndarray]
 
 
 def number_clusters(columns: Sequence[Sequence[str]]) -> tuple[int, list[np.ndarray]]:
@@ -48,16 +52,19 @@ def number_clusters(columns: Sequence[Sequence[str]]) -> tuple[int, list[np.ndar
 
 
 def sample_cluster_counts(num_clusters: int, replicates: int | range, seed: int) -> np.ndarray:
-    """Draw clusters with replacement.
+    """Sample clusters with replacement.
 
     Args:
-        num_clusters: How many clusters there are; as many are drawn in each replicate.
-        replicates: How many replicates, or the numbers of those wanted. A replicate depends on its own number and the seed
-            alone, so batches can be drawn separately and in any order.
+        num_clusters: Number of clusters; as many are sampled in each replicate.
+        replicates: Number of replicates, or the numbers of those wanted. A replicate depends only on its own number and
+            the seed, so batches can be sampled separately and in any order.
         seed: A non-negative integer.
 
     Returns:
-        How often each cluster is drawn, [replicates, num_clusters] integers; each row sums to `num_clusters`.
+        How often each cluster is sampled, [replicates, num_clusters] integers; each row sums to `num_clusters`.
+
+    >>> sample_cluster_counts(3, 2, seed=0).sum(axis=1).tolist()
+    [3, 3]
     """
     wanted = range(replicates) if isinstance(replicates, int) else replicates
     counts = np.zeros((len(wanted), num_clusters), int)
@@ -77,14 +84,15 @@ def bootstrap(
     num_rows: int = 0,
     threads: int = 1,
 ) -> np.ndarray:
-    """Compute a statistic on every replicate, batch by batch, so that memory does not grow with the number of replicates.
+    """Compute a statistic on every replicate, in batches, so that memory does not grow with the number of replicates.
 
     Args:
         statistic: Takes counts [r, num_clusters] and returns an array [r, ...].
-        num_clusters, replicates, seed: As for `cluster_counts`.
-        num_rows: Rows of data that the statistic weights, if they are more than the clusters: batches are smaller then.
-        threads: Batches computed at the same time, if the statistic may be called from several threads. The result is the
-            same with any number of them.
+        num_clusters, replicates, seed: As for `sample_cluster_counts`.
+        num_rows: Number of rows of data that the statistic weights, if larger than the number of clusters. Batches are
+            smaller then.
+        threads: Number of batches computed at the same time, if the statistic may be called from several threads. The
+            result does not depend on it.
 
     Returns:
         [replicates, ...].
@@ -103,7 +111,7 @@ def bootstrap_batches(
     num_rows: int = 0,
     threads: int = 1,
 ) -> list[Result]:
-    """What a statistic returns for each batch of replicates, in their order, whatever its type. Arguments as for `bootstrap`."""
+    """Return the results of a statistic of any type for each batch of replicates, in order. Arguments as for `bootstrap`."""
 
     def compute(batch: slice) -> Result:
         return statistic(sample_cluster_counts(num_clusters, range(batch.start, batch.stop), seed))
@@ -118,7 +126,7 @@ def bootstrap_batches(
 def apply_in_batches(
     statistic: Callable[[np.ndarray], Result], counts: np.ndarray, num_rows: int = 0
 ) -> list[Result]:
-    """What a statistic returns for each batch of these counts, [replicates, clusters], as `bootstrap_batches` does."""
+    """Return the results of a statistic for each batch of the given counts, [replicates, clusters]."""
     return [statistic(counts[batch]) for batch in _batch_slices(len(counts), max(num_rows, counts.shape[1]))]
 
 
@@ -128,7 +136,7 @@ def _batch_slices(replicates: int, width: int) -> list[slice]:
 
 
 def cluster_mean(values: ArrayLike, cluster: np.ndarray) -> Statistic:
-    """The mean over rows as a statistic of cluster counts; NaN where no row with a value is drawn.
+    """Return the mean over rows as a statistic of cluster counts; NaN if no row with a value is sampled.
 
     Args:
         values: [n] or [n, k]; NaN for rows that do not count.
@@ -156,14 +164,16 @@ def cluster_mean(values: ArrayLike, cluster: np.ndarray) -> Statistic:
 def cluster_auroc(
     scores: np.ndarray, positive: np.ndarray, cluster: np.ndarray, strata: np.ndarray | None = None
 ) -> Statistic:
-    """AUROC as a statistic of cluster counts: the probability that a random positive row has a higher score than a random
-    negative one, ties counted half. Rows are sorted once. NaN where a replicate has no pair to compare.
+    """Return AUROC as a statistic of cluster counts.
+
+    AUROC is the probability that a random positive row has a higher score than a random negative one, ties counted half. Rows are
+    sorted once. NaN if a replicate has no pair to compare.
 
     Args:
         scores: [n], without NaN.
         positive: [n] booleans.
         cluster: [n], the number of each row's cluster.
-        strata: [n] integers; only rows of the same stratum are compared, and all such pairs count the same. None for one
+        strata: [n] integers. Only rows of the same stratum are compared, and all pairs have equal weight. None for one
             stratum.
 
     Returns:
@@ -176,10 +186,11 @@ def cluster_auroc(
     positive = positive.astype(bool)
     values, rank = np.unique(scores, return_inverse=True)
     stratum = np.zeros(len(rank), int) if strata is None else np.unique(strata, return_inverse=True)[1]
-    key = stratum * len(values) + rank  # orders rows by stratum, then by score
+    # Orders rows by stratum, then by score.
+    key = stratum * len(values) + rank
     order = np.flatnonzero(~positive)[np.argsort(key[~positive], kind="stable")]
     negative_key, positive_key = key[order], key[positive]
-    # Of the negatives in this order, how many come before each positive's stratum, before it, and up to the end of its tie.
+    # How many negatives come before each positive's stratum, before the positive, and up to the end of its tie.
     before = np.searchsorted(negative_key, stratum[positive] * len(values))
     below = np.searchsorted(negative_key, positive_key, "left")
     to = np.searchsorted(negative_key, positive_key, "right")
@@ -188,7 +199,7 @@ def cluster_auroc(
     positive_cluster, negative_cluster = cluster[positive], cluster[order]
 
     def auroc(counts: np.ndarray) -> np.ndarray:
-        # Sums of integers are exact, in whatever order they are added.
+        # Sums of integers are exact in any order.
         weights = gather(counts, positive_cluster)
         sums = np.zeros((len(counts), len(order) + 1), counts.dtype)
         np.cumsum(gather(counts, negative_cluster), axis=1, out=sums[:, 1:])
@@ -204,33 +215,33 @@ def cluster_auroc(
 
 
 def gather(rows: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """`rows[:, places]`, in a fraction of the time: [r, m] from [r, n] and [m]."""
+    """Return `rows[:, indices]` in a fraction of the time: [r, m] from [r, n] and [m]."""
     return rows.take(indices, axis=1, mode="clip")
 
 
 def percentile_interval(samples: np.ndarray, level: float = CONFIDENCE_LEVEL) -> tuple[float, float]:
-    """The percentile interval of one statistic.
+    """Return the percentile interval of one statistic.
 
     Args:
         samples: [replicates]; NaN where undefined.
         level: The confidence level.
 
     Returns:
-        Its ends; NaN if more than 5 % of the replicates are undefined.
+        The lower and the upper end; NaN if more than 5 % of the replicates are undefined.
     """
     low, high = percentile_intervals(samples, level).tolist()
     return low, high
 
 
 def percentile_intervals(samples: np.ndarray, level: float = CONFIDENCE_LEVEL) -> np.ndarray:
-    """The percentile interval of each of several statistics, by itself.
+    """Return the percentile interval of each of several statistics separately.
 
     Args:
         samples: [replicates, ...]; NaN where undefined.
-        level: The confidence level of each.
+        level: The confidence level of each interval.
 
     Returns:
-        The lower and the upper ends, [2, ...]; NaN for a statistic of which more than 5 % of the replicates are undefined.
+        The lower and the upper ends, [2, ...]; NaN for a statistic that is undefined in more than 5 % of the replicates.
     """
     ends = [(1 - level) / 2, (1 + level) / 2]
     undefined = np.isnan(samples).mean(axis=0) if len(samples) else np.ones(samples.shape[1:])
@@ -246,19 +257,20 @@ def percentile_intervals(samples: np.ndarray, level: float = CONFIDENCE_LEVEL) -
 def simultaneous_intervals(
     estimates: ArrayLike, samples: np.ndarray, level: float = CONFIDENCE_LEVEL
 ) -> np.ndarray:
-    """Simultaneous intervals of several statistics: with probability `level` all of them contain the true value (max-t, also called
-    sup-t bands: Montiel Olea and Plagborg-Møller, 2019, Journal of Applied Econometrics 34, 1-17).
+    """Return simultaneous intervals of several statistics: with probability `level` all of them contain the true value.
 
+    The method is max-t, also called sup-t bands (Montiel Olea and Plagborg-Møller, 2019, Journal of Applied Econometrics 34, 1-17).
     Each interval is the estimate plus or minus its standard error times one critical value, the quantile of the largest
     standardized deviation over all statistics. For all differences of a few independent means it is that of Tukey's range test.
 
     Args:
-        estimates: [k], from the data. samples: [k, replicates]; NaN where undefined.
+        estimates: [k], from the data.
+        samples: [k, replicates]; NaN where undefined.
         level: The joint confidence level.
 
     Returns:
         The lower and the upper ends, [k, 2]; NaN for a statistic that is undefined in more than 5 % of the replicates. A
-        statistic that is the same in all replicates has an interval without width.
+        statistic that is the same in all replicates has an interval of width 0.
     """
     estimates = np.asarray(estimates, float)
     found = np.full((len(estimates), 2), np.nan)
@@ -273,7 +285,8 @@ def simultaneous_intervals(
     if not kept.size:
         return found
     errors = kept.std(axis=1)
-    varies = errors > 1e-12  # a difference of equal numbers may leave a rounding error
+    # A difference of equal numbers may have a rounding error.
+    varies = errors > 1e-12
     critical = 0.0
     if varies.any():
         deviations = np.abs(kept[varies] - estimates[rows][varies, None]) / errors[varies, None]

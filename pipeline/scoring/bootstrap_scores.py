@@ -1,8 +1,8 @@
-"""The scores of a subset as statistics of cluster counts: what the bootstrap computes of each replicate.
+"""The scores of a subset as statistics of cluster counts, for the bootstrap.
 
 Items are sorted by confidence once. A replicate only changes how often each item counts, so every score follows from running
-sums over the sorted items. All functions take counts [replicates, clusters] and return a column [replicates] for each score,
-equal to the score of the repeated items by the plain functions of `realistic`, `selective` and `calibration`.
+sums over the sorted items. All functions take counts [replicates, clusters] and return a column [replicates] for each score. It
+equals the score of the repeated items by the functions of `realistic_vqa`, `selective_prediction` and `calibration`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from .realistic_vqa import REALISTIC_SCORES
 from .selective_prediction import choose_thresholds, compute_item_accuracy, compute_utility
 from .threshold_sweep import BLOCK_SIZE, TOLERANCE, RankedItems, rank_items, safe_divide, safe_divide_arrays
 
-# Items of a subset from which on two threads are faster than one.
+# With fewer items two threads are not faster than one.
 MIN_ITEMS_FOR_THREADS = 100_000
 INT32_LIMIT = 2**31
-ScoreColumns = dict[str, np.ndarray]  # score -> [replicates]
-ScoreStatistic = Callable[
-    [np.ndarray], ScoreColumns
-]  # counts [replicates, clusters] -> the scores of each replicate
-Replicates = dict[str, ScoreColumns]  # subset (and "mean") -> score -> [replicates]
+# Scores of the replicates, [replicates], by score.
+ScoreColumns = dict[str, np.ndarray]
+# Takes counts [replicates, clusters] and returns the scores of each replicate.
+ScoreStatistic = Callable[[np.ndarray], ScoreColumns]
+# Scores of the replicates by subset (and "mean").
+Replicates = dict[str, ScoreColumns]
 
 
 def bootstrap_subsets(
@@ -36,12 +37,13 @@ def bootstrap_subsets(
     make_statistic: Callable[[JoinedPredictions, np.ndarray, ScoringOptions], ScoreStatistic],
     options: ScoringOptions,
 ) -> Replicates:
-    """The scores of every replicate, of every subset and, if there are several, of their mean. The same seed resamples the
-    same images for every model, so that differences are paired.
+    """Compute the scores of every replicate for every subset and, if there are several, for their mean.
+
+    The same seed resamples the same images for every model, so differences are paired.
 
     Args:
-        subsets: By name, the answers that are scored.
-        scoring: Makes the statistic of a subset, given each item's cluster.
+        subsets: The joined predictions by subset.
+        make_statistic: Creates the statistic of a subset, given its predictions, the cluster of each item and the options.
         options: Has the number of replicates and the seed.
     """
     count, clusters = number_clusters([at.items.clusters.tolist() for at in subsets.values()])
@@ -74,13 +76,13 @@ def bootstrap_subsets(
 def make_score_statistic(
     answered: JoinedPredictions, cluster: np.ndarray, options: ScoringOptions, groups: Collection[str]
 ) -> ScoreStatistic:
-    """The scores that have an interval, by the way to each in its group ("coverage_at_risk/0.01").
+    """Create the statistic of all scores with an interval, by their path within their group ("coverage_at_risk/0.01").
 
     Args:
-        answered: The answers of a subset.
+        answered: The joined predictions of a subset.
         cluster: [n], the number of each item's image.
         options: Risks, costs and the threshold of dual accuracy.
-        groups: Those wanted, of "realistic", "pairs", "answers", "selective" and "calibration".
+        groups: Score groups, of "realistic", "pairs", "answers", "selective" and "calibration".
     """
     statistics: list[ScoreStatistic] = []
     if "realistic" in groups:
@@ -99,8 +101,13 @@ def make_score_statistic(
 
 
 class _RankedClass(NamedTuple):
-    """Items of one kind by falling confidence: each one's cluster, and how many AQs and UQs stand above each item, and down to
-    the end of its tie."""
+    """Items of one kind by falling confidence.
+
+    Attributes:
+        cluster: Cluster of each item.
+        aqs_above, uqs_above: Number of AQs and UQs above each item.
+        aqs_through_tie, uqs_through_tie: Number of AQs and UQs down to the end of the item's tie.
+    """
 
     cluster: np.ndarray
     aqs_above: np.ndarray
@@ -115,13 +122,14 @@ def make_realistic_statistic(
     scores: Collection[str] | None = None,
     subgroups: Mapping[str, np.ndarray] | None = None,
 ) -> ScoreStatistic:
-    """The realistic scores of the replicates.
+    """Create the statistic of the realistic scores.
 
     Args:
-        by: The items in the order of their confidence.
+        ranked_items: The items in the order of their confidence.
         cluster: [n], the number of each item's image, in the order of the data.
-        scores: Those wanted, of `SCORES`; None for all.
-        kinds: By name, items [n], in the order of the data: "auaf/NAME" is then the AUAF of the UQs among them against all AQs.
+        scores: Names of `REALISTIC_SCORES`; None for all.
+        subgroups: Booleans [n] by name, in the order of the data: "auaf/NAME" is then the AUAF of the UQs among them
+            against all AQs.
 
     Returns:
         A statistic that returns each score, NaN where a replicate leaves it undefined.
@@ -145,13 +153,13 @@ def make_realistic_statistic(
     members = np.array(
         [which[ranked_items.rows[~is_aq]] for which in subgroups.values()], float
     ).T  # [UQs, kinds]
-    # Items of the largest cluster.
+    # Number of items of the largest cluster.
     largest = int(np.bincount(cluster).max(initial=0))
     inward, outward = "aupr_in" in wanted, "aupr_out" in wanted
     areas = "auaf" in wanted or "auroc" in wanted or bool(subgroups)
 
     def on_counts(counts: np.ndarray) -> ScoreColumns:
-        # Sums are at most those of as many draws of the largest cluster.
+        # No sum is larger than if the largest cluster were sampled every time.
         most = int(counts.sum(axis=1).max(initial=0)) * largest
         counts = counts.astype(np.int32 if most < INT32_LIMIT else np.int64, copy=False)
         weight_aqs, weight_uqs = gather(counts, of_aq.cluster), gather(counts, of_uq.cluster)
@@ -160,7 +168,7 @@ def make_realistic_statistic(
         area, area_right, found_aqs, found_uqs = np.zeros((4, len(counts)))
         by_kind = np.zeros((len(counts), len(subgroups)))
         for here in _block_slices(len(of_aq.cluster)) if inward else ():
-            # Of those accepted with each AQ, how many are AQs?
+            # The number of AQs among the items accepted with each AQ.
             hits = gather(aqs, of_aq.aqs_through_tie[here])
             precision = hits / np.maximum(hits + gather(uqs, of_aq.uqs_through_tie[here]), 1)
             found_aqs += (weight_aqs[:, here] * precision).sum(axis=1)
@@ -168,7 +176,7 @@ def make_realistic_statistic(
             each, over = weight_uqs[:, here], of_uq.aqs_above[here]
             lost = gather(aqs, over)
             if outward:
-                # Of those rejected with each UQ, how many are UQs?
+                # The number of UQs among the items rejected with each UQ.
                 left = all_uqs[:, None] - gather(uqs, of_uq.uqs_above[here])
                 found_uqs += (each * left / np.maximum(all_aqs[:, None] - lost + left, 1)).sum(axis=1)
             if areas:
@@ -213,14 +221,14 @@ def make_realistic_statistic(
 
 
 def _prefix_sums(weights: np.ndarray) -> np.ndarray:
-    """Sums of the first 0, 1, ... columns, as floats. Integers are added as such, in a tenth of the time, and exactly."""
+    """Return the sums of the first 0, 1, ... columns as floats. Integers are added exactly and in a tenth of the time."""
     sums = np.zeros((len(weights), weights.shape[1] + 1))
     sums[:, 1:] = np.cumsum(weights, axis=1, dtype=weights.dtype)
     return sums
 
 
 def _lowest_fpr(gain: np.ndarray, uqs: np.ndarray, of_aq: _RankedClass) -> np.ndarray:
-    """As `sweep.lowest_fpr`, the UQs accepted: between the point above the tie in which 95 % is reached and its end."""
+    """Return the accepted UQs like `threshold_sweep.lowest_fpr`, interpolated within the tie in which 95 % is reached."""
     if gain.shape[1] == 1:
         return np.zeros(len(gain))
     target, row = 0.95 * gain[:, -1], np.arange(len(gain))
@@ -232,7 +240,7 @@ def _lowest_fpr(gain: np.ndarray, uqs: np.ndarray, of_aq: _RankedClass) -> np.nd
 
 
 def _fewest_errors(aqs: np.ndarray, uqs: np.ndarray, of_aq: _RankedClass) -> np.ndarray:
-    """UQs accepted less AQs accepted at the best threshold that accepts 95 % of the AQs."""
+    """Return accepted UQs minus accepted AQs at the best threshold that accepts 95 % of the AQs."""
     enough = np.maximum(_first_reaching(aqs, 0.95 * aqs[:, -1]) - 1, 0)
     first, fewest = int(enough.min()) if len(enough) else 0, np.full(len(aqs), np.inf)
     for here in _block_slices(aqs.shape[1] - 1 - first):
@@ -246,7 +254,7 @@ def _fewest_errors(aqs: np.ndarray, uqs: np.ndarray, of_aq: _RankedClass) -> np.
 
 
 def _first_reaching(gain: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """The first place of each row that reaches its target."""
+    """Return the first index of each row that reaches its target."""
     return np.array(
         [np.searchsorted(row, at * (1 - TOLERANCE)) for row, at in zip(gain, target, strict=True)], int
     )
@@ -257,7 +265,7 @@ def _block_slices(count: int) -> Iterator[slice]:
 
 
 def _make_mean_statistic(columns: Mapping[str, np.ndarray], cluster: np.ndarray) -> ScoreStatistic:
-    """Means over items, [n] each, NaN for those that do not count."""
+    """Create the statistic of means over items, [n] each, NaN for items that do not count."""
     mean = cluster_mean(np.array([*columns.values()]).T.reshape(len(cluster), len(columns)), cluster)
     return lambda counts: dict(zip(columns, mean(counts).T, strict=True))
 
@@ -265,7 +273,7 @@ def _make_mean_statistic(columns: Mapping[str, np.ndarray], cluster: np.ndarray)
 def _make_pair_statistic(
     answered: JoinedPredictions, cluster: np.ndarray, options: ScoringOptions
 ) -> ScoreStatistic:
-    """Dual accuracy; the threshold stays that chosen on validation."""
+    """Create the statistic of dual accuracy. The threshold stays the one chosen on the validation items."""
     threshold = (
         choose_dual_threshold(*answered.validation.paired_metric_inputs)
         if answered.validation
@@ -283,7 +291,7 @@ def _make_pair_statistic(
 def _make_selective_statistics(
     answered: JoinedPredictions, cluster: np.ndarray, options: ScoringOptions
 ) -> list[ScoreStatistic]:
-    """C@R with thresholds of each replicate; Phi_c with those chosen on validation, which stay."""
+    """Create the statistics of C@R, with thresholds of each replicate, and of Phi_c, with thresholds chosen on validation items."""
     accuracy = compute_item_accuracy(answered)
     statistics: list[ScoreStatistic] = [
         make_risk_coverage_statistic(answered.confidence, accuracy, cluster, options.risks)
@@ -309,11 +317,11 @@ def _make_selective_statistics(
 def make_risk_coverage_statistic(
     confidence: np.ndarray, accuracy: np.ndarray, cluster: np.ndarray, risks: Sequence[float]
 ) -> ScoreStatistic:
-    """The area under the risk-coverage curve ("auc") and the coverage at each risk ("coverage_at_risk/0.01").
+    """Create the statistic of the area under the risk-coverage curve ("auc") and C@R ("coverage_at_risk/0.01").
 
     Args:
         confidence, accuracy, cluster: [n] each.
-        risks: In [0, 1].
+        risks: Risk levels in [0, 1].
     """
     by = rank_items(confidence, accuracy, np.ones(len(accuracy), bool))
     ends = np.arange(len(by.rows) + 1) if by.tie_ends is None else by.tie_ends
@@ -338,9 +346,11 @@ def make_risk_coverage_statistic(
 
 
 def _risk_coverage_area(answered: np.ndarray, losses: np.ndarray) -> np.ndarray:
-    """As `selective.risk_coverage_auc`: the sum over k of the risk when k items are answered. Inside of a tie, and so
-    among copies of an item, losses rise evenly: from `t` items with `l` lost on, `s` more with `d` lost add up to the
-    sum over j = 1 to s of (l + d j / s) / (t + j) = l D + d / s (s - t D), D the sum of 1 / (t + j)."""
+    """Compute the area like `selective_prediction.risk_coverage_auc`: the sum over k of the risk when k items are answered.
+
+    Within a tie, and so among copies of an item, losses rise evenly. From `t` items with `l` lost, `s` more with `d` lost add up to
+    the sum over j = 1 to s of (l + d j / s) / (t + j) = l D + d / s (s - t D), where D is the sum of 1 / (t + j).
+    """
     items, row = answered[:, -1], np.arange(len(answered))
     if not answered.shape[1] - 1:
         return np.full(len(answered), np.nan)
@@ -355,7 +365,9 @@ def _risk_coverage_area(answered: np.ndarray, losses: np.ndarray) -> np.ndarray:
 
 
 def _make_calibration_statistics(answered: JoinedPredictions, cluster: np.ndarray) -> list[ScoreStatistic]:
-    """ECE and Brier. By falling confidence the items of a bin stand side by side, so that its sums are differences."""
+    """Create the statistics of ECE and Brier score. Sorted by confidence, the items of a bin are adjacent, so its sums are
+    differences of running sums.
+    """
     at, happened = get_calibration_outcomes(answered)
     cluster = cluster[~answered.missing]
     by = rank_items(at.confidence, happened["correct"], at.answerable)
@@ -367,7 +379,7 @@ def _make_calibration_statistics(answered: JoinedPredictions, cluster: np.ndarra
         weights = counts[ordered]
         sums = by.sweep(weights, memory)
         taken = sums.accepted
-        # Of BINS equal parts a bin takes those below which items / BINS x its number stand, as `bin_of_mass`.
+        # A bin of equal mass starts at the item below which items / NUM_BINS x its number are.
         items = int(taken[-1])
         limits = items - -(-np.arange(NUM_BINS - 1, 0, -1) * items // NUM_BINS)
         starts = np.searchsorted(taken[1:], limits, side="right")

@@ -1,4 +1,4 @@
-"""Do confidences mean what they say? Expected calibration error and Brier score."""
+"""Calibration of confidences: expected calibration error and Brier score."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ NUM_BINS = 15
 def expected_calibration_error(
     confidence: ArrayLike, correct: ArrayLike, *, num_bins: int = NUM_BINS, binning: Binning = "equal_width"
 ) -> float:
-    """ECE: |mean confidence - mean correctness| of each bin, weighted by its items; in [0, 1], lower is better.
-    NaN without items.
+    """Return the expected calibration error (ECE): the mean over items of |mean confidence - mean correctness| of their bin.
+
+    In [0, 1], lower is better; NaN without items.
 
     Args:
-        confidence: [n] probabilities. correct: [n] booleans or fractions in [0, 1].
-        bins: how many. binning: "width" cuts [0, 1] into equal intervals (a, b], 0 in the first; "mass" puts
-            equally many items into each, equal confidences into one bin.
+        confidence: [n] probabilities.
+        correct: [n] booleans or fractions in [0, 1].
+        num_bins: Number of bins.
+        binning: "equal_width" cuts [0, 1] into equal intervals (a, b], with 0 in the first; "equal_mass" puts equally many
+            items into each bin and equal confidences into one bin.
 
-    With ten answers of people to a question the paper (appendix G) takes the commonest for the right one:
-    `correct = [p == most_frequent(answers) ...]`.
+    If a question has ten human answers, the paper (appendix G) takes the most frequent one for the correct one:
+    `correct = [prediction == most_frequent_answer(answers) ...]`.
 
-    >>> round(expected_calibration_error([0.9, 0.9, 0.1, 0.1], [1, 0, 0, 0], bins=10), 3)  # (0.4 + 0.1) / 2
+    >>> round(expected_calibration_error([0.9, 0.9, 0.1, 0.1], [1, 0, 0, 0], num_bins=10), 3)  # (0.4 + 0.1) / 2
     0.25
     """
     items, said, happened = reliability_table(confidence, correct, num_bins=num_bins, binning=binning).T
@@ -39,28 +42,42 @@ def expected_calibration_error(
 def reliability_table(
     confidence: ArrayLike, correct: ArrayLike, *, num_bins: int = NUM_BINS, binning: Binning = "equal_width"
 ) -> np.ndarray:
-    """What a reliability diagram shows: for each bin that is not empty [items, mean confidence, mean correctness]."""
+    """Return the values of a reliability diagram.
+
+    Args:
+        confidence, correct, num_bins, binning: As in `expected_calibration_error`.
+
+    Returns:
+        [bins, 3]: items, mean confidence and mean correctness of each bin that is not empty.
+
+    Raises:
+        ValueError: An array, `num_bins` or `binning` is invalid.
+
+    >>> reliability_table([0.9, 0.7, 0.1], [1, 0, 0], num_bins=2).round(3).tolist()
+    [[1.0, 0.1, 0.0], [2.0, 0.8, 0.5]]
+    """
     confidence, correct = check_fractions(confidence=confidence, correct=correct)
     if num_bins < 1:
-        raise ValueError(f"bins is {num_bins}, wanted 1 or more")
+        raise ValueError(f"num_bins is {num_bins}, wanted 1 or more")
     if binning == "equal_width":
         place = np.searchsorted(np.linspace(0, 1, num_bins + 1)[1:-1], confidence)
     elif binning == "equal_mass":
         order = np.argsort(confidence)
         confidence, correct = confidence[order], correct[order]
-        starts = np.flatnonzero(np.diff(confidence, prepend=-1.0))  # of each distinct confidence
+        # Where each distinct confidence starts.
+        starts = np.flatnonzero(np.diff(confidence, prepend=-1.0))
         place = np.repeat(
             starts * num_bins // max(len(confidence), 1), np.diff(starts, append=len(confidence))
         )
     else:
-        raise ValueError(f"binning is {binning!r}, wanted 'width' or 'mass'")
+        raise ValueError(f"binning is {binning!r}, wanted 'equal_width' or 'equal_mass'")
     sums = np.array([np.bincount(place, values, num_bins) for values in (None, confidence, correct)])
     items, confidences, corrects = sums[:, sums[0] > 0]
     return np.stack([items, confidences / items, corrects / items], axis=1)
 
 
 def brier_score(confidence: ArrayLike, correct: ArrayLike) -> float:
-    """Mean squared difference of a probability and what happened; in [0, 1], lower is better. NaN without items.
+    """Return the mean squared difference of a probability and its outcome; in [0, 1], lower is better, NaN without items.
 
     >>> brier_score([1.0, 0.5], [1, 0])
     0.125
@@ -70,18 +87,21 @@ def brier_score(confidence: ArrayLike, correct: ArrayLike) -> float:
 
 
 def find_calibration_obstacle(answered: JoinedPredictions) -> str:
-    """Why these confidences cannot be calibrated; "" if they can."""
+    """Return why the confidences are no probabilities; "" if they may be."""
     if not answered.has_confidence:
         return "the predictions give no confidences"
     given = answered.confidence[~answered.missing]
     if (given < 0).any() or (given > 1).any():
-        return "some confidences lie outside [0, 1]: they are no probabilities"
+        return "some confidences are outside [0, 1], so they are not probabilities"
     return ""
 
 
 def get_calibration_outcomes(answered: JoinedPredictions) -> tuple[JoinedPredictions, dict[str, np.ndarray]]:
-    """The items that have a prediction, and what their confidence may be the probability of: that the question is
-    answerable (where some are not), and that the answer is right: with people's answers, that it is the commonest."""
+    """Return the items with a prediction, and the outcomes that their confidence may be the probability of.
+
+    The outcomes are that the question is answerable (if some are not), and that the answer is correct. With human answers
+    an answer is correct if it is the most frequent one.
+    """
     at = answered.select(~answered.missing)
     right = at.correct
     if answered.has_human_answers:
@@ -94,7 +114,7 @@ def get_calibration_outcomes(answered: JoinedPredictions) -> tuple[JoinedPredict
 
 
 def score_calibration(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """ECE and Brier of each of the `outcomes`."""
+    """Compute ECE and Brier score for each of the `get_calibration_outcomes`."""
     if why := find_calibration_obstacle(answered):
         return {"unavailable": why}
     at, happened = get_calibration_outcomes(answered)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..core.errors import UserError, no_effect_message
 from ..core.output_paths import Output, check_output_paths
+from ..core.renames import RenamingArgumentParser
 from .errata import ERRATA_FILE, OWN_ERRATA
 from .items import Benchmark
 from .joined_predictions import FILE_OPTIONS, ScoringOptions
@@ -170,7 +171,8 @@ VALUE_CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 def build_parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
     """The options of scoring. Those of `Options` that are not given are not in the parsed namespace."""
     extras = "\n".join(f"  {name:<14} {extra.help}" for name, extra in RESOURCES.items())
-    parser = argparse.ArgumentParser(
+    parser = RenamingArgumentParser(
+        "score",
         prog=program,
         usage=f"{program} BENCHMARK PREDICTIONS [PREDICTIONS ...] [options]",
         description="Score predictions on a benchmark with unanswerable questions (docs/reference/scores.md defines every score).",

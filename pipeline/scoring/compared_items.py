@@ -1,4 +1,4 @@
-"""Say which items several models are compared on, and how many each of them has."""
+"""Count the items that several models are compared on."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..core.errors import EXAMPLES_PER_KIND, format_count
 
 
 class ComparedItems(NamedTuple):
-    """How many items several models have, and how many all of them have.
+    """Numbers of items that several models have.
 
     Attributes:
-        items: on which the models are compared.
-        of: items of the benchmark, of the part that is scored.
-        predicted: of each model by name, how many of these it has.
+        num_compared: Items that all models have, on which they are compared.
+        num_total: Items of the benchmark in the split that is scored.
+        num_predicted: Number of these items that each model has, by name.
     """
 
     num_compared: int
@@ -23,9 +23,9 @@ class ComparedItems(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """One sentence for a table that compares the models on fewer items than the benchmark has; "" for all items.
+        """Describe the numbers in one sentence; "" if all models have all items.
 
-        >>> ComparedItems(300, 7150, {"full": 7150, "small": 300}).sentence
+        >>> ComparedItems(300, 7150, {"full": 7150, "small": 300}).summary
         'compared on the 300 of 7,150 items that all have: full has all, small has 300'
         """
         if self.num_compared == self.num_total:
@@ -44,16 +44,14 @@ class ComparedItems(NamedTuple):
 def count_compared_items(
     item_ids: Collection[str], predicted_ids: Mapping[str, Collection[str]]
 ) -> ComparedItems:
-    """Count the items that models have, and those that all of them have.
+    """Count the items of each model and those that all models have.
 
     Args:
-        wanted: Ids of the items of the benchmark, of the part that is scored.
-        predicted: Of each model by name, the ids that it has: of a file those with a prediction, of a run those that were
-            asked.
+        item_ids: Ids of the benchmark's items in the split that is scored.
+        predicted_ids: Ids of each model by name: those with a prediction, or those that were asked in a run.
 
-    Example:
-        >>> compared_items(["a", "b", "c"], {"m": {"a", "b", "c"}, "n": {"b", "other"}})
-        ComparedItems(items=1, of=3, predicted={'m': 3, 'n': 1})
+    >>> count_compared_items(["a", "b", "c"], {"m": {"a", "b", "c"}, "n": {"b", "other"}})
+    ComparedItems(num_compared=1, num_total=3, num_predicted={'m': 3, 'n': 1})
     """
     item_ids = frozenset(item_ids)
     there = {name: item_ids.intersection(ids) for name, ids in predicted_ids.items()}

@@ -1,4 +1,4 @@
-"""Dual accuracy: of an answerable and an unanswerable question that belong together, are both handled right?"""
+"""Dual accuracy: the proportion of pairs of an answerable and an unanswerable question that are both handled correctly."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from .input_validation import check_arrays
 from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 
-MIN_PAIRS = 20  # of which a report prints a score
+# Number of pairs below which reports give no score.
+MIN_PAIRS = 20
 
 
 def dual_accuracy(
@@ -19,16 +20,15 @@ def dual_accuracy(
     *,
     threshold: float | None = None,
 ) -> float:
-    """Share of UQs that are rejected while their AQ is accepted and answered right; in [0, 1], higher is better.
+    """Return the proportion of UQs that are rejected while their AQ is accepted and answered correctly.
+
+    In [0, 1], higher is better; NaN without pairs.
 
     Args:
-        confidence, correct, answerable: as in `acc_fpr_curve`.
-        pair: [n] labels; the AQ and the UQs of one label belong together. A UQ without an AQ is left out; with
-            several AQs all of them must be handled right.
-        threshold: accept where confidence >= threshold. None: each pair has its own threshold, so it counts
-            when the AQ is answered right and every AQ's confidence is *above* the UQ's.
-
-    NaN where there is no pair.
+        confidence, correct, answerable: As in `acc_fpr_curve`.
+        pair: [n] labels of the pairs. A UQ without an AQ is excluded. If a UQ has several AQs, all of them must be correct.
+        threshold: Accept where confidence >= threshold. If None, each pair has its own threshold: it counts if the AQ is
+            answered correctly and its confidence is *above* that of the UQ.
 
     >>> dual_accuracy([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False], ["a", "a", "b", "b"])
     1.0
@@ -47,7 +47,7 @@ def dual_accuracy(
 def find_pairs(
     confidence: np.ndarray, correct: np.ndarray, answerable: np.ndarray, pair: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows of the UQs that have an AQ, and of each one's AQs the lowest confidence and the lowest worth."""
+    """Return the rows of the UQs that have an AQ, and the lowest confidence and correctness of each one's AQs."""
     labels, group = np.unique(pair, return_inverse=True)
     lowest, right = np.full((2, len(labels)), np.inf)
     np.minimum.at(lowest, group[answerable], confidence[answerable])
@@ -59,8 +59,10 @@ def find_pairs(
 def choose_dual_threshold(
     confidence: np.ndarray, correct: np.ndarray, answerable: np.ndarray, pair: np.ndarray
 ) -> float:
-    """The threshold with the highest dual accuracy, the lowest of several; one sort, as each pair counts where its
-    UQ's confidence < threshold <= its AQ's. NaN where there is no pair."""
+    """Return the lowest threshold with the highest dual accuracy; NaN without pairs.
+
+    One sort is enough, as a pair counts where its UQ's confidence < threshold <= its AQ's confidence.
+    """
     uqs, lowest, right = find_pairs(confidence, correct, answerable, pair)
     if not len(uqs):
         return float("nan")
@@ -73,20 +75,17 @@ def choose_dual_threshold(
 
 
 def has_enough_pairs(answered: JoinedPredictions) -> bool:
-    """Are there enough pairs for a score of them?"""
+    """Return whether there are enough pairs to score."""
     return answered.has_pairs and len(find_pairs(*answered.paired_metric_inputs)[0]) >= MIN_PAIRS
 
 
 def score_pairs(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """Score pairs: dual accuracy with a threshold for each pair, and with one for all.
+    """Score pairs: dual accuracy with a threshold for each pair, and with one threshold for all.
 
-    The threshold for all is chosen on validation when split test is scored, else it is the fixed one. Fewer pairs than
-    `FEWEST_PAIRS` get no score.
+    The common threshold is chosen on the validation items if there are any; otherwise it is `options.threshold`.
     """
     if not answered.has_pairs:
-        return {
-            "unavailable": "the benchmark does not say which AQ and UQ belong together (a release folder does)"
-        }
+        return {"unavailable": "the benchmark does not name the pairs of AQs and UQs (a release folder does)"}
     count = len(find_pairs(*answered.paired_metric_inputs)[0])
     if not has_enough_pairs(answered):
         return {"pairs": count, "unavailable": f"too few pairs ({count}); wanted {MIN_PAIRS} or more"}

@@ -1,4 +1,4 @@
-"""What a run cost: latency, throughput, peak memory, from its log."""
+"""Compute latency, throughput and peak memory of a run from its log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..core.errors import UserError
 from .input_validation import check_arrays, loads_strict, parse_each_row, read_bytes
 
 LATENCY_PERCENTILES = (50, 90, 95, 99)
-RUN_LOG_KEYS = ("seconds", "items", "start", "memory_bytes")  # of a line of a run's log
+RUN_LOG_KEYS = ("seconds", "items", "start", "memory_bytes")
 
 
 def compute_efficiency(
@@ -21,12 +21,19 @@ def compute_efficiency(
     *,
     wall_seconds: float | None = None,
 ) -> dict[str, float]:
-    """Percentiles of the seconds per request, items per second and the highest memory.
+    """Compute percentiles of the latency, items per second and the peak memory.
 
     Args:
-        seconds: [n] seconds each request took. items: [n] items in each (1 if not given).
-        memory: [n] bytes in use (None: not measured, NaN). wall_seconds: from the first start to the last end,
-            for requests that overlap; else their sum.
+        seconds: [n] seconds of each request.
+        items: [n] items of each request; None for one each.
+        memory: [n] bytes in use; None if not measured (NaN in the result).
+        wall_seconds: Seconds from the first start to the last end, for requests that overlap; None for the sum of `seconds`.
+
+    Raises:
+        ValueError: A latency is negative, or the arrays are invalid.
+
+    >>> compute_efficiency([1.0, 3.0])["latency_p50"]
+    2.0
     """
     (seconds,) = check_arrays(seconds=seconds)
     (items,) = check_arrays(items=np.ones(len(seconds)) if items is None else items)
@@ -51,11 +58,10 @@ def compute_efficiency(
 
 
 def read_run_log(path: Path | str) -> dict[str, float]:
-    """Score a log: JSON lines with `seconds` and, if known, `items`, `start` (seconds on one clock) and
-    `memory_bytes`.
+    """Read and score a log: JSON lines with `seconds` and optionally `items`, `start` (in seconds) and `memory_bytes`.
 
     Raises:
-        UserError: lists every line that is not so.
+        UserError: Lists every invalid line.
     """
     rows, problems = parse_each_row(read_bytes(path).splitlines(), "line", _parse_log_line)
     if problems or not rows:
@@ -75,7 +81,7 @@ def _parse_log_line(line: bytes) -> dict[str, float]:
         row = loads_strict(line)
         numbers = {key: float(row[key]) for key in RUN_LOG_KEYS if key in row}
         if wrong := [key for key in numbers if isinstance(row[key], str | bool)]:
-            raise ValueError(f"{', '.join(wrong)}: no number")
+            raise ValueError(f"{', '.join(wrong)}: not a number")
         if not all(map(np.isfinite, numbers.values())) or numbers["seconds"] < 0:
             raise ValueError("wanted finite numbers, seconds not negative")
     except (ValueError, KeyError, TypeError, OverflowError) as error:

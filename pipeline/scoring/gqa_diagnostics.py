@@ -1,4 +1,4 @@
-"""GQA's diagnostics beside accuracy (Hudson & Manning, CVPR 2019; the definitions of its evaluation page)."""
+"""GQA's diagnostics beside accuracy (Hudson and Manning, CVPR 2019; the definitions of its evaluation page)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ import numpy as np
 from ..core.errors import UserError, format_count
 from .joined_predictions import JoinedPredictions, ScoringOptions
 
-GqaRecords = Mapping[str, Mapping[str, Any]]  # also choices and scene graphs: an object of GQA's for each id
+# Questions, choices or scene graphs by id.
+GqaRecords = Mapping[str, Mapping[str, Any]]
 Answers = Mapping[str, str]
 Score = dict[str, Any]
-SUM_TOLERANCE = 1e-3  # weights written with four decimals still sum to 1
-COMMON_ATTRIBUTES = ("color", "material", "shape")  # what "what do both have in common" may be answered with
+# Attention weights with four decimals may not sum to 1 exactly.
+SUM_TOLERANCE = 1e-3
+# Valid answers to "what do both have in common".
+COMMON_ATTRIBUTES = ("color", "material", "shape")
 
 
 def compute_gqa_diagnostics(
@@ -27,24 +30,26 @@ def compute_gqa_diagnostics(
     scenes: GqaRecords | None = None,
     attention: Any = None,
 ) -> dict[str, Score]:
-    """Each score with how many items it rests on, or {"unavailable": why} where a file that it needs is not there.
+    """Compute GQA's diagnostics.
 
     Args:
-        questions: GQA's questions by id; those marked `isBalanced: false` are not scored, as in GQA's own script.
-        predictions: answer by question id.
-        all_questions: the unbalanced file, where entailed questions stand that `questions` has not; predictions are
-            needed for them too.
-        choices: by question id `valid` and `plausible` answers (GQA's *_choices.json).
-        scenes: scene graphs by image id.
-        attention: by question id weights that sum to 1, either of the cells of a square grid, [x][y] in GQA's order, or
-            of regions, each [x0, y0, x1, y1, weight] with corners as shares of the image. Five rows of five are a grid.
+        questions: GQA's questions by id. Those with `isBalanced: false` are not scored, as in GQA's own script.
+        predictions: Answer by question id.
+        all_questions: GQA's unbalanced questions, which contain the entailed questions that `questions` lacks. They need
+            predictions, too.
+        choices: `valid` and `plausible` answers by question id (GQA's *_choices.json).
+        scenes: Scene graphs by image id.
+        attention: Weights that sum to 1, by question id: either of the cells of a square grid, [x][y] in GQA's order, or of
+            regions, each [x0, y0, x1, y1, weight] with corners as fractions of the image. Five rows of five are a grid.
 
-    Scores: accuracy, binary and open (is it a `query`?), by structural and semantic type and number of steps;
-    consistency; validity; plausibility; grounding; distribution (chi-square per group / 100, lower is better; the rest
-    are fractions, higher is better). What each is: GQA's eval.py.
+    Returns:
+        Each score with the number of its items, or {"unavailable": reason} if a file is missing: accuracy, also for binary and
+        open questions (those with a `query`) and by structural type, semantic type and number of steps; consistency;
+        validity; plausibility; grounding; distribution (chi-square per group / 100, lower is better). All but the
+        distribution are fractions; higher is better. GQA's eval.py defines them.
 
     Raises:
-        UserError: a balanced question has no prediction, or attention is not as it should be: all that is wrong.
+        UserError: Lists balanced questions without a prediction, or faults of the attention.
     """
     everything = {**(all_questions or {}), **questions}
     questions = {name: question for name, question in questions.items() if question.get("isBalanced", True)}
@@ -72,7 +77,7 @@ def compute_gqa_diagnostics(
 
 
 def count_reasoning_steps(question: Mapping[str, Any]) -> int:
-    """Steps of reasoning: those of the program but for `exist`, `query: name` and `choose name`, which only ask."""
+    """Count the reasoning steps of a program, without `exist`, `query: name` and `choose name`, which only ask."""
     asking = ("exist", "query: name", "choose name")
     program = [f"{step['operation']}: {step['argument']}" for step in question.get("semantic") or ()]
     return sum(not any(text in step for text in asking) for step in program)
@@ -89,7 +94,7 @@ def score_gqa(answered: JoinedPredictions, options: ScoringOptions) -> dict[str,
 
 def _mean(values: Sequence[float]) -> Score:
     if not len(values):
-        return {"unavailable": "no such question"}
+        return {"unavailable": "no question of this kind"}
     return {"value": float(np.mean(values)), "items": len(values)}
 
 
@@ -103,7 +108,7 @@ def _mean_by(kinds: Mapping[str, str], right: Mapping[str, bool]) -> dict[str, S
 def _consistency(
     questions: GqaRecords, said: Answers, right: Mapping[str, bool], everything: GqaRecords
 ) -> Score:
-    """Mean accuracy over the entailed questions of each question answered right, averaged over those."""
+    """Average, over questions answered correctly, the mean accuracy on their entailed questions."""
     scores, lost, entailing = [], 0, 0
     for name, question in questions.items():
         others = [other for other in question.get("entailed") or () if other != name]
@@ -114,21 +119,24 @@ def _consistency(
             if known:
                 scores.append(np.mean([said[other] == everything[other]["answer"] for other in known]))
     if not entailing:
-        return {"unavailable": "no question of this file names entailed ones (GQA's test splits do not)"}
+        return {
+            "unavailable": "no question of this file has entailed questions (GQA's test splits have none)"
+        }
     if lost:
         return {
-            "unavailable": f"{lost} entailed questions have no prediction or are in no questions file; give the unbalanced file and predict them too"
+            "unavailable": f"{lost} entailed questions have no prediction or are in no questions file. Add --resource all-questions=FILE and predict them, too"
         }
     return _mean(scores) if scores else {"unavailable": "no question that entails others was answered right"}
 
 
 def _choice_rate(questions: GqaRecords, said: Answers, choices: GqaRecords | None, which: str) -> Score:
     if choices is None:
-        absent = "needs GQA's file of choices for this split (*_choices.json, with the evaluation script)"
-        return {"unavailable": absent}
+        return {
+            "unavailable": "needs GQA's file of choices for this split (*_choices.json, with the evaluation script)"
+        }
     if lost := sum(which not in choices.get(name, {}) for name in questions):
         return {
-            "unavailable": f"the file of choices has nothing `{which}` for {lost} of {format_count(len(questions), 'question')}"
+            "unavailable": f"the file of choices has no `{which}` answers for {lost} of {format_count(len(questions), 'question')}"
         }
     marks = []
     for name, question in questions.items():
@@ -138,7 +146,7 @@ def _choice_rate(questions: GqaRecords, said: Answers, choices: GqaRecords | Non
 
 
 def _distribution(questions: GqaRecords, predictions: Answers) -> Score:
-    """Chi-square / 100 of predicted against true answers in each global group, weighted by the group's questions."""
+    """Compute chi-square / 100 of predicted against true answers in each global group, weighted by its questions."""
     truth: dict[str, Counter[str]] = defaultdict(Counter)
     said: dict[str, Counter[str]] = defaultdict(Counter)
     for name, question in questions.items():
@@ -157,15 +165,17 @@ def _distribution(questions: GqaRecords, predictions: Answers) -> Score:
 
 
 def _grounding(questions: GqaRecords, scenes: GqaRecords | None, attention: Any) -> Score:
-    """Attention on the boxes that question and answer point to: for every box and cell, the cell's weight times the
-    share of it that lies in the box, summed. As in GQA's script, what two boxes share counts twice, a question
-    without boxes scores 0, and none points to the whole image (its test for the scene looks among the *keys* of a
-    step, where it never is)."""
+    """Compute the attention on the boxes that question and answer point to.
+
+    For every box and cell, the cell's weight times the fraction of the cell inside the box is summed. As in GQA's script,
+    the overlap of two boxes counts twice, a question without boxes scores 0, and no question points to the whole image
+    (GQA's test for the scene searches the *keys* of a step, where it never is).
+    """
     if attention is None:
         return {"unavailable": "needs the model's attention over the image (--resource attention=FILE)"}
     if scenes is None:
         return {
-            "unavailable": "needs scene graphs, which GQA gives for train and val only (--resource scenes=FILE)"
+            "unavailable": "needs scene graphs, which GQA has for train and val only (--resource scenes=FILE)"
         }
     lost = sum(name not in attention or q["imageId"] not in scenes for name, q in questions.items())
     if lost:
@@ -190,15 +200,15 @@ def _grounding(questions: GqaRecords, scenes: GqaRecords | None, attention: Any)
 
 
 def _attention_cells(weights: Any) -> np.ndarray:
-    """[cells, 5]: left, top, right, bottom, weight.
+    """Return the cells of an attention map, [cells, 5]: left, top, right, bottom, weight.
 
     Raises:
-        ValueError: what is wrong with the weights.
+        ValueError: The weights are invalid.
     """
     try:
         table = np.array(weights, float)
     except (TypeError, ValueError):
-        raise ValueError("attention is ragged or holds something other than numbers") from None
+        raise ValueError("attention is ragged or has values that are not numbers") from None
     if table.ndim != 2 or not len(table) or table.shape[1] not in (len(table), 5):
         raise ValueError(f"attention has shape {table.shape}, wanted a square grid or rows of 5")
     if table.shape[0] == table.shape[1]:
@@ -208,18 +218,21 @@ def _attention_cells(weights: Any) -> np.ndarray:
         raise ValueError("attention has NaN or infinite values")
     if (table[:, 4] < 0).any() or abs(table[:, 4].sum() - 1) > SUM_TOLERANCE:
         raise ValueError(
-            f"weights from {table[:, 4].min():.6g} on, sum {table[:, 4].sum():.6g}; wanted none below 0 and a sum of 1"
+            f"smallest weight {table[:, 4].min():.6g}, sum {table[:, 4].sum():.6g}; wanted no negative weight and a sum of 1"
         )
     if ((table[:, 2] <= table[:, 0]) | (table[:, 3] <= table[:, 1])).any():
-        raise ValueError("a region of the attention is empty or turned round")
+        raise ValueError("a region of the attention is empty or inverted")
     return table
 
 
 def _pointer_boxes(question: Mapping[str, Any], scene: Mapping[str, Any]) -> np.ndarray:
-    """[boxes, 4]: left, top, right, bottom as shares of the image, of every pointer of question and full answer.
+    """Return the boxes of all objects that question and full answer point to.
+
+    Returns:
+        [boxes, 4]: left, top, right, bottom as fractions of the image.
 
     Raises:
-        ValueError: an object is not in the scene graph.
+        ValueError: An object is not in the scene graph.
     """
     notes = question.get("annotations") or {}
     names = [pointer for part in ("question", "fullAnswer") for pointer in (notes.get(part) or {}).values()]
@@ -232,7 +245,7 @@ def _pointer_boxes(question: Mapping[str, Any], scene: Mapping[str, Any]) -> np.
 
 
 def _weight_inside_boxes(cells: np.ndarray, boxes: np.ndarray) -> float:
-    """The sum over cells and boxes of weight x share of the cell in the box."""
+    """Return the sum over cells and boxes of weight x fraction of the cell inside the box."""
     low = np.maximum(cells[:, None, :2], boxes[None, :, :2])
     high = np.minimum(cells[:, None, 2:4], boxes[None, :, 2:])
     inside = np.clip(high - low, 0, None).prod(axis=2)

@@ -1,4 +1,4 @@
-"""Are GQA's questions and choices what the scores take them for?"""
+"""Check the fields of GQA's questions and choices."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def _is_program(value: Any) -> bool:
     )
 
 
-# What a question's fields must be, as far as it has them, and whether a value is.
+# For each field that a question may have: the type in words, and a function that checks a value.
 FIELD_CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "answer": ("a text", lambda value: isinstance(value, str)),
-    "types": ("an object of texts", _is_string_mapping),
-    "groups": ("an object of texts", _is_string_mapping),
+    "answer": ("a string", lambda value: isinstance(value, str)),
+    "types": ("an object of strings", _is_string_mapping),
+    "groups": ("an object of strings", _is_string_mapping),
     "entailed": ("a list of ids", lambda value: value is None or _is_string_list(value)),
     "semantic": ("a list of objects with operation and argument", _is_program),
     "isBalanced": ("true or false", lambda value: isinstance(value, bool)),
@@ -35,7 +35,7 @@ FIELD_CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def find_question_faults(questions: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """What is wrong with any question, by its id."""
+    """Yield the faults of each question."""
     for name, question in questions.items():
         for field, (wanted, fits) in FIELD_CHECKS.items():
             if field in question and not fits(question[field]):
@@ -43,10 +43,10 @@ def find_question_faults(questions: Mapping[str, Mapping[str, Any]]) -> Iterator
 
 
 def has_answer(question: Any) -> bool:
-    """Is it a question with a right answer?"""
+    """Return whether a record is a question with a correct answer."""
     return isinstance(question, dict) and isinstance(question.get("answer"), str)
 
 
 def is_choices_record(choices: Any) -> bool:
-    """Is it what GQA has of a question's choices?"""
+    """Return whether a record has the structure of GQA's choices of a question."""
     return isinstance(choices, dict) and all(map(_is_string_list, choices.values()))

@@ -1,6 +1,6 @@
-"""What the rows of evaluation harnesses' logs say: lmms-eval, inspect_ai, OpenAI's batches, VLMEvalKit.
+"""Convert logs of evaluation harnesses to rows of predictions: lmms-eval, inspect_ai, OpenAI batches, VLMEvalKit.
 
-A log is known by the keys of its rows, never by its file's name (docs/reference/scores.md has the table).
+A log is recognised by the keys of its rows, never by the name of its file (docs/reference/scores.md has the table).
 """
 
 from __future__ import annotations
@@ -23,30 +23,35 @@ from .normalize import has_text
 from .reasoning_parser import extract_final_answer
 
 Row = Mapping[str, Any]
-FieldValue = tuple[str, Any]  # the name of a field, "" for none, and what stands in it
+# The name of a field, "" for none, and its value.
+FieldValue = tuple[str, Any]
 
 ID_FIELDS, CONFIDENCE_FIELDS = ITEM_ID_COLUMNS, COLUMN_ALIASES["confidence"]
-# What stands in the place of an answer where a request failed. VLMEvalKit at f60eb88 (vlmeval/api/base.py) and 3d2f88e
-# (vlmeval/inference.py): these words, with more around them. lmms-eval 0.7.3: a word in brackets (models/chat/openai.py,
-# async_openai.py, gemini.py) or nothing (models/simple/claude.py, gpt4v.py, reka.py), which cannot be distinguished
-# from a model that had nothing to say: it is an empty reply.
+# Texts that replace the answer of a failed request. VLMEvalKit at f60eb88 (vlmeval/api/base.py) and 3d2f88e
+# (vlmeval/inference.py) write these words with more around them. lmms-eval 0.7.3 writes a word in brackets
+# (models/chat/openai.py, async_openai.py, gemini.py) or nothing (models/simple/claude.py, gpt4v.py, reka.py). Nothing
+# cannot be distinguished from an empty answer of the model, so it counts as an empty reply.
 FAILURE_PATTERN = re.compile(
     r"(Failed to obtain answer)|^\[(LMMS_EVAL_REQUEST_FAILED|LMMS_EVAL_BUDGET_EXCEEDED|GENERATION_FAILED)\b"
 )
-BLOCKED_PREFIX = "[SAFETY_BLOCKED"  # in the place of an answer that a filter withheld
+# Replaces an answer that a filter removed.
+BLOCKED_PREFIX = "[SAFETY_BLOCKED"
 TRUNCATED, FILTERED, EMPTY = "truncated", "filtered", "empty"
-# How the errors of our own tasks for inspect_ai begin, where what was said is no row of predictions.
+# Errors of our own inspect_ai tasks for replies that cannot become a prediction begin like this.
 UNUSABLE_REPLY_PATTERN = re.compile(r"(truncated|no answer|no confidence):")
 
 
 class Sample(NamedTuple):
-    """What a log has on one item.
+    """The record of one item in a log.
 
     Attributes:
-        beside: mappings, by the name of their field, in which a task or a scorer may have put a confidence.
-        failure: why there is no answer. answers: how many responses there are; `answer` is the first.
-        is_filtered: a filter withheld the answer, or the rest of it. epoch: which of several runs of the item this is. alike: the ids of all items with this question about this
-            image, where it was asked once for all of them.
+        id, answer: Field and value of the item id and of the answer.
+        confidence_sources: Mappings in which a task or a scorer may have stored a confidence, by the name of their field.
+        failure: Why there is no answer, "" if there is one.
+        num_responses: Number of responses; `answer` is the first.
+        epoch: Number of the run of this item, if it was run several times.
+        shared_item_ids: Ids of all items with this question about this image, if it was asked once for all of them.
+        is_filtered: Whether a filter removed the answer or the rest of it.
     """
 
     id: FieldValue
@@ -60,8 +65,11 @@ class Sample(NamedTuple):
 
 
 def _parse_lmms_eval(row: Row) -> Sample:
-    """Its log has no id but what a task's `process_results` returns, as a metric or in one, and does not say which responses
-    were cut off: those that took exactly the tokens allowed, where a release's tasks say how many that are."""
+    """Parse a row of lmms-eval.
+
+    The log has no id except what a task's `process_results` returns, as a metric or within one. It does not say which
+    responses were truncated: those that took exactly the allowed number of tokens, if a release's tasks state that number.
+    """
     metrics = {
         "": row,
         **{name: value for name, value in row.items() if isinstance(value, dict) and name != "doc"},
@@ -71,12 +79,14 @@ def _parse_lmms_eval(row: Row) -> Sample:
     while isinstance(answer, list):
         count *= len(answer)
         answer = answer[0] if answer else None
-    places = metrics | {"doc": as_mapping(row.get("doc"))}
+    sources = metrics | {"doc": as_mapping(row.get("doc"))}
     limit = row.get("max_new_tokens")
-    cut_off = any(tokens.get("output_tokens") == limit for tokens in _only_dicts(row.get("token_counts")))
-    failure = _find_failure(answer) or (TRUNCATED if limit and cut_off else "")
+    is_truncated = any(
+        tokens.get("output_tokens") == limit for tokens in _only_dicts(row.get("token_counts"))
+    )
+    failure = _find_failure(answer) or (TRUNCATED if limit and is_truncated else "")
     return Sample(
-        find_field(places, ID_FIELDS),
+        find_field(sources, ID_FIELDS),
         (field, answer),
         metrics,
         failure,
@@ -86,18 +96,21 @@ def _parse_lmms_eval(row: Row) -> Sample:
 
 
 def _parse_inspect(row: Row) -> Sample:
-    """A scorer's `prediction` is the answer where it gives one, since the model may have been asked more after it; else
-    `completion`, the text of the first choice's message without its reasoning."""
+    """Parse a row of inspect_ai.
+
+    If a scorer has a `prediction`, that is the answer, as the model may have been asked more after it. Otherwise it is
+    `completion`, the text of the first choice's message without its reasoning.
+    """
     output, more = as_mapping(row.get("output")), as_mapping(row.get("metadata"))
     scores = {name: as_mapping(score) for name, score in as_mapping(row.get("scores")).items()}
-    beside = {
+    sources = {
         "scores": {name: score.get("value") for name, score in scores.items()},
         **{f"scores.{name}.value": as_mapping(score.get("value")) for name, score in scores.items()},
         **{f"scores.{name}.metadata": as_mapping(score.get("metadata")) for name, score in scores.items()},
         "metadata": more,
     }
-    choices, alike = _only_dicts(output.get("choices")), more.get("item_ids")
-    answer = find_field(beside, ["prediction"])
+    choices, item_ids = _only_dicts(output.get("choices")), more.get("item_ids")
+    answer = find_field(sources, ["prediction"])
     failure, stop = "", choices[0].get("stop_reason") if choices else None
     if not answer[0]:
         answer = ("output.completion", (output.get("completion") or "") if choices else None)
@@ -110,17 +123,17 @@ def _parse_inspect(row: Row) -> Sample:
     return Sample(
         ("id", row.get("id")),
         answer,
-        beside,
+        sources,
         failure,
         max(len(choices), 1),
         row["epoch"] if isinstance(row.get("epoch"), int) else 1,
-        tuple(map(str, alike)) if isinstance(alike, list) else (),
+        tuple(map(str, item_ids)) if isinstance(item_ids, list) else (),
         is_filtered=stop == "content_filter",
     )
 
 
 def _summarize_error(error: Row) -> str:
-    """Why a sample of inspect_ai failed, on one line that is the same for all that failed alike."""
+    """Return why a sample of inspect_ai failed, on one line that is the same for all samples with the same cause."""
     message, traceback = (str(error.get(name) or "") for name in ("message", "traceback"))
     if kind := UNUSABLE_REPLY_PATTERN.match(message):
         return kind[1]
@@ -131,8 +144,11 @@ def _summarize_error(error: Row) -> str:
 
 
 def _parse_openai(row: Row) -> Sample:
-    """The message of a chat completion, or of a response; what it says in refusing is its answer, too. The
-    probabilities of its words are not taken as confidence: a refusal may be as sure of itself as an answer."""
+    """Parse a row of an OpenAI batch: a chat completion or a response.
+
+    The text of a refusal is an answer, too. Token probabilities are not used as confidence, as a refusal may be as certain as
+    an answer.
+    """
     response = as_mapping(row.get("response"))
     body = as_mapping(response.get("body"))
     choices = _only_dicts(body.get("choices"))
@@ -151,9 +167,9 @@ def _parse_openai(row: Row) -> Sample:
             _join_message_text(parts) if isinstance(body.get("output"), list) else None,
         )
         reason = as_mapping(body.get("incomplete_details")).get("reason")
-    cut_off = reason in ("length", "max_output_tokens", "max_tokens")
+    is_truncated = reason in ("length", "max_output_tokens", "max_tokens")
     error = as_mapping(row.get("error")) or as_mapping(body.get("error"))
-    failure = TRUNCATED if cut_off else ""
+    failure = TRUNCATED if is_truncated else ""
     if (status := response.get("status_code", 200)) != 200:
         failure = f"status {status}"
     if error:
@@ -169,7 +185,7 @@ def _parse_openai(row: Row) -> Sample:
 
 
 def _join_message_text(content: Any) -> Any:
-    """The text of a message, "" for none; of several parts those that are text or a refusal, not reasoning."""
+    """Return the text of a message, "" for none. Of several parts only text and refusals are kept, not reasoning."""
     if not isinstance(content, list):
         return "" if content is None else content
     texts = {"text": "text", "output_text": "text", "refusal": "refusal"}
@@ -179,22 +195,22 @@ def _join_message_text(content: Any) -> Any:
 
 
 def _parse_vlmevalkit(row: Row) -> Sample:
-    """`answer` is the right answer there. Tables hold numbers as text."""
-    said, beside = row.get("prediction"), dict(row)
+    """Parse a row of VLMEvalKit, where `answer` is the correct answer. Its tables store numbers as text."""
+    answer, parsed = row.get("prediction"), dict(row)
     for name in CONFIDENCE_FIELDS:
         with suppress(ValueError, KeyError):
-            beside[name] = parse_number(str(beside[name]))
+            parsed[name] = parse_number(str(parsed[name]))
     return Sample(
         find_field({"": row}, (*ID_FIELDS, "index")),
-        ("prediction", said),
-        {"": beside},
-        _find_failure(said),
-        is_filtered=_is_blocked(said),
+        ("prediction", answer),
+        {"": parsed},
+        _find_failure(answer),
+        is_filtered=_is_blocked(answer),
     )
 
 
 def _find_failure(answer: Any) -> str:
-    """Why there is no answer where one is wanted."""
+    """Return why a request failed if the text of its answer says so, else ""."""
     found = FAILURE_PATTERN.search(answer) if isinstance(answer, str) else None
     return next(filter(None, found.groups())) if found else ""
 
@@ -204,7 +220,7 @@ def _is_blocked(answer: Any) -> bool:
 
 
 def find_field(sources: Mapping[str, Row], names: Sequence[str]) -> FieldValue:
-    """The first of these names that has a value in one of the places; none where there is none."""
+    """Return the first of the names that has a value in one of the sources, with its value; ("", None) if there is none."""
     for name in names:
         for place, values in sources.items():
             if values.get(name) not in (None, ""):
@@ -221,7 +237,13 @@ def _only_dicts(values: Any) -> list[dict[str, Any]]:
 
 
 class Harness(NamedTuple):
-    """Whether a row is one of a harness's log, what the row says, and what to do where it names no item."""
+    """An evaluation harness.
+
+    Attributes:
+        is_log_row: Whether a row is from a log of this harness.
+        parse_row: Parses a row.
+        hint: What to do if a row names no item.
+    """
 
     is_log_row: Callable[[Row], bool]
     parse_row: Callable[[Row], Sample]
@@ -247,56 +269,64 @@ HARNESSES: dict[str, Harness] = {
     "VLMEvalKit": Harness(
         lambda row: {"index", "question", "prediction"} <= row.keys(),
         _parse_vlmevalkit,
-        "put each item's item_id into VLMEvalKit's column index; a row's number is none, and spreadsheets drop leading zeros",
+        "put each item's item_id into VLMEvalKit's column `index`; row numbers are not item ids, and spreadsheets drop leading zeros",
     ),
 }
 
 
-PASSED_THROUGH_FIELDS = ("p_answerable", "abstained")  # as they are, for whoever knows them
+# Abstention labels are copied to the rows unchanged.
+PASSED_THROUGH_FIELDS = ("p_answerable", "abstained")
 
 
 def convert_log_rows(
     rows: Iterable[Any], path: Path, keep_raw: bool = False
 ) -> tuple[Iterable[Any], PredictionFileInfo, list[str]]:
-    """Rows of predictions (with item_id, prediction and, if there is one, confidence), how they were read, and what is wrong
-    with them. Rows of no harness are handed on as they came.
+    """Convert rows of a log to rows of predictions. Rows of no known harness are returned unchanged.
 
     Args:
-        as_written: leave reasoning and marks of chat templates in the answers.
+        rows: Rows of any file.
+        path: The file, for messages.
+        keep_raw: Keep reasoning and chat template tokens in the answers.
+
+    Returns:
+        Rows with item_id, prediction and confidence (if there is one), how they were read, and their faults.
 
     Raises:
-        UserError: a log has a row that is no object.
+        UserError: A row of a log is not an object.
     """
-    left = iter(rows)
-    first = next(left, None)
+    rest = iter(rows)
+    first = next(rest, None)
     if first is None:
         return [], PredictionFileInfo(), []
     if isinstance(first, dict):
-        for form, harness in HARNESSES.items():
+        for name, harness in HARNESSES.items():
             if harness.is_log_row(first):
                 with pause_garbage_collection():
-                    return _convert_samples(
-                        form, list(_parse_samples(harness.parse_row, chain([first], left), path)), keep_raw
-                    )
-    there = as_mapping(first)
-    values = [key for key, value in there.items() if value is not None]
-    name, answer = (
-        find_column(keys, values) or find_column(keys, there) or ""
-        for keys in (ITEM_ID_COLUMNS, PREDICTION_COLUMNS)
+                    samples = list(_parse_samples(harness.parse_row, chain([first], rest), path))
+                    return _convert_samples(name, samples, keep_raw)
+    first_row = as_mapping(first)
+    keys_with_value = [key for key, value in first_row.items() if value is not None]
+    id_field, answer_field = (
+        find_column(aliases, keys_with_value) or find_column(aliases, first_row) or ""
+        for aliases in (ITEM_ID_COLUMNS, PREDICTION_COLUMNS)
     )
-    confidence = "confidence" if there.get("confidence") not in (None, "") else ""
-    kind = Path(path.name.removesuffix(".gz")).suffix.removeprefix(".").upper()
-    reading = PredictionFileInfo(
-        f"plain {kind or 'JSON'}", name, answer, confidence, columns=tuple(map(str, there))
+    confidence_field = "confidence" if first_row.get("confidence") not in (None, "") else ""
+    suffix = Path(path.name.removesuffix(".gz")).suffix.removeprefix(".").upper()
+    file_info = PredictionFileInfo(
+        f"plain {suffix or 'JSON'}",
+        id_field,
+        answer_field,
+        confidence_field,
+        columns=tuple(map(str, first_row)),
     )
-    return chain([first], left), reading, []
+    return chain([first], rest), file_info, []
 
 
 def get_log_samples(value: Any, path: Path) -> list[Any] | None:
-    """The samples of a log that is one JSON object, as inspect_ai writes it; None if the value is none.
+    """Return the samples of a log that is one JSON object, as inspect_ai writes it; None if the value is no such log.
 
     Raises:
-        UserError: it is what lmms-eval writes beside its log.
+        UserError: The value is the results file that lmms-eval writes beside its log.
     """
     keys = value.keys() if isinstance(value, dict) else set()
     if {"results", "configs"} <= keys:
@@ -308,20 +338,20 @@ def get_log_samples(value: Any, path: Path) -> list[Any] | None:
 
 
 def _parse_samples(sample_of: Callable[[Row], Sample], rows: Iterable[Any], path: Path) -> Iterator[Sample]:
-    """What the rows say of each item: where one was asked for several that are alike, the same of all of them."""
+    """Yield the sample of each item. A question that was asked once for several items yields one sample for each of them."""
     for row in rows:
         if not isinstance(row, dict):
-            raise UserError(f"{path}: wanted a log's rows to be objects, one is {row!r:.60}")
+            raise UserError(f"{path}: a row of the log is {row!r:.60}, wanted an object")
         sample = sample_of(row)
         for item in sample.shared_item_ids or [sample.id[1]]:
             yield sample._replace(id=(sample.id[0], item))
 
 
 def _convert_samples(
-    form: str, samples: Sequence[Sample], as_written: bool
+    harness: str, samples: Sequence[Sample], keep_raw: bool
 ) -> tuple[list[Any], PredictionFileInfo, list[str]]:
-    """The rows of a log: the samples with an answer, of each item those of the first epoch that has one."""
-    named = [_with_final_answer(sample, as_written) for sample in samples if sample.id[1] is not None]
+    """Convert samples with an answer to rows; of each item those of the first epoch that has an answer."""
+    named = [_with_final_answer(sample, keep_raw) for sample in samples if sample.id[1] is not None]
     answered = [sample for sample in named if not sample.failure and sample.answer[1] is not None]
     epochs = {str(sample.id[1]): sample.epoch for sample in reversed(answered)}
     kept = [sample for sample in answered if sample.epoch == epochs[str(sample.id[1])]]
@@ -341,27 +371,25 @@ def _convert_samples(
     failed = {name: why for name, why in failed.items() if name not in epochs}
     faults = []
     if nameless := [number for number, sample in enumerate(samples, 1) if sample.id[1] is None]:
-        known_by = HARNESSES[form].hint
         names = format_count(len(nameless), "sample names", "samples name")
-        faults.append(f"{names} no item, number {join_examples(nameless)}: {known_by}")
-    declined = {
+        faults.append(f"{names} no item, number {join_examples(nameless)}: {HARNESSES[harness].hint}")
+    empty_replies = {
         str(sample.id[1]): FILTERED if sample.is_filtered else EMPTY
         for sample in kept
         if isinstance(sample.answer[1], str) and not has_text(sample.answer[1])
     }
-    columns_read = PredictionFileInfo(
-        form, *used, failures=failed, notes=tuple(_describe_choices(samples)), empty_replies=declined
-    )
-    return rows, columns_read, faults
+    notes = tuple(_describe_choices(samples))
+    file_info = PredictionFileInfo(harness, *used, failures=failed, notes=notes, empty_replies=empty_replies)
+    return rows, file_info, faults
 
 
-def _with_final_answer(sample: Sample, as_written: bool) -> Sample:
-    """The sample with its final answer. What a filter left of a reply is no answer but an empty reply."""
+def _with_final_answer(sample: Sample, keep_raw: bool) -> Sample:
+    """Return the sample with its final answer. A filtered reply becomes an empty reply."""
     if sample.is_filtered and not sample.failure:
         return sample._replace(answer=(sample.answer[0], ""))
     if isinstance(sample.answer[1], float) and math.isnan(sample.answer[1]):
         return sample._replace(answer=(sample.answer[0], None))
-    if as_written or not isinstance(sample.answer[1], str):
+    if keep_raw or not isinstance(sample.answer[1], str):
         return sample
     final = extract_final_answer(sample.answer[1])
     failure = sample.failure or (TRUNCATED if final.is_truncated else "")

@@ -1,7 +1,8 @@
-"""People against models: how many UQs do they reject? (RGQA, section 5.4)
+"""Human baseline: how many UQs do humans and models reject (RGQA, section 5.4)?
 
-Each person's judgement is "answer" or "reject" of an AQ or a UQ; models get the threshold at which they accept AQs
-as often as people do."""
+Each judgment is whether an annotator accepts a question as answerable. A model gets the threshold at which it accepts the
+same proportion of AQs as the annotators.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +21,17 @@ from .threshold_sweep import nan_mean
 
 
 def compute_human_rejection(accepted: ArrayLike, answerable: ArrayLike) -> dict[str, float]:
-    """From people's judgements: `true_positive_rate` (share of AQs accepted), `rejection_accuracy` (share of UQs
-    rejected), and how many of each there were. NaN without the kind.
+    """Return the proportions of AQs accepted and of UQs rejected by humans.
 
     Args:
-        accepted: [n] booleans, was the question judged answerable? answerable: [n] booleans, is it?
+        accepted: [n] booleans: whether the question was judged answerable.
+        answerable: [n] booleans: whether it is answerable.
 
-    >>> human_rejection([1, 1, 0, 0], [True, True, False, False])["rejection_accuracy"]
+    Returns:
+        `true_positive_rate` (proportion of AQs accepted), `rejection_accuracy` (proportion of UQs rejected), both NaN
+        without items of the kind, and the numbers of `aqs` and `uqs`.
+
+    >>> compute_human_rejection([1, 1, 0, 0], [True, True, False, False])["rejection_accuracy"]
     1.0
     """
     accepted, answerable = check_arrays(accepted=accepted, answerable=answerable)
@@ -40,8 +45,10 @@ def compute_human_rejection(accepted: ArrayLike, answerable: ArrayLike) -> dict[
 
 
 def rejection_at_tpr(confidence: ArrayLike, answerable: ArrayLike, tpr: float) -> float:
-    """Share of UQs a model rejects where it accepts the share `tpr` of AQs, straight between thresholds, the best
-    where several do; in [0, 1], higher is better. NaN where one kind is missing.
+    """Return the proportion of UQs that a model rejects when it accepts a proportion `tpr` of the AQs.
+
+    Values are interpolated linearly between thresholds; the best one counts if several reach `tpr`. In [0, 1], higher is
+    better; NaN if one kind is missing.
 
     >>> rejection_at_tpr([0.9, 0.8, 0.7, 0.1], [True, False, True, False], 0.5)
     1.0
@@ -50,18 +57,21 @@ def rejection_at_tpr(confidence: ArrayLike, answerable: ArrayLike, tpr: float) -
 
 
 def read_human_judgments(path: Path | str) -> dict[str, list[bool]]:
-    """A human study: a list of {"item_id", "accepted"}, one for each judgement; whether it was accepted, by item.
+    """Read a human study: a list of {"item_id", "accepted"}, one for each judgment.
+
+    Returns:
+        Whether each annotator accepted the question, by item id.
 
     Raises:
-        UserError: lists every judgement that is not so.
+        UserError: Lists every invalid judgment.
     """
     rows = parse_json(read_bytes(path), path)
     rows = rows if isinstance(rows, list) else [rows]
-    judgements, problems = parse_each_row(rows, "human study, judgement", _parse_judgment)
+    judgments, problems = parse_each_row(rows, "human study, judgment", _parse_judgment)
     if problems:
         raise UserError(problems)
     study: dict[str, list[bool]] = {}
-    for item, accepted in judgements:
+    for item, accepted in judgments:
         study.setdefault(item, []).append(accepted)
     return study
 
@@ -74,21 +84,21 @@ def _parse_judgment(row: Any) -> tuple[str, bool]:
 
 
 def score_human_baseline(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """People's rejection accuracy, and the model's where it accepts AQs as often as they do; on the same items."""
+    """Return the rejection accuracy of humans, and that of the model at the same acceptance of AQs, on the same items."""
     study = options.human_judgments
     if study is None:
-        return {"unavailable": "needs people's judgements (--resource human-judgments=FILE)"}
+        return {"unavailable": "needs human judgments (--resource human-judgments=FILE)"}
     at = answered.select(answered.items.isin(study))
     if not len(at.items):
         return {"unavailable": "the human study has no item of this subset"}
-    judgements = [study[name] for name in at.items["id"]]
-    people = compute_human_rejection(
-        np.concatenate(judgements), np.repeat(at.answerable, list(map(len, judgements)))
+    judgments = [study[name] for name in at.items["id"]]
+    humans = compute_human_rejection(
+        np.concatenate(judgments), np.repeat(at.answerable, list(map(len, judgments)))
     )
-    tpr = people["true_positive_rate"]
-    same, whole = (rejection_at_tpr(of.confidence, of.answerable, tpr) for of in (at, answered))
-    return people | {
+    tpr = humans["true_positive_rate"]
+    on_judged, on_all = (rejection_at_tpr(of.confidence, of.answerable, tpr) for of in (at, answered))
+    return humans | {
         "items": len(at.items),
-        "model_rejection_accuracy": same,
-        "model_rejection_accuracy_on_all_items": whole,
+        "model_rejection_accuracy": on_judged,
+        "model_rejection_accuracy_on_all_items": on_all,
     }

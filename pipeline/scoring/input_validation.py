@@ -1,4 +1,4 @@
-"""Is what comes in what it should be? The first line of every scorer, and of every file that is read."""
+"""Check the inputs of scorers and read files strictly."""
 
 from __future__ import annotations
 
@@ -19,16 +19,26 @@ from ..core.duplicate_keys import find_duplicate_keys
 from ..core.errors import UserError, format_count, join_examples
 
 T = TypeVar("T")
-LINES_PER_BATCH = 1 << 9  # parsed at once
+# Number of JSON lines parsed at once.
+LINES_PER_BATCH = 1 << 9
 Texts = Iterable[str]
-TextLists = Iterable[Iterable[str]]  # for each prediction its right answers, or people's
+# Reference answers for each prediction.
+TextLists = Iterable[Iterable[str]]
 
 
 def check_arrays(**named: object) -> list[np.ndarray]:
-    """One-dimensional arrays of one length; floats must be finite. Returned in the order named.
+    """Check one-dimensional arrays of equal length with finite numbers or booleans, like scikit-learn's `check_array`.
+
+    Returns:
+        The arrays in the given order.
 
     Raises:
-        ValueError: says for each array what arrived and what was wanted.
+        ValueError: Says for each invalid array what was given and what is expected.
+
+    >>> check_arrays(confidence=[0.5], correct=[1, 0])
+    Traceback (most recent call last):
+    ...
+    ValueError: lengths differ: confidence 1, correct 2
     """
     values = {name: np.asarray(value) for name, value in named.items()}
     faults = [
@@ -43,7 +53,7 @@ def check_arrays(**named: object) -> list[np.ndarray]:
     for name, value in values.items():
         if value.dtype.kind not in "biuf":
             if value.size:
-                faults.append(f"{name} holds {value.dtype}, wanted numbers or booleans")
+                faults.append(f"{name} has type {value.dtype}, wanted numbers or booleans")
             else:
                 values[name] = value.astype(float)
         elif value.dtype.kind == "f" and not np.isfinite(value).all():
@@ -54,10 +64,10 @@ def check_arrays(**named: object) -> list[np.ndarray]:
 
 
 def check_fractions(**named: object) -> list[np.ndarray]:
-    """As `arrays`, as floats in [0, 1].
+    """Check arrays like `check_arrays` and return them as floats in [0, 1].
 
     Raises:
-        ValueError: also where something lies outside.
+        ValueError: An array is invalid or has a value outside [0, 1].
     """
     values = check_arrays(**named)
     for name, value in zip(named, values, strict=True):
@@ -67,43 +77,43 @@ def check_fractions(**named: object) -> list[np.ndarray]:
 
 
 def check_strings(predictions: Texts, answers: TextLists) -> tuple[list[str], list[list[str]]]:
-    """Predictions and the answers of people, one list of answers for each prediction.
+    """Check predictions and the reference answers of each prediction.
 
     Raises:
-        ValueError: lengths differ, something is no string, or a list of answers is empty.
+        ValueError: The lengths differ, a value is not a string, or a list of answers is empty.
     """
     predictions, answers = list(predictions), list(answers)
     if any(isinstance(row, str) for row in answers):
-        raise ValueError("answers holds a string, wanted a list of answers for each prediction")
+        raise ValueError("answers has a string, wanted a list of answers for each prediction")
     answers = [list(row) for row in answers]
     faults = []
     if len(predictions) != len(answers):
         faults.append(f"lengths differ: predictions {len(predictions)}, answers {len(answers)}")
     if wrong := sum(not isinstance(text, str) for text in predictions):
-        faults.append(f"predictions has {format_count(wrong, 'value')} of another type than text")
+        faults.append(f"predictions has {format_count(wrong, 'value')} of another type than string")
     if wrong := sum(not isinstance(text, str) for row in answers for text in row):
-        faults.append(f"answers has {format_count(wrong, 'value')} of another type than text")
+        faults.append(f"answers has {format_count(wrong, 'value')} of another type than string")
     if wrong := sum(not row for row in answers):
-        faults.append(f"answers has {wrong} empty lists")
+        faults.append(f"answers has {format_count(wrong, 'empty list')}")
     if faults:
         raise ValueError("; ".join(faults))
     return predictions, answers
 
 
 def read_bytes(path: Path | str) -> bytes:
-    """A file's bytes, unpacked if it is packed by gzip.
+    """Read a file, decompressing it if it is a gzip file.
 
     Raises:
-        UserError: no such file, or it cannot be read, or is a pipe or a device, whose end might never come.
+        UserError: The file does not exist, cannot be read, or is a pipe or a device, which may never end.
     """
     try:
         mode = Path(path).stat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise UserError(f"{path}: a pipe or a device, wanted a file; write it to one first")
+            raise UserError(f"{path}: a pipe or a device. Write its content to a file first")
         data = Path(path).read_bytes()
         return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: not a gzip file, or cut off ({error})") from None
+        raise UserError(f"{path}: not a gzip file, or truncated ({error})") from None
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except OSError as error:
@@ -111,50 +121,50 @@ def read_bytes(path: Path | str) -> bytes:
 
 
 def parse_number(text: str) -> float:
-    """The number that a text is. Python reads 1_0 as 10, which nobody writes who means a number.
+    """Parse a number. Underscores, which Python allows in numbers (1_0 is 10), are rejected.
 
     Raises:
-        ValueError: it is none.
+        ValueError: The text is not a number.
     """
     if "_" in text:
-        raise ValueError(f"{text!r} is no number")
+        raise ValueError(f"{text!r} is not a number")
     return float(text)
 
 
 def parse_json(data: bytes, path: Path | str) -> Any:
-    """The JSON of a file.
+    """Parse the JSON of a file.
 
     Raises:
-        UserError: says where it breaks.
+        UserError: The JSON is invalid; the message says where.
     """
     try:
         return loads_strict(data)
     except DuplicateKeyError as error:
         raise UserError(f"{path}: {error}") from None
     except ValueError as error:
-        raise UserError(f"{path}: not valid JSON ({error}); the file may be cut off") from None
+        raise UserError(f"{path}: not valid JSON ({error}). The file may be truncated") from None
 
 
 def parse_json_lines(data: bytes, path: Path | str) -> Iterator[tuple[int, Any]]:
-    """The numbers, from 1 on, and the values of the lines of a JSON Lines file; empty lines are passed over.
+    """Yield the number, starting at 1, and the value of each line of a JSON Lines file. Empty lines are skipped.
 
     Raises:
-        UserError: a line that is not JSON.
+        UserError: A line is not valid JSON.
     """
     lines = data.splitlines()
     for start in range(0, len(lines), LINES_PER_BATCH):
-        part = [
+        batch = [
             (n, line)
             for n, line in enumerate(lines[start : start + LINES_PER_BATCH], start + 1)
             if line.strip()
         ]
         try:
-            values = loads_strict(b"[" + b",".join(line for _, line in part) + b"]")
+            values = loads_strict(b"[" + b",".join(line for _, line in batch) + b"]")
         except ValueError:
             values = []
-        if len(values) != len(part):
-            values = [_parse_json_line(number, line, path) for number, line in part]
-        yield from zip((number for number, _ in part), values, strict=True)
+        if len(values) != len(batch):
+            values = [_parse_json_line(number, line, path) for number, line in batch]
+        yield from zip((number for number, _ in batch), values, strict=True)
 
 
 def _parse_json_line(number: int, line: bytes, path: Path | str) -> Any:
@@ -167,19 +177,19 @@ def _parse_json_line(number: int, line: bytes, path: Path | str) -> Any:
 
 
 class DuplicateKeyError(ValueError):
-    """An object names a key twice, so that nobody knows which value counts; readers of JSON keep the last one silently."""
+    """An object has a key twice. JSON readers silently keep the last value, so it is unclear which one is meant."""
 
 
 def loads_strict(data: bytes) -> Any:
-    """As `json.loads`, but a key that stands twice in an object is an error.
+    """Parse JSON like `json.loads`, but reject duplicate keys.
 
     Raises:
-        ValueError: it cannot be read, whatever the reason.
+        ValueError: The data is invalid, for any reason.
     """
     try:
         value = json.loads(data)
-        # Every key is followed by a colon; where there are as many as keys were read of a list of flat objects, which most
-        # files hold, none is there twice. All others are read once more with a look at each object.
+        # Every key is followed by a colon. If a list of flat objects has as many colons as keys were read, no key is
+        # duplicate. Most files are such lists; all others are parsed again with a check of each object.
         flat = isinstance(value, list) and all(type(row) is dict for row in value)
         if (not flat or sum(map(len, value)) != len(_KEY_PATTERN.findall(data))) and (
             twice := find_duplicate_keys(data)
@@ -198,36 +208,38 @@ _KEY_PATTERN = re.compile(rb'"\s*:')
 def read_json_object(
     path: Path | str, expected: str = "", is_valid: Callable[[Any], bool] = lambda _: True
 ) -> dict[str, Any]:
-    """The JSON object of a file: questions, choices, scenes or attention by id.
+    """Read a JSON object of records by id: questions, choices, scenes or attention.
 
     Args:
-        wanted: what each of its values must be, and `fits` whether one is.
+        path: The file.
+        expected: What each value must be, for the message.
+        is_valid: Whether a value is valid.
 
     Raises:
-        UserError: it cannot be read, is no object, or holds something else.
+        UserError: The file cannot be read, is not an object, or has invalid values.
     """
     mapping = parse_json(read_bytes(path), path)
     if not isinstance(mapping, dict):
         raise UserError(f"{path}: wanted an object by id, got a {type(mapping).__name__}")
     if wrong := [name for name, value in mapping.items() if not is_valid(value)]:
-        raise UserError(f"{path}: wanted {expected}; not so for {join_examples(wrong)}")
+        raise UserError(f"{path}: wanted {expected}. Invalid: {join_examples(wrong)}")
     return mapping
 
 
 def read_synonyms(path: Path | str) -> dict[str, str]:
-    """Answers and others that count as the same.
+    """Read synonyms: a JSON object of an answer for each answer that counts as the same.
 
     Raises:
-        UserError: it cannot be read, or is no object of strings.
+        UserError: The file cannot be read or is not an object of strings.
     """
     return read_json_object(path, "a string for each answer", lambda other: isinstance(other, str))
 
 
 def read_attention(path: Path | str) -> dict[str, Any]:
-    """Attention by question id: an object, or GQA's list of {questionId, attention}.
+    """Read attention by question id: an object, or GQA's list of {questionId, attention}.
 
     Raises:
-        UserError: it cannot be read, or is neither.
+        UserError: The file cannot be read or has another structure.
     """
     value = parse_json(read_bytes(path), path)
     if isinstance(value, list) and all(
@@ -241,8 +253,10 @@ def read_attention(path: Path | str) -> dict[str, Any]:
 
 @contextmanager
 def pause_garbage_collection() -> Iterator[None]:
-    """Python's search for cyclic garbage, of which reading makes none, takes half of the time that it takes to read many
-    items: it is put off."""
+    """Disable Python's search for cyclic garbage within the block.
+
+    Reading creates no cycles, and the search takes half of the time of reading many items.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -255,7 +269,16 @@ def pause_garbage_collection() -> Iterator[None]:
 def parse_each_row(
     rows: Iterable[Any], location: str, parse: Callable[[Any], T]
 ) -> tuple[list[T], list[str]]:
-    """What `make` makes of each row, and the faults that it raises as UserError: "<where> <number>: <fault>"."""
+    """Parse each row and collect the faults that `parse` raises as UserError.
+
+    Args:
+        rows: The rows.
+        location: Prefix of the row number in messages.
+        parse: Parses a row.
+
+    Returns:
+        The parsed rows, and the faults as "<location> <number>: <fault>".
+    """
     made: list[T] = []
     problems: list[str] = []
     for number, row in enumerate(rows, 1):

@@ -1,4 +1,4 @@
-"""Samples of logs of inspect_ai (`.eval`): JSON, packed by Zstandard in a ZIP."""
+"""Read samples from inspect_ai's `.eval` logs: JSON files in a ZIP archive, compressed by Zstandard."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from ..core.table_reader import open_checked_zip
 from .input_validation import parse_json
 
 ARCHIVE_ERRORS = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError, zlib.error)
-ZIP_ZSTANDARD_METHOD = 93  # as the ZIP format counts methods; Python's own zipfile knows it from 3.14 on
+# Number of the compression method in the ZIP format. Python's zipfile supports it from 3.14 on.
+ZIP_ZSTANDARD_METHOD = 93
 
 
 def read_eval_samples(path: Path, data: bytes) -> list[Any]:
-    """The samples of an inspect_ai log.
+    """Read the samples of an inspect_ai log.
 
     Raises:
-        UserError: it is none, is cut off or too large, or nothing that unpacks it is installed.
+        UserError: The file is no such log, is truncated or too large, or no library that decompresses it is installed.
     """
     with open_checked_zip(path, data) as archive:
         members = [info for info in archive.infolist() if info.filename.startswith("samples/")]
         if not members and "header.json" not in archive.namelist():
-            raise UserError(f"{path}: holds neither samples nor header.json, so it is no log of inspect_ai")
+            raise UserError(f"{path}: has neither samples nor header.json, so it is not an inspect_ai log")
         samples = []
         for info in members:
             try:
                 samples.append(parse_json(_read_member(archive, info, path), f"{path}, {info.filename}"))
             except ARCHIVE_ERRORS as error:
-                raise UserError(f"{path}, {info.filename}: cannot be unpacked ({error})") from None
+                raise UserError(f"{path}, {info.filename}: cannot be decompressed ({error})") from None
         return samples
 
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:
-    """A member's bytes, never more than it claims to have."""
+    """Read a member of the archive, never more bytes than its header states."""
     if info.compress_type != ZIP_ZSTANDARD_METHOD:
         return archive.read(info)
-    packed: Any = copy.copy(
-        info
-    )  # as if it were stored, and unchecked: what is read then are the packed bytes
+    # Reading the member as stored and without its checksum returns the compressed bytes.
+    packed: Any = copy.copy(info)
     packed.compress_type, packed.file_size, packed.CRC = zipfile.ZIP_STORED, info.compress_size, None
     with archive.open(packed) as file, _open_zstandard(file.read(), path) as stream:
         text = stream.read(info.file_size)
     if zlib.crc32(text) != info.CRC:
-        raise zipfile.BadZipFile("its bytes are not those of its checksum")
+        raise zipfile.BadZipFile("its checksum does not match")
     return text
 
 
 def _open_zstandard(packed: bytes, path: Path) -> Any:
-    """What was packed by Zstandard, as a stream."""
+    """Open data compressed by Zstandard as a stream."""
     with suppress(ImportError):
         import pyarrow
 
@@ -62,6 +62,6 @@ def _open_zstandard(packed: bytes, path: Path) -> Any:
 
         return zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
     raise UserError(
-        f"{path}: reading .eval needs pyarrow or zstandard, which are not installed: pip install zstandard; or "
-        f"write it as JSON: inspect log dump {path.name} > {path.stem}.json"
+        f"{path}: reading .eval needs pyarrow or zstandard, which are not installed. Run pip install zstandard, or "
+        f"convert the log to JSON: inspect log dump {path.name} > {path.stem}.json"
     )

@@ -1,4 +1,4 @@
-"""The items of a benchmark."""
+"""Items of a benchmark as a table of columns."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ UNANSWERABLE_LABEL = "UQ"
 
 
 class BenchmarkItem(NamedTuple):
-    """An item of a benchmark; what a plain file does not say of it is empty.
+    """One item of a benchmark. Fields that the benchmark's file does not have are empty.
 
     Attributes:
-        answers: each right answer and its worth (RGQA: 1.0); empty for an unanswerable question.
-        people: the answers of people one by one (VQA only).
-        asked: the question's text (RGQA only). question: GQA's question as it stands in the file (GQA only).
+        answers: Each correct answer with its score in [0, 1] (RGQA: 1.0). Empty for an unanswerable question.
+        human_answers: The answers of the human annotators, one by one (VQA only).
+        question_text: The text of the question (RGQA only).
+        split: `validation` or `test`.
+        gqa_question: The question's record in GQA's file (GQA only).
     """
 
     id: str
@@ -39,17 +41,22 @@ class BenchmarkItem(NamedTuple):
 
 
 class Items:
-    """Items of a benchmark as a table: `items["image"]` is the column of a field of `BenchmarkItem`, [n] objects.
+    """Items as a table: `items["image"]` is the column of a field of `BenchmarkItem`, [n] objects.
 
-    >>> items = Items.of([BenchmarkItem("a", "n1", {"red": 1.0}), BenchmarkItem("b", "n1", {})])
-    >>> len(items), items["id"].tolist(), items["part"].tolist()
+    >>> items = Items.from_rows([BenchmarkItem("a", "n1", {"red": 1.0}), BenchmarkItem("b", "n1", {})])
+    >>> len(items), items["id"].tolist(), items["split"].tolist()
     (2, ['a', 'b'], ['', ''])
-    >>> [*items.at(np.array([False, True]))] == [BenchmarkItem("b", "n1", {})]
+    >>> [*items.select(np.array([False, True]))] == [BenchmarkItem("b", "n1", {})]
     True
     """
 
     def __init__(self, columns: Mapping[str, Iterable[Any]], count: int) -> None:
-        """`count` values of each field; those of fields that are not named are BenchmarkItem's."""
+        """Create a table from columns.
+
+        Args:
+            columns: Values by field of `BenchmarkItem`. A field without a column has its default value.
+            count: Number of items.
+        """
         self._count = count
         self._columns = {
             name: values if isinstance(values, np.ndarray) else np.fromiter(values, object, count)
@@ -58,7 +65,7 @@ class Items:
 
     @classmethod
     def from_rows(cls, rows: Iterable[BenchmarkItem]) -> Items:
-        """The table of these rows."""
+        """Create a table from rows."""
         rows = list(rows)
         return cls(dict(zip(BenchmarkItem._fields, zip(*rows, strict=True), strict=bool(rows))), len(rows))
 
@@ -75,25 +82,26 @@ class Items:
         return self._columns[name]
 
     def select(self, rows: np.ndarray) -> Items:
-        """The items at `which` (booleans or places)."""
+        """Select items by boolean mask or by index."""
         count = int(rows.sum()) if rows.dtype == bool else len(rows)
         return Items({name: values[rows] for name, values in self._columns.items()}, count)
 
     def isin(self, ids: Collection[str]) -> np.ndarray:
-        """Which items' ids are among these? [n] booleans."""
+        """Return for each item whether its id is in `ids`, [n] booleans."""
         return np.fromiter(map(ids.__contains__, self["id"]), bool, self._count)
 
     def is_in_complete_pair(self, ids: Collection[str]) -> np.ndarray:
-        """Find the items that are among `ids` together with all others of their pair.
+        """Return for each item whether `ids` contains it and all other items of its pair.
 
         Args:
-            ids: For example the items that a model was asked.
+            ids: Item ids, for example those that a model was asked.
 
         Returns:
-            [n] booleans. An item that names no pair only has to be among `ids` itself.
+            [n] booleans. An item without a pair only has to be in `ids` itself.
 
-        >>> items = Items.of([BenchmarkItem(name, "", {}, pair=pair) for name, pair in (("a", "p"), ("b", "p"), ("c", ""))])
-        >>> items.in_whole_pairs({"a", "c"}).tolist(), items.in_whole_pairs({"a", "b"}).tolist()
+        >>> rows = [BenchmarkItem(name, "", {}, pair_id=pair) for name, pair in (("a", "p"), ("b", "p"), ("c", ""))]
+        >>> items = Items.from_rows(rows)
+        >>> items.is_in_complete_pair({"a", "c"}).tolist(), items.is_in_complete_pair({"a", "b"}).tolist()
         ([False, False, True], [True, True, False])
         """
         there = self.isin(ids)
@@ -101,34 +109,33 @@ class Items:
         return there & ~np.fromiter(map(broken.__contains__, self["pair_id"]), bool, self._count)
 
     def with_columns(self, **columns: Iterable[Any]) -> Items:
-        """The same items with other values."""
+        """Return the same items with some columns replaced."""
         return Items(self._columns | columns, self._count)
 
     @cached_property
     def ids(self) -> frozenset[str]:
-        """Of all items."""
         return frozenset(self["id"])
 
     @cached_property
     def answer_words(self) -> frozenset[str]:
-        """All words of right answers, in lower case."""
+        """Return all words of the correct answers, in lower case."""
         return frozenset(
             word for answers in self["answers"] for text in answers for word in text.lower().split()
         )
 
     @property
     def answerable(self) -> np.ndarray:
-        """Is there a right answer? [n] booleans."""
+        """Return for each item whether it has a correct answer, [n] booleans."""
         return self["answers"].astype(bool)
 
     @property
     def clusters(self) -> np.ndarray:
-        """What is drawn by the bootstrap: each item's image, or its id where it names none, [n]."""
+        """Return the cluster of each item for the bootstrap: its image, or its id if it names no image, [n]."""
         return np.where(self["image"] == "", self["id"], self["image"])
 
 
 def full_name(name: str, version: str) -> str:
-    """Join the name of a benchmark and its version, where the name does not end with it.
+    """Join a benchmark's name and version, unless the name already ends with the version.
 
     >>> full_name("RGQA sample", "1.0.0"), full_name("1.0.0", "1.0.0"), full_name("pt-hard", "")
     ('RGQA sample 1.0.0', '1.0.0', 'pt-hard')
@@ -137,11 +144,15 @@ def full_name(name: str, version: str) -> str:
 
 
 class Benchmark(NamedTuple):
-    """Attributes:
-    name: the title of a release, or the name of a single file.
-    subsets: in the order of their names. version: "" where the files do not say. sha256: of every file read.
-    ids: of all items, those of subsets that were not chosen, too. errata: ids of items left out as faulty, with those
-        paired with them; None where nobody asked for it.
+    """A benchmark and its subsets.
+
+    Attributes:
+        name: Title of a release, or name of a single file.
+        version: Version of a release, "" if its files do not state one.
+        sha256: SHA-256 of every file that was read.
+        subsets: Items by subset, in alphabetical order.
+        ids: Ids of all items, including those of subsets that were not selected.
+        errata: Ids of items excluded by errata, including their paired items. None if errata were not excluded.
     """
 
     kind: Literal["rgqa", "vqa", "gqa"]
@@ -154,16 +165,15 @@ class Benchmark(NamedTuple):
 
     @property
     def splits(self) -> list[str]:
-        """The parts to which items belong; none where the files do not say."""
+        """Return the splits that the items belong to; empty if the files do not name them."""
         return sorted({split for items in self.subsets.values() for split in items["split"] if split})
 
     @property
     def full_name(self) -> str:
-        """The name with the version."""
         return full_name(self.name, self.version)
 
     def human_answer_words(self) -> set[str]:
-        """All words of people's answers, lower-cased."""
+        """Return all words of the human answers, in lower case."""
         texts = {
             text for items in self.subsets.values() for people in items["human_answers"] for text in people
         }

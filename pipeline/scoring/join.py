@@ -1,4 +1,4 @@
-"""Predictions put beside the items they belong to, by id, never by order."""
+"""Join predictions with the items of a benchmark by id, never by order."""
 
 from __future__ import annotations
 
@@ -17,24 +17,29 @@ from .matching import match_answers
 
 
 def find_faults(benchmark: Benchmark, predictions: Predictions, options: ScoringOptions) -> Iterator[str]:
-    """What keeps these predictions from being scored, beside faulty rows: another version of the benchmark, ids that
-    are not in the benchmark, items without a prediction, no confidences."""
+    """Find what prevents predictions from being scored, apart from faulty rows.
+
+    These are another version of the benchmark, unknown ids, items without a prediction and missing confidences.
+
+    Yields:
+        One line for each fault.
+    """
     if (
         predictions.benchmark_version
         and benchmark.version
         and predictions.benchmark_version != benchmark.version
     ):
         yield f"made for version {predictions.benchmark_version} of the benchmark, this is {benchmark.version}"
-    said = predictions.index_by_id.keys()
+    predicted = predictions.index_by_id.keys()
     validation = predictions.validation.index_by_id.keys() if predictions.validation else frozenset()
     extra = (options.all_questions or {}).keys()
-    unknown = sorted({*said, *validation}.difference(benchmark.ids, extra))
+    unknown = sorted({*predicted, *validation}.difference(benchmark.ids, extra))
     yield from _explain_unknown_ids(benchmark, unknown)
     yield from _explain_repeated_source_ids(benchmark, predictions.file_info.duplicate_ids)
     if predictions.validation:
-        yield from _explain_misplaced_ids(benchmark, said, validation, options)
-    everything = not (unknown or validation or extra) and len(said) == len(benchmark.ids)
-    if options.missing == "error" and not everything:
+        yield from _explain_misplaced_ids(benchmark, predicted, validation, options)
+    is_complete = not (unknown or validation or extra) and len(predicted) == len(benchmark.ids)
+    if options.missing == "error" and not is_complete:
         yield from _explain_missing_items(benchmark, predictions, options)
     needs_confidences = benchmark.kind == "rgqa" and not options.detect_abstention
     if needs_confidences and predictions.confidence is None and not predictions.faults:
@@ -42,13 +47,13 @@ def find_faults(benchmark: Benchmark, predictions: Predictions, options: Scoring
         columns = predictions.file_info.columns
         lacking = f": no row has `confidence`, the first has {join_examples(columns, 8)}" if columns else ""
         yield (
-            f"no confidences{lacking}; give them, say in a column `abstained` whether the model did (for every row"
-            f"{unknown_labels and f': {unknown_labels}'}), or take --detect-abstention to read it from the answers"
+            f"no confidences{lacking}. Add them, or a column `abstained` that says for every row whether the model abstained"
+            f"{unknown_labels and f' ({unknown_labels})'}, or use --detect-abstention to detect abstentions in the answers"
         )
 
 
 def _explain_unknown_ids(benchmark: Benchmark, unknown: Sequence[str]) -> Iterator[str]:
-    """Ids that are not in the benchmark: those of source questions, those whose leading zeros were lost, and others."""
+    """Explain ids that are not in the benchmark: ids of source questions, ids without their leading zeros, and others."""
     if not unknown:
         return
     of_source, padded = _item_by_source_id(benchmark), _zero_padded_ids(benchmark)
@@ -63,7 +68,7 @@ def _explain_unknown_ids(benchmark: Benchmark, unknown: Sequence[str]) -> Iterat
             [f"{name} for {padded[_strip_decimal_suffix(name)]}" for name in shortened], 3
         )
         yield (
-            f"{format_count(len(shortened), 'id')} lost {'its' if is_one else 'their'} leading zeros ({examples}): ids are texts. Write "
+            f"{format_count(len(shortened), 'id')} lost {'its' if is_one else 'their'} leading zeros ({examples}): ids are strings. Write "
             "them in quotes in JSON, and read and write tables with that column as text (pandas: dtype=str)"
         )
     if others:
@@ -74,7 +79,7 @@ def _explain_unknown_ids(benchmark: Benchmark, unknown: Sequence[str]) -> Iterat
 
 
 def _explain_repeated_source_ids(benchmark: Benchmark, repeated: Sequence[str]) -> Iterator[str]:
-    """Duplicate ids that are those of source questions, of which several items are made."""
+    """Explain duplicate ids that are those of source questions, of which several items are made."""
     of_source = _item_by_source_id(benchmark) if repeated else {}
     if sources := [name for name in repeated if name in of_source]:
         yield _explain_source_ids(sources, of_source[sources[0]])
@@ -89,13 +94,13 @@ def _explain_source_ids(sources: Sequence[str], item: str) -> str:
 
 
 def _item_by_source_id(benchmark: Benchmark) -> dict[str, str]:
-    """By id of a source question, an item that is made from it: "clipeasy_n1+0229" from "0229"."""
+    """Return for the id of each source question an item that is made from it, such as "clipeasy_n1+0229" for "0229"."""
     made = ((name.rpartition("+"), name) for name in sorted(benchmark.ids, reverse=True))
     return {source: name for (subset, _, source), name in made if subset}
 
 
 def _zero_padded_ids(benchmark: Benchmark) -> dict[str, str]:
-    """Ids with leading zeros, by what is left of them once they were a number."""
+    """Return the ids with leading zeros by their form without them."""
     return {
         name.lstrip("0"): name
         for name in sorted(benchmark.ids, reverse=True)
@@ -108,36 +113,41 @@ def _strip_decimal_suffix(name: str) -> str:
 
 
 def _explain_misplaced_ids(
-    benchmark: Benchmark, said: Collection[str], validation_ids: Collection[str], options: ScoringOptions
+    benchmark: Benchmark,
+    scored_ids: Collection[str],
+    validation_ids: Collection[str],
+    options: ScoringOptions,
 ) -> Iterator[str]:
-    """Items of --validation that are to be scored."""
-    if both := sorted(name for name in validation_ids if name in said):
+    """Explain ids of --validation that are to be scored."""
+    if both := sorted(name for name in validation_ids if name in scored_ids):
         yield f"{format_count(len(both), 'id is', 'ids are')} both scored and in --validation: {join_examples(both)}"
-    parted = [items.select(items["split"] == options.split)["id"] for items in benchmark.subsets.values()]
-    if held_back := sorted(set().union(*parted).intersection(validation_ids)):
-        of_split = format_count(len(held_back), "id of --validation is", "ids of --validation are")
-        yield f"{of_split} of split {options.split}, which is to be scored: {join_examples(held_back)}"
+    in_split = [items.select(items["split"] == options.split)["id"] for items in benchmark.subsets.values()]
+    if misplaced := sorted(set().union(*in_split).intersection(validation_ids)):
+        are = format_count(len(misplaced), "id of --validation is", "ids of --validation are")
+        yield f"{are} of split {options.split}, which is to be scored: {join_examples(misplaced)}"
 
 
 def _explain_missing_items(
     benchmark: Benchmark, predictions: Predictions, options: ScoringOptions
 ) -> Iterator[str]:
-    """Items that are scored without a prediction; those of validation need one if another of them has one."""
-    said, validation = predictions.index_by_id, (predictions.validation or predictions).index_by_id
+    """Explain which scored items have no prediction. Validation items need one if any of them has one."""
+    predicted, validation = predictions.index_by_id, (predictions.validation or predictions).index_by_id
     needed: dict[str, list[str]] = {}
     for name, items in benchmark.subsets.items():
         scored, chosen_on = split_items(items, predictions, options)
         ids = chosen_on["id"].tolist()
         needed[name] = scored["id"].tolist() + (ids if any(one in validation for one in ids) else [])
     missing = {
-        name: set() if all(map(said.__contains__, ids)) else {one for one in ids if one not in said}
+        name: set() if all(map(predicted.__contains__, ids)) else {one for one in ids if one not in predicted}
         for name, ids in needed.items()
     }
     if lost := sorted(name for name in set().union(*missing.values()) if name not in validation):
         wanted = set().union(*needed.values())
-        whole = [name for name, ids in missing.items() if not ids]
-        meant = (
-            f"; did you mean --subset {' --subset '.join(whole)}?" if 0 < len(whole) < len(missing) else ""
+        complete = [name for name, ids in missing.items() if not ids]
+        hint = (
+            f"; did you mean --subset {' --subset '.join(complete)}?"
+            if 0 < len(complete) < len(missing)
+            else ""
         )
         have = "has" if len(lost) == 1 else "have"
         reasons = Counter(
@@ -146,28 +156,32 @@ def _explain_missing_items(
         why = "".join(f"; {count:,}: {reason}" for reason, count in reasons.most_common(5))
         yield (
             f"{len(lost):,} of {format_count(len(wanted), 'item')} {have} no prediction{why} (--missing wrong counts them as accepted with a "
-            f"wrong answer, --missing drop leaves them out){meant}: {join_examples(lost)}"
+            f"wrong answer, --missing drop excludes them){hint}: {join_examples(lost)}"
         )
 
 
 def split_items(items: Items, predictions: Predictions, options: ScoringOptions) -> tuple[Items, Items]:
-    """The items that are scored, and those that thresholds are chosen on; none where nothing says which."""
+    """Split items into those that are scored and those on which thresholds are chosen.
+
+    Returns:
+        The scored items and the validation items; no validation items if neither the split nor `predictions` name any.
+    """
     split, none = items["split"], np.zeros(len(items), bool)
-    parted = options.split != "all" and any(split)
-    scored = split == options.split if parted else ~none
+    has_splits = options.split != "all" and any(split)
+    scored = split == options.split if has_splits else ~none
     if predictions.validation:
         chosen_on = items.isin(predictions.validation.index_by_id)
         scored = scored & ~chosen_on
     else:
-        chosen_on = split == "validation" if parted and options.split == "test" else none
+        chosen_on = split == "validation" if has_splits and options.split == "test" else none
     return items if scored.all() else items.select(scored), items.select(chosen_on)
 
 
 def join_predictions(items: Items, predictions: Predictions, options: ScoringOptions) -> JoinedPredictions:
-    """Join one subset with the predictions: the items that are scored, with those of validation beside them.
+    """Join one subset with predictions: the scored items, and the validation items beside them.
 
     Raises:
-        UserError: no item that is to be scored has a prediction.
+        UserError: No scored item has a prediction.
     """
     scored, validation = split_items(items, predictions, options)
     source = predictions.validation or predictions
@@ -181,43 +195,46 @@ def _join_items(items: Items, model: Predictions, options: ScoringOptions) -> Jo
     if options.missing == "drop":
         items = items.select(items.isin(model.index_by_id))
     ids = items["id"].tolist()
-    in_order = ids == [*model.index_by_id]  # as they mostly are; else each is looked up
+    # Predictions are mostly in the order of the items. Otherwise each id is looked up.
+    in_order = ids == [*model.index_by_id]
     found = range(len(ids)) if in_order else map(model.index_by_id.get, ids, repeat(-1))
-    places = np.fromiter(found, int, len(ids))
-    missing = places < 0
+    indices = np.fromiter(found, int, len(ids))
+    missing = indices < 0
     if missing.all():
         raise UserError(f"{model.name}: no item of the subset has a prediction")
-    said: list[str] = np.array([*model.answer, ""], object)[places].tolist()  # place -1 is the last one, ""
+    # Index -1 is the last answer, "".
+    answer: list[str] = np.array([*model.answer, ""], object)[indices].tolist()
     if options.detect_abstention:
-        confidence = _classify_answers(items, said, model)
-    elif model.confidence is None:  # answers alone are scored: all are alike
+        confidence = _classify_answers(items, answer, model)
+    elif model.confidence is None:
+        # Only answers are scored, so all confidences are equal.
         confidence = np.ones(len(items))
     else:
-        confidence = model.confidence[places]
+        confidence = model.confidence[indices]
     if missing.any():
         confidence[missing] = confidence[~missing].max() + 1
     return JoinedPredictions(
         items,
         model,
-        said,
+        answer,
         confidence,
         answerable=items.answerable,
         correct=np.where(
-            missing, 0.0, match_answers(said, items["answers"].tolist(), options.match, options.synonyms)
+            missing, 0.0, match_answers(answer, items["answers"].tolist(), options.match, options.synonyms)
         ),
         missing=missing,
         has_confidence=options.detect_abstention or model.confidence is not None,
     )
 
 
-def _classify_answers(items: Items, said: Sequence[str], model: Predictions) -> np.ndarray:
-    """The words, read where nobody else says whether they abstain, [n]."""
+def _classify_answers(items: Items, answer: Sequence[str], model: Predictions) -> np.ndarray:
+    """Return the abstention label of each answer, classified from its text if there is none, [n]."""
     labels = np.fromiter(map(model.abstention_labels.get, items["id"], repeat(np.nan)), float, len(items))
-    open_ones: list[int] = np.flatnonzero(np.isnan(labels)).tolist()
-    if open_ones:
-        labels[open_ones] = classify_abstention(
-            items["question_text"][open_ones].tolist(),
-            [said[place] for place in open_ones],
+    unlabelled: list[int] = np.flatnonzero(np.isnan(labels)).tolist()
+    if unlabelled:
+        labels[unlabelled] = classify_abstention(
+            items["question_text"][unlabelled].tolist(),
+            [answer[index] for index in unlabelled],
             items.answer_words,
         )
     return labels

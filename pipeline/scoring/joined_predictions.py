@@ -1,4 +1,4 @@
-"""What scores are computed from: what a model said of the items of a benchmark, and the options."""
+"""Types of scoring: options, predictions, and items joined with their predictions."""
 
 from __future__ import annotations
 
@@ -12,23 +12,27 @@ import numpy as np
 from ..core.errors import format_count
 from .items import UNANSWERABLE_LABEL, Items
 
-MAX_EXAMPLES = 5  # failures that are named
-EMPTY_REPLY_WARNING_RATE = 0.05  # proportion of replies without text from which on there is a warning
+# Number of failures that a message names.
+MAX_EXAMPLES = 5
+# Proportion of replies without text at which a warning is given.
+EMPTY_REPLY_WARNING_RATE = 0.05
 MatchMode = Literal["exact", "vqa", "squad"]
 
-# Numbers and texts by name, or the same of several that belong together. What could not be scored is {"unavailable": why}.
+# Scores by name, possibly nested. A score that cannot be computed is {"unavailable": reason}.
 Scores = dict[str, Any]
 
 
 class PredictionFileInfo(NamedTuple):
-    """How a file of predictions was read.
+    """How a predictions file was read.
 
     Attributes:
-        form: of the file. id, answer, confidence: the fields that these were taken from, "" for none.
-        failed: why there is no answer, by the item's id; such an item has no prediction.
-        notes: what else was chosen.
-        declined: by the item's id, replies without any text: "empty", or "filtered" where a filter withheld it. They abstain.
-        columns: the keys of the first row. repeated: ids that stand there more than once.
+        file_format: Format of the file, such as "plain CSV" or "lmms-eval".
+        id_field, answer_field, confidence_field: Fields that the columns were read from, "" for none.
+        failures: Reason for each item whose request failed, by item id. Such an item has no prediction.
+        notes: Other choices that were made while reading.
+        empty_replies: "empty" or "filtered" for each reply without text, by item id. Such a reply counts as an abstention.
+        columns: Keys of the first row.
+        duplicate_ids: Ids that occur more than once.
     """
 
     file_format: str = ""
@@ -42,10 +46,9 @@ class PredictionFileInfo(NamedTuple):
     duplicate_ids: tuple[str, ...] = ()
 
     def describe(self) -> list[str]:
-        """All of it: a line on how the file was read, one on the requests that failed, and one on replies without text, if there
-        are any.
+        """Describe how the file was read, which requests failed and which replies have no text, one line each.
 
-        >>> Reading("lmms-eval", "item_id", "resps", notes=("the first of 2 responses",)).lines()
+        >>> PredictionFileInfo("lmms-eval", "item_id", "resps", notes=("the first of 2 responses",)).describe()
         ['read as lmms-eval: id from item_id, answer from resps, no confidence; the first of 2 responses']
         """
         fields = {"id": self.id_field, "answer": self.answer_field, "confidence": self.confidence_field}
@@ -64,15 +67,19 @@ class PredictionFileInfo(NamedTuple):
                 f"{n:,} {kind}" for kind, n in sorted(Counter(self.empty_replies.values()).items())
             )
             lines.append(
-                f"{kinds} {'reply counts' if len(self.empty_replies) == 1 else 'replies count'} as abstaining"
+                f"{kinds} {'reply counts as an abstention' if len(self.empty_replies) == 1 else 'replies count as abstentions'}"
             )
         return lines
 
 
 def warn_of_empty_replies(empty_replies: Collection[str], total: int) -> str:
-    """What to look at where 5 % or more of `total` replies are empty or filtered, as `Reading.declined` has them; else "".
+    """Return a warning if 5 % or more of the replies are empty or filtered, else "".
 
-    >>> warning_of_declined(["empty"] * 3, 50).partition(":")[0], warning_of_declined(["empty"], 50)
+    Args:
+        empty_replies: "empty" or "filtered" for each reply without text.
+        total: Number of all replies.
+
+    >>> warn_of_empty_replies(["empty"] * 3, 50).partition(":")[0], warn_of_empty_replies(["empty"], 50)
     ('3 of 50 replies have no text (3 empty)', '')
     """
     if not empty_replies or len(empty_replies) < EMPTY_REPLY_WARNING_RATE * total:
@@ -80,23 +87,26 @@ def warn_of_empty_replies(empty_replies: Collection[str], total: int) -> str:
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(Counter(empty_replies).items()))
     have = "has" if len(empty_replies) == 1 else "have"
     return (
-        f"{len(empty_replies):,} of {format_count(total, 'reply', 'replies')} {have} no text ({kinds}): they count as abstaining; look in the server's or the "
-        "harness's log whether the model had nothing to say, a filter withheld its answer, or the request failed"
+        f"{len(empty_replies):,} of {format_count(total, 'reply', 'replies')} {have} no text ({kinds}): they count as abstentions. Check in the log of the "
+        "server or harness whether the model gave an empty answer, a filter removed it, or the request failed"
     )
 
 
 class Predictions(NamedTuple):
-    """What a model said, in the order of its file.
+    """Predictions of a model, in the order of its file.
 
     Attributes:
-        places: of each item's id the place in the columns `said` and `confidence`, [n].
-        confidence: None when no prediction has one.
-        version: of the benchmark that the file says it was made for, "" when it does not say.
-        faults: what is wrong with the file's rows, a line each: with any, the predictions are not to be scored.
-        validation: predictions for other items of the benchmark, on which thresholds are chosen; they are not scored.
-        reading: how the file was read.
-        labels: by id, where the file or an outside judge says it, the probability that the question is answerable,
-            or 0 where the model abstained and 1 where it did not.
+        name: Name of the file without its suffix.
+        sha256: SHA-256 of the file.
+        index_by_id: Position of each item id in `answer` and `confidence`.
+        answer: [n] answers.
+        confidence: [n] confidences that the question is answerable; None if no prediction has one.
+        benchmark_version: Benchmark version that the file names, "" for none.
+        faults: Problems of the file's rows, one line each. Predictions with faults must not be scored.
+        validation: Predictions for the items on which thresholds are chosen. They are not scored.
+        file_info: How the file was read.
+        abstention_labels: Probability that the question is answerable, by item id, from the file itself or an external
+            label file: 0 where the model abstained, 1 where it answered.
     """
 
     name: str
@@ -112,20 +122,20 @@ class Predictions(NamedTuple):
 
     @property
     def answer_by_id(self) -> dict[str, str]:
-        """By id of the item."""
         return dict(zip(self.index_by_id, self.answer, strict=True))
 
 
 class JoinedPredictions(NamedTuple):
-    """The items of a subset with what a model said of them; all arrays are [n].
+    """The items of a subset with a model's predictions; all arrays are [n].
 
     Attributes:
-        said: the predictions, "" where there is none.
-        confidence: higher means "answerable"; a missing prediction has the highest of all, and is wrong.
-        correct: the worth of the answer to an answerable question, 0 for an unanswerable one.
-        missing: there is no prediction.
-        confident: does the model give confidences?
-        validation: the items that thresholds are chosen on, None where there are none.
+        answer: The predicted answers, "" for a missing prediction.
+        confidence: Confidence that the question is answerable. A missing prediction has the highest confidence and is wrong.
+        answerable: Booleans.
+        correct: Score of the answer to an answerable question in [0, 1], 0 for an unanswerable one.
+        missing: Booleans, True where there is no prediction.
+        has_confidence: Whether the model gives confidences.
+        validation: The items on which thresholds are chosen; None if there are none.
     """
 
     items: Items
@@ -139,7 +149,7 @@ class JoinedPredictions(NamedTuple):
     validation: JoinedPredictions | None = None
 
     def select(self, rows: np.ndarray) -> JoinedPredictions:
-        """The items at `which` (booleans or places)."""
+        """Select items by boolean mask or by index."""
         if rows.dtype == bool and rows.all():
             return self
         places = np.flatnonzero(rows) if rows.dtype == bool else rows
@@ -154,59 +164,66 @@ class JoinedPredictions(NamedTuple):
 
     @property
     def is_literal_match(self) -> np.ndarray:
-        """Is the prediction letter by letter the first label ("UQ" for an unanswerable question)? [n]"""
+        """Return for each prediction whether it equals the first label exactly ("UQ" for an unanswerable question), [n]."""
         labels = (next(iter(answers), UNANSWERABLE_LABEL) for answers in self.items["answers"])
         same = [said == label for said, label in zip(self.answer, labels, strict=True)]
         return np.array(same, bool) & ~self.missing
 
     @property
     def has_human_answers(self) -> bool:
-        """Are there the answers of several people (VQA)?"""
+        """Return whether the items have the answers of several annotators (VQA)."""
         return bool(self.items["human_answers"][0])
 
     @property
     def reference_answers(self) -> list[list[str]]:
-        """The answers of people to each item, or the right answers where no people were asked."""
+        """Return the human answers to each item, or its correct answers if there are no human ones."""
         both = zip(self.items["human_answers"], self.items["answers"], strict=True)
         return [list(people or answers) for people, answers in both]
 
     @property
     def metric_inputs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Confidence, correct and answerable, for scores of how well AQs and UQs are told apart: there a missing
-        prediction for an AQ has the lowest confidence, so that leaving out wins nothing."""
+        """Return confidence, correctness and answerability for scores that separate AQs from UQs.
+
+        A missing prediction for an AQ has the lowest confidence here, so that omitting predictions never helps.
+        """
         lost = self.missing & self.answerable
         confidence = np.where(lost, self.confidence.min(initial=0) - 1, self.confidence)
         return confidence, self.correct, self.answerable
 
     @property
     def has_pairs(self) -> bool:
-        """Does every item name its pair?"""
+        """Return whether every item names its pair."""
         return bool(self.items["pair_id"].all())
 
     @property
     def paired_metric_inputs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """These columns and the name of each item's pair, "" where it has none."""
+        """Return `metric_inputs` and the pair of each item, "" if it has none."""
         return *self.metric_inputs, self.items["pair_id"].astype(str)
 
 
 class ScoringOptions(NamedTuple):
-    """What to score and how; the command line's defaults are these.
+    """What to score and how. The defaults are those of the command line.
 
     Attributes:
-        scores: groups of scores, () for all that the benchmark allows.
-        by: of group "subgroups", the kinds of items that are told apart, with intervals; () for all, without.
-        part: which part of a release is scored; thresholds come from validation where test is.
-        mode: strict definitions, or those of the published RGQA script.
-        match: how an answer is compared with an RGQA label: both sides brought to VQA's or SQuAD's common form, or exactly
-            (docs/reference/scores.md). `mode` published always compares exactly.
-        bootstrap: repetitions for intervals, 0 for none. seed: of the bootstrap.
-        risks, costs: of selective prediction.
-        threshold: accept where confidence >= threshold, in the scores that need a fixed one.
-        missing: what an item without a prediction is: refused, accepted with a wrong answer, or left out.
-        free_text: the confidence is read from the words of the answers: 0 abstains, 1 answers, 0.5 unclear.
-
-    The rest is what some scores need and no benchmark has: answers that count as the same as another; word vectors, WordNet, four of GQA's files, people's
-    judgements by item, and the costs of the run.
+        scores: Score groups; empty for all that the benchmark allows.
+        group_by: Fields of the score group "subgroups", with bootstrap intervals; empty for all fields, without.
+        split: Split that is scored. If it is `test`, thresholds are chosen on `validation`.
+        mode: `strict` definitions, or the `published` ones of RGQA's script.
+        match: How an answer is compared with an RGQA label: exactly, or after VQA's or SQuAD's normalization
+            (docs/reference/scores.md). Mode `published` always compares exactly.
+        bootstrap: Number of bootstrap replicates, 0 for no intervals.
+        seed: Seed of the bootstrap.
+        risks: Risk levels of coverage at risk, each in [0, 1].
+        costs: Costs of a wrong answer for effective reliability.
+        threshold: Accept where confidence >= threshold, in scores that need a fixed threshold.
+        missing: Treatment of items without a prediction: `error`, `wrong` (accepted with a wrong answer) or `drop`.
+        detect_abstention: Read the confidence from the answer text: 0 abstains, 1 answers, 0.5 is unclear.
+        synonyms: Answer -> another answer that counts as the same.
+        word_vectors: Word -> vector, for MaSSeS.
+        wordnet: WordNet's nouns, for WUPS.
+        all_questions, choices, scenes, attention: GQA's files by id, for its diagnostics.
+        human_judgments: Whether each annotator accepted the question, by item id.
+        run_log: Latency, throughput and memory of the run.
     """
 
     scores: tuple[str, ...] = ()
@@ -232,14 +249,19 @@ class ScoringOptions(NamedTuple):
     run_log: Mapping[str, float] | None = None
 
 
-FILE_OPTIONS = ScoringOptions._fields[
-    ScoringOptions._fields.index("synonyms") :
-]  # the options that are read from files
+# Options that are read from files.
+FILE_OPTIONS = ScoringOptions._fields[ScoringOptions._fields.index("synonyms") :]
 
 
 class ReportedScore(NamedTuple):
-    """A score that a report gives with an interval: its title in the table, what computes it, which way is better,
-    and whether it needs the answers of several people."""
+    """A score that reports give with an interval.
+
+    Attributes:
+        title: Title in tables.
+        compute: Function that computes the score.
+        lower_is_better: Whether lower values are better.
+        needs_human_answers: Whether the score needs the answers of several annotators.
+    """
 
     title: str
     compute: Callable[..., Any]

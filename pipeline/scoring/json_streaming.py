@@ -1,4 +1,4 @@
-"""A JSON list of hundreds of thousands of rows, read part by part: in less time and a fraction of the memory."""
+"""Parse long JSON lists in chunks, which takes less time and a fraction of the memory."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from typing import Any, TypeVar
 from ..core.errors import UserError
 from .input_validation import DuplicateKeyError, loads_strict, parse_json, parse_json_lines
 
-ROWS_PER_CHUNK = 1 << 9  # rows that are looked at together
-BYTES_PER_CHUNK, MAX_BOUNDARY_ATTEMPTS = (
-    1 << 15,
-    8,
-)  # bytes that are parsed at once: their objects fit the cache; gaps tried
+ROWS_PER_CHUNK = 1 << 9
+# The objects of a chunk of this size fit the processor's cache.
+BYTES_PER_CHUNK = 1 << 15
+# Number of boundaries between objects that are tried before the rest is parsed at once.
+MAX_BOUNDARY_ATTEMPTS = 8
 T = TypeVar("T")
-_LIST_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\n\r]*\[")  # after a byte-order mark, if there is one
+# A list may be preceded by a byte order mark.
+_LIST_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\n\r]*\[")
 _SPACE = re.compile(r"\s*")
 _OBJECT_BOUNDARY = re.compile(rb"\}[ \t\n\r]*,[ \t\n\r]*\{")
 
 
 def stream_list(data: bytes, path: Path | str) -> Iterator[Any] | None:
-    """The values of a file's JSON list, parsed part by part, so that never all of them need be held; None if it is no list.
+    """Parse the values of a file's JSON list lazily, in chunks; None if the file has no list.
 
     Raises:
-        UserError: says where it breaks, once that is reached.
+        UserError: The JSON is invalid; raised when the place is reached, which the message names.
     """
     data = to_utf8(data)
     opening = _LIST_OPENING.match(data)
@@ -37,10 +38,10 @@ def stream_list(data: bytes, path: Path | str) -> Iterator[Any] | None:
 
 
 def stream_documents(data: bytes, path: Path | str) -> Iterator[Any]:
-    """The values of JSON Lines, or of JSON values one after the other that are pretty-printed.
+    """Parse the values of JSON Lines, or of consecutive pretty-printed JSON values, lazily.
 
     Raises:
-        UserError: says in which line it breaks, once that is reached.
+        UserError: The JSON is invalid; raised when the place is reached, which the message names.
     """
     data = to_utf8(data)
     first, _, _ = data.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
@@ -51,7 +52,7 @@ def stream_documents(data: bytes, path: Path | str) -> Iterator[Any]:
 
 
 def has_multiple_documents(data: bytes) -> bool:
-    """Do the bytes begin with a JSON value in a line of its own, or with one that is followed by an object?"""
+    """Return whether the data starts with a JSON value on a line of its own, or with one that is followed by an object."""
     data = to_utf8(data)
     first, _, rest = data.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
     if not rest.strip():
@@ -67,10 +68,10 @@ def has_multiple_documents(data: bytes) -> bool:
 
 
 def stream_raw_documents(data: bytes, path: Path | str) -> Iterator[tuple[int, str]]:
-    """The JSON values that stand one after the other, as they are written, each with the line in which it begins.
+    """Yield consecutive JSON values as text, each with the number of the line where it starts.
 
     Raises:
-        UserError: says in which line it breaks, once that is reached.
+        UserError: The JSON is invalid; raised when the place is reached, which the message names.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -104,18 +105,20 @@ def _stream_concatenated(data: bytes, path: Path | str) -> Iterator[Any]:
 
 
 def to_utf8(data: bytes) -> bytes:
-    """JSON's bytes as UTF-8, if they are UTF-16 or UTF-32."""
+    """Convert JSON data from UTF-16 or UTF-32 to UTF-8."""
     if not (encoding := json.detect_encoding(data)).startswith("utf-8"):
-        with suppress(UnicodeDecodeError):  # else the parser says what is wrong
+        # The parser reports undecodable data.
+        with suppress(UnicodeDecodeError):
             return data.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
     return data
 
 
 def find_list_key(value: Mapping[str, Any], names: Iterable[str] = ()) -> str | None:
-    """The key of the list of rows in an object: the first of `names` that has a list; else the only list of objects, or the
-    only list.
+    """Return the key of the list of rows in an object.
 
-    >>> list_key({"info": {}, "licenses": ["CC0"], "questions": [{"id": "a"}]}), list_key({"a": [{}], "b": [{}]})
+    It is the first of `names` that has a list, else the only list of objects, else the only list; None if there is none.
+
+    >>> find_list_key({"info": {}, "licenses": ["CC0"], "questions": [{"id": "a"}]}), find_list_key({"a": [{}], "b": [{}]})
     ('questions', None)
     """
     lists = {key: rows for key, rows in value.items() if isinstance(rows, list)}
@@ -127,25 +130,26 @@ def find_list_key(value: Mapping[str, Any], names: Iterable[str] = ()) -> str | 
 
 
 def iterate_chunks(rows: Iterable[T]) -> Iterator[list[T]]:
-    """Rows, `ROWS` at a time."""
-    left = iter(rows)
-    while part := list(islice(left, ROWS_PER_CHUNK)):
-        yield part
+    """Yield rows in lists of up to `ROWS_PER_CHUNK`."""
+    rest = iter(rows)
+    while chunk := list(islice(rest, ROWS_PER_CHUNK)):
+        yield chunk
 
 
 def _stream_chunks(data: bytes, place: int, path: Path | str) -> Iterator[list[Any]]:
-    """Cut between two objects; where such a part is no list, the gap was inside of an object or a string."""
+    """Cut the data between two objects. If a chunk is not a valid list, the boundary was inside an object or a string."""
     reach, tries = place + BYTES_PER_CHUNK, 0
     while tries < MAX_BOUNDARY_ATTEMPTS and (gap := _OBJECT_BOUNDARY.search(data, reach)):
         reach = gap.end() - 1
         try:
-            part = loads_strict(b"[%b]" % data[place : gap.start() + 1])
+            chunk = loads_strict(b"[%b]" % data[place : gap.start() + 1])
         except ValueError:
             tries += 1
             continue
-        yield part
+        yield chunk
         place, reach, tries = reach, reach + BYTES_PER_CHUNK, 0
     try:
         yield loads_strict(b"[" + data[place:])
     except ValueError:
-        yield parse_json(data, path)  # which says what is wrong
+        # Parsing the whole file raises an error that names the place.
+        yield parse_json(data, path)

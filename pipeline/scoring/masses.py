@@ -1,7 +1,7 @@
-"""MaSSeS: majority, subjectivity and semantic similarity of people's answers (Jolly et al., 2018).
+"""MaSSeS: majority, subjectivity and semantic similarity of human answers (Jolly et al., 2018).
 
-`answers` are, for each of n questions, the answers of people, one by one. Answers are compared after trimming spaces,
-letter case aside. All values are in [0, 1], [n].
+`answers` are the human answers to each of n questions, one by one. Answers are compared without surrounding spaces and
+letter case. All scores are [n], in [0, 1].
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from .normalize import fold_case
 from .threshold_sweep import nan_mean
 
 SIMILARITY_THRESHOLDS = (0.7, 0.9)
-_MERGED_ANSWER = "\0group"  # the common name of answers that merge; no answer of a person is written so
+# Stands for all merged answers. No human answer contains this character.
+_MERGED_ANSWER = "\0group"
 
 
 def majority(predictions: Texts, answers: TextLists) -> np.ndarray:
-    """MA (eq. 1): how often people gave the predicted answer, over how often they gave the commonest.
+    """Return MA (eq. 1): the frequency of the predicted answer divided by that of the most frequent answer.
 
     >>> majority(["cubed"], [["diced"] * 4 + ["cubed"] * 2 + ["squares"] * 2 + ["with knife", "in pieces"]]).tolist()
     [0.5]
@@ -32,9 +33,10 @@ def majority(predictions: Texts, answers: TextLists) -> np.ndarray:
 
 
 def subjectivity(answers: TextLists) -> np.ndarray:
-    """S (eq. 2): the Wasserstein distance of the answers' frequencies, padded with zeros to as many as there are
-    people, to as many times the highest frequency; normalised, this is (highest - 1) / (people - 1). 1 where all
-    agree, 0 where nobody does; NaN with one person.
+    """Return S (eq. 2): the agreement of the human answers, 1 if all agree, 0 if nobody does, NaN with one answer.
+
+    It is the normalized Wasserstein distance between the frequencies of the answers, padded with zeros, and a constant vector
+    of the highest frequency, which equals (highest - 1) / (answers - 1).
 
     >>> subjectivity([["yes"] * 6 + ["no"] * 4, ["yes"]]).round(4).tolist()
     [0.5556, nan]
@@ -45,12 +47,20 @@ def subjectivity(answers: TextLists) -> np.ndarray:
 def semantic_subjectivity(
     answers: TextLists, vectors: Mapping[str, np.ndarray], *, threshold: float = 0.9
 ) -> np.ndarray:
-    """SeS: S once answers of like meaning are counted as one. An answer's vector is the mean of its words' vectors;
-    the centroid is the mean over *different* answers; those whose cosine with it is at least `threshold` merge
-    (negative cosines count as 0). An answer of which no word has a vector never merges.
+    """Return SeS: S after merging answers of similar meaning.
+
+    The vector of an answer is the mean of its words' vectors. The centroid is the mean over *different* answers. Answers whose
+    cosine similarity with the centroid is at least `threshold` are merged (negative similarities count as 0). An answer
+    without any known word is never merged.
 
     Args:
-        vectors: word -> vector; see `vectors_of`.
+        answers: Human answers to each question.
+        vectors: Word -> vector; see `load_word_vectors`.
+        threshold: Cosine similarity for merging.
+
+    >>> vectors = {"red": np.array([1.0, 0.0]), "crimson": np.array([0.9, 0.1])}
+    >>> semantic_subjectivity([["red", "crimson", "blue"]], vectors).tolist()  # two of three merge: (2 - 1) / (3 - 1)
+    [0.5]
     """
     return _factors(None, answers, vectors, threshold)[1]
 
@@ -62,7 +72,11 @@ def masses(
     *,
     threshold: float = 0.9,
 ) -> np.ndarray:
-    """MaSSeS_t: MA on the merged frequencies x SeS_t. Without `vectors` nothing merges: MA x S."""
+    """Return MaSSeS_t: MA on the merged frequencies times SeS_t. Without `vectors` nothing is merged: MA times S.
+
+    >>> masses(["red"], [["red", "red", "blue"]]).tolist()  # 2/2 x (2 - 1) / (3 - 1)
+    [0.5]
+    """
     return np.multiply(*_factors(predictions, answers, vectors, threshold))
 
 
@@ -72,7 +86,7 @@ def _factors(
     vectors: Mapping[str, np.ndarray] | None = None,
     threshold: float = 0.9,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """MA and S of each question, on merged frequencies if there are `vectors`; [n] each."""
+    """Return MA and S of each question, on merged frequencies if `vectors` are given; [n] each."""
     answers = list(answers)
     predictions = [""] * len(answers) if predictions is None else predictions
     ma, s = [], []
@@ -87,7 +101,7 @@ def _factors(
 
 
 def _similar_answers(texts: Texts, vectors: Mapping[str, np.ndarray], threshold: float) -> list[str]:
-    """The answers of like meaning."""
+    """Return the answers of similar meaning."""
     means = {}
     for answer in dict.fromkeys(texts):
         words = [vectors[word] for word in answer.split() if word in vectors]
@@ -103,9 +117,9 @@ def _similar_answers(texts: Texts, vectors: Mapping[str, np.ndarray], threshold:
 
 
 def score_masses(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """The means of MA, S and MA x S; with word vectors also of SeS and MaSSeS at each of `THRESHOLDS`."""
+    """Return the means of MA, S and MA x S; with word vectors also of SeS and MaSSeS at each of `SIMILARITY_THRESHOLDS`."""
     if not answered.has_human_answers:
-        return {"unavailable": "needs several people's answers to each question (VQA's annotations)"}
+        return {"unavailable": "needs several human answers to each question (VQA's annotations)"}
     said, people, vectors = answered.answer, answered.reference_answers, options.word_vectors
     ma, s = _factors(said, people)
     scores: Scores = {"ma": nan_mean(ma), "s": nan_mean(s), "ma_x_s": nan_mean(ma * s)}
@@ -118,20 +132,22 @@ def score_masses(answered: JoinedPredictions, options: ScoringOptions) -> Scores
 
 
 def load_word_vectors(name: str, words: Collection[str]) -> dict[str, np.ndarray]:
-    """The vectors of these words, from a text file or from an installed spaCy model.
+    """Load the vectors of some words from a text file or an installed spaCy model.
 
     Raises:
-        UserError: there is neither, or it has no vectors.
+        UserError: There is no such file or model, or it has no vectors.
     """
     return read_vector_file(name, words) if Path(name).is_file() else load_spacy_vectors(name, words)
 
 
 def read_vector_file(path: Path | str, words: Collection[str]) -> dict[str, np.ndarray]:
-    """The vectors of these words. Each line is a word and its numbers, separated by spaces; word2vec's first line (how
-    many, how long) is skipped.
+    """Read the vectors of some words from a text file.
+
+    Each line is a word and its numbers, separated by spaces. A first line with two numbers, as word2vec writes it, is skipped.
 
     Raises:
-        UserError: a line with another number of numbers than the first, or with one that is not finite, or no vectors at all.
+        UserError: A line has a different number of values than the first line or a value that is not finite, or the file has
+            no vectors.
     """
     vectors: dict[str, np.ndarray] = {}
     length = 0
@@ -153,22 +169,22 @@ def read_vector_file(path: Path | str, words: Collection[str]) -> dict[str, np.n
                         f"{path}, line {number}: {format_count(count, 'number')}, the first line has {length}"
                     )
                 if not np.isfinite(vectors[word]).all():
-                    raise UserError(f"{path}, line {number}: a number that is none (NaN) or infinite")
+                    raise UserError(f"{path}, line {number}: a number is NaN or infinite")
     if not length:
-        raise UserError(f"{path}: holds no vectors; wanted a word and its numbers on each line")
+        raise UserError(f"{path}: has no vectors; wanted a word and its numbers on each line")
     return vectors
 
 
 def load_spacy_vectors(model: str, words: Collection[str]) -> dict[str, np.ndarray]:
-    """The static vectors that an installed spaCy model has of these words (the small models have none).
+    """Load the static vectors of some words from an installed spaCy model. The small models have none.
 
     Raises:
-        UserError: spaCy or the model is not installed, or it has no vectors.
+        UserError: spaCy or the model is not installed, or the model has no vectors.
     """
     try:
         import spacy
 
-        # Words alone are looked up: no part of the model is needed.
+        # Only the vocabulary is needed, none of the model's components.
         parts = ["tagger", "parser", "ner", "lemmatizer", "attribute_ruler"]
         vocabulary = spacy.load(model, exclude=parts).vocab
     except ImportError:
@@ -178,5 +194,5 @@ def load_spacy_vectors(model: str, words: Collection[str]) -> dict[str, np.ndarr
     except OSError:
         raise UserError(f"{model}: no such spaCy model is installed") from None
     if not vocabulary.vectors_length or not len(vocabulary.vectors):
-        raise UserError(f"{model}: this spaCy model has no word vectors; take a medium or large one")
+        raise UserError(f"{model}: this spaCy model has no word vectors. Use a medium or large one")
     return {word: np.asarray(vocabulary.get_vector(word)) for word in words if vocabulary.has_vector(word)}

@@ -1,4 +1,4 @@
-"""Is an answer the right one? How answers are brought to a common form before they are compared with RGQA's labels."""
+"""Compare answers with RGQA's labels after normalization."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from .joined_predictions import MatchMode
 from .normalize import normalize_answer, to_plain_text
 
-# From the strictest on; every one matches what those before it match.
+# From the strictest to the loosest; each one matches everything that those before it match.
 NORMALIZERS: dict[MatchMode, Callable[[str], str]] = {
     "exact": str,
     "vqa": lambda text: normalize_answer(to_plain_text(text)),
@@ -24,23 +24,27 @@ def match_answers(
     match: MatchMode,
     synonyms: Mapping[str, str] | None = None,
 ) -> np.ndarray:
-    """What each answer is worth, in [0, 1]: the worth of the label that it matches, 0 if it matches none; [n].
+    """Return the score of each answer: that of the label that it matches, 0 if it matches none.
 
     Args:
-        said: n answers. answers: for each the labels and what they are worth; none for an unanswerable question.
-        match: "exact", letter by letter; "vqa", both sides in plain characters (`normalize.plain_text`) and normalised as VQA's
-            evaluation does (letter case, punctuation, articles, number words, contractions); "squad", SQuAD's normalisation on top.
-        synonyms: answer -> one that counts as the same; both sides are looked up once they are normalised.
+        predictions: [n] answers.
+        answers: Labels and their scores in [0, 1] for each answer; empty for an unanswerable question.
+        match: "exact"; "vqa" for plain characters (`normalize.to_plain_text`) and VQA's normalization (letter case,
+            punctuation, articles, number words, contractions); "squad" for SQuAD's normalization after that.
+        synonyms: Answer -> another answer that counts as the same. Both are normalized before they are looked up.
+
+    Returns:
+        [n] in [0, 1]. If several labels match, the first one counts.
 
     >>> labels = [{"kitchen": 1.0}] * 3
-    >>> verdicts(["Kitchen.", "the kitchen", "kitchens"], labels, "vqa").tolist()
+    >>> match_answers(["Kitchen.", "the kitchen", "kitchens"], labels, "vqa").tolist()
     [1.0, 1.0, 0.0]
-    >>> verdicts(["sofa"], [{"couch": 1.0}], "vqa", {"sofa": "couch"}).tolist()
+    >>> match_answers(["sofa"], [{"couch": 1.0}], "vqa", {"sofa": "couch"}).tolist()
     [1.0]
     """
     form = NORMALIZERS[match]
     same = {form(one): form(other) for one, other in (synonyms or {}).items()}
-    numbers: dict[str, int] = {}  # of the common forms
+    numbers: dict[str, int] = {}
 
     def number(text: str) -> int:
         text = form(text)
@@ -48,10 +52,11 @@ def match_answers(
 
     number_of = {text: number(text) for text in {*predictions}.union(*answers)}
     labels = np.fromiter(map(number_of.__getitem__, chain.from_iterable(answers)), int)
-    worths = np.fromiter(chain.from_iterable(row.values() for row in answers), float)
+    scores = np.fromiter(chain.from_iterable(row.values() for row in answers), float)
     rows = np.repeat(np.arange(len(predictions)), np.fromiter(map(len, answers), int, len(predictions)))
-    said_as = np.fromiter(map(number_of.__getitem__, predictions), int, len(predictions))
-    matching = np.flatnonzero(labels == said_as[rows])[::-1]
-    worth = np.zeros(len(predictions))
-    worth[rows[matching]] = worths[matching]  # of several that match, the first: it is written last
-    return worth
+    predicted = np.fromiter(map(number_of.__getitem__, predictions), int, len(predictions))
+    # In reverse order, so that the first of several matching labels is written last and counts.
+    matching = np.flatnonzero(labels == predicted[rows])[::-1]
+    matched_scores = np.zeros(len(predictions))
+    matched_scores[rows[matching]] = scores[matching]
+    return matched_scores

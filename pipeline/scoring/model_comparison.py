@@ -1,4 +1,4 @@
-"""Models compared in pairs, on the same resampled images."""
+"""Compare models in pairs on the same bootstrap samples of images."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .bootstrap_scores import Replicates
 from .joined_predictions import Scores
 from .realistic_vqa import REALISTIC_SCORES as REALISTIC_SCORES
 
-# The scores by which models are compared: their titles, and which of them are better when lower.
+# Titles of the scores by which models are compared.
 SCORE_TITLES = {name: score.title for name, score in (REALISTIC_SCORES | ANSWER_SCORES).items()} | {
     "dual_accuracy": "dual accuracy",
     "dual_accuracy_at_threshold": "dual accuracy at threshold",
@@ -30,12 +30,18 @@ LOWER_IS_BETTER = {name for name, score in REALISTIC_SCORES.items() if score.low
     *("auc", "ece", "ece_equal_mass", "brier")
 }
 COMPARED_GROUPS = ("realistic", "pairs", "answers", "selective", "calibration")
-FULLY_COMPARED_GROUPS = ("realistic", "answers")  # of these groups, all numbers
+# All numbers of these groups are compared, of the others only those with a title.
+FULLY_COMPARED_GROUPS = ("realistic", "answers")
 
 
 class ScoreDifference(NamedTuple):
-    """A score of a model minus that of another. With a bootstrap also the interval of the paired difference, simultaneous
-    with those of all other pairs, and the proportion of replicates in which the model is better."""
+    """Score of a model minus that of another.
+
+    Attributes:
+        difference: The difference.
+        interval: Interval of the paired difference, simultaneous with those of all other pairs; None without a bootstrap.
+        proportion_better: Proportion of bootstrap replicates in which the model is better; None without a bootstrap.
+    """
 
     difference: float
     interval: tuple[float, float] | None = None
@@ -43,7 +49,13 @@ class ScoreDifference(NamedTuple):
 
 
 class ModelComparison(NamedTuple):
-    """A model against another: the change of each score, by subset (and "mean")."""
+    """A model compared with another one.
+
+    Attributes:
+        model: Name of the model.
+        baseline: Name of the model whose scores are subtracted.
+        scores: Differences by subset (and "mean") and score.
+    """
 
     model: str
     baseline: str
@@ -51,7 +63,7 @@ class ModelComparison(NamedTuple):
 
 
 def select_compared_scores(groups: Mapping[str, Scores]) -> dict[str, float]:
-    """The scores by which models are compared, by the way to each within its group ("coverage_at_risk/0.01")."""
+    """Return the scores by which models are compared, by their path within their group ("coverage_at_risk/0.01")."""
     return {
         name: value
         for group in COMPARED_GROUPS
@@ -61,7 +73,7 @@ def select_compared_scores(groups: Mapping[str, Scores]) -> dict[str, float]:
 
 
 def flatten_scores(scores: Mapping[str, Any], prefix: str = "") -> list[tuple[str, float]]:
-    """Every number of a group with the way to it; texts and intervals are left out."""
+    """Return all numbers of a group with their paths, without strings and intervals."""
     found: list[tuple[str, float]] = []
     for name, value in scores.items():
         if isinstance(value, Mapping):
@@ -72,24 +84,24 @@ def flatten_scores(scores: Mapping[str, Any], prefix: str = "") -> list[tuple[st
 
 
 def get_score_title(name: str) -> str:
-    """What a compared score is called, by its way: "coverage at risk 0.01", "ECE answerable"."""
+    """Return the title of a compared score from its path, such as "coverage at risk 0.01" or "ECE answerable"."""
     parts = name.removeprefix("effective_reliability/").split("/")
     titled = sorted(parts, key=lambda part: part not in SCORE_TITLES)
     return " ".join(SCORE_TITLES.get(part, part.replace("_", " ")) for part in titled)
 
 
 def lower_is_better(name: str) -> bool:
-    """Of a score, by its way."""
+    """Return whether lower values of a score are better, given its path."""
     return not LOWER_IS_BETTER.isdisjoint(name.split("/"))
 
 
 def compare_models(
     models: Sequence[tuple[str, Mapping[str, Mapping[str, float]], Replicates]],
 ) -> list[ModelComparison]:
-    """Each model minus each one before it.
+    """Compare each model with each one before it.
 
     Args:
-        models: of each its name, the scores of each subset, and their repetitions; all on the same draws.
+        models: For each model its name, its scores by subset, and its bootstrap replicates; all on the same samples.
     """
     if len(models) < 2:
         return []
@@ -119,7 +131,7 @@ def compare_models(
 
 
 def describe_difference(difference: ModelComparison, subset: str, name: str) -> str:
-    """A difference in words: which model is better in a score, by how much, and how sure that is."""
+    """Describe a difference in words: which model is better, by how much, and the interval."""
     change, lower = difference.scores[subset][name], lower_is_better(name)
     what = f"mean {get_score_title(name)}" if subset == "mean" else f"{get_score_title(name)} on {subset}"
     ahead, behind = difference.model, difference.baseline
@@ -132,24 +144,22 @@ def describe_difference(difference: ModelComparison, subset: str, name: str) -> 
         f"{_format_points(sign * change.difference)} points of {what}{' (lower is better)' if lower else ''}"
     )
     if change.interval is None:
-        return f"{ahead} is ahead of {behind} by {amount}; no interval says whether by chance"
+        return f"{ahead} is ahead of {behind} by {amount}; without an interval this may be by chance"
     low, high = sorted(sign * bound for bound in change.interval)
     if math.isnan(low + high):
-        return (
-            f"no difference can be told: {what} of {ahead} or {behind} is undefined in too many repetitions"
-        )
+        return f"no difference can be established: {what} of {ahead} or {behind} is undefined in too many bootstrap replicates"
     span = f"95 % interval {_format_points(low)} to {_format_points(high)}, images resampled"
     if low > 0:
         return f"{ahead} is better than {behind}: {amount}, {span}"
-    told = (
+    comparison = (
         f"{ahead} is ahead of {behind} by {amount}"
         if change.difference
         else f"{ahead} and {behind} have the same {what}"
     )
-    return f"no difference can be told: {told}, {span}"
+    return f"statistically indistinguishable: {comparison}, {span}"
 
 
-def _format_points(share: float) -> str:
-    """In points; more digits for what would read 0.0 and is not."""
-    points = 100 * share + 0.0
+def _format_points(difference: float) -> str:
+    """Format a difference in percentage points, with more digits if it would otherwise read 0.0."""
+    points = 100 * difference + 0.0
     return f"{points:.1f}" if abs(points) >= 0.05 or not points else f"{points:.1g}"

@@ -1,4 +1,4 @@
-"""Every number of every model on one benchmark: what the table prints and `--json` writes."""
+"""Compute every score of every model on one benchmark: the content of the report and of `--json`."""
 
 from __future__ import annotations
 
@@ -37,11 +37,9 @@ from .selective_prediction import score_selective_prediction
 from .subgroups import score_subgroups
 from .version import VERSION
 
-KINDS_WITH_UQS, KINDS_WITHOUT_UQS = (
-    {"rgqa"},
-    {"gqa", "vqa"},
-)  # the kinds of benchmarks: with unanswerable questions, and without
-# The groups of scores: what computes them, and for which benchmarks. A report has them in this order.
+# Kinds of benchmarks with and without unanswerable questions.
+KINDS_WITH_UQS, KINDS_WITHOUT_UQS = {"rgqa"}, {"gqa", "vqa"}
+# Score groups in the order of a report: the function that computes them, and the kinds of benchmarks they apply to.
 SCORE_GROUPS: dict[str, tuple[Callable[[JoinedPredictions, ScoringOptions], Scores], set[str]]] = {
     "realistic": (realistic_vqa.score_realistic_vqa, KINDS_WITH_UQS),
     "pairs": (score_pairs, KINDS_WITH_UQS),
@@ -56,19 +54,23 @@ SCORE_GROUPS: dict[str, tuple[Callable[[JoinedPredictions, ScoringOptions], Scor
     "gqa": (resources.lazy_score_gqa, KINDS_WITHOUT_UQS),
     "subgroups": (score_subgroups, KINDS_WITH_UQS),
 }
-EFFICIENCY_GROUP = "efficiency"  # of the whole run, not of a subset
+# The score group of the whole run. All others are computed for each subset.
+EFFICIENCY_GROUP = "efficiency"
 GROUP_NAMES = sorted([*SCORE_GROUPS, EFFICIENCY_GROUP])
-SUMMARY_GROUPS = ("realistic", "pairs", "answers")  # the groups that one screen needs
+# Score groups that the summary shows.
+SUMMARY_GROUPS = ("realistic", "pairs", "answers")
 
 
 class ModelReport(NamedTuple):
-    """What is reported of one model.
+    """Scores of one model.
 
     Attributes:
-        sha256: of the predictions file. efficiency: what the run cost, None where no log was given.
-        subsets: by name, the groups of scores; before them "counts", after them "intervals" by score.
-        mean: of several subsets, the mean of each score by which models are compared, and "intervals".
-        warnings: by subset, what looks as if something went wrong. reading: how the file was read.
+        sha256: SHA-256 of the predictions file.
+        subsets: Score groups by subset, with "counts" before and "intervals" by score after them.
+        mean: Means over several subsets of the scores by which models are compared, and their "intervals".
+        efficiency: Latency, throughput and memory of the run; None if no log was given.
+        warnings: Warnings by subset.
+        file_info: How the predictions file was read.
     """
 
     name: str
@@ -81,16 +83,19 @@ class ModelReport(NamedTuple):
 
     @property
     def scores_by_subset(self) -> dict[str, dict[str, Scores]]:
-        """The groups of each subset, and of several, first, those of their "mean"."""
+        """Return the score groups of each subset, preceded by their "mean" if there are several subsets."""
         return ({"mean": self.mean} if self.mean else {}) | self.subsets
 
 
 class ScoreReport(NamedTuple):
-    """Every model on one benchmark.
+    """Scores of all models on one benchmark.
 
     Attributes:
-        benchmark: name, kind, version, sha256 by file and items by subset.
-        compared: of several models of which some lack items, how many each has; else None.
+        versions: Versions of the scorers, of numpy and of Python.
+        options: Scoring options that are not read from files.
+        benchmark: Name, kind, version, SHA-256 by file, number of items by subset.
+        comparisons: Comparisons of each pair of models.
+        compared_items: Number of items of each model if some models lack items; else None.
     """
 
     versions: dict[str, str]
@@ -104,8 +109,13 @@ class ScoreReport(NamedTuple):
 def score_models(benchmark: Benchmark, models: Sequence[Predictions], options: ScoringOptions) -> ScoreReport:
     """Score models on a benchmark.
 
+    Args:
+        benchmark: The items, by subset.
+        models: Predictions of each model; the names must differ.
+        options: What to score and how.
+
     Raises:
-        UserError: everything that is wrong with the benchmark or any predictions file.
+        UserError: Lists every problem of the benchmark and of every predictions file.
     """
     options = resolve_options(options)
     problems = list(find_benchmark_faults(benchmark, options))
@@ -120,7 +130,7 @@ def score_models(benchmark: Benchmark, models: Sequence[Predictions], options: S
         problems.append("two predictions files have the same name: " + ", ".join(names))
     if len({frozenset(model.validation.index_by_id) if model.validation else None for model in models}) > 1:
         problems.append(
-            "the files of --validation put aside different items; models are compared on the same"
+            "the files of --validation are for different items: all models need the same validation items"
         )
     if problems:
         raise UserError(["cannot score", *problems])
@@ -140,8 +150,8 @@ def score_models(benchmark: Benchmark, models: Sequence[Predictions], options: S
                 (
                     report.name,
                     {
-                        place: select_compared_scores(groups)
-                        for place, groups in report.scores_by_subset.items()
+                        subset: select_compared_scores(groups)
+                        for subset, groups in report.scores_by_subset.items()
                     },
                     repeated,
                 )
@@ -155,7 +165,7 @@ def score_models(benchmark: Benchmark, models: Sequence[Predictions], options: S
 def _count_compared_items(
     benchmark: Benchmark, models: Sequence[Predictions], options: ScoringOptions
 ) -> ComparedItems | None:
-    """Which items several models are compared on, where predictions are left out."""
+    """Count the items that several models are compared on if missing predictions are dropped."""
     if options.missing != "drop" or len(models) < 2:
         return None
     scored = [
@@ -170,35 +180,35 @@ def _count_compared_items(
 def restrict_to_common_items(
     benchmark: Benchmark, models: Sequence[Predictions], options: ScoringOptions
 ) -> Benchmark:
-    """The benchmark with the items that all models are scored on: what one of them leaves out is left out of all."""
+    """Keep the items for which all models have predictions, if missing predictions are dropped."""
     if options.missing != "drop":
         return benchmark
-    said = [
+    predicted = [
         model.index_by_id.keys() | (model.validation.index_by_id.keys() if model.validation else set())
         for model in models
     ]
-    kept = frozenset.intersection(*map(frozenset, said))
+    kept = frozenset.intersection(*map(frozenset, predicted))
     return benchmark._replace(
         subsets={name: items.select(items.isin(kept)) for name, items in benchmark.subsets.items()}
     )
 
 
 def resolve_options(options: ScoringOptions) -> ScoringOptions:
-    """The options as they are applied: mode published settles some others."""
+    """Return the options as they are applied: mode `published` fixes some of them."""
     return options._replace(match="exact", split="all") if options.mode == "published" else options
 
 
 def list_score_groups(benchmark: Benchmark) -> list[str]:
-    """The groups of scores that suit a benchmark."""
+    """Return the score groups that apply to a benchmark."""
     return [name for name, (_, kinds) in SCORE_GROUPS.items() if benchmark.kind in kinds]
 
 
 def find_benchmark_faults(benchmark: Benchmark, options: ScoringOptions) -> Iterator[str]:
-    """What the benchmark lacks for the scores asked for."""
+    """Find what the benchmark lacks for the requested scores."""
     there = sorted([*list_score_groups(benchmark), EFFICIENCY_GROUP])
     for name in options.scores:
         if name not in there:
-            yield f"{benchmark.name}: scores `{name}` are not for such a benchmark; there are {', '.join(there)}"
+            yield f"{benchmark.name}: scores `{name}` do not apply to such a benchmark; there are {', '.join(there)}"
     for name, items in benchmark.subsets.items():
         answerable = items.answerable
         if not len(items):
@@ -206,7 +216,7 @@ def find_benchmark_faults(benchmark: Benchmark, options: ScoringOptions) -> Iter
         elif benchmark.kind == "rgqa" and not answerable.any():
             yield f"{name}: has no AQs"
         elif benchmark.kind == "rgqa" and answerable.all():
-            yield f'{name}: has no UQs (no label "UQ"): nothing to reject, so not a realistic-VQA benchmark'
+            yield f'{name}: has no UQs (no label "UQ"), so it is not a benchmark of realistic VQA'
 
 
 def _score_model(
@@ -237,7 +247,7 @@ def _score_model(
 
 
 def _average_subsets(subsets: Sequence[Mapping[str, Scores]]) -> dict[str, Scores]:
-    """The mean over subsets of each score by which models are compared, in its group."""
+    """Average over subsets each score by which models are compared, in its group."""
     means: dict[str, Scores] = {}
     for group in COMPARED_GROUPS:
         rows = [select_compared_scores({group: groups.get(group, {})}) for groups in subsets]

@@ -1,4 +1,4 @@
-"""Bringing answers to a common form before they are compared. docs/reference/scores.md lists how the forms differ."""
+"""Normalize answers before they are compared. docs/reference/scores.md lists the differences between normalizations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Normalization = Literal["official", "corrected", "squad"]
 _NUMBER_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 NUMBER_WORDS = {word: str(n) for n, word in enumerate(_NUMBER_NAMES)} | {"none": "0"}
 ARTICLES = frozenset({"a", "an", "the"})
-# Characters beyond ASCII, by the ASCII character or characters that mean the same. NFKC would make spaces and combining marks of some.
+# Non-ASCII characters with their ASCII equivalents. NFKC would turn some of them into spaces and combining marks.
 _ASCII_EQUIVALENTS = str.maketrans(
     dict.fromkeys("‘’‚‛′‵ʹʻʼʽˈ´｀＇‹›", "'")
     | dict.fromkeys("“”„‟″‶«»〝〞〟＂", '"')
@@ -25,42 +25,42 @@ _ASCII_EQUIVALENTS = str.maketrans(
     | dict.fromkeys("⁄∕", "/")
     | dict.fromkeys("…", "...")
 )
-PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'  # VQA's list, in its order; no colon, full stop or apostrophe
+# VQA's list, in its order. It has no colon, full stop or apostrophe.
+PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 
-# Full forms, of which people leave out one apostrophe: "dont" -> "don't"; "couldnt've", "couldn'tve" -> "couldn't've".
+# Contractions, of which people may omit one apostrophe: "dont" -> "don't"; "couldnt've", "couldn'tve" -> "couldn't've".
 _CONTRACTIONS = """ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd how'll how's isn't
 it'd it'll ma'am mightn't might've mustn't must've needn't not've o'clock oughtn't shan't should've shouldn't somebody'll
 somebody's someone'd someone'll someone's something'd something'll that's there'd there're there's they'd they'll they're
 they've 'twas wasn't we've weren't what'll what're what's what've when's where'd where's where've who'd who'll who's who've
 why'll why're why's won't would've wouldn't y'all you'd you'll you're you've couldn't've hadn't've he'd've it'd've mightn't've she'd've shouldn't've somebody'd've someone'd've something'd've
 there'd've they'd've we'd've who'd've wouldn't've you'd've y'all'll y'all'd've 'ow's'at""".split()  # noqa: SIM905
-_OFFICIAL_EXCEPTIONS = {"somebody'd": "somebodyd"}  # VQA's table takes the apostrophe away here
-# VQA writes the first three with a capital I, so that they never match.
+# VQA's table removes the apostrophe here.
+_OFFICIAL_EXCEPTIONS = {"somebody'd": "somebodyd"}
+# VQA's table has the first three with a capital I, so they never match.
 _OFFICIAL_OMISSIONS = {"im": "i'm", "ive": "i've", "id've": "i'd've", "somebodyd": "somebody'd"}
-
-
-# The closing quote is an apostrophe, too, so a pair of quotes is recognized by the characters around it.
+# A closing quote is also an apostrophe, so a pair of quotes is recognized by the characters around it.
 _SINGLE_QUOTED = re.compile(r"(?<!\w)[‘‚‛‹]([^‘’‚‛‹›]*)[’‘›](?!\w)")
 
 
 def fold_case(text: str) -> str:
-    """Letter case and spaces aside: the plainest way to compare.
+    """Convert to lower case with single spaces.
 
-    >>> fold(" Dark  Red")
+    >>> fold_case(" Dark  Red")
     'dark red'
     """
     return " ".join(text.lower().split())
 
 
 def to_plain_text(text: str) -> str:
-    """The text in the plainest characters that mean the same, with single spaces.
+    r"""Replace characters by their plainest equivalents and collapse spaces.
 
-    Invisible characters (zero width, byte order mark, control, variation selectors) go. Characters are composed and brought to
-    their compatible form (NFKC), so that full-width and ligature letters are plain ones. Quotes, dashes, ellipses and the full
-    stops, commas and question marks of other scripts become those of ASCII; other brackets and quotation marks beyond ASCII
-    become spaces, and so do pictographs beside words. ASCII characters stay as they are.
+    Invisible characters (zero width, byte order mark, control, variation selectors) are removed. Characters are composed and
+    converted to their compatible form (NFKC), so that full-width letters and ligatures become plain ones. Quotes, dashes, ellipses
+    and the full stops, commas and question marks of other scripts become ASCII. Other non-ASCII brackets and quotation marks
+    become spaces, and so do pictographs beside words. ASCII characters are kept.
 
-    >>> plain_text("\ufeffｙｅｓ。"), plain_text("don’t…"), plain_text("cafe\u0301") == "café", plain_text("✅ red")
+    >>> to_plain_text("\ufeffｙｅｓ。"), to_plain_text("don’t…"), to_plain_text("cafe\u0301") == "café", to_plain_text("✅ red")
     ('yes.', "don't...", True, 'red')
     """
     if text.isascii() and text.isprintable():
@@ -96,7 +96,7 @@ def _is_pictograph(one: str) -> bool:
 
 
 def has_text(reply: str) -> bool:
-    r"""Is there anything to be seen in the reply?
+    r"""Return whether a reply has any visible character.
 
     >>> has_text(" red"), has_text(" \n"), has_text("\ufeff\u200b")
     (True, False, False)
@@ -105,14 +105,20 @@ def has_text(reply: str) -> bool:
 
 
 def normalize_answer(answer: str, *, normalization: Normalization = "official") -> str:
-    """The answer's common form.
+    """Normalize an answer.
 
     Args:
-        form: "official" does to a prediction what VQA's evaluation does, to the letter; "corrected" does what that
-            means to do, of `plain_text`; "squad" is SQuAD's (lower case, no punctuation, no articles, single spaces).
+        answer: The answer.
+        normalization: "official" reproduces VQA's evaluation exactly; "corrected" does what that evaluation intends, after
+            `to_plain_text`; "squad" is SQuAD's (lower case, no punctuation, no articles, single spaces).
 
-    >>> normalize_answer("The two dogs, dont"), normalize_answer("black-and-white"), normalize_answer("A cat!", form="squad")
-    ("2 dogs don't", 'black and white', 'cat')
+    Raises:
+        ValueError: The answer is not a string.
+
+    >>> normalize_answer("The two dogs, dont"), normalize_answer("black-and-white")
+    ("2 dogs don't", 'black and white')
+    >>> normalize_answer("A cat!", normalization="squad")
+    'cat'
     """
     if not isinstance(answer, str):
         raise ValueError(f"answer is {answer!r}, wanted a string")
@@ -120,8 +126,11 @@ def normalize_answer(answer: str, *, normalization: Normalization = "official") 
 
 
 def process_punctuation(text: str) -> str:
-    """VQA's `processPunctuation`. A mark becomes nothing where it stands beside a space *anywhere* in the text or
-    where the text holds a number with a comma, else a space. Full stops go unless a digit follows, the first 32."""
+    """Apply VQA's `processPunctuation`.
+
+    A punctuation mark is removed if it occurs beside a space *anywhere* in the text or if the text has a number with a comma;
+    otherwise it becomes a space. The first 32 full stops that no digit follows are removed.
+    """
     beside_number = re.search(r"\d,\d", text) is not None
     out = text
     for mark in PUNCTUATION:
@@ -131,13 +140,13 @@ def process_punctuation(text: str) -> str:
 
 
 def _normalize_words(text: str, contractions: dict[str, str]) -> str:
-    """Lower case, number words as digits, no articles, apostrophes where they belong."""
+    """Convert to lower case, number words to digits, remove articles, and restore apostrophes."""
     words = (NUMBER_WORDS.get(word, word) for word in text.lower().split())
     return " ".join(contractions.get(word, word) for word in words if word not in ARTICLES)
 
 
 def to_single_line(text: str) -> str:
-    """What VQA's evaluation does first, to every text."""
+    """Join lines as VQA's evaluation does first with every text."""
     return text.replace("\n", " ").replace("\t", " ").strip()
 
 

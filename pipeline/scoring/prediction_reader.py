@@ -1,4 +1,4 @@
-"""Reading predictions: files of rows, and logs of harnesses."""
+"""Read predictions from tables, JSON files and logs of evaluation harnesses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .normalize import has_text
 from .reasoning_parser import extract_final_answer
 from .row_reader import EXPECTED_FORMAT, VERSION_KEYS, has_only_text_cells, read_rows
 
-# Where one of these stands beside `answer`, nobody knows which of the two the model said.
+# If a row has `answer` and one of these, it is ambiguous which of them the model gave.
 AMBIGUOUS_ANSWER_KEYS = frozenset(
     [
         "response",
@@ -59,58 +59,62 @@ _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 
 
 def read_predictions(path: Path | str, keep_raw: bool = False) -> Predictions:
-    """Read a predictions file: rows with an item's id, an answer and, mostly, a confidence, as a list, under the key
-    `predictions` of an object, as JSON Lines or a table; or a log of a harness. `column_names` has the keys that are known.
+    """Read a predictions file or a log of an evaluation harness.
+
+    A predictions file has rows with an item id, an answer and usually a confidence: a JSON list, an object with the key
+    `predictions`, JSON Lines or a table. `core.column_aliases` lists the accepted column names.
 
     Args:
-        as_written: leave reasoning and marks of chat templates in the answers, as the published scripts do, which compare what
-            stands in the file. Otherwise the final answer counts (`reasoning_marks.final_answer`).
+        path: The file.
+        keep_raw: Keep reasoning and chat template tokens in the answers, as the published scripts do. By default the
+            final answer is extracted (`reasoning_parser.extract_final_answer`).
 
     Returns:
-        The predictions; their `faults` list every row without an id or a key for an answer, every duplicate id, every
-        confidence that is no finite number. (They are not raised here, so that unknown ids are listed together with them.)
-        A row whose answer is missing (null, NaN, an empty cell) or is reasoning without an end has no prediction:
-        `reading.failed` says why. A reply without text abstains: `reading.declined`.
+        The predictions. Their `faults` list rows without an id or an answer, duplicate ids, and confidences that are not
+        finite numbers; they are not raised here so that unknown ids can be listed with them. A row whose answer is
+        missing (null, NaN, an empty cell) or is truncated reasoning has no prediction, see `file_info.failures`. A reply
+        without text is an abstention, see `file_info.empty_replies`.
 
     Raises:
-        UserError: the file cannot be read, or holds no list of rows.
+        UserError: The file cannot be read or holds no list of rows.
     """
     path = Path(path)
     data = read_bytes(path)
     sha256 = hashlib.sha256(data).hexdigest()
     rows, version = read_rows(path, data)
-    rows, reading, faults = convert_log_rows(rows, path, keep_raw)
-    is_log = not reading.file_format.startswith("plain")
-    read = _PredictionBuilder(
-        version, numbers_as_text=has_only_text_cells(path), as_written=keep_raw or is_log
+    rows, file_info, faults = convert_log_rows(rows, path, keep_raw)
+    # Final answers were already extracted from the rows of a log.
+    is_log = not file_info.file_format.startswith("plain")
+    builder = _PredictionBuilder(
+        version, numbers_as_text=has_only_text_cells(path), keep_raw=keep_raw or is_log
     )
-    read.faults += faults
-    for part in iterate_chunks(rows):
-        if not all(isinstance(row, dict) for row in part):
+    builder.faults += faults
+    for chunk in iterate_chunks(rows):
+        if not all(isinstance(row, dict) for row in chunk):
             raise UserError(f"{path}: {EXPECTED_FORMAT}")
-        read.add_rows(part)
-    return read.build(path, sha256, reading)
+        builder.add_rows(chunk)
+    return builder.build(path, sha256, file_info)
 
 
 class _PredictionBuilder:
-    """What has been read of the rows so far. Answers that are alike are one text in memory."""
+    """Collect predictions from chunks of rows. Equal answers share one string in memory."""
 
-    def __init__(self, version: str, numbers_as_text: bool, as_written: bool) -> None:
-        self.version, self.numbers_as_text, self.keep_raw = version, numbers_as_text, as_written
+    def __init__(self, version: str, numbers_as_text: bool, keep_raw: bool) -> None:
+        self.version, self.numbers_as_text, self.keep_raw = version, numbers_as_text, keep_raw
         self.ids: list[str] = []
-        self.row_numbers: list[int] = []  # of their rows
+        self.row_numbers: list[int] = []
         self.answer: list[str] = []
         self.confidence: list[float] = []
         self.labels: dict[str, float] = {}
-        self.final_answer_cache: dict[str, str] = {}  # by what is written, the final answer
+        self.final_answer_cache: dict[str, str] = {}
         self.failures: dict[str, str] = {}
         self.num_rows = 0
-        self.rows_without_confidence: list[int] = []  # numbers of rows without a confidence
+        self.rows_without_confidence: list[int] = []
         self.faults: list[str] = []
         self.ambiguous_rows: dict[str, list[int]] = defaultdict(list)
 
     def add_rows(self, rows: Rows) -> None:
-        """Columns at once where nothing is to be said of any row, else row by row."""
+        """Add rows, as whole columns if no row needs a message, else row by row."""
         keys = set().union(*rows)
         if not self._add_columns(rows, keys):
             for number, row in enumerate(rows, self.num_rows + 1):
@@ -146,7 +150,7 @@ class _PredictionBuilder:
         return True
 
     def _extract_answer(self, text: str) -> str | None:
-        """The final answer; None for reasoning without an end."""
+        """Return the final answer; None for truncated reasoning."""
         if (known := self.final_answer_cache.get(text)) is not None:
             return known
         final = text
@@ -158,7 +162,7 @@ class _PredictionBuilder:
         return self.final_answer_cache.setdefault(text, final)
 
     def _parse_confidences(self, values: list[Any]) -> list[float]:
-        """The confidences, NaN where no row has one; nothing where only some have one or any is not what it should be."""
+        """Return the confidences, NaN if no row has one; empty if some rows lack one or have an invalid one."""
         kinds = {*map(type, values)}
         if kinds == {type(None)}:
             return [math.nan] * len(values)
@@ -247,18 +251,18 @@ class _PredictionBuilder:
         seen: set[str] = set()
         for number, name in zip(self.row_numbers, self.ids, strict=True):
             if name in seen:
-                yield f"row {number}: id {name!r} stands there twice"
+                yield f"row {number}: duplicate id {name!r}"
             elif name in repeated:
                 seen.add(name)
 
     def _collect_faults(self, repeated: set[str], has_failed: bool) -> list[str]:
-        """Those of single rows, then those of many."""
+        """Return the faults of single rows, then those of several rows."""
         faults = [*self.faults, *(self._duplicate_faults(repeated) if repeated else ())]
         for rivals, numbers in self.ambiguous_rows.items():
             have = format_count(len(numbers), "row has", "rows have")
             faults.append(
-                f"{have} `answer` beside {rivals} ({format_row_numbers(numbers)}): is it the model's or the right one? "
-                "Call the model's `prediction`"
+                f"{have} `answer` beside {rivals} ({format_row_numbers(numbers)}): it is unclear which of them is the model's answer. "
+                "Rename the model's answer to `prediction`"
             )
         if not self.answer and not faults and not has_failed:
             faults.append("no rows")
@@ -275,7 +279,7 @@ def _is_nan(value: object) -> bool:
 
 
 def _first_values(rows: Rows, keys: tuple[str, ...]) -> list[Any]:
-    """What `first_value` gives of each row."""
+    """Return for each row the value that `get_first_value` returns."""
     first, *others = keys
     found = [row.get(first) for row in rows]
     for key in others:
@@ -285,7 +289,7 @@ def _first_values(rows: Rows, keys: tuple[str, ...]) -> list[Any]:
 
 
 def _parse_confidence(value: object, numbers_as_text: bool) -> float | str:
-    """A confidence, or what it is instead of one."""
+    """Return a confidence, or a description of an invalid one."""
     if isinstance(value, str) and numbers_as_text:
         with suppress(ValueError):
             value = parse_number(value)

@@ -1,4 +1,4 @@
-"""What a release's provenance.jsonl says of its items."""
+"""Read the fields of a release's items from its provenance.jsonl."""
 
 from __future__ import annotations
 
@@ -10,22 +10,29 @@ from typing import Any
 from ..core.errors import UserError, format_count
 from .input_validation import parse_json_lines
 
-QUESTION_TYPE_FIELDS = ("structural", "semantic", "detailed")  # of questions, as GQA names them
+# Types of a question, as GQA names them.
+QUESTION_TYPE_FIELDS = ("structural", "semantic", "detailed")
 STRING_FIELDS = (*QUESTION_TYPE_FIELDS, "split", "category", "difficulty", "pair_id")
 PARAMS_FILE, PROVENANCE_FILE = RELEASE_METADATA_FILES = ("params.json", "provenance.jsonl")
 ALLOWED_SPLITS = (None, "", "validation", "test")
 
 
 def path_exists(path: Path) -> bool:
-    """Is there anything of this name, be it a folder or a link to nothing, which reading refuses? A release may lack files."""
+    """Return whether a path exists, including broken links.
+
+    A release may lack a file, but reading must report a broken link or a folder in its place.
+    """
     return os.path.lexists(path)
 
 
 def parse_provenance(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """What provenance.jsonl says of each item, by subset and id.
+    """Parse provenance.jsonl.
+
+    Returns:
+        The record of each item, by subset and item id.
 
     Raises:
-        UserError: lists every line that is not an item's provenance, and every item that stands there twice.
+        UserError: Lists every line that is not the provenance of an item, and every duplicate item.
     """
     details: dict[str, dict[str, Mapping[str, Any]]] = {}
     problems: list[str] = []
@@ -35,7 +42,7 @@ def parse_provenance(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str
             problems.append(f"line {number}: not an item's provenance, wanted item with subset and item_id")
             continue
         known, name = details.setdefault(item["subset"], {}), item["item_id"]
-        faults = [*_find_item_faults(item), *(["stands there twice"] if name in known else [])]
+        faults = [*_find_item_faults(item), *(["duplicate item"] if name in known else [])]
         problems += [f"line {number} ({item['subset']}'s item {name}): {fault}" for fault in faults]
         known[name] = item
     if problems:
@@ -46,7 +53,7 @@ def parse_provenance(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str
 def _find_item_faults(item: Mapping[str, Any]) -> Iterator[str]:
     for name in STRING_FIELDS:
         if (value := item.get(name)) is not None and not isinstance(value, str):
-            yield f"{name} is {value!r}, wanted a text"
+            yield f"{name} is {value!r}, wanted a string"
         elif name == "split" and value not in ALLOWED_SPLITS:
             yield f"split is {value!r}, wanted validation or test"
     edits = item.get("edits", [])

@@ -1,9 +1,14 @@
-"""The thirteen numbers of the script that RGQA's authors published, number for number, quirks kept.
+"""Reproduce the scores of the published scripts of RGQA and Reliable VQA, including their quirks.
 
-What it does otherwise than the strict scores: it drops points between which the curve is straight, reads FPR off the
-*end* of a flat part, gives 0 where nothing is right, takes AUPR by trapezoids, compares answers letter by letter,
-accepts where confidence > tau (not >=) in the four numbers at a fixed threshold, counts "UQ" as the right answer to a
-UQ there, and gives nine numbers fewer when everything is accepted. docs/reference/scores.md shows each in a case.
+RGQA's script differs from the strict scores in these ways: it drops points between which the curve is straight, reads FPR off
+the *end* of a flat segment, returns 0 where nothing is correct, computes AUPR by trapezoids, compares answers exactly,
+accepts where confidence > tau (not >=) in the four numbers at a fixed threshold, counts "UQ" as the correct answer to a UQ
+there, and prints nine numbers fewer if everything is accepted. docs/reference/scores.md shows an example of each.
+
+The script of Reliable VQA (facebookresearch/reliable_vqa d9586af) differs in these ways: it sorts by accuracy before it sorts by
+confidence, so the best items of a tie come first in the area; a threshold for a cost is read off item by item, also within a
+tie; accuracies are rounded to four decimals before they are sorted and before such a threshold is chosen; if no threshold
+keeps to a risk, the threshold is 0; answering nothing is never chosen for a cost.
 """
 
 from __future__ import annotations
@@ -18,22 +23,26 @@ from ..core.errors import format_count
 from .input_validation import check_arrays, check_fractions
 from .threshold_sweep import ThresholdSweep, area_under_curve, lowest_detection_error, sweep_thresholds
 
-# The script prints the others only where some item is rejected.
+# RGQA's script prints the other scores only if some item is rejected.
 ALWAYS_PRINTED = ("auaf", "ff95", "facc", "accuracy_indomain")
 
 
 def published_scores(
     confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike, *, tau: float = 0.5
 ) -> dict[str, float]:
-    """The script's numbers, NaN for those it does not print.
+    """Return the thirteen scores of RGQA's script, NaN for those that it does not print.
 
     Args:
-        confidence: [n] floats. answerable: [n] booleans.
-        correct: [n] booleans: is the prediction, letter by letter, the label ("UQ" for a UQ)?
-        tau: the fixed threshold of accuracy_accept, accuracy and f1.
+        confidence: [n] floats.
+        correct: [n] booleans: whether the prediction equals the label exactly ("UQ" for a UQ).
+        answerable: [n] booleans.
+        tau: Fixed threshold of accuracy_accept, accuracy and f1.
 
     Raises:
-        ValueError: there are no AQs or no UQs; the script stops or prints warnings there.
+        ValueError: There are no AQs or no UQs; the script fails or prints warnings then.
+
+    >>> published_scores([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])["auaf"]
+    0.75
     """
     confidence, correct, answerable = check_arrays(
         confidence=confidence, correct=correct, answerable=answerable
@@ -67,15 +76,17 @@ def published_scores(
 
 
 def _fpr_at(target: float, gain: np.ndarray, swept: ThresholdSweep) -> float:
-    """As `np.interp` reads it: where the curve is flat, off its end."""
+    """Interpolate like `np.interp`: where the curve is flat, at its end."""
     aqs, uqs = int(swept.aqs[-1]), int(swept.uqs[-1])
     here = bisect_right(gain, target, key=lambda count: count / aqs) - 1
     return float(np.interp(target, gain[here : here + 2] / aqs, swept.uqs[here : here + 2] / uqs))
 
 
 def _detection_error(swept: ThresholdSweep) -> float:
-    """Over the points of the ROC curve that the script keeps: those in the midst of equal steps go. As the error is
-    straight there, this matters only where the steps begin before enough is accepted."""
+    """Search the points of the ROC curve that the script keeps, which drops those within equal steps.
+
+    The error is linear there, so this only matters where the steps begin before enough is accepted.
+    """
     aqs, uqs, last = swept.aqs, swept.uqs, len(swept.aqs) - 1
     first = bisect_left(aqs, 0.95, key=lambda count: count / aqs[-1])
     step = aqs[first] - aqs[first - 1], uqs[first] - uqs[first - 1]
@@ -85,13 +96,13 @@ def _detection_error(swept: ThresholdSweep) -> float:
 
 
 def _reversed_blocks(swept: ThresholdSweep) -> Iterator[ThresholdSweep]:
-    """The blocks of the sweep that begins with the lowest confidence and finds UQs, in reverse."""
+    """Yield the blocks of the reversed sweep, which starts at the lowest confidence and detects UQs."""
     for part in swept.blocks():
         yield ThresholdSweep(part.correct, swept.uqs[-1] - part.uqs, swept.aqs[-1] - part.aqs)
 
 
 def _trapezoid_aupr(blocks: Iterable[ThresholdSweep]) -> float:
-    """Area under precision over recall by trapezoids, to the point (recall 0, precision 1)."""
+    """Return the area under precision over recall by trapezoids, up to the point (recall 0, precision 1)."""
     total, hits = 0.0, 0
     for part in blocks:
         taken = part.accepted
@@ -110,17 +121,24 @@ def published_selective_scores(
     risks: Sequence[float] = (0.01, 0.05, 0.1, 0.2),
     costs: Sequence[float] = (1, 10, 100),
 ) -> dict[str, float]:
-    """`accuracy`, `auc`, `best_auc`, for every risk `coverage@r`, `threshold@r`, `best_coverage@r`, and, with dev
-    items to choose thresholds on, for every cost `phi@c`, `phi_threshold@c`, `best_phi@c`. All shares, not percent.
+    """Return the scores of Reliable VQA's script, unrounded; all are fractions, not percent.
 
     Args:
-        confidence: [n]. accuracy: [n] in [0, 1]. dev_...: the same of the items that thresholds are chosen on.
+        confidence: [n].
+        accuracy: [n] in [0, 1].
+        validation_confidence, validation_accuracy: The same for the items on which thresholds are chosen.
+        risks: Risk levels.
+        costs: Costs of a wrong answer.
+
+    Returns:
+        `accuracy`, `auc`, `best_auc`; for every risk `coverage@r`, `threshold@r`, `best_coverage@r`; and with validation
+        items for every cost `phi@c`, `phi_threshold@c`, `best_phi@c`.
 
     Raises:
-        ValueError: fewer than two items, for which the script has no area.
+        ValueError: There are fewer than two items, for which the script has no area.
 
     >>> scores = published_selective_scores([0.9, 0.5, 0.5], [1, 0, 1], risks=[0.1])
-    >>> scores["coverage@0.1"], scores["threshold@0.1"]  # the right one of the two ties comes first; a tie is left
+    >>> scores["coverage@0.1"], scores["threshold@0.1"]  # of the tie the correct item comes first, but a tie is not split
     (0.3333333333333333, 0.9)
     """
     confidence, accuracy = _check_columns(confidence, accuracy)
@@ -163,13 +181,15 @@ def _check_columns(confidence: ArrayLike, accuracy: ArrayLike) -> tuple[np.ndarr
 
 
 def _round_as_percent(accuracy: np.ndarray) -> np.ndarray:
-    """As the script keeps them: percent with two decimals."""
+    """Round accuracies as the script does: to percent with two decimals."""
     return np.array([round(100.0 * value, 2) / 100 for value in accuracy.tolist()])
 
 
 def _last_within(ranked: np.ndarray, risk: np.ndarray, limit: float) -> int:
-    """The last place whose risk is within the limit; if the next item has the same confidence, the last before it
-    that also ends its tie. -1 for none."""
+    """Return the last index whose risk is within the limit, -1 for none.
+
+    If the next item has the same confidence, it is the last index before it that also ends a tie.
+    """
     within = risk <= limit
     ends_tie = np.append(ranked[1:] != ranked[:-1], True)
     last = np.flatnonzero(within)
@@ -179,7 +199,7 @@ def _last_within(ranked: np.ndarray, risk: np.ndarray, limit: float) -> int:
 
 
 def _choose_cost_threshold(confidence: np.ndarray, accuracy: np.ndarray, cost: float) -> float:
-    """The confidence of the last item (ties in the order given) up to which the sum of what is earned is highest."""
+    """Return the confidence of the last item (ties in the given order) up to which the total utility is highest."""
     order = np.argsort(-confidence, kind="stable")
     total = np.cumsum(_compute_utility(accuracy, cost)[order])
     return float(confidence[order][np.flatnonzero(total == total.max())[-1]])

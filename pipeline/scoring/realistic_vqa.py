@@ -1,5 +1,8 @@
-"""Realistic VQA: how well are answerable questions (AQs) answered and unanswerable ones (UQs) rejected? Every score
-from one sort of the confidences that a question is answerable (Zhang et al., ICCV 2023, section 3.3, eqs. 1-2)."""
+"""Realistic VQA: how well are answerable questions (AQs) answered and unanswerable questions (UQs) rejected?
+
+Every score follows from one sort of the confidences that a question is answerable (Zhang et al., ICCV 2023, section 3.3,
+equations 1 and 2).
+"""
 
 from __future__ import annotations
 
@@ -27,17 +30,17 @@ from .threshold_sweep import (
 def acc_fpr_curve(
     confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray]:
-    """ACC and FPR at every threshold t, accepting where confidence >= t; items with equal confidence go together.
+    """Return ACC and FPR at every threshold t, accepting where confidence >= t. Items with equal confidence go together.
 
     Args:
         confidence: [n] floats; higher means "answerable".
-        correct: [n] booleans or fractions in [0, 1]: was the answer right? Ignored where not answerable.
+        correct: [n] booleans or fractions in [0, 1]: whether the answer is correct. Ignored where not answerable.
         answerable: [n] booleans.
 
     Returns:
-        acc, fpr: [m + 1] each, from (0, 0) on, for m distinct confidences in falling order. ACC is the share of
-        answerable items that are accepted *and* right, FPR the share of unanswerable ones accepted. Both NaN
-        where there is no item of the kind.
+        acc, fpr: [m + 1] each, starting at (0, 0), for m distinct confidences in falling order. ACC is the proportion of
+        answerable items that are accepted *and* correct, FPR the proportion of unanswerable items that are accepted. A rate
+        is NaN if there is no item of its kind.
 
     >>> acc, fpr = acc_fpr_curve([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
     >>> acc.tolist(), fpr.tolist()
@@ -48,8 +51,9 @@ def acc_fpr_curve(
 
 
 def auaf(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> float:
-    """Area under the ACC-FPR curve by the trapezoid rule, in [0, FACC]; higher is better.
-    NaN without answerable or without unanswerable items.
+    """Return the area under the ACC-FPR curve (AUAF) by the trapezoid rule; in [0, FACC], higher is better.
+
+    NaN without answerable or without unanswerable items. Arguments as in `acc_fpr_curve`.
 
     >>> auaf([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
     0.75
@@ -58,7 +62,7 @@ def auaf(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> fl
 
 
 def facc(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> float:
-    """Full accuracy: the highest ACC, reached when everything is accepted; in [0, 1], higher is better.
+    """Return full accuracy (FACC): the highest ACC, reached when everything is accepted; in [0, 1], higher is better.
 
     >>> facc([0.9, 0.8, 0.7], [1, 0, 0], [True, False, True])
     0.5
@@ -69,8 +73,14 @@ def facc(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> fl
 def ff95(
     confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike, *, proportion: float = 0.95
 ) -> float:
-    """The lowest FPR at which ACC, straight between the curve's points, reaches `share` of FACC; lower is better.
-    NaN where FACC is 0 or undefined, or there is no unanswerable item.
+    """Return the lowest FPR at which ACC reaches a proportion of FACC (FF95); in [0, 1], lower is better.
+
+    ACC is interpolated linearly between the points of the curve. NaN if FACC is 0 or undefined or there is no unanswerable
+    item.
+
+    Args:
+        confidence, correct, answerable: As in `acc_fpr_curve`.
+        proportion: Proportion of FACC.
 
     >>> ff95([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
     0.5
@@ -80,8 +90,9 @@ def ff95(
 
 
 def auroc(confidence: ArrayLike, answerable: ArrayLike) -> float:
-    """Probability that a random answerable item has a higher confidence than a random unanswerable one, ties
-    counted half (Mann-Whitney); in [0, 1], higher is better. NaN where one kind is missing.
+    """Return AUROC, the probability that a random answerable item has a higher confidence than a random unanswerable one.
+
+    Ties count half (Mann-Whitney); in [0, 1], higher is better. NaN if one kind is missing.
 
     >>> auroc([0.9, 0.8, 0.7, 0.1], [True, False, True, False])
     0.75
@@ -90,9 +101,10 @@ def auroc(confidence: ArrayLike, answerable: ArrayLike) -> float:
 
 
 def aupr(confidence: ArrayLike, answerable: ArrayLike) -> float:
-    """Average precision of "answerable": the mean, over answerable items, of the precision at their confidence,
-    ties together; in (0, 1], higher is better. NaN where there is no answerable item. For AUPR-out, where
-    "unanswerable" is to be found: `aupr(-confidence, ~answerable)`, or `answerability_ap`.
+    """Return the average precision of detecting answerable items (AUPR-in); in (0, 1], higher is better.
+
+    It is the mean over answerable items of the precision at their confidence, ties together. NaN without answerable items.
+    For AUPR-out, the detection of unanswerable items, use `answerability_ap`.
 
     >>> aupr([0.9, 0.8, 0.7, 0.1], [True, False, True, False])  # (1/1 + 2/3) / 2
     0.8333333333333333
@@ -101,8 +113,9 @@ def aupr(confidence: ArrayLike, answerable: ArrayLike) -> float:
 
 
 def fpr_at_tpr(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float = 0.95) -> float:
-    """The lowest share of unanswerable items accepted at which the share `tpr` of the answerable ones is, straight
-    between the points of the ROC curve; lower is better. NaN where one kind is missing.
+    """Return the lowest proportion of unanswerable items accepted when a proportion `tpr` of the answerable ones is accepted.
+
+    Values are interpolated linearly between the points of the ROC curve. In [0, 1], lower is better; NaN if one kind is missing.
 
     >>> fpr_at_tpr([0.9, 0.8, 0.7, 0.1], [True, False, True, False])
     0.5
@@ -112,8 +125,9 @@ def fpr_at_tpr(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float = 0.9
 
 
 def detection_error(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float = 0.95) -> float:
-    """The lowest share of items taken for the other kind, over thresholds that accept at least `tpr` of the
-    answerable ones; in [0, 1], lower is better. NaN where one kind is missing.
+    """Return the lowest proportion of misclassified items over thresholds that accept at least `tpr` of the answerable ones.
+
+    In [0, 1], lower is better; NaN if one kind is missing.
 
     >>> detection_error([0.9, 0.8, 0.7, 0.1], [True, False, True, False])
     0.25
@@ -122,10 +136,11 @@ def detection_error(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float 
 
 
 def answerability_f1(confidence: ArrayLike, answerable: ArrayLike, *, threshold: float = 0.5) -> float:
-    """F1 of finding the unanswerable items, found where confidence < threshold (VizWiz's 1 - answerable > 0.5); in
-    [0, 1], higher is better. NaN where there is none and none is found.
+    """Return the F1 of detecting unanswerable items, detected where confidence < threshold (VizWiz: 1 - answerable > 0.5).
 
-    >>> round(answerability_f1([0.9, 0.2, 0.7, 0.1], [True, True, False, False]), 3)  # 1 hit of 2 found and 2 there
+    In [0, 1], higher is better; NaN if there is no unanswerable item and none is detected.
+
+    >>> round(answerability_f1([0.9, 0.2, 0.7, 0.1], [True, True, False, False]), 3)  # 1 of 2 detected, 1 of 2 unanswerable
     0.5
     """
     confidence, answerable = check_arrays(confidence=confidence, answerable=answerable)
@@ -135,7 +150,7 @@ def answerability_f1(confidence: ArrayLike, answerable: ArrayLike, *, threshold:
 
 
 def answerability_ap(confidence: ArrayLike, answerable: ArrayLike) -> float:
-    """Average precision of finding the unanswerable items, lowest confidence first; NaN where there is none.
+    """Return the average precision of detecting unanswerable items by low confidence (AUPR-out); NaN without such items.
 
     >>> answerability_ap([0.9, 0.1], [True, False])
     1.0
@@ -144,7 +159,7 @@ def answerability_ap(confidence: ArrayLike, answerable: ArrayLike) -> float:
 
 
 def realistic_scores(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> dict[str, float]:
-    """The scores named in `SCORES`, strict definitions; NaN where undefined.
+    """Compute all `REALISTIC_SCORES` by their strict definitions; NaN where undefined.
 
     >>> realistic_scores([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])["auaf"]
     0.75
@@ -153,7 +168,7 @@ def realistic_scores(confidence: ArrayLike, correct: ArrayLike, answerable: Arra
 
 
 def scores_from_sweep(swept: ThresholdSweep) -> dict[str, float]:
-    """The scores of a sweep."""
+    """Compute all `REALISTIC_SCORES` from a sweep."""
     return {name: float(score.compute(swept)) for name, score in REALISTIC_SCORES.items()}
 
 
@@ -173,14 +188,14 @@ def _aupr_in(swept: ThresholdSweep) -> float:
 
 
 def _aupr_out(swept: ThresholdSweep) -> float:
-    """At each threshold the items of that confidence and below are called unanswerable."""
+    """Compute average precision where, at each threshold, items of that confidence and below are called unanswerable."""
     total, uqs, items = 0.0, swept.uqs[-1], swept.uqs[-1] + swept.aqs[-1]
     for part in swept.blocks():
         total += (np.diff(part.uqs) * (uqs - part.uqs[:-1]) / np.maximum(items - part.accepted[:-1], 1)).sum()
     return safe_divide(total, uqs)
 
 
-# What each score is of a sweep; a score that is added here stands in every report, with an interval.
+# Each score as a function of a sweep. A score that is added here is in every report, with an interval.
 REALISTIC_SCORES = {
     "auaf": ReportedScore("AUAF", area_under_curve),
     "ff95": ReportedScore("FF95", lambda swept: lowest_fpr(swept.correct, swept.uqs, 0.95), True),
@@ -194,14 +209,14 @@ REALISTIC_SCORES = {
 
 
 def score_realistic_vqa(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """The strict scores, or in mode "published" those of the published script."""
+    """Compute the strict scores or, in mode "published", those of the published script."""
     if options.mode == "published":
         return published_scores(answered.confidence, answered.is_literal_match, answered.answerable)
     return realistic_scores(*answered.metric_inputs)
 
 
 def score_answerability(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """Answerability as a task of its own, as VizWiz scores it: "unanswerable" is what is to be found."""
+    """Score answerability as a task of its own, as VizWiz does: unanswerable questions are to be detected."""
     return {
         "f1": answerability_f1(answered.confidence, answered.answerable, threshold=options.threshold),
         "average_precision": answerability_ap(answered.confidence, answered.answerable),

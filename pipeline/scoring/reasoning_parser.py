@@ -1,11 +1,11 @@
-"""Separate a model's answer from its reasoning and from the marks of chat templates.
+"""Separate a model's final answer from its reasoning and from chat template tokens.
 
-Every reader of replies uses `final_answer`: files of predictions, logs of harnesses, `rgqa run` and the reader of abstentions.
-To support another model, add its marks to one of the tables below.
+Everything that reads replies uses `extract_final_answer`: predictions files, logs of harnesses, `rgqa run` and the
+abstention classifier. To support another model, add its markers to one of the tables below.
 
-Sources of the marks: the reasoning parsers of vLLM (`vllm/reasoning`, for example apertus, cohere_command, deepseek_r1, gemma4,
-gptoss, granite, hunyuan_a13b, longcat, mistral, pangu, seedoss) and of SGLang, llama.cpp's `common/chat.cpp`, and the chat
-templates on the Hugging Face hub.
+Sources of the markers: the reasoning parsers of vLLM (`vllm/reasoning`, for example apertus, cohere_command, deepseek_r1,
+gemma4, gptoss, granite, hunyuan_a13b, longcat, mistral, pangu, seedoss) and of SGLang, llama.cpp's `common/chat.cpp`, and the
+chat templates on the Hugging Face hub.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-# Names of XML-like elements that hold reasoning. They may have a prefix ("seed:think", "longcat_think") and attributes.
+# Names of XML-like elements that contain reasoning. They may have a prefix ("seed:think", "longcat_think") and attributes.
 REASONING_ELEMENTS = (
     "think",
     "thinking",
@@ -35,7 +35,7 @@ REASONING_ELEMENTS = (
     "observation",
     "look",
 )
-# Other marks that open and close reasoning, as regular expressions.
+# Other markers that open and close reasoning, as regular expressions.
 REASONING_MARKERS = (
     (r"(?-i:\[THINK\])", r"(?-i:\[/THINK\])"),  # Magistral
     (r"(?-i:\[REASONING\])", r"(?-i:\[/REASONING\])"),
@@ -52,7 +52,7 @@ REASONING_MARKERS = (
     ),
     (r"<unused94>\s*thought\b", r"<unused95>"),  # MedGemma
     (r"\A\s*Thinking\.\.\.\s*\n", r"\n\s*\.\.\.done thinking\."),  # Ollama's command line
-    # gpt-oss: every channel but the final one is reasoning; then the same once the special tokens were removed.
+    # gpt-oss: every channel but the final one is reasoning. The next entry is the same without special tokens.
     (
         r"<\|channel\|>\s*(?!final\b)\w+[^<]*(?:<\|message\|>)?",
         r"<\|channel\|>\s*final\b[^<]*<\|message\|>",
@@ -61,7 +61,7 @@ REASONING_MARKERS = (
     (r"<\|channel>\s*thought\b", r"<channel\|>(?:\s*final\b)?"),  # Gemma 4
     (r"\A\s*here(?:'s| is) my thought process:", r"here(?:'s| is) my response:"),  # Granite
 )
-# Elements and other marks that hold the answer alone.
+# Elements and other markers that contain only the answer.
 ANSWER_ELEMENTS = ("answer", "final_answer", "conclusion")
 ANSWER_MARKERS = (
     (r"<\|begin_of_solution\|>", r"<\|end_of_solution\|>"),
@@ -69,7 +69,7 @@ ANSWER_MARKERS = (
     (r"<\|start_(?:response|text)\|>", r"<\|end_(?:response|text)\|>"),  # Cohere Command
     (r"\[answer\]", r"\[/answer\]"),
 )
-# What opens a turn of the model, and of anybody else.
+# Markers that open a turn of the model or of another role.
 MODEL_ROLES = r"(?:assistant|model|chatbot|gpt)"
 OTHER_ROLES = r"(?:user|human|system|developer)"
 MODEL_TURN_MARKERS = (
@@ -88,8 +88,8 @@ OTHER_TURN_MARKERS = (
     rf"<(?:seed:)?bos>\s*{OTHER_ROLES}\b",
     r"\[INST\]",
 )
-# What ends a turn, and other marks without a meaning here. Such a mark at the beginning says nothing; what follows a later
-# one is another turn.
+# Markers that end a turn, and others without a meaning here. They are ignored at the beginning. The text after a later one
+# belongs to another turn.
 END_MARKERS = (
     r"</?s>",
     r"<(?:seed:)?(?:bos|eos|pad|unk)>",
@@ -98,7 +98,7 @@ END_MARKERS = (
     r"<[|｜][\w▁/:.-]+[|｜]>",
     r"<\|turn>|<\|message>",
 )
-# Words in place of marks, as LLaVA's and other templates of plain text have them.
+# Words instead of markers, as in plain text templates like LLaVA's.
 PLAIN_TEXT_ROLES = re.compile(r"\A\s*(?:(?:USER|Human)\s*:.*?)?\b(?:ASSISTANT|Assistant)\s*:", re.DOTALL)
 
 
@@ -133,7 +133,7 @@ _END_MARKER = re.compile(_alternation(*END_MARKERS), re.IGNORECASE)
 _LEADING_MARKERS = re.compile(rf"(?:\s|{_alternation(*MODEL_TURN_MARKERS, *END_MARKERS)})*", re.IGNORECASE)
 _BOXED = re.compile(r"\\boxed\s*\{")
 _LATEX_WRAPPER = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox)\s*\{")
-# A reply without any of these has no mark.
+# A reply that does not match has no markers.
 _MAY_HAVE_MARKERS = re.compile(
     r"[<\[◁]|\\boxed|thought process:|my response:|assistantfinal|\Aanalysis|done thinking|\A\s*thinking\.\.\.\s*\n|assistant\s*:",
     re.I,
@@ -141,11 +141,12 @@ _MAY_HAVE_MARKERS = re.compile(
 
 
 class FinalAnswer(NamedTuple):
-    """What a model answered in the end.
+    """The final answer of a reply.
 
     Attributes:
-        text: the answer, which is `reply[start:end]`; "" where there is none.
-        is_truncated: reasoning was begun and not ended, so the model did not come to an answer.
+        text: The answer, which is `reply[start:end]`; "" if there is none.
+        is_truncated: Whether reasoning was opened and not closed, so the model did not reach an answer.
+        start, end: Position of the answer in the reply.
     """
 
     text: str
@@ -156,18 +157,23 @@ class FinalAnswer(NamedTuple):
 
 @lru_cache(maxsize=1 << 16)
 def extract_final_answer(reply: str) -> FinalAnswer:
-    """Return the answer of a reply, without reasoning and without marks of chat templates.
+    """Return the final answer of a reply, without reasoning and chat template tokens.
 
-    Reasoning that has only a closing mark begins with the reply, since some templates put the opening mark into the prompt.
-    Reasoning that is not closed has no answer after it. A reply without marks is returned as it is, to the letter.
+    Reasoning with only a closing marker starts at the beginning of the reply, as some templates put the opening marker into the
+    prompt. Reasoning that is not closed has no answer after it. A reply without markers is returned unchanged.
 
-    >>> final_answer("<think>There is no cat.</think>\\n\\nBlack.").text, final_answer("There is no cat.</think> Black.").text
-    ('Black.', 'Black.')
-    >>> final_answer("<think>There is no").is_truncated, final_answer("<think>x</think><answer>red</answer>").text
-    (True, 'red')
-    >>> final_answer("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>red<|return|>").text
+    >>> extract_final_answer("<think>There is no cat.</think>\\n\\nBlack.").text
+    'Black.'
+    >>> extract_final_answer("There is no cat.</think> Black.").text
+    'Black.'
+    >>> extract_final_answer("<think>There is no").is_truncated
+    True
+    >>> extract_final_answer("<think>x</think><answer>red</answer>").text
     'red'
-    >>> final_answer("The answer is $\\\\boxed{\\\\text{red}}$.").text, final_answer("red<|im_end|>").text
+    >>> final = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>red<|return|>"
+    >>> extract_final_answer(final).text
+    'red'
+    >>> extract_final_answer("The answer is $\\\\boxed{\\\\text{red}}$.").text, extract_final_answer("red<|im_end|>").text
     ('red', 'red')
     """
     if not _MAY_HAVE_MARKERS.search(reply):
@@ -175,7 +181,7 @@ def extract_final_answer(reply: str) -> FinalAnswer:
     start, end = _find_model_turn(reply)
     start, end, is_open = _skip_reasoning(reply, start, end)
     if is_open:
-        # An answer that is marked as such and complete at the end of the reply ends the reasoning, too.
+        # A complete answer element at the end of the reply also ends the reasoning.
         *_, last = [None, *_ANSWER.finditer(reply, start, end)]
         if not last or not last["end"] or reply[last.end() : end].strip(" \n.") or not last["text"].strip():
             return FinalAnswer("", True, end, end)
@@ -195,7 +201,7 @@ def extract_final_answer(reply: str) -> FinalAnswer:
 
 
 def _find_model_turn(reply: str) -> tuple[int, int]:
-    """The part that the model said: after an echo of the prompt, and before another turn."""
+    """Return the span of the model's turn: after an echo of the prompt, and before another turn."""
     if plain := PLAIN_TEXT_ROLES.match(reply):
         return plain.end(), len(reply)
     turns = [*_TURN.finditer(reply)]
@@ -210,13 +216,14 @@ def _find_model_turn(reply: str) -> tuple[int, int]:
 
 
 def _skip_reasoning(reply: str, start: int, end: int) -> tuple[int, int, bool]:
-    """The last part outside of reasoning that has any words, and whether reasoning is still open at the end."""
+    """Return the span of the last text with words outside of reasoning, and whether reasoning is still open at the end."""
     parts: list[tuple[int, int]] = []
     place, is_open = start, False
     for mark in _REASONING.finditer(reply, start, end):
         if mark["close"] is not None:
             if not is_open:
-                parts = []  # the prompt opened it, or it was closed by a mark inside of it: all before is reasoning
+                # The prompt opened the reasoning, or a marker inside of it closed it. All text before is reasoning.
+                parts = []
             is_open, place = False, mark.end()
         elif not is_open:
             parts.append((place, mark.start()))
@@ -229,7 +236,7 @@ def _skip_reasoning(reply: str, start: int, end: int) -> tuple[int, int, bool]:
 
 
 def _strip_end_markers(reply: str, start: int, end: int) -> tuple[int, int]:
-    """Without the marks before the first words, and without what follows the first mark that ends a turn after them."""
+    """Remove markers before the first words, and everything after the first end marker that follows words."""
     if leading := _LEADING_MARKERS.match(reply, start, end):
         start = leading.end() if leading.group().strip() else start
     for ending in _END_MARKER.finditer(reply, start, end):
@@ -242,7 +249,7 @@ def _strip_end_markers(reply: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _unwrap_boxed(reply: str, start: int, end: int) -> tuple[int, int]:
-    r"""What stands in the last \boxed{...}, without commands such as \text{...} around all of it."""
+    r"""Return the span inside the last \boxed{...}, without commands such as \text{...} around all of it."""
     *_, last = [None, *_BOXED.finditer(reply, start, end)]
     if not last:
         return start, end

@@ -1,5 +1,7 @@
-"""The one door to what few need: word vectors, WordNet, GQA's files, a human study, a run's log. What stands behind
-it is imported when it is asked for."""
+"""Optional resources of some scores: word vectors, WordNet, GQA's files, human judgments, the log of a run.
+
+The modules that use a resource are imported only when it is given.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,13 @@ from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 
 
 class Resource(NamedTuple):
-    """A file that `--resource NAME=FILE` names: what it is, the group of scores that it serves, and what reads it, given
-    its path and the benchmark's words."""
+    """A file or folder given by `--resource NAME=FILE`.
+
+    Attributes:
+        help: What the resource is.
+        score_group: Score group that needs it.
+        read: Reads it, given its path and the words of the benchmark's human answers.
+    """
 
     help: str
     score_group: str
@@ -51,39 +58,44 @@ def _read_scenes(path: str, words: set[str]) -> Any:
 
 
 def _read_questions(path: str, words: set[str]) -> Any:
-    return read_json_object(path, "for each question an object with answer, a text", has_answer)
+    return read_json_object(path, "an object with `answer`, a string, for each question", has_answer)
 
 
 def _read_choices(path: str, words: set[str]) -> Any:
-    return read_json_object(path, "for each question an object of lists of texts", is_choices_record)
+    return read_json_object(path, "an object of lists of strings for each question", is_choices_record)
 
 
 def _read_attention(path: str, words: set[str]) -> Any:
     return read_attention(path)
 
 
-# By the names of the fields of `Options` that they fill, with dashes.
+# Resources by name. A name with underscores is the field of `ScoringOptions` that the resource fills.
 RESOURCES = {
     "word-vectors": Resource(
-        "word vectors (a text file, or a spaCy model that has them), for MaSSeS", "masses", _read_word_vectors
+        "word vectors: a text file or the name of a spaCy model, for MaSSeS", "masses", _read_word_vectors
     ),
-    "wordnet": Resource("WordNet's folder dict, for WUPS", "wups", _read_wordnet),
+    "wordnet": Resource("WordNet's folder `dict`, for WUPS", "wups", _read_wordnet),
     "all-questions": Resource("GQA's unbalanced questions, for consistency", "gqa", _read_questions),
     "choices": Resource("GQA's choices, for validity and plausibility", "gqa", _read_choices),
     "scenes": Resource("GQA's scene graphs, for grounding", "gqa", _read_scenes),
     "attention": Resource("the model's attention by question, for grounding", "gqa", _read_attention),
     "human-judgments": Resource(
-        "people's judgements, a list of {question_id, accepted}", "human", _read_human_judgments
+        "human judgments: a list of {item_id, accepted}", "human", _read_human_judgments
     ),
-    "run-log": Resource("JSON lines with seconds, items, memory_bytes", "efficiency", _read_run_log),
+    "run-log": Resource(
+        "log of the run: JSON lines with seconds, items, start, memory_bytes", "efficiency", _read_run_log
+    ),
 }
 
 
 def read_resources(name_file_pairs: Sequence[str], benchmark: Benchmark | None) -> dict[str, Any]:
-    """What the files named by `NAME=FILE` hold, by the field of `Options` that it fills.
+    """Read the resources given as `NAME=FILE`.
+
+    Returns:
+        The resources by the field of `ScoringOptions` that they fill.
 
     Raises:
-        UserError: everything that is wrong with any of them.
+        UserError: Lists every problem of every resource.
     """
     problems: list[str] = []
     found: dict[str, Any] = {}
@@ -105,36 +117,38 @@ def read_resources(name_file_pairs: Sequence[str], benchmark: Benchmark | None) 
 
 
 def find_resource_groups(options: ScoringOptions) -> list[str]:
-    """The groups of scores that the files given are for."""
+    """Return the score groups that the given resources are for."""
     groups = [
-        extra.score_group for name, extra in RESOURCES.items() if getattr(options, name.replace("-", "_"))
+        resource.score_group
+        for name, resource in RESOURCES.items()
+        if getattr(options, name.replace("-", "_"))
     ]
     return list(dict.fromkeys(groups))
 
 
 def lazy_score_masses(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """Agreement with people's answers by meaning."""
+    """Score agreement with human answers by meaning (MaSSeS)."""
     from .masses import score_masses
 
     return score_masses(answered, options)
 
 
 def lazy_score_wups(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """Similarity to people's answers in WordNet."""
+    """Score similarity to human answers in WordNet (WUPS)."""
     from .wups import score_wups
 
     return score_wups(answered, options)
 
 
 def lazy_score_human_baseline(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """People's rejections beside the model's."""
+    """Compare the model's rejections with human rejections."""
     from .human_baseline import score_human_baseline
 
     return score_human_baseline(answered, options)
 
 
 def lazy_score_gqa(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """GQA's diagnostics."""
+    """Compute GQA's diagnostics."""
     from .gqa_diagnostics import score_gqa
 
     return score_gqa(answered, options)

@@ -1,4 +1,4 @@
-"""The rows of any file that people bring: tables (`core/table_cells.py`), JSON and JSON Lines, logs of inspect_ai."""
+"""Read the rows of any file that users provide: tables (`core/table_reader.py`), JSON, JSON Lines and inspect_ai logs."""
 
 from __future__ import annotations
 
@@ -33,18 +33,22 @@ EXPECTED_FORMAT = "wanted a list of objects with questionId, prediction and conf
 JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
 SUPPORTED_SUFFIXES = (".json", *JSON_LINES_SUFFIXES, *DEFAULT_DELIMITERS, ".parquet", ".xlsx", ".eval")
 SUPPORTED_FORMATS = ".json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval (also .gz of these)"
-PICKLE_REASON = ", since opening a pickle runs whatever code is in it"
+PICKLE_REASON = ", since opening a pickle runs the code in it"
 UNSUPPORTED_SUFFIXES = {".pkl": PICKLE_REASON, ".pickle": PICKLE_REASON, ".npy": "", ".npz": "", ".xls": ""}
-RESULT_KEYS = ("predictions",)  # keys under which an object has the rows
+# Keys under which an object may have its rows.
+RESULT_KEYS = ("predictions",)
 
 
 def read_rows(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
-    """The rows of a file, read as they are asked for, and the benchmark's version if the file names it beside them.
+    """Read the rows of a file lazily.
 
-    Empty cells of tables are None, since such a table cannot say whether a text is empty or missing.
+    Empty cells of tables are None, as a table cannot distinguish an empty string from a missing value.
+
+    Returns:
+        The rows, and the benchmark version if the file names it beside them, else "".
 
     Raises:
-        UserError: the file is of no format that is read, or damaged.
+        UserError: The format of the file is not supported, or the file is damaged.
     """
     kind = Path(path.name.removesuffix(".gz")).suffix.lower()
     if kind in DEFAULT_DELIMITERS:
@@ -58,7 +62,9 @@ def read_rows(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
 
         return read_eval_samples(path, data), ""
     if kind in UNSUPPORTED_SUFFIXES:
-        raise UserError(f"{path}: {kind} is not read{UNSUPPORTED_SUFFIXES[kind]}; wanted {SUPPORTED_FORMATS}")
+        raise UserError(
+            f"{path}: {kind} is not supported{UNSUPPORTED_SUFFIXES[kind]}; wanted {SUPPORTED_FORMATS}"
+        )
     value = parse_json_rows(data, path, kind)
     if not isinstance(value, dict):
         return value, ""
@@ -67,20 +73,21 @@ def read_rows(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
     if (find_column(ITEM_ID_COLUMNS, value) and find_column(PREDICTION_COLUMNS, value)) or any(
         one.is_log_row(value) for one in HARNESSES.values()
     ):
-        return [value], ""  # JSON Lines of one line
+        # JSON Lines with a single line.
+        return [value], ""
     if (key := find_list_key(value, RESULT_KEYS)) is None:
         raise UserError(f"{path}: {EXPECTED_FORMAT}")
     return value[key], str(get_first_value(value, VERSION_KEYS) or "")
 
 
 def parse_json_rows(data: bytes, path: Path, kind: str = "") -> Iterable[Any] | dict[str, Any]:
-    """The values of a JSON list or of JSON Lines, read as they are asked for, or a JSON object.
+    """Return the values of a JSON list or of JSON Lines lazily, or a JSON object.
 
-    What the bytes are decides, compact or pretty-printed, not the file's suffix: `[` begins a list, and an object that is
-    followed by another is the first of JSON Lines.
+    The content decides, not the file's suffix: `[` begins a list, and an object that is followed by another one is the first
+    line of JSON Lines. Values may be compact or pretty-printed.
 
     Raises:
-        UserError: says where it breaks.
+        UserError: The JSON is invalid; the message says where.
     """
     if (parts := stream_list(data, path)) is not None and not (
         kind in JSON_LINES_SUFFIXES and _is_json_line(data)
@@ -98,7 +105,7 @@ def parse_json_rows(data: bytes, path: Path, kind: str = "") -> Iterable[Any] | 
 
 
 def has_only_text_cells(path: Path) -> bool:
-    """Whether a file's format knows no numbers, so that they come as texts."""
+    """Return whether a file's format has no numbers, so that they are read as strings."""
     return not DEFAULT_DELIMITERS.keys().isdisjoint(ending.lower() for ending in path.suffixes)
 
 
@@ -107,10 +114,10 @@ def _table_rows(cells: Iterable[RowCells], path: Path, passed_over: bool = True)
 
 
 def _sheet_rows(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
-    """Rows of a workbook, as texts but for confidences: a spreadsheet makes numbers of ids and answers.
+    """Yield rows of a workbook as strings, except for confidences: a spreadsheet stores ids and answers as numbers.
 
     Raises:
-        UserError: at the end: cells that the spreadsheet turned into something else than text or a number.
+        UserError: After the last row: lists cells that the spreadsheet turned into another type than text or number.
     """
     texts = {*ITEM_ID_COLUMNS, *PREDICTION_COLUMNS, "index"}
     numbers, faults = {*COLUMN_ALIASES["confidence"]}, []
@@ -123,7 +130,7 @@ def _sheet_rows(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
         raise UserError(
             [
                 f"{path}: {format_count(len(faults), 'cell')} that the spreadsheet has changed. Format the columns as text before "
-                "you fill them, or write .csv or .json",
+                "filling them, or write .csv or .json",
                 *faults,
             ]
         )
@@ -136,6 +143,6 @@ def _cell_to_text(cell: object) -> str | None:
 
 
 def _is_json_line(data: bytes) -> bool:
-    """Is the first line a whole JSON list, as the first of JSON Lines?"""
+    """Return whether the first line is a complete JSON list, like the first line of JSON Lines."""
     first = data.lstrip(codecs.BOM_UTF8 + b" \t\r\n").partition(b"\n")
     return first[0].rstrip().endswith(b"]") and bool(first[2].strip())

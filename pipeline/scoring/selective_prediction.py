@@ -1,8 +1,8 @@
-"""Selective prediction: how much can be answered at which risk, and what does it earn? (Whitehead et al., ECCV 2022,
-sections 3.2 and 5.)
+"""Selective prediction: coverage, risk and utility of answering only above a threshold (Whitehead et al., ECCV 2022).
 
-`accuracy` is [n], each in [0, 1]: VQA accuracy, or 1 for right and 0 for wrong. On a benchmark with unanswerable
-questions an answer to one of them has accuracy 0. Coverage, risk and their areas are fractions in [0, 1].
+See sections 3.2 and 5 of the paper. `accuracy` is [n], each in [0, 1]: VQA accuracy, or 1 for correct and 0 for wrong. On a
+benchmark with unanswerable questions an answer to one of them has accuracy 0. Coverage, risk and their areas are fractions
+in [0, 1].
 """
 
 from __future__ import annotations
@@ -19,16 +19,25 @@ from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 from .published_scripts import published_selective_scores
 from .threshold_sweep import BLOCK_SIZE, TOLERANCE, RankedItems, ThresholdSweep, rank_items, safe_divide
 
-ConfidenceAndAccuracy = tuple[np.ndarray, np.ndarray]  # confidence and accuracy of some items
-# Of fewer answers than these the risk is noise, and no plot shows it.
+ConfidenceAndAccuracy = tuple[np.ndarray, np.ndarray]
+# With fewer answers the risk is noise and is not plotted.
 MIN_ANSWERS = 20
 
 
 def risk_coverage_curve(
     confidence: ArrayLike, accuracy: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Coverage (share answered), risk (1 - mean accuracy of the answered) and threshold for every distinct
-    confidence, falling; items with equal confidence are answered together. [m] each; empty without items.
+    """Return the risk-coverage curve.
+
+    Items with equal confidence are answered together.
+
+    Args:
+        confidence: [n].
+        accuracy: [n] in [0, 1].
+
+    Returns:
+        Coverage (proportion answered), risk (1 - mean accuracy of the answered) and threshold for every distinct
+        confidence in falling order, [m] each; empty without items.
 
     >>> coverage, risk, thresholds = risk_coverage_curve([0.9, 0.8, 0.8, 0.1], [1, 1, 0, 0])
     >>> coverage.tolist(), risk.round(3).tolist(), thresholds.tolist()
@@ -44,14 +53,14 @@ def risk_coverage_curve(
 
 
 def has_enough_answers(coverage: np.ndarray, count: int) -> np.ndarray:
-    """Find the part of a risk-coverage curve that is worth showing.
+    """Return which points of a risk-coverage curve have enough answers to be shown.
 
     Args:
         coverage: [m], in [0, 1].
-        count: How many items there are.
+        count: Number of items.
 
     Returns:
-        [m] booleans: where at least `FEW_ANSWERS` items are answered, or all of fewer items.
+        [m] booleans: whether at least `MIN_ANSWERS` items are answered, or all items if there are fewer.
 
     >>> has_enough_answers(np.array([0.1, 0.2, 1.0]), 100), has_enough_answers(np.array([0.5, 1.0]), 6)
     (array([False,  True,  True]), array([False,  True]))
@@ -60,15 +69,25 @@ def has_enough_answers(coverage: np.ndarray, count: int) -> np.ndarray:
 
 
 def _rank_by_confidence(confidence: ArrayLike, accuracy: ArrayLike) -> RankedItems:
-    """To be swept over: every item is one that can be answered, and right as far as it is accurate."""
+    """Rank items for a sweep: every item counts as an AQ that is correct in proportion to its accuracy."""
     confidence, accuracy = check_arrays(confidence=confidence, accuracy=accuracy)
     (accuracy,) = check_fractions(accuracy=accuracy)
     return rank_items(confidence, accuracy, np.ones(len(accuracy), bool))
 
 
 def coverage_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risks: ArrayLike) -> np.ndarray | np.float64:
-    """C@R: the largest coverage whose risk stays within each of `risks`; 0 where no threshold does. Higher is better.
-    A float for one risk, an array for several; NaN without items.
+    """Return C@R, the largest coverage whose risk is at most R; higher is better.
+
+    Args:
+        confidence: [n].
+        accuracy: [n] in [0, 1].
+        risks: One risk level or several.
+
+    Returns:
+        A float for one risk, an array for several: 0 where no threshold reaches the risk, NaN without items.
+
+    Raises:
+        ValueError: A risk is NaN, or an array is invalid.
 
     >>> coverage_at_risk([0.9, 0.8, 0.7, 0.1], [1, 1, 0, 0], [0.0, 0.4])
     array([0.5 , 0.75])
@@ -82,10 +101,10 @@ def coverage_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risks: ArrayLik
 
 
 def coverages_from_sweep(swept: ThresholdSweep, risks: Iterable[float]) -> dict[float, float]:
-    """C@R for each risk of a sweep in which every UQ that is taken counts as answered wrong."""
+    """Return C@R for each risk from a sweep in which every accepted UQ counts as answered wrong."""
     found, end = {}, len(swept.aqs)
     items = int(swept.aqs[-1] + swept.uqs[-1])
-    # A lower risk has no larger coverage: its last place is not further on, and at the latest where nothing is taken.
+    # A lower risk never has a larger coverage, so each search starts where the previous one ended.
     for risk in sorted(risks, reverse=True):
         found[risk] = float("nan")
         while items and end and math.isnan(found[risk]):
@@ -99,16 +118,21 @@ def coverages_from_sweep(swept: ThresholdSweep, risks: Iterable[float]) -> dict[
 
 
 def threshold_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risk: float) -> float:
-    """The threshold that reaches C@R at `risk`; infinite where none does (answer nothing)."""
+    """Return the threshold that reaches C@R at `risk`; infinite (answer nothing) if none does.
+
+    >>> threshold_at_risk([0.9, 0.8, 0.7, 0.1], [1, 1, 0, 0], 0.4)
+    0.7
+    """
     _, risks, thresholds = risk_coverage_curve(confidence, accuracy)
     within = np.flatnonzero(risks <= risk + TOLERANCE)
     return float(thresholds[within[-1]]) if len(within) else float("inf")
 
 
 def risk_coverage_auc(confidence: ArrayLike, accuracy: ArrayLike) -> float:
-    """Area under risk over coverage by trapezoids between the items, one by one, from coverage 1/n on; in [0, 1], lower
-    is better. Items of equal confidence come in random order: this is the mean over all their orders, so that ties win
-    nothing. NaN with fewer than two items.
+    """Return the area under the risk-coverage curve; in [0, 1], lower is better.
+
+    The trapezoid rule is applied to single items, from coverage 1/n on. The result is the mean over all orders of items with
+    equal confidence, so that ties never help. NaN with fewer than two items.
 
     >>> round(risk_coverage_auc([0.9, 0.8, 0.7, 0.1], [1, 1, 0, 0]), 4)  # (1/3 / 2 + (1/3 + 1/2) / 2) / 4
     0.1458
@@ -121,16 +145,17 @@ def risk_coverage_auc(confidence: ArrayLike, accuracy: ArrayLike) -> float:
         return float("nan")
     answered = np.arange(1, count + 1)
     losses = swept.aqs - swept.correct
-    # Inside of a tie the losses of all its items are spread evenly.
+    # Within a tie the losses of all its items are spread evenly.
     risk = (losses[1:] if by.tie_ends is None else np.interp(answered, swept.aqs, losses)) / answered
     return float(risk.sum() - (risk[0] + risk[-1]) / 2) / count
 
 
 def oracle_confidence(accuracy: ArrayLike) -> np.ndarray:
-    """Confidences of a model that knows how right it is, [n], without ties: give them to the functions above for
-    the best possible C@R and AUC of these answers.
+    """Return the confidences of an oracle that knows how accurate each answer is, [n], without ties.
 
-    >>> float(coverage_at_risk(best_selection([0, 1, 0, 1]), [0, 1, 0, 1], 0.4))
+    With them, `coverage_at_risk` and `risk_coverage_auc` give the best possible scores of these answers.
+
+    >>> float(coverage_at_risk(oracle_confidence([0, 1, 0, 1]), [0, 1, 0, 1], 0.4))
     0.75
     """
     (accuracy,) = check_arrays(accuracy=accuracy)
@@ -146,11 +171,19 @@ def threshold_transfer(
     accuracy: ArrayLike,
     risk: float,
 ) -> dict[str, float]:
-    """Choose the threshold for `risk` on validation items, apply it to others (appendix F).
+    """Choose the threshold for a risk on validation items and apply it to other items (appendix F).
+
+    Args:
+        validation_confidence, validation_accuracy: [m] each.
+        confidence, accuracy: [n] each.
+        risk: The risk level.
 
     Returns:
-        threshold; coverage and risk there (risk NaN where nothing is answered); delta_risk = risk - the risk asked
-        for; delta_coverage = coverage - C@R of these items.
+        threshold; coverage and risk at the threshold (risk is NaN if nothing is answered); delta_risk = risk - the
+        requested risk; delta_coverage = coverage - C@R of these items.
+
+    >>> threshold_transfer([0.9, 0.4], [1, 0], [0.8, 0.95], [0, 1], 0.1)["coverage"]
+    0.5
     """
     confidence, accuracy = check_arrays(confidence=confidence, accuracy=accuracy)
     found = _metrics_at_threshold(
@@ -172,8 +205,10 @@ def _metrics_at_threshold(threshold: float, confidence: np.ndarray, accuracy: np
 def effective_reliability(
     confidence: ArrayLike, accuracy: ArrayLike, *, cost: float, threshold: float
 ) -> float:
-    """Effective Reliability Phi_c (eq. 6): the mean over items of the accuracy where it is answered and not all wrong, `-cost` where it is
-    answered all wrong, 0 where confidence < threshold; in [-cost, 1], higher is better. NaN without items.
+    """Return effective reliability Phi_c (eq. 6); in [-cost, 1], higher is better, NaN without items.
+
+    It is the mean over items of the accuracy if the item is answered and not entirely wrong, `-cost` if it is answered
+    entirely wrong, and 0 if confidence < threshold.
 
     >>> effective_reliability([0.9, 0.6, 0.1], [1, 0, 0.3], cost=1, threshold=0.5)
     0.0
@@ -184,8 +219,10 @@ def effective_reliability(
 
 
 def choose_threshold(confidence: ArrayLike, accuracy: ArrayLike, *, cost: float) -> float:
-    """The lowest threshold (the largest coverage) with the highest Phi_c on these items; infinite when answering
-    nothing, which earns 0, is better than any. One sort, where the authors' script is quadratic.
+    """Return the lowest threshold (the largest coverage) with the highest Phi_c on these items.
+
+    It is infinite if answering nothing, which has utility 0, is better than any threshold. One sort is enough, where the
+    authors' script is quadratic.
 
     >>> choose_threshold([0.9, 0.6, 0.1], [1, 0, 1], cost=1)
     0.1
@@ -202,13 +239,21 @@ def choose_threshold(confidence: ArrayLike, accuracy: ArrayLike, *, cost: float)
 
 
 def best_effective_reliability(accuracy: ArrayLike) -> float:
-    """The highest Phi_c these answers allow: answer unless all wrong. By Lemma 1 the mean accuracy, at any cost."""
+    """Return the highest Phi_c that these answers allow: by Lemma 1 the mean accuracy, at any cost.
+
+    >>> best_effective_reliability([1, 0, 0.5])
+    0.5
+    """
     (accuracy,) = check_arrays(accuracy=accuracy)
     return float(np.mean(accuracy)) if len(accuracy) else float("nan")
 
 
 def compute_utility(accuracy: np.ndarray, cost: float) -> np.ndarray:
-    """What each answer earns once it is given, [n]: its accuracy, or `-cost` where it is all wrong."""
+    """Return the utility of each answer, [n]: its accuracy, or `-cost` if it is entirely wrong.
+
+    Raises:
+        ValueError: The cost is negative, or an accuracy is outside [0, 1].
+    """
     (accuracy,) = check_fractions(accuracy=accuracy)
     if cost < 0:
         raise ValueError(f"cost is {cost}, wanted 0 or more")
@@ -216,7 +261,7 @@ def compute_utility(accuracy: np.ndarray, cost: float) -> np.ndarray:
 
 
 def score_selective_prediction(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """Thresholds are chosen on the items of validation and applied to those that are scored."""
+    """Score selective prediction. Thresholds are chosen on the validation items and applied to the scored items."""
     if not answered.has_confidence:
         return {"unavailable": "the predictions give no confidences"}
     confidence, accuracy = answered.confidence, compute_item_accuracy(answered)
@@ -235,10 +280,10 @@ def score_selective_prediction(answered: JoinedPredictions, options: ScoringOpti
         "best_coverage_at_risk": _by_risk(coverage_at_risk(best, accuracy, risks), risks),
     }
     if not validation:
-        absent = {
-            "unavailable": "no items to choose a threshold on: a release has a split validation; else give --validation PREDICTIONS"
+        unavailable = {
+            "unavailable": "no items to choose a threshold on: give --validation PREDICTIONS (a release has a validation split)"
         }
-        return scores | {"effective_reliability": absent, "threshold_transfer": absent}
+        return scores | {"effective_reliability": unavailable, "threshold_transfer": unavailable}
     return scores | {
         "threshold_transfer": {str(risk): threshold_transfer(*validation, *test, risk) for risk in risks},
         "effective_reliability": {
@@ -253,7 +298,7 @@ def _by_risk(values: np.ndarray | np.float64, risks: Sequence[float]) -> dict[st
 
 
 def compute_item_accuracy(answered: JoinedPredictions) -> np.ndarray:
-    """VQA accuracy of each item where people answered, else what its answer is worth, [n]."""
+    """Return the VQA accuracy of each item if there are human answers, else its correctness, [n]."""
     return (
         vqa_accuracy(answered.answer, answered.reference_answers)
         if answered.has_human_answers
@@ -264,12 +309,12 @@ def compute_item_accuracy(answered: JoinedPredictions) -> np.ndarray:
 def choose_thresholds(
     validation_confidence: np.ndarray, validation_accuracy: np.ndarray, costs: Sequence[float]
 ) -> dict[float, float]:
-    """For each cost the threshold that is best on these items."""
+    """Return for each cost the best threshold on these items."""
     return {cost: choose_threshold(validation_confidence, validation_accuracy, cost=cost) for cost in costs}
 
 
 def _reliability_at(threshold: float, test: ConfidenceAndAccuracy, cost: float) -> dict[str, float]:
-    """Effective Reliability at a cost with the threshold chosen on other items, and what it comes to."""
+    """Return effective reliability at a cost and the metrics at a threshold that was chosen on other items."""
     return {
         "threshold": threshold,
         "phi": effective_reliability(*test, cost=cost, threshold=threshold),

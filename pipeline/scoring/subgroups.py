@@ -1,4 +1,4 @@
-"""Scores of one kind of items: of a category, of a difficulty, of a kind of edit, of a type of question."""
+"""Score subgroups of the items: by category, difficulty, kind of edit or type of question."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 from .realistic_vqa import realistic_scores
 
 GROUPING_FIELDS = ("category", "difficulty", "edit", "structural", "semantic", "detailed")
-UQ_ONLY_FIELDS = (
-    "category",
-    "difficulty",
-    "edit",
-)  # of UQs alone: all AQs of the subset stand against each of them
+# Fields that only UQs have. Each of their subgroups is compared with all AQs of the subset.
+UQ_ONLY_FIELDS = ("category", "difficulty", "edit")
 REPORTED_SCORES = ("auaf", "ff95", "facc", "auroc")
-MIN_ITEMS = 20  # items: with fewer, the interval is exact, and a table shows it instead of the score
+# With fewer items the interval is exact, and a table shows it instead of the score.
+MIN_ITEMS = 20
 
 
 def score_subgroups(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """For each kind the scores in `SHOWN`, their `intervals`, and how many AQs and UQs there are. Few items (of the
-    rarer kind; for FACC, of AQs) have the exact interval of `bounded_mean_interval`; others that of the bootstrap, where
-    `options.by` asks for it."""
+    """Score each subgroup of the fields in `options.group_by`, or of all `GROUPING_FIELDS`.
+
+    Returns:
+        By field and subgroup the scores in `REPORTED_SCORES`, their `intervals`, and the numbers of AQs and UQs.
+        A subgroup with too few items (of the rarer kind; for FACC, of AQs) has the exact interval of
+        `bounded_mean_interval`. Other subgroups have bootstrap intervals if `options.group_by` is given.
+    """
     slices: Scores = {}
     confidence, correct, answerable = answered.metric_inputs
     for name in options.group_by or GROUPING_FIELDS:
@@ -61,27 +63,34 @@ def score_subgroups(answered: JoinedPredictions, options: ScoringOptions) -> Sco
                     intervals[score] = percentile_interval(drawn[kind][score])
             slices.setdefault(name, {})[kind] = row | {"intervals": intervals}
     return slices or {
-        "unavailable": "the benchmark does not say of what kind its items are (a release folder does)"
+        "unavailable": "the benchmark has no fields to group its items by (a release folder has them)"
     }
 
 
 def has_too_few_items(row: Scores, score: str) -> bool:
-    """Are there too few items for a score of a row of `by_group`?"""
+    """Return whether a row of `score_subgroups` has too few items for a score."""
     return (row["aqs"] if score == "facc" else min(row["aqs"], row["uqs"])) < MIN_ITEMS
 
 
 def bounded_mean_interval(mean: float, count: int, level: float = 0.95) -> tuple[float, float]:
-    """An interval for what a mean of `count` independent values in [0, 1] estimates, at least as sure as `level` for
-    any count and any distribution (Hoeffding 1963, theorem 1; for a share of pairs, like AUROC, section 5, with the count
-    of the rarer kind): all p with count x KL(mean, p) <= log(2 / (1 - level)). At 0 and 1 it is Clopper and Pearson's. NaN where
-    the mean is.
+    """Return a conservative interval for the mean of independent values in [0, 1].
+
+    The coverage is at least `level` for any count and any distribution (Hoeffding 1963, theorem 1; for a proportion of
+    pairs, like AUROC, section 5 with the count of the rarer kind). The interval contains all p with
+    count x KL(mean, p) <= log(2 / (1 - level)). For a mean of 0 or 1 it is that of Clopper and Pearson.
+
+    Args:
+        mean: In [0, 1]; NaN gives NaN.
+        count: Number of independent values.
+        level: Confidence level.
 
     >>> [round(bound, 3) for bound in bounded_mean_interval(1.0, 3)]  # 0.025 ** (1/3)
     [0.292, 1.0]
     """
     if math.isnan(mean) or count < 1:
         return math.nan, math.nan
-    mean = min(mean, 1.0)  # but for rounding it is
+    # Rounding errors may exceed 1.
+    mean = min(mean, 1.0)
     limit = math.log(2 / (1 - level)) / count
 
     def inside(p: float) -> bool:
@@ -92,7 +101,7 @@ def bounded_mean_interval(mean: float, count: int, level: float = 0.95) -> tuple
 
 
 def _bisect_bound(inside: Callable[[float], bool], near: float, far: float) -> float:
-    """Where `inside` ends between a place inside and one outside (or `far`, if it is inside)."""
+    """Return the value between `near` (inside) and `far` where `inside` ends, or `far` if it is inside."""
     if inside(far):
         return far
     for _ in range(50):
@@ -102,15 +111,15 @@ def _bisect_bound(inside: Callable[[float], bool], near: float, far: float) -> f
 
 
 def _subgroup_masks(answered: JoinedPredictions, name: str) -> Iterator[tuple[str, np.ndarray]]:
-    """Which items are of each kind, [n]."""
+    """Yield each subgroup with its items, [n] booleans."""
     kinds_of = answered.items["edits" if name == "edit" else name].tolist()
     number = {kinds: place for place, kinds in enumerate(dict.fromkeys(kinds_of))}
     if not any(number):
         return
     numbers = np.array([number[kinds] for kinds in kinds_of])
     several = {kinds: kinds if name == "edit" else (kinds,) for kinds in number}
-    everywhere = answered.answerable & (name in UQ_ONLY_FIELDS)
+    shared_aqs = answered.answerable & (name in UQ_ONLY_FIELDS)
     for kind in sorted({kind for kinds in several.values() for kind in kinds if kind}):
         of_kind = np.isin(numbers, [number[those] for those, kinds in several.items() if kind in kinds])
-        if (of_kind & ~everywhere).any():
-            yield kind, everywhere | of_kind
+        if (of_kind & ~shared_aqs).any():
+            yield kind, shared_aqs | of_kind

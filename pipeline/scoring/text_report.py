@@ -1,4 +1,4 @@
-"""Every number of a report as text: percentages with two decimals, undefined as a dash."""
+"""Format a report as text: percentages with two decimals, undefined values as a dash."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .model_report import ModelReport, ScoreReport
 from .subgroups import REPORTED_SCORES, has_too_few_items
 
 Interval = Sequence[float] | None
-# They are no shares.
+# Scores with these prefixes are not proportions and are not printed in percent.
 NON_PROPORTION_PREFIXES = ("threshold", "distribution", "latency_", "items_per_second", "peak_memory_bytes")
 
 
 def format_report(report: ScoreReport) -> str:
-    """The full print: every model, every subset, the differences, and all models side by side."""
+    """Format the full report: every model and subset, the differences between models, and all models side by side."""
     lines = [f"{format_benchmark_line(report)}; numbers in % unless said otherwise"]
     lines += [report.compared_items.summary] if report.compared_items else []
     for model in report.models:
@@ -40,10 +40,10 @@ def format_report(report: ScoreReport) -> str:
 
 
 def format_subgroups(report: ScoreReport) -> str:
-    """The tables of group "subgroups" alone."""
+    """Format only the tables of the score group "subgroups"."""
     lines = [
         format_benchmark_line(report),
-        "in %, with 95 % intervals: images resampled; of fewer than 20 items the exact interval alone",
+        "in %, with 95 % intervals: images resampled; with fewer than 20 items only the exact interval",
     ]
     for model in report.models:
         for subset, groups in model.subsets.items():
@@ -56,21 +56,21 @@ def format_subgroups(report: ScoreReport) -> str:
 
 
 def format_benchmark_line(report: ScoreReport) -> str:
-    """What was scored and how."""
+    """Describe in one line what was scored and how."""
     bench = report.benchmark
     compared = f", answers compared by {report.options['match']}" if bench["kind"] == "rgqa" else ""
     split = f", split {report.options['split']}" if bench["splits"] else ""
-    gone = bench.get("errata")
+    excluded = bench.get("errata")
     errata = (
         ""
-        if gone is None
-        else f", WITHOUT {format_count(len(gone), 'item')} by errata (their pairs included)"
+        if excluded is None
+        else f", WITHOUT {format_count(len(excluded), 'item')} by errata (including their pairs)"
     )
     return f"benchmark {full_name(bench['name'], bench['version'])}{split}, mode {report.options['mode']}{compared}{errata}"
 
 
 def format_subset_line(model: str, subset: str, counts: Scores) -> str:
-    """One line on what was scored, with every item that was not answered as it should be."""
+    """Describe in one line what was scored of a subset, and every item that was not answered as expected."""
     kinds = ("aqs", "AQs"), ("uqs", "UQs"), ("images", "images")
     text = f"{model} on {subset}: " + ", ".join(f"{counts[key]:,} {kind}" for key, kind in kinds)
     if counts["validation"]:
@@ -79,15 +79,15 @@ def format_subset_line(model: str, subset: str, counts: Scores) -> str:
 
 
 def format_count_warnings(counts: Scores) -> Iterator[str]:
-    """What of a subset was not answered as it should be."""
+    """Yield warnings about items that were not answered as expected."""
     if counts["missing"]:
         yield f"{counts['missing']:,} MISSING, counted as accepted with a wrong answer"
     if own := counts["excluded"] - counts["excluded_for_other_models"]:
-        yield f"{own:,} without a prediction LEFT OUT"
+        yield f"{own:,} without a prediction EXCLUDED"
     if counts["excluded_for_other_models"]:
-        yield f"{counts['excluded_for_other_models']:,} LEFT OUT because another file has no prediction for them"
+        yield f"{counts['excluded_for_other_models']:,} EXCLUDED because another file has no prediction for them"
     if counts["num_uq_answers"]:
-        yield f'{counts["num_uq_answers"]:,} answers read "UQ": never right as an answer (--detect-abstention reads them as abstentions)'
+        yield f'{counts["num_uq_answers"]:,} answers are "UQ", which is never a correct answer (--detect-abstention counts them as abstentions)'
 
 
 def _format_model(model: ModelReport) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _format_model(model: ModelReport) -> Iterator[str]:
 
 
 def format_score_group(title: str, values: Mapping[str, Any], intervals: Scores) -> Iterator[str]:
-    """A group of scores, a line each, or for several that belong together."""
+    """Format a group of scores, one line for each score or for several related ones."""
     yield f"  {title}"
     if "unavailable" in values:
         yield f"    not scored: {values['unavailable']}"
@@ -121,7 +121,7 @@ def format_score_group(title: str, values: Mapping[str, Any], intervals: Scores)
 
 
 def _format_score(way: str, name: str, value: Any, intervals: Scores, indent: str = "    ") -> Iterator[str]:
-    """A score; `way` leads to it within its group."""
+    """Format a score. `way` is its path within its group."""
     title = format_heading(name)
     if not isinstance(value, Mapping):
         yield f"{indent}{title:<38} {_format_value(name.split('/')[-1], value):>10}{format_interval(intervals.get(way))}"
@@ -139,9 +139,9 @@ def _format_score(way: str, name: str, value: Any, intervals: Scores, indent: st
 
 
 def _format_subgroup_tables(values: Scores) -> Iterator[str]:
-    """A table for each sort of kinds; of few items the interval stands alone."""
+    """Format a table for each field. A subgroup with too few items only has its interval."""
     if "unavailable" in values:
-        yield f"  by kind: {values['unavailable']}"
+        yield f"  subgroups: {values['unavailable']}"
         return
     for name, kinds in values.items():
         rows = [[f"by {name}", *map(format_heading, REPORTED_SCORES), "AQs", "UQs"]]
@@ -157,7 +157,7 @@ def _format_subgroup_tables(values: Scores) -> Iterator[str]:
 
 
 def _format_comparison(difference: ModelComparison) -> Iterator[str]:
-    """Every difference; those of the first place (the mean, if there is one) in words, too."""
+    """Format every difference, and describe those of the first table (the mean, if there is one) in words."""
     rows = [
         [
             place,
@@ -174,7 +174,7 @@ def _format_comparison(difference: ModelComparison) -> Iterator[str]:
 
 
 def _format_side_by_side(models: Sequence[ModelReport]) -> Iterator[str]:
-    """Several models: one line for each subset and score."""
+    """Format several models side by side, one line for each subset and score."""
     if len(models) < 2:
         return
     columns = [
@@ -195,7 +195,13 @@ def _format_side_by_side(models: Sequence[ModelReport]) -> Iterator[str]:
 
 
 def format_table(rows: Sequence[Sequence[str]], indent: str = "", num_left_aligned: int = 1) -> Iterator[str]:
-    """Rows of one length in columns as wide as they need, the first `lefts` to the left, the others to the right."""
+    """Format rows of equal length as aligned columns.
+
+    Args:
+        rows: Cells of each row.
+        indent: Text before each line.
+        num_left_aligned: Number of columns that are aligned to the left; the others are aligned to the right.
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [
@@ -206,12 +212,12 @@ def format_table(rows: Sequence[Sequence[str]], indent: str = "", num_left_align
 
 
 def format_heading(name: str) -> str:
-    """A score's title, which says if lower is better."""
+    """Return a score's title, and whether lower values are better."""
     return get_score_title(name) + (" (lower)" if lower_is_better(name) else "")
 
 
 def format_cell(value: float, interval: Interval, sign: str = "") -> str:
-    """A share in percent with its interval, in which one decimal is enough."""
+    """Format a proportion in percent, with its interval to one decimal."""
     return f"{format_percent(value, sign)}{format_interval(interval, 1).replace('  ', ' ')}"
 
 
@@ -224,17 +230,17 @@ def _format_value(name: str, value: float | str) -> str:
 
 
 def format_number(value: float) -> str:
-    """What is no share."""
+    """Format a number that is not a proportion."""
     return "-" if math.isnan(value) else "none" if math.isinf(value) else f"{value:.6g}"
 
 
 def format_percent(value: float, sign: str = "") -> str:
-    """A share."""
+    """Format a proportion in percent."""
     return f"{100 * value:{sign}.2f}" if math.isfinite(value) else "-"
 
 
 def format_interval(interval: Interval, decimals: int = 2) -> str:
-    """An interval of a share, "" where there is none."""
+    """Format the interval of a proportion in percent, "" for none."""
     if interval is None or any(map(math.isnan, interval)):
         return ""
     return f"  [{100 * interval[0]:.{decimals}f}, {100 * interval[1]:.{decimals}f}]"

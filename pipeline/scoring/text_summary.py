@@ -1,4 +1,4 @@
-"""What the command prints: the main scores of a model, or of several and what they differ by, on one screen."""
+"""Format the summary that the command prints: the main scores of the models and their differences, on one screen."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from .text_report import (
     format_table,
 )
 
-SCREEN_WIDTH = 100  # columns of the screen
-MAX_ENTRIES = 7  # notes, or pairs of models
-# The scores that are shown, as far as there are any.
+SCREEN_WIDTH = 100
+# Number of notes and of pairs of models that are shown.
+MAX_ENTRIES = 7
+# Scores that are shown if they are available.
 SUMMARY_SCORES = ("auaf", "ff95", "facc", "auroc", "vqa_accuracy", "exact_match", "token_f1", "anls")
-MORE_HINT = "more: --full (every score), --group-by category (kinds of items), --json FILE (all numbers)"
+MORE_HINT = "more: --full (every score), --group-by category (subgroups), --json FILE (all numbers)"
 
 
 def format_summary(report: ScoreReport, extra_groups: Collection[str] = ()) -> str:
-    """The whole screen; below it the groups in `further`."""
+    """Format the summary, followed by the score groups in `extra_groups`."""
     lines = [*textwrap.wrap(format_benchmark_line(report), SCREEN_WIDTH), _describe_units(report.options)]
     lines += [
         *(textwrap.wrap(report.compared_items.summary, SCREEN_WIDTH) if report.compared_items else ()),
@@ -60,7 +61,7 @@ def _describe_units(options: Mapping[str, Any]) -> str:
 
 
 def _format_single_model(model: ModelReport) -> Iterator[str]:
-    """The scores of each subset; below, what they rest on."""
+    """Format the scores of each subset and the numbers of items."""
     names = _shown_scores(model)
     rows = [
         [_subset_title(place, model), *_score_cells(groups, names)]
@@ -71,7 +72,7 @@ def _format_single_model(model: ModelReport) -> Iterator[str]:
 
 
 def _format_item_counts(model: ModelReport) -> Iterator[str]:
-    """How many items there are, and, where they come in pairs, dual accuracy with its threshold."""
+    """Format the numbers of items and, if items are paired, dual accuracy with its threshold."""
     uqs = any(groups["counts"]["uqs"] for groups in model.subsets.values())
     columns = ({"aqs": "AQs", "uqs": "UQs"} if uqs else {"items": "items"}) | {"images": "images"}
     rows = [
@@ -85,7 +86,7 @@ def _format_item_counts(model: ModelReport) -> Iterator[str]:
         for row, groups in zip(rows, groups_of, strict=True):
             row.append(f"{count:,}" if (count := groups["pairs"].get("pairs")) is not None else "-")
     if any("threshold" in groups.get("pairs", {}) for groups in groups_of):
-        head += ["dual accuracy", "at threshold", "which is", "from"]
+        head += ["dual accuracy", "at threshold", "threshold", "source"]
         for row, groups in zip(rows, groups_of, strict=True):
             row += _dual_accuracy_cells(groups)
     yield from _format_labelled_table(head, rows)
@@ -113,7 +114,7 @@ def _dual_accuracy_cells(groups: Mapping[str, Scores]) -> list[str]:
 
 
 def _format_several_models(report: ScoreReport) -> Iterator[str]:
-    """The main scores of each model, and each pair's differences, in words, too."""
+    """Format the main scores of each model and the differences of each pair, also in words."""
     place, *_ = report.models[0].scores_by_subset
     names = _shown_scores(report.models[0])
     head = _subset_title(place, report.models[0])
@@ -137,7 +138,7 @@ def _format_several_models(report: ScoreReport) -> Iterator[str]:
     if left := len(report.comparisons) - len(pairs):
         yield f"{left} more pairs: --full"
     if len(pairs) > 1 and pairs[0].scores[place][names[0]].interval:
-        yield f"The intervals of all {format_count(len(report.comparisons), 'pair')} hold together: in 95 % of samples none of them misses."
+        yield f"The intervals of all {format_count(len(report.comparisons), 'pair')} are simultaneous: in 95 % of samples all of them contain the true difference."
 
 
 def _difference_cells(pair: ModelComparison, place: str, names: Sequence[str]) -> list[str]:
@@ -151,7 +152,6 @@ def _score_cells(groups: Mapping[str, Scores], names: Sequence[str]) -> list[str
 
 
 def _shown_scores(model: ModelReport) -> list[str]:
-    """The scores that are shown."""
     there = select_compared_scores(next(iter(model.scores_by_subset.values())))
     return [name for name in SUMMARY_SCORES if name in there]
 
@@ -161,23 +161,25 @@ def _subset_title(place: str, model: ModelReport) -> str:
 
 
 def _format_labelled_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A table whose first column are names. A name is never cut: if the table would not fit on the screen, long names stand in a
-    line of their own, above their numbers."""
+    """Format a table whose first column are names.
+
+    Names are never truncated. If the table does not fit on the screen, long names get a line of their own above their numbers.
+    """
     lines = [*format_table([head, *rows])]
     if max(map(len, lines)) <= SCREEN_WIDTH:
         yield from lines
         return
     rest = max(map(len, format_table([["", *head[1:]], *(["", *row[1:]] for row in rows)])))
-    room = max(SCREEN_WIDTH - rest, 4)
-    short = [["" if len(row[0]) > room else row[0], *row[1:]] for row in (head, *rows)]
+    name_width = max(SCREEN_WIDTH - rest, 4)
+    short = [["" if len(row[0]) > name_width else row[0], *row[1:]] for row in (head, *rows)]
     for (name, *_), line in zip((head, *rows), format_table(short), strict=True):
-        if len(name) > room:
+        if len(name) > name_width:
             yield name
         yield line
 
 
 def _format_notes(model: ModelReport, several: bool) -> Iterator[str]:
-    """How a log was read, what was not answered as it should be, and warnings, of each kind the first."""
+    """Yield how a log was read, warnings about items, and the first warning of each kind."""
     if model.file_info.file_format in HARNESSES or model.file_info.failures or model.file_info.empty_replies:
         yield from (f"{model.name}: {line}" for line in model.file_info.describe())
     where = f"{model.name} on " if several else ""
@@ -194,7 +196,7 @@ def _format_notes(model: ModelReport, several: bool) -> Iterator[str]:
 
 
 def _describe_abstentions(read: Scores) -> str:
-    """What the reader of replies leaves open."""
+    """Describe how many replies abstain or are unclear, and what that means for AUAF."""
     text = f"{read['abstentions']:,} abstain, {read['unclear']:,} unclear"
     text += (
         f" (AUAF {format_percent(read['auaf_lowest'])} to {format_percent(read['auaf_highest'])})"
@@ -203,7 +205,7 @@ def _describe_abstentions(read: Scores) -> str:
     )
     corrected = read.get("auaf_corrected")
     return text + (
-        "" if corrected is None else f"; AUAF corrected for reading errors {format_percent(corrected)}"
+        "" if corrected is None else f"; AUAF corrected for classification errors {format_percent(corrected)}"
     )
 
 

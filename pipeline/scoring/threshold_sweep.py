@@ -1,4 +1,4 @@
-"""One sort of the confidences, from which every threshold score follows."""
+"""Sort the confidences once and derive every threshold score from the sorted items."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from numpy.typing import ArrayLike
 
 from .input_validation import check_arrays
 
-# Counts are compared with a target like 0.95 x 40, which floating point may put a hair above 38.
+# Counts are compared with a target like 0.95 x 40, which floating point may put slightly above 38.
 TOLERANCE = 1e-12
-BLOCK_SIZE = (
-    1 << 14
-)  # places handled at once: what is made of them on the way to a sum stays in the processor's cache
+# Items per block: the intermediate arrays of a block fit the processor's cache.
+BLOCK_SIZE = 1 << 14
 
 
 class ThresholdSweep(NamedTuple):
-    """What is accepted (confidence >= t) as the threshold t falls, items of equal confidence together.
+    """Sums over the accepted items (confidence >= t) as the threshold t falls, items of equal confidence together.
 
-    All are sums of weights (counts, if there are no weights), [m + 1] for m distinct confidences, from 0 on:
-    AQs accepted and answered right (floats, if some are right in part), AQs accepted, UQs accepted.
+    All are sums of weights (counts, if there are no weights), [m + 1] for m distinct confidences, starting at 0.
+
+    Attributes:
+        correct: AQs accepted and answered correctly; floats if some are partially correct.
+        aqs: AQs accepted.
+        uqs: UQs accepted.
     """
 
     correct: np.ndarray
@@ -31,22 +34,24 @@ class ThresholdSweep(NamedTuple):
 
     @property
     def accepted(self) -> np.ndarray:
-        """Items accepted."""
+        """Return the number of accepted items."""
         return self.aqs + self.uqs
 
     def blocks(self) -> Iterator[ThresholdSweep]:
-        """The same in stretches of at most BLOCK steps; each begins at the point where the one before it ends."""
+        """Yield the sweep in blocks of at most BLOCK_SIZE steps. Each block starts at the last point of the one before."""
         for start in range(0, len(self.aqs) - 1, BLOCK_SIZE):
             yield ThresholdSweep(*(column[start : start + BLOCK_SIZE + 1] for column in self))
 
 
 class RankedItems(NamedTuple):
-    """Items by falling confidence, ready to be swept over with any weights.
+    """Items by falling confidence, ready for sweeps with any weights.
 
     Attributes:
-        rows: [n], which item stands at each place. confidence: [n], theirs.
-        ends: [m + 1], 0 and the place after the last of each distinct confidence; None where all are distinct.
-        right, aqs: [n], what each adds to a sweep. Integers where they are 0 and 1: their sums take a tenth of the time.
+        rows: [n], the index of the item at each rank.
+        confidence: [n], in this order.
+        tie_ends: [m + 1], 0 and the end of each tie; None if all confidences are distinct.
+        correct, aqs: [n], the contribution of each item to a sweep. They are integers if all are 0 or 1, as sums of integers
+            are ten times faster.
     """
 
     rows: np.ndarray
@@ -56,11 +61,12 @@ class RankedItems(NamedTuple):
     aqs: np.ndarray
 
     def sweep(self, weights: np.ndarray | None = None, out: np.ndarray | None = None) -> ThresholdSweep:
-        """Each item counts once, or as often as its weight says.
+        """Sweep over the items.
 
         Args:
-            weights: [n] whole numbers, in this order. into: memory for the sums, [3, n + 1], as `sums` gives it, for
-                those who sweep a thousand times: fresh memory takes longer than the sums.
+            weights: [n] integers, in the order of the ranks: how often each item counts; None for once.
+            out: Memory for the sums, [3, n + 1], as `allocate_sums` returns it. Reusing it saves most of the time of
+                repeated sweeps.
         """
         sums, count = self.allocate_sums() if out is None else out, len(self.rows)
         sums[:, 0] = 0
@@ -79,17 +85,17 @@ class RankedItems(NamedTuple):
         return ThresholdSweep(*(sums if self.tie_ends is None else sums[:, self.tie_ends]))
 
     def allocate_sums(self) -> np.ndarray:
-        """Memory for a sweep."""
+        """Allocate memory for a sweep."""
         return np.empty((3, len(self.rows) + 1), float if self.correct.dtype.kind == "f" else np.int64)
 
     @property
     def thresholds(self) -> np.ndarray:
-        """The distinct confidences, falling, [m]."""
+        """Return the distinct confidences in falling order, [m]."""
         return self.confidence if self.tie_ends is None else self.confidence[self.tie_ends[1:] - 1]
 
 
 def rank_items(confidence: np.ndarray, correct: np.ndarray, answerable: np.ndarray) -> RankedItems:
-    """Sort once; columns as for `sweep`."""
+    """Sort items by confidence. Arguments as in `sweep_thresholds`."""
     rows = np.argsort(confidence)[::-1]
     ranked = confidence[rows]
     apart = ranked[1:] != ranked[:-1]
@@ -103,10 +109,12 @@ def rank_items(confidence: np.ndarray, correct: np.ndarray, answerable: np.ndarr
 
 
 def sweep_thresholds(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> ThresholdSweep:
-    """Sweep over n items, each counted once.
+    """Sweep over items, each counted once.
 
     Args:
-        confidence: [n]. correct: [n] booleans or fractions, ignored where not answerable. answerable: [n] booleans.
+        confidence: [n].
+        correct: [n] booleans or fractions in [0, 1], ignored where not answerable.
+        answerable: [n] booleans.
     """
     confidence, correct, answerable = check_arrays(
         confidence=confidence, correct=correct, answerable=answerable
@@ -115,8 +123,12 @@ def sweep_thresholds(confidence: ArrayLike, correct: ArrayLike, answerable: Arra
 
 
 def area_under_curve(swept: ThresholdSweep, count_all_accepted: bool = False) -> float:
-    """Area under the AQs that are accepted and right (`of_all`: under those accepted), as a share of the AQs, over FPR by
-    the trapezoid rule; NaN where one kind of item is missing."""
+    """Return the area under the ACC-FPR curve by the trapezoid rule; NaN if one kind of item is missing.
+
+    Args:
+        swept: A sweep.
+        count_all_accepted: Count all accepted AQs instead of those answered correctly, which gives AUROC.
+    """
     twice = 0
     for part in swept.blocks():
         gain = part.aqs if count_all_accepted else part.correct
@@ -125,8 +137,11 @@ def area_under_curve(swept: ThresholdSweep, count_all_accepted: bool = False) ->
 
 
 def lowest_fpr(gain: np.ndarray, uqs: np.ndarray, proportion: float) -> float:
-    """The lowest FPR at which `gain`, straight between the curve's points, reaches `part` of its last value.
-    NaN where that is 0 or there is no UQ. `gain` and `uqs` are [m + 1]."""
+    """Return the lowest FPR at which `gain` reaches a proportion of its last value.
+
+    `gain` and `uqs` are [m + 1]; they are interpolated linearly between their points. NaN if the last value is 0 or there is
+    no UQ.
+    """
     target = proportion * gain[-1]
     reached = bisect_left(gain, target * (1 - TOLERANCE))
     before = max(reached - 1, 0)
@@ -136,7 +151,7 @@ def lowest_fpr(gain: np.ndarray, uqs: np.ndarray, proportion: float) -> float:
 
 
 def lowest_detection_error(swept: ThresholdSweep, first: int) -> float:
-    """The lowest share of items taken for the other kind, from the point `first` on; NaN where one kind is missing."""
+    """Return the lowest proportion of misclassified items, from the point `first` on; NaN if one kind is missing."""
     aqs, uqs = int(swept.aqs[-1]), int(swept.uqs[-1])
     rest = ThresholdSweep(*(column[first:] for column in swept))
     lowest = min((int((part.uqs - part.aqs).min()) for part in rest.blocks()), default=uqs - aqs)
@@ -144,16 +159,16 @@ def lowest_detection_error(swept: ThresholdSweep, first: int) -> float:
 
 
 def safe_divide(numerator: Any, denominator: Any) -> float:
-    """`part / whole`, NaN where `whole` is 0."""
+    """Return `numerator / denominator`, NaN if the denominator is 0."""
     return float(numerator / denominator) if denominator > 0 else float("nan")
 
 
 def safe_divide_arrays(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """`part / whole`, NaN where `whole` is 0."""
+    """Return `numerator / denominator` elementwise, NaN where the denominator is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(denominator > 0, numerator / np.where(denominator > 0, denominator, 1), np.nan)
 
 
 def nan_mean(values: np.ndarray) -> float:
-    """The mean of what is defined; NaN where nothing is."""
+    """Return the mean of the finite values; NaN, without a warning, if there are none."""
     return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")

@@ -1,3 +1,3 @@
-"""The version of these scorers; every report states it."""
+"""The version of the scorers, which every report states."""
 
 VERSION = "1.5.0"

@@ -1,5 +1,7 @@
-"""WUPS: answers compared by Wu-Palmer similarity in WordNet (Malinowski & Fritz 2014; ACM and MCM: Malinowski et al.
-2015). WordNet is read from its own `dict` folder: nothing is fetched."""
+"""WUPS: compare answers by Wu-Palmer similarity in WordNet (Malinowski and Fritz 2014).
+
+ACM and MCM are from Malinowski et al. 2015. WordNet is read from its own `dict` folder; nothing is downloaded.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,16 @@ from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 from .normalize import fold_case
 from .threshold_sweep import nan_mean
 
-DOWN_WEIGHT = 0.1  # what is left of a similarity below the threshold, as in the authors' script
+# Factor for similarities below the threshold, as in the authors' script.
+DOWN_WEIGHT = 0.1
 
 
 class Taxonomy:
-    """Nouns, their senses and what those are a kind of.
+    """Nouns with their senses and hypernyms.
 
     Args:
-        senses: word -> ids of its senses. parents: id -> ids of the senses it is a kind of.
+        senses: Ids of the senses of each word.
+        parents: Ids of the direct hypernyms of each sense.
     """
 
     def __init__(self, senses: dict[str, tuple[str, ...]], parents: dict[str, tuple[str, ...]]) -> None:
@@ -31,14 +35,14 @@ class Taxonomy:
 
     @lru_cache(maxsize=1 << 18)  # noqa: B019 - there is one WordNet, as long as the process lives
     def similarity(self, word: str, other: str) -> float:
-        """The highest Wu-Palmer similarity of any two senses; 1 for the same word, 0 for one that is not known."""
+        """Return the highest Wu-Palmer similarity of any two senses; 1 for equal words, 0 if a word is unknown."""
         if word == other:
             return 1.0
         senses = product(self.senses.get(word, ()), self.senses.get(other, ()))
         return max(starmap(self._wu_palmer, senses), default=0.0)
 
     def _wu_palmer(self, a: str, b: str) -> float:
-        """2 d / (steps to a + steps to b + 2 d), d the depth of the deepest common ancestor (the root's is 1)."""
+        """Return 2 d / (steps to a + steps to b + 2 d), where d is the depth of the deepest common ancestor (1 for the root)."""
         ours, theirs = self._ancestors(a), self._ancestors(b)
         common = ours.keys() & theirs.keys()
         if not common:
@@ -49,9 +53,10 @@ class Taxonomy:
 
     @lru_cache(maxsize=1 << 18)  # noqa: B019
     def _ancestors(self, sense: str) -> dict[str, int]:
-        """A sense and all above it, with the fewest steps up to each."""
+        """Return a sense and all its ancestors with the fewest steps up to each."""
         steps, queue = {sense: 0}, [sense]
-        for near in queue:  # it grows meanwhile
+        # The queue grows during the loop.
+        for near in queue:
             for parent in self.parents.get(near, ()):
                 if parent not in steps:
                     steps[parent] = steps[near] + 1
@@ -67,10 +72,10 @@ class Taxonomy:
 
 
 def read_wordnet(folder: Path | str) -> Taxonomy:
-    """The nouns of WordNet 3 from its `dict` folder: `data.noun`, or its parts `data.noun1`, `data.noun2`.
+    """Read the nouns of WordNet 3 from its `dict` folder: `data.noun`, or `data.noun1` and `data.noun2`.
 
     Raises:
-        UserError: no such folder or file, or a line that is not WordNet's.
+        UserError: The folder or the file does not exist, or a line is not WordNet's.
     """
     folder = Path(folder)
     files = sorted(folder.glob("data.noun")) or sorted(folder.glob("data.noun[0-9]"))
@@ -83,7 +88,8 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
     for file in files:
         for number, line in enumerate(read_bytes(file).decode(errors="replace").splitlines(), 1):
             if line.startswith("  ") or not line.strip():
-                continue  # the licence on top
+                # The licence at the top of the file.
+                continue
             try:
                 fields = line.partition(" | ")[0].split()
                 name, words = fields[0], int(fields[3], 16)
@@ -96,7 +102,7 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
                     if pointers[i] in ("@", "@i")
                 )
             except (IndexError, ValueError) as error:
-                raise UserError(f"{file}, line {number}: not a line of WordNet's ({error})") from None
+                raise UserError(f"{file}, line {number}: not a line of WordNet ({error})") from None
     return Taxonomy({word: tuple(ids) for word, ids in senses.items()}, parents)
 
 
@@ -108,8 +114,21 @@ def wups(
     threshold: float = 0.9,
     consensus: Literal["mean", "max"] = "mean",
 ) -> np.ndarray:
-    """WUPS-ACM ("mean" over people's answers) or WUPS-MCM ("max"); [n], each in [0, 1], higher is better. A
-    similarity below `threshold` counts a tenth (0.0: every similarity counts fully).
+    """Return WUPS of each prediction, [n] in [0, 1]; higher is better.
+
+    Args:
+        predictions: [n] answers.
+        answers: Human answers for each prediction.
+        taxonomy: WordNet's nouns.
+        threshold: Similarities below it are multiplied by 0.1; 0.0 keeps all similarities.
+        consensus: "mean" over the human answers (WUPS-ACM) or "max" (WUPS-MCM).
+
+    Raises:
+        ValueError: An argument is invalid.
+
+    >>> animals = Taxonomy({"dog": ("d",), "cat": ("c",)}, {"d": ("a",), "c": ("a",), "a": ()})
+    >>> wups(["dog"], [["cat"]], animals, threshold=0.0).tolist()  # 2 x 1 / (1 + 1 + 2)
+    [0.5]
     """
     if consensus not in ("mean", "max"):
         raise ValueError(f"consensus is {consensus!r}, wanted 'mean' (ACM) or 'max' (MCM)")

@@ -1,10 +1,11 @@
-"""How long annotators wait for the next task while twelve of them answer at once, on our own Label Studio with 40,000 tasks.
+"""Measure how long annotators wait for the next task while twelve of them answer at once, on our own Label Studio with 40,000 tasks.
 
     python -m research.benchmarks.annotation_load [--tasks 40000] [--annotators 12] [--answers 100] [--pause 0]
 
-Starts a server with an empty SQLite database in a folder of its own, and stops it at the end. Told: push and a push again;
-the first step, for which the queue is built; from answer to next task (p50, p95, most), `pause` seconds lie between a task and
-its answer; the first step after the server was started again; report and pull. Target: p95 under 0.5 s.
+The benchmark starts a server with an empty SQLite database in a temporary folder, and stops it at the end. It measures: push, and
+the same push again; the first step, for which the queue is built; the time from answer to next task (p50, p95, maximum; annotators
+wait `pause` seconds on average before they answer); the first step after a restart of the server; report and pull.
+Target: p95 under 0.5 s.
 """
 
 from __future__ import annotations
@@ -35,36 +36,39 @@ PARAMS_YAML = "dataset: benchmark\nbenchmark:\n  annotate: {training: 0, test: 0
 
 
 class BrowserSession:
-    """What a browser does at the desk; nothing is shown."""
+    """Does what a browser does on the annotation page, without showing anything."""
 
     def __init__(self, link: str) -> None:
-        url = link.partition("/desk/")[0]
+        url = link.partition("/annotate/")[0]
         self.http = httpx.Client(base_url=url, timeout=120, trust_env=False, follow_redirects=True)
         found = re.search('data-csrf="([^"]+)"', self.http.get(link).text)
-        assert found, "the desk's page has no token"
+        assert found, "the annotation page has no CSRF token"
         self.http.headers["X-CSRFToken"] = found[1]
         self.state = self.step({})
-        if self.state["show"] == "consent":
+        if self.state["screen"] == "consent":
             self.state = self.step({"consent": self.state["hash"]})
 
-    def step(self, said: dict) -> dict:
-        answer = self.http.post("/desk/step", json=said)
+    def step(self, message: dict) -> dict:
+        answer = self.http.post("/annotate/step", json=message)
         answer.raise_for_status()
         return answer.json()
 
     def answer_tasks(self, count: int, pause: float, seed: int) -> list[float]:
-        """Seconds from answer to next task, `count` times; each image is fetched, as a browser does."""
+        """Answer `count` tasks. Return the seconds from each answer to the next task. Images are fetched as by a browser."""
         rng, seconds = make_generator(seed, "benchmark"), []
         for _ in range(count):
-            self.http.get(self.state["image"])
+            self.http.get(self.state["image_url"])
             time.sleep(pause * rng.random() * 2)
-            odd = int(self.state["second"].removesuffix("?").split()[-1]) % 2  # the filter, answered as known
+            # The second question is a gold question. It is answered correctly.
+            is_odd = int(self.state["second"].removesuffix("?").split()[-1]) % 2
             choices = {
                 "first": str(rng.choice(["valid", "invalid"])),
-                "second": "invalid" if odd else "valid",
+                "second": "invalid" if is_odd else "valid",
             }
             begin = time.perf_counter()
-            self.state = self.step({"answer": {"place": self.state["place"], "seconds": 1.0, **choices}})
+            self.state = self.step(
+                {"answer": {"assignment": self.state["assignment"], "seconds": 1.0, **choices}}
+            )
             seconds.append(time.perf_counter() - begin)
         return seconds
 
@@ -95,7 +99,7 @@ def main(
             process.start_server(python, port)
             first = time_call(lambda: pages[0].step({}))[1][0]
             print(
-                f"started again: first step {first:.2f} s; report {time_call(connect().get_report)[1][0]:.2f} s"
+                f"restarted: first step {first:.2f} s; report {time_call(connect().get_report)[1][0]:.2f} s"
             )
             print(f"pull {time_call(pull_annotations)[1][0]:.1f} s")
         finally:
@@ -109,13 +113,13 @@ def simulate_traffic(links: list[str], answers: int, pause: float) -> list[Brows
     with ThreadPoolExecutor(people) as pool:
         pages += pool.map(BrowserSession, links[1:])
         begin = time.perf_counter()
-        rows = pool.map(lambda row: row[1].answer(answers, pause, row[0]), enumerate(pages))
+        rows = pool.map(lambda row: row[1].answer_tasks(answers, pause, row[0]), enumerate(pages))
         seconds = np.concatenate(list(rows))
         spent = time.perf_counter() - begin
-    p50, p95, most = np.percentile(seconds, [50, 95, 100])
+    p50, p95, maximum = np.percentile(seconds, [50, 95, 100])
     print(
         f"{people} annotators, {len(seconds):,} answers in {spent:.0f} s ({len(seconds) / spent:.1f} a second): "
-        f"next task after p50 {p50:.3f} s, p95 {p95:.3f} s, at most {most:.3f} s; target p95 0.5 s"
+        f"next task after p50 {p50:.3f} s, p95 {p95:.3f} s, at most {maximum:.3f} s; target p95 0.5 s"
     )
     return pages
 
@@ -134,7 +138,7 @@ def write_batch(count: int) -> None:
     ]
     fitted = {"fitted": {"calibrated": True}}
     DatasetFolders().write_stage_outputs(
-        "estimate", "chances by lot", {"estimates.jsonl": estimates, "estimate.json": fitted}
+        "estimate", "random chances", {"estimates.jsonl": estimates, "estimate.json": fitted}
     )
 
 

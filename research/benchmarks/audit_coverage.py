@@ -1,4 +1,4 @@
-"""How often the intervals of `rgqa audit` contain 0.5 where labels are random, with and without the widening for what training adds.
+"""Measure how often the intervals of `rgqa audit` contain 0.5 for random labels, with and without the widening for training.
 
 python -m research.benchmarks.audit_coverage               30 sets of 600 rows, four attackers, folds by text and by image
 """

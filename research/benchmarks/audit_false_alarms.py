@@ -1,17 +1,17 @@
-"""How often `rgqa audit` reports a leak where labels are random, and how often it finds one of a known size.
+"""Measure how often `rgqa audit` reports a leak for random labels, and how often it finds a leak of known size.
 
     python -m research.benchmarks.audit_false_alarms                     400 sets with random labels, 300 with a leak
-    python -m research.benchmarks.audit_false_alarms --seed 1 --sets 40  others, and fewer
+    python -m research.benchmarks.audit_false_alarms --seed 1 --sets 40  other sets, and fewer
 
-The permutation test decides what is reported, so only that is run. Sets have 20 to 2,000 rows (their logarithm is uniform), and are
-of ten kinds in turn: see KINDS. Sets that are too small, and sets that are balanced, are reported without a test, so the proportion
-of false alarms is printed among the tested sets, too, with its 95 % interval (Clopper and Pearson).
+The permutation test decides what is reported, so only this test is run. Sets have 20 to 2,000 rows (their logarithm is uniform) and
+are of ten kinds in turn: see RANDOM_SETS. Sets that are too small and sets that are balanced are reported without a test. So the
+proportion of false alarms is also printed for the tested sets, with its 95 % interval (Clopper and Pearson).
 
 Leaks: one label for each object in most rows, as in POPE (the ideal AUROC is 0.9), 100 rows; and a word that is in 60 % of one
-label's texts and in 20 % of the other's (0.7), 300 rows. Both have about as many rows of each label. So the word is also planted in
-300 rows of each of the ten kinds: a kind in which the test finds nothing cannot have a false alarm either.
+label's texts and in 20 % of the other's (0.7), 300 rows. In both, the labels are about balanced. The word is also planted in
+300 rows of each of the ten kinds, because a kind in which the test never finds anything cannot have false alarms either.
 
-The constants of the test were chosen on seeds from 1000 on; the figures in docs/guides/audit_a_benchmark.md are of seed 0.
+The constants of the test were chosen with seeds from 1000 on. The results in docs/guides/audit_a_benchmark.md are for seed 0.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pipeline.benchmark.auditing.text_audit import AuditSettings, Finding, compu
 from pipeline.core.progress import track
 from research.benchmarks.harness import run_benchmark
 
-# A set of some rows of one kind.
+# Makes a set with the given number of rows.
 MakeRows = Callable[[np.random.Generator, int], LabelledRows]
 NOUNS = [f"noun{i}" for i in range(300)]
 TEMPLATES = (
@@ -42,7 +42,7 @@ TEMPLATES = (
 
 
 def make_question(rng: np.random.Generator, nouns: int = 300) -> str:
-    """A question of a random template with random nouns, common ones more often than rare ones."""
+    """Return a question from a random template with random nouns (common ones are more likely)."""
     chances = 1 / np.arange(1, nouns + 1)
     template = TEMPLATES[rng.integers(len(TEMPLATES))]
     words = rng.choice(nouns, template.count("{}"), p=chances / chances.sum())
@@ -54,13 +54,13 @@ def make_random_labels(rng: np.random.Generator, count: int, share: float = 0.5)
 
 
 def make_unique_texts(rng: np.random.Generator, n: int) -> LabelledRows:
-    """Every row has a text of its own, and no image is known."""
+    """Return rows with different texts, without images."""
     texts = [f"{make_question(rng)} {i}" for i in range(n)]
     return LabelledRows(texts=texts, labels=make_random_labels(rng, n))
 
 
 def make_templates(rng: np.random.Generator, n: int) -> LabelledRows:
-    """One template with one of 30 nouns; six rows to an image."""
+    """Return rows with one template and one of 30 nouns. Each image has six rows."""
     texts = [TEMPLATES[0].format(NOUNS[i]) for i in rng.integers(30, size=n)]
     return LabelledRows(
         texts=texts, labels=make_random_labels(rng, n), images=[f"i{i // 6}" for i in range(n)]
@@ -68,22 +68,24 @@ def make_templates(rng: np.random.Generator, n: int) -> LabelledRows:
 
 
 def make_repeated_texts(rng: np.random.Generator, n: int) -> LabelledRows:
-    """A fifth as many texts as rows, one image to a row."""
+    """Return rows with a fifth as many texts as rows. Each row has its own image."""
     pool = [make_question(rng) for _ in range(max(n // 5, 8))]
     texts = [pool[i] for i in rng.integers(len(pool), size=n)]
     return LabelledRows(texts=texts, labels=make_random_labels(rng, n), images=[f"i{i}" for i in range(n)])
 
 
 def make_labels_by_text(rng: np.random.Generator, n: int) -> LabelledRows:
-    """Every text has one random label in all of its rows; no image is known. (With images that would be a leak: of training rows
-    with the same text.)"""
+    """Return rows without images in which each text has one random label in all its rows.
+
+    With images, that would be a leak, because training rows can have the same text.
+    """
     pool = list(dict.fromkeys(make_question(rng) for _ in range(max(n // 4, 12))))
     label, at = make_random_labels(rng, len(pool)), rng.integers(len(pool), size=n)
     return LabelledRows(texts=[pool[i] for i in at], labels=label[at])
 
 
 def make_pairs(rng: np.random.Generator, n: int) -> LabelledRows:
-    """Two texts of one source question at one image, one of each label."""
+    """Return pairs of rows about one image, made from one source question. Each pair has one row of each label."""
     half, texts = n // 2, []
     for _ in range(half):
         original = make_question(rng)
@@ -96,7 +98,7 @@ def make_pairs(rng: np.random.Generator, n: int) -> LabelledRows:
 
 
 def make_pairs_without_ids(rng: np.random.Generator, n: int) -> LabelledRows:
-    """The same, but nobody knows what was made of what."""
+    """Return rows as of `make_pairs`, without the ids of the source questions."""
     rows = make_pairs(rng, n)
     return LabelledRows(texts=rows.texts, labels=rows.labels, images=rows.images)
 
@@ -114,7 +116,7 @@ def make_unbalanced(share: float) -> MakeRows:
 
 
 def make_few_images(rng: np.random.Generator, n: int) -> LabelledRows:
-    """Twelve images, each with a share of ones of its own and with nouns of its own."""
+    """Return rows about twelve images, each with its own proportion of label 1 and its own nouns."""
     at = rng.integers(12, size=n)
     share = rng.beta(1, 1, size=12)
     texts = [TEMPLATES[rng.integers(2)].format(f"noun{10 * i + rng.integers(10)}", "wall") for i in at]
@@ -124,7 +126,7 @@ def make_few_images(rng: np.random.Generator, n: int) -> LabelledRows:
 
 
 def make_labels_by_image(rng: np.random.Generator, n: int) -> LabelledRows:
-    """Ten rows to an image, all of one random label, with nouns of the image."""
+    """Return ten rows per image, all with one random label and with nouns of the image."""
     label = make_random_labels(rng, n // 10 + 1)
     texts = [f"{make_question(rng, 20)} by the thing{i // 10}" for i in range(n)]
     return LabelledRows(
@@ -147,7 +149,7 @@ RANDOM_SETS: dict[str, MakeRows] = {
 
 
 def make_pope_like(rng: np.random.Generator, n: int) -> LabelledRows:
-    """ "Is there a X in the image?": six rows to an image, of 20 objects; each has one label in 90 % of its rows."""
+    """Return rows that ask for one of 20 objects, six per image. Each object has one label in 90 % of its rows."""
     things = rng.integers(20, size=n)
     labels = make_random_labels(rng, n, 0.9) ^ (things % 2)
     texts = [TEMPLATES[0].format(NOUNS[i]) for i in things]
@@ -155,7 +157,7 @@ def make_pope_like(rng: np.random.Generator, n: int) -> LabelledRows:
 
 
 def make_word_leak(rng: np.random.Generator, n: int) -> LabelledRows:
-    """A word in 60 % of one label's texts and in 20 % of the other's."""
+    """Return rows with a word that is in 60 % of one label's texts and in 20 % of the other's."""
     labels = make_random_labels(rng, n)
     has = rng.random(n) < np.where(labels, 0.6, 0.2)
     texts = [make_question(rng).replace("the ", "the striped " if h else "the ", 1) for h in has]
@@ -163,7 +165,7 @@ def make_word_leak(rng: np.random.Generator, n: int) -> LabelledRows:
 
 
 def plant_word(rows: LabelledRows, rng: np.random.Generator) -> LabelledRows:
-    """The same rows, 60 % of the texts of one label and 20 % of the others ending in a word, the rest in another one."""
+    """Append one word to 60 % of the texts of one label and to 20 % of the other texts. Append another word to the rest."""
     has = rng.random(len(rows)) < np.where(rows.labels, 0.6, 0.2)
     return replace(
         rows,
@@ -176,14 +178,14 @@ PLANTED_ROWS = 300
 
 
 def sample_random_set(seed: int, number: int) -> tuple[str, LabelledRows]:
-    """A kind, and a set of it with random labels."""
+    """Return a kind and a set of this kind with random labels."""
     rng = np.random.default_rng([seed, number])
     kind = list(RANDOM_SETS)[number % len(RANDOM_SETS)]
     return kind, RANDOM_SETS[kind](rng, round(float(np.exp(rng.uniform(np.log(20), np.log(2000))))))
 
 
 def sample_leaking_set(seed: int, number: int) -> tuple[str, LabelledRows]:
-    """The name of a leak, and a set with this leak."""
+    """Return the name of a leak and a set with this leak."""
     rng = np.random.default_rng([seed, 1, number])
     leak = list(LEAKING_SETS)[number % len(LEAKING_SETS)]
     make, rows = LEAKING_SETS[leak]
@@ -191,7 +193,7 @@ def sample_leaking_set(seed: int, number: int) -> tuple[str, LabelledRows]:
 
 
 def sample_planted_set(seed: int, number: int) -> tuple[str, LabelledRows]:
-    """A kind, and a set of it whose labels a word predicts."""
+    """Return a kind and a set of this kind in which a word predicts the labels."""
     rng = np.random.default_rng([seed, 2, number])
     kind = list(RANDOM_SETS)[number % len(RANDOM_SETS)]
     return kind, plant_word(RANDOM_SETS[kind](rng, PLANTED_ROWS), rng)
@@ -200,7 +202,7 @@ def sample_planted_set(seed: int, number: int) -> tuple[str, LabelledRows]:
 def count_findings(
     what: str, sets: int, sample: Callable[[int], tuple[str, LabelledRows]]
 ) -> Mapping[str, Counter[Finding]]:
-    """What is found in so many sets, by kind."""
+    """Count the findings in `sets` sets, by kind."""
     found: defaultdict[str, Counter[Finding]] = defaultdict(Counter)
     for number in track(range(sets), what, sets, "set"):
         kind, rows = sample(number)
@@ -225,7 +227,7 @@ def main(sets: int = 400, leaks: int = 200, planted: int = 100, seed: int = 0) -
 
 
 def format_rate(times: int, of: int, what: str) -> str:
-    """A proportion with its 95 % interval."""
+    """Format a proportion with its 95 % interval."""
     counts = f"{times} of {of} {what}"
     if not of:
         return counts

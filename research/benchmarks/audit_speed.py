@@ -1,11 +1,11 @@
-"""`rgqa audit` on a synthetic set of yes-or-no questions, of VQA's sizes: five questions to an image, words as rare as in language.
+"""Measure `rgqa audit` on synthetic yes-no questions of the size of VQA: five questions per image, word frequencies as in language.
 
     python -m research.benchmarks.audit_speed                    100,000 rows
-    python -m research.benchmarks.audit_speed --rows 20000       fewer
-    python -m research.benchmarks.audit_speed --balanced-subset          and its balanced subset
+    python -m research.benchmarks.audit_speed --rows 20000       fewer rows
+    python -m research.benchmarks.audit_speed --balance          and a balanced subset
 
-Seconds on the clock, and of processors (all processes): on a machine with other work to do the latter say more. Limit: two
-minutes on two free cores for 100,000 rows.
+The benchmark prints wall-clock seconds and CPU seconds of all processes. CPU seconds are more reliable on a busy machine.
+Limit: two minutes on two free cores for 100,000 rows.
 """
 
 from __future__ import annotations
@@ -35,25 +35,28 @@ NUM_NOUNS, NUM_ATTRIBUTES, NUM_RELATIONS = 3000, 300, 60
 
 
 def sample_zipf(rng: np.random.Generator, kinds: int, count: int) -> np.ndarray:
-    """Numbers of words, the nth n times rarer than the first (Zipf)."""
+    """Return word numbers. Word n is n times rarer than word 1 (Zipf)."""
     chances = 1 / np.arange(1, kinds + 1)
     return rng.choice(kinds, count, p=chances / chances.sum())
 
 
 def write_questions(path: Path, rows: int) -> None:
-    """A file in POPE's form; of a third of the looks yes is likelier."""
+    """Write a file in POPE's format. For a third of the attributes, "yes" is more likely."""
     rng = np.random.default_rng(0)
-    nouns, others, looks = (
+    nouns, others, attributes = (
         sample_zipf(rng, NUM_NOUNS, rows),
         sample_zipf(rng, NUM_NOUNS, rows),
         sample_zipf(rng, NUM_ATTRIBUTES, rows),
     )
     places, kinds = rng.integers(NUM_RELATIONS, size=rows), rng.integers(len(TEMPLATES), size=rows)
-    yes = rng.random(rows) < np.where(looks % 3 == 0, 0.7, 0.5)
+    yes = rng.random(rows) < np.where(attributes % 3 == 0, 0.7, 0.5)
     with path.open("w") as file:
         for i in range(rows):
             text = TEMPLATES[kinds[i]].format(
-                a=f"look{looks[i]}", n=f"noun{nouns[i]}", m=f"noun{others[i]}", r=f"place{places[i]}"
+                a=f"attribute{attributes[i]}",
+                n=f"noun{nouns[i]}",
+                m=f"noun{others[i]}",
+                r=f"place{places[i]}",
             )
             row = {"question_id": i, "image": f"p{i // 5}", "text": text, "label": ("no", "yes")[int(yes[i])]}
             file.write(json.dumps(row) + "\n")
@@ -63,14 +66,14 @@ def main(rows: int = 100_000, balance: bool = False) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path, balanced = Path(folder) / "made.jsonl", Path(folder) / "balanced.jsonl"
         write_questions(path, rows)
-        begun, before = time.perf_counter(), os.times()
+        start, before = time.perf_counter(), os.times()
         run_audit(AuditOptions(str(path), balanced_subset=balanced if balance else None))
         used = sum(os.times()[:4]) - sum(before[:4])
         peak = max(
             resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
         )
         print(
-            f"{rows:,} rows: {time.perf_counter() - begun:.0f} s on the clock, {used:.0f} s of processors, at most {peak / 1e6:.1f} GB in a process"
+            f"{rows:,} rows: {time.perf_counter() - start:.0f} s wall clock, {used:.0f} CPU-s, at most {peak / 1e6:.1f} GB in a process"
         )
 
 

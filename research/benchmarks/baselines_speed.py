@@ -1,11 +1,11 @@
-"""Time and memory of `rgqa baselines` on random region features of GQA's shape, [36, 2048] an image.
+"""Measure time and memory of `rgqa baselines` on random region features of GQA's shape, [36, 2048] per image.
 
     python -m research.benchmarks.baselines_speed [--questions 1000000] [--steps 8]
 
-Questions are read from a file in GQA's form and become arrays; nets make steps of 256 answerable questions on them; all rows that
-can be made answer batches of 256. Peers, in the same run: a bare matrix product of as many operations as torch counts in the
-step, and reading the features of as many images from the mapped file alone. GQA's HDF5 is read in the order of the disk, and row by
-row in the order asked for.
+Questions are read from a file in GQA's format into arrays. Nets are trained in steps of 256 answerable questions, and all available
+rows answer batches of 256 questions. Compared, in the same run, with: a matrix product of as many operations as torch counts in the
+step, and reading only the features of as many images from the mapped file. GQA's HDF5 is read in disk order, and row by
+row in the requested order.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def write_arrays(folder: Path, rng: np.random.Generator) -> None:
 
 
 def write_questions(path: Path, count: int, rng: np.random.Generator) -> None:
-    """Each has LENGTH words and the other fields that GQA's have, filled with little."""
+    """Write questions of QUESTION_LENGTH words, with small values in GQA's other fields."""
     rest = (
         ', "isBalanced": true, "semantic": [{"operation": "select", "dependencies": [], "argument": "x (1)"}]'
     )
@@ -70,12 +70,12 @@ def write_questions(path: Path, count: int, rng: np.random.Generator) -> None:
 
 
 def peak_memory_gb() -> float:
-    """GB of memory at most so far."""
+    """Return the peak memory of this process so far, in GB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
 def time_matrix_product(operations: float) -> float:
-    """CPU seconds of a bare matrix product of so many operations."""
+    """Return the CPU seconds of a matrix product of that many operations."""
     size = 1024
     one, repeats = torch.rand(size, size), max(1, round(operations / (2 * size**3)))
     _, seconds = time_call(lambda: [one @ one for _ in range(repeats)])
@@ -101,8 +101,8 @@ def measure_training(data: TrainingData, plan: BaselineConfig, steps: int) -> No
         bare = time_matrix_product(counted.get_total_flops())
         step = seconds[1] / steps
         print(
-            f"train {name}: {step:.2f} CPU-s a step of {TRAIN_BATCH_SIZE}, {step * per_million / 3600:.1f} CPU-h a million; "
-            f"{counted.get_total_flops() / 1e9:.1f} GFLOP, {step / bare:.1f} times their bare product; peak {peak_memory_gb():.2f} GB",
+            f"train {name}: {step:.2f} CPU-s per step of {TRAIN_BATCH_SIZE}, {step * per_million / 3600:.1f} CPU-h per million; "
+            f"{counted.get_total_flops() / 1e9:.1f} GFLOP, {step / bare:.1f} times the matrix product; peak {peak_memory_gb():.2f} GB",
             flush=True,
         )
     places = data.train.image_indices[: 4 * TRAIN_BATCH_SIZE].reshape(4, TRAIN_BATCH_SIZE)
@@ -128,7 +128,7 @@ def measure_answering(data: TrainingData, plan: BaselineConfig) -> None:
     )
     hours = seconds[1] * 1e6 / TRAIN_BATCH_SIZE / 3600
     print(
-        f"answer, {len(nets)} nets: {seconds[1]:.2f} CPU-s a batch, {hours:.1f} CPU-h a million; {peak_memory_gb():.2f} GB"
+        f"answer, {len(nets)} nets: {seconds[1]:.2f} CPU-s per batch, {hours:.1f} CPU-h per million; {peak_memory_gb():.2f} GB"
     )
 
 
@@ -146,7 +146,7 @@ def measure_hdf5(folder: Path, rng: np.random.Generator, images: int = 400) -> N
     with h5py.File(folder / "gqa_objects_0.h5") as file:
         at: Any = file["features"]
         _, single = time_call(lambda: np.stack([at[place, :REGIONS_PER_IMAGE] for place in places]))
-    print(f"HDF5, a batch: {ours[1]:.3f} CPU-s; row by row in the order asked for {single[1]:.3f}")
+    print(f"HDF5, per batch: {ours[1]:.3f} CPU-s; row by row in the requested order {single[1]:.3f}")
 
 
 def main(questions: int = 1_000_000, steps: int = 8) -> None:
@@ -165,8 +165,8 @@ def main(questions: int = 1_000_000, steps: int = 8) -> None:
             train.answers
         )
         print(
-            f"{questions:,} questions read in {seconds[1]:.1f} CPU-s; {held:.0f} bytes each are kept; "
-            f"peak {peak_memory_gb():.2f} GB ({before:.2f} before, the mapped file's pages included)",
+            f"{questions:,} questions read in {seconds[1]:.1f} CPU-s; {held:.0f} bytes per question are kept; "
+            f"peak {peak_memory_gb():.2f} GB ({before:.2f} before, including pages of the mapped file)",
             flush=True,
         )
         del gathered, numbers

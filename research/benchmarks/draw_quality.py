@@ -1,9 +1,10 @@
-"""What the draw loses in a large data set, where each text's cheapest pairs alone are in the network.
+"""Measure what pair selection loses in a large data set, where the network contains only each text's cheapest pairs.
 
-    python -m research.benchmarks.draw_quality --project FOLDER      a project of which `embed` has run, as stage_memory makes it
+    python -m research.benchmarks.draw_quality --project FOLDER      a project in which `embed` has run, as made by stage_memory
 
-From the same pools by the project's parameters, with all pairs, then with ever fewer of each text: how many candidates are
-drawn, and what share of the bound that no draw can exceed is missing. In every draw each image is asked as many as it gives.
+From the same pools and with the project's parameters, pairs are selected from all pairs, then from fewer and fewer pairs of each
+text. The benchmark prints how many candidates are selected, and how far that is below the upper bound of any selection.
+In every selection, each image receives as many questions as it gives.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Subset
 from research.benchmarks.harness import run_benchmark, time_call
 
-ARC_DIVISORS = (1, 2, 4, 8)  # of how many arcs of the whole network there is one
+# The network is limited to this fraction of its arcs: 1, 1/2, 1/4, 1/8.
+ARC_DIVISORS = (1, 2, 4, 8)
 
 
 def main(project: Path = Path()) -> None:
     if not project.is_dir():
         raise UserError(
-            f"{project}: no such folder; --project is one in which the stages up to embed have run"
+            f"{project}: no such folder. --project must be one in which the stages up to embed have run"
         )
     os.chdir(project)
     folders, p = DatasetFolders(), params.load_params("rank", RankParams)
@@ -42,9 +44,7 @@ def main(project: Path = Path()) -> None:
     )
     validation = np.array([split[image] == "validation" for image in table.image_ids])
     print(f"{len(table.image_ids):,} images, {len(table.question_ids):,} questions")
-    print(
-        "| subset | arcs at most | method | candidates | short of bound | seconds of processors | peak memory, GB |"
-    )
+    print("| subset | arcs at most | method | candidates | short of bound | CPU seconds | peak memory, GB |")
     print("|---|---|---|---|---|---|---|")
     wanted: dict[Subset, tuple[Extreme, int]] = {
         "clip-easy": (last, p.easy_last),
@@ -54,8 +54,8 @@ def main(project: Path = Path()) -> None:
         whole = (
             end.questions.size + len(table.question_ids) + (MAX_PRICED_REUSES + 2) * len(vectors.text_strings)
         )
-        for share in ARC_DIVISORS:
-            arcs = whole // share
+        for divisor in ARC_DIVISORS:
+            arcs = whole // divisor
             drawn, taken = time_call(
                 select_balanced_pairs,
                 subset,

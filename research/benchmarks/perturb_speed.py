@@ -1,13 +1,13 @@
-"""How long perturb and screen take on a large set of questions, after tagging, and in how much memory.
+"""Measure time and memory of the stages perturb and screen on a large set of questions, after tagging.
 
-    python -m research.benchmarks.perturb_speed                            a fiftieth of GQA's balanced train questions, of the sample's
+    python -m research.benchmarks.perturb_speed                            a fiftieth as many questions as GQA's balanced train split, from the sample
     python -m research.benchmarks.perturb_speed --full                     943,000 questions on 72,140 images
-    python -m research.benchmarks.perturb_speed --source data/gqa/source     of the questions of this folder (its split: --split)
+    python -m research.benchmarks.perturb_speed --source data/gqa/source     from the questions of this folder (its split: --split)
 
-The questions are a stand-in (research/benchmarks/scaled_dataset.py). The stages run on it as `dvc repro` runs them, one process for
-each core, files read and written. Limit: 2,000 questions a second through perturb and screen on two cores, so a thousandth of
-a second of a processor for each; 2 GB of memory, all processes together. A small run is the work of one process. Peers:
-tagging each distinct text once by spaCy (`tag`), and reading and writing once every row that perturb and screen read and write.
+The questions are generated (research/benchmarks/scaled_dataset.py). The stages run as in `dvc repro`, one process per core, with files
+read and written. Limits: 2,000 questions per second through perturb and screen on two cores, so one CPU millisecond per question;
+2 GB of memory for all processes. A small run uses one process. Compared with: tagging each distinct text once with spaCy
+(`tag`), and reading and writing once every row that perturb and screen read and write.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from research.benchmarks import scaled_dataset
 from research.benchmarks.harness import run_benchmark, time_call
 
 STAGES = ("ingest", "vocabulary", "tag", "perturb", "screen")
-MAX_SECONDS = 2_000  # questions a second on two cores
-RECORD_TYPES = {  # of perturb and screen
+MIN_QUESTIONS_PER_SECOND = 2_000  # on two cores
+# What perturb and screen read and write.
+RECORD_TYPES = {
     "ingest/questions": Question,
     "tag/tags": TaggedText,
     "perturb/candidates": Candidate,
@@ -43,13 +44,17 @@ RECORD_TYPES = {  # of perturb and screen
 
 
 def run_monitored(arguments: list[str], folder: Path) -> np.ndarray:
-    """Run a Python program in a folder and watch it and the processes that it starts: seconds on the clock and of all
-    processors, and the most memory of all processes together, in GB."""
+    """Run a Python program in a folder and watch it and its child processes.
+
+    Returns:
+        Wall-clock seconds, CPU seconds, and peak memory of all processes together in GB, [3].
+    """
     before, start, peak = os.times(), time.perf_counter(), 0
     environment = {**os.environ, "PYTHONPATH": str(scaled_dataset.ROOT)}
     process = psutil.Popen([sys.executable, *arguments], cwd=folder, env=environment)
     while process.poll() is None:
-        with suppress(psutil.Error):  # one has just ended
+        # A process may have just ended.
+        with suppress(psutil.Error):
             every = [process, *process.children(recursive=True)]
             peak = max(peak, sum(each.memory_info().rss for each in every))
         time.sleep(0.2)
@@ -61,11 +66,11 @@ def run_monitored(arguments: list[str], folder: Path) -> np.ndarray:
 
 
 def measure_stages(folder: Path, interim: Path, questions: int) -> None:
-    """Run the stages on the stand-in and print what each costs, then the peers."""
+    """Run the stages on the generated questions. Print what each costs, and the comparisons."""
     costs = {stage: run_monitored(["-m", stage_module(stage)], folder) for stage in STAGES}
     both = np.array([costs["perturb"], costs["screen"]])
     costs["perturb and screen"] = np.append(both[:, :2].sum(axis=0), both[:, 2].max())
-    print(f"{'':<20} seconds  of processors  questions/s   GB, all processes together")
+    print(f"{'':<20} seconds  CPU seconds    questions/s   GB, all processes together")
     for stage, (clock, used, memory) in costs.items():
         print(f"{stage:<20} {clock:7.1f} {used:14.1f} {questions / clock:12,.0f} {memory:8.2f}")
     used = costs["perturb and screen"][1]
@@ -75,24 +80,28 @@ def measure_stages(folder: Path, interim: Path, questions: int) -> None:
     ]
     bare = sum(processors for _, (_, processors) in copies)
     print(
-        f"limits: {MAX_SECONDS:,} questions/s on two cores, 2 GB; two busy ones: {2 * questions / used:,.0f} questions/s"
+        f"limits: {MIN_QUESTIONS_PER_SECOND:,} questions/s on two cores, 2 GB; two fully used cores: {2 * questions / used:,.0f} questions/s"
     )
     print(
-        f"perturb and screen, in seconds of processors: {used / costs['tag'][1]:.1f} times tag, "
+        f"perturb and screen, in CPU seconds: {used / costs['tag'][1]:.1f} times tag, "
         f"{used / bare:.1f} times reading and writing the same rows ({bare:.1f})"
     )
 
 
 def main(
-    source: Annotated[Path, typer.Option(help="a source folder with GQA's files")] = scaled_dataset.SAMPLE,
-    split: Annotated[Split, typer.Option(help="the split of it that is used")] = "testdev",
-    full: Annotated[bool, typer.Option(help="as many as in GQA's balanced train split")] = False,
+    source: Annotated[
+        Path, typer.Option(help="Use the questions of this folder with GQA's files.")
+    ] = scaled_dataset.SAMPLE,
+    split: Annotated[Split, typer.Option(help="Use this split of it.")] = "testdev",
+    full: Annotated[
+        bool, typer.Option(help="Generate as many questions as GQA's balanced train split has.")
+    ] = False,
 ) -> None:
     questions = scaled_dataset.GQA_QUESTIONS if full else scaled_dataset.GQA_QUESTIONS // 50
     with TemporaryDirectory() as folder:
-        interim = Path(folder) / "data/standin/interim"
-        scaled_dataset.write_scaled_project(Path(folder), "standin", source, split, questions, {})
-        # CLIP proposes nothing: this is about perturbed questions
+        interim = Path(folder) / "data/scaled/interim"
+        scaled_dataset.write_scaled_project(Path(folder), "scaled", source, split, questions, {})
+        # Without CLIP candidates: only perturbed questions are measured.
         write_jsonl(interim / "rank/candidates.jsonl", ())
         measure_stages(Path(folder), interim, questions)
 

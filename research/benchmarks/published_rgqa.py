@@ -1,6 +1,6 @@
-"""The way of the script that RGQA's authors published, as a peer: both files read whole, a row for each question, its
-numbers by scikit-learn's curves. Written from its public definition (chihhuiho/RGQA 737af30, `compute_accfpr`); no code
-was taken.
+"""Compute scores as the script published by RGQA's authors does, for comparison: both files are read whole, and the scores
+come from scikit-learn's curves. Written from its public definition (chihhuiho/RGQA 737af30, `compute_accfpr`). No code
+was copied.
 
     python -m research.benchmarks.published_rgqa BENCHMARK PREDICTIONS
 """
@@ -16,11 +16,11 @@ from sklearn.metrics import auc, f1_score, precision_recall_curve, roc_curve
 
 
 def main(benchmark: Path, predictions: Path) -> None:
-    """Print the thirteen numbers."""
-    said = {row["questionId"]: row for row in json.loads(predictions.read_text())}
+    """Print the thirteen scores."""
+    predicted = {row["questionId"]: row for row in json.loads(predictions.read_text())}
     confidence, answerable, right = [], [], []
     for item in json.loads(benchmark.read_text()):
-        label, row = next(iter(item["label"])), said[item["question_id"]]
+        label, row = next(iter(item["label"])), predicted[item["question_id"]]
         confidence.append(row["confidence"])
         answerable.append(label != "UQ")
         right.append(row["prediction"] == label)
@@ -29,7 +29,11 @@ def main(benchmark: Path, predictions: Path) -> None:
 
 
 def compute_scores(confidence: np.ndarray, answerable: np.ndarray, right: np.ndarray) -> dict[str, float]:
-    """[n] each; some of both kinds."""
+    """Return the scores of n questions. Some must be answerable and some not.
+
+    Args:
+        confidence, answerable, right: arrays of shape [n].
+    """
     order = np.argsort(confidence)[::-1]
     ranked = confidence[order]
     last = np.append(np.flatnonzero(np.diff(ranked)), len(ranked) - 1)
@@ -38,8 +42,8 @@ def compute_scores(confidence: np.ndarray, answerable: np.ndarray, right: np.nda
     false_rate, tpr, _ = roc_curve(answerable, confidence)
     precision, recall, _ = precision_recall_curve(answerable, confidence)
     out_precision, out_recall, _ = precision_recall_curve(~answerable, -confidence)
-    accepted, share = confidence > 0.5, answerable.mean()
-    errors = share * (1 - tpr) + (1 - share) * false_rate
+    accepted, proportion = confidence > 0.5, answerable.mean()
+    errors = proportion * (1 - tpr) + (1 - proportion) * false_rate
     return {
         "auaf": auc(fpr, acc),
         "ff95": np.interp(0.95 * acc[-1], acc, fpr),

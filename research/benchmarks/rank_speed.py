@@ -1,15 +1,15 @@
-"""Ranking against the bare matrix product of the same pairs and against FAISS's flat index, in turns, in one run.
+"""Compare ranking with the matrix product of the same pairs and with FAISS's flat index, in turns, in one run.
 
     python -m research.benchmarks.rank_speed                                        10,000 images x 132,062 questions (minutes)
     python -m research.benchmarks.rank_speed --images 398 --questions 12578       GQA's testdev
-    python -m research.benchmarks.rank_speed --images 2000 --no-faiss             where the time goes
+    python -m research.benchmarks.rank_speed --images 2000 --no-faiss             without FAISS: times of the parts
     python -m research.benchmarks.rank_speed --images 1024 --mapped FOLDER        943,000 texts in a file of 2 GB, mapped
 
-Both kinds of vectors: random directions, and clusters with half of the questions repeating another's text. Ours leaves
-out own questions and gives exact places with ties by id; the product does nothing with its result; FAISS finds the best
-and the last of all questions. Of repeated texts ours scores one: its time is held against the product of the distinct
-texts too. Product, ours and FAISS take turns, as the machine may be busier at one time than at another; ratios are taken
-turn by turn. The parts are seconds of processors in ours; what is beside the product is what is lost.
+Two kinds of vectors are used: random directions, and clusters where half of the questions repeat another question's text. Our
+ranking leaves out an image's own questions and gives exact ranks, with ties ordered by id. The product does nothing with its
+result. FAISS finds the best and the last of all questions. Our ranking scores repeated texts once, so it is also compared with
+the product of the distinct texts. Product, ours and FAISS take turns, because the load of the machine may change; ratios are
+computed per turn. The times of the parts are CPU seconds of our ranking.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from pipeline.core.records import Question
 from research.benchmarks.harness import run_benchmark, time_call
 
 NUM_CLUSTERS, DIMENSION = 300, 512
-BEST, LAST = 2_500, 50  # places wanted
-ROWS_PER_CHUNK = 8192  # of texts that are written or checked
+BEST, LAST = 2_500, 50  # how many ranks from each end
+ROWS_PER_CHUNK = 8192  # texts written or checked at a time
 
 
 def make_vectors(rng: np.random.Generator, count: int, centres: np.ndarray | None) -> np.ndarray:
-    """Unit vectors, around centres if there are such."""
+    """Return random unit vectors, around centres if given."""
     rows = rng.standard_normal((count, DIMENSION), dtype=np.float32)
     if centres is not None:
         rows += centres[rng.integers(len(centres), size=count)]
@@ -48,7 +48,7 @@ def make_vectors(rng: np.random.Generator, count: int, centres: np.ndarray | Non
 
 
 def make_question_table(rng: np.random.Generator, images: int, questions: int, texts: int) -> QuestionTable:
-    """Questions with random owners; each text at least once, the rest are repeats, some texts far oftener than others."""
+    """Return questions about random images. Each text occurs at least once, some texts much more often than others."""
     text = [*range(texts), *(texts * rng.random(questions - texts) ** 3).astype(int).tolist()]
     owners = rng.integers(images, size=questions).tolist()
     asked = [
@@ -59,8 +59,10 @@ def make_question_table(rng: np.random.Generator, images: int, questions: int, t
 
 
 def multiply_tiles(images: np.ndarray, texts: np.ndarray) -> None:
-    """The product alone, in the tiles that ours uses, each thread its own block (at least as fast here as a product on
-    several threads)."""
+    """Compute only the product, in the tiles of our ranking, one block per thread.
+
+    This is at least as fast here as one product on several threads.
+    """
 
     height = choose_block_size(len(images))
 
@@ -77,7 +79,7 @@ def multiply_tiles(images: np.ndarray, texts: np.ndarray) -> None:
 
 @contextmanager
 def track_anonymous_memory() -> Iterator[list[float]]:
-    """The most memory in GB that is this process's own while it lasts; pages of mapped files are not."""
+    """Measure the peak of this process's own memory in GB while the context lasts, without pages of mapped files."""
     peak, over = [0.0], threading.Event()
 
     def watch() -> None:
@@ -97,7 +99,7 @@ def track_anonymous_memory() -> Iterator[list[float]]:
 
 
 def rank_mapped(folder: Path, images_count: int, count: int) -> None:
-    """Rank texts that lie in a file, which stays for the next time."""
+    """Rank texts in a mapped file. The file is kept for the next run."""
     rng, path = np.random.default_rng(0), folder / f"texts-{count}.npy"
     if not path.exists():
         texts = np.lib.format.open_memmap(path, "w+", np.float32, (count, DIMENSION))
@@ -110,34 +112,31 @@ def rank_mapped(folder: Path, images_count: int, count: int) -> None:
     questions = make_question_table(rng, images_count, count, count)
     top_and_bottom_k(
         images[:4], texts[:800].copy(), make_question_table(rng, 4, 1000, 800), 10, 10
-    )  # compiles
+    )  # warm-up: compiles the code
     with track_anonymous_memory() as before:
         time.sleep(0.2)
     with track_anonymous_memory() as peak:
         result, (clock, processors) = time_call(top_and_bottom_k, images, texts, questions, BEST, LAST)
     check_ranking(result, images, texts, questions, rng)
     pairs = images_count * count / 1e6
-    print(
-        f"{images_count:,} x {count:,}, texts mapped: {clock:.4g} s on the clock, {processors:.4g} of processors"
-    )
-    print(
-        f"  {pairs / processors:.3g} million pairs for a second of a processor; {result.num_recomputed} rows done again"
-    )
+    print(f"{images_count:,} x {count:,}, texts mapped: {clock:.4g} s wall clock, {processors:.4g} CPU-s")
+    print(f"  {pairs / processors:.3g} million pairs per CPU second; {result.num_recomputed} rows recomputed")
     print(f"  own memory {before[0]:.2f} GB before (images, questions), at most {peak[0]:.2f} GB", flush=True)
 
 
-TIMED_FUNCTIONS = {  # functions of `topk` and what they do
-    "_thresholds": "thresholds from the sample's scores",
-    "append_passing": "compare, score what passes exactly, append",
-    "_sorted": "sort",
-    "unpack": "unpack",
-    "_sure": "proof",
+# Functions of `topk`, and what they do.
+TIMED_FUNCTIONS = {
+    "_estimate_thresholds": "thresholds from the scores of a sample",
+    "append_survivors": "compare, score survivors exactly, append",
+    "_sort_keys": "sort",
+    "unpack_keys": "unpack",
+    "_is_complete": "check completeness",
 }
 
 
 @contextmanager
 def time_parts(seconds: dict[str, float]) -> Iterator[None]:
-    """Within it, ranking adds the seconds of processors that each of its parts takes."""
+    """While the context lasts, add the CPU seconds of each part of ranking to `seconds`."""
     lock, originals = threading.Lock(), {name: getattr(topk, name) for name in TIMED_FUNCTIONS}
 
     def timing(name: str) -> Callable[..., object]:
@@ -185,25 +184,25 @@ def measure_ranking(kind: str, images_count: int, questions_count: int, turns: i
         if not turn:
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
             check_ranking(result, images, texts, questions, rng)
-            print(f"{kind}: peak memory {memory:.2f} GB, {result.num_recomputed} rows done again")
+            print(f"{kind}: peak memory {memory:.2f} GB, {result.num_recomputed} rows recomputed")
             if faiss:
-                rivals["FAISS flat, both ends"] = search_with_faiss(images, every)  # its memory is not ours
+                rivals["FAISS flat, both ends"] = search_with_faiss(images, every)
                 others["FAISS flat, both ends"].append(time_call(rivals["FAISS flat, both ends"])[1])
     for name, its in others.items():
         print_comparison(kind, np.array(ours), name, np.array(its))
     whole = sum(took[1] for took in ours)
-    print(f"{kind}: where ours spends its {whole / turns:.3g} seconds of processors")
+    print(f"{kind}: parts of our {whole / turns:.3g} CPU seconds")
     for name, what in TIMED_FUNCTIONS.items():
         print(f"  {what:<45} {seconds[name] / turns:8.3g}  {seconds[name] / whole:6.1%}")
     rest = whole - sum(seconds.values())
     print(
-        f"  {'product, of the sample too, and the rest':<45} {rest / turns:8.3g}  {rest / whole:6.1%}",
+        f"  {'product (also of the sample) and the rest':<45} {rest / turns:8.3g}  {rest / whole:6.1%}",
         flush=True,
     )
 
 
 def search_with_faiss(images: np.ndarray, texts: np.ndarray) -> Callable[[], object]:
-    """FAISS's search of both ends."""
+    """Return a call that searches both ends with FAISS."""
     import faiss
 
     index = faiss.IndexFlatIP(DIMENSION)
@@ -212,8 +211,8 @@ def search_with_faiss(images: np.ndarray, texts: np.ndarray) -> Callable[[], obj
 
 
 def print_comparison(kind: str, ours: np.ndarray, peer: str, its: np.ndarray) -> None:
-    """Print means and ratios [mean, least, most] of turns [turns, (clock, processors)]."""
-    print(f"{kind}, ours against {peer}: on the clock / of processors")
+    """Print mean, minimum and maximum of times and ratios. Times have shape [turns, 2]: wall clock and CPU."""
+    print(f"{kind}, ours against {peer}: wall clock / CPU")
     rows = {
         "ours, seconds": ours,
         f"{peer}, seconds": its,
@@ -221,8 +220,8 @@ def print_comparison(kind: str, ours: np.ndarray, peer: str, its: np.ndarray) ->
         "its / ours": its / ours,
     }
     for name, values in rows.items():
-        mean, least, most = values.mean(0), values.min(0), values.max(0)
-        figures = (f"{mean[k]:8.3g} [{least[k]:.3g}, {most[k]:.3g}]" for k in (0, 1))
+        mean, minimum, maximum = values.mean(0), values.min(0), values.max(0)
+        figures = (f"{mean[k]:8.3g} [{minimum[k]:.3g}, {maximum[k]:.3g}]" for k in (0, 1))
         print(f"  {name:<40} {' / '.join(figures)}", flush=True)
 
 
@@ -233,7 +232,7 @@ def check_ranking(
     table: QuestionTable,
     rng: np.random.Generator,
 ) -> None:
-    """The same as sorting everything, for three rows; a benchmark of wrong results is worth nothing."""
+    """Check for three rows that the result is that of sorting all scores. Speed of wrong results means nothing."""
     for row in rng.choice(len(images), 3, replace=False):
         image, starts = images[row].astype(float), range(0, len(texts), ROWS_PER_CHUNK)
         products = np.concatenate([texts[i : i + ROWS_PER_CHUNK].astype(float) @ image for i in starts])
@@ -256,7 +255,7 @@ def main(
     if mapped:
         rank_mapped(mapped, images, texts)
         return
-    # Each kind in a process of its own, so that its peak memory is its own.
+    # Each kind runs in its own process, so that peak memory is measured separately.
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
         for kind in ("random", "clustered"):
             pool.submit(measure_ranking, kind, images, questions, turns, faiss).result()

@@ -1,10 +1,9 @@
-"""A stand-in for a large set of GQA questions, made of a small one: the same questions with their vocabulary varied.
+"""Generate a data set as large as GQA from a small one: the same questions with a larger vocabulary.
 
-What is kept of the small set: its sentences, programs and annotations, which questions are asked of one image, how
-often a name is said beside others. What is made up: names and attributes are put for others of the same number and
-type, of which some are coined words, until there are as many as in GQA (1,703 objects, 617 attributes). All questions
-of an image change in the same way, one of so many ways that texts repeat on different images, some far oftener
-than others. Nothing in it is true of any image: each is a grey square.
+Sentences, programs, annotations, the grouping of questions by image, and word frequencies are kept. Object names and
+attributes are replaced by others of the same number and type, some of them invented words, so that there are as many as in
+GQA (1,703 objects, 617 attributes). All questions about an image are changed in the same way. There are only so many ways,
+so texts repeat on different images, some much more often than others. The images are grey squares; no answer is true.
 """
 
 from __future__ import annotations
@@ -41,19 +40,21 @@ from pipeline.verifier.vocabulary import ProgramCounter
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = Path("data/sample/source")
-NUM_WORDS = {"object": 1_703, "attribute": 617}  # different ones in GQA's scene graphs
-GQA_QUESTIONS, GQA_IMAGES = 943_000, 72_140  # of GQA's balanced train split
-# Texts a question, were all ways to vary them used alike; as some are commoner, it comes to a fifth.
+NUM_WORDS = {"object": 1_703, "attribute": 617}  # in GQA's scene graphs
+GQA_QUESTIONS, GQA_IMAGES = 943_000, 72_140  # GQA's balanced train split
+# Distinct texts per question if all ways to change words were equally common. As they are not, it is about a fifth.
 DISTINCT_TEXT_RATE = 1 / 3
 
 _FIXED_WORDS = UNINFORMATIVE_NAMES | FRAME_WORDS | parse_words("person, place")
 _NON_ATTRIBUTES = NON_ATTRIBUTE_TYPES | POSITION_TYPES | {"weather"}
-Word = tuple[str, str]  # object or attribute, and the word
-WordRole = tuple[str, str, int]  # what may take each other's place: kind, number or type, how many words
+# "object" or "attribute", and the word.
+Word = tuple[str, str]
+# Words of one role can replace each other: kind, number or attribute type, how many words.
+WordRole = tuple[str, str, int]
 
 
 def find_replaceable_words(question: Question) -> list[Word]:
-    """The objects and attributes of a program that its text says by their own names; categories left out."""
+    """Return the objects and attributes of a program that are named in the text, without categories."""
     if not question.program:
         return []
     program, text = parse_program(question.program, question.question_id), question.text.lower()
@@ -73,7 +74,7 @@ def find_replaceable_words(question: Question) -> list[Word]:
 
 
 class WordPools:
-    """The words of a set of questions by role, the commonest first, and what may be put for them: these, then coined ones."""
+    """The words of a set of questions by role, most common first, and their replacements: the same words, then invented ones."""
 
     def __init__(self, questions: Sequence[Question], rng: np.random.Generator) -> None:
         self.words_by_question = [find_replaceable_words(question) for question in questions]
@@ -102,7 +103,7 @@ class WordPools:
                 self.replacement_words[role] += map(pluralize, names) if role[1] == "plural" else names
 
     def make_substitution(self, number: int) -> dict[Word, str]:
-        """One way to change all words; way 0 changes none."""
+        """Return one way to replace all words. Way 0 changes nothing."""
         rng, changed = np.random.default_rng((0, number)), {}
         for role, pool in self.replacement_words.items():
             drawn, weight = np.arange(len(self.original_words[role])), 1 / (np.arange(len(pool)) + 5)
@@ -113,7 +114,7 @@ class WordPools:
 
 
 def _coin_words(known: set[str], rng: np.random.Generator) -> Iterator[str]:
-    """Words that there are not, with a regular plural."""
+    """Yield invented words with a regular plural."""
     while True:
         letters = ("bdfgklmnprstvz", "aeiou", "bdfgklmnprstvz", "aeiou", "bdgklprt")
         word = "".join(str(rng.choice(list(some))) for some in letters)
@@ -123,7 +124,7 @@ def _coin_words(known: set[str], rng: np.random.Generator) -> Iterator[str]:
 
 
 def _replacement_forms(kind: str, word: str, new: str) -> dict[str, str]:
-    """How a word may be said -> how what takes its place is said then."""
+    """Return the forms of a word, each with the same form of its replacement."""
     if kind == "attribute":
         return {word: new}
     return {singularize(word): singularize(new), pluralize(word): pluralize(new), word: new}
@@ -132,7 +133,7 @@ def _replacement_forms(kind: str, word: str, new: str) -> dict[str, str]:
 def vary_question(
     row: dict[str, Any], words: Sequence[Word], substitution: Mapping[Word, str], image_id: str
 ) -> dict:
-    """A question in GQA's own form, its words changed in one way."""
+    """Return a question in GQA's format with its words replaced."""
     forms = {
         form: new
         for kind, word in words
@@ -160,11 +161,11 @@ def vary_question(
 
 
 def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Path) -> None:
-    """Write the stand-in as GQA's files: questions1.2/train_balanced_questions.json and images/, a row at a time.
+    """Write the data set as GQA's files: questions1.2/train_balanced_questions.json and images/.
 
     Args:
-        source: GQA's files of the small set, of which `split` is used.
-        questions: how many; images as many as in GQA for so many.
+        source: folder of the small set with GQA's files. `split` of it is used.
+        questions: number of questions. The number of images is in the same proportion as in GQA.
     """
     problems = Problems(str(source))
     rows = list(gqa_files.read_questions(source, (split,), problems))
@@ -176,18 +177,18 @@ def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Pat
     pools, images = WordPools(rows, rng), max(1, round(questions * GQA_IMAGES / GQA_QUESTIONS))
     asked = group_by(zip(rows, pools.words_by_question, strict=True), lambda pair: pair[0].image_id)
     together = [asked[image] for image in sorted(asked)]
-    varied = len({question.text for question, said in chain.from_iterable(together) if said})
+    num_varied = len({question.text for question, said in chain.from_iterable(together) if said})
     ways = [
         pools.make_substitution(number)
-        for number in range(max(1, round(DISTINCT_TEXT_RATE * questions / max(varied, 1))))
+        for number in range(max(1, round(DISTINCT_TEXT_RATE * questions / max(num_varied, 1))))
     ]
     encode = msgspec.json.Encoder().encode
     texts: set[int] = set()
     with atomic_write(folder / "questions1.2/train_balanced_questions.json") as file:
         file.write(b"{")
         done = 0
-        for image in track(range(images), "stand-in", images, "image"):
-            # Some ways, and so some texts, are commoner than others.
+        for image in track(range(images), "scaled", images, "image"):
+            # Some ways, and so some texts, are more common than others.
             way = ways[int(len(ways) * rng.random() ** 1.5)]
             wanted = (image + 1) * questions // images - done
             some = chain.from_iterable(together[i] for i in rng.permutation(len(together)))
@@ -200,10 +201,10 @@ def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Pat
     grey = Image.new("RGB", (8, 8), "grey")
     (folder / "images").mkdir(parents=True, exist_ok=True)
     for image in range(2_000_000, 2_000_000 + images):
-        grey.save(folder / f"images/{image}.jpg", comment=str(image))  # each has vectors of its own
+        grey.save(folder / f"images/{image}.jpg", comment=str(image))  # different bytes, so different vectors
     print(
         f"{done:,} questions, {len(texts):,} distinct texts, {images:,} images, "
-        f"{len(ways):,} ways to vary {sum(map(len, pools.original_words.values())):,} words"
+        f"{len(ways):,} ways to replace {sum(map(len, pools.original_words.values())):,} words"
     )
 
 
@@ -215,10 +216,11 @@ def write_scaled_project(
     questions: int,
     changes: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """A project with one data set, a stand-in of so many questions, with GQA's parameters.
+    """Write a project with one generated data set and GQA's parameters.
 
     Args:
-        like, split: as `make` takes them. changes: to the parameters, by section.
+        source, split, questions: as for `write_scaled_dataset`.
+        changes: changed parameters by section.
     """
     write_scaled_dataset(source, split, questions, folder / f"data/{name}/source")
     sections = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["gqa"]

@@ -1,13 +1,13 @@
-"""How fast are the scorers? Every figure beside its peer.
+"""Measure the speed of the scorers, each compared with a reference.
 
     python -m research.benchmarks.scorers_speed            one million predictions, from files, the bootstrap, VQA accuracy
-    python -m research.benchmarks.scorers_speed --growth   1,000 to ten million: does it grow like n log n?
+    python -m research.benchmarks.scorers_speed --growth   1,000 to ten million predictions: growth like n log n?
 
-Limits: the published script's thirteen numbers, and the eight strict ones, within 3 argsorts of the same confidences
-(one million; ten million within 4). From files to printed numbers as a whole process, without and with 1,000 repetitions:
-11,158 predictions 0.6 and 1.2 s, 600,000 within 3 and 8 s and 0.5 GB; the peer is the published script's way
-(`research.benchmarks.published_rgqa`), which has no repetitions. The peer of those, in memory, is the plain way: draw images, gather
-their items, score them. VQA accuracy: at least 10 times faster than the loop of VQA's own code, the same numbers.
+Limits: the published script's thirteen scores and the eight strict scores take at most as long as 3 argsorts of the same confidences
+(one million; 4 for ten million). From files to printed scores as a whole process, without and with 1,000 bootstrap repetitions:
+0.6 and 1.2 s for 11,158 predictions; 3 and 8 s and 0.5 GB for 600,000. Compared with the method of the published script
+(`research.benchmarks.published_rgqa`), which has no repetitions. Repetitions in memory are compared with the plain method: sample images,
+collect their items, score them. VQA accuracy: at least 10 times as fast as the loop of VQA's own code, with equal results.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from pipeline.scoring.threshold_sweep import rank_items
 from research.benchmarks.harness import print_comparison, run_benchmark, time_call
 
 NUM_PREDICTIONS = 1_000_000
-# Run by a small process: what a child held at most is told with what its parent held when it began.
+# Run by a small process, because the peak memory of a child includes what its parent held when it started.
 MEASURE_SCRIPT = """import resource, subprocess, sys, time
 begin = time.perf_counter()
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
 print(time.perf_counter() - begin, 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
-# Predictions, images, and repetitions of the plain way: RGQA's CLIP-Easy, and as many as GQA's testdev has 50 times.
+# Predictions, images, and repetitions of the plain method: RGQA's CLIP-Easy, and 50 times GQA's testdev.
 FILE_SIZES = (11_158, 398, 50), (600_000, 75_000, 3)
 NUM_REPETITIONS, NUM_ANSWERS, NUM_RUNS = 1_000, 1_800, 3
 NUM_QUESTIONS, ANSWERS_PER_QUESTION = 20_000, 10
@@ -48,7 +48,7 @@ def make_arrays(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def time_best(work: Callable[[], object], times: int) -> np.ndarray:
-    """The least time of several."""
+    """Return the shortest of several times."""
     return np.min([time_call(work)[1] for _ in range(times)], axis=0)
 
 
@@ -57,8 +57,8 @@ def compare_with_argsort(n: int) -> None:
     times = 5 if n <= NUM_PREDICTIONS else 1
     sort = time_best(lambda: np.argsort(confidence), times)
     scores: dict[str, Callable[[], object]] = {
-        "parity, 13 numbers": lambda: published_scores(confidence, correct, answerable),
-        "strict, 8 numbers": lambda: realistic_scores(confidence, correct, answerable),
+        "published, 13 scores": lambda: published_scores(confidence, correct, answerable),
+        "strict, 8 scores": lambda: realistic_scores(confidence, correct, answerable),
         "risk-coverage AUC": lambda: risk_coverage_auc(confidence, correct & answerable),
     }
     for name, work in scores.items():
@@ -66,21 +66,21 @@ def compare_with_argsort(n: int) -> None:
 
 
 def measure_files(folder: Path, count: int, images: int) -> None:
-    """Files of predictions to printed numbers; every process reads the same files."""
+    """Measure the way from files to printed scores. Every process reads the same files."""
     rng = np.random.default_rng(2)
-    items, said = [], []
+    items, predicted = [], []
     for i, (confidence, correct, answerable) in enumerate(zip(*make_arrays(count), strict=True)):
         label, answer = (f"thing {place}" for place in rng.integers(0, NUM_ANSWERS, 2))
         image = f"n{rng.integers(0, images)}"
         row = {"img_id": image, "question_id": str(i), "sent": "What is on the left of the table?"}
         items.append(row | {"label": {label if answerable else "UQ": 1.0}})
         prediction = label if correct else answer
-        said.append({"questionId": str(i), "prediction": prediction, "confidence": float(confidence)})
+        predicted.append({"questionId": str(i), "prediction": prediction, "confidence": float(confidence)})
     files = folder / "clip-easy.json", folder / "model.json"
-    for path, rows in zip(files, (items, said), strict=True):
+    for path, rows in zip(files, (items, predicted), strict=True):
         path.write_text(json.dumps(rows))
     names = {
-        "the published script's way": ["research.benchmarks.published_rgqa", *files],
+        "method of the published script": ["research.benchmarks.published_rgqa", *files],
         "ours, no repetitions": ["pipeline.scoring.cli", *files, "--bootstrap", "0"],
         f"ours, {NUM_REPETITIONS:,} repetitions": [
             "pipeline.scoring.cli",
@@ -90,7 +90,7 @@ def measure_files(folder: Path, count: int, images: int) -> None:
         ],
     }
     print(
-        f"files of {count:,} predictions to printed numbers, best of {NUM_RUNS}: seconds on the clock, peak memory"
+        f"files of {count:,} predictions to printed scores, best of {NUM_RUNS}: wall-clock seconds, peak memory"
     )
     for name, words in names.items():
         seconds, memory = np.min(
@@ -100,11 +100,11 @@ def measure_files(folder: Path, count: int, images: int) -> None:
 
 
 def run_process(words: list[str]) -> list[float]:
-    """Seconds on the clock of a process, and the bytes that it held at most."""
-    shown = subprocess.run(
+    """Return the wall-clock seconds of a process and its peak memory in bytes."""
+    process = subprocess.run(
         [sys.executable, "-c", MEASURE_SCRIPT, *words], check=True, capture_output=True, text=True
     )
-    return [float(number) for number in shown.stdout.split()]
+    return [float(number) for number in process.stdout.split()]
 
 
 def measure_bootstrap(count: int, images: int, plain_repetitions: int) -> None:
@@ -128,42 +128,44 @@ def measure_bootstrap(count: int, images: int, plain_repetitions: int) -> None:
     print_comparison(
         what,
         seconds,
-        f"the plain way (from {plain_repetitions})",
+        f"plain method (from {plain_repetitions})",
         plain_seconds * NUM_REPETITIONS / plain_repetitions,
     )
 
 
-def score_like_published_vqa(said: list[str], people: list[list[str]]) -> np.ndarray:
-    """The loop of VQA's evaluation (GT-Vision-Lab/VQA a013f00): where people differ every text is normalised where it
-    stands; each person is left out in turn, and those of the others who agree are collected."""
+def score_like_published_vqa(given: list[str], people: list[list[str]]) -> np.ndarray:
+    """Compute accuracies with the loop of VQA's evaluation (GT-Vision-Lab/VQA a013f00).
+
+    Where people differ, every text is normalized. Each person is left out in turn, and the agreeing others are counted.
+    """
     accuracies = []
-    normalise = _normalize_official.__wrapped__  # without its cache
-    for text, answers in zip(said, people, strict=True):
+    normalise = _normalize_official.__wrapped__  # without cache
+    for text, answers in zip(given, people, strict=True):
         text, answers = to_single_line(text), [to_single_line(answer) for answer in answers]
         if len(set(answers)) > 1:
             text, answers = normalise(text), [normalise(answer) for answer in answers]
-        shares = []
+        scores = []
         for left_out in range(len(answers)):
             others = [answer for place, answer in enumerate(answers) if place != left_out]
-            shares.append(min(1, len([answer for answer in others if answer == text]) / 3))
-        accuracies.append(sum(shares) / len(shares))
+            scores.append(min(1, len([answer for answer in others if answer == text]) / 3))
+        accuracies.append(sum(scores) / len(scores))
     return np.array(accuracies)
 
 
 def measure_vqa_accuracy() -> None:
     rng = np.random.default_rng(0)
-    # As in VQA: a few answers make most of the total, many others come once.
+    # As in VQA: a few answers make up most of the total, many others occur once.
     pool = [f"{a} {b}" for a in ANSWER_TEXTS for b in ("", *map(str, range(300)))]
     weights = 1 / np.arange(1, len(pool) + 1)
     drawn = rng.choice(len(pool), (NUM_QUESTIONS, 3), p=weights / weights.sum())
     people = [[pool[row[k]] for k in rng.integers(0, 3, ANSWERS_PER_QUESTION)] for row in drawn]
-    said = [pool[row[0]] for row in drawn]
-    ours, seconds = time_call(vqa_accuracy, said, people)
-    theirs, plain_seconds = time_call(score_like_published_vqa, said, people)
+    given = [pool[row[0]] for row in drawn]
+    ours, seconds = time_call(vqa_accuracy, given, people)
+    theirs, plain_seconds = time_call(score_like_published_vqa, given, people)
     print_comparison(
         f"{NUM_QUESTIONS:,} questions of {ANSWERS_PER_QUESTION} answers",
         seconds,
-        "the published loop",
+        "published loop",
         plain_seconds,
     )
     print(f"largest difference {np.abs(ours - theirs).max():.1e}")

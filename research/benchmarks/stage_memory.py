@@ -1,19 +1,19 @@
-"""How much memory and time each stage takes on the sample, so many times as large.
+"""Measure memory and time of each stage on the sample, scaled to a larger size.
 
-    python -m research.benchmarks.stage_memory --scale 16 --out FOLDER                  source, then every stage, to the release
-    python -m research.benchmarks.stage_memory --scale 16 --out FOLDER --again batch    batch anew, and whatever is not measured yet
-    python -m research.benchmarks.stage_memory --scale 16 --out FOLDER --again batch --last batch     batch alone
-    python -m research.benchmarks.stage_memory --questions 943000 --out FOLDER --last batch           as many as in GQA's train split
+    python -m research.benchmarks.stage_memory --scale 16 --out FOLDER                  source, then all stages up to the release
+    python -m research.benchmarks.stage_memory --scale 16 --out FOLDER --again batch    batch again, and what is not measured yet
+    python -m research.benchmarks.stage_memory --scale 16 --out FOLDER --again batch --last batch     only batch
+    python -m research.benchmarks.stage_memory --questions 943000 --out FOLDER --last batch           as many questions as GQA's train split
 
-Drawn anew are the testdev images, 160 times the scale, with their 13 questions each; the graphs of train and val are as
-many as in the sample. With `--questions` the questions are a stand-in for GQA's (research/benchmarks/scaled_dataset.py), without graphs, on
-images as many as there are for so many, and rank draws 14 for each image: a million of 72,140. Images and texts get stand-ins
-for CLIP's vectors, as CLIP would take hours and is not what is measured: a text the sum of its words' random vectors, an image
-the sum of its questions' and one of its own as long, of 256 numbers as the sample's CLIP has. Verdicts are simulated.
+Testdev images are generated (160 times the scale, with 13 questions each); train and val have as many graphs as the
+sample. With `--questions`, questions are generated from the sample's (research/benchmarks/scaled_dataset.py), without graphs, with as
+many images as GQA has for that number, and rank selects 14 candidates per image: a million for 72,140 images. Random vectors
+replace CLIP's, because CLIP would take hours and is not measured: a text has the sum of its words' random vectors, an image
+the sum of its questions' vectors and one random vector of the same length, with 256 numbers as the sample's CLIP has. Verdicts are simulated.
 
-Each stage runs by itself. Its memory is that of its processes together, at the worst moment seen (each twentieth of a
-second): `peak` counts what is theirs alone (RssAnon, RssShmem), `with files` mapped pages of files as well, which the system takes
-back when it needs them. The same command goes on where an earlier one stopped; results stand in FOLDER/measured.json.
+Each stage runs separately. Its memory is the peak over all its processes together, sampled twenty times a second: `peak`
+counts their own memory (RssAnon, RssShmem), `with files` also mapped pages of files, which the system can reclaim.
+The same command continues an interrupted run. Results are in FOLDER/measured.json.
 """
 
 from __future__ import annotations
@@ -51,13 +51,15 @@ from research.synthetic_world.scenes import SPLIT_SIZES
 
 DATASET_NAME, SOURCE, RESULTS_FILE = "scaled", "source", "measured.json"
 SEED = 64
-SAMPLING_SECONDS = 0.05  # seconds between two looks at a stage's memory
-QUESTIONS_PER_IMAGE = 13  # of an image
-TEXTS_PER_CHUNK = 4096  # vectors made together
+# Seconds between two measurements of a stage's memory.
+SAMPLING_SECONDS = 0.05
+QUESTIONS_PER_IMAGE = 13
+# Vectors computed at a time.
+TEXTS_PER_CHUNK = 4096
 
 
 class StageCost(msgspec.Struct):
-    """What a stage took: seconds on the clock and of processors, memory in MB (10**6 bytes)."""
+    """What a stage took: wall-clock and CPU seconds, memory in MB (10**6 bytes)."""
 
     seconds: float
     cpu_seconds: float
@@ -65,7 +67,7 @@ class StageCost(msgspec.Struct):
     peak_with_files_mb: float
 
 
-# Of params.yaml, for the stand-in of GQA's questions: from pools as deep as GQA's, for what is drawn from them.
+# Parameters for --questions. Pools are as large as for GQA.
 RANK_PARAMS = {"hard_draw": 8, "hard_pool": 240, "easy_last": 6, "easy_pool": 300}
 
 
@@ -78,33 +80,31 @@ def main(
 ) -> None:
     stages = list(read_stages())
     if unknown := {*(again or ()), last} - set(stages):
-        raise UserError(f"{', '.join(sorted(unknown))}: no such stage; there are {', '.join(stages)}")
+        raise UserError(f"{', '.join(sorted(unknown))}: no such stage. Stages: {', '.join(stages)}")
     code, home = Path.cwd(), out.absolute()
-    drawn = {"questions": questions} if questions else {"scale": scale}
+    size = {"questions": questions} if questions else {"scale": scale}
     if not (home / RESULTS_FILE).exists():
         if questions:
             _write_scaled_project(home, questions)
         else:
             write_world(home, DATASET_NAME, SEED, f"of seed {SEED}", scale)
-        write_json(home / RESULTS_FILE, {**drawn, "stages": {}})
+        write_json(home / RESULTS_FILE, {**size, "stages": {}})
     measured = read_json(home / RESULTS_FILE)
-    if {**measured, **drawn} != measured:
-        raise UserError(f"{home}: drawn otherwise (see {RESULTS_FILE} there); give another --out")
+    if {**measured, **size} != measured:
+        raise UserError(f"{home}: made with another size (see {RESULTS_FILE} there). Choose another --out.")
     costs = {name: msgspec.convert(cost, StageCost) for name, cost in measured["stages"].items()}
     asked = questions or scale * SPLIT_SIZES["testdev"] * QUESTIONS_PER_IMAGE
-    os.chdir(home)  # laid out like the project
+    os.chdir(home)  # has the layout of the project
     for stage in stages[: stages.index(last) + 1]:
         if stage in costs and stage not in (again or ()):
             continue
         if stage in ("embed", "similarity"):
             write_random_vectors(stage)
         costs[stage] = measure_stage(stage, code)
-        write_json(home / RESULTS_FILE, {**drawn, "stages": costs})
+        write_json(home / RESULTS_FILE, {**size, "stages": costs})
         print(format_row(stage, costs[stage], asked), flush=True)
     print(f"\n{asked:,} questions\n")
-    print(
-        "| stage | seconds | of processors | peak MB | with files MB | of processors, per 1,000 questions |"
-    )
+    print("| stage | seconds | CPU seconds | peak MB | with files MB | CPU seconds per 1,000 questions |")
     print("|---|---|---|---|---|---|")
     print("\n".join(format_row(stage, costs[stage], asked) for stage in stages if stage in costs))
 
@@ -123,7 +123,7 @@ def _write_scaled_project(home: Path, questions: int) -> None:
 
 
 def format_row(stage: str, cost: StageCost, questions: int) -> str:
-    """A row of the table."""
+    """Format a row of the table."""
     each = 1000 * cost.cpu_seconds / questions
     cells = (
         f"{cost.seconds:.1f}",
@@ -136,14 +136,14 @@ def format_row(stage: str, cost: StageCost, questions: int) -> str:
 
 
 def measure_stage(stage: str, code: Path) -> StageCost:
-    """Run a stage in the working directory, by the code in `code`.
+    """Run a stage in the working directory with the code in folder `code`.
 
     Raises:
-        UserError: it failed.
+        UserError: The stage failed.
     """
     shutil.rmtree(DatasetFolders().stage_dir(stage), ignore_errors=True)
     path = os.pathsep.join(filter(None, [str(code), os.environ.get("PYTHONPATH", "")]))
-    began, before = time.perf_counter(), os.times()
+    start, before = time.perf_counter(), os.times()
     process = subprocess.Popen(
         [sys.executable, "-m", stage_module(stage)], env=os.environ | {"PYTHONPATH": path}
     )
@@ -153,15 +153,15 @@ def measure_stage(stage: str, code: Path) -> StageCost:
         own, mapped = read_memory(tree)
         peak, with_files = max(peak, own), max(with_files, own + mapped)
         time.sleep(SAMPLING_SECONDS)
-    seconds, after = time.perf_counter() - began, os.times()
+    seconds, after = time.perf_counter() - start, os.times()
     if process.returncode:
-        raise UserError(f"stage {stage} failed, as it said; the same command goes on there")
+        raise UserError(f"stage {stage} failed (see its message). Run the same command to continue.")
     used = after.children_user + after.children_system - before.children_user - before.children_system
     return StageCost(round(seconds, 1), round(used, 1), round(peak / 1e3, 1), round(with_files / 1e3, 1))
 
 
 def read_memory(tree: psutil.Process) -> tuple[int, int]:
-    """Of a process and its descendants together: kB of their own, and of pages of files."""
+    """Return the memory of a process and its descendants in kB: their own, and pages of files."""
     own = mapped = 0
     try:
         members = [tree, *tree.children(recursive=True)]
@@ -170,7 +170,7 @@ def read_memory(tree: psutil.Process) -> tuple[int, int]:
     for member in members:
         try:
             lines = Path(f"/proc/{member.pid}/status").read_text(encoding="utf-8").splitlines()
-        except (FileNotFoundError, ProcessLookupError):  # it has ended
+        except (FileNotFoundError, ProcessLookupError):  # the process has ended
             continue
         held = {line.split(":")[0]: int(line.split()[1]) for line in lines if line.startswith("Rss")}
         own += held.get("RssAnon", 0) + held.get("RssShmem", 0)
@@ -179,7 +179,7 @@ def read_memory(tree: psutil.Process) -> tuple[int, int]:
 
 
 def write_random_vectors(stage: str) -> None:
-    """Put made-up vectors where embed or similarity looks for those that were computed before."""
+    """Write random vectors to the cache of embed and similarity."""
     p, folders = params.load_params("embed", EmbedParams), DatasetFolders()
     model = Encoder(p.model, p.pretrained).record
     words = RandomWordVectors(model.dimension)
@@ -204,13 +204,13 @@ def write_random_vectors(stage: str) -> None:
 
 
 class RandomWordVectors:
-    """A random vector of each word."""
+    """Random vectors of words."""
 
     def __init__(self, dimension: int) -> None:
         self._dimension, self._vectors = dimension, dict[str, np.ndarray]()
 
     def embed_text(self, text: str) -> np.ndarray:
-        """The unit vector of a text: of the sum of its words'."""
+        """Return the normalized sum of the vectors of a text's words."""
         return _normalize_rows(
             sum(map(self._word_vector, text.lower().strip("?").split()), np.zeros(self._dimension))[None]
         )[0]

@@ -1,11 +1,11 @@
-"""How fast questions get their word classes, next to all of spaCy's components on every question.
+"""Measure how fast questions get their word classes, compared with the full spaCy pipeline on every question.
 
     OMP_NUM_THREADS=1 python -m research.benchmarks.tag_speed               the sample's questions, half of them repeats as in GQA
     OMP_NUM_THREADS=1 python -m research.benchmarks.tag_speed --questions 12578
 
-Both take the same list of questions, of which the share `--distinct` has a text of its own. `ours` tags each distinct text
-once, by the tagger and the attribute ruler alone, and checks every word against the vocabulary. Target: at least 4 times
-the questions per second.
+Both process the same list of questions; the proportion `--distinct` of them has distinct texts. `ours` tags each distinct text
+once, with the tagger and the attribute ruler only, and looks up every word in the vocabulary. Target: at least 4 times
+as many questions per second.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main(questions: int = 4000, distinct: float = 0.5) -> None:
     import spacy
 
     whole, tagger = spacy.load(SPACY_MODEL), Tagger()
-    _ = list(whole.pipe(texts[:100])), list(tagger.tag(texts[:100]))  # both warm
+    _ = list(whole.pipe(texts[:100])), list(tagger.tag(texts[:100]))  # warm-up
     _, peer = time_call(lambda: list(whole.pipe(texts, batch_size=BATCH_SIZE)))
     rows, ours = time_call(lambda: list(tag_texts(texts, classes, tagger)))
     print_comparison(

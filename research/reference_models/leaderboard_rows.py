@@ -60,8 +60,8 @@ LEADERBOARD_ROWS: dict[str, LeaderboardRow] = {
     "multi_branched": LeaderboardRow("multi_branched", "multi_branched"),
     "separated": LeaderboardRow("separated", extra_nets=("separated",)),
     "caption_match": LeaderboardRow("caption_match", extra_nets=("caption_match",)),
-    "own_msp": LeaderboardRow("msp", "own_vanilla", note="regions of a tower that never saw the CLIP"),
-    "own_rp": LeaderboardRow("msp", "own_rp", note="regions of a tower that never saw the CLIP"),
+    "own_msp": LeaderboardRow("msp", "own_vanilla", note="regions of a tower that is independent of CLIP"),
+    "own_rp": LeaderboardRow("msp", "own_rp", note="regions of a tower that is independent of CLIP"),
     "text_only_net": LeaderboardRow("msp", "blind", is_reference=True, note="sees no image"),
     "true_regions": LeaderboardRow(
         "msp", "true_regions", is_reference=True, note="sees the ground-truth regions"

@@ -56,7 +56,7 @@ def test_a_bare_table_goes_through_to_a_release_that_says_what_is_missing(bare, 
     }  # and no evidence is not "no conflict"
     tasks = list(read_jsonl(bare / "interim/batch/tasks.jsonl", Task))
     (bare / "annotations/pulled.json").write_text(
-        json.dumps(export(tasks, lambda who, question: question.expected or "invalid"))
+        json.dumps(export(tasks, lambda who, question: question.expected_choice or "invalid"))
     )
     run("collect", "balance", "paper", "audit", "release")
     release = Path("data/release/bare/0.1.0")

@@ -139,10 +139,10 @@ def test_verdicts_of_people_are_collected_and_not_marked_simulated(batched, set_
     assert report["agreement"]["observed"]["value"] == 1.0
 
 
-def test_what_looks_perfect_is_said_aloud(batched, set_params, capsys):
+def test_suspiciously_good_results_are_reported(batched, set_params, capsys):
     collected_from(batched, set_params, lambda who, question: question.expected_choice or "invalid")
-    assert "collect: ALARM: everything looks perfect" in capsys.readouterr().err
-    assert "everything looks perfect" in (OUT / "quality.html").read_text()
+    assert "suspiciously good" in capsys.readouterr().err
+    assert "suspiciously good" in (OUT / "quality.html").read_text()
 
 
 def test_exports_beside_the_pulled_file_are_refused_until_they_are_imported(batched, set_params):

@@ -17,7 +17,7 @@ from pipeline.scoring.cli import load_inputs
 from pipeline.scoring.cli_options import build_parser
 from pipeline.scoring.model_report import score_models
 
-HOME = Path("data/tiny-people")
+HOME = Path("data/tiny-human")
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def run(*words):
 
 
 def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
-    told = run("study", "draw", "--items-per-label", "4", "--seed", "5")
-    assert "AQs" in told and "dataset: tiny-people" in told
+    output = run("human-baseline", "sample", "--items-per-label", "4", "--seed", "5")
+    assert "AQs" in output and "dataset: tiny-human" in output
     items = {
         (r.item.subset, r.item.item_id): r.item for r in read_jsonl(copied / "provenance.jsonl", Provenance)
     }
@@ -70,11 +70,11 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
     ]
     Path("export.json").write_text(json.dumps(export))
     params = Path("params.yaml")
-    params.write_text(params.read_text().replace("dataset: tiny\n", "dataset: tiny-people\n"))
+    params.write_text(params.read_text().replace("dataset: tiny\n", "dataset: tiny-human\n"))
     run("import", "export.json")
-    told = run("study", "score")
+    output = run("human-baseline", "score")
     for subset, questions in asked.items():
-        assert f"{subset} " in told
+        assert f"{subset} " in output
         model = copied / "reference_predictions" / subset / "clip_score.json"
         human = f"human={HOME / 'study/judgements' / subset}.json"
         words = [
@@ -99,8 +99,8 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
         )
 
 
-def test_the_report_is_told_in_the_terminal(copied, capsys):
+def test_the_report_is_printed_in_the_terminal(copied, capsys):
     report.print_report()
-    told = capsys.readouterr().out
-    assert told.startswith("SIMULATED VERDICTS")
-    assert "report: for the browser -> data/tiny/interim/collect/quality.html" in told
+    output = capsys.readouterr().out
+    assert output.startswith("SIMULATED VERDICTS")
+    assert "data/tiny/interim/collect/quality.html" in output

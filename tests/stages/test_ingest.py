@@ -80,7 +80,7 @@ def test_questions_of_the_split_are_paraphrased_where_it_is_asked_for(tiny):
     assert {after[key].source_text for key in after.keys() - changed} == {""}
     assert all(after[key].source_text == before[key].text for key in changed)
     assert {before[key].split for key in changed} == {"testdev"}  # train and val are there for the vocabulary
-    assert read_json(OUT / "ingest.json")["paraphrased"] == len(changed) >= 30  # of 40
+    assert read_json(OUT / "ingest.json")["num_paraphrased"] == len(changed) >= 30  # of 40
     assert [(q.program, q.answer) for q in after.values()] == [(q.program, q.answer) for q in before.values()]
 
 

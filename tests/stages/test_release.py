@@ -84,7 +84,7 @@ def test_a_rehearsal_cannot_be_mistaken_for_a_benchmark(rehearsal):
     card = (home / "README.md").read_text()
     assert (
         "# REHEARSAL of Tiny" in card
-        and "THIS IS A REHEARSAL, NO BENCHMARK" in card
+        and "THIS IS A REHEARSAL, NOT A BENCHMARK" in card
         and "put together from the answers" in card
     )
     rows = [row for path in (home / "rgqa").glob("*.json") for row in json.loads(path.read_text())]

@@ -6,7 +6,7 @@ from django.db import connection, models
 
 
 class Participant(models.Model):
-    """A person who annotates a data set.
+    """A participant in the annotation of one data set.
 
     Attributes:
         user: Number of the account.

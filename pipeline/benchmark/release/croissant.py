@@ -72,7 +72,7 @@ def make_croissant(folder: Path, summary: ReleaseSummary) -> dict[str, Any]:
             for table in tables
         ],
         record_sets=[
-            _split_record_set(sorted(set(tables.values()))),
+            _split_record_set([split for split in SPLITS if split in tables.values()]),
             *(
                 _record_set(table, split, read_schema(folder / "data" / f"{table}.parquet"))
                 for table, split in tables.items()

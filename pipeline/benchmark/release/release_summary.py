@@ -13,6 +13,8 @@ from pipeline.core.jsonl_index import FilteredView
 from pipeline.core.records import SUBSETS, Item, Record, Subset
 from pipeline.core.release_params import ReleaseParams
 
+# The splits of a release in their order in documents.
+SPLIT_ORDER = ("validation", "test")
 SUBSET_DESCRIPTIONS: dict[Subset, str] = {
     "clip-easy": "questions of other images, among the least similar to the image by CLIP",
     "clip-hard": "questions of other images, among the most similar to the image by CLIP",
@@ -188,7 +190,7 @@ def count_items(items: Collection[Item]) -> dict[str, Any]:
     return {
         "simulated": simulated,
         "rehearsal": rehearsal,
-        "tables": tuple(sorted(tables)),
+        "tables": tuple(sorted(tables, key=lambda table: (table[0], SPLIT_ORDER.index(table[1])))),
         "subsets": tuple(count_subset(name, items) for name in SUBSETS if name in present),
         "items": len(ids),
         "images": len(images),

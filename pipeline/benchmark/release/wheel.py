@@ -25,6 +25,7 @@ CORE_MODULES = (
     "images",
     "no_answer_texts",
     "output_paths",
+    "renames",
     "server_errors",
     "table_reader",
 )

@@ -1,11 +1,11 @@
 """Label Studio's own screen (interface.xml), which annotators have on any other server than ours, in a real browser; what they
-click is what is stored. The desk of our own server: test_desk.py, test_desk_page.py."""
+click is what is stored. The desk of our own server: test_annotation_page.py, test_annotation_page_on_server.py."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.annotation.browser.hands import answer, label, sent
+from tests.annotation.browser.page_actions import answer, label, sent
 
 pytestmark = pytest.mark.server
 
@@ -37,7 +37,7 @@ def wait_for(page, question):
     page.locator(".rgqa-question .lsf-richtext__container").first.get_by_text(question, exact=True).wait_for()
 
 
-def test_the_instructions_come_first_with_their_images(page, studio):
+def test_instructions_come_first_with_their_images(page, studio):
     project = studio.project("instructions", ORDINARY[:1])
     page.goto(f"{studio.url}/projects/{project}/data?labeling=1", wait_until="commit")
     guide = page.locator(".rgqa-guide")
@@ -60,7 +60,7 @@ def test_the_instructions_come_first_with_their_images(page, studio):
     guide.wait_for()
 
 
-def test_what_is_chosen_by_mouse_and_by_keys_and_corrected_later_is_what_is_stored(page, studio):
+def test_answers_and_corrections_are_stored_as_clicked(page, studio):
     project = studio.project("answers", ORDINARY)
     start(page, studio, project)
     clicked = {
@@ -100,7 +100,7 @@ def test_what_is_chosen_by_mouse_and_by_keys_and_corrected_later_is_what_is_stor
     wait_for(page, ORDINARY[4][0])
 
 
-def test_a_reason_is_not_stored_with_a_verdict_that_is_not_invalid(page, studio):
+def test_reason_is_stored_only_with_invalid(page, studio):
     project = studio.project("reasons", ORDINARY[:1])
     start(page, studio, project)
     answer(page, {"first": "invalid", "first_reason": "wrong relation", "second": "valid"}, "key")

@@ -25,7 +25,7 @@ from pipeline.core.records import SceneGraph, Task, TaskQuestion, Verdict, Vocab
 from pipeline.sources import gqa_files
 from research.simulated_annotators.annotators import ALWAYS_ANSWERABLE, find_obstacle_in_truth
 from research.simulated_annotators.word_senses import WordSenses
-from tests.annotation.browser.hands import choose, link, shown, submit
+from tests.annotation.browser.page_actions import choose, link, shown, submit
 from tests.tiny.project import PARAMS
 
 pytestmark = pytest.mark.server
@@ -138,18 +138,18 @@ def work(page, name: str, link: str, eyes: Eyes) -> Answers:
     page.get_by_role("button", name="I have read this and agree").click()
     dice = random.Random(name)
     clicked: Answers = {}
-    while (state := shown(page))["show"] in ("training", "feedback", "task"):
-        if state["show"] != "feedback":
+    while (state := shown(page))["screen"] in ("training", "feedback", "task"):
+        if state["screen"] != "feedback":
             looked_at = sha256(
-                page.request.get(link.partition("/annotate/")[0] + state["image"]).body()
+                page.request.get(link.partition("/annotate/")[0] + state["image_url"]).body()
             ).hexdigest()
             chosen = choices(name, eyes.images[looked_at], [state["first"], state["second"]], eyes, dice)
             choose(page, chosen, "mouse" if name == "ann" else "key")
-            if state["show"] == "task":
+            if state["screen"] == "task":
                 clicked[eyes.images[looked_at], state["first"], state["second"]] = chosen
         submit(page, "mouse" if name == "ann" else "key")
-    assert state["show"] == "thanks", state
-    assert state["judged"] == len(clicked)
+    assert state["screen"] == "thanks", state
+    assert state["num_judged"] == len(clicked)
     return clicked
 
 
@@ -167,7 +167,7 @@ def unseen_without_reason(tasks: Iterable[Task], clicked: Answers) -> list[Task]
     ]
 
 
-def test_what_three_people_click_becomes_a_release_without_the_careless_one(
+def test_clicks_of_three_annotators_become_a_release_without_the_careless_one(
     inside: Project, chromium
 ) -> None:
     home = inside.home / "data/tiny"
@@ -188,7 +188,7 @@ def test_what_three_people_click_becomes_a_release_without_the_careless_one(
     status = inside.rgqa("annotate", "status")
     assert "annotator-03" in status
     again = inside.rgqa("annotate", "push")  # everything is there
-    assert "put in" not in again
+    assert "imported" not in again
     inside.rgqa("annotate", "pull")
     first = (home / "annotations/pulled.json").read_bytes()
     inside.rgqa("annotate", "pull")

@@ -31,7 +31,7 @@ def shown(chromium: Any, data: bytes) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", all_of_them())
-def test_a_model_sees_what_an_annotator_sees(chromium, name):
+def test_models_get_the_pixels_that_annotators_see(chromium, name):
     data = all_of_them()[name]
     seen, loaded = shown(chromium, data), np.asarray(load_rgb(data, background=WHITE))
     assert seen.shape == loaded.shape
@@ -46,7 +46,7 @@ def test_a_model_sees_what_an_annotator_sees(chromium, name):
     ],
     ids=["WebP", "PNG, after its pixels"],
 )
-def test_exif_that_chromium_does_not_follow_is_refused(chromium, data):
+def test_exif_orientation_ignored_by_chromium_is_refused(chromium, data):
     assert shown(chromium, data).shape == (32, 48, 3)  # as stored, where other programs turn it
     with pytest.raises(ValueError, match="orientation 6"):
         load_rgb(data)

@@ -7,14 +7,14 @@ from annotation.client.annotator_texts import read_text, render_guidelines, rend
 from pipeline.core.errors import UserError
 
 
-def test_the_guidelines_of_our_page_have_their_images_inside_at_their_own_size(tmp_path):
+def test_guidelines_embed_images_at_their_own_size(tmp_path):
     text = render_guidelines(tmp_path)
     assert text.count('<img src="data:image/jpeg;base64,') == 3
     assert text.count('width="448" height="336"') == 3
     assert 'alt="A street with a red car' in text
 
 
-def test_a_wide_image_is_shown_as_wide_as_fits_and_in_proportion(tmp_path):
+def test_wide_image_is_scaled_down_in_proportion(tmp_path):
     # 896 x 300 at 448 wide is 150 high
     Image.new("RGB", (896, 300)).save(tmp_path / "wide.png")
     data = b64encode((tmp_path / "wide.png").read_bytes()).decode()
@@ -26,21 +26,21 @@ def test_a_wide_image_is_shown_as_wide_as_fits_and_in_proportion(tmp_path):
     assert "width: 448px; height: 150px; background-image: url(data:image/png;base64," in sheet[0]
 
 
-def test_html_and_dangerous_addresses_in_a_text_show_as_text():
+def test_html_and_dangerous_urls_are_escaped():
     made = render_page("<script>alert(1)</script> <b>x</b> [link](javascript:alert(1)) {{x}} $first")
     assert "<script" not in made and "<b>" not in made and "href" not in made
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &lt;b&gt;x&lt;/b&gt;" in made
 
 
 @pytest.mark.parametrize("sheet", [None, []], ids=["our page", "another server"])
-def test_a_caption_cannot_break_out_of_its_place(tmp_path, sheet):
+def test_captions_are_escaped(tmp_path, sheet):
     Image.new("RGB", (4, 3)).save(tmp_path / "a.png")
     made = render_page('![x" onclick="y <b>](a.png)', tmp_path / "a.md", sheet)
     assert "<b>" not in made and 'onclick="' not in made
     assert "x&quot; onclick=&quot;y &lt;b&gt;" in made
 
 
-def test_all_images_that_cannot_be_shown_are_told_at_once(tmp_path):
+def test_all_unreadable_images_are_reported_at_once(tmp_path):
     (tmp_path / "broken.jpg").write_bytes(b"no image")
     Image.new("RGB", (4, 3)).save(tmp_path / "old.tif")
     with pytest.raises(UserError) as caught:
@@ -50,13 +50,13 @@ def test_all_images_that_cannot_be_shown_are_told_at_once(tmp_path):
         assert name in line
 
 
-def test_the_study_leaders_own_text_comes_before_the_projects(tmp_path):
+def test_own_text_of_the_study_has_priority(tmp_path):
     assert "free will" in read_text("consent.md", tmp_path)[1]
     (tmp_path / "consent.md").write_text("Ask Ann.")
     assert read_text("consent.md", tmp_path) == (tmp_path / "consent.md", "Ask Ann.")
 
 
-def test_a_text_that_is_not_utf_8_is_told(tmp_path):
+def test_text_that_is_not_utf_8_is_reported(tmp_path):
     (tmp_path / "guidelines.md").write_bytes("sch\xf6n".encode("latin-1"))
     with pytest.raises(UserError, match="guidelines.md: .*UTF-8"):
         render_guidelines(tmp_path)

@@ -11,7 +11,7 @@ from pipeline.core.paths import DatasetFolders
 ANN = "Ann Lee, ann@example.org"
 
 
-def test_without_a_contact_nobody_can_be_asked_to_agree(tiny):
+def test_consent_needs_a_contact(tiny):
     with pytest.raises(UserError, match="--contact"):
         save_terms(DatasetFolders(), pay="12 EUR an hour")
     with pytest.raises(UserError, match="--contact"):
@@ -19,7 +19,7 @@ def test_without_a_contact_nobody_can_be_asked_to_agree(tiny):
     assert not (DatasetFolders().study / "consent.json").exists()
 
 
-def test_the_fields_are_asked_for_once_and_can_be_changed_one_by_one(tiny):
+def test_fields_are_stored_and_can_be_changed_one_by_one(tiny):
     save_terms(DatasetFolders(), contact=f" {ANN} ", pay="12 EUR an hour.")
     assert save_terms(DatasetFolders()) == ConsentTerms(
         contact=ANN, pay="12 EUR an hour", ethics_approval="none was asked for"
@@ -31,7 +31,7 @@ def test_the_fields_are_asked_for_once_and_can_be_changed_one_by_one(tiny):
     assert "{" not in text
 
 
-def test_the_page_has_the_fields_and_the_hash_of_the_text_that_is_agreed_to(tiny):
+def test_consent_has_fields_and_hash_of_the_text(tiny):
     save_terms(DatasetFolders(), ANN)
     page = build_consent(DatasetFolders())
     assert set(page) == {"html", "hash", "contact", "pay", "ethics_approval"}
@@ -41,12 +41,12 @@ def test_the_page_has_the_fields_and_the_hash_of_the_text_that_is_agreed_to(tiny
     assert build_consent(DatasetFolders())["hash"] != page["hash"]  # so everybody is asked again
 
 
-def test_fields_show_as_text(tiny):
+def test_fields_are_escaped(tiny):
     save_terms(DatasetFolders(), "<script>alert(1)</script>")
     assert "<script" not in build_consent(DatasetFolders())["html"]
 
 
-def test_the_studys_own_text_must_say_whom_to_ask(tiny):
+def test_own_consent_text_must_name_the_contact(tiny):
     save_terms(DatasetFolders(), ANN)
     (DatasetFolders().study / "consent.md").write_text("We pay {pay}.")
     with pytest.raises(UserError, match=r"consent.md.*\{contact\}"):
@@ -55,7 +55,7 @@ def test_the_studys_own_text_must_say_whom_to_ask(tiny):
     assert read_consent_text(DatasetFolders())[1] == f"Ask {ANN}; we pay none."
 
 
-def test_images_in_the_studys_own_text_lie_beside_it(tiny):
+def test_images_of_own_consent_text_are_embedded(tiny):
     save_terms(DatasetFolders(), ANN)
     Image.new("RGB", (4, 3)).save(DatasetFolders().study / "us.png")
     (DatasetFolders().study / "consent.md").write_text("Ask {contact}. ![We](us.png)")

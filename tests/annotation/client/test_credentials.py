@@ -19,26 +19,26 @@ def project(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_secrets_are_read_as_they_were_written_and_by_their_owner_alone():
+def test_secrets_round_trip_and_are_private():
     write_private(SECRETS_FILE, OURS)
     assert read_secrets() == OURS
     assert SECRETS_FILE.stat().st_mode & 0o777 == 0o600
     assert LABEL_STUDIO_DIR.stat().st_mode & 0o777 == 0o700
 
 
-def test_secrets_that_others_may_read_are_refused():
+def test_readable_secrets_are_refused():
     write_private(SECRETS_FILE, OURS)
     SECRETS_FILE.chmod(0o640)
     with pytest.raises(UserError, match="other users .* chmod 600 data/label-studio/secrets.json"):
         read_secrets()
 
 
-def test_on_our_server_the_administrators_token_opens_the_tasks():
+def test_own_server_uses_the_administrator_token():
     write_private(SECRETS_FILE, OURS)
     assert opened() == (OURS.url, "admin's", True)
 
 
-def test_the_environment_comes_before_our_server(monkeypatch):
+def test_environment_variables_override_own_server(monkeypatch):
     write_private(SECRETS_FILE, OURS)
     monkeypatch.setenv("LABEL_STUDIO_URL", "https://label.example.org/")
     monkeypatch.setenv("LABEL_STUDIO_TOKEN", "t")
@@ -46,13 +46,13 @@ def test_the_environment_comes_before_our_server(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["LABEL_STUDIO_URL", "LABEL_STUDIO_TOKEN"])
-def test_half_of_the_environment_is_refused(monkeypatch, name):
+def test_one_of_two_environment_variables_is_refused(monkeypatch, name):
     monkeypatch.setenv(name, "x")
     with pytest.raises(UserError, match="only one of LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN is set"):
         connect()
 
 
-def test_without_any_server_it_says_how_to_get_one():
+def test_missing_server_is_explained():
     with pytest.raises(
         UserError, match="no Label Studio is configured. Start one with `rgqa annotate serve`"
     ):

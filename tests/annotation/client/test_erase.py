@@ -40,7 +40,7 @@ def names():
     return [person.name for person in read_roster(DatasetFolders())]
 
 
-def test_answers_are_deleted_on_the_server_and_here_and_others_stay(pulled, capsys):
+def test_answers_are_deleted_everywhere_and_others_kept(pulled, capsys):
     erase_annotator("ann")
     said = capsys.readouterr().out
     assert "2 annotations (delete the account there by hand)" in said and "2 answers deleted" in said
@@ -52,13 +52,13 @@ def test_answers_are_deleted_on_the_server_and_here_and_others_stay(pulled, caps
     assert by_whom() == ["annotator-02"]
 
 
-def test_the_last_ones_answers_leave_no_file(pulled):
+def test_erasing_the_last_annotator_deletes_the_file(pulled):
     erase_annotator("ann")
     erase_annotator("ben")
     assert not (DatasetFolders().annotations / "pulled.json").exists()
 
 
-def test_nobody_gets_the_pseudonym_again(pulled):
+def test_erased_pseudonym_is_not_reused(pulled):
     erase_annotator("ann")
     erase_annotator("cyd")
     assert list(read_erased(DatasetFolders())) == ["annotator-01", "annotator-03"]
@@ -68,7 +68,7 @@ def test_nobody_gets_the_pseudonym_again(pulled):
     ]
 
 
-def test_on_our_own_server_account_and_places_go_and_the_queue_knows_them_no_more(own, capsys):
+def test_own_server_deletes_account_assignments_and_queue_entries(own, capsys):
     own.people |= {ANN: "ann@example.org"}
     push_tasks()  # queue.json with all that it has: the consent text speaks of pseudonyms
     path = DatasetFolders().study / "queue.json"
@@ -86,7 +86,7 @@ def test_on_our_own_server_account_and_places_go_and_the_queue_knows_them_no_mor
     assert path.stat().st_mode & 0o077 == 0
 
 
-def test_an_account_is_forgotten_in_every_data_set_that_it_annotated(pulled):
+def test_annotator_is_erased_in_every_data_set(pulled):
     write_roster(DatasetFolders("other"), people("zoe", "ann"))
     erase_annotator("ann")
     assert [person.name for person in read_roster(DatasetFolders("other"))] == ["zoe"]
@@ -94,20 +94,20 @@ def test_an_account_is_forgotten_in_every_data_set_that_it_annotated(pulled):
 
 
 @pytest.mark.parametrize("words", [b"ask ann@example.org", b'{"name": "ann"}', b"annotator-01 was fast"])
-def test_what_the_search_still_finds_is_told_with_its_place(pulled, words):
+def test_remaining_data_is_reported_with_its_file(pulled, words):
     (DatasetFolders().study / "notes.txt").write_bytes(words)
     with pytest.raises(UserError) as caught:
         erase_annotator("ann")
     assert "1 of" in caught.value.problems[0] and caught.value.problems[1:] == ["data/tiny/study/notes.txt"]
 
 
-def test_a_longer_pseudonym_or_name_is_somebody_elses(pulled, capsys):
+def test_longer_pseudonym_or_name_is_no_match(pulled, capsys):
     (DatasetFolders().study / "notes.txt").write_bytes(b'annotator-011 "anna" Joann')
     erase_annotator("ann")
     assert "0 contain" in capsys.readouterr().out
 
 
-def test_a_longer_address_is_somebody_elses_and_a_name_may_be_a_word_of_the_files(pulled, capsys):
+def test_longer_email_and_keys_of_files_are_no_match(pulled, capsys):
     more = [
         Annotator(name=name, pseudonym=f"annotator-0{number}", email=f"{name}@example.org")
         for number, name in ((4, "joann"), (5, "email"))  # every entry of the roster has a key "email"
@@ -120,7 +120,7 @@ def test_a_longer_address_is_somebody_elses_and_a_name_may_be_a_word_of_the_file
 
 
 @pytest.mark.parametrize("command", [pull_annotations, lambda: erase_annotator("ann")], ids=["pull", "erase"])
-def test_it_waits_for_another_command_that_changes_the_same_files(pulled, command):
+def test_commands_wait_for_the_study_lock(pulled, command):
     before = by_whom()
     pulled.requests.clear()
     thread = threading.Thread(target=command)
@@ -132,7 +132,7 @@ def test_it_waits_for_another_command_that_changes_the_same_files(pulled, comman
     assert not thread.is_alive() and pulled.requests
 
 
-def test_what_was_made_of_the_answers_is_named_with_what_clears_it(pulled, capsys, tiny):
+def test_derived_files_are_listed_with_the_clearing_commands(pulled, capsys, tiny):
     task = pulled.in_project(TITLE)[0]["data"]["task"]
     release = tiny / "data/release/tiny/0.1.0"
     for path, text in {
@@ -151,12 +151,12 @@ def test_what_was_made_of_the_answers_is_named_with_what_clears_it(pulled, capsy
     assert "DVC's cache has 1 file" in said and "dvc gc --workspace --force" in said
 
 
-def test_where_nothing_was_made_that_is_said(pulled, capsys):
+def test_no_derived_files_are_reported_as_zero(pulled, capsys):
     erase_annotator("ann")
     assert "0 files of stages, releases and DVC's cache contain their answers" in capsys.readouterr().out
 
 
-def test_a_run_that_breaks_off_can_be_run_again(pulled):
+def test_interrupted_erasure_can_be_repeated(pulled):
     pulled.fault = lambda method, path, number: (500, "text/html", b"") if method == "DELETE" else None
     with pytest.raises(UserError, match="has an error"):
         erase_annotator("ann")
@@ -166,18 +166,18 @@ def test_a_run_that_breaks_off_can_be_run_again(pulled):
     assert by_whom() == ["annotator-02"]
 
 
-def test_a_name_that_is_not_there_is_told_with_those_that_are(study):
+def test_unknown_name_is_reported_with_the_known_names(study):
     with pytest.raises(UserError, match="not in the roster: zoe. The roster has: ann, ben, cyd"):
         erase_annotator("zoe")
 
 
-def test_an_address_that_the_server_does_not_know_is_told(study, capsys):
+def test_missing_server_account_is_reported(study, capsys):
     push_tasks()
     erase_annotator("ann")
     assert "there is no account for ann@example.org" in capsys.readouterr().out
 
 
-def test_versions_of_an_answer_that_stand_under_another_name_go_too(pulled):
+def test_versions_under_another_pseudonym_are_deleted_too(pulled):
     del pulled.people[
         ANN
     ]  # somebody deleted the account by hand, and the server forgot whose the answers are
@@ -190,7 +190,7 @@ def test_versions_of_an_answer_that_stand_under_another_name_go_too(pulled):
     assert by_whom() == ["annotator-02"]
 
 
-def test_whoever_was_imported_is_forgotten_by_the_pseudonym(pulled, capsys):
+def test_imported_annotator_is_erased_by_pseudonym(pulled, capsys):
     row = {
         "id": 50,
         "completed_by": "annotator-1a2b3c4d",
@@ -212,6 +212,6 @@ def test_whoever_was_imported_is_forgotten_by_the_pseudonym(pulled, capsys):
         erase_annotator("annotator-01")
 
 
-def test_a_database_that_is_no_file_here_is_not_said_to_be_searched(pulled, capsys):
+def test_remote_database_is_reported_as_not_searched(pulled, capsys):
     erase_annotator("ann")
     assert f"the database of {pulled.url} is not a file here" in capsys.readouterr().out

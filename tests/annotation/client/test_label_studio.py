@@ -20,17 +20,17 @@ def project(server):
     return server.ensure_project({"title": "birds"})
 
 
-def test_a_project_is_made_once(server, fake, project):
+def test_project_is_created_once(server, fake, project):
     assert server.ensure_project({"title": "birds"}) == server.find_project("birds") == project
     assert len(fake.projects) == 1
 
 
-def test_a_title_that_contains_another_is_another_project(server, project):
+def test_longer_title_is_another_project(server, project):
     assert server.ensure_project({"title": "birds: qualification"}) != project
     assert server.find_project("bird") is None
 
 
-def test_tasks_come_in_the_order_of_their_numbers_over_many_pages(server, fake, project, monkeypatch):
+def test_tasks_are_sorted_by_number_over_many_pages(server, fake, project, monkeypatch):
     monkeypatch.setattr("annotation.client.label_studio.PAGE_SIZE", 2)
     server.import_tasks(project, [{"data": {"task": f"t{number}"}} for number in range(5)])
     assert [task.rgqa_task_id for task in server.iter_tasks(project)] == [f"t{number}" for number in range(5)]
@@ -39,7 +39,7 @@ def test_tasks_come_in_the_order_of_their_numbers_over_many_pages(server, fake, 
     assert server.count_tasks(project) == 5
 
 
-def test_only_what_nobody_touched_is_deleted(server, fake, project):
+def test_only_untouched_tasks_are_deleted(server, fake, project):
     server.import_tasks(
         project, [{"data": {"task": name}} for name in ("open", "judged", "skipped", "begun")]
     )
@@ -52,7 +52,7 @@ def test_only_what_nobody_touched_is_deleted(server, fake, project):
     assert [task.rgqa_task_id for task in server.iter_annotated_tasks(project)] == ["judged", "skipped"]
 
 
-def test_annotations_come_with_who_gave_them_what_and_when(server, fake, project):
+def test_annotations_have_annotator_result_and_time(server, fake, project):
     server.import_tasks(project, [{"data": {"task": "t"}}])
     (task,) = fake.tasks.values()
     given = fake.annotate(task, person=7, lead_time=4)
@@ -72,7 +72,7 @@ def test_annotations_come_with_who_gave_them_what_and_when(server, fake, project
         b"1",
     ],
 )
-def test_a_list_of_tasks_of_another_shape_is_not_taken_for_an_empty_one(study, body):
+def test_malformed_task_list_is_not_read_as_empty(study, body):
     push_tasks()
     before = len(study.tasks)
     study.fault = lambda method, path, number: (*OK, body) if path == "/api/tasks/" else None
@@ -83,7 +83,7 @@ def test_a_list_of_tasks_of_another_shape_is_not_taken_for_an_empty_one(study, b
 
 
 @pytest.mark.parametrize("body", [b"{}", b"[]", b'{"results": null}', b'"x"'])
-def test_a_list_of_projects_of_another_shape_is_not_taken_for_an_empty_one(study, body):
+def test_malformed_project_list_is_not_read_as_empty(study, body):
     push_tasks()
     before = len(study.projects)
     study.fault = lambda method, path, number: (
@@ -95,7 +95,7 @@ def test_a_list_of_projects_of_another_shape_is_not_taken_for_an_empty_one(study
     assert len(study.projects) == before
 
 
-def test_what_changes_something_is_sent_once_and_reading_is_tried_again(server, fake, project):
+def test_writes_are_sent_once_and_reads_are_retried(server, fake, project):
     fake.requests.clear()
     fake.fault = lambda method, path, number: (500, "application/json", b'{"detail": "locked"}')
     with pytest.raises(UserError, match="reports: locked"):
@@ -107,15 +107,15 @@ def test_what_changes_something_is_sent_once_and_reading_is_tried_again(server, 
     assert fake.requests == [("GET", f"/api/projects/{project}/")] * 2
 
 
-def test_a_paid_edition_that_imports_in_the_background_is_told(server, fake, project):
+def test_background_import_is_reported(server, fake, project):
     fake.after = lambda method, path, number: (
         (201, "application/json", b'{"import": 5}') if path.endswith("/import") else None
     )
-    with pytest.raises(UserError, match="imports in the background"):
+    with pytest.raises(UserError, match="imports tasks in the background"):
         server.import_tasks(project, [{"data": {"task": "t"}}])
 
 
-def test_images_that_cannot_be_served_are_told_with_both_ways_out(server, fake, project):
+def test_unservable_images_are_reported_with_two_solutions(server, fake, project):
     fake.fault = lambda method, path, number: (
         (400, "application/json", b'{"detail": "serving is off"}')
         if (method, path) == ("POST", "/api/storages/localfiles/")
@@ -130,7 +130,7 @@ def test_images_that_cannot_be_served_are_told_with_both_ways_out(server, fake, 
     assert "annotate.image_base_url" in advice
 
 
-def test_of_the_interface_the_meaning_counts_and_of_other_settings_the_value():
+def test_interface_is_compared_by_meaning_and_other_settings_by_value():
     assert is_same_setting(
         "label_config",
         '<View>\n  <Text name="a" value="$b"/></View>',
@@ -144,7 +144,7 @@ def test_of_the_interface_the_meaning_counts_and_of_other_settings_the_value():
     assert not is_same_setting("title", "a ", "a")
 
 
-def test_our_own_server_is_asked_past_any_proxy_which_would_get_the_token(own, monkeypatch):
+def test_own_server_is_contacted_without_proxy(own, monkeypatch):
     for name in ("NO_PROXY", "no_proxy", "http_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # where nothing listens

@@ -65,17 +65,17 @@ def contact(tiny):
     save_terms(DatasetFolders(), "Lee, lee@example.org")
 
 
-def test_the_interface_is_the_file_beside_the_code():
+def test_interface_is_read_from_the_file():
     assert build_labeling_config() == (TEXTS_DIR / "interface.xml").read_text()
 
 
-def test_the_instructions_use_only_what_label_studio_leaves_in_them():
+def test_instructions_use_only_html_that_label_studio_keeps():
     seen = Seen(build_instructions(DatasetFolders()))
     assert seen.tags <= TAGS
     assert seen.attributes <= ATTRIBUTES
 
 
-def test_consent_comes_before_the_guidelines_and_the_examples_and_last_how_the_screen_works():
+def test_instructions_have_consent_guidelines_and_interface_in_order():
     text = Seen(build_instructions(DatasetFolders())).text
     order = [
         text.index(words)
@@ -91,7 +91,7 @@ def test_consent_comes_before_the_guidelines_and_the_examples_and_last_how_the_s
     assert order == sorted(order)
 
 
-def test_every_image_that_a_text_names_is_in_the_instructions_byte_for_byte():
+def test_every_image_is_embedded_byte_for_byte():
     text = build_instructions(DatasetFolders())
     names = re.findall(r"!\[[^\]]*\]\((examples/\w+\.jpg)\)", (TEXTS_DIR / "guidelines.md").read_text())
     assert len(names) == 3
@@ -106,11 +106,11 @@ def test_every_image_that_a_text_names_is_in_the_instructions_byte_for_byte():
     assert "A street with a red car" in Seen(text).text  # for who cannot see it
 
 
-def test_instructions_are_small_enough_to_be_fetched_with_every_project():
+def test_instructions_are_small():
     assert len(build_instructions(DatasetFolders())) < 200_000
 
 
-def test_the_study_leader_replaces_a_text_by_a_file_in_the_study_folder():
+def test_texts_can_be_replaced_in_the_study_folder():
     (DatasetFolders().study / "guidelines.md").write_text("# Our own guidelines\n\nBe kind.")
     text = Seen(build_instructions(DatasetFolders())).text
     assert "Our own guidelines" in text
@@ -118,12 +118,12 @@ def test_the_study_leader_replaces_a_text_by_a_file_in_the_study_folder():
     assert "free will" in text
 
 
-def test_the_style_sheet_holds_no_sign_that_label_studio_escapes():
+def test_style_sheet_has_no_character_that_label_studio_escapes():
     style = re.search("<style>(.*?)</style>", build_instructions(DatasetFolders()), re.DOTALL).group(1)
     assert not set("<>&") & set(style)
 
 
-def test_the_colours_of_chosen_answers_can_be_read_and_told_apart_with_every_kind_of_sight():
+def test_colours_of_choices_are_readable_and_distinguishable():
     """Contrast as WCAG 2.1 defines it (4.5 for text); sight without one kind of cones by the matrices of Machado, Oliveira and
     Fernandes (2009), severity 1.0, on linear RGB; distances in CIELAB, 20 is more than twice what is told apart at a glance."""
     fill = dict(
@@ -184,7 +184,7 @@ def test_each_question_has_the_three_choices():
         assert CONTROLS[name].get("required") == "true"
 
 
-def test_every_answer_and_every_reason_has_a_key_of_its_own_that_label_studio_leaves_free():
+def test_hotkeys_are_unique_and_free_in_label_studio():
     keys = [choice.get("hotkey") for choice in TREE.iter("Choice")]
     assert None not in keys
     assert len(set(keys)) == len(keys) == 2 * (len(CHOICES) + len(REASONS))
@@ -197,11 +197,11 @@ def test_every_answer_and_every_reason_has_a_key_of_its_own_that_label_studio_le
     }  # unselect, move, pan; what 1.23.2 binds on a screen without regions
 
 
-def test_no_choice_is_made_for_the_annotator():
+def test_no_choice_is_preselected():
     assert not [tag for tag in TREE.iter("Choice") if tag.get("selected")]
 
 
-def test_a_reason_may_be_given_for_invalid_and_is_a_category_or_the_image():
+def test_reasons_are_offered_for_invalid_only():
     for name in ("first", "second"):
         reason = CONTROLS[f"{name}_reason"]
         assert tuple(choice.get("value") for choice in reason.iter("Choice")) == REASONS
@@ -213,7 +213,7 @@ def test_a_reason_may_be_given_for_invalid_and_is_a_category_or_the_image():
         assert reason.get("required") != "true"
 
 
-def test_the_screen_shows_what_a_task_holds_and_no_more():
+def test_interface_shows_only_task_data():
     shown = {value[1:] for tag in TREE.iter() for value in tag.attrib.values() if value.startswith("$")}
     assert shown == {"image", "first", "second"}
     image = next(TREE.iter("Image"))
@@ -244,6 +244,6 @@ def test_the_guidelines_name_every_choice_key_and_category():
     assert "When in doubt, say valid." in text
 
 
-def test_the_styles_hold_no_sign_that_label_studio_escapes():
+def test_styles_have_no_character_that_label_studio_escapes():
     style = next(TREE.iter("Style")).text
     assert not set("<>&") & set(style)

@@ -50,7 +50,7 @@ def answer(fake, person, place, **more):
     return task, fake.annotate(task, person=person, **more)
 
 
-def test_what_was_given_lands_in_one_sorted_file_under_pseudonyms(pushed):
+def test_pull_writes_one_sorted_file_with_pseudonyms(pushed):
     given = [answer(pushed, person, place) for person in (CYD, ANN) for place in (5, 0)]
     pull_annotations()
     names = ["annotator-03"] * 2 + ["annotator-01"] * 2
@@ -62,7 +62,7 @@ def test_what_was_given_lands_in_one_sorted_file_under_pseudonyms(pushed):
     assert "@" not in path().read_text()
 
 
-def test_the_file_is_an_export_as_label_studio_writes_it(pushed):
+def test_file_is_a_valid_label_studio_export(pushed):
     task, made = answer(pushed, ANN, 0)
     pull_annotations()
     assert read_json(path()) == [
@@ -70,7 +70,7 @@ def test_the_file_is_an_export_as_label_studio_writes_it(pushed):
     ]
 
 
-def test_a_second_pull_gives_the_same_bytes_and_does_not_touch_the_file(pushed):
+def test_second_pull_does_not_change_the_file(pushed):
     for place in range(4):
         answer(pushed, ANN, place)
     pull_annotations()
@@ -79,7 +79,7 @@ def test_a_second_pull_gives_the_same_bytes_and_does_not_touch_the_file(pushed):
     assert (path().read_bytes(), path().stat().st_mtime_ns) == before
 
 
-def test_skipped_and_empty_ones_are_pulled_as_they_are(pushed):
+def test_skipped_and_empty_annotations_are_pulled(pushed):
     answer(pushed, ANN, 0, was_cancelled=True, result=[])
     answer(pushed, ANN, 1, result=[])
     pull_annotations()
@@ -91,7 +91,7 @@ def test_skipped_and_empty_ones_are_pulled_as_they_are(pushed):
     assert found == {True: [], False: []}
 
 
-def test_a_corrected_verdict_is_added_and_the_earlier_one_stays(pushed, capsys):
+def test_corrected_version_is_added_and_earlier_one_kept(pushed, capsys):
     _, made = answer(pushed, ANN, 0)
     pull_annotations()
     made["result"] = pushed.annotate({"annotations": []}, first="invalid")["result"]
@@ -102,7 +102,7 @@ def test_a_corrected_verdict_is_added_and_the_earlier_one_stays(pushed, capsys):
 
 
 @pytest.mark.parametrize("lost", ["annotation", "task", "project"])
-def test_what_vanishes_on_the_server_stays(pushed, lost):
+def test_annotations_deleted_on_the_server_are_kept(pushed, lost):
     task, _ = answer(pushed, ANN, 0)
     answer(pushed, BEN, 0)
     pull_annotations()
@@ -117,7 +117,7 @@ def test_what_vanishes_on_the_server_stays(pushed, lost):
     assert path().read_bytes() == before
 
 
-def test_an_annotator_whose_account_is_deleted_keeps_the_verdicts(pushed, capsys):
+def test_verdicts_of_deleted_accounts_are_kept(pushed, capsys):
     _, made = answer(pushed, ANN, 0)
     pull_annotations()
     made["completed_by"] = None
@@ -125,7 +125,7 @@ def test_an_annotator_whose_account_is_deleted_keeps_the_verdicts(pushed, capsys
     assert "verdicts: annotator-01 1\n" in capsys.readouterr().out
 
 
-def test_somebody_who_is_not_in_the_roster_is_told_apart(pushed):
+def test_unknown_annotators_get_distinct_pseudonyms(pushed):
     answer(pushed, ANN, 0)
     answer(pushed, 1, 1)
     pull_annotations()
@@ -134,7 +134,7 @@ def test_somebody_who_is_not_in_the_roster_is_told_apart(pushed):
     )
 
 
-def test_without_a_roster_people_get_pseudonyms_of_their_numbers(study):
+def test_without_roster_pseudonyms_come_from_account_numbers(study):
     write_roster(DatasetFolders(), [])
     push_tasks()
     answer(study, 7, 0)
@@ -148,7 +148,7 @@ def test_without_a_roster_people_get_pseudonyms_of_their_numbers(study):
     )
 
 
-def test_two_verdicts_on_a_task_are_one_row(pushed):
+def test_verdicts_on_one_task_share_a_row(pushed):
     task, _ = answer(pushed, ANN, 0)
     answer(pushed, BEN, 0)
     pull_annotations()
@@ -156,7 +156,7 @@ def test_two_verdicts_on_a_task_are_one_row(pushed):
     assert [(row[0], row[1]) for row in rows()] == [(key, "annotator-01"), (key, "annotator-02")]
 
 
-def test_many_pages_are_pulled_without_loss_while_people_go_on(pushed, monkeypatch):
+def test_paged_pull_loses_nothing_during_annotation(pushed, monkeypatch):
     monkeypatch.setattr("annotation.client.label_studio.PAGE_SIZE", 3)
     for place in range(10):
         answer(pushed, ANN, place * 2)
@@ -175,7 +175,7 @@ def test_many_pages_are_pulled_without_loss_while_people_go_on(pushed, monkeypat
     assert len(rows()) == 12
 
 
-def test_a_pull_that_breaks_off_keeps_what_was_there(pushed):
+def test_interrupted_pull_keeps_the_file(pushed):
     answer(pushed, ANN, 0)
     pull_annotations()
     before = rows()
@@ -190,7 +190,7 @@ def test_a_pull_that_breaks_off_keeps_what_was_there(pushed):
     assert {row[1] for row in rows()} == {"annotator-01", "annotator-02"}
 
 
-def test_one_broken_connection_is_mended_by_asking_again(pushed):
+def test_one_broken_connection_is_retried(pushed):
     answer(pushed, ANN, 0)
     pushed.requests.clear()
     pushed.fault = lambda method, address, n: "drop" if address == "/api/tasks/" and n == 1 else None
@@ -198,7 +198,7 @@ def test_one_broken_connection_is_mended_by_asking_again(pushed):
     assert len(rows()) == 1
 
 
-def test_a_damaged_file_is_told_and_not_overwritten(pushed):
+def test_damaged_file_is_reported_and_not_overwritten(pushed):
     answer(pushed, ANN, 0)
     path().parent.mkdir(parents=True, exist_ok=True)
     path().write_text('[{"data"')
@@ -207,7 +207,7 @@ def test_a_damaged_file_is_told_and_not_overwritten(pushed):
     assert path().read_text() == '[{"data"'
 
 
-def test_a_full_disk_loses_nothing(pushed, monkeypatch):
+def test_full_disk_loses_nothing(pushed, monkeypatch):
     answer(pushed, ANN, 0)
     pull_annotations()
     before = path().read_bytes()
@@ -226,18 +226,18 @@ def test_a_full_disk_loses_nothing(pushed, monkeypatch):
     assert len(rows()) == 2
 
 
-def test_nothing_given_yet_writes_nothing(pushed, capsys):
+def test_pull_without_annotations_writes_nothing(pushed, capsys):
     pull_annotations()
     assert not path().exists()
     assert "0 new annotations, 0 in total" in capsys.readouterr().out
 
 
-def test_a_server_without_projects_is_no_mistake(study, capsys):
+def test_server_without_projects_is_not_an_error(study, capsys):
     pull_annotations()
     assert "0 new annotations" in capsys.readouterr().out
 
 
-def test_what_comes_next_is_said(pushed, capsys):
+def test_pull_prints_the_next_step(pushed, capsys):
     answer(pushed, ANN, 0)
     capsys.readouterr()
     pull_annotations()
@@ -247,7 +247,7 @@ def test_what_comes_next_is_said(pushed, capsys):
     assert out.endswith("pull: next: dvc repro\n")
 
 
-def test_answers_to_an_earlier_batch_alone_are_kept_and_no_error(pushed, capsys):
+def test_answers_to_an_earlier_batch_are_kept_without_error(pushed, capsys):
     answer(pushed, ANN, 0)
     write_batch([made_task(number) for number in range(50, 60)])
     pull_annotations()
@@ -256,7 +256,7 @@ def test_answers_to_an_earlier_batch_alone_are_kept_and_no_error(pushed, capsys)
     assert "1 of another batch" in capsys.readouterr().out
 
 
-def test_a_label_that_was_renamed_by_hand_is_told_and_kept(pushed):
+def test_renamed_label_is_reported_and_kept(pushed):
     answer(pushed, ANN, 0, first="okay")
     with pytest.raises(UserError) as caught:
         pull_annotations()
@@ -264,7 +264,7 @@ def test_a_label_that_was_renamed_by_hand_is_told_and_kept(pushed):
     assert rows()[0][3] == "okay"
 
 
-def test_answers_of_whoever_was_forgotten_do_not_come_back(pushed):
+def test_erased_answers_do_not_come_back(pushed):
     gone = make_pseudonym(
         1, read_or_create_salt(DatasetFolders())
     )  # not in the roster: the server still has what they gave

@@ -43,7 +43,7 @@ def queue():
     return read_json(DatasetFolders().study / "queue.json")
 
 
-def test_every_task_is_there_once_those_of_lower_blocks_first(study):
+def test_every_task_is_imported_once_by_block(study):
     write_batch([msgspec.structs.replace(made_task(n), priority_block=n % 2) for n in range(40)])
     push_tasks()
     keys = study.keys(TITLE)
@@ -52,7 +52,7 @@ def test_every_task_is_there_once_those_of_lower_blocks_first(study):
     assert blocks == sorted(blocks) and keys[:20] != sorted(keys[:20])  # by lot within a block
 
 
-def test_what_the_browser_receives_betrays_nothing(study):
+def test_browser_data_reveals_nothing(study):
     push_tasks()
     for task in study.tasks.values():
         number = int(task["data"]["task"][1:])
@@ -64,7 +64,7 @@ def test_what_the_browser_receives_betrays_nothing(study):
         }
 
 
-def test_elsewhere_everybody_shares_a_project_that_asks_for_so_many_votes(study, set_params):
+def test_other_servers_get_one_project_with_max_votes(study, set_params):
     set_params("annotate", max_votes=3)
     push_tasks()
     project = study.project(TITLE)
@@ -76,7 +76,7 @@ def test_elsewhere_everybody_shares_a_project_that_asks_for_so_many_votes(study,
     assert not (DatasetFolders().study / "queue.json").exists()
 
 
-def test_our_own_server_is_told_what_its_queue_needs_to_know(own, set_params):
+def test_own_server_gets_a_queue_file(own, set_params):
     set_params(
         "annotate",
         max_votes=3,
@@ -112,7 +112,7 @@ def test_our_own_server_is_told_what_its_queue_needs_to_know(own, set_params):
     assert (told["known_tasks"], told["discarded_tasks"], told["is_signup_open"]) == ([], [], False)
 
 
-def test_the_queues_file_is_for_its_owner_alone_and_stays_as_it_is(own):
+def test_queue_file_is_private_and_unchanged_by_a_second_push(own):
     push_tasks()
     path = DatasetFolders().study / "queue.json"
     assert path.stat().st_mode & 0o777 == 0o600
@@ -121,13 +121,13 @@ def test_the_queues_file_is_for_its_owner_alone_and_stays_as_it_is(own):
     assert path.stat().st_mtime_ns == before  # the server would build its queue anew
 
 
-def test_on_our_own_server_somebody_has_to_be_invited(own):
+def test_own_server_needs_an_annotator(own):
     write_roster(DatasetFolders(), [])
     with pytest.raises(UserError, match="no annotators yet.*rgqa annotate invite NAME"):
         push_tasks()
 
 
-def test_who_is_asked_who_left_and_whether_volunteers_may_come_reach_the_queue(own):
+def test_queue_has_annotators_removed_people_and_sign_up(own):
     exa = Annotator(name="exa", pseudonym="adjudicator-01", email="Exa@example.org")
     left = msgspec.structs.replace(people("ann")[0], is_active=False)
     write_roster(DatasetFolders(), [left, exa])
@@ -138,7 +138,7 @@ def test_who_is_asked_who_left_and_whether_volunteers_may_come_reach_the_queue(o
     assert told["removed"] == {"ann@example.org": "annotator-01"}
 
 
-def test_what_collect_says_reaches_the_queue(own):
+def test_results_of_collect_reach_the_queue(own):
     person = {"name": "annotator-02", "exclusion_reasons": ["drift"], "excluded_since": 20}
     known = made_task(3)
     report = {
@@ -156,7 +156,7 @@ def test_what_collect_says_reaches_the_queue(own):
     assert (queue()["discarded_tasks"], queue()["excluded_since"], queue()["doubtful"]) == ([], {}, {})
 
 
-def test_a_filter_that_fell_is_wrong_in_every_task_and_teaches_nobody(own, set_params):
+def test_discarded_gold_question_is_used_nowhere(own, set_params):
     set_params("annotate", training_tasks=1, qualification_tasks=1)
     again = msgspec.structs.replace(made_task(0), second=made_task(1).second, task_id="t9999", image_id="n1")
     write_batch([*(made_task(number) for number in range(40)), again])
@@ -188,7 +188,7 @@ def estimated(answerable, calibrated=True):
     write_json(home / "estimate.json", {"fitted": {"calibrated": calibrated}})
 
 
-def test_what_the_tasks_should_give_is_told_before_people_are_asked(own, monkeypatch, capsys):
+def test_expected_yield_is_printed(own, monkeypatch, capsys):
     # 20 candidates with 0.1 and 20 with 0.4: 18 + 12 of them should be unanswerable; the first ten are of the first block.
     monkeypatch.setattr("annotation.client.push.NUM_FIRST_TASKS", 10)
     write_batch([msgspec.structs.replace(made_task(n), priority_block=int(n >= 20)) for n in range(40)])
@@ -213,7 +213,7 @@ def test_a_second_push_changes_nothing(study):
     assert {method for method, _ in study.requests} == {"GET"}
 
 
-def test_of_two_pushes_at_once_one_waits_for_the_other(study, tmp_path):
+def test_concurrent_push_waits(study, tmp_path):
     code = "import os, sys\nfrom annotation.client.push import push_tasks\npush_tasks()\n"
     with lock_folder(DatasetFolders().study):
         other = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -225,13 +225,13 @@ def test_of_two_pushes_at_once_one_waits_for_the_other(study, tmp_path):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # and lets go
 
 
-def test_only_the_folder_of_the_images_is_served_and_only_once(study, tiny):
+def test_only_the_image_folder_is_served_once(study, tiny):
     push_tasks()
     push_tasks()
     assert [row["path"] for row in study.storages] == [str(tiny / "data/tiny/source/images")]
 
 
-def test_images_can_lie_on_a_web_server(study, set_params):
+def test_images_can_be_on_a_web_server(study, set_params):
     set_params("annotate", image_base_url="https://example.org/rgqa/")
     push_tasks()
     assert study.storages == []
@@ -240,7 +240,7 @@ def test_images_can_lie_on_a_web_server(study, set_params):
 
 
 @pytest.mark.parametrize("carried_out", [False, True])
-def test_a_push_that_broke_off_is_finished_by_the_next(study, monkeypatch, carried_out):
+def test_interrupted_push_is_completed_by_the_next(study, monkeypatch, carried_out):
     monkeypatch.setattr("annotation.client.push.BATCH_SIZE", 7)
     number = 0
 
@@ -257,7 +257,7 @@ def test_a_push_that_broke_off_is_finished_by_the_next(study, monkeypatch, carri
     assert sorted(study.keys(TITLE)) == KEYS
 
 
-def test_copies_without_an_answer_go_and_the_one_with_it_stays(study, capsys):
+def test_copies_without_answers_are_deleted(study, capsys):
     push_tasks()
     first = task_of(study, "t0000")
     copy = study.put(first["project"], first["data"])
@@ -270,7 +270,7 @@ def test_copies_without_an_answer_go_and_the_one_with_it_stays(study, capsys):
     assert "3 tasks deleted" in capsys.readouterr().out
 
 
-def test_an_answer_that_arrives_while_tasks_are_taken_out_stays(study):
+def test_answer_arriving_during_deletion_is_kept(study):
     push_tasks()
     task = task_of(study, "t0000")
     write_batch([made_task(number) for number in range(1, 40)])
@@ -281,7 +281,7 @@ def test_an_answer_that_arrives_while_tasks_are_taken_out_stays(study):
     assert "t0000" in study.keys(TITLE) and len(task["annotations"]) == 1
 
 
-def test_tasks_of_an_earlier_batch_go_unless_somebody_touched_them(own, capsys):
+def test_untouched_tasks_of_an_earlier_batch_are_deleted(own, capsys):
     push_tasks()
     judged, skipped, begun = (task_of(own, key) for key in ("t0000", "t0001", "t0002"))
     own.annotate(judged)
@@ -295,7 +295,7 @@ def test_tasks_of_an_earlier_batch_go_unless_somebody_touched_them(own, capsys):
     assert "17 tasks deleted (copies, or of an earlier batch); 3 kept" in capsys.readouterr().out
 
 
-def test_settings_that_were_changed_by_hand_are_put_right(study, capsys):
+def test_changed_settings_are_restored(study, capsys):
     push_tasks()
     study.project(TITLE)["label_config"] = build_labeling_config().replace('"valid"', '"okay"')
     study.project(TITLE)["show_collab_predictions"] = True
@@ -305,7 +305,7 @@ def test_settings_that_were_changed_by_hand_are_put_right(study, capsys):
 
 
 @pytest.mark.parametrize("harmless", ["spaces in the interface", "instructions that the server cleans"])
-def test_what_is_no_change_is_not_put_right(study, capsys, harmless):
+def test_irrelevant_changes_are_not_restored(study, capsys, harmless):
     study.cleans = harmless.startswith("instructions")
     push_tasks()
     if not study.cleans:
@@ -314,7 +314,7 @@ def test_what_is_no_change_is_not_put_right(study, capsys, harmless):
     assert "restored" not in capsys.readouterr().out
 
 
-def test_an_interface_that_verdicts_hold_fast_is_told(study):
+def test_interface_blocked_by_verdicts_is_reported(study):
     push_tasks()
     study.project(TITLE)["label_config"] = build_labeling_config().replace('"valid"', '"okay"')
     study.refuse_settings = True
@@ -324,7 +324,7 @@ def test_an_interface_that_verdicts_hold_fast_is_told(study):
     assert "Created annotations" in message(caught)
 
 
-def test_tasks_that_are_not_ours_stay_and_are_told(study, capsys):
+def test_foreign_tasks_are_kept_and_reported(study, capsys):
     push_tasks()
     study.put(study.project(TITLE)["id"], {"text": "made by hand"})
     push_tasks()
@@ -332,14 +332,14 @@ def test_tasks_that_are_not_ours_stay_and_are_told(study, capsys):
     assert "1 task not created by this command" in capsys.readouterr().err
 
 
-def test_two_projects_of_one_title_are_told(study):
+def test_projects_with_equal_titles_are_reported(study):
     push_tasks()
     study.projects[999] = dict(study.project(TITLE), id=999)
     with pytest.raises(UserError, match=r"has 2 projects `RGQA tiny` \(numbers \d+, 999\)"):
         push_tasks()
 
 
-def test_a_batch_of_two_minds_is_refused(study):
+def test_inconsistent_batch_is_refused(study):
     home = DatasetFolders().stage_dir("batch")
     write_json(home / "label_studio_tasks.json", [])
     with pytest.raises(UserError, match="have different tasks.*dvc repro"):
@@ -349,7 +349,7 @@ def test_a_batch_of_two_minds_is_refused(study):
         push_tasks()
 
 
-def test_somebody_who_changes_the_project_meanwhile_is_told(study):
+def test_concurrent_project_change_is_reported(study):
     def after(method, path, number):
         if path.endswith("/import"):
             study.put(study.project(TITLE)["id"], {"text": "made by hand"})
@@ -359,5 +359,5 @@ def test_somebody_who_changes_the_project_meanwhile_is_told(study):
         push_tasks()
 
 
-def test_secrets_lie_where_the_server_keeps_its_own(own):
+def test_secrets_file_is_private(own):
     assert (LABEL_STUDIO_DIR / "secrets.json").stat().st_mode & 0o777 == 0o600

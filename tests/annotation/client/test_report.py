@@ -19,12 +19,12 @@ def written(tiny):
     return path
 
 
-def test_before_the_first_report_it_says_what_to_do(tiny):
+def test_missing_report_is_explained(tiny):
     with pytest.raises(UserError, match="no quality report yet.*dvc repro collect"):
         print_report()
 
 
-def test_verdicts_that_came_after_the_report_are_told(written, capsys):
+def test_newer_verdicts_are_reported(written, capsys):
     write_json(written, msgspec.structs.replace(quality(), simulated=False))
     folders = DatasetFolders()
     write_jsonl(folders.record_file(Task), [made_task(n) for n in range(2)])
@@ -41,12 +41,12 @@ def test_verdicts_that_came_after_the_report_are_told(written, capsys):
     assert said.endswith("report: full report -> data/tiny/interim/collect/quality.html\n")
 
 
-def test_simulated_verdicts_are_marked_first_of_all():
+def test_simulated_verdicts_are_marked_first():
     assert next(format_summary(quality(simulated=True))).startswith("SIMULATED VERDICTS")
     assert "SIMULATED" not in "\n".join(format_summary(quality()))
 
 
-def test_the_short_form_names_who_is_excluded_and_why():
+def test_summary_names_excluded_annotators_and_reasons():
     told = "\n".join(format_summary(quality()))
     assert "excluded: sensitivity: 0 of 7 invalid gold questions" in told
     assert "WARNING: 1 gold question is discarded" in told

@@ -30,12 +30,12 @@ BEGIN = datetime(2026, 1, 1)
         ((None, 10, 30), 180),  # 2 in 40 s
     ],
 )
-def test_pace_is_submissions_per_hour_of_work(gaps, expected):
+def test_speed_is_verdicts_per_hour_of_work(gaps, expected):
     assert compute_verdicts_per_hour(gaps) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("gaps", [(), (None,), (None, 301)])
-def test_pace_is_unknown_before_there_are_two_submissions_in_a_row(gaps):
+def test_speed_is_unknown_before_two_consecutive_submissions(gaps):
     assert isnan(compute_verdicts_per_hour(gaps))
 
 
@@ -63,7 +63,7 @@ def judged(study):
     return study
 
 
-def test_the_table_shows_who_judged_how_much_how_fast_and_how_well(judged, capsys):
+def test_table_shows_count_speed_and_accuracy(judged, capsys):
     capsys.readouterr()
     print_status()
     found = table(capsys.readouterr().out)
@@ -73,7 +73,7 @@ def test_the_table_shows_who_judged_how_much_how_fast_and_how_well(judged, capsy
     assert found["annotator-02"] == ["", "0", "0", "", ""]
 
 
-def test_on_our_own_server_it_says_where_people_stand_and_what_is_known(own, capsys):
+def test_own_server_adds_stages_and_progress(own, capsys):
     rows = [("ann", "2026", True, False), ("cyd", "2026", True, True)]
     dan = Annotator(name="dan", pseudonym="adjudicator-01", email="dan@example.org", is_active=False)
     write_roster(DatasetFolders(), [*people("ann", "ben", "cyd"), dan])
@@ -106,7 +106,7 @@ def test_on_our_own_server_it_says_where_people_stand_and_what_is_known(own, cap
     assert "60 votes (at most) take 0.5 hours of work" in out  # 120 an hour
 
 
-def test_somebody_outside_the_roster_is_listed_too(judged, capsys):
+def test_annotators_outside_the_roster_are_listed(judged, capsys):
     judged.annotate(judged.in_project(TITLE)[9], person=1)
     capsys.readouterr()
     print_status()
@@ -124,13 +124,13 @@ def test_before_the_first_push_everything_is_empty(study, capsys):
     assert table(capsys.readouterr().out)["annotator-01"][1] == "0"
 
 
-def test_no_server_is_told(judged):
+def test_unreachable_server_is_reported(judged):
     judged.close()
     with pytest.raises(UserError, match="no server answers"):
         print_status()
 
 
-def test_new_volunteers_wait_for_another_command_that_changes_the_roster(own):
+def test_new_volunteers_wait_for_the_study_lock(own):
     own.report["tiny"] |= {
         "tasks": {
             "num_tasks": 1,

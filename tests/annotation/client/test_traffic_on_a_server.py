@@ -22,7 +22,7 @@ from annotation.server import process
 from pipeline.core.json_files import read_json
 from pipeline.core.paths import DatasetFolders
 from tests.annotation.conftest import made_task, write_batch
-from tests.annotation.server.conftest import DeskClient, Studio, as_known, run_inside, served
+from tests.annotation.server.conftest import PageClient, Studio, as_known, run_inside, served
 
 pytestmark = pytest.mark.server
 TASKS = 2_000
@@ -59,7 +59,7 @@ def given(studio: Studio) -> list[tuple[str, int, str]]:
 
 
 class Annotator(threading.Thread):
-    """A page that answers until it is told to stop; what gets no reply it sends again, as desk.js does.
+    """A page that answers until it is told to stop; what gets no reply it sends again, as annotation_page.js does.
 
     Attributes:
         sent: place -> first choice, of what the server acknowledged.
@@ -67,27 +67,27 @@ class Annotator(threading.Thread):
 
     def __init__(self, studio: Studio, name: str) -> None:
         super().__init__(daemon=True)
-        self.desk, self.sent, self.stop = studio.desk(name), {}, threading.Event()
+        self.client, self.sent, self.stop = studio.open_page(name), {}, threading.Event()
 
     def run(self) -> None:
         shown = self.until_replied({})
         while not self.stop.is_set():
-            place, first = shown["place"], ("valid", "invalid", "unsure")[shown["place"] % 3]
-            said = {"place": place, "first": first, "second": as_known(shown), "seconds": 1}
+            place, first = shown["assignment"], ("valid", "invalid", "unsure")[shown["assignment"] % 3]
+            said = {"assignment": place, "first": first, "second": as_known(shown), "seconds": 1}
             shown = self.until_replied({"answer": said})
             self.sent[place] = first
 
     def until_replied(self, body: Any) -> dict[str, Any]:
         while True:
             try:
-                answer = self.desk.post(body)
+                answer = self.client.post(body)
                 assert answer.status_code == 200, answer.text
                 return answer.json()
             except requests.RequestException:
                 time.sleep(0.3)
 
 
-def test_a_server_that_is_killed_loses_and_doubles_no_answer(studio: Studio) -> None:
+def test_killed_server_neither_loses_nor_duplicates_answers(studio: Studio) -> None:
     pages = [Annotator(studio, name) for name in PEOPLE]
     for page in pages:
         page.start()
@@ -104,10 +104,10 @@ def test_a_server_that_is_killed_loses_and_doubles_no_answer(studio: Studio) -> 
         own = Counter(first for _, email, first in found if email == f"{name}@rgqa.local")
         assert own == Counter(page.sent.values()) and len(page.sent) > MOMENTS
         lines = [
-            "from annotation.server.label_studio_app.models import Place",
+            "from annotation.server.label_studio_app.models import TaskAssignment",
             "from users.models import User",
             f"user = User.objects.get(email='{name}@rgqa.local').pk",
-            "answer = {row.number: row.answer['first'] for row in Place.objects.filter(user=user, state='answered')}",
+            "answer = {row.number: row.answer['first'] for row in TaskAssignment.objects.filter(user=user, state='answered')}",
         ]
         assert {int(n): first for n, first in run_inside(studio, "\n".join(lines)).items()} == page.sent
     votes = Counter(key for key, _, _ in found)
@@ -115,14 +115,14 @@ def test_a_server_that_is_killed_loses_and_doubles_no_answer(studio: Studio) -> 
 
 
 def push_process() -> subprocess.Popen[bytes]:
-    code = "import annotation.client.push as made\nmade.BATCH = 100\nprint('ready', flush=True)\nmade.push()"
+    code = "import annotation.client.push as made\nmade.BATCH_SIZE = 100\nprint('ready', flush=True)\nmade.push_tasks()"
     made = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert made.stdout.readline() == b"ready\n"
     return made
 
 
 @pytest.mark.parametrize("who", ["command", "server"])
-def test_a_push_during_which_something_is_killed_is_finished_by_the_next(studio: Studio, who: str) -> None:
+def test_killed_push_is_completed_by_the_next(studio: Studio, who: str) -> None:
     for moment in range(MOMENTS):
         write_batch([made_task(number, images=100) for number in range(TASKS + 1000 * (moment % 2 + 1))])
         if moment % 2 == 0:
@@ -143,19 +143,19 @@ def test_a_push_during_which_something_is_killed_is_finished_by_the_next(studio:
     server = connect()
     assert sorted(task.rgqa_task_id for task in server.iter_tasks(server.find_project("RGQA tiny"))) == wanted
     assert sorted(row["key"] for row in json.loads(studio.queue.read_text())["tasks"]) == wanted
-    assert studio.desk("ann").step({})["show"] == "task"
+    assert studio.open_page("ann").step({})["screen"] == "task"
 
 
-def test_a_pull_that_is_killed_loses_nothing_and_the_next_gets_everything(studio: Studio) -> None:
-    desk = studio.desk("ann")
-    desk.answer(desk.step({}))
+def test_killed_pull_loses_nothing(studio: Studio) -> None:
+    client = studio.open_page("ann")
+    client.answer(client.step({}))
     pull_annotations()
     path = DatasetFolders().annotations / "pulled.json"
     for moment in range(MOMENTS):
-        desk = studio.desk("ann")
-        desk.answer(desk.step({}))
+        client = studio.open_page("ann")
+        client.answer(client.step({}))
         before = {row["data"]["task"] for row in read_json(path)}
-        code = "print('ready', flush=True)\nfrom annotation.client.pull import pull\npull()"
+        code = "print('ready', flush=True)\nfrom annotation.client.pull import pull_annotations\npull_annotations()"
         pulling = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
         assert pulling.stdout.readline() == b"ready\n"
         time.sleep(0.25 * (moment + 1))
@@ -170,7 +170,7 @@ def test_a_pull_that_is_killed_loses_nothing_and_the_next_gets_everything(studio
     assert path.read_bytes() == again
 
 
-def test_a_label_that_was_renamed_by_hand_is_put_right(studio: Studio) -> None:
+def test_changed_setting_is_restored(studio: Studio) -> None:
     server = connect()
     found = server.find_project("RGQA tiny")
     ours = server.sdk.projects.get(found).label_config
@@ -180,11 +180,11 @@ def test_a_label_that_was_renamed_by_hand_is_put_right(studio: Studio) -> None:
     assert (now.label_config, now.show_collab_predictions) == (ours, False)
 
 
-def test_a_page_of_before_a_push_goes_on_after_it(studio: Studio) -> None:
-    desk = studio.desk("ben")
-    shown = desk.step({})
+def test_page_opened_before_a_push_continues(studio: Studio) -> None:
+    client = studio.open_page("ben")
+    shown = client.step({})
     write_batch([made_task(number, images=100) for number in range(TASKS + 600)])
     push_tasks()
-    after = desk.answer(shown)
-    assert after["show"] == "task" and after["place"] == shown["place"] + 1
-    assert isinstance(desk, DeskClient)
+    after = client.answer(shown)
+    assert after["screen"] == "task" and after["assignment"] == shown["assignment"] + 1
+    assert isinstance(client, PageClient)

@@ -4,7 +4,7 @@ from pipeline.core.json_files import read_json
 from pipeline.core.paths import DatasetFolders
 
 
-def test_volunteers_get_into_the_roster(own, capsys):
+def test_volunteers_are_added_to_the_roster(own, capsys):
     row = {"email": "zoe@volunteer.rgqa.local", "name": "Zoe"}
     own.report["tiny"]["annotators"] = [row, {"email": "ann@example.org", "name": ""}]
     push_tasks()

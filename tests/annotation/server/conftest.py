@@ -30,14 +30,15 @@ from tests.annotation.conftest import made_task, write_batch
 
 ROOT = Path(__file__).parents[3]
 PEOPLE = ("ann", "ben", "cyd", "dan", "eve", "fay", "gus", "hal", "ivy", "joe", "kim", "lea", "amy", "bob")
+# Every task gets two votes.
 PARAMS = {
-    "votes": 2,
-    "wave": 10,
-    "overlap": 1.0,
+    "max_votes": 2,
+    "wave_size": 10,
+    "overlap_rate": 1.0,
     "seed": 1,
-    "training": 0,
-    "test": 0,
-}  # every task gets two votes
+    "training_tasks": 0,
+    "qualification_tasks": 0,
+}
 
 
 class Studio(NamedTuple):
@@ -66,7 +67,7 @@ class Studio(NamedTuple):
 
     def login(self, name: str) -> requests.Session:
         """A session as an annotator, logged in through the page's form, with a password that somebody gave them."""
-        self.desk(name)  # the account is made when the link is opened first
+        self.open_page(name)  # the account is made when the link is opened first
         session, email = requests.Session(), f"{name}@rgqa.local"
         lines = f"from users.models import User\nuser = User.objects.get(email={email!r})\n"
         run_inside(self, f"{lines}user.set_password('long enough 12')\nuser.save()\nanswer = 1")
@@ -75,11 +76,11 @@ class Studio(NamedTuple):
         session.post(f"{self.url}/user/login/", data=form, timeout=60, allow_redirects=False)
         return session
 
-    def desk(self, name: str) -> DeskClient:
+    def open_page(self, name: str) -> PageClient:
         """Somebody's page, come to by their link, consent given."""
-        desk = DeskClient(self.url, self.link(name))
-        desk.agree()
-        return desk
+        client = PageClient(self.url, self.link(name))
+        client.agree()
+        return client
 
     def link(self, name: str) -> str:
         """The path of somebody's link."""
@@ -92,8 +93,8 @@ class Studio(NamedTuple):
             process.start_server(self.python, int(self.url.rsplit(":", 1)[1]))
 
 
-class DeskClient:
-    """What desk.js does: the page, its CSRF token, and one step after the other."""
+class PageClient:
+    """Does what annotation_page.js does: the page, its CSRF token, and one step after the other."""
 
     def __init__(
         self, url: str, address: str = "/annotate/", session: requests.Session | None = None
@@ -113,14 +114,14 @@ class DeskClient:
 
     def agree(self) -> dict[str, Any]:
         shown = self.step({})
-        return self.step({"consent": shown["hash"]}) if shown["show"] == "consent" else shown
+        return self.step({"consent": shown["hash"]}) if shown["screen"] == "consent" else shown
 
     def answer(
         self, shown: dict[str, Any], first: str = "valid", second: str = "", **more: Any
     ) -> dict[str, Any]:
-        """Without another word the second question, a filter of `made_task`, is answered as it should be."""
+        """Without another word the second question, a gold question of `made_task`, is answered as it should be."""
         second = second or as_known(shown)
-        said = {"place": shown["place"], "first": first, "second": second, "seconds": 2.5}
+        said = {"assignment": shown["assignment"], "first": first, "second": second, "seconds": 2.5}
         return self.step({"answer": said | more})
 
 
@@ -136,7 +137,7 @@ def form_token(page: str) -> str:
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
 def studio(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    """Of 100 tasks, each with a filter as second question; on SQLite, then on PostgreSQL."""
+    """Of 100 tasks, each with a gold question as second question; on SQLite, then on PostgreSQL."""
     folder, tasks = tmp_path_factory.mktemp(request.param), [made_task(number) for number in range(100)]
     with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         if request.param == "postgresql":
@@ -232,7 +233,7 @@ def inside(studio: Studio) -> Callable[[str], Any]:
 
 
 def run_inside(studio: Studio, lines: str) -> Any:
-    code = "import json, os, sys\nout = os.dup(1); os.dup2(2, 1)\nfrom annotation.server.label_studio_app.label_studio_main import set_up\nset_up()\n"
+    code = "import json, os, sys\nout = os.dup(1); os.dup2(2, 1)\nfrom annotation.server.label_studio_app.label_studio_main import set_up_django\nset_up_django()\n"
     done = subprocess.run(
         [studio.python, "-c", f"{code}{lines}\nos.write(out, json.dumps(answer).encode())"],
         env=environment.build_environment_variables(),
@@ -274,7 +275,7 @@ def asked(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict]:
     """What Label Studio's Python is asked for; it answers with the administrator's token."""
     questions: list[dict] = []
 
-    def call(command: list[str], failed: str, **options: Any) -> bytes:
+    def call(command: list[str], failure_message: str, **options: Any) -> bytes:
         questions.append(msgspec.json.decode(options["input"]))
         return b"token of the administrator"
 

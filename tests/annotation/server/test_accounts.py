@@ -18,7 +18,7 @@ from pipeline.core.paths import DatasetFolders
 from tests.annotation.server.conftest import Studio
 
 
-def test_people_join_with_pseudonyms_in_order_and_a_link_each(
+def test_people_get_pseudonyms_in_order_and_personal_links(
     asked: list[dict], capsys: pytest.CaptureFixture[str]
 ) -> None:
     update_roster(["zoe", "ann"])
@@ -44,7 +44,7 @@ def test_people_join_with_pseudonyms_in_order_and_a_link_each(
     assert (LABEL_STUDIO_DIR / ".env").stat().st_mode & 0o777 == 0o600
 
 
-def test_links_of_another_server_are_others(asked: list[dict]) -> None:
+def test_links_depend_on_the_server_key(asked: list[dict]) -> None:
     accounts.ensure_database(Path("python"), 8080)
     ann = Annotator(name="ann", pseudonym="annotator-01", email="ann@rgqa.local")
     before = accounts.make_link(ann)
@@ -53,9 +53,7 @@ def test_links_of_another_server_are_others(asked: list[dict]) -> None:
     assert accounts.make_link(ann) != before
 
 
-def test_nobody_joins_or_leaves_while_another_command_writes_the_roster(
-    asked: list[dict], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_roster_changes_hold_the_study_lock(asked: list[dict], monkeypatch: pytest.MonkeyPatch) -> None:
     held = []
 
     def reading(folders: DatasetFolders) -> list[Annotator]:
@@ -71,7 +69,7 @@ def test_nobody_joins_or_leaves_while_another_command_writes_the_roster(
     assert len(held) == 2
 
 
-def test_an_address_for_volunteers_is_told_from_then_on(
+def test_open_link_is_printed_once_sign_up_is_open(
     asked: list[dict], capsys: pytest.CaptureFixture[str]
 ) -> None:
     accounts.ensure_database(Path("python"), 8080)
@@ -90,7 +88,7 @@ def test_the_same_invitation_twice_changes_nothing(asked: list[dict]) -> None:
     assert read_roster(DatasetFolders()) == before
 
 
-def test_a_kill_before_the_secrets_are_written_is_mended_by_the_next_run(
+def test_kill_before_secrets_are_written_is_repaired_by_the_next_run(
     asked: list[dict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(*_: object) -> None:
@@ -108,7 +106,7 @@ def test_a_kill_before_the_secrets_are_written_is_mended_by_the_next_run(
     assert read_secrets().url == "http://127.0.0.1:8081"
 
 
-def test_who_leaves_stays_in_the_roster_and_comes_back_as_before(
+def test_removed_person_stays_in_the_roster_and_can_return(
     asked: list[dict], capsys: pytest.CaptureFixture[str]
 ) -> None:
     accounts.ensure_database(Path("python"), 8080)
@@ -116,44 +114,44 @@ def test_who_leaves_stays_in_the_roster_and_comes_back_as_before(
     capsys.readouterr()
     update_roster(["ann"], remove=True)
     assert [(p.name, p.is_active) for p in read_roster(DatasetFolders())] == [("ann", False), ("ben", True)]
-    assert "ann (annotator-01): left" in capsys.readouterr().out
+    assert "ann (annotator-01): removed" in capsys.readouterr().out
     update_roster(["ann"])
     assert read_roster(DatasetFolders())[0].is_active
 
 
-def test_every_name_that_cannot_be_is_told_at_once(asked: list[dict]) -> None:
+def test_all_invalid_names_are_reported_at_once(asked: list[dict]) -> None:
     with pytest.raises(UserError) as error:
         update_roster(["ann b", "ok", "../x"])
     assert error.value.problems[0] == "invite: 2 problems"
     assert read_roster(DatasetFolders()) == [] and asked == []
 
 
-def test_who_is_not_there_cannot_leave(asked: list[dict]) -> None:
+def test_unknown_person_cannot_be_removed(asked: list[dict]) -> None:
     update_roster(["ann"])
-    with pytest.raises(UserError, match="not in the roster: zoe; there are ann"):
+    with pytest.raises(UserError, match="not in the roster: zoe. The roster has: ann"):
         update_roster(["zoe"], remove=True)
 
 
-def test_on_a_foreign_server_only_the_roster_changes(
+def test_other_servers_only_change_the_roster(
     asked: list[dict], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("LABEL_STUDIO_URL", "https://label.example.org")
     update_roster(["ann"])
     assert asked == [] and not LABEL_STUDIO_DIR.exists()
-    assert "made there by hand" in capsys.readouterr().out
+    assert "by hand, with these e-mail addresses" in capsys.readouterr().out
 
 
-def test_why_accounts_cannot_be_made_is_shown(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_database_errors_are_shown(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RGQA_ANNOTATE_DATABASE", raising=False)
     broken = tiny / "python"
     broken.write_text("#!/bin/sh\necho 'connection refused' >&2\nexit 1\n")
     broken.chmod(0o755)
-    with pytest.raises(UserError, match="could not make its database:\nconnection refused"):
+    with pytest.raises(UserError, match="could not create its database:\nconnection refused"):
         accounts.ensure_database(broken, 8080)
 
 
 @pytest.mark.server
-def test_accounts_made_twice_are_the_same_and_for_the_owner_alone(studio: Studio) -> None:
+def test_creating_accounts_twice_changes_nothing_and_files_are_private(studio: Studio) -> None:
     port = int(studio.url.rsplit(":")[-1])
     before = accounts.ensure_database(studio.python, port)
     assert accounts.ensure_database(studio.python, port) == before == read_secrets()

@@ -48,7 +48,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return found
 
 
-def test_it_is_made_once(tmp_path: Path, lock: Path, calls: list[list[str]]) -> None:
+def test_environment_is_created_once(tmp_path: Path, lock: Path, calls: list[list[str]]) -> None:
     folder = tmp_path / "environment"
     python = environment.ensure_environment(folder, lock)
     assert ["venv" in calls[0], calls[1][-1]] == [True, str(lock)]
@@ -56,7 +56,7 @@ def test_it_is_made_once(tmp_path: Path, lock: Path, calls: list[list[str]]) -> 
     assert len(calls) == 2
 
 
-def test_another_lock_file_installs_anew_into_the_same_environment(
+def test_changed_lock_file_reinstalls_the_environment(
     tmp_path: Path, lock: Path, calls: list[list[str]]
 ) -> None:
     environment.ensure_environment(tmp_path / "environment", lock)
@@ -65,56 +65,54 @@ def test_another_lock_file_installs_anew_into_the_same_environment(
     assert ["venv" in call for call in calls] == [True, False, True, False]
 
 
-def test_an_interrupted_set_up_goes_on(tmp_path: Path, lock: Path, calls: list[list[str]]) -> None:
+def test_interrupted_installation_is_completed(tmp_path: Path, lock: Path, calls: list[list[str]]) -> None:
     environment.ensure_environment(tmp_path / "environment", lock)
     (tmp_path / "environment/.ready").unlink()
     environment.ensure_environment(tmp_path / "environment", lock)
     assert ["venv" in call for call in calls] == [True, False, True, False]
 
 
-def test_half_a_python_is_made_anew(tmp_path: Path, lock: Path, calls: list[list[str]]) -> None:
+def test_incomplete_python_is_recreated(tmp_path: Path, lock: Path, calls: list[list[str]]) -> None:
     environment.ensure_environment(tmp_path / "environment", lock)
     shutil.rmtree(tmp_path / "environment/bin")
     environment.ensure_environment(tmp_path / "environment", lock)
     assert ["venv" in call for call in calls] == [True, False, True, False]
 
 
-def test_a_full_disk_is_told_before_anything_is_done(
+def test_full_disk_is_reported_before_installation(
     tmp_path: Path, lock: Path, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = type(shutil.disk_usage(tmp_path))
     monkeypatch.setattr(environment.shutil, "disk_usage", lambda _: usage(10**12, 10**12, 10**9))
-    with pytest.raises(UserError, match="needs 2.5 GB .* 1.0 GB are free"):
+    with pytest.raises(UserError, match="needs 2.5 GB, but 1.0 GB are free"):
         environment.ensure_environment(tmp_path / "environment", lock)
     assert calls == []
 
 
-def test_without_uv_it_says_what_to_run(tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_uv_is_reported(tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment.shutil, "which", lambda *_, **__: None)
-    with pytest.raises(UserError, match="uv is missing.*make setup"):
+    with pytest.raises(UserError, match="uv is not installed.*make setup"):
         environment.ensure_environment(tmp_path / "environment", lock)
 
 
-def test_a_set_up_that_fails_says_why(tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_installation_is_reported(tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     uv = tmp_path / "uv"
     uv.write_text("#!/bin/sh\necho 'no such package' >&2\nexit 1\n")
     uv.chmod(0o755)
     monkeypatch.setattr(environment.shutil, "which", lambda *_, **__: str(uv))
-    with pytest.raises(
-        UserError, match="cannot be set up in .* run the same command again:\nno such package"
-    ):
+    with pytest.raises(UserError, match="cannot install .* run the same command again:\nno such package"):
         environment.ensure_environment(tmp_path / "environment", lock)
 
 
-def test_what_a_program_said_when_it_failed_is_shown() -> None:
+def test_failed_command_shows_its_output() -> None:
     with pytest.raises(UserError, match="mend this:\nno such package"):
         environment.run_command(["sh", "-c", "echo 'no such package' >&2; exit 1"], "mend this:")
-    with pytest.raises(UserError, match="mend this:\nsh ended with code 7"):
+    with pytest.raises(UserError, match="mend this:\nsh ended with exit code 7"):
         environment.run_command(["sh", "-c", "exit 7"], "mend this:")
     assert environment.run_command(["cat"], "mend this:", input=b"{}") == b"{}"
 
 
-def test_of_a_traceback_the_message_alone_is_shown() -> None:
+def test_only_the_message_of_a_traceback_is_shown() -> None:
     said = 'warning: x\nTraceback (most recent call last):\n  File "a.py", line 1\n    f()\nOperationalError: password wrong\nfor user "rgqa"\n'
     with pytest.raises(UserError) as error:
         environment.run_command(["sh", "-c", "cat >&2; exit 1"], "mend this:", input=said.encode())
@@ -132,7 +130,7 @@ def test_the_lock_pins_every_package_and_names_no_index() -> None:
     assert not [line for line in lines if "://" in line or line.startswith("-")]
 
 
-def test_names_that_label_studio_would_take_for_its_own_are_kept_from_it(
+def test_variables_that_label_studio_would_read_are_not_inherited(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outside = {"HOST": "example.org", "DEBUG": "1", "USERNAME": "me", "LABEL_STUDIO_HOST": "x"}
@@ -145,7 +143,7 @@ def test_names_that_label_studio_would_take_for_its_own_are_kept_from_it(
     assert (seen["LABEL_STUDIO_BASE_DATA_DIR"], seen["RGQA_DATA"]) == (str(home), str(home.parent))
 
 
-def test_sqlite_unless_another_database_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sqlite_is_the_default_database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(DATABASE, raising=False)
     assert environment.get_database_variables() == {"DJANGO_DB": "sqlite"}
     monkeypatch.setenv(DATABASE, POSTGRES)
@@ -168,7 +166,7 @@ def test_sqlite_unless_another_database_is_named(monkeypatch: pytest.MonkeyPatch
         ("postgresql://u:a:b@[::1]:99/n", "::1", "99", "a:b"),
     ],
 )
-def test_what_an_address_leaves_out_is_postgresqls_own(address, host, port, password, monkeypatch) -> None:
+def test_missing_parts_of_database_url_have_defaults(address, host, port, password, monkeypatch) -> None:
     monkeypatch.setenv(DATABASE, address)
     named = environment.get_database_variables()
     assert (named["POSTGRE_HOST"], named["POSTGRE_PORT"], named["POSTGRE_PASSWORD"]) == (host, port, password)
@@ -186,20 +184,20 @@ def test_what_an_address_leaves_out_is_postgresqls_own(address, host, port, pass
         "postgresql:///n",
     ],
 )
-def test_a_database_that_is_written_wrongly_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_database_url_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(DATABASE, address)
-    with pytest.raises(UserError, match="expected postgresql://user:password@host:port/name"):
+    with pytest.raises(UserError, match="RGQA_ANNOTATE_DATABASE.*postgresql://user:password@host:port/name"):
         environment.get_database_variables()
 
 
-def test_a_study_stays_in_its_database(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_study_stays_in_its_database(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(DATABASE, POSTGRES)
     environment.record_database()
     environment.record_database()
     monkeypatch.delenv(DATABASE)
     with pytest.raises(
         UserError,
-        match="lie in postgresql://db.example.org:5433/study, but RGQA_ANNOTATE_DATABASE names sqlite",
+        match="are in postgresql://db.example.org:5433/study, but RGQA_ANNOTATE_DATABASE names sqlite",
     ):
         environment.record_database()
     assert "p@ss" not in (home / "database.txt").read_text()

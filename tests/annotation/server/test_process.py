@@ -32,22 +32,22 @@ def this_process(created: float = 0.0) -> ServerProcess:
     return ServerProcess(pid=os.getpid(), start_time=psutil.Process().create_time() + created, port=8080)
 
 
-def test_without_a_pid_file_nothing_runs(home: Path) -> None:
+def test_no_server_without_pid_file(home: Path) -> None:
     assert process.find_running_server() is None
 
 
-def test_a_live_process_is_found(home: Path) -> None:
+def test_running_process_is_found(home: Path) -> None:
     write_json(home / "server.json", this_process())
     assert process.find_running_server() == this_process()
 
 
-def test_a_pid_that_was_used_again_is_not_our_server(home: Path) -> None:
+def test_reused_pid_is_not_our_server(home: Path) -> None:
     # The process of this number began an hour after ours did.
     write_json(home / "server.json", this_process(created=-3600))
     assert process.find_running_server() is None
 
 
-def test_a_dead_process_is_not_our_server(home: Path) -> None:
+def test_ended_process_is_not_our_server(home: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", ""])
     created = psutil.Process(child.pid).create_time()
     child.wait()
@@ -55,7 +55,7 @@ def test_a_dead_process_is_not_our_server(home: Path) -> None:
     assert process.find_running_server() is None
 
 
-def test_a_process_that_ended_but_was_not_collected_is_not_our_server(home: Path) -> None:
+def test_zombie_process_is_not_our_server(home: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", ""])
     created = psutil.Process(child.pid).create_time()
     while psutil.Process(child.pid).status() != psutil.STATUS_ZOMBIE:
@@ -65,7 +65,7 @@ def test_a_process_that_ended_but_was_not_collected_is_not_our_server(home: Path
     child.wait()
 
 
-def test_stop_ends_our_process_and_no_other(home: Path) -> None:
+def test_stop_ends_only_our_process(home: Path) -> None:
     ours, other = (subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) for _ in range(2))
     write_json(
         home / "server.json",
@@ -80,41 +80,41 @@ def test_stop_ends_our_process_and_no_other(home: Path) -> None:
     assert not process.stop_server()
 
 
-def test_a_stale_pid_file_stops_nothing(home: Path) -> None:
+def test_stale_pid_file_stops_nothing(home: Path) -> None:
     write_json(home / "server.json", this_process(created=-3600))
     assert not process.stop_server()  # this test would not come to its end if it did
 
 
-def test_a_taken_port_is_named_with_a_way_out() -> None:
+def test_used_port_is_reported_with_an_alternative() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(UserError, match=rf"port {port} of 127.0.0.1 cannot be had .*--port 8081"):
+        with pytest.raises(UserError, match=rf"port {port} of 127.0.0.1 .*--port 8081"):
             process.ensure_free_port(port)
 
 
-def test_a_port_that_is_none_is_refused() -> None:
+def test_invalid_port_is_refused() -> None:
     with pytest.raises(UserError, match="port 70000"):
         process.ensure_free_port(70000)
 
 
-def test_the_end_of_the_log_is_shown_when_the_server_does_not_start(home: Path) -> None:
+def test_end_of_log_is_shown_if_the_server_fails_to_start(home: Path) -> None:
     broken = home / "python"
     broken.write_text("#!/bin/sh\necho 'no such table: htx_user' >&2\nexit 3\n")
     broken.chmod(0o755)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with pytest.raises(UserError, match="ended while it started(?s:.)*no such table: htx_user"):
+    with pytest.raises(UserError, match="ended during its start(?s:.)*no such table: htx_user"):
         process.start_server(broken, port)
     assert process.find_running_server() is None
 
 
 @pytest.mark.parametrize(("killed", "log"), [(True, ""), (False, "No module named 'label_studio'")])
-def test_a_server_of_which_nothing_is_written_down_does_not_begin(home: Path, killed: bool, log: str) -> None:
+def test_server_without_pid_file_does_not_start(home: Path, killed: bool, log: str) -> None:
     # Our own Python has no Label Studio, so that a server that begins says so. Whoever starts it is killed as it writes server.json.
-    start = "process.start(Path(sys.executable), process.ensure_free(0))"
+    start = "process.start_server(Path(sys.executable), process.ensure_free_port(0))"
     kill = "process.write_json = lambda _, server: (print(server.pid, flush=True), os.kill(os.getpid(), 9))"
     script = f"""import os, sys
 from pathlib import Path
@@ -138,13 +138,13 @@ from annotation.server import process
 
 
 @pytest.mark.server
-def test_a_killed_server_is_recognised_and_starts_again_with_everything(studio: Studio) -> None:
+def test_killed_server_is_detected_and_restarts_with_all_data(studio: Studio) -> None:
     server = process.find_running_server()
     assert server is not None and process.is_healthy(server.url)
-    with pytest.raises(UserError, match=f"port {server.port} of 127.0.0.1 cannot be had"):
+    with pytest.raises(UserError, match=f"port {server.port} of 127.0.0.1"):
         process.ensure_free_port(server.port)
     os.kill(server.pid, signal.SIGKILL)
     psutil.wait_procs([psutil.Process(server.pid)] if psutil.pid_exists(server.pid) else [], timeout=20)
     assert process.find_running_server() is None
     process.start_server(studio.python, server.port)
-    assert studio.desk("ann").step({})["show"] in ("task", "wait", "thanks")
+    assert studio.open_page("ann").step({})["screen"] in ("task", "wait", "thanks")

@@ -19,7 +19,7 @@ from pipeline.core.json_files import write_json
 from pipeline.core.paths import DatasetFolders
 
 
-def test_the_summary_names_links_and_where_the_administrators_password_lies(asked: list[dict]) -> None:
+def test_summary_shows_links_and_password_file(asked: list[dict]) -> None:
     secrets = accounts.ensure_database(Path("python"), 8080)
     update_roster(["ann"], open_link=True)
     text = "\n".join(serve.format_summary(DatasetFolders()))
@@ -35,7 +35,7 @@ def test_the_summary_names_links_and_where_the_administrators_password_lies(aske
 
 
 @pytest.mark.parametrize("who", ["named", "volunteers"])
-def test_it_serves_whoever_was_invited(
+def test_serve_works_for_invited_people_and_volunteers(
     asked: list[dict], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], who: str
 ) -> None:
     done = []
@@ -44,10 +44,10 @@ def test_it_serves_whoever_was_invited(
     update_roster(["ann"] if who == "named" else [], open_link=who == "volunteers")
     serve.serve(0)
     assert done == ["start", "push"]
-    assert f"/annotate/{'in' if who == 'named' else 'join'}/" in capsys.readouterr().out
+    assert f"/annotate/{'open' if who == 'named' else 'join'}/" in capsys.readouterr().out
 
 
-def test_of_two_at_once_the_second_finds_what_the_first_started(
+def test_second_of_two_serve_commands_finds_the_running_server(
     asked: list[dict], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = process.ServerProcess(pid=os.getpid(), start_time=psutil.Process().create_time(), port=8080)
@@ -64,19 +64,19 @@ def test_of_two_at_once_the_second_finds_what_the_first_started(
     update_roster(["ann"])
     serve.serve(8081)
     assert asked == [] and read_secrets() == before  # the address is that of the server which runs
-    assert "is running on http://127.0.0.1:8080 (not on 8081" in capsys.readouterr().out
+    assert "running on http://127.0.0.1:8080 (not on port 8081" in capsys.readouterr().out
 
 
-def test_beside_another_label_studio_none_is_started(
+def test_serve_refuses_if_another_label_studio_is_configured(
     asked: list[dict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LABEL_STUDIO_URL", "https://label.example.org")
-    with pytest.raises(UserError, match="unset them to run one here"):
+    with pytest.raises(UserError, match="Unset both to run one here"):
         serve.serve(8080)
     assert asked == []
 
 
-def test_without_annotators_it_says_how_to_invite_them(asked: list[dict]) -> None:
-    with pytest.raises(UserError, match="nobody annotates yet; run: rgqa annotate invite NAME ... --contact"):
+def test_serve_without_annotators_explains_invite(asked: list[dict]) -> None:
+    with pytest.raises(UserError, match="no annotators yet.*rgqa annotate invite NAME ... --contact"):
         serve.serve(8080)
     assert asked == []

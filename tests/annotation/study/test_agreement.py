@@ -21,7 +21,7 @@ def of(function, counts):
     return float(function(compute_terms(np.array(counts)).sum(axis=0)))
 
 
-def test_alpha_of_krippendorffs_own_example():
+def test_alpha_matches_krippendorffs_example():
     # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), section B: two observers, ten units, binary.
     # Coincidences: 00 -> 10, 01 and 10 -> 4, 11 -> 2; alpha = 1 - 19 * 4 / (14 * 6) = 0.095.
     first, second = (0, 1, 0, 0, 0, 0, 0, 0, 1, 0), (1, 1, 1, 0, 0, 1, 0, 0, 0, 0)
@@ -29,14 +29,14 @@ def test_alpha_of_krippendorffs_own_example():
     assert of(krippendorff_alpha, counts) == pytest.approx(1 - 19 * 4 / (14 * 6), abs=1e-12)
 
 
-def test_alpha_agrees_with_the_library_for_any_number_of_verdicts():
+def test_alpha_matches_the_krippendorff_package():
     counts = np.random.default_rng(4).integers(0, 4, (60, 2))
     counts = counts[counts.sum(axis=1) > 0]
     library = krippendorff.alpha(value_counts=counts[counts.sum(axis=1) > 1], level_of_measurement="nominal")
     assert of(krippendorff_alpha, counts) == pytest.approx(library, abs=1e-12)
 
 
-def test_ac1_of_gwets_table():
+def test_ac1_matches_gwets_table():
     # Gwet (2008), table 1 with A = 118, B = 5, C = 2, D = 0 of 125: observed 118 / 125 = 0.944; marginals of + are
     # (123 + 120) / 250 = 0.972, chance 2 * 0.972 * 0.028 = 0.0544, AC1 = (0.944 - 0.0544) / (1 - 0.0544) = 0.941. Alpha is negative.
     counts = [[2, 0]] * 118 + [[1, 1]] * 7
@@ -46,7 +46,7 @@ def test_ac1_of_gwets_table():
     assert of(krippendorff_alpha, counts) < 0
 
 
-def test_units_judged_once_tell_how_often_a_value_is_given_and_nothing_of_agreement():
+def test_units_judged_once_only_affect_the_prevalence():
     # Pairs alike: 1 and 1/3 of the two units judged twice; of value 1: (0 + 2/3 + 1) / 3.
     counts = [[2, 0], [1, 2], [0, 1]]
     assert of(observed_agreement, counts) == pytest.approx((1 + 1 / 3) / 2)
@@ -55,14 +55,14 @@ def test_units_judged_once_tell_how_often_a_value_is_given_and_nothing_of_agreem
 
 
 @pytest.mark.parametrize("counts", [[[2, 0], [3, 0]], [[2, 0], [0, 1]], [[1, 0], [0, 1]]])
-def test_alpha_is_undefined_where_all_say_the_same_or_nothing_is_judged_twice(counts):
+def test_alpha_is_undefined_without_variation_or_pairs(counts):
     assert (
         bootstrap_estimate(compute_terms(np.array(counts)), np.arange(len(counts)), krippendorff_alpha).value
         is None
     )
 
 
-def test_the_interval_covers_as_it_should():
+def test_interval_has_nominal_coverage():
     # 200 draws of 60 images with 4 units each, alike with 0.8 at a time an image: the 95 % interval has the truth in it.
     rng, inside = np.random.default_rng(1), 0
     for _ in range(200):
@@ -73,7 +73,7 @@ def test_the_interval_covers_as_it_should():
     assert 180 <= inside <= 198
 
 
-def test_agreement_is_told_for_all_and_for_each_subset_and_unsure_is_valid():
+def test_agreement_is_computed_overall_and_by_subset():
     tasks = {
         t.task_id: t for t in (task("a"), task("b"), task("c", subset="pt-easy"), task("d", subset="pt-easy"))
     }
@@ -93,7 +93,7 @@ def test_agreement_is_told_for_all_and_for_each_subset_and_unsure_is_valid():
     )
 
 
-def test_where_nothing_was_judged_twice_or_nothing_counts_there_is_nothing_to_agree_about():
+def test_agreement_without_pairs_is_undefined():
     rows = select_votes(build_answers_table({"a": task("a")}, [verdict("a", "x", V, V)]))
     for some in (rows, rows[:0]):
         together = compute_agreement(some)[0]
@@ -104,7 +104,7 @@ def test_where_nothing_was_judged_twice_or_nothing_counts_there_is_nothing_to_ag
         )
 
 
-def test_retest_is_of_those_whom_one_person_judged_twice():
+def test_retest_uses_candidates_judged_twice_by_one_annotator():
     tasks = {
         "a": task("a"),
         "b": task("b"),

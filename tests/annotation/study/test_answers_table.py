@@ -15,7 +15,7 @@ from pipeline.core.params import convert_params
 from tests.annotation.study.conftest import U, V, X, repeating, task, verdict
 
 
-def test_candidate_and_filter_are_told_apart_in_either_order():
+def test_candidate_and_gold_question_are_separated_in_either_order():
     one = task("a")
     other = msgspec.structs.replace(one, task_id="b", first=one.second, second=one.first)
     said = [verdict("a", "x", X, U, first_reason="1st"), verdict("b", "x", U, X, second_reason="2nd")]
@@ -32,7 +32,7 @@ def test_candidate_and_filter_are_told_apart_in_either_order():
     assert [question.text for question, _, _ in split_verdict(one, said[0])] == ["candidate", "filter"]
 
 
-def test_a_repeat_is_a_question_about_its_candidate_and_of_its_subset():
+def test_repeat_has_the_candidate_and_its_subset():
     tasks = {"a": task("a", subset="pt-easy"), "b": repeating("b", "a", subset="clip-hard")}
     judged = build_answers_table(tasks, [verdict("b", "x", V, X)])
     assert select_votes(judged)[["candidate_id", "subset", "choice"]].values.tolist() == [
@@ -51,7 +51,7 @@ def test_unsure_counts_as_valid(choice, expected, right):
     assert judged["is_correct"].tolist() == [False, right]
 
 
-def test_of_two_clocks_the_shorter_counts_and_what_is_no_time_is_not_known():
+def test_shorter_valid_clock_is_used():
     clocks = [(None, None), (3.5, None), (None, 4.0), (9.0, 2.0), (0.0, 5.0), (-1.0, float("inf"))]
     verdicts = [
         verdict("a", str(n), V, V, duration_seconds=one, seconds_since_previous=two)
@@ -61,7 +61,7 @@ def test_of_two_clocks_the_shorter_counts_and_what_is_no_time_is_not_known():
     assert judged["duration_seconds"][::2].fillna(0).tolist() == [0, 3.5, 4, 2, 5, 0]
 
 
-def test_until_they_are_weighed_all_answers_count():
+def test_all_answers_count_before_quality_control():
     judged = build_answers_table({"a": task("a")}, [verdict("a", "x", V, V), verdict("a", "y", V, V)])
     assert len(select_votes(judged)) == len(select_gold_answers(judged)) == 2
     judged.loc[0, "exclusion_reason"] = "gold question failed"
@@ -69,7 +69,7 @@ def test_until_they_are_weighed_all_answers_count():
     assert len(select_votes(judged)) == len(select_gold_answers(judged)) == 1
 
 
-def test_a_text_is_held_once_in_the_order_of_the_alphabet_and_what_is_missing_is_missing():
+def test_text_columns_are_sorted_categories_with_missing_values():
     verdicts = [verdict("a", who, V, X) for who in ("y", "x", "y2")]
     judged = build_answers_table({"a": task("a")}, verdicts)
     assert judged["annotator"].cat.categories.tolist() == ["x", "y", "y2"]
@@ -79,7 +79,7 @@ def test_a_text_is_held_once_in_the_order_of_the_alphabet_and_what_is_missing_is
     )  # nothing is expected of a candidate
 
 
-def test_rows_become_records():
+def test_rows_are_converted_to_records():
     rows = build_answers_table({"a": task("a")}, [verdict("a", "x", V, V)])
     table = rows[["question_id", "image_id", "text"]].tail(1)
     table = table.assign(votes_valid=1, votes_invalid=0, status="open")
@@ -99,6 +99,6 @@ def test_rows_become_records():
         {"min_vote": 2},
     ],
 )
-def test_a_rule_out_of_range_or_unknown_is_refused(wrong):
+def test_invalid_rule_is_refused(wrong):
     with pytest.raises(UserError, match=next(iter(wrong))):
         convert_params(wrong, QualityRules, "collect")

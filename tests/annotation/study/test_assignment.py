@@ -57,14 +57,14 @@ def everybody(study, names, say, most=10_000):
     raise AssertionError("does not end")
 
 
-def test_somebody_gets_the_same_task_until_they_answer_it():
+def test_open_task_is_returned_until_it_is_answered():
     study = asking()
     assert study.assign_next_task("ann") == study.assign_next_task("ann") == "t0"
     study.record_answer("ann", "t0", X, V)
     assert study.assign_next_task("ann") == "t1"
 
 
-def test_a_posterior_is_bayes_rule_on_the_prior_and_the_votes():
+def test_posterior_follows_bayes_rule():
     # Prior odds of invalid 0.9 / 0.1. Before any filter sensitivity is 18 / 20 and specificity 19 / 20; one valid filter
     # answered as expected makes the latter 20 / 21, so that a false alarm is said in 1 / 21: 9 * 0.9 * 21 = 170.1
     study = asking()
@@ -83,14 +83,14 @@ def test_unsure_counts_as_valid():
     assert said.get_posterior_invalid("c0") == unsure.get_posterior_invalid("c0")
 
 
-def test_no_estimate_is_believed_without_a_limit():
+def test_priors_are_clipped():
     assert isclose(asking(prior=0.0).get_posterior_invalid("c0"), 0.99) and isclose(
         asking(prior=1.0).get_posterior_invalid("c0"), 0.01
     )
     assert AdaptiveAssigner([task(0)], {}).get_posterior_invalid("c0") == 0.5
 
 
-def test_one_vote_is_enough_where_it_makes_sure_and_a_doubt_gets_another():
+def test_one_vote_can_decide_and_doubt_requests_another():
     study = asking()
     judge(study, "ann", V, X)  # t0 gets all votes; t1 is known: 9 * 0.9 / 0.05 = 162
     assert not study.is_decided("t0") and study.is_decided("t1")
@@ -101,12 +101,12 @@ def test_one_vote_is_enough_where_it_makes_sure_and_a_doubt_gets_another():
     assert study.assign_next_task("ben") is None  # t2 is known
 
 
-def test_however_sure_the_estimate_a_task_gets_one_vote():
+def test_every_task_gets_at_least_one_vote():
     study = asking(prior=0.0)
     assert not study.is_decided("t5")
 
 
-def test_a_verdict_needs_more_votes_for_it_than_against_it():
+def test_verdict_needs_a_majority_of_votes():
     study = asking(
         prior=0.0
     )  # 99 to 1 for invalid; one "valid": 99 * 0.1 * 21 / 20 = 10 to 1, less than 19 to 1
@@ -118,7 +118,7 @@ def test_a_verdict_needs_more_votes_for_it_than_against_it():
     assert loose.get_posterior_invalid("c1") > 0.6 and not loose.is_decided("t1")
 
 
-def test_no_task_gets_more_than_all_votes_and_none_that_cannot_change_anything():
+def test_votes_stop_at_the_maximum_or_when_they_cannot_decide():
     study = asking(rules=ALONE._replace(max_votes=2), prior=0.5)
     given = everybody(study, "abcde", lambda name, key: (X if name in "ace" else V, V))
     votes = Counter(key for _, key in given)
@@ -130,7 +130,7 @@ def test_no_task_gets_more_than_all_votes_and_none_that_cannot_change_anything()
     assert strict.is_decided("t1")
 
 
-def test_votes_are_asked_one_after_the_other():
+def test_votes_are_requested_one_at_a_time():
     study = asking(count=3, rules=ALONE._replace(wave_size=1))
     assert [study.assign_next_task(name) for name in "abcde"] == [
         "t0",
@@ -144,7 +144,7 @@ def test_votes_are_asked_one_after_the_other():
     assert study.assign_next_task("f") == "t1"
 
 
-def test_the_first_wave_and_the_tasks_drawn_get_all_votes():
+def test_first_wave_and_overlap_get_all_votes():
     rules = AssignmentRules(max_votes=3, overlap_rate=0.2, wave_size=10, seed=3)
     study = asking(count=100, prior=0.01, rules=rules)
     votes = Counter(key for _, key in everybody(study, "abcdef", lambda name, key: (X, V)))
@@ -155,7 +155,7 @@ def test_the_first_wave_and_the_tasks_drawn_get_all_votes():
     assert study.is_overlap.sum() == sum(given == 3 for given in votes.values())
 
 
-def test_where_several_judge_more_are_asked_only_in_doubt():
+def test_overlap_tasks_get_more_votes_only_in_doubt():
     rules = AssignmentRules(max_votes=5, overlap_rate=0, wave_size=40, min_posterior=0.95)
     plain = everybody(asking(count=40, rules=rules), "abcdef", lambda name, key: (X, V))
     assert set(Counter(key for _, key in plain).values()) == {3}
@@ -165,7 +165,7 @@ def test_where_several_judge_more_are_asked_only_in_doubt():
     assert set(Counter(key for _, key in torn).values()) <= {3, 4, 5} and len(torn) > len(plain)
 
 
-def test_a_wave_is_finished_before_the_next_begins():
+def test_wave_is_finished_before_the_next_begins():
     study = asking(count=60, rules=AssignmentRules(max_votes=3, overlap_rate=0.5, wave_size=20), prior=0.05)
     given = everybody(study, "abcd", lambda name, key: (X, V))
     waves = [int(key[1:]) // 20 for _, key in given]
@@ -176,13 +176,13 @@ def test_a_wave_is_finished_before_the_next_begins():
         assert own == sorted(own)
 
 
-def test_within_a_wave_what_has_votes_is_finished_first():
+def test_tasks_with_votes_come_first_within_a_wave():
     study = asking(count=30, rules=AssignmentRules(max_votes=2, wave_size=30))
     (first,) = judge(study, "ann", X)
     assert study.assign_next_task("ben") == first
 
 
-def test_people_go_through_a_wave_in_different_orders():
+def test_annotators_see_a_wave_in_different_orders():
     study = asking(count=30, rules=AssignmentRules(max_votes=1, wave_size=30))
     orders = {
         name: [key for _, key in everybody(asking(30, rules=study.rules), [name], lambda *_: (X, V))]
@@ -191,7 +191,7 @@ def test_people_go_through_a_wave_in_different_orders():
     assert sorted(orders["a"]) == sorted(orders["b"]) and orders["a"] != orders["b"]
 
 
-def test_a_vote_weighs_as_much_as_the_filters_say_of_its_voter():
+def test_vote_weight_depends_on_gold_accuracy():
     study = asking(count=40, expected=X)
     for n in range(20):  # blind to what is invalid: of no worth
         study.record_answer("careless", f"t{n}", X, V)
@@ -205,7 +205,7 @@ def test_a_vote_weighs_as_much_as_the_filters_say_of_its_voter():
     assert isclose(study.get_posterior_invalid("c25"), odds / (1 + odds)) and study.is_decided("t25")
 
 
-def test_what_somebody_settled_is_open_again_when_they_turn_out_to_be_careless():
+def test_decisions_of_careless_annotators_are_reopened():
     study = asking(count=60, expected=X)
     study.record_answer("ann", "t1", X, X)
     assert study.is_decided("t1")
@@ -217,7 +217,7 @@ def test_what_somebody_settled_is_open_again_when_they_turn_out_to_be_careless()
     assert study.assign_next_task("ben") == "t1"
 
 
-def test_a_vote_beside_a_failed_filter_does_not_count():
+def test_vote_with_failed_gold_question_does_not_count():
     study = asking()
     study.record_answer("ann", "t3", X, X)  # the filter is valid
     assert (
@@ -230,7 +230,7 @@ def test_a_vote_beside_a_failed_filter_does_not_count():
 
 
 @pytest.mark.parametrize(("expected", "limit"), [(X, 0.7), (V, 0.8)])
-def test_who_fails_too_many_filters_for_any_vote_to_count_gets_no_more_tasks(expected, limit):
+def test_annotator_who_fails_gold_questions_gets_no_more_tasks(expected, limit):
     wrong = V if expected == X else X
     study, right, asked = asking(count=200, expected=expected), 0, 0
     while key := study.assign_next_task("ann"):
@@ -249,7 +249,7 @@ def test_who_fails_too_many_filters_for_any_vote_to_count_gets_no_more_tasks(exp
     study.assign_next_task("ben")
 
 
-def test_nobody_is_out_for_their_first_few_filters():
+def test_few_gold_questions_never_block_an_annotator():
     study = asking(count=30)
     for n in range(9):
         study.record_answer("ann", f"t{n}", X, X)
@@ -258,14 +258,14 @@ def test_nobody_is_out_for_their_first_few_filters():
     assert study.has_failed_gold("ann") and study.assign_next_task("ann") is None
 
 
-def test_a_filter_that_has_fallen_tells_nothing_of_anybody():
+def test_discarded_gold_question_has_no_effect():
     fallen, none = asking(expected=None), asking(expected=None)
     fallen.record_answer("ann", "t1", X, V)
     none.record_answer("ann", "t1", X, X)
     assert fallen.get_posterior_invalid("c1") == none.get_posterior_invalid("c1")
 
 
-def test_a_repeat_is_a_vote_on_the_candidate_of_another_task():
+def test_repeat_is_a_vote_on_the_candidate_of_another_task():
     study = AdaptiveAssigner(
         [task(0), task(1, repeat=2), task(2, block=1)],
         {f"c{n}": 0.1 for n in range(3)},
@@ -279,7 +279,7 @@ def test_a_repeat_is_a_vote_on_the_candidate_of_another_task():
     assert study.is_decided("t2")
 
 
-def test_who_contradicts_themselves_on_a_repeat_has_no_vote_and_who_does_not_has_one():
+def test_contradicting_repeat_cancels_the_vote():
     rules = AssignmentRules(wave_size=3, overlap_rate=0)
     tasks, prior = [task(0), task(1, repeat=2), task(2)], {f"c{n}": 0.1 for n in range(3)}
     study = AdaptiveAssigner(tasks, prior, rules)
@@ -295,7 +295,7 @@ def test_who_contradicts_themselves_on_a_repeat_has_no_vote_and_who_does_not_has
     assert "t2" not in {key for _, key in everybody(other, ["ben"], lambda *_: (X, V))}  # adds no vote
 
 
-def test_a_correction_takes_the_place_of_what_was_said():
+def test_correction_replaces_the_answer():
     study, right = asking(), asking()
     study.record_answer("ann", "t3", X, X)
     study.record_answer("ann", "t3", V, V)
@@ -308,7 +308,7 @@ def test_a_correction_takes_the_place_of_what_was_said():
     )
 
 
-def test_what_is_skipped_is_not_shown_again_to_whoever_skipped_it():
+def test_skipped_task_is_not_shown_again():
     study = asking(count=2)
     assert study.assign_next_task("ann") == "t0"
     study.record_skip("ann", "t0")
@@ -316,7 +316,7 @@ def test_what_is_skipped_is_not_shown_again_to_whoever_skipped_it():
     assert study.get_progress("ann") == (0, 1)
 
 
-def test_an_answer_that_is_skipped_afterwards_counts_no_more():
+def test_skipping_removes_an_earlier_answer():
     study = asking(rules=ALONE._replace(max_judgements=1))
     judge(study, "ann", X)
     study.record_skip("ann", "t0")
@@ -326,7 +326,7 @@ def test_an_answer_that_is_skipped_afterwards_counts_no_more():
     )
 
 
-def test_leaving_frees_what_is_open_and_keeps_what_was_said():
+def test_release_frees_the_open_task_and_keeps_answers():
     study = asking(count=3, rules=ALONE._replace(wave_size=1, max_votes=1))
     assert judge(study, "ann", X) == ["t0"] and study.assign_next_task("ann") == "t1"
     said = study.get_posterior_invalid("c0")
@@ -335,7 +335,7 @@ def test_leaving_frees_what_is_open_and_keeps_what_was_said():
     assert study.assign_next_task("ann") == "t2"  # back again
 
 
-def test_what_was_open_before_a_restart_is_held_again():
+def test_open_tasks_can_be_restored_after_a_restart():
     study = asking(count=3, rules=ALONE._replace(max_votes=1))
     study.assign_task("ann", "t1")
     assert study.assign_next_task("ann") == "t1" and [study.assign_next_task(name) for name in "bcd"] == [
@@ -347,13 +347,13 @@ def test_what_was_open_before_a_restart_is_held_again():
     assert study.num_open.tolist() == [2, 0, 1]
 
 
-def test_what_is_wanted_is_told_of_all_tasks_at_once():
+def test_wanted_votes_of_all_tasks():
     study = asking(count=3)
     judge(study, "ann", X, X)
     assert study.get_wanted_votes().tolist() == [2, 0, 1]
 
 
-def test_what_somebody_answers_after_leaving_counts():
+def test_answer_after_release_counts():
     study = asking()
     key = study.assign_next_task("ann")
     study.release_open_task("ann")
@@ -361,7 +361,7 @@ def test_what_somebody_answers_after_leaving_counts():
     assert study.get_progress("ann")[0] == 1 and study.num_open.sum() == 0
 
 
-def test_who_is_forgotten_was_never_there():
+def test_removed_annotator_leaves_no_trace():
     study, never = (
         asking(rules=ALONE._replace(max_judgements=5)),
         asking(rules=ALONE._replace(max_judgements=5)),
@@ -376,7 +376,7 @@ def test_who_is_forgotten_was_never_there():
     assert judge(study, "ben", X, X, X) == judge(never, "ben", X, X, X)
 
 
-def test_the_budget_is_of_all_judgements_with_what_is_open():
+def test_max_judgements_includes_open_tasks():
     study = asking(rules=ALONE._replace(max_judgements=4))
     assert study.get_progress("ann") == (0, 4)
     given = everybody(study, "abc", lambda *_: (X, V))
@@ -385,7 +385,7 @@ def test_the_budget_is_of_all_judgements_with_what_is_open():
     assert study.assign_next_task("a") and study.assign_next_task("b") and study.assign_next_task("c") is None
 
 
-def test_nobody_judges_more_than_they_may():
+def test_max_tasks_per_annotator_is_respected():
     study = asking(rules=ALONE._replace(max_tasks_per_annotator=2))
     assert study.get_progress("ann") == (0, 2)
     assert (
@@ -395,7 +395,7 @@ def test_nobody_judges_more_than_they_may():
     )
 
 
-def test_progress_ends_at_what_there_is():
+def test_progress_counts_available_tasks():
     study = asking(count=7)
     assert study.get_progress("ann") == (0, 7)
     judge(study, "ann", X, X)
@@ -410,7 +410,7 @@ def noise(name, key, expected=V):
     return draw.choice([V, X, U]), expected if draw.random() < 0.9 else X
 
 
-def test_the_same_calls_give_the_same_tasks_however_the_tasks_are_given():
+def test_assignment_does_not_depend_on_task_order():
     tasks = [task(n, block=n // 20, expected=V) for n in range(100)]
     prior = {f"c{n}": n / 100 for n in range(100)}
     runs = [
@@ -420,7 +420,7 @@ def test_the_same_calls_give_the_same_tasks_however_the_tasks_are_given():
     assert runs[0] == runs[1] and len(runs[0]) > 100
 
 
-def test_a_state_rebuilt_from_the_answers_goes_on_as_the_old_one():
+def test_replayed_state_equals_the_original():
     rules = AssignmentRules(wave_size=20, overlap_rate=0.2)
     old, given = asking(count=60, rules=rules, prior=0.3), []
     for _ in range(25):
@@ -436,18 +436,18 @@ def test_a_state_rebuilt_from_the_answers_goes_on_as_the_old_one():
     assert [old.is_decided(key) for key in old.keys] == [new.is_decided(key) for key in old.keys]
 
 
-def test_no_tasks_are_no_tasks():
+def test_empty_study_has_no_tasks():
     study = AdaptiveAssigner([], {})
     assert study.assign_next_task("ann") is None and study.get_progress("ann") == (0, 0)
 
 
 @pytest.mark.parametrize("tasks", [[task(0), task(0)], [task(0), task(0) | {"key": "other"}]])
-def test_a_candidate_under_judgement_twice_is_refused(tasks):
+def test_duplicate_candidate_is_refused(tasks):
     with pytest.raises(ValueError, match="c0"):
         AdaptiveAssigner(tasks, {})
 
 
-def test_it_needs_numpy_alone():
+def test_module_imports_only_numpy():
     code = "import sys, annotation.study.assignment; print(sorted({n.split('.')[0] for n in sys.modules} & {'pipeline', 'msgspec', 'pandas', 'scipy', 'yaml'}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -465,7 +465,7 @@ def torn():
     return study
 
 
-def test_an_expert_gets_what_the_votes_leave_in_doubt_and_nothing_else():
+def test_adjudicator_gets_only_doubtful_tasks():
     study = torn()
     doubts = {key for key, doubt in zip(study.keys, study.find_doubtful_tasks(), strict=True) if doubt}
     assert doubts == {"t0", "t1", "t2"} and study.get_progress("eve") == (0, 3)
@@ -473,7 +473,7 @@ def test_an_expert_gets_what_the_votes_leave_in_doubt_and_nothing_else():
     assert study.get_progress("eve") == (3, 3) and not study.find_doubtful_tasks().any()
 
 
-def test_an_expert_gets_nothing_while_others_are_still_asked():
+def test_adjudicator_waits_until_votes_are_complete():
     study = torn()
     study.record_skip("ann", "t0")  # one vote is missing
     assert (
@@ -484,7 +484,7 @@ def test_an_expert_gets_nothing_while_others_are_still_asked():
     assert [study.assign_next_task("eve"), study.assign_next_task("fay")] == ["t1", "t0"]
 
 
-def test_what_is_most_in_doubt_comes_first_by_whoever_doubts():
+def test_most_doubtful_task_comes_first():
     # Four filters were answered right, so that one vote each way moves the log odds by log(0.9 * 24) + log(0.1 * 24 / 23) = 0.81:
     # t0 stands at 0.81, t1 at log(4 / 6) + 0.81 = 0.40, t2 at 1.22. t3 is known by the votes, and collect says 0.501.
     prior = {"c0": 0.5, "c1": 0.6, "c2": 0.4, "c3": 0.5}
@@ -497,7 +497,7 @@ def test_what_is_most_in_doubt_comes_first_by_whoever_doubts():
     assert [key for _, key in given] == ["t3", "t1", "t0", "t2"]
 
 
-def test_an_experts_word_decides_and_ends_the_asking():
+def test_adjudication_decides_and_ends_voting():
     study = torn()
     study.record_answer("eve", "t0", V, V)
     assert study.is_decided("t0") and study.get_posterior_invalid("c0") == pytest.approx(0.01)
@@ -509,7 +509,7 @@ def test_an_experts_word_decides_and_ends_the_asking():
     assert fresh.is_decided("t5") and fresh.get_posterior_invalid("c5") == pytest.approx(0.01)
 
 
-def test_experts_who_contradict_each_other_leave_it_in_doubt_and_a_third_decides():
+def test_tied_adjudicators_leave_doubt_until_a_third_decides():
     study = torn()
     for name in ("fay", "gil"):
         study.mark_adjudicator(name)
@@ -523,13 +523,13 @@ def test_experts_who_contradict_each_other_leave_it_in_doubt_and_a_third_decides
     )
 
 
-def test_a_word_beside_a_failed_filter_is_none():
+def test_adjudication_with_failed_gold_question_does_not_count():
     study = torn()
     study.record_answer("eve", "t0", V, X)
     assert study.find_doubtful_tasks()[study.task_index["t0"]] and study.assign_next_task("eve") != "t0"
 
 
-def test_an_experts_word_is_no_vote_of_the_budget_and_comes_when_it_is_used_up():
+def test_adjudications_are_not_limited_by_max_judgements():
     study = asking(
         count=4,
         rules=ALONE._replace(max_votes=3, max_judgements=2, max_tasks_per_annotator=1, min_posterior=0.99),
@@ -554,14 +554,14 @@ def test_wilson_agrees_with_scipy(good, total):
     assert wilson_interval(good, total) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_what_nobody_judged_is_no_doubt_of_an_experts_even_when_the_budget_is_used_up():
+def test_tasks_without_votes_are_not_doubtful():
     study = asking(count=3, prior=0.5, rules=ALONE._replace(max_judgements=1))
     study.mark_adjudicator("eve")
     study.record_answer("ann", "t0", V, X)  # beside a failed filter: no vote
     assert not study.find_doubtful_tasks().any() and study.assign_next_task("eve") is None
 
 
-def test_what_an_expert_has_open_takes_nothing_from_the_budget():
+def test_open_task_of_adjudicator_does_not_count_as_judgement():
     study = torn()
     study.rules = study.rules._replace(max_judgements=12)  # as many are given
     assert study.assign_next_task("eve") and study.get_progress("cem") == (0, 0)
@@ -570,7 +570,7 @@ def test_what_an_expert_has_open_takes_nothing_from_the_budget():
     assert study.assign_next_task("dan") is None
 
 
-def test_votes_of_whoever_is_below_a_limit_count_for_nothing_though_they_are_asked_on():
+def test_votes_below_the_accuracy_limit_do_not_count():
     # With what is thought before, 2 of 9 are (18 + 2) / 29 = 0.69, below 0.7; 2 of 8 are 20 / 28 = 0.71.
     for missed, counts in ((7, False), (6, True)):
         study = asking(count=60, expected=X)
@@ -582,7 +582,7 @@ def test_votes_of_whoever_is_below_a_limit_count_for_nothing_though_they_are_ask
         ) is counts and not study.has_failed_gold("ann")
 
 
-def test_whoever_collect_excluded_gets_no_more_and_others_are_asked_what_counts_no_more():
+def test_excluded_annotator_gets_no_tasks_and_others_replace_the_votes():
     study = asking(count=4, rules=ALONE._replace(max_votes=1))
     assert judge(study, "ann", X, X, X) == ["t0", "t1", "t2"]
     study.assign_next_task("ann")
@@ -593,7 +593,7 @@ def test_whoever_collect_excluded_gets_no_more_and_others_are_asked_what_counts_
     assert judge(study, "ben", X, X, X) == ["t1", "t2", "t3"]
 
 
-def test_the_filters_of_what_counts_no_more_say_nothing_of_what_does():
+def test_gold_answers_after_exclusion_have_no_effect():
     study = asking(rules=ALONE._replace(max_votes=1))
     judge(study, "ann", X)
     before = study.get_posterior_invalid("c0")

@@ -6,7 +6,7 @@ from pipeline.core.errors import UserError
 from pipeline.core.params import convert_params
 
 
-def test_the_rules_of_asking_are_the_parameters_of_the_same_names():
+def test_assignment_rules_are_parameters_of_the_same_names():
     given = {
         "max_votes": 4,
         "min_posterior": 0.9,
@@ -19,7 +19,7 @@ def test_the_rules_of_asking_are_the_parameters_of_the_same_names():
     assert AnnotateParams(**given).to_assignment_rules() == AssignmentRules(**given)
 
 
-def test_what_is_not_said_is_the_same_in_both():
+def test_defaults_are_equal():
     assert AnnotateParams().to_assignment_rules() == AssignmentRules()
 
 
@@ -27,6 +27,6 @@ def test_what_is_not_said_is_the_same_in_both():
     "name, value",
     [("min_posterior", 1), ("min_posterior", 0.5), ("max_votes", 0), ("wave_size", 0), ("overlap_rate", 1.1)],
 )
-def test_what_makes_no_sense_is_refused(name, value):
+def test_invalid_parameter_is_refused(name, value):
     with pytest.raises(UserError, match=name):
         convert_params({name: value}, AnnotateParams, "params.yaml, tiny.annotate")

@@ -67,7 +67,7 @@ CASES: list[tuple[str, str | bytes, str]] = [
 
 
 @pytest.mark.parametrize(("data", "said"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_an_export_is_read_as_meant_or_told_in_one_message(batched, tmp_path, capsys, data, said):  # noqa: F811
+def test_export_is_read_or_reported_in_one_message(batched, tmp_path, capsys, data, said):  # noqa: F811
     path = tmp_path / "export.json"
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     message = told(capsys, lambda: import_exports([path]))
@@ -81,7 +81,7 @@ def test_an_export_is_read_as_meant_or_told_in_one_message(batched, tmp_path, ca
 @pytest.mark.parametrize(
     ("make", "said"), [("folder", "a folder where a file was expected"), ("", "no such file")]
 )
-def test_what_is_no_file_is_told(batched, tmp_path, capsys, make, said):  # noqa: F811
+def test_missing_file_is_reported(batched, tmp_path, capsys, make, said):  # noqa: F811
     if make:
         (tmp_path / "export.json").mkdir()
     assert said in told(capsys, lambda: import_exports([tmp_path / "export.json"]))

@@ -16,7 +16,7 @@ def plain(item, who, said, responses=2, **more):
     return VoteData.from_arrays(item, who, said, np.arange(who.max() + 1), num_responses=responses, **more)
 
 
-def test_one_round_by_hand():
+def test_one_iteration_by_hand():
     # Items 0, 1; annotators a, b, c. Item 0: 1, 1, 0. Item 1: 0, 0, 0.
     votes = plain([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [1, 1, 0, 0, 0, 0])
     posterior, tables = fit_dawid_skene(votes, **PLAIN, max_iterations=1)
@@ -54,13 +54,13 @@ def drawn():
     return item, who, (truth[item] ^ (rng.random(len(item)) < error[who])).astype(int)
 
 
-def test_the_plain_case_agrees_with_crowd_kit():
+def test_original_method_matches_crowd_kit():
     posterior, tables = fit_dawid_skene(plain(*drawn()), **PLAIN, max_iterations=5000)
     assert posterior == pytest.approx(CROWD_KIT, abs=2e-4)
     assert tables[:, :, 1] == pytest.approx(np.array(CROWD_KIT_SAYS_1), abs=2e-4)
 
 
-def test_three_rounds_of_everything_agree_with_plain_loops():
+def test_three_iterations_match_plain_loops():
     """Two people with tables 0, 1 and 2, 3; "unsure" is response 2; item 3 is known; items 0 and 1 are a group, with priors."""
     given = [
         (0, 0, 1),
@@ -113,7 +113,7 @@ def test_three_rounds_of_everything_agree_with_plain_loops():
     assert posterior == pytest.approx([belief[i] for i in range(5)], abs=1e-12)
 
 
-def test_estimates_that_are_all_wrong_alike_do_no_harm():
+def test_biased_priors_do_no_harm():
     _, truth, item, who, said = simulated(11)
     even = fit_dawid_skene(plain(item, who, said, 3)).posterior
     for answerable in (0.02, 0.98):
@@ -136,7 +136,7 @@ def simulated(seed, items=3000):
     return table, truth, item, who, said
 
 
-def test_known_tables_are_found_again_and_truths_better_than_by_majority():
+def test_tables_are_recovered_and_truths_beat_majority():
     table, truth, item, who, said = simulated(11)
     posterior, tables = fit_dawid_skene(plain(item, who, said, 3))
     # About 3000 * 3 / 8 = 1125 votes each, at least 400 of a class: three standard errors of a share near 0.3 are 0.07.
@@ -151,7 +151,7 @@ def test_known_tables_are_found_again_and_truths_better_than_by_majority():
     assert ((posterior > 0.5) == truth)[sure].mean() > 0.94
 
 
-def test_known_items_tell_a_crowd_that_is_wrong_together():
+def test_known_items_correct_a_biased_crowd():
     # Three of four call everything valid; without items whose class is known they carry the day.
     rng = np.random.default_rng(3)
     truth = (rng.random(300) < 0.5).astype(int)
@@ -163,7 +163,7 @@ def test_known_items_tell_a_crowd_that_is_wrong_together():
     assert posterior[:60].tolist() == truth[:60].tolist()
 
 
-def test_a_thin_table_leans_on_the_person_and_a_new_person_on_everybody():
+def test_tables_are_shrunk_towards_annotator_and_crowd():
     # Person 0 is right 95 times of 100 in table 0 and answers 2 of table 1 wrong; person 1 has a single answer.
     item = np.arange(103)
     tables = np.array([0] * 100 + [1] * 2 + [2])
@@ -175,7 +175,7 @@ def test_a_thin_table_leans_on_the_person_and_a_new_person_on_everybody():
     assert found[:, 1, 1].round(3).tolist() == [0.948, 0.776, 0.937]
 
 
-def test_few_votes_never_make_certainty():
+def test_few_votes_never_give_certainty():
     posterior, _ = fit_dawid_skene(plain([0, 0], [0, 1], [1, 1], 3))
     assert 0.5 < posterior[0] < 0.95
 
@@ -201,7 +201,7 @@ def world(people, count=40):
     return tasks, verdicts
 
 
-def test_candidates_and_tables_are_told_with_intervals():
+def test_candidates_and_tables_have_intervals():
     people = {"x": lambda n, truth: truth, "y": lambda n, truth: V if n % 10 == 1 else truth}
     tasks, verdicts = world(people)
     found, tables, again = estimate_posteriors(build_answers_table(tasks, verdicts[::-1]), {})
@@ -224,7 +224,7 @@ def test_candidates_and_tables_are_told_with_intervals():
     assert found == estimate_posteriors(build_answers_table(tasks, verdicts), {})[0]
 
 
-def test_a_prior_counts_as_far_as_it_may_and_one_vote_decides_where_it_is_sure():
+def test_prior_is_clipped_and_one_vote_can_decide():
     tasks, verdicts = world({"x": lambda n, truth: truth, "y": lambda n, truth: truth})
     judged = build_answers_table(
         tasks, [row for row in verdicts if row.task_id < "038" or row.annotator == "x"]
@@ -242,7 +242,7 @@ def test_a_prior_counts_as_far_as_it_may_and_one_vote_decides_where_it_is_sure()
     assert sure["c039"] == pytest.approx(most["c039"], abs=1e-5)
 
 
-def test_failed_and_excluded_answers_are_no_votes_and_fallen_filters_no_anchors():
+def test_excluded_answers_and_discarded_gold_questions_are_ignored():
     tasks, verdicts = world({"x": lambda n, truth: truth, "y": lambda n, truth: truth})
     judged = build_answers_table(tasks, verdicts)
     candidates = judged["role"] == "candidate"
@@ -258,7 +258,7 @@ def test_failed_and_excluded_answers_are_no_votes_and_fallen_filters_no_anchors(
     ]
 
 
-def test_a_repeat_is_a_vote_and_unsure_a_response_of_its_own():
+def test_repeat_is_a_vote_and_unsure_a_separate_response():
     tasks, verdicts = world({"x": lambda n, truth: truth, "y": lambda n, truth: truth if truth == X else U})
     tasks["r"] = repeating("r", "000")
     verdicts.append(verdict("r", "z", X, X, 0))

@@ -90,7 +90,7 @@ def read(tmp_path, *files):
     return read_verdicts(tmp_path / "pulled.json", TASKS)
 
 
-def test_an_annotation_becomes_a_verdict_under_a_pseudonym(tmp_path):
+def test_annotation_becomes_a_verdict_with_a_pseudonym(tmp_path):
     result = [
         chosen("second_reason", "missing object"),
         chosen("second", "invalid"),
@@ -111,7 +111,7 @@ def test_an_annotation_becomes_a_verdict_under_a_pseudonym(tmp_path):
     assert counts == {"complete": 1}
 
 
-def test_a_person_is_the_same_whether_told_by_number_or_object_and_the_address_is_not_kept(tmp_path):
+def test_person_is_recognised_by_number_or_object_without_email(tmp_path):
     person = {"id": 3, "email": "anna@example.org", "first_name": "Anna", "last_name": "A"}
     verdicts, _ = read(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, person))])
     assert {v.annotator for v in verdicts} == {make_pseudonym(3, "salt")}
@@ -120,7 +120,7 @@ def test_a_person_is_the_same_whether_told_by_number_or_object_and_the_address_i
     assert verdict.annotator.startswith("annotator-")
 
 
-def test_the_place_in_which_a_person_answered_follows_the_time_not_the_file(tmp_path):
+def test_sequence_index_follows_time(tmp_path):
     rows = [
         exported("t1", annotation(9, 1), annotation(2, 2)),
         exported("t2", annotation(3, 1)),
@@ -135,7 +135,7 @@ def test_the_place_in_which_a_person_answered_follows_the_time_not_the_file(tmp_
     assert [v.sequence_index for v in verdicts if v.annotator == make_pseudonym(2, "salt")] == [0]
 
 
-def test_skipped_empty_and_incomplete_annotations_are_no_verdicts_and_are_counted(tmp_path):
+def test_skipped_empty_and_incomplete_annotations_are_only_counted(tmp_path):
     rows = [
         exported(
             "t1",
@@ -152,7 +152,7 @@ def test_skipped_empty_and_incomplete_annotations_are_no_verdicts_and_are_counte
     assert counts == {"complete": 1, "empty": 1, "incomplete": 1, "of another batch": 1, "skipped": 1}
 
 
-def test_of_a_task_judged_twice_by_one_person_the_last_verdict_counts(tmp_path):
+def test_last_verdict_of_one_person_counts(tmp_path):
     first = [exported("t1", annotation(1, 1, first="valid"))]
     second = [exported("t1", annotation(1, 1, first="valid"), annotation(7, 1, first="invalid"))]
     verdicts, counts = read(tmp_path, second, first)
@@ -160,7 +160,7 @@ def test_of_a_task_judged_twice_by_one_person_the_last_verdict_counts(tmp_path):
     assert counts == {"complete": 1, "replaced by a later one": 1}
 
 
-def test_the_order_of_the_files_does_not_matter(tmp_path):
+def test_file_order_does_not_matter(tmp_path):
     a, b = (
         [exported("t1", annotation(1, 1))],
         [exported("t2", annotation(2, 2)), exported("t1", annotation(3, 2))],
@@ -168,7 +168,7 @@ def test_the_order_of_the_files_does_not_matter(tmp_path):
     assert read(tmp_path, a, b) == read(tmp_path, b, a)
 
 
-def test_a_snapshot_with_people_as_objects_is_the_same(tmp_path):
+def test_snapshot_with_user_objects_gives_the_same_verdicts(tmp_path):
     person = {"id": 3, "email": "anna@example.org", "first_name": "Anna", "last_name": "A"}
     assert read(tmp_path, [exported("t1", annotation(1, person))]) == read(
         tmp_path, [exported("t1", annotation(1, 3))]
@@ -181,7 +181,7 @@ def pulled(key, *annotations):
     return {"data": {"task": key}, "annotations": [{name: row[name] for name in kept} for row in annotations]}
 
 
-def test_pseudonyms_stay_as_they_are(tmp_path):
+def test_pseudonyms_are_not_changed(tmp_path):
     verdicts, _ = read(
         tmp_path, [pulled("t1", annotation(1, "annotator-02"), annotation(2, make_pseudonym(7, "salt")))]
     )
@@ -191,12 +191,12 @@ def test_pseudonyms_stay_as_they_are(tmp_path):
 @pytest.mark.parametrize(
     "name", ["anna@example.org", "annotator-", "annotator-2 Anna", "annotator-02\n", "x annotator-02"]
 )
-def test_what_only_looks_like_a_pseudonym_becomes_one(tmp_path, name):
+def test_similar_names_are_replaced_by_pseudonyms(tmp_path, name):
     (verdict,), _ = read(tmp_path, [pulled("t1", annotation(1, name))])
     assert verdict.annotator == make_pseudonym(name, "salt") != name
 
 
-def test_of_an_annotation_that_was_corrected_the_last_version_counts(tmp_path):
+def test_last_version_of_an_annotation_counts(tmp_path):
     later = annotation(1, "annotator-02", first="invalid", updated_at="2025-01-02T00:00:00Z")
     for rows in ([annotation(1, "annotator-02"), later], [later, annotation(1, "annotator-02")]):
         (verdict,), counts = read(tmp_path, [pulled("t1", *rows)])
@@ -204,13 +204,13 @@ def test_of_an_annotation_that_was_corrected_the_last_version_counts(tmp_path):
         assert counts == {"complete": 1, "corrected later": 1}
 
 
-def test_a_verdict_that_was_taken_back_by_skipping_is_none(tmp_path):
+def test_skipping_withdraws_a_verdict(tmp_path):
     later = annotation(1, "annotator-02", was_cancelled=True, updated_at="2025-01-02T00:00:00Z")
     verdicts, counts = read(tmp_path, [pulled("t1", annotation(1, "annotator-02"), later)])
     assert (verdicts, counts) == ([], {"corrected later": 1, "skipped": 1})
 
 
-def test_the_same_number_on_another_server_is_another_annotation(tmp_path):
+def test_same_id_on_another_server_is_another_annotation(tmp_path):
     rows = [annotation(1, "annotator-01"), annotation(1, "annotator-02", created_at="2025-03-01T00:00:00Z")]
     verdicts, _ = read(tmp_path, [pulled("t1", *rows)])
     assert {verdict.annotator for verdict in verdicts} == {"annotator-01", "annotator-02"}
@@ -220,7 +220,7 @@ def test_the_same_number_on_another_server_is_another_annotation(tmp_path):
     "result",
     [[chosen("q1", "valid"), chosen("q2", "invalid")], [chosen("first", "okay"), chosen("second", "valid")]],
 )
-def test_a_renamed_control_or_label_is_told_once_with_its_count(tmp_path, result):
+def test_renamed_control_or_label_is_reported_once_with_count(tmp_path, result):
     rows = [exported(key, annotation(number, 3, result=result)) for number, key in enumerate(TASKS, 1)]
     with pytest.raises(UserError) as caught:
         read(tmp_path, rows)
@@ -231,7 +231,7 @@ def test_a_renamed_control_or_label_is_told_once_with_its_count(tmp_path, result
     )
 
 
-def test_what_lies_in_memory_gives_the_same_verdicts_as_a_file(tmp_path):
+def test_annotations_in_memory_give_the_same_verdicts_as_a_file(tmp_path):
     rows = [
         exported("t1", annotation(1, "annotator-03")),
         exported("t2", annotation(2, "annotator-03", result=[])),
@@ -241,7 +241,7 @@ def test_what_lies_in_memory_gives_the_same_verdicts_as_a_file(tmp_path):
     )
 
 
-def test_a_file_of_another_batch_or_that_is_cut_off_is_refused(tmp_path):
+def test_file_of_another_batch_or_truncated_file_is_refused(tmp_path):
     with pytest.raises(UserError, match="none is of a task of this batch"):
         read(tmp_path, [exported("old", annotation(1, 1))])
     for content, message in (
@@ -255,7 +255,7 @@ def test_a_file_of_another_batch_or_that_is_cut_off_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("reason", [*REASONS, None])
-def test_the_interfaces_reasons_are_taken_and_no_others(tmp_path, reason):
+def test_only_reasons_of_the_interface_are_accepted(tmp_path, reason):
     result = [chosen("first", "invalid"), chosen("second", "valid")]
     given = result + ([chosen("first_reason", reason)] if reason else [])
     (verdict,), _ = read(tmp_path, [exported("t1", annotation(1, 1, result=given))])
@@ -266,7 +266,7 @@ def test_the_interfaces_reasons_are_taken_and_no_others(tmp_path, reason):
         )
 
 
-def test_reasons_and_choices_are_those_of_the_interface():
+def test_reasons_and_choices_match_the_interface():
     screen = ElementTree.parse("annotation/client/interface.xml")
     offered = {
         group.get("name"): tuple(choice.get("value") for choice in group.findall("Choice"))
@@ -275,7 +275,7 @@ def test_reasons_and_choices_are_those_of_the_interface():
     assert offered == CONTROLS
 
 
-def test_the_same_annotation_of_one_moment_with_other_answers_is_a_conflict(tmp_path):
+def test_different_answers_with_the_same_time_are_a_conflict(tmp_path):
     one, other = annotation(1, 3), annotation(1, 3, first="invalid", second="valid")
     with pytest.raises(UserError) as caught:
         read(tmp_path, [exported("t1", one)], [exported("t1", other)])
@@ -292,7 +292,7 @@ def test_the_same_annotation_of_one_moment_with_other_answers_is_a_conflict(tmp_
     assert read(tmp_path, [exported("t1", one)], [exported("t1", later)])[1]["corrected later"] == 1
 
 
-def test_what_is_kept_is_written_once_sorted_and_never_with_a_conflict(tmp_path):
+def test_store_is_written_once_sorted_and_without_conflicts(tmp_path):
     path = tmp_path / "pulled.json"
     assert read_pulled(path) == {}
     rows = [annotation(2, "annotator-02"), annotation(1, "annotator-01")]
@@ -318,14 +318,14 @@ def test_no_files_are_no_verdicts(tmp_path):
     assert read(tmp_path) == ([], {})
 
 
-def test_of_another_batch_alone_is_no_mistake_while_people_are_at_work():
+def test_only_other_batches_are_no_error_without_strict():
     kept = deduplicate(
         flatten_tasks(msgspec.convert([exported("old", annotation(1, 1))], list[ExportedTask]))
     )
     assert to_verdicts(kept, TASKS, strict=False) == ([], {"of another batch": 1})
 
 
-def test_a_gap_is_the_time_since_the_persons_submission_before_where_both_can_be_read(tmp_path):
+def test_gap_is_the_time_since_the_previous_submission(tmp_path):
     rows = [
         exported("t1", annotation(1, 1), annotation(2, 2)),
         exported("t2", annotation(9, 1), annotation(4, 2, created_at="some time")),
@@ -337,7 +337,7 @@ def test_a_gap_is_the_time_since_the_persons_submission_before_where_both_can_be
     assert [gap for gap in gaps.values() if gap is not None] == [8]
 
 
-def test_a_time_without_a_zone_is_in_utc(tmp_path):
+def test_time_without_zone_is_utc(tmp_path):
     rows = [
         exported("t1", annotation(1, 1)),
         exported("t2", annotation(5, 1, created_at="2025-01-01T00:00:05")),
@@ -346,13 +346,13 @@ def test_a_time_without_a_zone_is_in_utc(tmp_path):
     assert [row.seconds_since_previous for row in verdicts if row.seconds_since_previous is not None] == [4]
 
 
-def test_a_pseudonym_cannot_be_found_by_trying_numbers_without_the_salt():
+def test_pseudonym_depends_on_the_salt():
     assert make_pseudonym(3, "one") != make_pseudonym(3, "another")
     assert make_pseudonym(3, "one") == make_pseudonym(ExportedUser(id=3, email="anna@example.org"), "one")
 
 
 @pytest.mark.parametrize("who", [3, {"id": 3, "email": "anna@example.org"}, "anna@example.org"])
-def test_a_pulled_file_that_names_people_is_refused(tmp_path, who):
+def test_pulled_file_with_names_is_refused(tmp_path, who):
     path = tmp_path / "pulled.json"
     path.write_text(json.dumps([exported("t1", annotation(1, who))]))
     with pytest.raises(UserError, match="1 annotation without a pseudonym: .*rgqa annotate import"):
@@ -360,7 +360,7 @@ def test_a_pulled_file_that_names_people_is_refused(tmp_path, who):
 
 
 @pytest.mark.parametrize("twice", [["valid", "invalid"], ["valid", "valid"]])
-def test_two_choices_where_the_screen_lets_choose_one_are_refused(tmp_path, twice):
+def test_two_choices_in_one_control_are_refused(tmp_path, twice):
     both = {**chosen("first", ""), "value": {"choices": twice}}
     for result in (
         [both, chosen("second", "valid")],
@@ -381,7 +381,7 @@ def test_two_choices_where_the_screen_lets_choose_one_are_refused(tmp_path, twic
     ],
 )
 @pytest.mark.parametrize("turned", [False, True])
-def test_of_two_answers_the_later_moment_counts_however_times_are_written(tmp_path, earlier, later, turned):
+def test_later_time_counts_in_every_notation(tmp_path, earlier, later, turned):
     rows = [
         annotation(1, 3, "invalid", created_at=earlier, updated_at=earlier),
         annotation(2, 3, "valid", created_at=later, updated_at=later),
@@ -390,7 +390,7 @@ def test_of_two_answers_the_later_moment_counts_however_times_are_written(tmp_pa
     assert verdict.first == "valid" and counts["replaced by a later one"] == 1
 
 
-def test_a_moment_written_in_two_ways_is_one_version(tmp_path):
+def test_equal_times_in_two_notations_are_one_version(tmp_path):
     times = ("2025-01-01T00:00:00Z", "2025-01-01T01:00:00.000+01:00")
     same = [annotation(1, 3, created_at=time, updated_at=time) for time in times]
     verdicts, counts = read(tmp_path, [exported("t1", *same)])
@@ -403,7 +403,7 @@ def test_a_moment_written_in_two_ways_is_one_version(tmp_path):
         read(tmp_path / "other", [exported("t1", *other)])
 
 
-def test_the_order_of_somebodys_answers_is_that_of_the_moments(tmp_path):
+def test_answers_are_ordered_by_time(tmp_path):
     first = annotation(1, 3, created_at="2025-01-01T02:00:00+02:00")  # midnight in UTC
     second = annotation(2, 3, created_at="2025-01-01T00:00:20Z")
     verdicts, _ = read(tmp_path, [exported("t1", second), exported("t2", first)])

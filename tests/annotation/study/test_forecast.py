@@ -33,7 +33,7 @@ def study(count=200, prior=0.01, rules=RULES):
     return AdaptiveAssigner(tasks, {f"c{number}": prior for number in range(count)}, rules)
 
 
-def test_what_every_task_needs_is_counted():
+def test_votes_needed_by_every_task_are_counted():
     everything = make_forecast(
         study(rules=RULES._replace(overlap_rate=1.0)), "abcde", seconds=18, hourly_pay=12
     )
@@ -44,24 +44,24 @@ def test_what_every_task_needs_is_counted():
     assert f"{everything.hours * 12:,.0f} at 12 per hour" in format_forecast(everything, 0)
 
 
-def test_with_fewer_people_than_votes_some_votes_cannot_be_given():
+def test_missing_annotators_limit_the_votes():
     assert make_forecast(study(rules=RULES._replace(overlap_rate=1.0)), "ab").judgements == 400
 
 
-def test_one_after_the_other_most_get_one_vote():
+def test_adaptive_voting_mostly_needs_one_vote():
     # Of 190 after the first wave: 1 % are valid and get two or three; of the others one in ten is missed at first (18 of 20
     # is the usual sensitivity) and gets two more, as it then stands 1 to 1: about 30 + 190 + 2 * 0.1 * 190 + 3 = 260, of
     # which 7.5 % are given anew for a failed filter: 281.
     assert 255 <= make_forecast(study(), "abcde").judgements <= 310
 
 
-def test_the_budget_is_not_exceeded_and_what_was_given_counts():
+def test_max_judgements_includes_given_judgements():
     state = study(rules=RULES._replace(max_judgements=50))
     state.record_answer("a", "t0000", "invalid", "valid")
     assert make_forecast(state, "abc").judgements == 49
 
 
-def test_the_study_itself_stays_as_it_is_and_the_seed_decides():
+def test_forecast_does_not_change_the_study_and_depends_on_seed():
     state = study()
     once, again = (simulate_assignments(state, "abc", 1) for _ in range(2))
     assert once == again != simulate_assignments(state, "abc", 2)
@@ -80,13 +80,13 @@ def verdict(number, seconds):
     )
 
 
-def test_the_pace_is_known_from_enough_judgements_without_their_pauses():
+def test_seconds_are_estimated_from_enough_judgements_without_pauses():
     rows = [verdict(number, 10) for number in range(50)]
     assert estimate_seconds(rows) == 10 and estimate_seconds(rows[:49]) == DEFAULT_SECONDS
     assert estimate_seconds([*rows, verdict(50, 4000), verdict(51, None), verdict(52, 0)]) == 10
 
 
-def test_it_is_told_in_words():
+def test_forecast_text():
     row = Forecast(
         tasks=9, doubtful=7, judgements=1200, num_annotators=4, seconds_per_judgement=30, hourly_pay=15
     )  # 36,000 s
@@ -96,7 +96,7 @@ def test_it_is_told_in_words():
     assert "10.0 hours at 30 s each, 150 at 15 per hour" in text and "--adjudicator" in text
 
 
-def test_the_command_reads_the_tasks_and_the_roster(tiny, capsys):
+def test_command_reads_tasks_and_roster(tiny, capsys):
     folders = DatasetFolders()
     with pytest.raises(UserError, match="tasks.jsonl"):
         print_forecast(None, None)
@@ -115,7 +115,7 @@ def test_the_command_reads_the_tasks_and_the_roster(tiny, capsys):
     assert "7 annotators" in capsys.readouterr().out
 
 
-def test_what_an_expert_said_decides_and_experts_are_not_among_those_who_vote(tiny, capsys):
+def test_adjudications_decide_and_adjudicators_do_not_vote(tiny, capsys):
     folders = DatasetFolders()
     write_jsonl(
         folders.stage_dir("batch") / "tasks.jsonl", [made_task(n) for n in range(40)]
@@ -142,7 +142,7 @@ def test_what_an_expert_said_decides_and_experts_are_not_among_those_who_vote(ti
     assert " 1 annotator " in capsys.readouterr().out
 
 
-def test_what_collect_says_is_known_to_the_forecast_as_to_the_server(tiny):
+def test_forecast_uses_the_results_of_collect(tiny):
     folders = DatasetFolders()
     tasks = [made_task(n) for n in range(40)]
     write_jsonl(folders.stage_dir("batch") / "tasks.jsonl", tasks)

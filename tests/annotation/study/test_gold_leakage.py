@@ -44,14 +44,14 @@ def stream(count=400, person="ann", seed=0, filter_text="What is f{}?", filter_f
     return table(*rows)
 
 
-def test_nothing_tells_filters_that_are_like_candidates():
+def test_similar_gold_questions_do_not_leak():
     assert (
         select_leaks(measure_gold_leakage(pd.concat([stream(person="ann"), stream(person="ben", seed=1)])))
         == []
     )
 
 
-def test_filters_that_come_again_and_again_are_told_by_repetition_alone():
+def test_repeated_gold_questions_leak_by_repetition_only():
     found = told(stream(count=800, uses=4))  # three of four came before, no candidate did: 0.5 + 0.75 / 2
     assert found["repetition"].auroc == pytest.approx(0.875) and found["here"].auroc == pytest.approx(0.875)
     assert {name for name, row in found.items() if row.is_leak} == {"repetition", "here"}
@@ -63,20 +63,20 @@ def test_repeats_count_as_candidates():
     assert found["repetition"].auroc == pytest.approx(0.5)
 
 
-def test_what_another_person_saw_is_no_repetition():
+def test_repetition_is_counted_per_annotator():
     ben = stream(person="ben")
     ben.loc[ben["role"] == "candidate", "text"] += " Really?"  # the filters alone are those that ann had
     assert told(pd.concat([stream(person="ann"), ben]))["repetition"].auroc == 0.5
 
 
-def test_a_text_at_another_image_is_a_repetition_of_the_text_alone():
+def test_text_at_another_image_is_a_repeated_text_only():
     rows = stream(uses=4)
     rows.loc[rows["role"] == "gold", "image_id"] = [f"n{n % 7}" for n in range(400)]
     rows["image_id"] = rows["image_id"] + [f" {n // 200}" for n in range(800)]
     assert told(rows)["repetition"].auroc == pytest.approx(0.875) and told(rows)["here"].auroc == 0.5
 
 
-def test_words_position_and_order_are_told_each_by_its_own_figure():
+def test_words_position_and_order_leak_separately():
     assert told(stream(filter_text="Is there f{}?"))["words"].auroc > 0.99
     assert told(stream(filter_text="Is there f{}?"))["elsewhere"].auroc > 0.99
     assert told(stream(filter_first=1.0))["position"].auroc == 1.0  # candidates second, and two-sided
@@ -85,7 +85,7 @@ def test_words_position_and_order_are_told_each_by_its_own_figure():
     )  # 3 of 4 pairs with 400 candidates, all with 200 repeats
 
 
-def test_the_interval_holds_the_figure_and_grows_with_fewer_images():
+def test_interval_contains_the_value_and_grows_with_fewer_images():
     rows = stream(filter_first=0.6)
     many = told(rows)["position"]
     assert many.low < many.auroc < many.high < 0.75
@@ -93,13 +93,13 @@ def test_the_interval_holds_the_figure_and_grows_with_fewer_images():
     assert told(rows)["words"].auroc is None or told(rows)["position"].high - many.low > 0
 
 
-def test_without_filters_there_is_nothing_to_tell():
+def test_without_gold_questions_leakage_is_undefined():
     found = measure_gold_leakage(stream().query("role == 'candidate'"))
     assert {row.auroc for row in found} == {None} and select_leaks(found) == []
     assert {row.auroc for row in measure_gold_leakage(stream().head(0))} == {None}
 
 
-def test_the_limit_is_on_the_upper_end():
+def test_limit_applies_to_the_upper_end():
     assert not GoldLeakage(cue="", auroc=0.55, low=0.5, high=0.6).is_leak
     assert GoldLeakage(cue="", auroc=0.59, low=0.5, high=0.61).is_leak
 
@@ -137,7 +137,7 @@ def whole(tasks):
     )
 
 
-def test_a_filter_beside_every_candidate_betrays_itself_by_repetition_and_companions_do_not():
+def test_gold_question_with_every_candidate_leaks_by_repetition():
     # As it was before: of the image's ten filters the least used, 30 times: each comes three times, two of them came
     # before, and no candidate ever did: 0.5 + (2 / 3) / 2 = 0.833
     draw = np.random.default_rng(0)

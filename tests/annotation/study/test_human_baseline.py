@@ -49,7 +49,7 @@ def counts(tasks):
     return Counter((task.subset, row.expected_choice) for task in tasks for row in (task.first, task.second))
 
 
-def test_as_many_aqs_as_uqs_are_drawn_of_each_subset():
+def test_equally_many_aqs_and_uqs_are_sampled_per_subset():
     tasks = human_baseline.choose_tasks([*items(), *items(40, 60, "pt-easy")], items_per_label=50, seed=1)
     assert counts(tasks) == {
         ("clip-hard", "valid"): 50,
@@ -60,7 +60,7 @@ def test_as_many_aqs_as_uqs_are_drawn_of_each_subset():
     assert len({row.question_id for row in questions(tasks)}) == 180
 
 
-def test_only_the_test_split_is_asked_and_nothing_twice():
+def test_only_test_items_are_sampled_once_each():
     validation = [item(n, split="validation", key=f"validation{n}") for n in range(9)] + [
         item(n, uq=False, split="validation", key=f"validation{n}a") for n in range(9)
     ]
@@ -73,7 +73,7 @@ def test_only_the_test_split_is_asked_and_nothing_twice():
     assert not [key for key in asked if key.startswith("validation")]
 
 
-def test_images_are_used_evenly_and_a_task_is_of_one():
+def test_images_are_used_evenly():
     # 20 images, 50 tasks: two or three of each, whatever the lot says.
     tasks = human_baseline.choose_tasks(items(), items_per_label=50, seed=3)
     assert set(Counter(task.image_id for task in tasks).values()) == {2, 3}
@@ -81,7 +81,7 @@ def test_images_are_used_evenly_and_a_task_is_of_one():
     assert all(of[row.question_id] == task.image_id for task in tasks for row in (task.first, task.second))
 
 
-def test_one_question_of_a_task_tells_nothing_of_the_other():
+def test_one_question_of_a_task_says_nothing_about_the_other():
     # 12 couples of each kind alike and 26 mixed: as two draws out of 50 and 50 would be.
     tasks = human_baseline.choose_tasks(items(), items_per_label=50, seed=1)
     kinds = Counter((task.first.expected_choice, task.second.expected_choice) for task in tasks)
@@ -91,13 +91,13 @@ def test_one_question_of_a_task_tells_nothing_of_the_other():
     )  # 13 by chance, standard deviation 2.5
 
 
-def test_where_no_image_has_two_of_a_kind_tasks_are_mixed_and_still_even():
+def test_tasks_are_mixed_if_no_image_has_two_items_of_a_kind():
     rows = [item(n, uq=uq, image=f"n{n}") for n in range(10) for uq in (True, False)]
     tasks = human_baseline.choose_tasks(rows, items_per_label=8, seed=1)
     assert set(counts(tasks).values()) == {8} and len({task.image_id for task in tasks}) == 8
 
 
-def test_the_draw_hangs_on_the_seed_and_not_on_the_order_of_items():
+def test_sample_depends_on_seed_but_not_on_item_order():
     rows = items()
     assert human_baseline.choose_tasks(rows, 20, 1) == human_baseline.choose_tasks(rows[::-1], 20, 1)
     assert human_baseline.choose_tasks(rows, 20, 1) != human_baseline.choose_tasks(rows, 20, 2)
@@ -122,7 +122,7 @@ def release(tiny):
     return Path("data/release/tiny/1.0.0")
 
 
-def test_what_people_see_is_a_image_and_two_questions_and_nothing_else(release):
+def test_browser_data_is_an_image_and_two_questions(release):
     human_baseline.sample_items(release, items_per_label=4, seed=1)
     tasks = {task.task_id: task for task in read_jsonl(HOME / "interim/batch/tasks.jsonl", Task)}
     rows = read_json(HOME / "interim/batch/label_studio_tasks.json")
@@ -139,7 +139,7 @@ def test_what_people_see_is_a_image_and_two_questions_and_nothing_else(release):
         }
 
 
-def test_it_is_a_data_set_whose_tasks_three_people_judge_and_no_filter_weighs(release, set_params):
+def test_data_set_gets_three_votes_without_gold_questions(release, set_params):
     human_baseline.sample_items(release, items_per_label=4, seed=1)
     document = yaml.safe_load(Path("params.yaml").read_text())
     Path("params.yaml").write_text(yaml.safe_dump(document | {"dataset": "tiny-human"}))
@@ -157,7 +157,7 @@ def test_it_is_a_data_set_whose_tasks_three_people_judge_and_no_filter_weighs(re
     )
 
 
-def test_drawn_again_it_is_the_same_and_another_draw_is_refused(release):
+def test_sampling_again_is_reproducible_and_another_sample_is_refused(release):
     human_baseline.sample_items(release, items_per_label=4, seed=1)
     files = [*(HOME / "interim/batch").iterdir(), Path("params.yaml")]
     before = [path.read_bytes() for path in files]
@@ -167,7 +167,7 @@ def test_drawn_again_it_is_the_same_and_another_draw_is_refused(release):
     assert [path.read_bytes() for path in files] == before
 
 
-def test_mistakes_are_told(release, tiny):
+def test_errors_are_reported(release, tiny):
     with pytest.raises(UserError, match="there is no release"):
         human_baseline.sample_items(Path("data/release/tiny/9.9.9"))
     write_jsonl("data/tiny/interim/ingest/images.jsonl", [])
@@ -180,7 +180,7 @@ def test_mistakes_are_told(release, tiny):
         human_baseline.score_judgements()
 
 
-def test_what_people_said_is_scored(release, capsys):
+def test_judgements_are_scored(release, capsys):
     human_baseline.sample_items(release, items_per_label=4, seed=1)
     document = yaml.safe_load(Path("params.yaml").read_text())
     Path("params.yaml").write_text(yaml.safe_dump(document | {"dataset": "tiny-human"}))
@@ -209,7 +209,7 @@ def test_what_people_said_is_scored(release, capsys):
     assert judgements == read_json(HOME / "study/judgements/all.json")
 
 
-def test_a_rate_of_nothing_is_undefined():
+def test_rate_without_judgements_is_undefined():
     (task,) = [
         t
         for t in human_baseline.choose_tasks(items(), 4, 1)

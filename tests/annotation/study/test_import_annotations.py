@@ -36,7 +36,7 @@ def verdicts(path):
     return {(row.task_id, row.annotator): (row.first, row.second) for row in read_verdicts(path, TASKS)[0]}
 
 
-def test_exports_and_snapshots_are_taken_in_once_under_pseudonyms(batched, tmp_path, capsys):
+def test_exports_and_snapshots_are_imported_once_with_pseudonyms(batched, tmp_path, capsys):
     person = {"id": 3, "email": "anna@example.org", "first_name": "Anna"}
     rows = (
         [exported("t1", annotation(1, 3))],
@@ -56,7 +56,7 @@ def test_exports_and_snapshots_are_taken_in_once_under_pseudonyms(batched, tmp_p
     assert batched.read_bytes() == before
 
 
-def test_who_is_known_keeps_the_pseudonym_of_the_roster(batched, tmp_path):
+def test_known_email_gets_the_pseudonym_of_the_roster(batched, tmp_path):
     write_roster(
         DatasetFolders(), [Annotator(name="anna", pseudonym="annotator-02", email="Anna@example.org")]
     )
@@ -69,7 +69,7 @@ def test_who_is_known_keeps_the_pseudonym_of_the_roster(batched, tmp_path):
     }
 
 
-def test_who_was_pulled_before_is_the_same_in_an_export_that_knows_a_number_alone(batched, tmp_path):
+def test_pulled_annotator_is_recognised_by_annotation_id(batched, tmp_path):
     batched.parent.mkdir(parents=True, exist_ok=True)
     batched.write_text(json.dumps([pulled("t1", annotation(1, "annotator-02"))]))
     take_in(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3))])
@@ -93,22 +93,20 @@ def test_who_was_pulled_before_is_the_same_in_an_export_that_knows_a_number_alon
         ([exported("old", annotation(1, 1))], "none is of a task of this batch"),
     ],
 )
-def test_what_is_no_export_of_this_batch_is_refused_and_nothing_is_written(
-    batched, tmp_path, content, message
-):
+def test_invalid_export_is_refused_and_nothing_is_written(batched, tmp_path, content, message):
     good = [exported("t2", annotation(9, 9))] if "batch" not in message else []
     with pytest.raises(UserError, match=message.replace("`", ".")):
         take_in(tmp_path, content, good)
     assert not batched.exists()
 
 
-def test_a_reason_that_the_interface_does_not_offer_is_refused(batched, tmp_path):
+def test_unknown_reason_is_refused(batched, tmp_path):
     result = [chosen("first", "invalid"), chosen("second", "valid"), chosen("first_reason", "aliens")]
     with pytest.raises(UserError, match="`first_reason`: 'aliens'"):
         take_in(tmp_path, [exported("t1", annotation(1, 1, result=result))])
 
 
-def test_a_second_export_with_flipped_verdicts_is_a_conflict_with_a_list(batched, tmp_path):
+def test_contradicting_export_is_refused_with_a_list(batched, tmp_path):
     rows = [exported(key, annotation(number, 3)) for number, key in enumerate(TASKS, 1)]
     take_in(tmp_path, rows)
     before = batched.read_bytes()
@@ -122,7 +120,7 @@ def test_a_second_export_with_flipped_verdicts_is_a_conflict_with_a_list(batched
     assert batched.read_bytes() == before
 
 
-def test_a_person_who_was_two_before_is_told(batched, tmp_path):
+def test_person_with_two_pseudonyms_is_reported(batched, tmp_path):
     batched.parent.mkdir(parents=True, exist_ok=True)
     rows = [pulled("t1", annotation(1, "annotator-01")), pulled("t2", annotation(2, "annotator-02"))]
     batched.write_text(json.dumps(rows))
@@ -130,7 +128,7 @@ def test_a_person_who_was_two_before_is_told(batched, tmp_path):
         take_in(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3))])
 
 
-def test_exports_in_the_folder_of_the_annotations_are_to_be_taken_out(batched, capsys):
+def test_exports_in_the_annotations_folder_must_be_moved(batched, capsys):
     batched.parent.mkdir(parents=True, exist_ok=True)
     path = batched.with_name("export.json")
     path.write_text(json.dumps([exported("t1", annotation(1, 3))]))
@@ -139,7 +137,7 @@ def test_exports_in_the_folder_of_the_annotations_are_to_be_taken_out(batched, c
     assert task("a").task_id == "a"
 
 
-def test_whoever_was_pulled_without_a_name_lends_nobody_one(batched, tmp_path):
+def test_unknown_annotator_gives_nobody_a_pseudonym(batched, tmp_path):
     batched.parent.mkdir(parents=True, exist_ok=True)
     batched.write_text(json.dumps([pulled("t1", annotation(1, None))]))
     take_in(tmp_path, [exported("t1", annotation(1, 3)), exported("t2", annotation(2, 3))])
@@ -149,7 +147,7 @@ def test_whoever_was_pulled_without_a_name_lends_nobody_one(batched, tmp_path):
     }
 
 
-def test_a_backup_brings_back_nobody_who_was_forgotten(batched, tmp_path, capsys):
+def test_backup_does_not_restore_erased_annotators(batched, tmp_path, capsys):
     write_json(
         DatasetFolders().study / "erased.json",
         {

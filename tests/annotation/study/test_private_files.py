@@ -16,7 +16,7 @@ def mode(path):
     return path.stat().st_mode & 0o777
 
 
-def test_what_stands_there_already_is_not_written_again():
+def test_unchanged_file_is_not_written_again():
     path = Path("a/b.json")
     write_private(path, {"a": 1})
     before = path.stat().st_mtime_ns
@@ -24,7 +24,7 @@ def test_what_stands_there_already_is_not_written_again():
     assert path.stat().st_mtime_ns == before
 
 
-def test_a_file_that_others_may_read_is_closed_to_them():
+def test_readable_file_becomes_private():
     path = Path("b.json")
     write_private(path, 1)
     path.chmod(0o644)
@@ -32,13 +32,13 @@ def test_a_file_that_others_may_read_is_closed_to_them():
     assert mode(path) == 0o600
 
 
-def test_who_annotates_is_nobody_elses_business():
+def test_roster_is_private():
     folders = DatasetFolders("birds")
     write_roster(folders, [Annotator(name="ann", pseudonym="annotator-01", email="ann@example.org")])
     assert mode(folders.study / "roster.json") == 0o600
 
 
-def test_a_salt_is_drawn_once_for_a_data_set_and_is_its_own():
+def test_salt_is_created_once_per_data_set():
     birds, dogs = read_or_create_salt(DatasetFolders("birds")), read_or_create_salt(DatasetFolders("dogs"))
     assert birds == read_or_create_salt(DatasetFolders("birds")) != dogs
     assert len(bytes.fromhex(birds)) == 32  # 256 bits cannot be tried out

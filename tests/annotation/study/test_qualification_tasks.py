@@ -53,7 +53,7 @@ def parts(rows, *sizes):
     return [rows[a:b] for a, b in pairwise(ends)]
 
 
-def test_the_training_and_each_test_have_pairs_of_all_kinds_so_that_one_question_tells_nothing_of_the_other():
+def test_all_kinds_of_pairs_occur_in_fixed_proportions():
     made = build_known_tasks(world(), Images(), num_training=4, num_test=8, seed=1)
     assert MAX_ATTEMPTS == 2
     for part in parts(made, 4, 8, 8):
@@ -61,19 +61,19 @@ def test_the_training_and_each_test_have_pairs_of_all_kinds_so_that_one_question
         assert pairs(part) == {"ii": quarter, "vv": quarter, "iv": len(part) // 2}
 
 
-def test_every_image_serves_once_and_no_template_where_there_is_something_else():
+def test_each_image_is_used_once_and_templates_are_avoided():
     made = build_known_tasks(world(), Images(), 4, 8, seed=1)
     assert len({row["image"] for row in made}) == len(made) == 20
     assert len({row["key"] for row in made}) == 20
     assert not [row for row in made if "template" in row["first"]["text"] + row["second"]["text"]]
 
 
-def test_a_image_without_such_a_pair_gives_another():
+def test_image_without_the_pair_gives_another_pair():
     rows = [task(f"p{n}", filter_(f"{n} {c}", V)) for n in range(6) for c in range(2)]
     assert pairs(build_known_tasks(rows, Images(), 2, 2, seed=1)) == {"vv": 6}
 
 
-def test_a_template_serves_where_a_image_has_nothing_else():
+def test_template_is_used_if_an_image_has_nothing_else():
     rows = [
         task(f"p{n}", filter_(f"{n} {kind}", kind, source))
         for n in range(3)
@@ -82,29 +82,29 @@ def test_a_template_serves_where_a_image_has_nothing_else():
     assert pairs(build_known_tasks(rows, Images(), 1, 1, seed=1)) == {"iv": 3}
 
 
-def test_they_come_from_the_tasks_that_go_out_last():
+def test_known_tasks_come_from_tasks_with_lowest_priority():
     made = build_known_tasks(world(20, block=lambda number: number // 10), Images(), 2, 4, seed=1)
     assert {row["image"] for row in made} == {f"/image/p{number}" for number in range(10, 20)}
 
 
-def test_either_verdict_may_come_first_and_the_images_change_with_the_seed():
+def test_order_of_verdicts_and_images_depend_on_the_seed():
     made = [build_known_tasks(world(), Images(), 2, 2, seed) for seed in range(10)]
     assert {row["first"]["expected"] for rows in made for row in rows} == {V, X}
     assert len({rows[0]["image"] for rows in made}) > 3
 
 
-def test_the_same_tasks_in_another_order_give_the_same():
+def test_result_does_not_depend_on_task_order():
     assert build_known_tasks(world()[::-1], Images(), 4, 8, 3) == build_known_tasks(
         world(), Images(), 4, 8, 3
     )
 
 
-def test_too_few_images_are_told_with_the_numbers():
+def test_too_few_images_are_reported_with_numbers():
     with pytest.raises(UserError, match=r"too few images with two gold questions: 13 of 14"):
         build_known_tasks(world(13), Images(), 4, 5, seed=1)
 
 
-def test_a_task_tells_in_words_why_each_verdict_is_known():
+def test_explanations_of_known_verdicts():
     assert (
         explain_verdict(filter_("q", X, why="no dog in the image"))
         == "It has no answer here: no dog in the image."

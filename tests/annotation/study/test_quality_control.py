@@ -36,7 +36,7 @@ def errs(seed, misses, false_alarms, since=0):
     )
 
 
-def test_three_who_call_everything_invalid_cannot_vote_the_filters_away():
+def test_annotators_who_call_everything_invalid_cannot_discard_gold_questions():
     """The attack: "invalid" to all, at 8 s a task, so that every known valid filter is contradicted by all who met it."""
     people = {name: always(X) for name in ("one", "two", "three")}
     _, judged = crowd(people, 60, duration_seconds=8.0)
@@ -50,7 +50,7 @@ def test_three_who_call_everything_invalid_cannot_vote_the_filters_away():
     assert select_votes(weighed.answers).empty and not weighed.answers["is_discarded"].any()
 
 
-def test_a_filter_falls_by_three_who_are_right_about_the_others():
+def test_gold_question_is_discarded_by_three_reliable_annotators():
     def doubts(n, expected):
         return OTHER[expected] if n == 4 else expected
 
@@ -67,14 +67,14 @@ def test_a_filter_falls_by_three_who_are_right_about_the_others():
     assert not find_discarded_gold(judged, 0.03).any()
 
 
-def test_one_person_who_answers_a_filter_twice_is_one():
+def test_repeated_answers_of_one_annotator_count_once():
     _, judged = crowd({"a": lambda n, e: OTHER[e] if n in (4, 6) else e, "b": right}, 14)
     judged["text"] = judged["text"].where(judged["task_id"] != "0006", "filter")
     judged["image_id"] = judged["image_id"].where(judged["task_id"] != "0006", "n0004")
     assert not find_discarded_gold(judged, 0.03).any()  # a said it twice, nobody else did
 
 
-def test_of_two_answers_on_a_filter_the_first_given_counts_in_whatever_order_they_are_read():
+def test_first_answer_on_a_gold_question_counts():
     _, judged = crowd({who: lambda n, e: OTHER[e] if n == 4 else e for who in "abc"}, 14)
     again = judged["task_id"] == "0006"  # the same question once more, answered as known
     judged["text"] = judged["text"].where(~again | (judged["role"] != "gold"), "filter")
@@ -83,7 +83,7 @@ def test_of_two_answers_on_a_filter_the_first_given_counts_in_whatever_order_the
         assert set(rows[find_discarded_gold(rows, 0.03)]["task_id"]) == {"0004", "0006"}
 
 
-def test_more_than_three_percent_of_a_source_stop_the_stage_and_one_never_does():
+def test_too_many_discarded_gold_questions_stop_the_stage():
     for wrong, count, stops in ((1, 14, False), (2, 14, True), (6, 200, False), (7, 200, True)):
         off = set(range(0, 10 * wrong, 10)) if count == 200 else set(range(wrong))
         people = {name: lambda n, e, off=off: OTHER[e] if n in off else e for name in "abc"}
@@ -98,7 +98,7 @@ def test_more_than_three_percent_of_a_source_stop_the_stage_and_one_never_does()
             assert assess_quality(judged, QualityRules()).answers["is_discarded"].sum() == 3 * wrong
 
 
-def test_who_calls_39_percent_of_answerable_questions_invalid_is_excluded_though_most_answers_are_right():
+def test_low_specificity_excludes_despite_high_overall_accuracy():
     def biased(n, expected):  # 39 of 100 known valid ones
         return X if n // 2 * 39 % 100 < 39 else expected
 
@@ -112,7 +112,7 @@ def test_who_calls_39_percent_of_answerable_questions_invalid_is_excluded_though
     assert any(reason.startswith("specificity") for reason in excluded["biased"].reasons)
 
 
-def test_what_is_below_a_limit_by_chance_is_told_and_excludes_nobody():
+def test_insignificant_low_rate_is_only_reported():
     # 15 of 20 known valid: 75 % [53 %, 89 %]: below 80 %, but perhaps not in truth. 10 of 20: [30 %, 70 %] is.
     for wrong, sure in ((5, False), (10, True)):
         people = {"x": lambda n, e, wrong=wrong: X if e == V and n < 2 * wrong else e}
@@ -122,17 +122,17 @@ def test_what_is_below_a_limit_by_chance_is_told_and_excludes_nobody():
     assert flag.detail == "10 of 20 valid gold questions correct (50.0%, at most 70.1%), below 80%"
 
 
-def test_a_single_failed_filter_excludes_nobody():
+def test_single_failed_gold_question_excludes_nobody():
     """0 of 1 has an upper end of 0.793 (Wilson 1927: z^2 / (1 + z^2)), below the limit of 0.8, and says nothing of anybody."""
     _, judged = crowd({"new": always(X)}, 1)
     assert assess_quality(judged, QualityRules()).excluded == {}
 
 
-def test_the_queue_asks_no_more_of_whom_collect_excludes():
+def test_limits_match_task_assignment():
     assert (QualityRules().min_sensitivity, QualityRules().min_specificity) == MIN_SENSITIVITY_SPECIFICITY
 
 
-def test_who_grows_careless_after_200_tasks_keeps_what_was_before():
+def test_drift_excludes_only_later_tasks():
     people = {"tired": errs(3, 0.45, 0.4, since=200), "steady": errs(4, 0.05, 0.03)}
     _, judged = crowd(people, 600)
     weighed = assess_quality(judged, QualityRules())
@@ -147,7 +147,7 @@ def test_who_grows_careless_after_200_tasks_keeps_what_was_before():
     assert not told.excluded and "drift" in [flag.kind for flag in told.flags["tired"]]
 
 
-def test_who_was_careless_from_the_start_keeps_nothing():
+def test_careless_from_the_start_excludes_all_tasks():
     weighed = assess_quality(crowd({"x": errs(5, 0.45, 0.4)}, 600)[1], QualityRules())
     assert [reason.split(":")[0] for reason in weighed.excluded["x"].reasons] == [
         "sensitivity",
@@ -156,21 +156,21 @@ def test_who_was_careless_from_the_start_keeps_nothing():
     assert weighed.excluded["x"].excluded_since == 0 and select_votes(weighed.answers).empty
 
 
-def test_honest_people_hardly_ever_drift():
+def test_drift_false_alarm_rate_is_low():
     # 200 people with 400 answers each. Exactly at the limit at most 5 % may seem to drift; nobody who is right in nine of ten.
     rng = np.random.default_rng(7)
     for share, most in ((0.8, 10), (0.9, 0)):
         assert sum(find_drift(rng.random(400) < share, 0.8, 40) is not None for _ in range(200)) <= most
 
 
-def test_drift_begins_with_the_first_wrong_answer_of_the_first_bad_window():
+def test_drift_starts_at_the_first_wrong_answer_of_the_first_bad_window():
     good, bad = np.ones(100, bool), np.zeros(50, bool)
     assert find_drift(np.concatenate([good, bad]), 0.8, 30) == (100, 0)
     assert find_drift(good, 0.8, 30) is None
     assert find_drift(bad[:29], 0.8, 30) is None  # no whole window
 
 
-def test_whose_answers_are_mostly_too_fast_is_set_aside_by_default():
+def test_fast_annotators_are_excluded_by_default():
     # 93 of 95 in under three seconds.
     _, judged = crowd({"x": right, "y": right}, 95, duration_seconds=9.0)
     fast = (judged["annotator"] == "x") & (judged["sequence_index"] < 93)
@@ -181,7 +181,7 @@ def test_whose_answers_are_mostly_too_fast_is_set_aside_by_default():
     assert not assess_quality(judged, QualityRules(min_task_seconds=1)).excluded
 
 
-def test_what_does_not_count_is_set_aside_with_the_reason():
+def test_excluded_answers_have_reasons():
     tasks = {
         "a": task("a"),
         "b": task("b", X),
@@ -219,7 +219,7 @@ def test_what_does_not_count_is_set_aside_with_the_reason():
     }  # a fallen filter fails nobody
 
 
-def test_skill_is_of_each_kind_apart_and_of_what_has_not_fallen():
+def test_accuracy_is_separate_by_kind_and_ignores_discarded_questions():
     tasks = {"a": task("a"), "b": task("b", X), "c": task("c"), "d": task("d", X), "e": task("e")}
     said = {"a": V, "b": V, "c": U, "d": X, "e": X}  # right, wrong, right, right, wrong
     judged = build_answers_table(tasks, [verdict(key, "ann", V, choice) for key, choice in said.items()])
@@ -231,12 +231,12 @@ def test_skill_is_of_each_kind_apart_and_of_what_has_not_fallen():
     assert fell.sensitivity == AccuracyRate(num_correct=0, num_answered=0)
 
 
-def test_faults_are_none_of_who_answers_well():
+def test_good_annotator_has_no_flags():
     _, judged = crowd({"x": errs(9, 0.1, 0.05)}, 400)
     assert list(find_flags(judged[judged["role"] == "gold"], QualityRules())) == []
 
 
-def test_three_answers_of_one_person_do_not_make_a_filter_fall():
+def test_three_answers_of_one_annotator_discard_nothing():
     """The same question in three tasks: a contradicts it each time, and is still one of the three people it takes."""
     people = {
         name: lambda n, e, name=name: OTHER[e] if (n in (4, 6, 8) if name == "a" else n == 4) else e
@@ -249,14 +249,14 @@ def test_three_answers_of_one_person_do_not_make_a_filter_fall():
     assert not find_discarded_gold(judged.assign(is_correct=judged["is_correct"] & ~same), 0.5).any()
 
 
-def test_who_is_bad_from_some_task_on_and_was_never_judged_long_enough_keeps_nothing():
+def test_drift_without_enough_good_answers_excludes_all_tasks():
     # 20 filters of a kind answered right, then none: what was before is less than a window of 40.
     people = {"late": lambda n, e: e if n < 20 else OTHER[e]}
     weighed = assess_quality(crowd(people, 300)[1], QualityRules())
     assert weighed.excluded["late"].excluded_since == 0
 
 
-def test_drift_that_is_only_told_takes_nothing_from_the_other_limits():
+def test_reported_drift_does_not_affect_other_checks():
     # Right 100 times, wrong 300 times: over all far below the limits, whatever was before.
     people = {"x": lambda n, e: e if n < 100 else OTHER[e]}
     weighed = assess_quality(
@@ -268,7 +268,7 @@ def test_drift_that_is_only_told_takes_nothing_from_the_other_limits():
     }
 
 
-def test_of_two_answers_alike_the_first_given_counts_wherever_it_stands():
+def test_first_of_two_equal_answers_counts():
     tasks = {"a": task("a"), "b": repeating("b", "a")}
     judged = build_answers_table(
         tasks, [verdict("a", "x", X, V, 5), verdict("b", "x", V, X, 2)]
@@ -277,7 +277,7 @@ def test_of_two_answers_alike_the_first_given_counts_wherever_it_stands():
     assert rows[rows["exclusion_reason"] == "duplicate"]["verdict_id"].tolist() == ["ax"]
 
 
-def test_a_filter_falls_while_one_of_four_gave_what_was_known_and_not_while_one_of_three_did():
+def test_discarding_needs_at_most_a_quarter_of_expected_answers():
     # 1 / 4 is just as much as may have given it; 1 / 3 is more.
     def doubts(n, expected):
         return OTHER[expected] if n == 4 else expected

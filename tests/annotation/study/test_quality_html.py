@@ -35,7 +35,7 @@ class Text(HTMLParser):
         self.text.append(data)
 
 
-def test_the_page_needs_nothing_from_elsewhere_and_runs_nothing():
+def test_page_is_self_contained_without_scripts():
     html = render_page(quality())
     seen = Text(html)
     assert not {"script", "link", "iframe", "object", "img", "image", "foreignobject"} & seen.tags
@@ -50,7 +50,7 @@ def test_the_same_report_gives_the_same_bytes():
     assert render_page(quality()) == first
 
 
-def test_hostile_text_shows_as_text_in_tables_and_plots():
+def test_hostile_text_is_escaped_in_tables_and_plots():
     html = render_page(quality(ann=HOSTILE, text=HOSTILE))
     seen = Text(html)
     assert not {"script", "img"} & seen.tags
@@ -61,20 +61,20 @@ def test_hostile_text_shows_as_text_in_tables_and_plots():
     )  # cut short in a plot, still text
 
 
-def test_simulated_verdicts_are_marked_first_of_all_and_people_are_not():
+def test_simulated_verdicts_are_marked_at_the_top():
     html = render_page(quality(simulated=True))
     assert "<title>Annotation quality (simulated)</title>" in html
     assert html.index("Simulated verdicts.") < html.index("<svg")
     assert "imulated" not in render_page(quality()).replace('class="simulated"', "").replace(".simulated", "")
 
 
-def test_the_pace_is_told_if_it_is_known():
+def test_known_times_are_shown():
     assert "<td>7.5</td>" in render_page(quality(seconds=7.5)) and "<td>7.5</td>" not in render_page(
         quality()
     )
 
 
-def test_what_is_undefined_is_a_dash():
+def test_undefined_values_are_dashes():
     assert (format_percent(None), format_decimals(None)) == ("–", "–")
     assert (format_percent(0.125), format_percent(0.125, 0), format_decimals(0.125, 3)) == (
         "12.5%",
@@ -83,14 +83,14 @@ def test_what_is_undefined_is_a_dash():
     )
 
 
-def test_the_plot_says_what_it_shows():
+def test_plot_is_labelled():
     drawing = plot_rates(quality())
     assert drawing.startswith("<svg")
     texts = ("sensitivity", "specificity", ">ann<", ">ben<", ">cem<", ">dan<", "answered correctly")
     assert [text for text in texts if text not in drawing] == []
 
 
-def test_rates_and_figures_are_told_with_their_intervals():
+def test_rates_are_shown_with_intervals():
     assert str(make_rate(45, 50)) == "45 of 50, 90% (79% to 96%)"
     assert str(AccuracyRate(num_correct=0, num_answered=0)) == format_interval(IntervalEstimate()) == "–"
     assert (
@@ -100,12 +100,12 @@ def test_rates_and_figures_are_told_with_their_intervals():
     )
 
 
-def test_alarms_stand_before_everything_else():
+def test_warnings_come_first():
     html = render_page(quality())
     assert html.index("Warning.") < html.index("<svg") and "1 gold question is discarded" in html
 
 
-def test_the_worst_items_show_their_images_and_hostile_text_as_text(tmp_path):
+def test_uncertain_items_show_images_and_escape_text(tmp_path):
     Image.new("RGB", (600, 300), "red").save(tmp_path / "n1.png")
     worst = UncertainItem(
         candidate_id="c",

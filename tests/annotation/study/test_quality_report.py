@@ -26,7 +26,7 @@ def alarms(found):
     return [alarm for alarm in found.warnings if "may be recognised by" not in alarm]
 
 
-def test_the_figures_are_those_of_the_verdicts():
+def test_figures_match_the_verdicts():
     found = quality()
     # 56 given; cem's fourteen are out; ben failed the filter of b. c's filter has fallen, so it fails nobody.
     assert (
@@ -65,7 +65,7 @@ def test_the_figures_are_those_of_the_verdicts():
     assert [alarm.split(":")[0] for alarm in alarms(found)] == ["1 gold question is discarded"]
 
 
-def test_reading_the_json_gives_the_same_report():
+def test_report_round_trips_through_json():
     found = quality()
     assert msgspec.json.decode(msgspec.json.encode(found), type=QualityReport) == found
 
@@ -81,7 +81,7 @@ def told(people, count, said=lambda n: X, posteriors=None):
     )
 
 
-def test_what_looks_perfect_is_an_alarm():
+def test_suspiciously_good_results_give_a_warning():
     perfect = {name: lambda n, expected: expected for name in "abc"}
     (alarm,) = alarms(told(perfect, 130))  # 390 right of 390: errors at most 0.98 %
     assert alarm.startswith("the results are suspiciously good: 390 of 390 gold questions")
@@ -94,12 +94,12 @@ def test_what_looks_perfect_is_an_alarm():
     assert "100.0% observed agreement" in alarms(differ)[0]
 
 
-def test_when_most_are_excluded_it_is_an_alarm():
+def test_many_exclusions_give_a_warning():
     people = {"a": lambda n, e: e, "b": lambda n, e: X, "c": lambda n, e: X}
     assert alarms(told(people, 60))[0].startswith("2 of 3 annotators are excluded")
 
 
-def test_the_worst_items_are_those_in_most_doubt():
+def test_most_uncertain_items_are_listed():
     people = {name: lambda n, expected: expected for name in "ab"}
     posteriors = {f"c{n:04}": n / 60 for n in range(61)}
     found = told(people, 61, posteriors=posteriors)
@@ -111,7 +111,7 @@ def test_the_worst_items_are_those_in_most_doubt():
     assert {row.choices["invalid"] for row in found.uncertain_items} == {2}
 
 
-def test_what_filters_can_be_known_by_is_told_and_an_alarm():
+def test_gold_leakage_gives_a_warning():
     found = quality()  # the filter is always second
     place = next(row for row in found.gold_leakage if row.cue == "position in the task")
     assert place.auroc == 1.0
@@ -129,7 +129,7 @@ def small(tasks, verdicts, overlap):
     )
 
 
-def test_the_same_person_again_is_told_of_annotators_and_the_overlap():
+def test_retest_uses_annotators_and_overlap_only():
     tasks = {"a": task("a"), "b": repeating("b", "a"), "c": task("c"), "d": repeating("d", "c")}
     said = [
         verdict(key, who, X, X if key in "bd" else V, n)
@@ -143,14 +143,14 @@ def test_the_same_person_again_is_told_of_annotators_and_the_overlap():
     )
 
 
-def test_what_nobody_dares_to_say_is_in_doubt_however_the_shares_are():
+def test_unsure_candidates_are_in_doubt():
     tasks = {"a": task("a"), "b": task("b")}
     said = [verdict(key, who, U if key == "a" else V, V) for key in tasks for who in "xyz"]
     found = small(tasks, said, set())
     assert found.doubtful == {"ca": 0.0} and [row.candidate_id for row in found.uncertain_items] == ["ca"]
 
 
-def test_when_no_filter_is_known_to_be_unanswerable_it_is_an_alarm():
+def test_missing_invalid_gold_questions_give_a_warning():
     tasks = {key: task(key, V) for key in "abc"}
     verdicts = [verdict(key, who, V, V, n) for n, key in enumerate(tasks) for who in ("ann", "ben")]
     found = small(tasks, verdicts, {f"c{key}" for key in tasks})
@@ -158,7 +158,7 @@ def test_when_no_filter_is_known_to_be_unanswerable_it_is_an_alarm():
     assert "no answered gold question is known to be unanswerable" in alarms(found)[0]
 
 
-def test_when_nothing_is_unanswerable_it_is_an_alarm():
+def test_no_unanswerable_candidates_give_a_warning():
     human = {f"human {n}": lambda key, known: known for n in range(3)}
     assert "none of 30 judged candidates is unanswerable" in alarms(told(human, 30, said=lambda n: V))[0]
     assert not any("none of" in alarm for alarm in alarms(told(human, 30, said=lambda n: X if n else V)))

@@ -20,7 +20,7 @@ def found(*people):
     )
 
 
-def test_pace_tells_quartiles_of_what_is_known():
+def test_quartiles_of_known_times():
     # 2, 4, 6, 8, 100: the quartiles are the second, third and fourth; a lunch break moves none of them.
     row = summarize_times(pd.Series([4, None, 100, 2, 8, 6, float("nan")], dtype=float), fast_seconds=4)
     assert (row.num_timed, row.lower_quartile, row.median, row.upper_quartile, row.num_fast) == (
@@ -34,7 +34,7 @@ def test_pace_tells_quartiles_of_what_is_known():
     assert (empty.num_timed, empty.median, empty.num_fast) == (0, None, 0)
 
 
-def test_who_is_too_fast_in_most_tasks_is_told_by_either_clock():
+def test_fast_annotators_are_found_by_either_clock():
     slow, quick = [9.0] * 40, [1.0] * 21 + [9.0] * 19  # 21 of 40 are more than half, 20 are not
     rows = found(
         given("careful", slow, slow),
@@ -55,6 +55,6 @@ def test_who_is_too_fast_in_most_tasks_is_told_by_either_clock():
     }
 
 
-def test_an_hour_away_from_the_screen_makes_nobody_fast_or_slow():
+def test_long_pause_has_no_effect():
     (row,) = found(given("a", [9.0] * 39 + [3600.0], [None, *[9.0] * 38, 3600.0])).values()
     assert (row.median, row.num_timed, row.num_fast) == (9, 40, 0)

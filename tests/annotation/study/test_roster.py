@@ -9,18 +9,18 @@ from pipeline.core.paths import DatasetFolders
 from tests.annotation.conftest import people
 
 
-def test_before_anybody_was_invited_there_is_nobody(tiny):
+def test_roster_is_empty_before_the_first_invitation(tiny):
     assert read_roster(DatasetFolders()) == []
 
 
-def test_what_was_written_is_read_in_the_order_of_joining(tiny):
+def test_roster_keeps_the_order_of_joining(tiny):
     roster = people("zoe", "ann")
     write_roster(DatasetFolders(), roster)
     assert read_roster(DatasetFolders()) == roster
 
 
 @pytest.mark.parametrize("field", ["name", "pseudonym", "email"])
-def test_nobody_is_there_twice(tiny, field):
+def test_duplicates_are_refused(tiny, field):
     ann, ben = people("ann", "ben")
     twin = msgspec.structs.replace(ben, **{field: getattr(ann, field)})
     with pytest.raises(UserError, match=f"{field} occurs more than once .*: {getattr(ann, field)}"):
@@ -32,21 +32,21 @@ def test_nobody_is_there_twice(tiny, field):
 
 
 @pytest.mark.parametrize("row", [{"name": "../ann"}, {"name": "ann b"}])
-def test_a_name_that_is_no_file_name_is_refused(row):
+def test_invalid_name_is_refused(row):
     good = {"name": "ann", "pseudonym": "annotator-01", "email": "ann@example.org"}
     assert msgspec.convert(good, Annotator).is_active
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(good | row, Annotator)
 
 
-def test_nobody_gets_a_pseudonym_that_somebody_has_or_had(tiny):
+def test_used_pseudonyms_are_not_reused(tiny):
     folders = DatasetFolders()
     assert enroll(folders, {"ann@x": "ann"})[-1].pseudonym == "annotator-01"
     write_json(folders.study / "erased.json", {"annotator-02": "2026-01-01T00:00:00+00:00"})
     assert enroll(folders, {"ben@x": "ben"})[-1].pseudonym == "annotator-03"
 
 
-def test_nobody_gets_a_pseudonym_under_which_others_answers_were_pulled_or_imported(tiny):
+def test_pseudonyms_in_pulled_answers_are_not_reused(tiny):
     folders = DatasetFolders()
     rows = [
         {"id": number, "completed_by": name}
@@ -60,7 +60,7 @@ def test_nobody_gets_a_pseudonym_under_which_others_answers_were_pulled_or_impor
     assert enroll(folders, {"eve@x": "eve"}, adjudicator=True)[-1].pseudonym == "adjudicator-01"
 
 
-def test_volunteers_get_a_name_that_nobody_has(tiny):
+def test_volunteers_get_unique_names(tiny):
     folders = DatasetFolders()
     enroll(folders, {"ann@rgqa.local": "ann"})
     roster = enroll(folders, {"ann@volunteer.rgqa.local": "ann", "zoe@volunteer.rgqa.local": "zoe"})
@@ -72,7 +72,7 @@ def test_volunteers_get_a_name_that_nobody_has(tiny):
     assert enroll(folders, {"zoe@volunteer.rgqa.local": "zoe"}) == read_roster(folders) == roster
 
 
-def test_an_expert_is_known_by_the_pseudonym_and_is_nobody_who_votes(tiny):
+def test_adjudicators_have_a_prefix_and_cannot_be_annotators(tiny):
     folders = DatasetFolders()
     enroll(folders, {"ann@rgqa.local": "ann"})
     roster = enroll(folders, {"eve@rgqa.local": "eve"}, adjudicator=True)

@@ -51,7 +51,7 @@ def collected(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return folders
 
 
-def test_a_round_keeps_what_was_verified_and_the_batch_reads_it(collected: DatasetFolders) -> None:
+def test_round_stores_verified_candidates(collected: DatasetFolders) -> None:
     number, count = end_round(collected)
     verified = [
         row
@@ -64,7 +64,7 @@ def test_a_round_keeps_what_was_verified_and_the_batch_reads_it(collected: Datas
     )
 
 
-def test_a_round_ends_once_and_only_by_what_collect_has_judged(collected: DatasetFolders) -> None:
+def test_round_ends_once_and_only_after_collect(collected: DatasetFolders) -> None:
     end_round(collected)
     with pytest.raises(UserError, match="nothing was verified since"):
         end_round(collected)
@@ -84,7 +84,7 @@ def test_no_round_ends_with_simulated_verdicts(collected: DatasetFolders) -> Non
         end_round(collected)
 
 
-def test_of_a_candidate_in_several_rounds_the_last_verdict_counts(collected: DatasetFolders) -> None:
+def test_last_round_counts_for_repeated_candidates(collected: DatasetFolders) -> None:
     rows = [*collected.read_records(CollectedCandidate)][:3]
     opposite = [msgspec.structs.replace(rows[0], status="answerable")]
     write_jsonl(
@@ -97,7 +97,7 @@ def test_of_a_candidate_in_several_rounds_the_last_verdict_counts(collected: Dat
     }
 
 
-def test_files_with_other_names_are_refused_with_their_right_place(collected: DatasetFolders) -> None:
+def test_misnamed_files_are_refused(collected: DatasetFolders) -> None:
     write_jsonl(collected.rounds / "known.jsonl", [])
     write_jsonl(collected.annotations / "known.jsonl", [])
     with pytest.raises(UserError) as caught:
@@ -116,7 +116,7 @@ def changed() -> set[str]:
     return {line[:-1] for line in dvc("status").splitlines() if line.endswith(":") and line[0] != "\t"}
 
 
-def test_after_a_pull_dvc_runs_collect_and_what_follows_and_after_a_round_the_batch(
+def test_dvc_runs_collect_after_a_pull_and_batch_after_a_round(
     collected: DatasetFolders,
 ) -> None:
     graph = yaml.safe_load((ROOT / "dvc.yaml").read_text())

@@ -35,12 +35,12 @@ def came_to(choices, rules, posterior=0.5):
         ((), "no_votes", "no_votes"),
     ],
 )
-def test_a_candidate_goes_on_only_when_enough_say_invalid(choices, majority, unanimity):
+def test_status_by_majority_and_unanimity(choices, majority, unanimity):
     assert came_to(choices, QualityRules(aggregation="majority")) == majority
     assert came_to(choices, QualityRules(aggregation="unanimity")) == unanimity
 
 
-def test_one_vote_is_enough_if_one_is_asked_for():
+def test_min_votes_can_be_one():
     assert came_to((X,), QualityRules(aggregation="majority", min_votes=1)) == "unanswerable"
 
 
@@ -61,15 +61,13 @@ def test_one_vote_is_enough_if_one_is_asked_for():
         ((), 0.99, "no_votes"),  # no prior alone
     ],
 )
-def test_by_probability_a_candidate_is_decided_if_it_is_high_and_the_votes_agree(
-    choices, posterior, expected
-):
+def test_status_needs_high_posterior_and_agreeing_votes(choices, posterior, expected):
     assert (
         came_to(choices, QualityRules(aggregation="dawid-skene", min_posterior=0.95), posterior) == expected
     )
 
 
-def test_every_candidate_gets_one_status_and_votes_add_up():
+def test_every_candidate_has_one_status_and_votes_add_up():
     tasks = {key: task(key) for key in "abc"}
     given = {"ax": X, "ay": X, "az": U, "bx": V, "by": X, "bz": V}
     judged = build_answers_table(tasks, [verdict(key[0], key[1], said, V) for key, said in given.items()])
@@ -84,7 +82,7 @@ def test_every_candidate_gets_one_status_and_votes_add_up():
     assert not any(row.simulated for row in rows)
 
 
-def test_a_repeat_is_a_vote_like_any_other():
+def test_repeat_is_a_vote():
     tasks = {"a": task("a"), "b": repeating("b", "a")}
     judged = build_answers_table(tasks, [verdict("a", "x", X, V), verdict("b", "y", V, X, simulated=True)])
     a, b = verify_candidates(candidates("ab"), judged, QualityRules(aggregation="majority"))
@@ -92,7 +90,7 @@ def test_a_repeat_is_a_vote_like_any_other():
     assert (b.status, b.votes_valid) == ("no_votes", 1)
 
 
-def test_by_probability_each_candidate_is_decided_by_its_own():
+def test_each_candidate_uses_its_own_posterior():
     tasks = {key: task(key) for key in "ab"}
     judged = build_answers_table(tasks, [verdict(key, who, X, V) for key in "ab" for who in "xy"])
     rules = QualityRules(aggregation="dawid-skene", min_posterior=0.9)
@@ -100,7 +98,7 @@ def test_by_probability_each_candidate_is_decided_by_its_own():
     assert [row.status for row in rows] == ["unanswerable", "doubtful"]
 
 
-def test_own_questions_are_verified_or_refuted_on_the_way():
+def test_source_questions_are_verified_or_refuted():
     tasks = {"a": task("a"), "b": task("b"), "c": task("c"), "d": task("d", source="template")}
     given = {"ax": V, "ay": U, "az": X, "bx": X, "by": X, "bz": V, "cx": V, "dx": V, "dy": V}
     judged = build_answers_table(tasks, [verdict(key[0], key[1], X, said) for key, said in given.items()])
@@ -116,7 +114,7 @@ def test_own_questions_are_verified_or_refuted_on_the_way():
     assert [(r.question_id, r.status) for r in check_aqs(judged)] == [("qa", "open"), ("qb", "open")]
 
 
-def test_a_candidate_that_nobody_judged_or_whose_votes_do_not_count_has_none():
+def test_candidates_without_counting_votes_have_zero_votes():
     judged = build_answers_table({"a": task("a")}, [verdict("a", "x", X, V)])
     assert count_votes(judged, ["ca", "cb"]).to_dict("list") == {V: [0, 0], X: [1, 0], U: [0, 0]}
     assert count_votes(judged.assign(exclusion_reason="gold question failed"), ["ca"]).to_dict("list") == {
@@ -126,7 +124,7 @@ def test_a_candidate_that_nobody_judged_or_whose_votes_do_not_count_has_none():
     }
 
 
-def test_the_reason_given_most_often_is_kept_and_ties_go_by_the_alphabet():
+def test_most_common_reason_with_alphabetical_ties():
     # Two of three say "wrong attribute"; an unclear image is a reason, but none of a question's own.
     assert (
         most_common_reason(["wrong attribute", "missing object", "wrong attribute", ""]) == "wrong attribute"
@@ -135,7 +133,7 @@ def test_the_reason_given_most_often_is_kept_and_ties_go_by_the_alphabet():
     assert most_common_reason(["", "unclear image"]) is None
 
 
-def test_the_reason_is_that_of_the_votes_that_count():
+def test_reason_comes_from_votes_that_count():
     said = {"x": "wrong attribute", "y": "wrong attribute", "z": "missing object"}
     verdicts = [verdict("a", who, X, V, first_reason=why) for who, why in said.items()]
     judged = build_answers_table({"a": task("a")}, verdicts)
@@ -144,13 +142,13 @@ def test_the_reason_is_that_of_the_votes_that_count():
     assert row.reason == "missing object"
 
 
-def test_who_was_asked_an_own_question_twice_has_one_vote_on_it_their_first():
+def test_first_answer_on_a_source_question_counts():
     twice = {"a": task("a"), "b": msgspec.structs.replace(task("a"), task_id="b")}
     judged = build_answers_table(twice, [verdict("b", "x", X, V, 0), verdict("a", "x", X, X, 1)])
     assert [(r.status, r.votes_valid, r.votes_invalid) for r in check_aqs(judged)] == [("open", 1, 0)]
 
 
-def test_a_reason_that_was_left_at_a_valid_answer_is_none():
+def test_reason_of_a_valid_answer_is_ignored():
     tasks = {"a": task("a")}
     said = [
         verdict("a", "x", X, V, first_reason="wrong relation"),
@@ -161,7 +159,7 @@ def test_a_reason_that_was_left_at_a_valid_answer_is_none():
     assert row.reason == "wrong relation"
 
 
-def test_two_votes_decide_an_own_question_and_one_does_not():
+def test_two_votes_decide_a_source_question():
     tasks = {"a": task("a"), "b": task("b"), "c": task("c")}
     given = {"ax": V, "ay": V, "bx": X, "by": X, "cx": X}
     judged = build_answers_table(tasks, [verdict(key[0], key[1], X, said) for key, said in given.items()])

@@ -5,7 +5,7 @@ from pipeline.core.records import Item
 
 @pytest.fixture
 def items():
-    """Four pairs over two images: at each image two UQs and two AQs; "yes" answers one AQ of four."""
+    """Four pairs over two images, with two UQs and two AQs per image. "yes" answers one AQ of four."""
     rows = []
     for i, (text, answer) in enumerate(
         [("Is it red?", "yes"), ("What is it?", "cup"), ("Who sits?", "man"), ("Is it a dog?", "no")]

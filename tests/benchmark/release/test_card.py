@@ -50,7 +50,12 @@ def test_the_card_states_simulated_verdicts_and_warnings(items, text_of):
 
 def test_it_starts_with_an_image_and_how_to_use_the_release(items, text_of):
     text = text_of(items)
-    assert text.index("](card.png)") < text.index("## How to use") < text.index("## How to cite") < text.index("## Subsets")
+    assert (
+        text.index("](card.png)")
+        < text.index("## How to use")
+        < text.index("## How to cite")
+        < text.index("## Subsets")
+    )
 
 
 def test_the_cards_code_adds_images_that_are_not_in_the_release(items, text_of, tmp_path, monkeypatch):
@@ -107,7 +112,9 @@ def test_the_card_has_the_bibtex_of_the_paper_and_of_the_release(items, text_of)
     params = replace(P, creators=("Ada & Co", "B"), url="https://example.org/tiny")
     (code,) = find_code_blocks(text_of(items, params=params), "bibtex")
     entry, paper = code.split("\n\n")
-    assert entry == """\
+    assert (
+        entry
+        == """\
 @misc{rgqa-tiny-1.0.0,
   title = {{Tiny}},
   author = {{Ada \\& Co} and {B}},
@@ -117,6 +124,7 @@ def test_the_card_has_the_bibtex_of_the_paper_and_of_the_release(items, text_of)
   note = {The verdicts are simulated},
   url = {https://example.org/tiny}
 }"""
+    )
     assert paper.startswith("@inproceedings{zhang2023rgqa,") and "year = {2023}" in paper
     people = [replace(item, simulated=False) for item in items]
     assert not re.search("author = {{|note = |url = {https://example", text_of(people))
@@ -186,7 +194,8 @@ def test_the_card_states_the_votes_behind_the_uqs(items, text_of):
 
 
 @pytest.mark.parametrize(
-    ("people", "votes", "is_trial"), [(1, {1: 9}, True), (3, {1: 9}, True), (2, {2: 9}, True), (3, {2: 9}, False)]
+    ("people", "votes", "is_trial"),
+    [(1, {1: 9}, True), (3, {1: 9}, True), (2, {2: 9}, True), (3, {2: 9}, False)],
 )
 def test_a_trial_with_few_votes_is_marked(items, text_of, people, votes, is_trial):
     vote_counts = VoteCounts(
@@ -198,7 +207,10 @@ def test_a_trial_with_few_votes_is_marked(items, text_of, people, votes, is_tria
     )
     text = text_of(items, vote_counts=vote_counts)
     assert ("> **A trial with few votes.**" in text) is is_trial
-    assert "Expected label error among the UQs (posterior probabilities of the verdicts): 0.10% (0.05% to 0.20%)" in text
+    assert (
+        "Expected label error among the UQs (posterior probabilities of the verdicts): 0.10% (0.05% to 0.20%)"
+        in text
+    )
 
 
 def test_difficulties_are_counted_if_they_are_known(items, text_of):
@@ -245,7 +257,9 @@ def test_the_hub_reads_the_metadata(items, tmp_path):
 
 def test_the_metadata_states_annotators_and_source_data_sets(items, tmp_path):
     people = [replace(item, simulated=False) for item in items]
-    data = read_metadata(people, tmp_path, params=replace(P, annotated_by="expert-generated", derived_from={"GQA": "u"}))
+    data = read_metadata(
+        people, tmp_path, params=replace(P, annotated_by="expert-generated", derived_from={"GQA": "u"})
+    )
     assert (data["annotations_creators"], data["source_datasets"]) == (["expert-generated"], ["extended|gqa"])
     assert data["tags"] == ["unanswerable questions"]
     stated = read_metadata(people, tmp_path, params=replace(P, languages=("de",), derived_from={}))

@@ -54,7 +54,9 @@ def test_wrong_scores_are_found_even_if_all_checksums_are_right(copy):
     stated["constant"]["auroc"] += 0.01
     path.write_text(json.dumps(stated))
     write_checksums(copy)
-    with pytest.raises(UserError, match=f"reference_predictions/{path.parent.name}/constant.json: scores are"):
+    with pytest.raises(
+        UserError, match=f"reference_predictions/{path.parent.name}/constant.json: scores are"
+    ):
         check_release(copy)
 
 
@@ -106,7 +108,7 @@ def test_binary_checksums_and_pipes_are_reported(folder):
 
 
 def test_a_missing_folder_is_reported(tmp_path):
-    with pytest.raises(UserError, match="nosuch: there is no such folder"):
+    with pytest.raises(UserError, match="nosuch: no such folder"):
         check_release(tmp_path / "nosuch")
 
 
@@ -179,7 +181,7 @@ def one_prediction_less(copy):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (emptied, "provenance.jsonl: no item in it\ndata/clip-easy-validation.parquet: provenance.jsonl contains none of its items\n"),
+        (emptied, "provenance.jsonl: no item in it\ndata/clip-easy-test.parquet: provenance.jsonl contains none of its items\n"),
         (without_a_table, "data/pt-hard-validation.parquet: missing, but provenance.jsonl contains its items"),
         (one_prediction_less, "reference_predictions/pt-hard/text_only.json: its rows differ from provenance.jsonl"),
         (("provenance.jsonl", "{}"), "provenance.jsonl, line 1: not a Provenance"),
@@ -355,13 +357,13 @@ def test_a_copy_under_another_name_is_published_under_the_releases_own(copy, tmp
     assert (tmp_path / "published/tiny/0.1.0/CHECKSUMS.sha256").is_file()
 
 
-def test_lines_that_are_no_sums_and_files_outside_are_told(folder):
+def test_invalid_checksum_lines_and_paths_outside_the_release_are_reported(folder):
     with (folder / "CHECKSUMS.sha256").open("a") as file:
         file.write(f"junk\n{'0' * 64}  ../good.json\n")
     with pytest.raises(UserError) as error:
         check_checksums(folder)
     assert error.value.problems[1:] == [
-        "CHECKSUMS.sha256, line 3: wanted a sum, two blanks and a file, got 'junk'",
+        "CHECKSUMS.sha256, line 3: expected a checksum, two spaces and a path, got 'junk'",
         "CHECKSUMS.sha256, line 4: ../good.json points outside the release",
     ]
     (folder / "CHECKSUMS.sha256").unlink()

@@ -49,16 +49,16 @@ def test_its_records_are_the_rows_of_the_tables(release, described):
             record = {key.removeprefix(f"{name}/"): value for key, value in loaded.items()}
             assert record.pop("split") == name.rsplit("-", 1)[1].encode()
             assert isinstance(record.pop("image"), Image.Image) and row.pop("image")["bytes"]
-            document = [
+            row_edits = [
                 {key.removeprefix(f"{name}/edits/"): v for key, v in e.items()} for e in record.pop("edits")
             ]
-            assert _texts(told) == row.pop("edits")
-            assert _texts([record])[0] == row
-            edits += len(told)
+            assert _decode(row_edits) == row.pop("edits")
+            assert _decode([record])[0] == row
+            edits += len(row_edits)
     assert edits > 5
 
 
-def _texts(records):
+def _decode(records):
     """Decode texts, which mlcroissant returns as bytes."""
     return [{k: v.decode() if isinstance(v, bytes) else v for k, v in row.items()} for row in records]
 
@@ -77,9 +77,7 @@ def test_url_creators_licences_and_citation_follow_the_parameters(items, tmp_pat
     assert document["creator"]["name"] == "Ada" and document["creator"]["@type"] == "sc:Organization"
     assert "tiny" in document["keywords"] and "unanswerable questions" in document["keywords"]
     bare = make_croissant(tables(tmp_path, items), facts(items, params=replace(P, licence_overrides={})))
-    assert (
-        "url" not in bare and bare["license"][0] == "u" and "licence of the images" in bare["license"][1]
-    )
+    assert "url" not in bare and bare["license"][0] == "u" and "licence of the images" in bare["license"][1]
 
 
 # What the track on datasets of NeurIPS 2026 requires, and what its specification asks to be there.

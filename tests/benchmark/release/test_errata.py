@@ -60,8 +60,6 @@ def test_an_erratum_can_be_removed(folders):
     with pytest.raises(UserError, match=f"nope: has no erratum; items with an erratum: {item}"):
         remove_erratum(folders, "nope")
     remove_erratum(folders, item)
-    assert read_errata(folders) == () and not list(
-        folders.errata.iterdir()
-    )
+    assert read_errata(folders) == () and not list(folders.errata.iterdir())
     result = CliRunner().invoke(app, ["errata", "remove", "00100101"])
     assert result.exit_code == 1 and "has no erratum; items with an erratum: none" in result.stderr

@@ -57,9 +57,7 @@ print(log.status, len(log.samples))
 
 
 @pytest.mark.parametrize("split", ["test", "train"])
-def test_inspect_runs_the_task_and_reports_errors_without_traceback(
-    release, tmp_path, split
-):
+def test_inspect_runs_the_task_and_reports_errors_without_traceback(release, tmp_path, split):
     pytest.importorskip("inspect_ai")
     (tmp_path / "release").symlink_to(release)  # inspect_ai does not find files by absolute paths.
     words = [sys.executable, "-c", MOCK, "release/harness/inspect/rgqa.py", split]

@@ -189,7 +189,7 @@ def test_inspect_batches_and_vlmevalkit_give_the_scores_of_the_same_answers(rele
         inspects = inspects_log(release, url, tmp_path)
     # A question on an image is asked once, though several items have it.
     assert {text for text, _ in asked} == {
-        PROMPTS["refuse"].format_question(text) for text in script.asked.values()
+        PROMPTS["abstain"].format_question(text) for text in script.asked.values()
     }
     assert len(set(asked)) == len(asked) <= len(script.asked)
     batchs = batchs_log(script, tmp_path / "batch.jsonl")
@@ -207,6 +207,6 @@ def test_inspect_batches_and_vlmevalkit_give_the_scores_of_the_same_answers(rele
 def test_lmms_eval_gives_the_scores_of_the_same_answers(release, script, tmp_path):
     with serving(script) as (url, asked):
         log = lmms_evals_log(release, url, tmp_path)
-    texts = [PROMPTS["refuse"].format_question(text) for text in script.asked.values()]
+    texts = [PROMPTS["abstain"].format_question(text) for text in script.asked.values()]
     assert sorted(text for text, _ in asked) == sorted(texts)
     assert_all_alike(release, script, [log], plain_scores(release, script, tmp_path), tmp_path)

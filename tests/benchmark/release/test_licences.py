@@ -22,18 +22,18 @@ def test_each_part_has_its_licence_and_its_files():
     assert "CC BY 4.0, u" in questions and "rgqa/" in questions and "Drawn." in questions
     assert "CC0 1.0, zero" in verdicts and "verdicts.jsonl" in verdicts
     assert "CC BY 4.0, u" in images and "card.png" in images
-    # Tables for VLMEvalKit hold the images, too; and each file is under some licence.
-    assert "harness/vlmevalkit/" in images and "All files but for what is named below" in questions
+    # The tables for VLMEvalKit contain the images, too, and every file has a licence.
+    assert "harness/vlmevalkit/" in images and "All files except those named below" in questions
 
 
-def test_where_there_are_no_images_it_licenses_none():
+def test_without_images_there_is_no_licence_of_images():
     p = replace(P, include_images=False, licence_overrides={"images": ODD})
     assert set(get_licences(p)) == {"questions", "verdicts"}
     text = render_licence("Tiny 1.0.0", p, ["pt-easy"])
-    assert "gives no right to any" in text and "Terms of Somebody" in text and "column `image`" not in text
+    assert "grants no rights to any" in text and "Terms of Somebody" in text and "column `image`" not in text
 
 
-def test_the_licence_of_the_data_is_not_stated_of_images(items):
+def test_the_licence_of_the_data_does_not_apply_to_images(items):
     p = replace(P, licence_overrides={})
     text = render_licence("Tiny 1.0.0", p, ["pt-easy"])
     images = next(block for block in text.split("\n\n") if block.startswith("Images"))

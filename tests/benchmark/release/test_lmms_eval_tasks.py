@@ -7,7 +7,7 @@ from pipeline.benchmark.release.lmms_eval_tasks import write_lmms_eval_tasks
 
 
 class Loader(yaml.SafeLoader):
-    """As lmms-eval reads a task: `!function module.name` is that name of the module beside it, or of Python's own."""
+    """Load a task like lmms-eval: `!function module.name` names a function of a module in the same folder, or of Python."""
 
 
 Loader.add_constructor("!function", lambda loader, node: node.value)
@@ -18,7 +18,7 @@ def task(folder, name):
     return yaml.load((folder / settings.pop("include")).read_text(), Loader) | settings
 
 
-def test_a_releases_tasks_name_tables_and_functions_that_are_there(release):
+def test_the_tasks_refer_to_existing_tables_and_functions(release):
     folder = release / "harness/lmms_eval"
     spec = importlib.util.spec_from_file_location("rgqa_tasks", folder / "rgqa_tasks.py")
     module = importlib.util.module_from_spec(spec)
@@ -31,10 +31,10 @@ def test_a_releases_tasks_name_tables_and_functions_that_are_there(release):
         split = settings["test_split"]
         assert settings["task"] == name and split == ("validation" if name == "rgqa_validation" else "test")
         tables = [(folder / table).resolve() for table in settings["dataset_kwargs"]["data_files"][split]]
-        wanted = (
+        expected = (
             subsets if name in ("rgqa", "rgqa_validation") else [name.removeprefix("rgqa_").replace("_", "-")]
         )
-        assert tables == [(release / f"data/{subset}-{split}.parquet").resolve() for subset in wanted]
+        assert tables == [(release / f"data/{subset}-{split}.parquet").resolve() for subset in expected]
         assert all(table.is_file() for table in tables)
         functions = [value for value in settings.values() if str(value).startswith("rgqa_tasks.")]
         assert len(functions) == 5 and all(hasattr(module, value.split(".")[1]) for value in functions)

@@ -51,7 +51,7 @@ def test_a_subset_opens_offline_by_name_with_its_images(tmp_path, items, images,
     assert row["image"].getpixel((0, 0)) == (255, 0, 0)
 
 
-def test_a_image_shown_in_many_rows_is_stored_once(tmp_path, items, images):
+def test_an_image_in_many_rows_is_stored_once(tmp_path, items, images):
     noise = Image.effect_noise((200, 200), 90)
     noise.save(images["a"].path)
     once, often = tmp_path / "once.parquet", tmp_path / "often.parquet"
@@ -61,8 +61,8 @@ def test_a_image_shown_in_many_rows_is_stored_once(tmp_path, items, images):
     assert often.stat().st_size < 1.2 * once.stat().st_size
 
 
-def shown(items, images, times):
-    """So many rows of each image, those of one image far apart."""
+def repeat_rows(items, images, times):
+    """Return `times` rows of each image, with rows of other images between them."""
     return [
         msgspec.structs.replace(items[0], item_id=f"{time}-{key}", image_id=key)
         for time in range(times)
@@ -70,10 +70,10 @@ def shown(items, images, times):
     ]
 
 
-def test_a_row_group_has_all_rows_of_its_images_and_no_more_bytes_of_them_than_it_may(items):
-    rows = shown(items, ("a", "b", "c", "d"), 2)
+def test_a_row_group_has_all_rows_of_its_images_within_the_size_limit(items):
+    rows = repeat_rows(items, ("a", "b", "c", "d"), 2)
     sizes = {"a": 3, "b": 2, "c": 9, "d": 1}
-    # a and b have 5 bytes together; c alone is over the limit, and nothing joins it.
+    # a and b have 5 bytes together. c alone exceeds the limit and is in a group of its own.
     groups = [[row.item_id for row in group] for group in make_row_groups(rows, sizes, 6)]
     assert groups == [["0-a", "0-b", "1-a", "1-b"], ["0-c", "1-c"], ["0-d", "1-d"]]
     assert [len(group) for group in make_row_groups(rows, sizes, 100)] == [8]
@@ -86,7 +86,7 @@ def test_a_row_group_has_all_rows_of_its_images_and_no_more_bytes_of_them_than_i
 
 @pytest.fixture
 def large(tmp_path):
-    """24 files of 1 MB that nothing can compress."""
+    """24 incompressible files of 1 MB."""
     rng, found = np.random.default_rng(0), {}
     for name in (f"p{number:02}" for number in range(24)):
         (tmp_path / f"{name}.jpg").write_bytes(rng.bytes(MB))
@@ -98,7 +98,7 @@ def large(tmp_path):
 
 @pytest.fixture
 def pool():
-    """Counts what pyarrow holds."""
+    """A memory pool that counts the memory of pyarrow."""
     before = pyarrow.default_memory_pool()
     counting = pyarrow.proxy_memory_pool(before)
     pyarrow.set_memory_pool(counting)
@@ -106,23 +106,23 @@ def pool():
     pyarrow.set_memory_pool(before)
 
 
-def test_of_many_large_images_in_many_rows_a_few_at_a_time_are_in_memory(items, large, pool, tmp_path):
-    rows = shown(items, large, 10)
+def test_only_a_few_large_images_are_in_memory_at_a_time(items, large, pool, tmp_path):
+    rows = repeat_rows(items, large, 10)
     tracemalloc.start()
     write_subset_table(tmp_path / "t.parquet", rows, large, "c", True, group_bytes=2 * MB)
     python = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # 240 rows of 1 MB. Of a group of two images there are the files' bytes, the table's, the dictionary that Parquet builds
-    # of them, its page, and that compressed: 2 MB each, and half of that again as buffers grow.
+    # There are 240 rows with 1 MB each. For a group of two images, the files, the table, the dictionary of Parquet, its page and the
+    # compressed page are in memory, with 2 MB each, and half of that again because buffers grow.
     assert python < 4 * MB
     assert pool.max_memory() < 16 * MB
 
 
-def test_every_row_has_its_own_image_and_each_is_stored_once_in_row_groups_too(items, large, tmp_path):
-    rows = shown(items, large, 3)
+def test_every_row_has_its_image_in_several_row_groups(items, large, tmp_path):
+    rows = repeat_rows(items, large, 3)
     write_subset_table(tmp_path / "t.parquet", rows, large, "c", True, group_bytes=5 * MB)
-    told = pyarrow.parquet.read_metadata(tmp_path / "t.parquet")
-    assert (told.num_row_groups, told.num_rows) == (5, 72)  # 5 + 5 + 5 + 5 + 4 images
+    metadata = pyarrow.parquet.read_metadata(tmp_path / "t.parquet")
+    assert (metadata.num_row_groups, metadata.num_rows) == (5, 72)  # 5 + 5 + 5 + 5 + 4 images
     assert (tmp_path / "t.parquet").stat().st_size < 24.5 * MB
     read = pyarrow.parquet.read_table(tmp_path / "t.parquet").to_pylist()
     assert {row["item_id"] for row in read} == {row.item_id for row in rows}
@@ -131,13 +131,13 @@ def test_every_row_has_its_own_image_and_each_is_stored_once_in_row_groups_too(i
         assert row["image"]["bytes"] == (tmp_path / f"{row['image_id']}.jpg").read_bytes()
 
 
-def test_two_images_of_equal_bytes_or_of_equal_file_names_stay_apart(items, tmp_path):
+def test_images_with_equal_content_or_equal_names_are_distinguished(items, tmp_path):
     found, (aq, *_) = {}, items
     for key, colour in (("a", "red"), ("b", "red"), ("c", "blue")):
         (tmp_path / key).mkdir()
         Image.new("RGB", (8, 6), colour).save(tmp_path / key / "1.png")
-        place = str(tmp_path / key / "1.png")
-        found[key] = ImageRecord(image_id=key, split="testdev", path=place, width=8, height=6, sha256="")
+        path = str(tmp_path / key / "1.png")
+        found[key] = ImageRecord(image_id=key, split="testdev", path=path, width=8, height=6, sha256="")
     rows = [msgspec.structs.replace(aq, item_id=key, image_id=key) for key in "abcab"]
     write_subset_table(tmp_path / "t.parquet", rows, found, "c", True)
     read = pyarrow.parquet.read_table(tmp_path / "t.parquet").to_pylist()
@@ -146,21 +146,19 @@ def test_two_images_of_equal_bytes_or_of_equal_file_names_stay_apart(items, tmp_
     assert stored == [(tmp_path / row.image_id / "1.png").read_bytes() for row in rows]
 
 
-def test_the_table_is_what_pyarrow_makes_of_a_table_with_a_copy_of_the_image_in_each_row(
-    items, images, tmp_path
-):
+def test_the_table_equals_what_pyarrow_writes_from_a_plain_table(items, images, tmp_path):
     write_subset_table(tmp_path / "t.parquet", items, images, "c", True)
     table = pyarrow.parquet.read_table(tmp_path / "t.parquet")
     plain = tmp_path / "plain.parquet"
     pyarrow.parquet.write_table(table, plain, compression="zstd", dictionary_pagesize_limit=1 << 30)
-    told = [
+    metadata = [
         pyarrow.parquet.read_metadata(path).row_group(0).to_dict() for path in (plain, tmp_path / "t.parquet")
     ]
-    assert told[0] == told[1]
-    size = told[0]["columns"][-1]
+    assert metadata[0] == metadata[1]
+    size = metadata[0]["columns"][-1]
     end = size["data_page_offset"] + size["total_compressed_size"]
     assert plain.read_bytes()[:end] == (tmp_path / "t.parquet").read_bytes()[:end]
-    # What they say of themselves, too, but for the order in which it stands.
+    # The metadata of the schemas are equal, too, except for their order.
     for kind in (pyarrow.binary(), pyarrow.string()):
         assert kind in [field.type for field in table.schema.field("image").type]
     assert pyarrow.parquet.read_schema(plain).equals(table.schema, check_metadata=True)

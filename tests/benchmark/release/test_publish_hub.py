@@ -182,7 +182,11 @@ def test_the_release_is_uploaded_unchanged_and_the_version_is_a_tag(release, hub
 def test_a_refused_upload_is_reported_and_not_tagged(release, hub):
     hub.refuse = "/preupload/"
     code, output = publish(release, hub, "--allow-simulated")
-    assert code == 1 and "the hub refused the upload or cannot be reached" in output and "Traceback" not in output
+    assert (
+        code == 1
+        and "the hub refused the upload or cannot be reached" in output
+        and "Traceback" not in output
+    )
     assert hub.tags[NAME] == [] and hub.repos[NAME] == {}
     code, output = publish(release, hub, "--allow-simulated", token="hf_wrong")
     assert code == 1 and "check that the token has write access" in output and "hf_wrong" not in output

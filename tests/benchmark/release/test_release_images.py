@@ -1,4 +1,4 @@
-"""Everything in a release that holds images holds upright ones in sRGB, of formats that every reader knows."""
+"""All images in a release are upright, in sRGB, and in formats that every reader knows."""
 
 import base64
 import csv
@@ -31,7 +31,7 @@ def images(tmp_path):
     return [ImageRecord(name.split(".")[0], "test", str(tmp_path / name), 48, 32, "0") for name in FILES]
 
 
-def test_tables_hold_files_that_every_reader_sees_alike(tmp_path, images):
+def test_every_reader_sees_the_same_images(tmp_path, images):
     items = [
         Item(f"{row.image_id}+1", "pt-hard", row.image_id, "1", "Where?", True, "", "p", "test")
         for row in images
@@ -49,15 +49,15 @@ def test_tables_hold_files_that_every_reader_sees_alike(tmp_path, images):
         table = {row["index"].split("+")[0]: row for row in csv.DictReader(file, delimiter="\t")}
     for key, image in stored.items():
         assert base64.b64decode(table[key]["image"]) == image["bytes"]
-        naive = Image.open(io.BytesIO(image["bytes"])).convert("RGB")
-        assert naive.size == ((32, 48) if key == "turned" else (48, 32))
-    # Orientation 6: the lower left quarter, green (60, 160, 90), comes to the upper left; the profile exchanges red and green.
+        decoded = Image.open(io.BytesIO(image["bytes"])).convert("RGB")
+        assert decoded.size == ((32, 48) if key == "turned" else (48, 32))
+    # Orientation 6: the lower left quarter, green (60, 160, 90), is displayed at the upper left, and the profile swaps red and green.
     upper_left = Image.open(io.BytesIO(stored["turned"]["bytes"])).getpixel((8, 12))
     assert np.abs(np.array(upper_left) - (160, 60, 90)).max() <= 3
     assert stored["odd"]["bytes"] == FILES["odd.jfif"]
 
 
-def test_all_files_that_have_changed_are_named(tmp_path, images):
+def test_all_changed_files_are_reported(tmp_path, images):
     (tmp_path / "odd.jfif").write_bytes(b"<html>")
     (tmp_path / "avif.avif").unlink()
     with pytest.raises(UserError) as caught, prepare_release_images(images):

@@ -8,7 +8,7 @@ from PIL import Image
 from pipeline.benchmark.release.vlmevalkit_table import write_table
 from pipeline.core.records import Item
 
-# id, subset, drawn_image, question, answer
+# id, subset, image_id, question, answer
 ITEMS = [
     ("02930152", "clip-hard", "n2", 'Is it "red"\tor blue?', "red"),
     ("pthard_n1+7", "pt-hard", "n1", "Where is the cat?", ""),
@@ -20,20 +20,22 @@ ITEMS = [
 
 @pytest.fixture
 def given(tmp_path):
-    """The items, and the drawn_images' paths."""
+    """Return the items and the paths of their images."""
     paths = {name: tmp_path / f"{name}.png" for name in ("n1", "n2")}
     for number, path in enumerate(paths.values()):
         Image.effect_noise((8, 8), 50 + number).save(path)
     items = [
-        Item(item_id, subset, drawn_image, "7", text, not answer, answer, "p", "test")
-        for item_id, subset, drawn_image, text, answer in ITEMS
+        Item(item_id, subset, image_id, "7", text, not answer, answer, "p", "test")
+        for item_id, subset, image_id, text, answer in ITEMS
     ]
     return items, {name: str(path) for name, path in paths.items()}
 
 
-def loaded(path):
-    """As VLMEvalKit loads a table and finds its drawn_images (vlmeval/smp/file.py, vlmeval/dataset/image_base.py at 895762d): pandas
-    without more; ids as text; what is at most 64 characters long is the index of the row that has the drawn_image."""
+def load_like_vlmevalkit(path):
+    """Load a table like VLMEvalKit (vlmeval/smp/file.py, vlmeval/dataset/image_base.py at 895762d).
+
+    Ids are strings. An image with at most 64 characters is the index of the row that contains the image.
+    """
     table = pd.read_csv(path, sep="\t")
     table["index"] = [str(name) for name in table["index"]]
     if "image" in table:
@@ -50,20 +52,20 @@ def loaded(path):
 def test_vlmevalkit_finds_each_item_once_with_its_image(given, tmp_path):
     items, paths = given
     write_table(tmp_path / "t.tsv", items, paths, True)
-    table = loaded(tmp_path / "t.tsv")
+    table = load_like_vlmevalkit(tmp_path / "t.tsv")
     assert list(table["index"]) == ["02930152", "pthard_n1+7", "0405", "0406"]
     assert list(table["category"]) == ["clip-hard, pt-easy", "pt-hard", "pt-hard", "pt-hard"]
-    question, refusing = table["question"][0].split("\n")
-    assert question == 'Is it "red"\tor blue?' and refusing.endswith("answer: unanswerable")
+    question, instruction = table["question"][0].split("\n")
+    assert question == 'Is it "red"\tor blue?' and instruction.endswith("answer: unanswerable")
     assert list(table["answer"][:3]) == ["red", "unanswerable", "dog"]
     assert list(table["image_path"]) == ["n2.png", "n1.png", "n1.png", "n1.png"]
     for image, name in zip(table["image"], ("n2", "n1", "n1", "n1"), strict=True):
-        drawn_image = base64.b64decode(image, validate=True)
-        assert drawn_image == (tmp_path / f"{name}.png").read_bytes()
-        assert Image.open(io.BytesIO(drawn_image)).size == (8, 8)
+        data = base64.b64decode(image, validate=True)
+        assert data == (tmp_path / f"{name}.png").read_bytes()
+        assert Image.open(io.BytesIO(data)).size == (8, 8)
 
 
-def test_a_image_stands_in_the_table_once_and_the_bytes_are_always_the_same(given, tmp_path):
+def test_an_image_is_stored_once_and_the_bytes_are_reproducible(given, tmp_path):
     items, paths = given
     for name in ("a.tsv", "b.tsv"):
         write_table(tmp_path / name, items, paths, True)
@@ -72,9 +74,9 @@ def test_a_image_stands_in_the_table_once_and_the_bytes_are_always_the_same(give
     assert (tmp_path / "a.tsv").read_bytes() == (tmp_path / "b.tsv").read_bytes()
 
 
-def test_a_release_without_images_names_them_alone(given, tmp_path):
+def test_without_images_the_table_has_only_their_names(given, tmp_path):
     items, paths = given
     write_table(tmp_path / "t.tsv", items, {name: f"elsewhere/{name}.jpg" for name in paths}, False)
-    table = loaded(tmp_path / "t.tsv")
+    table = load_like_vlmevalkit(tmp_path / "t.tsv")
     assert list(table.columns) == ["index", "question", "answer", "category", "image_path"]
     assert list(table["image_path"]) == ["n2.jpg", "n1.jpg", "n1.jpg", "n1.jpg"]

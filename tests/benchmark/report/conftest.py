@@ -1,4 +1,4 @@
-"""The tiny world run through every stage, its images with published scene graphs, as those of GQA's val split have."""
+"""A complete run of the tiny world, whose images have published scene graphs, as in GQA's val split."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.tiny.project import PARAMS, TINY, lay_out, run_stages
 
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project folder in which every stage has run; its testdev images have graphs."""
+    """A project folder in which every stage has run. Its testdev images have scene graphs."""
     ingest = PARAMS["ingest"] | {"graph_splits": ["testdev", "train", "val"]}
     home = lay_out(tmp_path_factory.mktemp("reported"), PARAMS | {"ingest": ingest})
     shutil.copy(TINY / "truth/testdev_sceneGraphs.json", home / "data/tiny/source/sceneGraphs")
@@ -25,7 +25,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def here(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """That project as the working directory; tests only read it."""
+    """The project as the working directory. Tests only read it."""
     monkeypatch.chdir(project)
     return project
 
@@ -36,7 +36,7 @@ def run(here: Path) -> PipelineRun:
 
 
 def changed(run: PipelineRun, **fields: object) -> PipelineRun:
-    """The run with other content in some fields."""
+    """Return a copy of the run with some fields replaced."""
     other = copy.copy(run)
     vars(other).update(fields)
     return other

@@ -9,7 +9,7 @@ from pipeline.benchmark.report.attack_summary import (
 )
 
 
-def test_what_attackers_reach_is_the_audits_with_the_papers_rules_and_limits_beside(run):
+def test_rows_combine_the_audit_with_the_papers_rules_and_limits(run):
     swapped = dict(zip(run.audit.subsets, reversed(run.audit.subsets.values()), strict=True))
     for subset, rows in make_attack_rows(run.audit, {"clip-easy": 0.55}, swapped).items():
         ours, paper = run.audit.subsets[subset].attacks, swapped[subset].attacks
@@ -20,12 +20,12 @@ def test_what_attackers_reach_is_the_audits_with_the_papers_rules_and_limits_bes
         )
 
 
-def test_without_a_comparison_no_figure_of_the_papers_rules_is_shown(run):
+def test_without_a_comparison_there_are_no_values_of_the_papers_rules(run):
     rows = make_attack_rows(run.audit, {}, {})
-    assert {row.paper_auroc for of in rows.values() for row in of} == {None}
+    assert {row.paper_auroc for results in rows.values() for row in results} == {None}
 
 
-def test_attackers_stand_in_one_order_and_new_ones_last(run):
+def test_attackers_have_a_fixed_order_with_new_ones_last(run):
     audit = run.audit.subsets["clip-easy"]
     more = msgspec.structs.replace(audit, attacks={"a new one": audit.attacks["length"]} | audit.attacks)
     rows = make_attack_rows(msgspec.structs.replace(run.audit, subsets={"clip-easy": more}), {})["clip-easy"]
@@ -39,13 +39,13 @@ def row(attacker, auroc, paper=None, limit=None):
     )
 
 
-def test_the_finding_is_the_best_that_sees_only_the_text():
+def test_the_finding_is_the_strongest_text_only_attacker():
     first, second, *_ = TEXT_ATTACKERS
     found = summarize_attacks(
         {
-            # neither who knows the source by heart nor the CLIP score sees only the text; the best here is not the paper's best
+            # Verbatim count and CLIP score are not text-only attackers. The strongest one differs under the paper's rules.
             "clip-easy": [
-                row("verbatim", 0.99, 0.99),
+                row("verbatim count", 0.99, 0.99),
                 row("CLIP score", 1.0),
                 row(first, 0.52, 0.92, 0.55),
                 row(second, 0.51, 0.6),
@@ -65,7 +65,7 @@ def test_the_finding_is_the_best_that_sees_only_the_text():
     )
 
 
-def test_without_the_papers_rules_or_any_attack_there_is_no_such_figure():
+def test_without_attacks_the_auroc_is_one_half():
     found = summarize_attacks({"pt-hard": [row(next(iter(TEXT_ATTACKERS)), None)]})
     assert (found.auroc, found.paper_auroc, found.paper_subset) == (0.5, None, "")
     assert found.rows[0].low is None and found.rows[0].is_too_small

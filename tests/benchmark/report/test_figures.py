@@ -30,7 +30,7 @@ def uq(name, *pairs, unanswerable=True):
         unanswerable=unanswerable,
         answer="",
         pair_id="p",
-        part="test",
+        split="test",
         edits=made,
     )
 
@@ -43,7 +43,7 @@ def test_the_papers_subsets_add_up_to_its_row_of_table_1():
     assert 100 * uqs / everything == pytest.approx(rgqa.uq_percent, abs=0.02)
 
 
-def test_edits_are_counted_by_kind_by_item_and_by_words():
+def test_edits_are_counted_by_kind_item_and_word():
     rows = [
         uq("1", ("attribute", "Red", "blue"), ("relation", "left", "right")),
         uq("2", ("attribute", "red", "blue")),
@@ -62,7 +62,7 @@ def test_edits_are_counted_by_kind_by_item_and_by_words():
     assert count_edits([uq("4")]) is None
 
 
-def test_the_row_of_a_run_counts_its_items(run):
+def test_the_table_row_of_a_run_counts_its_items(run):
     items = [item for rows in run.items.values() for item in rows]
     row = make_dataset_row(run)
     assert (row.pairs, row.annotation) == (len(items), "simulated")
@@ -77,7 +77,7 @@ def texts(svg):
 
 
 def bars(svg, colour):
-    """x of the left edge and height of every bar of a colour that is not empty: the upper edges of its area."""
+    """Return the left edge and the height of every non-empty bar of a colour."""
     (area,) = [
         element.get("d")
         for element in ElementTree.fromstring(svg).iter(f"{SVG}path")
@@ -90,7 +90,7 @@ def bars(svg, colour):
     ]
 
 
-def test_a_bar_stands_where_its_bin_is_and_is_as_high_as_its_share():
+def test_bars_have_the_position_and_height_of_their_bins():
     # 50 bins over 470 px are 9.4 px each. AQ: half in bin 0, a quarter in 25 and 49; UQ: one half in 5 (0.1), one in 10 (0.2),
     # so both of its bars are as high as the highest of AQ.
     svg = draw_histogram(compute_histograms([0.0, 0.0, 0.5, 1.0], [0.1, 0.2]), (0.0, 1.0))
@@ -101,10 +101,10 @@ def test_a_bar_stands_where_its_bin_is_and_is_as_high_as_its_share():
     assert [height / top for _, height in aq + uq] == pytest.approx(
         [1, 0.5, 0.5, 1, 1], abs=1e-5
     )  # SVG rounds
-    assert "share of its kind" in texts(svg)
+    assert "proportion" in texts(svg)
 
 
-def test_histograms_share_one_axis():
+def test_histograms_have_the_same_axis():
     low, high = compute_histograms([-0.2, 0.1], [0.0]), compute_histograms([0.3], [0.9])
     ticks = [
         [text for text in texts(draw_histogram(drawn, (-0.2, 0.9))) if re.fullmatch(r"[−-]?\d\.\d+", text)]
@@ -119,9 +119,9 @@ ROWS = [
 ]
 
 
-def test_an_attacker_is_a_dot_with_a_bar_a_diamond_and_a_stroke():
+def test_an_attacker_is_a_dot_with_a_bar_a_diamond_and_a_line():
     svg = draw_attacks(ROWS)
-    root = ElementTree.fromstring(svg)  # well-formed, so the name is escaped
+    root = ElementTree.fromstring(svg)  # The SVG is well-formed, so the name is escaped.
     assert "text <b>" in texts(svg) and "image" not in texts(svg)
     described = {element.get("class", "") for element in root.iter()}
     assert {"mark-rule", "mark-symbol", "mark-rect"} <= {
@@ -129,8 +129,8 @@ def test_an_attacker_is_a_dot_with_a_bar_a_diamond_and_a_stroke():
     }
 
 
-def places(svg, mark):
-    """x of the shapes of one kind of mark, in the order drawn."""
+def find_positions(svg, mark):
+    """Return the x positions of the shapes of a mark, in drawing order."""
     found = []
     for group in ElementTree.fromstring(svg).iter(f"{SVG}g"):
         if mark in group.get("class", "").split():
@@ -142,9 +142,9 @@ def places(svg, mark):
     return found
 
 
-def test_a_figure_is_drawn_where_its_axis_says():
+def test_values_are_drawn_at_their_position_on_the_axis():
     # From 0.45 to 1 over 370 px: 0.7 lies at 0.25/0.55, 0.9 at 0.45/0.55 of it.
-    dot, diamond = places(draw_attacks(ROWS), "mark-symbol")
+    dot, diamond = find_positions(draw_attacks(ROWS), "mark-symbol")
     assert (dot, diamond) == (
         pytest.approx(370 * 0.25 / 0.55, abs=0.6),
         pytest.approx(370 * 0.45 / 0.55, abs=0.6),

@@ -6,7 +6,7 @@ from pipeline.core.records import SUBSETS
 
 
 def reports() -> dict:
-    """Reports as the stages write them: 4 images x 10 questions, 2 of them on existence; 3 questions are not edited."""
+    """Return reports as the stages write them: 4 images x 10 questions, 2 of which ask for existence; 3 questions are not edited."""
     clip = {"candidates": 6}
     perturbed = {"questions": 10, "candidates": 7, "unedited": {"names no object": 3}}
     screened = {
@@ -73,18 +73,18 @@ def test_edited_questions_start_as_questions():
     ]
 
 
-def test_what_is_left_after_each_step_stands_side_by_side():
+def test_the_summary_has_what_is_left_after_each_step():
     rows = dict(summarize_funnels(make_funnels(reports(), RELEASED)))
-    assert next(iter(rows)) == "the start: pairs, or questions"
-    assert rows["the start: pairs, or questions"] == [40, 40, 10, 10]
-    assert rows["rank: pairs drawn by their CLIP score"] == [6, 6, None, None]
+    assert next(iter(rows)) == "start: pairs or questions"
+    assert rows["start: pairs or questions"] == [40, 40, 10, 10]
+    assert rows["rank: pairs sampled by CLIP score"] == [6, 6, None, None]
     assert rows["perturb: questions edited"] == [None, None, 7, 7]
     assert rows["screen: candidates screened"] == [5, 5, 7, 7]
     assert list(rows.values())[-1] == [2, 2, 4, 4]
 
 
 @pytest.mark.parametrize(
-    ("steps", "told"),
+    ("steps", "messages"),
     [
         ([FunnelStep("screen", "", 6, 5, {"a": 1})], []),
         (
@@ -104,13 +104,13 @@ def test_what_is_left_after_each_step_stands_side_by_side():
         ),
     ],
 )
-def test_a_step_adds_up_and_starts_where_the_one_before_ended(steps, told):
+def test_steps_must_add_up_and_continue_the_previous_step(steps, messages):
     problems = Problems("x")
     check_steps("clip-easy", steps, problems)
-    assert problems.lines == told
+    assert problems.lines == messages
 
 
-def test_every_contradiction_is_told_at_once():
+def test_all_contradictions_are_reported():
     wrong = reports()
     wrong["screen"]["clip-easy"]["dropped"] = {}
     wrong["batch"]["tasks"]["pt-hard"] = 6
@@ -126,18 +126,18 @@ def test_every_contradiction_is_told_at_once():
 
 
 def test_the_funnel_of_a_run_ends_with_its_items(run):
-    # The reports and the records are written apart: the last number of each funnel is that of the UQs in items.jsonl.
-    for subset, steps in make_funnels(run.reports, run.released).items():
+    # Reports and records are written separately. The last number of each funnel is the number of UQs in items.jsonl.
+    for subset, steps in make_funnels(run.reports, run.released_uqs).items():
         assert steps[-1].kept == sum(item.unanswerable for item in run.items.get(subset, []))
 
 
-def test_a_reason_of_a_run_has_a_question_that_fell_out_for_it(run):
-    told = {
+def test_every_reason_of_a_run_has_an_example(run):
+    reasons = {
         (subset, step.stage, reason)
-        for subset, steps in make_funnels(run.reports, run.released).items()
+        for subset, steps in make_funnels(run.reports, run.released_uqs).items()
         for step in steps
         if step.stage != "rank"
         for reason, count in step.dropped.items()
         if count
     }
-    assert told and told == set(run.examples)
+    assert reasons and reasons == set(run.dropped_examples)

@@ -47,36 +47,36 @@ def items(count):
             unanswerable=i % 2 == 0,
             answer="",
             pair_id="p",
-            part="test",
+            split="test",
         )
         for i in range(count)
     ]
 
 
-def test_the_draw_is_of_uqs_alone_without_repetition_and_depends_on_nothing_but_the_ids():
+def test_distinct_uqs_are_sampled_and_depend_only_on_the_ids():
     some = sample_uqs(items(100), 12, "pt-easy")
     assert len({item.item_id for item in some}) == 12 and all(item.unanswerable for item in some)
     assert some == sample_uqs(items(100)[::-1], 12, "pt-easy") == sorted(some, key=lambda item: item.item_id)
     assert some != sample_uqs(items(100), 12, "pt-hard")
 
 
-def test_a_draw_of_more_than_there_are_takes_all():
+def test_a_sample_of_more_than_there_are_has_all():
     assert len(sample_uqs(items(10), 25, "pt-easy")) == 5
     assert sample_uqs(items(10), 0, "pt-easy") == []
 
 
 def task(candidate_first):
-    asked = TaskQuestion(key="c", text="candidate", role="candidate", candidate_id="x")
-    known = TaskQuestion(key="f", text="filter", role="gold", expected_choice="valid")
-    first, second = (asked, known) if candidate_first else (known, asked)
+    candidate = TaskQuestion(key="c", text="candidate", role="candidate", candidate_id="x")
+    gold = TaskQuestion(key="f", text="gold", role="gold", expected_choice="valid")
+    first, second = (candidate, gold) if candidate_first else (gold, candidate)
     return Task(task_id="t", image_id="n1", subset="pt-easy", first=first, second=second)
 
 
 @pytest.mark.parametrize("candidate_first", [True, False])
-def test_a_vote_is_what_was_said_of_the_candidate_wherever_it_stood(candidate_first):
-    of_candidate, of_filter = ("invalid", "missing object"), ("valid", "")
+def test_a_vote_is_the_verdict_on_the_candidate_in_either_position(candidate_first):
+    on_candidate, on_gold = ("invalid", "missing object"), ("valid", "")
     (first, why_first), (second, why_second) = (
-        (of_candidate, of_filter) if candidate_first else (of_filter, of_candidate)
+        (on_candidate, on_gold) if candidate_first else (on_gold, on_candidate)
     )
     verdict = Verdict(
         verdict_id="v",
@@ -87,16 +87,16 @@ def test_a_vote_is_what_was_said_of_the_candidate_wherever_it_stood(candidate_fi
         first_reason=why_first,
         second_reason=why_second,
     )
-    found = make_vote(task(candidate_first), verdict, "x", "filter failed")
+    found = make_vote(task(candidate_first), verdict, "x", "gold question failed")
     assert (found.annotator, found.choice, found.reason, found.exclusion_reason) == (
         "ann",
         "invalid",
         "missing object",
-        "filter failed",
+        "gold question failed",
     )
 
 
-def test_unsure_is_shown_as_such():
+def test_unsure_is_shown_with_its_meaning():
     verdict = Verdict(verdict_id="v", task_id="t", annotator="ann", first="unsure", second="valid")
     assert make_vote(task(True), verdict, "x", "").choice == "unsure (counts as valid)"
 
@@ -111,9 +111,9 @@ def test_every_subset_shows_its_items_with_all_votes(cards, run):
     for subset, shown in cards.items():
         assert len(shown) == min(25, sum(item.unanswerable for item in run.items[subset]))
         for card in shown:
-            assert "".join(piece.text for piece in card.text) == card.item.text
-            # verified.jsonl counted the votes; the card shows each of them
-            counted = [vote.said for vote in card.votes if not vote.aside]
+            assert "".join(span.text for span in card.text) == card.item.text
+            # verified.jsonl has the number of votes, and the card shows each of them.
+            counted = [vote.choice for vote in card.votes if not vote.exclusion_reason]
             found = run.verified[card.item.item_id]
             assert (counted.count("invalid"), len(counted), len(card.votes)) == (
                 found.votes_invalid,
@@ -122,23 +122,23 @@ def test_every_subset_shows_its_items_with_all_votes(cards, run):
             )
 
 
-def test_the_aq_beside_a_uq_is_of_its_pair(cards, run):
+def test_the_paired_aq_is_that_of_the_pair(cards, run):
     answered = {item.item_id: item for rows in run.items.values() for item in rows if not item.unanswerable}
     for subset, shown in cards.items():
         for card in shown:
             source = run.questions[card.item.question_id]
-            assert card.beside.question_id in answered and card.beside.answer
-            assert bool(card.beside_image) == (card.beside.image_id != card.item.image_id)
+            assert card.paired_question.question_id in answered and card.paired_question.answer
+            assert bool(card.paired_image) == (card.paired_question.image_id != card.item.image_id)
             if subset.startswith("pt"):
-                assert card.beside == source and source.image_id == card.item.image_id
+                assert card.paired_question == source and source.image_id == card.item.image_id
             else:
-                assert card.beside.text == card.item.text and source.image_id != card.item.image_id
+                assert card.paired_question.text == card.item.text and source.image_id != card.item.image_id
 
 
-def test_a_run_with_graphs_has_boxes_and_one_without_has_none(cards, run):
+def test_boxes_are_shown_only_with_scene_graphs(cards, run):
     own = [card for subset in ("pt-easy", "pt-hard") for card in cards[subset]]
-    assert own and all(card.concerned.boxes for card in own)
-    assert any(card.concerned.edited for card in own)
+    assert own and all(card.objects.boxes for card in own)
+    assert any(card.objects.edited_ids for card in own)
     bare = make_gallery(changed(run, scenes={}), 2)
     assert not [
         card for shown in bare.values() for card in shown if card.objects.boxes or card.objects.unlisted_names
@@ -181,12 +181,12 @@ def edited_item(*steps):
         unanswerable=True,
         answer="",
         pair_id="p",
-        part="test",
+        split="test",
         edits=edits,
     )
 
 
-def told(found: HighlightedObjects):
+def summarize(found: HighlightedObjects):
     return [(box.name, box.object_id in found.edited_ids) for box in found.boxes]
 
 
@@ -194,14 +194,14 @@ def told(found: HighlightedObjects):
     ("edited", "expected"),
     [
         ((), [("table", False), ("cup", False)]),
-        ((0,), [("table", True), ("cup", False)]),  # another thing for the table
-        ((1,), [("table", True), ("cup", False)]),  # another look of the table
+        ((0,), [("table", True), ("cup", False)]),  # The object is replaced.
+        ((1,), [("table", True), ("cup", False)]),  # The attribute is replaced.
         ((2,), [("table", False), ("cup", True)]),
-        ((-1,), [("table", False), ("cup", False)]),  # an edit of no step
+        ((-1,), [("table", False), ("cup", False)]),  # The edit belongs to no step.
     ],
 )
-def test_an_own_question_shows_the_objects_of_its_program_and_which_were_edited(edited, expected):
-    assert told(find_objects(edited_item(*edited), question(), SCENE, LEXICON)) == expected
+def test_a_question_about_its_own_image_shows_the_objects_of_its_program(edited, expected):
+    assert summarize(find_objects(edited_item(*edited), question(), SCENE, LEXICON)) == expected
 
 
 def test_a_box_is_that_of_the_graph():
@@ -209,7 +209,7 @@ def test_a_box_is_that_of_the_graph():
     assert (box.x, box.y, box.w, box.h) == (120, 170, 30, 30)
 
 
-def test_a_question_of_another_image_shows_what_answers_to_its_names():
+def test_a_question_of_another_image_shows_the_objects_with_its_names():
     # "Is the animal near the tractor?": the dog and the cat are animals; no tractor is listed.
     program = (
         Step(operation="select", argument="tractor (99)", dependencies=()),
@@ -217,12 +217,12 @@ def test_a_question_of_another_image_shows_what_answers_to_its_names():
         Step(operation="exist", argument="?", dependencies=(1,)),
     )
     found = find_objects(edited_item(), question(program, image="n2"), SCENE, LEXICON)
-    assert told(found) == [("dog", False), ("cat", False)]
+    assert summarize(found) == [("dog", False), ("cat", False)]
     assert found.unlisted_names == ("tractor",)
 
 
-def test_ids_of_another_image_are_not_looked_up_in_this_one():
-    # Object 12 of image n2 is a bench; the cup that bears the same id here is no concern of the question.
+def test_object_ids_of_another_image_are_not_used():
+    # Object 12 of image n2 is a bench. The cup with the same id in this image is a different object.
     program = (
         Step(operation="select", argument="bench (12)", dependencies=()),
         Step(operation="query", argument="color", dependencies=(0,)),
@@ -231,7 +231,7 @@ def test_ids_of_another_image_are_not_looked_up_in_this_one():
     assert (found.boxes, found.unlisted_names) == ((), ("bench",))
 
 
-def test_the_scene_itself_is_no_object():
+def test_the_scene_itself_is_not_an_object():
     program = (
         Step(operation="select", argument="scene", dependencies=()),
         Step(operation="query", argument="place", dependencies=(0,)),
@@ -251,7 +251,7 @@ def decoded(uri):
 
 
 def noise(path, mode="RGB", size=(1600, 1200)):
-    """The worst that a JPEG can be asked to hold."""
+    """Write an image of noise, the worst case for JPEG."""
     shape = size[::-1] if mode in ("L", "P") else (*size[::-1], len(mode))
     Image.fromarray(
         np.random.default_rng(0).integers(0, 256, shape, np.uint8), None if mode in ("RGB", "RGBA") else "L"
@@ -268,19 +268,19 @@ def test_any_image_becomes_a_small_jpeg_of_the_same_shape(tmp_path, mode, ending
     assert len(data) <= size[1]
 
 
-def test_a_square_of_noise_keeps_the_bound_too(tmp_path):
+def test_a_square_image_of_noise_stays_within_the_limit(tmp_path):
     assert (
         len(decoded(make_image_data_uri(noise(tmp_path / "x.png", size=(900, 900)), LARGE_IMAGE)))
         <= LARGE_IMAGE[1]
     )
 
 
-def test_the_fullest_gallery_stays_below_ten_megabytes():
-    # 4 subsets, a large and a small image for each item, base64 makes 4 bytes of 3
+def test_the_largest_gallery_is_below_ten_megabytes():
+    # There are 4 subsets, and a large and a small image per item. Base64 turns 3 bytes into 4.
     assert 4 * MAX_CARDS * (LARGE_IMAGE[1] + SMALL_IMAGE[1]) * 4 / 3 < 9e6
 
 
-def test_a_small_image_is_not_blown_up(tmp_path):
+def test_a_small_image_is_not_enlarged(tmp_path):
     Image.new("RGB", (40, 20), "red").save(tmp_path / "x.png")
     with Image.open(io.BytesIO(decoded(make_image_data_uri(tmp_path / "x.png", LARGE_IMAGE)))) as image:
         assert image.size == (40, 20)
@@ -292,7 +292,7 @@ def test_the_same_file_gives_the_same_bytes(tmp_path):
 
 
 @pytest.mark.parametrize("content", [None, b"no image", b"\x89PNG\r\n\x1a\n"])
-def test_a_image_that_is_gone_or_damaged_is_named(tmp_path, content):
+def test_a_missing_or_damaged_image_is_reported(tmp_path, content):
     path = tmp_path / "n1.png"
     if content is not None:
         path.write_bytes(content)
@@ -305,12 +305,12 @@ def edit(source: str, old: str, new: str, kind: str = "object") -> Edit:
     return Edit(start=start, end=start + len(old), kind=kind, old=old, new=new)
 
 
-def marks(pieces):
-    return [(piece.text, piece.mark) for piece in pieces if piece.mark]
+def marks(spans):
+    return [(span.text, span.highlight) for span in spans if span.highlight]
 
 
 @pytest.mark.parametrize(
-    ("source", "edited", "swaps", "out", "put_in"),
+    ("source", "edited", "swaps", "removed", "inserted"),
     [
         (
             "What color is the cup?",
@@ -319,7 +319,7 @@ def marks(pieces):
             [("cup", "edit")],
             [("dog", "edit")],
         ),
-        # an article that has to follow is no edit
+        # A changed article is an agreement change.
         (
             "Is there a cup on an apple?",
             "Is there an owl on an apple?",
@@ -327,7 +327,7 @@ def marks(pieces):
             [("a", "agreement"), ("cup", "edit")],
             [("an", "agreement"), ("owl", "edit")],
         ),
-        # a verb apart from the edit: "is" became "are"
+        # A changed verb at a distance is an agreement change.
         (
             "Is the red cup full?",
             "Are the red hats full?",
@@ -349,7 +349,7 @@ def marks(pieces):
             [("dog", "edit")],
             [("traffic light", "edit")],
         ),
-        # of "to the left of" only the word that differs
+        # Of "to the left of" only the word that differs is highlighted.
         (
             "Is it to the left of the car?",
             "Is it to the right of the car?",
@@ -367,19 +367,19 @@ def marks(pieces):
         ("What is this?", "What is this?", [], [], []),
     ],
 )
-def test_what_an_edit_changed_is_marked(source, edited, swaps, out, put_in):
+def test_edits_are_highlighted(source, edited, swaps, removed, inserted):
     before, after = highlight_edits(source, edited, [edit(source, *swap) for swap in swaps])
-    assert (marks(before), marks(after)) == (out, put_in)
+    assert (marks(before), marks(after)) == (removed, inserted)
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.integers(0, 40), st.integers(0, 10))
-def test_the_pieces_joined_are_the_whole_text(source, edited, start, length):
+def test_the_spans_joined_are_the_whole_text(source, edited, start, length):
     swap = Edit(start=start, end=start + length, kind="object", old="", new="")
     before, after = highlight_edits(source, edited, [swap])
     assert ("".join(p.text for p in before), "".join(p.text for p in after)) == (source, edited)
 
 
-def test_every_edit_of_a_run_is_marked_with_the_words_it_names(run):
+def test_every_edit_of_a_run_is_highlighted(run):
     edited = [item for rows in run.items.values() for item in rows if item.edits]
     assert edited
     for item in edited:

@@ -4,7 +4,7 @@ from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import CollectedCandidate, DroppedCandidate, Item
 
 
-def test_a_run_has_its_items_by_subset_and_what_concerns_them(run):
+def test_a_run_has_its_items_and_their_records(run):
     items = list(read_jsonl(DatasetFolders().stage_dir("balance") / "items.jsonl", Item))
     assert sorted(item.item_id for item in run.all_items) == sorted(item.item_id for item in items)
     uqs = {item.item_id for item in items if item.unanswerable}
@@ -14,16 +14,16 @@ def test_a_run_has_its_items_by_subset_and_what_concerns_them(run):
     assert {item.image_id for item in items} <= set(run.images)
 
 
-def test_what_is_released_is_counted_in_the_releases_own_files(run):
+def test_released_uqs_are_counted_in_the_files_of_the_release(run):
     for subset, items in run.items.items():
-        assert run.released[subset] == sum(item.unanswerable for item in items)
+        assert run.released_uqs[subset] == sum(item.unanswerable for item in items)
 
 
-def test_a_simulated_run_says_so(run):
+def test_a_simulated_run_is_marked(run):
     assert run.simulated and not run.rehearsal
 
 
-def test_each_reason_has_an_example_whatever_the_order_of_the_rows(run):
+def test_the_example_of_a_reason_does_not_depend_on_the_order(run):
     rows = [
         DroppedCandidate(
             candidate_id=f"c{i}",
@@ -42,9 +42,9 @@ def test_each_reason_has_an_example_whatever_the_order_of_the_rows(run):
     assert examples["pt-easy", "screen", "other"] == "text 2"
 
 
-def test_candidates_that_verdicts_ended_have_examples_too(run):
+def test_candidates_dropped_by_verdicts_have_examples(run):
     verified = read_jsonl(DatasetFolders().stage_dir("collect") / "verified.jsonl", CollectedCandidate)
     ended = {
         (row.candidate.subset, "collect", row.status) for row in verified if row.status != "unanswerable"
     }
-    assert ended and ended <= set(run.examples)
+    assert ended and ended <= set(run.dropped_examples)

@@ -23,8 +23,8 @@ HOSTILE = "</style></title><script>alert(1)</script><img src=x onerror=alert(1)>
 VOID = {"meta", "img", "br", "link", "input", "hr", "base", "source", "embed"}
 
 
-class Seen(HTMLParser):
-    """Every element with its attributes, and the text, as a browser reads them."""
+class ParsedPage(HTMLParser):
+    """All elements with their attributes, and the text, as a browser reads them."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -61,17 +61,17 @@ def html(project) -> str:
 
 
 @pytest.fixture(scope="module")
-def seen(html) -> Seen:
-    return Seen(html)
+def parsed(html) -> ParsedPage:
+    return ParsedPage(html)
 
 
-def told(seen: Seen) -> str:
-    return re.sub(r"\s+", " ", " ".join(seen.text))
+def get_text(parsed: ParsedPage) -> str:
+    return re.sub(r"\s+", " ", " ".join(parsed.text))
 
 
-def harmless(seen: Seen) -> None:
-    """No script, no handler, nothing fetched: addresses are `data:` images and places on the page itself."""
-    tags = {tag for tag, _ in seen.elements}
+def check_harmless(parsed: ParsedPage) -> None:
+    """Check that there are no scripts and handlers, and that addresses are data URIs or anchors of the page."""
+    tags = {tag for tag, _ in parsed.elements}
     assert not tags & {
         "script",
         "iframe",
@@ -88,7 +88,7 @@ def harmless(seen: Seen) -> None:
         "xmp",
         "plaintext",
     }
-    for tag, attributes in seen.elements:
+    for tag, attributes in parsed.elements:
         for name, value in attributes.items():
             assert not name.startswith("on"), (tag, name)
             if name in ("src", "href", "xlink:href", "srcset", "action", "data", "poster"):
@@ -99,50 +99,54 @@ def harmless(seen: Seen) -> None:
                 )
             if name == "style":
                 assert "url" not in value.lower()
-    policy = next(a["content"] for a in seen.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        a["content"] for a in parsed.all("meta") if a.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy.startswith("default-src 'none'; img-src data:; style-src 'unsafe-inline'")
 
 
-def test_the_page_fetches_and_runs_nothing(seen, html):
-    harmless(seen)
+def test_the_page_fetches_and_runs_nothing(parsed, html):
+    check_harmless(parsed)
     assert "@import" not in html and "url(" not in html
 
 
-def test_the_page_is_well_formed(seen):
-    assert (seen.badly_closed, seen.open) == ([], [])
-    ids = [attributes["id"] for _, attributes in seen.elements if "id" in attributes]
+def test_the_page_is_well_formed(parsed):
+    assert (parsed.badly_closed, parsed.open) == ([], [])
+    ids = [attributes["id"] for _, attributes in parsed.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
-    for _, attributes in seen.elements:
+    for _, attributes in parsed.elements:
         for name in ("aria-labelledby", "href"):
             if value := attributes.get(name):
                 assert value.lstrip("#") in ids
 
 
-def test_the_page_can_be_heard_and_reached_by_keys(seen):
-    assert all(attributes.get("alt") for attributes in seen.all("img"))
-    for attributes in seen.all("svg"):
+def test_the_page_is_accessible(parsed):
+    assert all(attributes.get("alt") for attributes in parsed.all("img"))
+    for attributes in parsed.all("svg"):
         assert attributes.get("aria-hidden") == "true" or (
             attributes.get("role") == "img" and attributes.get("aria-label")
         )
-    levels = [int(tag[1]) for tag, _ in seen.elements if re.fullmatch("h[1-6]", tag)]
+    levels = [int(tag[1]) for tag, _ in parsed.elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
-    assert all("scope" in attributes for attributes in seen.all("th"))
-    assert next(attributes for attributes in seen.all("html"))["lang"] == "en"
-    # what can be scrolled sideways can be reached and has a name
+    assert all("scope" in attributes for attributes in parsed.all("th"))
+    assert next(attributes for attributes in parsed.all("html"))["lang"] == "en"
+    # Scrollable regions can be reached by keyboard and have a name.
     assert all(
         a.get("tabindex") == "0" and (a.get("aria-label") or a.get("aria-labelledby"))
-        for a in seen.all("div")
+        for a in parsed.all("div")
         if a.get("class") == "scroll"
     )
 
 
-def test_it_begins_with_what_the_text_alone_tells_and_folds_the_gallery(seen, html):
-    headings = [html.index(f'<h2 id="{name}"') for name in ("blind", "gallery", "sets", "funnel")]
+def test_it_starts_with_the_text_only_finding_and_collapses_the_gallery(parsed, html):
+    headings = [html.index(f'<h2 id="{name}"') for name in ("text-only", "gallery", "sets", "funnel")]
     assert headings == sorted(headings)
-    assert "Who sees only the text tells unanswerable questions from answerable ones" in told(seen)
-    assert all("open" not in attributes for attributes in seen.all("details"))
-    # one card of each subset stands open, the other two are folded
+    assert "A model that sees only the text distinguishes unanswerable from answerable questions" in get_text(
+        parsed
+    )
+    assert all("open" not in attributes for attributes in parsed.all("details"))
+    # One card of each subset is visible, and the other two are collapsed.
     opened = sum(
         part.count('<article class="card"')
         for part in re.split(r"<details>.*?</details>", html, flags=re.DOTALL)
@@ -150,10 +154,10 @@ def test_it_begins_with_what_the_text_alone_tells_and_folds_the_gallery(seen, ht
     assert html.count('<article class="card"') == 3 * opened
 
 
-def test_what_was_simulated_says_so(seen, run):
+def test_simulated_verdicts_are_stated(parsed, run):
     assert (
-        "The verdicts are simulated." in told(seen)
-        and "simulated" in told(seen).split("Beside other sets")[-1]
+        "The verdicts are simulated." in get_text(parsed)
+        and "simulated" in get_text(parsed).split("Comparison with other sets")[-1]
     )
     people = changed(
         run,
@@ -161,11 +165,11 @@ def test_what_was_simulated_says_so(seen, run):
             s: [msgspec.structs.replace(i, simulated=False) for i in rows] for s, rows in run.items.items()
         },
     )
-    assert "simulated." not in told(Seen(render_page(people, 0)))
+    assert "simulated." not in get_text(ParsedPage(render_page(people, 0)))
 
 
-def test_the_paper_stands_beside_the_set(seen, run):
-    text = told(seen)
+def test_the_set_is_compared_with_the_paper(parsed, run):
+    text = get_text(parsed)
     assert "RGQA no VQA + UQ det. human GQA testdev GQA testdev 52.22 55,637 10.33" in text
     items = [item for rows in run.items.values() for item in rows]
     mean = sum(len(item.text.split()) for item in items) / len(items)
@@ -176,25 +180,25 @@ def test_the_paper_stands_beside_the_set(seen, run):
     )
 
 
-def test_edits_are_marked_and_boxes_drawn(seen):
-    assert len(seen.all("mark")) > 6 and len(seen.all("del")) > 6
+def test_edits_are_highlighted_and_boxes_drawn(parsed):
+    assert len(parsed.all("mark")) > 6 and len(parsed.all("del")) > 6
     boxes = [
         attributes
-        for attributes in seen.all("rect")
+        for attributes in parsed.all("rect")
         if attributes.get("fill") == "none" and "stroke-dasharray" in attributes
     ]
     assert boxes
 
 
-def test_histograms_have_the_audits_figures(run):
+def test_histograms_agree_with_the_audit(run):
     found = _make_clip_histograms(run)
     assert list(found["histograms"]) == list(run.items) and not any(found["unscored"].values())
     for subset, drawn in found["histograms"].items():
         audit = run.audit.subsets[subset]
-        assert (drawn.area, drawn.distance) == (audit.clip_overlap, audit.clip_distance)
+        assert (drawn.overlap, drawn.mean_difference) == (audit.clip_overlap, audit.clip_mean_difference)
 
 
-def test_items_without_a_score_are_left_out_of_the_histogram_and_counted(run):
+def test_items_without_a_score_are_excluded_from_the_histogram_and_counted(run):
     rows = run.items["pt-hard"]
     first, *others = [item for item in rows if item.unanswerable]
     some = [msgspec.structs.replace(item, score=None) if item is first else item for item in rows]
@@ -206,14 +210,14 @@ def test_items_without_a_score_are_left_out_of_the_histogram_and_counted(run):
     assert html.count("; 1 items have no score") == 1
 
 
-def test_first_words_are_dashes_of_circles_as_long_as_their_share_and_labels_stand_upright(seen, html, run):
+def test_arcs_are_as_long_as_their_proportion_and_labels_are_upright(parsed, html, run):
     aqs = [item for item in run.all_items if not item.unanswerable]
     first = [
         arc
         for arc in make_arcs(count_starts(item.text for item in aqs), words_of(aqs))
         if len(arc.words) == 1
     ]
-    dashes = [dict(a) for a in seen.all("circle")]
+    dashes = [dict(a) for a in parsed.all("circle")]
     assert dashes[0]["r"] == str(first[0].radius) and dashes[0]["transform"].startswith(
         "rotate(-89."
     )  # from the top
@@ -224,22 +228,21 @@ def test_first_words_are_dashes_of_circles_as_long_as_their_share_and_labels_sta
 
 
 def words_of(items) -> list[str]:
-    """First words, the commonest first."""
+    """Return the first words, the most frequent first."""
     return [words[0] for words, _ in count_starts(i.text for i in items).most_common() if len(words) == 1]
 
 
-def test_text_of_the_data_stays_text(run):
-    """Every text that comes from outside, all at once, made hostile: where edits change nothing, what they put in
-    (<xmp>) and what they take out (<plaintext>)."""
+def test_texts_of_the_data_are_escaped(run):
+    """All external texts are hostile, including unchanged, inserted (<xmp>) and removed (<plaintext>) text of edits."""
     change = msgspec.structs.replace
-    worse = {
+    items = {
         subset: [
             change(
                 i,
                 text=HOSTILE + i.text + " <xmp>",
                 answer=HOSTILE,
                 category=None,
-                paired_because=HOSTILE,
+                pairing_reason=HOSTILE,
                 edits=tuple(change(e, old=HOSTILE, new=HOSTILE) for e in i.edits),
             )
             for i in rows
@@ -256,11 +259,11 @@ def test_text_of_the_data_stays_text(run):
     }
     hostile = changed(
         run,
-        items=worse,
+        items=items,
         reports=reports,
         audit=change(run.audit, warnings=[HOSTILE]),
-        model=change(run.model, model=HOSTILE, weights_sha256=HOSTILE),
-        release=change(run.release, title=HOSTILE, origin=HOSTILE),
+        clip_model=change(run.clip_model, model=HOSTILE, weights_sha256=HOSTILE),
+        release_params=change(run.release_params, title=HOSTILE, data_source=HOSTILE),
         questions={
             key: change(q, text="<plaintext> " + HOSTILE + q.text, answer=HOSTILE)
             for key, q in run.questions.items()
@@ -274,15 +277,17 @@ def test_text_of_the_data_stays_text(run):
             for key, v in run.verdicts.items()
         },
         verified={
-            key: change(v, judgement=change(v.judgement, detail=HOSTILE)) for key, v in run.verified.items()
+            key: change(v, verifier_result=change(v.verifier_result, detail=HOSTILE))
+            for key, v in run.verified.items()
         },
-        aside=dict.fromkeys(run.verdicts, HOSTILE),
-        examples={(s, stage, HOSTILE + r): HOSTILE for s, stage, r in run.examples},
+        exclusion_reasons=dict.fromkeys(run.exclusion_reasons, HOSTILE)
+        | {(v, c.candidate.candidate_id): HOSTILE for c in run.verified.values() for v in c.verdict_ids},
+        dropped_examples={(s, stage, HOSTILE + r): HOSTILE for s, stage, r in run.dropped_examples},
     )
-    seen = Seen(render_page(hostile, 3))
-    harmless(seen)
-    assert (seen.badly_closed, seen.open) == ([], [])
-    shown = "".join(seen.text)
+    parsed = ParsedPage(render_page(hostile, 3))
+    check_harmless(parsed)
+    assert (parsed.badly_closed, parsed.open) == ([], [])
+    shown = "".join(parsed.text)
     assert shown.count("<script>alert(1)</script>") > 100 and "{{ 7 * 7 }}&amp;" in shown
     assert "<xmp>" in shown and "<plaintext>" in shown
 
@@ -291,7 +296,7 @@ def test_the_same_run_gives_the_same_bytes(html, run):
     assert render_page(run, 3) == html
 
 
-def test_the_command_writes_the_page_beside_the_data(here, html, tmp_path):
+def test_the_command_writes_the_page(here, html, tmp_path):
     out = tmp_path / "deep/page.html"
     result = CliRunner().invoke(app, ["report", "--out", str(out), "--examples-per-subset", "3"])
     assert result.exit_code == 0, result.output
@@ -299,7 +304,7 @@ def test_the_command_writes_the_page_beside_the_data(here, html, tmp_path):
     assert f"-> {out}" in result.output
 
 
-def test_where_the_page_goes_if_nobody_says(here, monkeypatch):
+def test_the_default_path_of_the_page(here, monkeypatch):
     monkeypatch.setattr(
         "pipeline.benchmark.report.report_page.render_page", lambda run, cards: f"{cards} cards"
     )
@@ -309,12 +314,12 @@ def test_where_the_page_goes_if_nobody_says(here, monkeypatch):
 
 
 @pytest.mark.parametrize("cards", [-1, 26])
-def test_a_gallery_that_would_make_the_page_too_heavy_is_refused(here, cards):
-    with pytest.raises(UserError, match=f"--examples-per-subset is {cards}, wanted 0 to 25"):
+def test_a_gallery_that_is_too_large_is_refused(here, cards):
+    with pytest.raises(UserError, match=f"--examples-per-subset {cards}: expected 0 to 25"):
         write_report(num_cards=cards)
 
 
-def test_stages_that_have_not_run_are_named_all_at_once(here, tmp_path, monkeypatch):
+def test_all_incomplete_stages_are_reported(here, tmp_path, monkeypatch):
     shutil.copytree(here, tmp_path / "copy")
     monkeypatch.chdir(tmp_path / "copy")
     shutil.rmtree("data/release")
@@ -323,14 +328,14 @@ def test_stages_that_have_not_run_are_named_all_at_once(here, tmp_path, monkeypa
     with pytest.raises(UserError) as caught:
         write_report()
     assert caught.value.problems == [
-        "data set 'tiny', version 0.1.0: 3 stages have not run to their end; run: dvc repro",
-        "collect: no data/tiny/interim/collect/verdicts.jsonl",
-        "audit: no data/tiny/interim/audit/audit.json",
-        "release: no data/release/tiny/0.1.0/rgqa",
+        "data set 'tiny', version 0.1.0: 3 stages are incomplete; run dvc repro",
+        "collect: missing data/tiny/interim/collect/verdicts.jsonl",
+        "audit: missing data/tiny/interim/audit/audit.json",
+        "release: missing data/release/tiny/0.1.0/rgqa",
     ]
 
 
-def test_a_release_of_another_run_is_noticed(here, tmp_path, monkeypatch):
+def test_a_release_of_another_run_is_reported(here, tmp_path, monkeypatch):
     shutil.copytree(here, tmp_path / "copy")
     monkeypatch.chdir(tmp_path / "copy")
     path = tmp_path / "copy/data/release/tiny/0.1.0/rgqa/pt-easy.json"

@@ -35,7 +35,7 @@ def test_every_plot_is_drawn_as_svg_and_png(benchmark, tmp_path):
     )
 
 
-def test_categories_are_drawn_where_they_are_known(benchmark, tmp_path):
+def test_categories_are_drawn_if_they_are_known(benchmark, tmp_path):
     items = [
         item._replace(category="" if item.answers else "odd <one>") for item in benchmark.subsets["clip-easy"]
     ]
@@ -44,10 +44,10 @@ def test_categories_are_drawn_where_they_are_known(benchmark, tmp_path):
         known, [predictions("one", 1.0), predictions("two", 0.5)], ScoringOptions(bootstrap=0), tmp_path
     )
     drawn = (tmp_path / "clip-easy-by-category.svg").read_text()
-    assert "odd &lt;one&gt; (10 UQs)" in drawn and "interval alone" in drawn
+    assert "odd &lt;one&gt; (10 UQs)" in drawn and "only the interval" in drawn
 
 
-def test_each_model_has_a_colour_of_its_own_and_its_name_in_the_legend(benchmark, tmp_path):
+def test_each_model_has_its_own_colour_and_its_name_in_the_legend(benchmark, tmp_path):
     assert len(PALETTE) == MAX_PLOTTED_MODELS
     names = [f"model {i}" for i in range(len(PALETTE))]
     write_plots(benchmark, [predictions(name, 1.0) for name in names], ScoringOptions(bootstrap=5), tmp_path)
@@ -56,7 +56,7 @@ def test_each_model_has_a_colour_of_its_own_and_its_name_in_the_legend(benchmark
     assert all(f'stroke="{colour}"' in drawn or f'fill="{colour}"' in drawn for colour in PALETTE)
 
 
-def test_confidences_that_are_no_probabilities_have_no_reliability_diagram(benchmark, tmp_path):
+def test_other_confidences_than_probabilities_have_no_reliability_diagram(benchmark, tmp_path):
     assert not [
         path
         for path in write_plots(benchmark, [predictions("logits", 9.0)], ScoringOptions(), tmp_path)
@@ -65,16 +65,16 @@ def test_confidences_that_are_no_probabilities_have_no_reliability_diagram(bench
 
 
 @pytest.mark.parametrize("labels", [(1, 0), (0, 0), (1, 1), (1, 0, 0, 1)])
-def test_items_too_few_for_an_interval_are_drawn_without(labels, tmp_path):
-    """Of two images half of all draws lack a label: accuracy has no interval."""
+def test_too_few_items_are_drawn_without_interval(labels, tmp_path):
+    """With two images, half of all bootstrap replicates lack a label, so accuracy has no interval."""
     items = [
         BenchmarkItem(str(i), f"n{i}", {"red": 1.0} if aq else {}, category="" if aq else "odd")
         for i, aq in enumerate(labels)
     ]
     few = Benchmark("rgqa", "b", "", {}, {"clip-easy": Items.from_rows(items)}, frozenset())
-    said = Predictions(
+    predictions = Predictions(
         "one", "", {str(i): i for i in range(len(items))}, ["red"] * len(items), np.ones(len(items))
     )
-    paths = write_plots(few, [said], ScoringOptions(), tmp_path)
+    paths = write_plots(few, [predictions], ScoringOptions(), tmp_path)
     assert "clip-easy-risk-coverage.png" in {path.name for path in paths}
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths if path.suffix == ".png")

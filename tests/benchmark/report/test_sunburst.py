@@ -14,7 +14,7 @@ from pipeline.benchmark.report.sunburst import (
 TEXTS = ["What color is it?"] * 4 + ["What color are they?"] * 2 + ["What is it?"] * 2 + ["Is it?"] * 4
 
 
-def test_starts_are_counted_to_the_third_word():
+def test_starts_are_counted_up_to_the_third_word():
     assert count_starts(["Is it?", "What color is it?", "what COLOR are they?", ""]) == {
         ("is",): 1,
         ("is", "it"): 1,
@@ -25,7 +25,7 @@ def test_starts_are_counted_to_the_third_word():
     }
 
 
-def test_a_sector_is_as_wide_as_its_share_and_lies_in_its_ring():
+def test_an_arc_is_as_long_as_its_proportion_and_in_its_ring():
     found = {" ".join(arc.words): arc for arc in make_arcs(count_starts(TEXTS), ["what", "is"])}
     # of 12: what 8, what color 6, what color is 4, are 2, what is it 2, is it 4. Clockwise, larger first: what from 0
     # to 8/12 with color 0 to 6/12 and is 6/12 to 8/12; is 8/12 to 1
@@ -46,7 +46,7 @@ def test_a_sector_is_as_wide_as_its_share_and_lies_in_its_ring():
         assert found[words].radius == INNER_RADIUS + (depth - 0.5) * RING_WIDTH
 
 
-def test_first_words_keep_their_place_and_colour_in_both_circles():
+def test_first_words_have_the_same_order_and_colours_in_both_circles():
     one = make_arcs(count_starts(["What?"] * 9 + ["Is?"]), ["is", "what"])
     other = make_arcs(count_starts(["What?"] + ["Is?"] * 9), ["is", "what"])
     assert [arc.words for arc in one] == [arc.words for arc in other] == [("is",), ("what",)]
@@ -54,7 +54,7 @@ def test_first_words_keep_their_place_and_colour_in_both_circles():
     assert one[0].colour != one[1].colour
 
 
-def test_rare_beginnings_are_left_white():
+def test_rare_starts_are_left_white():
     texts = (
         ["What is it?"] * 1000 + ["Why is it?"] * 3 + ["Who is it?"] * 6
     )  # 3 of 1,009 are less than 0.4 %, 6 are more
@@ -70,24 +70,24 @@ def test_rare_beginnings_are_left_white():
     ]
 
 
-def test_a_whole_circle_is_drawn():
+def test_a_full_circle_is_drawn():
     (ring,) = make_arcs(count_starts(["What?"] * 5), ["what"])
     assert (ring.start_fraction, ring.proportion) == (0, 1)
 
 
-def test_labels_are_readable():
-    """Only where one fits: as high as the arc at its inner edge, as long as the ring is wide."""
+def test_labels_are_shown_only_if_they_fit():
+    """A label fits if the inner edge of the arc is longer than its height and the ring is wider than its length."""
     texts = TEXTS * 20 + ["Internationalisation is it?"] * 100 + [f"Is word{i} it?" for i in range(60)]
     found = make_arcs(count_starts(texts), ["what", "is", "internationalisation"])
     by_words = {arc.words: arc for arc in found}
     assert by_words["what",].label == "what" and by_words["what", "color"].label == "color"
-    assert by_words["internationalisation",].label == ""  # longer than its ring is wide
+    assert by_words["internationalisation",].label == ""  # It is longer than the ring is wide.
     assert not [
         arc for arc in found if arc.label and arc.proportion * 2 * pi * (arc.radius - RING_WIDTH / 2) < 11
     ]
 
 
-def test_common_starts_weigh_both_kinds_the_same():
+def test_common_starts_weight_aqs_and_uqs_equally():
     # AQ: what 3 of 4, is 1 of 4; UQ: who 30 of 40, is 10 of 40. what and who have 0.75, is 0.25 + 0.25.
     aq, uq = count_starts(["What?"] * 3 + ["Is?"]), count_starts(["Who?"] * 30 + ["Is?"] * 10)
     assert [(row.words, row.aq, row.uq) for row in find_common_starts(aq, uq, 1)] == [

@@ -25,7 +25,7 @@ from research.reference_models.question_arrays import QuestionCollector
 from research.reference_models.region_stores import open_region_store
 from tests.research.reference_models.small_gqa import write
 
-PLAN = BaselineConfig(num_answers=3, base_epochs=3, extra_epochs=1, num_validation_questions=60)
+CONFIG = BaselineConfig(num_answers=3, base_epochs=3, extra_epochs=1, num_validation_questions=60)
 
 
 @pytest.fixture(autouse=True)
@@ -55,16 +55,16 @@ def quiet(text):
 
 
 def test_halves_of_val_share_no_image_and_moments_are_of_train(data):
-    first, second = data.halves
-    assert not set(first.images) & set(second.images)
+    first, second = data.validation_halves
+    assert not set(first.image_indices) & set(second.image_indices)
     assert len(first.answers) + len(second.answers) == len(data.val.answers) == 60
-    features = data.store.take(np.unique(data.train.images))[0]
-    np.testing.assert_allclose(data.moments[0], features.mean((0, 1)), rtol=1e-4, atol=1e-6)
+    features = data.store.get_regions(np.unique(data.train.image_indices))[0]
+    np.testing.assert_allclose(data.feature_moments[0], features.mean((0, 1)), rtol=1e-4, atol=1e-6)
 
 
 def test_nets_are_trained_from_the_base_and_what_is_there_stays(data, tmp_path):
     said = []
-    train_missing_nets(tmp_path, ["vanilla", "separated"], 0, data, PLAN, "cpu", said.append)
+    train_missing_nets(tmp_path, ["vanilla", "separated"], 0, data, CONFIG, "cpu", said.append)
     assert sorted(path.name for path in tmp_path.glob("*.safetensors")) == [
         "base-0.safetensors",
         "separated-0.safetensors",
@@ -72,22 +72,22 @@ def test_nets_are_trained_from_the_base_and_what_is_there_stays(data, tmp_path):
     ]
     assert load_net(tmp_path / "separated-0.safetensors").answers == ("answerable",)
     before = len(said)
-    train_missing_nets(tmp_path, ["vanilla"], 0, data, PLAN, "cpu", said.append)
+    train_missing_nets(tmp_path, ["vanilla"], 0, data, CONFIG, "cpu", said.append)
     assert len(said) == before
 
 
 def test_a_run_killed_in_its_second_net_comes_to_the_same_bytes(data, tmp_path, monkeypatch):
     nets, whole, killed = ["vanilla", "mix"], tmp_path / "whole", tmp_path / "killed"
-    recipe_of = baseline_nets.make_training_config
+    make_config = baseline_nets.make_training_config
 
     def often(*arguments, **named):
-        recipe = recipe_of(*arguments, **named)
-        return type(recipe)(**{**vars(recipe), "every": 2})
+        config = make_config(*arguments, **named)
+        return type(config)(**{**vars(config), "checkpoint_interval": 2})
 
     monkeypatch.setattr(baseline_nets, "make_training_config", often)
     for folder in (whole, killed):
         folder.mkdir()
-    train_missing_nets(whole, nets, 0, data, PLAN, "cpu", quiet)
+    train_missing_nets(whole, nets, 0, data, CONFIG, "cpu", quiet)
     child = os.fork()
     if not child:
         learn, done = NetTraining.train_step, []
@@ -99,17 +99,17 @@ def test_a_run_killed_in_its_second_net_comes_to_the_same_bytes(data, tmp_path, 
             return learn(self, number, batch)
 
         NetTraining.train_step = dies
-        train_missing_nets(killed, nets, 0, data, PLAN, "cpu", quiet)
+        train_missing_nets(killed, nets, 0, data, CONFIG, "cpu", quiet)
         os._exit(0)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     assert (killed / "vanilla-0.pt").exists() and not (killed / "vanilla-0.safetensors").exists()
-    train_missing_nets(killed, nets, 0, data, PLAN, "cpu", quiet)
+    train_missing_nets(killed, nets, 0, data, CONFIG, "cpu", quiet)
     for path in whole.glob("*.safetensors"):
         assert (killed / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 def test_figures_of_a_net_are_those_of_its_answers(data, tmp_path):
-    train_missing_nets(tmp_path, ["vanilla"], 0, data, PLAN, "cpu", quiet)
+    train_missing_nets(tmp_path, ["vanilla"], 0, data, CONFIG, "cpu", quiet)
     asked = load_net(tmp_path / "vanilla-0.safetensors")
     with torch.no_grad():
         asked.net.answer.weight.zero_()
@@ -119,7 +119,7 @@ def test_figures_of_a_net_are_those_of_its_answers(data, tmp_path):
 
 
 def test_what_is_fitted_has_the_shapes_of_the_net_and_is_fitted_once(data, tmp_path):
-    train_missing_nets(tmp_path, ["vanilla"], 0, data, PLAN, "cpu", quiet)
+    train_missing_nets(tmp_path, ["vanilla"], 0, data, CONFIG, "cpu", quiet)
     path = fit_detectors(tmp_path, 0, data, "cpu")
     found, before = read_fitted(path), path.read_bytes()
     assert found.scaling.scale.shape == (3,) and found.gaussians.centre.shape == (160,)

@@ -18,7 +18,7 @@ from research.reference_models.baseline_rows import (
 )
 from tests.research.reference_models.small_gqa import COLORS, write
 
-PLAN = BaselineConfig(num_answers=3, base_epochs=2, extra_epochs=1, num_validation_questions=60)
+CONFIG = BaselineConfig(num_answers=3, base_epochs=2, extra_epochs=1, num_validation_questions=60)
 
 
 @pytest.fixture(autouse=True)
@@ -26,16 +26,16 @@ def small_batches(monkeypatch):
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     for module in (baseline_nets, net_configs):
-        monkeypatch.setattr(module, "BATCH", 16)
+        monkeypatch.setattr(module, "TRAIN_BATCH_SIZE", 16)
     yield
     torch.set_num_threads(threads)
 
 
 def wanted(home, **changes):
     paths = {"train": home / "train.json", "val": home / "val.json", "release": home / "subset.json"}
-    folders = {"work": home / "work", "out": home / "out"}
+    folders = {"work_dir": home / "work", "out": home / "out"}
     return BaselineRequest(
-        home / "features", dataset="sample", config=PLAN, **{**paths, **folders, **changes}
+        home / "features", dataset="sample", config=CONFIG, **{**paths, **folders, **changes}
     )
 
 
@@ -61,9 +61,9 @@ def test_every_row_that_can_be_made_answers_every_item(tmp_path, capsys):
 
 def test_rows_that_cannot_be_made_or_are_unknown_are_refused_with_the_reason():
     assert select_rows(["rp", "msp"]) == ["msp", "rp"]
-    with pytest.raises(UserError, match="rp_hard: needs CLIP vectors"):
+    with pytest.raises(UserError, match="rp_hard: needs CLIP"):
         select_rows(["rp_hard", "msp"])
-    with pytest.raises(UserError, match="unknown rows: vilt"):
+    with pytest.raises(UserError, match="--baseline vilt"):
         select_rows(["vilt"])
 
 

@@ -55,8 +55,8 @@ def test_each_row_gives_an_answer_and_a_finite_confidence_for_each_question(name
 
 @pytest.mark.parametrize("name", DETECTORS)
 def test_each_row_says_what_it_needs(name, everything):
-    bare = DetectorInputs(everything.seen._replace(extra={}, stepped=None))
-    needed = [need for need in DETECTORS[name].required_inputs if need != "seen"]
+    bare = DetectorInputs(everything.outputs._replace(head_logits={}, odin_perturbed=None))
+    needed = [need for need in DETECTORS[name].required_inputs if need != "outputs"]
     assert missing_inputs(DETECTORS[name], everything) == []
     assert missing_inputs(DETECTORS[name], bare) == needed
     if needed:
@@ -116,7 +116,7 @@ def test_each_row_is_what_its_title_says(name, expected):
 
 
 def test_only_three_rows_answer_otherwise_than_the_net(everything):
-    own = [ANSWERS[place] for place in everything.seen.logits.argmax(axis=1)]
+    own = [ANSWERS[place] for place in everything.outputs.logits.argmax(axis=1)]
     others = {name for name, row in DETECTORS.items() if score(row, everything).answers != own}
     assert others == {"mahalanobis_own", "ensemble", "vector_scaling"}
     assert score(DETECTORS["vector_scaling"], everything).answers == ["no"] * 40  # by a bias of 9
@@ -131,7 +131,8 @@ def test_rows_of_one_head_do_not_take_another(everything):
 
 def test_odin_looks_at_what_was_seen_after_the_step(everything):
     plain = score(
-        DETECTORS["odin"], everything._replace(seen=everything.seen._replace(stepped=everything.seen))
+        DETECTORS["odin"],
+        everything._replace(outputs=everything.outputs._replace(odin_perturbed=everything.outputs)),
     )
     assert (
         score(DETECTORS["odin"], everything).confidence > plain.confidence

@@ -49,18 +49,21 @@ def test_the_same_content_gives_the_same_bytes(path, tmp_path):
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
 
-def refusal(path):
+def faults(path):
     with pytest.raises(UserError) as error:
         read_fitted(path)
     return error.value.problems
 
 
 def test_no_file_or_another_file_is_refused(path):
-    assert "no-such" in refusal(path.parent / "no-such")[0]
+    assert "no-such" in faults(path.parent / "no-such")[0]
     path.write_bytes(path.read_bytes()[:-8])
-    assert "fitted-0.safetensors: not what was fitted" in refusal(path)[0] and "fit again" in refusal(path)[0]
+    assert (
+        "fitted-0.safetensors: not a file of fitted detectors" in faults(path)[0]
+        and "fit again" in faults(path)[0]
+    )
     path.write_bytes(save({"logits": np.zeros(3)}))
-    assert len(refusal(path)) == 1 + 17  # every tensor is missing
+    assert len(faults(path)) == 1 + 17  # every tensor is missing
 
 
 def changed(path, **arrays):
@@ -76,9 +79,9 @@ def test_all_that_is_wrong_is_told_at_once(path):
         scaling_in_bias=np.zeros(5),
         selector_in_spread=np.array([1, np.nan, 1]),
     )
-    assert refusal(path)[1:] == [
+    assert faults(path)[1:] == [
         "gaussians.classes: float64 (2,), wanted integers [C]",
-        "scaling.bias: (5,), wanted (4,) as others have it",
+        "scaling.bias: (5,), wanted (4,) as in the other arrays",
         "selector.spread: values that are not finite",
     ]
 
@@ -86,7 +89,7 @@ def test_all_that_is_wrong_is_told_at_once(path):
 def test_what_was_fitted_for_a_net_of_other_features_is_no_part_of_this(path):
     tensors = flatten_arrays("selector", made(features=5).selector)
     changed(path, **{name.replace(".", "_in_"): array for name, array in tensors.items()})
-    assert [line.split(":")[0] for line in refusal(path)[1:]] == [
+    assert [line.split(":")[0] for line in faults(path)[1:]] == [
         "selector.centre",
         "selector.spread",
         "selector.features_weight",
@@ -95,7 +98,7 @@ def test_what_was_fitted_for_a_net_of_other_features_is_no_part_of_this(path):
 
 def test_hidden_layers_that_do_not_meet_and_answers_that_there_are_not(path):
     changed(path, selector_in_joint_weight=np.zeros((2, 3)), gaussians_in_classes=np.array([0, 4]))
-    assert refusal(path)[1:] == [
+    assert faults(path)[1:] == [
         "selector.joint_weight: takes 3, wanted 4",
-        "gaussians.classes: not all places of 4 answers",
+        "gaussians.classes: wanted indices of 4 answers",
     ]

@@ -15,9 +15,9 @@ from research.reference_models.inference import (
 )
 from research.reference_models.model_outputs import VqaQuery, read_outputs, write_outputs
 from research.reference_models.tokenization import WordVocabulary
-from tests.research.reference_models.toy_nets import THINGS, WIDTH, net, world
+from tests.research.reference_models.toy_nets import KINDS, WIDTH, net, world
 
-NAMES = WordVocabulary(tuple(f"thing{i}" for i in range(THINGS)))
+NAMES = WordVocabulary(tuple(f"thing{i}" for i in range(KINDS)))
 COLORS = ("blue", "green", "red", "white")
 
 

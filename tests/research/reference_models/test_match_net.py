@@ -49,7 +49,7 @@ def test_boxes_belong_to_their_regions():
     assert not torch.allclose(swapped, model(tokens, features, boxes).logits, atol=1e-4)
 
 
-def test_a_blind_net_needs_no_regions_and_ignores_them():
+def test_a_text_only_net_needs_no_regions_and_ignores_them():
     model = net(blind=True).eval()
     tokens, features, boxes = inputs()
     output = model(tokens)
@@ -68,10 +68,10 @@ def test_regions_are_centred_and_scaled_by_the_moments():
 @pytest.mark.parametrize("head", ["branch", "multi_branch", "k_plus_1"])
 def test_a_head_gives_one_logit_beside_the_answers(head):
     output = net(head=head)(*inputs())
-    assert output.logits.shape == (4, COLORS) and {k: v.shape for k, v in output.extra.items()} == {
+    assert output.logits.shape == (4, COLORS) and {k: v.shape for k, v in output.head_logits.items()} == {
         head: (4,)
     }
-    assert net()(*inputs()).extra == {}
+    assert net()(*inputs()).head_logits == {}
 
 
 def test_where_a_box_lies_to_another():

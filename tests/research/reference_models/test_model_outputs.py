@@ -31,15 +31,15 @@ def same(a, b):
         a.answers == b.answers
         and np.array_equal(a.logits, b.logits)
         and np.array_equal(a.features, b.features)
-        and a.extra.keys() == b.extra.keys()
-        and all(np.array_equal(a.extra[name], b.extra[name]) for name in a.extra)
-        and (a.stepped is None) == (b.stepped is None)
-        and (a.stepped is None or same(a.stepped, b.stepped))
+        and a.head_logits.keys() == b.head_logits.keys()
+        and all(np.array_equal(a.head_logits[name], b.head_logits[name]) for name in a.head_logits)
+        and (a.odin_perturbed is None) == (b.odin_perturbed is None)
+        and (a.odin_perturbed is None or same(a.odin_perturbed, b.odin_perturbed))
     )
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"extra": {}}, {"stepped": None}], ids=["all", "no heads", "no step"]
+    "changes", [{}, {"head_logits": {}}, {"odin_perturbed": None}], ids=["all", "no heads", "no step"]
 )
 def test_what_was_written_is_read(tmp_path, changes):
     write_outputs(tmp_path / "seen.safetensors", ASKS, seen(**changes))
@@ -52,7 +52,7 @@ def test_what_was_written_is_read(tmp_path, changes):
 
 def test_the_same_content_gives_the_same_bytes_whatever_the_arrays_look_like_in_memory(tmp_path):
     first, second = tmp_path / "1", tmp_path / "2"
-    made = seen(extra={"k_plus_1": np.zeros(3, np.float32), "branch": np.ones(3, np.float32)})
+    made = seen(head_logits={"k_plus_1": np.zeros(3, np.float32), "branch": np.ones(3, np.float32)})
     write_outputs(first, ASKS, made)
     other = {"branch": made.head_logits["branch"], "k_plus_1": made.head_logits["k_plus_1"]}
     write_outputs(
@@ -72,46 +72,48 @@ def test_everything_that_cannot_be_right_is_said_at_once_and_nothing_is_written(
     bad = seen(
         answers=("yes", "yes", "no"),
         features=np.zeros((2, 5), np.float32),
-        extra={"brunch": np.zeros(3, np.float32), "branch": np.array([0, np.nan, np.inf], np.float32)},
-        stepped=ModelOutputs((), np.zeros((3, 3), np.float64), np.zeros((3, 6), np.float32)),
+        head_logits={"brunch": np.zeros(3, np.float32), "branch": np.array([0, np.nan, np.inf], np.float32)},
+        odin_perturbed=ModelOutputs((), np.zeros((3, 3), np.float64), np.zeros((3, 6), np.float32)),
     )
     with pytest.raises(UserError) as error:
         write_outputs(tmp_path / "seen", [*ASKS[:2], ASKS[0]], bad)
     assert error.value.problems == [
-        f"{tmp_path / 'seen'}: not what a net saw: 8 problems",
+        f"{tmp_path / 'seen'}: not the outputs of a net; run the net again: 8 problems",
         "logits: float32 (3, 4), wanted float32 (3, 3)",
         "features: float32 (2, 5), wanted float32 (3, any)",
-        "extra.brunch: unknown here; the heads are branch, multi_branch, separated, k_plus_1, caption_match",
+        "extra.brunch: unknown head; the heads are branch, multi_branch, separated, k_plus_1, caption_match",
         "extra.branch: 2 values are not finite; the net's training went wrong",
-        "stepped.logits: float64 (3, 3), wanted float32 (3, 3)",
-        "stepped.features: float32 (3, 6), wanted float32 (2, 5)",
-        "asks: Ask(picture_id='n1', text='Is the cup red?') is there 2 times",
-        "answers: 'yes' is there 2 times",
+        "odin_perturbed.logits: float64 (3, 3), wanted float32 (3, 3)",
+        "odin_perturbed.features: float32 (3, 6), wanted float32 (2, 5)",
+        "queries: VqaQuery(image_id='n1', text='Is the cup red?') occurs 2 times",
+        "answers: 'yes' occurs 2 times",
     ]
     assert not (tmp_path / "seen").exists()
 
 
 def damaged(path, how):
     tensors = load_file(path)
-    if how == "cut off":
+    if how == "truncated":
         path.write_bytes(path.read_bytes()[:-7])
     elif how == "no logits":
         del tensors["logits"]
-    elif how == "asks are no pairs":
-        tensors["asks"] = np.frombuffer(b'[["n1"]]', np.uint8)
+    elif how == "queries are no pairs":
+        tensors["queries"] = np.frombuffer(b'[["n1"]]', np.uint8)
     elif how == "half a step":
-        del tensors["stepped.features"]
-    if how != "cut off":
+        del tensors["odin_perturbed.features"]
+    if how != "truncated":
         save_file(tensors, path)
 
 
 @pytest.mark.parametrize(
-    "how", ["cut off", "no logits", "asks are no pairs", "half a step"], ids=lambda how: how.replace(" ", "-")
+    "how",
+    ["truncated", "no logits", "queries are no pairs", "half a step"],
+    ids=lambda how: how.replace(" ", "-"),
 )
 def test_a_damaged_file_is_refused_by_name(tmp_path, how):
     write_outputs(tmp_path / "seen", ASKS, seen())
     damaged(tmp_path / "seen", how)
-    with pytest.raises(UserError, match="seen: not what a net saw"):
+    with pytest.raises(UserError, match="seen: not the outputs of a net"):
         read_outputs(tmp_path / "seen")
 
 

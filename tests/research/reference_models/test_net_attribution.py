@@ -39,19 +39,19 @@ def texts():
 
 @pytest.fixture(scope="module")
 def seen(rp, texts):
-    return rp.look(FILE, texts)
+    return rp.attribute(FILE, texts)
 
 
 def test_it_says_what_the_net_says_when_stage_answer_asks_it(seen, texts):
-    """The regions by way of `asked_regions`, the net by way of `models.looking`: other code, the same figures."""
+    """Compare with the regions of `region_extraction` and the outputs of `inference`."""
     regions = extract_regions(SAMPLE / "clip", load_head(SAMPLE / "vqa/regions.safetensors"), {IMAGE: FILE})
     asked = load_net(SAMPLE / "vqa/rp-0.safetensors", use_float64=True)
-    store = regions.stores["found"]
+    store = regions.stores["detected"]
     wanted = predict(asked, [VqaQuery(IMAGE, text) for text in texts], store)
     logits = wanted.logits.astype(float)
     assert [one.answer for one in seen] == [asked.answers[k] for k in logits.argmax(1)]
     assert [one.probability for one in seen] == pytest.approx(1 / (1 + np.exp(-logits.max(1))), abs=1e-4)
-    assert {mark.text for mark in seen[0].panel("detections").marks} == regions.detected_names[IMAGE]
+    assert {mark.text for mark in seen[0].get_panel("detections").marks} == regions.detected_names[IMAGE]
     features, boxes = (
         torch.from_numpy(array).double() for array in store.get_regions(np.zeros(len(texts), int))
     )
@@ -59,8 +59,8 @@ def test_it_says_what_the_net_says_when_stage_answer_asks_it(seen, texts):
     attention = asked.net(tokens, features, boxes).attention.detach().numpy()
     for row, one in enumerate(seen):
         wanted_grid = rasterize_boxes(attention[row].mean(0), boxes[row].numpy())
-        assert one.panel("attention").grid == pytest.approx(wanted_grid, abs=1e-6)
-        assert one.panel("glance-2").grid == pytest.approx(
+        assert one.get_panel("attention").attribution_map == pytest.approx(wanted_grid, abs=1e-6)
+        assert one.get_panel("glance-2").attribution_map == pytest.approx(
             rasterize_boxes(attention[row, 1], boxes[row].numpy()), abs=1e-6
         )
 
@@ -68,14 +68,16 @@ def test_it_says_what_the_net_says_when_stage_answer_asks_it(seen, texts):
 def test_all_grids_sum_to_one_and_marks_are_what_counts(seen):
     for one in seen:
         for panel in one.panels:
-            assert panel.grid.sum() == pytest.approx(1) and panel.grid.min() >= 0
-        assert all(mark.score >= MIN_MARK_WEIGHT for mark in one.panel("attention").marks)
+            assert panel.attribution_map.sum() == pytest.approx(1) and panel.attribution_map.min() >= 0
+        assert all(mark.score >= MIN_MARK_WEIGHT for mark in one.get_panel("attention").marks)
 
 
 def test_a_question_is_seen_alone_as_it_is_beside_others(rp, seen, texts):
-    (alone,) = rp.look(FILE, texts[3:4])
+    (alone,) = rp.attribute(FILE, texts[3:4])
     for method in ("attention", "grad-cam"):
-        assert alone.panel(method).grid == pytest.approx(seen[3].panel(method).grid, abs=1e-9)
+        assert alone.get_panel(method).attribution_map == pytest.approx(
+            seen[3].get_panel(method).attribution_map, abs=1e-9
+        )
 
 
 @pytest.mark.parametrize("name", ["rp-0", "own_vanilla-0"])
@@ -115,7 +117,7 @@ def test_nearly_all_slopes_lie_in_the_cells_that_the_region_head_reads(rp, texts
         return ()
 
     monkeypatch.setattr(net_attribution, "_grad_cam_panels", noted)
-    rp.look(FILE, texts)
+    rp.attribute(FILE, texts)
     assert {slope.size for slope in slopes} == {192} and len(slopes) == len(texts)
     assert min(slope[:16].sum() / slope.sum() for slope in slopes) > 0.99
 
@@ -127,15 +129,15 @@ def test_cell_by_cell_weights_add_up_to_what_a_small_step_on_the_map_does(rp, te
 
     class Rest(torch.nn.Module):
         def forward(self, maps, tokens):
-            return rp.rest(maps, tokens)[1].logits
+            return rp.head_with_net(maps, tokens)[1].logits
 
-    maps = rp.tower.maps(load_images([FILE], rp.tower.size)).clone()
-    for text, one in zip(texts[:3], rp.look(FILE, texts[:3]), strict=True):
-        target = rp.asked.answers.index(one.answer)
+    maps = rp.tower.compute_maps(load_images([FILE], rp.tower.size)).clone()
+    for text, one in zip(texts[:3], rp.attribute(FILE, texts[:3]), strict=True):
+        target = rp.model.answers.index(one.answer)
         wanted = attr.InputXGradient(Rest()).attribute(
-            maps.clone().requires_grad_(), target=target, additional_forward_args=rp.tokens([text])
+            maps.clone().requires_grad_(), target=target, additional_forward_args=rp.tokenize([text])
         )[0].sum(0).clamp(min=0)  # fmt: skip
-        assert one.panel("hires-cam").grid == pytest.approx(
+        assert one.get_panel("hires-cam").attribution_map == pytest.approx(
             (wanted / wanted.sum()).detach().numpy(), abs=1e-9
         )
 
@@ -155,17 +157,17 @@ def test_grad_cam_shows_what_raises_the_answer_not_what_lowers_it(rp, texts, mon
         )
         return regions, Output(logits, logits, {}, torch.full((n, 1, 2), 0.5))  # fmt: skip
 
-    monkeypatch.setattr(rp.rest, "forward", known)
-    first, second = rp.tower.maps(load_images([FILE], rp.tower.size))[0, :2].numpy()
+    monkeypatch.setattr(rp.head_with_net, "forward", known)
+    first, second = rp.tower.compute_maps(load_images([FILE], rp.tower.size))[0, :2].numpy()
     wanted = np.maximum(first - second, 0)
     assert 0 < wanted.astype(bool).mean() < 1
-    (one,) = rp.look(FILE, texts[:1])
-    assert one.panel("grad-cam").grid == pytest.approx(wanted / wanted.sum())
+    (one,) = rp.attribute(FILE, texts[:1])
+    assert one.get_panel("grad-cam").attribution_map == pytest.approx(wanted / wanted.sum())
 
 
 @pytest.mark.parametrize("name", ["blind-0", "caption_match-0", "true_regions-0"])
 def test_nets_that_look_at_no_place_are_refused(name):
-    with pytest.raises(UserError, match="so there is nothing to show"):
+    with pytest.raises(UserError, match="has no attribution"):
         net(name)
 
 
@@ -173,4 +175,4 @@ def test_a_image_that_cannot_be_read_is_told(rp, texts, tmp_path):
     (tmp_path / "broken.jpg").write_bytes(b"no image")
     for name in ("broken.jpg", "none.jpg"):
         with pytest.raises(UserError, match=f"{name}: the image is missing or cannot be read"):
-            rp.look(tmp_path / name, texts)
+            rp.attribute(tmp_path / name, texts)

@@ -15,7 +15,7 @@ from research.reference_models.net_configs import (
     selection_metric,
 )
 from research.reference_models.region_stores import compute_feature_moments
-from tests.research.reference_models.toy_nets import asked_of as asked
+from tests.research.reference_models.toy_nets import loaded_model
 from tests.research.reference_models.toy_nets import tiny_shape as shape
 from tests.research.reference_models.toy_nets import tiny_store as store
 
@@ -51,7 +51,7 @@ def test_checkpoints_of_plain_nets_are_chosen_by_accuracy_and_of_the_others_by_w
 
 @pytest.mark.parametrize("head", ["branch", "k_plus_1"])
 def test_a_net_starts_from_the_base_as_far_as_they_are_built_alike(head):
-    base = asked(initialize_net(shape(), compute_feature_moments(store()), seed=3))
+    base = loaded_model(initialize_net(shape(), compute_feature_moments(store()), seed=3))
     net = initialize_net(shape(head), compute_feature_moments(store()), seed=4, base=base)
     own, given = net.state_dict(), base.net.state_dict()
     for name, value in given.items():
@@ -70,17 +70,17 @@ def test_seeds_give_other_nets():
 def test_higher_confidence_is_answerable_whatever_the_shape():
     logits = np.array([[-3.0, 2.0], [-5.0, -4.0]])
     assert compute_confidence(
-        asked(initialize_net(shape(), compute_feature_moments(store()), 0)), logits, {}
+        loaded_model(initialize_net(shape(), compute_feature_moments(store()), 0)), logits, {}
     ).tolist() == [2, -4]
     extra = {"k_plus_1": np.array([-7.0, 7.0]), "branch": np.array([1.0, -1.0])}
     assert compute_confidence(
-        asked(initialize_net(shape("k_plus_1"), compute_feature_moments(store()), 0)), logits, extra
+        loaded_model(initialize_net(shape("k_plus_1"), compute_feature_moments(store()), 0)), logits, extra
     ).tolist() == [
         7,
         -7,
     ]
     assert compute_confidence(
-        asked(initialize_net(shape("branch"), compute_feature_moments(store()), 0)), logits, extra
+        loaded_model(initialize_net(shape("branch"), compute_feature_moments(store()), 0)), logits, extra
     ).tolist() == [
         1,
         -1,

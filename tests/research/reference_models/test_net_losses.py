@@ -29,7 +29,7 @@ def test_the_target_of_an_extra_answer_and_of_a_single_output():
 def test_the_loss_is_summed_over_answers_and_a_branch_leaves_pairs_out_of_the_answers():
     model = net(head="branch")
     output = model(torch.tensor([[2, 0], [3, 0]]), torch.zeros(2, 3, 9), torch.zeros(2, 3, 4))
-    output = output._replace(logits=torch.zeros(2, COLORS), extra={"branch": torch.tensor([0.0, 2.0])})
+    output = output._replace(logits=torch.zeros(2, COLORS), head_logits={"branch": torch.tensor([0.0, 2.0])})
     losses = compute_item_losses(model, output, make_targets(model, np.array([1]), 1), 1)
     # 4 answers of log 2 and the branch's log 2; for the pair the branch alone: -log(1 - sigmoid(2)) = log(1 + e^2)
     assert losses.tolist() == pytest.approx([5 * math.log(2), math.log(1 + math.exp(2))])

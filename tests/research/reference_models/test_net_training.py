@@ -10,7 +10,7 @@ from research.reference_models import net_training
 from research.reference_models.match_net import MatchNet
 from research.reference_models.net_training import NetTraining, learning_rate_at, train
 from research.reference_models.pseudo_pairs import PairWeights, find_hard_pairs
-from tests.research.reference_models.toy_nets import net, recipe, world
+from tests.research.reference_models.toy_nets import net, training_config, world
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def one_thread():
 
 def run(seed=0, hard=None, shape=None, **changes):
     store, questions = world()
-    return NetTraining(net(**(shape or {})), questions, store, recipe(**changes), seed, hard)
+    return NetTraining(net(**(shape or {})), questions, store, training_config(**changes), seed, hard)
 
 
 def right(model):
@@ -36,7 +36,7 @@ def right(model):
 
 
 def test_a_net_learns_to_look_where_the_question_asks(tmp_path):
-    trained = run(steps=200, batch=32, pointing=0.3)
+    trained = run(num_steps=200, batch_size=32, pointing_weight=0.3)
     train(trained, tmp_path / "net.pt", right)
     assert right(trained.net) > 0.95  # chance: 1 / 4
 
@@ -50,14 +50,14 @@ def seen_by(trained, monkeypatch):
         caught["targets"] = original(*arguments)
         return caught["targets"]
 
-    pairs = trained._pairs
+    pairs = trained._make_pairs
 
     def partners(batch, rng):
         caught["rows"], caught["pairs"] = batch.rows, pairs(batch, rng)
         return caught["pairs"]
 
     monkeypatch.setattr(net_training, "make_targets", target)
-    monkeypatch.setattr(trained, "_pairs", partners)
+    monkeypatch.setattr(trained, "_make_pairs", partners)
     trained.step(0)
     return caught
 
@@ -67,7 +67,7 @@ def test_pseudo_pairs_are_of_two_images_as_many_as_answerable_and_all_targets_ar
     images = world()[1].image_indices
     rng = np.random.default_rng(0)
     hard = find_hard_pairs(rng.normal(size=(60, 4)), rng.normal(size=(180, 4)), images, max_questions=5)
-    caught = seen_by(run(pairs=pairs, hard=hard), monkeypatch)
+    caught = seen_by(run(pseudo_pairs=pairs, hard=hard), monkeypatch)
     shown, asked = caught["pairs"]
     assert len(shown) == len(caught["rows"]) == 16
     assert (images[shown] != images[asked]).all()
@@ -77,7 +77,7 @@ def test_pseudo_pairs_are_of_two_images_as_many_as_answerable_and_all_targets_ar
 
 
 def test_an_epoch_has_each_question_once_and_the_same_ones_whatever_the_recipe():
-    plain, paired = run(batch=18), run(batch=18, pairs="random")
+    plain, paired = run(batch_size=18), run(batch_size=18, pseudo_pairs="random")
     rows = [plain.make_batch(number).rows for number in range(10)]  # 180 questions
     assert sorted(np.concatenate(rows).tolist()) == list(range(180))
     assert all(np.array_equal(paired.make_batch(number).rows, rows[number]) for number in range(10))
@@ -85,7 +85,7 @@ def test_an_epoch_has_each_question_once_and_the_same_ones_whatever_the_recipe()
 
 
 def test_random_pairs_change_with_the_epoch_and_weighted_ones_stay():
-    changing, fixed = run(batch=18, pairs="random"), run(batch=18, pairs="weighted")
+    changing, fixed = run(batch_size=18, pseudo_pairs="random"), run(batch_size=18, pseudo_pairs="weighted")
     partners = []
     for trained in (changing, fixed):
         first, later = trained.make_batch(0).paired_rows, trained.make_batch(10).paired_rows
@@ -103,13 +103,13 @@ def test_mixup_adds_as_many_mixed_rows_with_scaled_targets(monkeypatch):
 
     monkeypatch.setattr(net_training, "compute_item_losses", losses)
     monkeypatch.setattr(net_training, "sample_keep_rate", lambda b, rng: 0.25)
-    run(pairs="random", mixup=0.7).step(0)
+    run(pseudo_pairs="random", mixup_beta=0.7).step(0)
     plain, mixed = seen
     torch.testing.assert_close(mixed, 0.25 * plain)
 
 
 def test_resample_learns_weights_beside_the_net():
-    trained = run(pairs="weighted", steps=4)
+    trained = run(pseudo_pairs="weighted", num_steps=4)
     for number in range(4):
         trained.step(number)
     assert trained.pair_weights is not None and trained.pair_weights.theta.abs().max() > 0
@@ -126,7 +126,8 @@ class Killed(Exception):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"pairs": "random", "mixup": 0.7}, {"pairs": "weighted"}, {"pointing": 0.3}]
+    "changes",
+    [{"pseudo_pairs": "random", "mixup_beta": 0.7}, {"pseudo_pairs": "weighted"}, {"pointing_weight": 0.3}],
 )
 def test_a_run_that_was_killed_comes_to_the_same_weights(changes, tmp_path, monkeypatch):
     whole = run(**changes)
@@ -150,8 +151,8 @@ def test_a_run_that_was_killed_comes_to_the_same_weights(changes, tmp_path, monk
 
 
 def test_a_checkpoint_of_another_recipe_is_not_gone_on_from(tmp_path):
-    train(run(steps=6), tmp_path / "net.pt", lambda model: 0.0)
-    other = run(steps=4)
+    train(run(num_steps=6), tmp_path / "net.pt", lambda model: 0.0)
+    other = run(num_steps=4)
     assert set(train(other, tmp_path / "net.pt", lambda model: 0.0).scores) == {4}
 
 
@@ -162,28 +163,28 @@ def test_the_best_checkpoint_is_kept_by_the_score_it_is_given(tmp_path):
         states.append({name: value.clone() for name, value in model.state_dict().items()})
         return next(scores)
 
-    trained = run(steps=24)  # tried at 20, 22 and 24
+    trained = run(num_steps=24)  # tried at 20, 22 and 24
     result = train(trained, tmp_path / "net.pt", score)
     assert result.scores == {20: 0.2, 22: 0.9, 24: 0.5}
     assert all(torch.equal(value, states[1][name]) for name, value in trained.net.state_dict().items())
 
 
 def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_good_checkpoint(tmp_path):
-    trained = run(steps=8, every=2)
+    trained = run(num_steps=8, checkpoint_interval=2)
     learn = trained.train_step
     trained.train_step = lambda number, batch: learn(number, batch) * (float("nan") if number == 5 else 1)
-    with pytest.raises(UserError, match="no number by step 6"):
+    with pytest.raises(UserError, match="not finite at step 6"):
         train(trained, tmp_path / "net.pt", lambda model: 0.0)
-    assert torch.load(tmp_path / "net.pt", weights_only=True)["done"] == 4
+    assert torch.load(tmp_path / "net.pt", weights_only=True)["step"] == 4
 
 
 @pytest.mark.parametrize(
     ("shape", "changes"),
     [
-        ({}, {"pointing": 0.3}),
-        ({"head": "branch"}, {"pairs": "random", "mixup": 0.7}),
-        ({"head": "k_plus_1"}, {"pairs": "weighted"}),
-        ({"answers": 1, "match": False}, {"pairs": "hard"}),
+        ({}, {"pointing_weight": 0.3}),
+        ({"head": "branch"}, {"pseudo_pairs": "random", "mixup_beta": 0.7}),
+        ({"head": "k_plus_1"}, {"pseudo_pairs": "weighted"}),
+        ({"answers": 1, "match": False}, {"pseudo_pairs": "hard"}),
         ({"blind": True}, {}),
     ],
 )
@@ -197,13 +198,13 @@ def test_all_tensors_of_a_step_lie_where_the_net_does(shape, changes, monkeypatc
         with torch.device("cuda"):
             there = net(**shape)
         store, questions = world()
-        trained = NetTraining(there, questions, store, recipe(**changes), 0, np.zeros((60, 5), int))
+        trained = NetTraining(there, questions, store, training_config(**changes), 0, np.zeros((60, 5), int))
         batch, rng = trained.make_batch(0), np.random.default_rng(0)
         losses = trained._compute_loss(batch.rows, trained._make_pairs(batch, rng), batch.regions, rng)
     assert {loss.device.type for loss in losses if loss is not None} == {"cuda"}
 
 
 def words_alone(self, tokens):
-    """`MatchNet._read` without its packing."""
+    """`MatchNet._encode_question` without its packing."""
     words = torch.cat([self.embed(tokens)] * 2, -1)
     return words, tokens != 0, words.mean(1)

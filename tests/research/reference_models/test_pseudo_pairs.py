@@ -1,4 +1,4 @@
-"""Unanswerable questions that nobody wrote."""
+"""Pseudo unanswerable questions."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_hard_pairs_are_the_most_alike_of_other_images():
     # image 0: of questions 2, 3, 4 with 8, 7, 1; image 1: of 0, 1, 3, 4 with 1, 5, 6, 7; image 2: of 0, 1, 2 with 1, 2, 3
     found = find_hard_pairs(of_images, of_questions, images, max_questions=2, batch=2)
     assert found.tolist() == [[2, 3], [4, 3], [2, 1]]
-    with pytest.raises(ValueError, match="not so many"):
+    with pytest.raises(ValueError, match="too few questions"):
         find_hard_pairs(of_images, of_questions, images, max_questions=4)
 
 
@@ -103,7 +103,7 @@ HARDNESS = torch.tensor([0.1, 0.2, 3.0, 4.0])
 
 def ours(model, pairs):
     positive, negative = model.losses(HARDNESS)
-    weighted, of_weights = pairs.losses(np.arange(4), negative)
+    weighted, of_weights = pairs.weight_losses(np.arange(4), negative)
     (positive + weighted).backward()
     gradient = model.weight.grad.item()
     pairs.step(of_weights)

@@ -48,7 +48,7 @@ def test_images_without_regions_are_named_with_how_many_ask_for_them():
     gathered = QuestionCollector(
         [*TRAIN, TrainingQuestion("n9", "Is it?", "no"), TrainingQuestion("n9", "Is?", "no")]
     )
-    with pytest.raises(UserError, match=r"1 of its 3 images(.|\n)*image n9: 2 questions ask about it"):
+    with pytest.raises(UserError, match=r"1 of its 3 images(.|\n)*image n9: 2 questions about it"):
         gathered.to_question_set(WordVocabulary(()), ("no",), STORE, Path("train.json"))
 
 

@@ -27,7 +27,7 @@ NAMES = RegionNames(("cup", "dog", "hat"), ("red", "blue"), ("park",))
 def head():
     torch.manual_seed(0)
     made = RegionHead(56 * 4 + 152 + 368, NAMES, hidden=8).eval()
-    torch.nn.init.constant_(made.kind.bias, -0.8)  # scores about SURE
+    torch.nn.init.constant_(made.kind.bias, -0.8)  # Scores near DETECTION_THRESHOLD.
     return made
 
 
@@ -39,29 +39,29 @@ def regions():
 def test_images_have_the_regions_that_the_head_finds_in_them(regions):
     tower = ClipTower(CLIP)
     expected = find_regions(tower, head(), load_images([*IMAGES.values()], tower.size))
-    assert [*regions.stores["found"].place_of] == [*IMAGES]
+    assert [*regions.stores["detected"].index_of] == [*IMAGES]
     np.testing.assert_allclose(
-        np.sort(regions.stores["found"].features[..., -1], axis=1),
+        np.sort(regions.stores["detected"].features[..., -1], axis=1),
         np.sort(expected.features[..., -1], axis=1),
         atol=2e-3,
     )
-    assert regions.stores["found"].boxes.dtype == np.float32
+    assert regions.stores["detected"].boxes.dtype == np.float32
 
 
 def test_what_is_sure_counts_as_found(regions):
-    scores = regions.stores["found"].features[:, :-1, -1].astype(float)
+    scores = regions.stores["detected"].features[:, :-1, -1].astype(float)
     for row, image in zip(scores, IMAGES, strict=True):
-        assert bool(regions.detected[image]) == bool((row > DETECTION_THRESHOLD).any())
-        assert regions.detected[image] <= set(NAMES.kinds)
-    assert any(regions.detected.values())
+        assert bool(regions.detected_names[image]) == bool((row > DETECTION_THRESHOLD).any())
+        assert regions.detected_names[image] <= set(NAMES.kinds)
+    assert any(regions.detected_names.values())
 
 
 def test_a_caption_has_no_places_and_the_truth_is_there_if_given(regions):
-    assert (regions.stores["told"].boxes == 0).all() and "true" not in regions.stores
+    assert (regions.stores["caption"].boxes == 0).all() and "ground_truth" not in regions.stores
     dog = SceneObject(object_id="1", name="dog", x=0, y=0, w=5, h=5)
     scene = SceneGraph(image_id="x", split="testdev", width=10, height=10, objects=(dog,))
     scenes = dict.fromkeys(IMAGES, scene)
-    true = extract_regions(CLIP, head(), IMAGES, scenes).stores["true"]
+    true = extract_regions(CLIP, head(), IMAGES, scenes).stores["ground_truth"]
     assert true.boxes[0, 0].tolist() == [0, 0, 0.5, 0.5] and true.features[0, 0, 8 + 1] == 0
 
 
@@ -70,9 +70,9 @@ def test_a_tower_of_its_own_has_regions_of_its_own(regions):
     tower, own = ResidualTower((96, 128)).eval(), RegionHead(128, NAMES, hidden=8).eval()
     expected = find_regions(tower, own, load_images([*IMAGES.values()], tower.size))
     stores = extract_regions(CLIP, head(), IMAGES, own_tower=(tower, own)).stores
-    np.testing.assert_allclose(stores["own"].features[:, -1], expected.features[:, -1], atol=2e-3)
-    np.testing.assert_array_equal(stores["found"].features, regions.stores["found"].features)
-    assert "own" not in regions.stores and next(tower.parameters()).dtype == torch.float64
+    np.testing.assert_allclose(stores["own_tower"].features[:, -1], expected.features[:, -1], atol=2e-3)
+    np.testing.assert_array_equal(stores["detected"].features, regions.stores["detected"].features)
+    assert "own_tower" not in regions.stores and next(tower.parameters()).dtype == torch.float64
 
 
 def test_every_image_that_cannot_be_seen_is_named(tmp_path):

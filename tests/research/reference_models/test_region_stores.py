@@ -101,8 +101,8 @@ def test_without_h5py_the_message_says_what_to_install(tmp_path, monkeypatch):
     ("datasets", "message"),
     [
         ({"features": (2, 3, 5)}, "not object features"),
-        ({"features": (2, 3, 5), "bboxes": (2, 2, 4)}, "do not fit together"),
-        ({"features": (2, 15), "bboxes": (2, 3, 4)}, "do not fit together"),
+        ({"features": (2, 3, 5), "bboxes": (2, 2, 4)}, "do not match"),
+        ({"features": (2, 15), "bboxes": (2, 3, 4)}, "do not match"),
         (None, "not object features"),
     ],
 )
@@ -176,29 +176,33 @@ def test_a_damaged_file_a_missing_key_and_another_width_are_named(tmp_path):
     np.savez(tmp_path / "9.npz", x=np.zeros((3, 4)))
     npz(tmp_path, "99.npz", x=np.zeros((3, 5)))
     store = NpzStore(tmp_path)
-    for image, message in (("8", "cannot be read"), ("9", "none of bbox, boxes"), ("99", "5 numbers")):
+    for image, message in (
+        ("8", "cannot be read"),
+        ("9", "no array bbox or boxes"),
+        ("99", "5 features per region"),
+    ):
         with pytest.raises(UserError, match=message):
             store.get_regions(np.array([store.index_of[image]]))
 
 
-def arrays():
+def constant_arrays():
     return np.ones((3, 2, 4), np.float32), np.full((3, 2, 4), 0.5, np.float32)
 
 
 def test_numbers_that_are_not_finite_and_boxes_in_pixels_are_refused_by_image(tmp_path):
-    features, boxes = arrays()
+    features, boxes = constant_arrays()
     features[1, 0, 2] = np.nan
     boxes[2] = 300
     store = ValidatedStore(ArrayStore(["a", "b", "c"], features, boxes), tmp_path)
     assert store.get_regions(np.array([0]))[0].shape == (1, 2, 4)
-    with pytest.raises(UserError, match="image b: a number that is not finite"):
+    with pytest.raises(UserError, match="image b: a value that is not finite"):
         store.get_regions(np.array([0, 1, 2]))
-    with pytest.raises(UserError, match="image c: .* in pixels"):
+    with pytest.raises(UserError, match="image c: .* not pixels"):
         store.get_regions(np.array([2, 0]))
 
 
 def test_each_layout_is_known_by_its_files(tmp_path):
-    features, boxes = arrays()
+    features, boxes = constant_arrays()
     for name in ("gqa", "arrays", "npz", "none"):
         (tmp_path / name).mkdir()
     with h5py.File(tmp_path / "gqa" / "gqa_objects_0.h5", "w") as file:

@@ -33,7 +33,7 @@ def test_a_row_opens_the_nets_that_look_and_names_those_that_do_not(folders):
     assert [*open_row(folders, "separated").models] == ["vanilla", "separated"]
     sight = open_row(folders, "caption_match")
     assert [*sight.models] == ["vanilla"]
-    assert sight.note.startswith("net caption_match sees a caption, which has no places")
+    assert sight.note.startswith("net caption_match reads a caption, which has no positions")
 
 
 def test_what_a_row_says_comes_from_its_predictions_file(folders, made):
@@ -46,23 +46,27 @@ def test_what_a_row_says_comes_from_its_predictions_file(folders, made):
 
 def test_rows_without_anything_to_show_say_why_and_which_there_are(folders):
     blind = refused(folders, "text_only_net")
-    assert "row text_only_net has nothing to show: net blind sees no image" in blind
-    assert "rows of seed 0 that have something to show: msp, maxprob" in blind and "hf-vqa/FOLDER" in blind
-    assert "net true_regions sees the truth, which is not opened here" in refused(folders, "true_regions")
+    assert "--model text_only_net: " in blind and "net blind sees no image" in blind
+    assert "rows of seed 0 with attribution: msp, maxprob" in blind and "hf-vqa/FOLDER" in blind
+    assert "net true_regions reads the ground truth, which is not loaded here" in refused(
+        folders, "true_regions"
+    )
     assert "no net mix of seed 0" in refused(folders, "ens")
 
 
 def test_unknown_rows_and_seeds_and_none_at_all_are_refused(folders):
-    assert refused(folders, "nobody").startswith("--model: no row nobody. There are rows of seed 0")
-    assert refused(folders, "").startswith("--model: name a row. There are rows of seed 0")
+    assert refused(folders, "nobody").startswith(
+        "--model nobody: no such row. Choose from the rows of seed 0"
+    )
+    assert refused(folders, "").startswith("--model: missing. Choose from the rows of seed 0")
     assert "no nets of seed 5 in data/tiny/vqa; there are 0" in refused(folders, "rp", 5)
 
 
 def test_a_row_of_predictions_alone_has_no_model_to_look(folders, made):
-    assert "row clip_score is a file of predictions: no model is here" in refused(folders, "clip_score")
+    assert "--model clip_score: this row is a file of predictions" in refused(folders, "clip_score")
     (made / "data/tiny/predictions").mkdir(exist_ok=True)
     (made / "data/tiny/predictions/theirs-seed0.json").write_text("[]")
-    assert "row theirs is a file of predictions" in refused(folders, "theirs")
+    assert "--model theirs: this row is a file of predictions" in refused(folders, "theirs")
 
 
 def test_only_rows_that_look_are_listed(folders):
@@ -76,5 +80,5 @@ def test_a_model_of_transformers_is_opened_from_its_folder(folders, tmp_path):
     name = f"hf-vqa/{tiny_vilt(tmp_path / 'vilt')}"
     sight = open_row(folders, name, settings={"device": "cpu"})
     assert [*sight.models] == [name]
-    assert "does not know colour" in refused(folders, name, settings={"colour": "red"})
-    assert "--model-arg is for hf-vqa/" in refused(folders, "rp", settings={"device": "cpu"})
+    assert "--model-arg colour: " in refused(folders, name, settings={"colour": "red"})
+    assert "--model-arg has no effect with --model rp" in refused(folders, "rp", settings={"device": "cpu"})

@@ -32,7 +32,7 @@ from research.reference_models.row_predictions import (
     run_inference,
 )
 from research.reference_models.tokenization import WordVocabulary
-from tests.research.reference_models.toy_nets import THINGS, net, world
+from tests.research.reference_models.toy_nets import KINDS, net, world
 from tests.tiny.nets import SAMPLE, VQA, add_nets
 from tests.tiny.project import lay_out
 
@@ -82,7 +82,7 @@ def test_a_row_that_lacks_something_says_what():
     lacks = find_missing_requirements(("vanilla", "rp"), ("gaussians",), has_ground_truth=False)
     assert lacks["msp"] == lacks["odin"] == lacks["rp_confidence"] == lacks["mahalanobis"] == ""
     assert lacks["ens"] == "no net mix" and lacks["selector"] == "no selector fitted"
-    assert lacks["true_regions"] == "no net true_regions, nobody knows the complete truth of the images"
+    assert lacks["true_regions"] == "no net true_regions, no complete scene graphs of the images"
     assert (
         find_missing_requirements(("rp",), (), has_ground_truth=True)["mahalanobis"]
         == "no net vanilla, no gaussians fitted"
@@ -104,12 +104,12 @@ def test_the_nets_of_rows_are_asked_once_each_on_what_they_see(tmp_path):
 def test_a_net_looks_in_float64_so_that_rounding_hides_where_it_was_calculated(tmp_path):
     store, _ = world()
     made = LoadedModel(
-        net().eval(), WordVocabulary(tuple(f"thing{i}" for i in range(THINGS))), ("a", "b", "c", "d")
+        net().eval(), WordVocabulary(tuple(f"thing{i}" for i in range(KINDS))), ("a", "b", "c", "d")
     )
     save_net(tmp_path / "net.safetensors", made)
     asks = [VqaQuery("p3", "thing1?"), VqaQuery("p0", "thing4?")]
     one = plan_inference(("odin",), {"vanilla": tmp_path / "net.safetensors"})["vanilla"]
-    seen = run_inference(WorkerInputs(asks, {"found": store}), one)
+    seen = run_inference(WorkerInputs(asks, {"detected": store}), one)
     wide = made.net.half().double()
     features, boxes = store.get_regions(np.array([3, 0]))
     import torch
@@ -149,7 +149,9 @@ def test_rows_whose_net_the_clip_feeds_say_so_and_references_are_marked():
         "reference": True,
     }
     assert SAME_CLIP_NOTE not in str(describe_row(LEADERBOARD_ROWS["true_regions"])["note"])
-    assert describe_row(LEADERBOARD_ROWS["own_rp"])["note"] == "regions of a tower that never saw the CLIP"
+    assert (
+        describe_row(LEADERBOARD_ROWS["own_rp"])["note"] == "regions of a tower that is independent of CLIP"
+    )
 
 
 def test_sure_confidences_keep_their_order():
@@ -174,11 +176,11 @@ def test_rows_are_planned_by_what_lies_there_and_by_whether_the_truth_is_known(h
     plan = plan_rows(home / VQA, has_ground_truth=False)
     assert set(plan.planned_inference) == {0, 1}
     assert "ens" in plan.available_rows(1) and plan.missing_requirements[0]["ens"] == "no net mix"
-    assert plan.missing_requirements[0]["true_regions"].startswith("nobody knows") and not plan.needs_regions(
-        "ground_truth"
-    )
+    assert plan.missing_requirements[0]["true_regions"].startswith(
+        "no complete scene graphs"
+    ) and not plan.needs_regions("ground_truth")
     assert plan_rows(home / VQA, has_ground_truth=True).needs_regions("ground_truth")
-    with pytest.raises(UserError, match="the nets cannot be asked"):
+    with pytest.raises(UserError, match="files of nets cannot be read"):
         plan_rows(home / "nowhere", has_ground_truth=True)
 
 
@@ -190,7 +192,9 @@ def test_each_row_says_what_its_net_says(home, monkeypatch):
     assert {seed for seed, _ in said} == {0, 1} and [
         row for seed, row in said if seed == 1
     ] == plan.available_rows(1)
-    seen = predict(load_net(home / VQA / "rp-1.safetensors", use_float64=True), ASKS, regions.stores["found"])
+    seen = predict(
+        load_net(home / VQA / "rp-1.safetensors", use_float64=True), ASKS, regions.stores["detected"]
+    )
     expected = 1 / (1 + np.exp(-seen.logits.max(axis=1).astype(float)))
     np.testing.assert_allclose(said[1, "rp"].confidence, expected)
 

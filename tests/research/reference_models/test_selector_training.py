@@ -66,5 +66,5 @@ def test_a_feature_that_never_varies_is_no_division_by_zero():
 
 
 def test_images_to_fit_on_are_not_those_to_check_on():
-    with pytest.raises(ValueError, match="150 images both to fit on and to check on, for instance 0-0"):
+    with pytest.raises(ValueError, match="150 images in both fit and validation"):
         train_selector(graded(0), graded(0))

@@ -1,4 +1,4 @@
-"""A world of three images' worth of things, small enough to train a net on in a second."""
+"""A synthetic world with three objects per image, small enough to train a net on in a second."""
 
 from __future__ import annotations
 
@@ -15,30 +15,32 @@ from research.reference_models.selective_answering import VectorScaling
 from research.reference_models.selector import Selector
 from research.reference_models.tokenization import WordVocabulary
 
-COLORS, THINGS, REGIONS = 4, 5, 3
-WORDS = 2 + THINGS  # padding, unknown, a word for each thing
-WIDTH = THINGS + COLORS
+COLORS, KINDS, REGIONS = 4, 5, 3
+WORDS = 2 + KINDS  # padding, unknown, a word for each kind
+WIDTH = KINDS + COLORS
 
 
 def world(images: int = 60, seed: int = 0) -> tuple[ArrayStore, QuestionSet]:
-    """Each image has three things of different kinds, each of a colour; "<thing>?" asks for its colour."""
+    """Each image has three objects of different kinds, each with a color. "<object>?" asks for its color."""
     rng = np.random.default_rng(seed)
     features = np.full((images, REGIONS, WIDTH), -6.0, np.float16)
     boxes = np.zeros((images, REGIONS, 4), np.float32)
-    tokens, places, answers, seats = [], [], [], []
+    tokens, image_indices, answers, target_boxes = [], [], [], []
     for image in range(images):
-        things = rng.permutation(THINGS)[:REGIONS]
+        kinds = rng.permutation(KINDS)[:REGIONS]
         colors = rng.integers(0, COLORS, REGIONS)
         left = rng.permutation(REGIONS) / REGIONS
-        for place, (thing, color) in enumerate(zip(things, colors, strict=True)):
-            features[image, place, [thing, THINGS + color]] = 0
-            boxes[image, place] = (left[place], 0.2, left[place] + 0.3, 0.8)
-            tokens.append([2 + thing, 0])
-            places.append(image)
+        for region, (kind, color) in enumerate(zip(kinds, colors, strict=True)):
+            features[image, region, [kind, KINDS + color]] = 0
+            boxes[image, region] = (left[region], 0.2, left[region] + 0.3, 0.8)
+            tokens.append([2 + kind, 0])
+            image_indices.append(image)
             answers.append(color)
-            seats.append([boxes[image, place]] * 3)
+            target_boxes.append([boxes[image, region]] * 3)
     store = ArrayStore([f"p{i}" for i in range(images)], features, boxes)
-    return store, QuestionSet(np.array(tokens), np.array(places), np.array(answers), np.array(seats))
+    return store, QuestionSet(
+        np.array(tokens), np.array(image_indices), np.array(answers), np.array(target_boxes)
+    )
 
 
 def shape(**changes) -> NetShape:
@@ -51,8 +53,10 @@ def net(seed: int = 0, **changes) -> MatchNet:
     return MatchNet(shape(**changes))
 
 
-def recipe(**changes) -> TrainingConfig:
-    return TrainingConfig(**{"steps": 6, "batch": 16, "rate": 1e-2, "every": 2, **changes})
+def training_config(**changes) -> TrainingConfig:
+    return TrainingConfig(
+        **{"num_steps": 6, "batch_size": 16, "learning_rate": 1e-2, "checkpoint_interval": 2, **changes}
+    )
 
 
 def tiny_store(images: int = 4, seed: int = 0) -> ArrayStore:
@@ -62,16 +66,16 @@ def tiny_store(images: int = 4, seed: int = 0) -> ArrayStore:
 
 
 def tiny_shape(head: str = "", answers: int = 2) -> NetShape:
-    """Of a net for the regions of `tiny_store`."""
+    """The sizes of a net for the regions of `tiny_store`."""
     return NetShape(words=4, answers=answers, region=6, head=head, word_width=4, width=4, joint=8)
 
 
-def asked_of(net: MatchNet, answers: tuple[str, ...] = ("no", "yes")) -> LoadedModel:
+def loaded_model(net: MatchNet, answers: tuple[str, ...] = ("no", "yes")) -> LoadedModel:
     return LoadedModel(net.eval(), WordVocabulary(("cup", "red")), answers)
 
 
 def toy_fitted(answers: int, features: int, hidden: int = 2) -> FittedDetectors:
-    """Random numbers in the shapes of what is fitted for a net."""
+    """Random parameters of fitted detectors."""
     rng = np.random.default_rng(0)
 
     def some(*shape: int) -> np.ndarray:

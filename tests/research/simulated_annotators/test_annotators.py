@@ -51,11 +51,11 @@ def task(number):
         (TaskQuestion(key="", text="Who?", role="gold"), "n1", "unclear"),  # there is no program
     ],
 )
-def test_what_is_seen_depends_on_the_image_and_the_question_alone(question, at, seen):
+def test_the_obstacle_depends_on_the_image_and_the_question_alone(question, at, seen):
     assert find_obstacle_in_truth({"n1": SCENE}, WORDS, question, at) == seen
 
 
-def test_what_every_photo_answers_are_the_templates_on_the_scene():
+def test_always_answerable_questions_are_the_templates_about_the_scene():
     assert set(SCENE_TEMPLATES) == ALWAYS_ANSWERABLE
 
 
@@ -93,7 +93,7 @@ def test_each_task_gets_as_many_different_annotators_as_asked_for_and_all_verdic
     assert [v.verdict_id for v in verdicts] == sorted(v.verdict_id for v in verdicts)
 
 
-def test_annotators_follow_what_they_see_and_not_what_the_filter_expects():
+def test_annotators_follow_the_truth_and_not_the_expected_choice():
     verdicts = [
         v
         for v in simulate_verdicts([task(i) for i in range(200)], LOOK, 8, 1)

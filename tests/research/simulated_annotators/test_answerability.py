@@ -199,7 +199,7 @@ def test_outdoors_there_is_weather():
         "select: scene > filter weather: sunny [0] > query: place [1]",
     ],
 )
-def test_what_cannot_be_told_is_unclear(program):
+def test_undecidable_questions_are_unclear(program):
     scene = kitchen()
     moved = [
         thing("2", "cup", (34, 40, 10, 10), "blue") if item.object_id == "2" else item

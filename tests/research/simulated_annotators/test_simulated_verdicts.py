@@ -23,7 +23,7 @@ def share_invalid(verdicts):
     return sum(verdict.first == "invalid" for verdict in verdicts) / len(verdicts)
 
 
-def test_simulated_annotators_see_the_truth_and_are_marked(screened):
+def test_simulated_verdicts_follow_the_truth_and_are_marked(screened):
     # n100003 is a park: there is no table. Eight annotators miss 11 % on average: 0.89 say so, at least six of eight.
     verdicts = simulate_from_truth(DatasetFolders(), [color_of("table", "n100003")], votes_per_task=8, seed=1)
     assert len(verdicts) == 8 and share_invalid(verdicts) >= 6 / 8
@@ -36,7 +36,7 @@ def test_without_the_truth_there_are_no_simulated_verdicts(screened):
         simulate_from_truth(DatasetFolders(), [color_of("table", "n100003")], votes_per_task=3, seed=1)
 
 
-def test_a_rehearsal_takes_what_nobody_states_for_absent_and_needs_no_truth(screened):
+def test_a_rehearsal_treats_unstated_objects_as_absent_and_needs_no_truth(screened):
     shutil.rmtree("data/tiny/truth")
     verdicts = simulate_from_evidence(
         DatasetFolders(), [color_of("table", "n100003")], votes_per_task=8, seed=1

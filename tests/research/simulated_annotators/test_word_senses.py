@@ -24,14 +24,14 @@ WORDS = WordSenses(
         ("knives", "knife"),
     ],
 )
-def test_a_plural_names_the_same_things(plural, singular):
+def test_a_plural_names_the_same_objects(plural, singular):
     assert get_forms(plural) & get_forms(singular)
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("bus", "bush"), ("man", "woman"), ("glass", "gla"), ("cat", "car")]
 )
-def test_other_things_have_other_names(one, other):
+def test_other_objects_have_other_names(one, other):
     assert not get_forms(one) & get_forms(other)
 
 

@@ -58,7 +58,7 @@ def test_auaf_is_corrected_for_the_error_rates_of_the_classifier():
     assert pytest.approx((found.recall, found.false_positive_rate)) == MEASURED_ERROR_RATES
     documented = (Path(__file__).parents[3] / "docs/reference/scores.md").read_text()
     assert (
-        f"{100 * found.recall:.1f} %, {found.true_positives} of {found.num_abstentions} refusals"
+        f"{100 * found.recall:.1f} %, {found.true_positives} of {found.num_abstentions} abstentions"
         in documented
     )
     assert f"{100 * found.precision:.1f} %, {found.true_positives} of" in documented

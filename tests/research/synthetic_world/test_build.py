@@ -53,7 +53,7 @@ def test_a_scene_graph_has_the_fields_of_gqa(small: None) -> None:
             assert all(isinstance(item[side], int) for side in "xywh")
 
 
-def test_a_image_is_the_size_of_gqas_and_keeps_its_colours(small: None) -> None:
+def test_an_image_is_the_size_of_gqas_and_keeps_its_colors(small: None) -> None:
     for data in dict(build.render_images(3)).values():
         with Image.open(io.BytesIO(data)) as image:
             assert (image.size, image.mode, image.format) == ((448, 336), "RGB", "JPEG")

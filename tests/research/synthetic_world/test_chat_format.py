@@ -53,14 +53,14 @@ def test_a_message_is_its_texts_and_its_last_image():
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1/a.png", "data:text/plain;base64,AAAA", "data:image/png;base64,?", ""]
 )
-def test_a_image_has_to_be_in_the_request(url):
+def test_an_image_must_be_in_the_request(url):
     parts = [{"type": "image_url", "image_url": {"url": url}}]
     with pytest.raises(RequestError, match="image_url") as caught:
         parse_turn(msgspec.convert({"role": "user", "content": parts}, Message))
     assert caught.value.status == 400
 
 
-def test_each_token_has_its_log_probability_and_those_of_the_likeliest():
+def test_each_token_has_its_log_probability_and_those_of_the_most_likely_ones():
     said = [{"red": 0.5, "blue": 0.25, "a cup": 0.25}, {"\n": 1.0}, {"50": 1.0}]
     reply = make_choice(asked(temperature=0, logprobs=True, top_logprobs=2), said, False, True, 3)
     assert (reply["index"], reply["message"]["content"], reply["finish_reason"]) == (3, "red\n50", "stop")

@@ -36,7 +36,7 @@ def test_a_second_run_begins_with_the_weights_of_the_first(small, first):
     )  # float16, bfloat16
 
 
-def test_the_place_of_a_thing_in_the_feature_map():
+def test_the_place_of_an_object_in_the_feature_map():
     # cells of 1/4 by 1/2 of an image; the middle of the cell in row 1, column 2 is at x = 5/8, y = 3/4
     features = torch.arange(8.0).reshape(1, 1, 2, 4)
     assert clip_trainer._sample_features(features, np.array([[[5 / 8, 3 / 4], [1 / 8, 1 / 4]]])).tolist() == [
@@ -45,7 +45,7 @@ def test_the_place_of_a_thing_in_the_feature_map():
     ]
 
 
-def test_a_scene_as_told_does_not_depend_on_the_places_where_it_has_no_more_things():
+def test_the_pooling_of_a_scene_ignores_padding():
     torch.manual_seed(0)
     teller, phrases = clip_trainer.ScenePooling().eval(), torch.randn(1, 3, clip_trainer.EMBEDDING_DIMENSION)
     there = torch.tensor([[True, True, False]])
@@ -57,8 +57,8 @@ def test_a_scene_as_told_does_not_depend_on_the_places_where_it_has_no_more_thin
 
 
 def test_a_moved_image_repeats_its_edge(first):
-    still = first._pixels(np.array([0]), np.array([0, 0]), clip_training_data.IMAGE_SIZE)
-    right = first._pixels(np.array([0]), np.array([5, 0]), clip_training_data.IMAGE_SIZE)
+    still = first._prepare_pixels(np.array([0]), np.array([0, 0]), clip_training_data.IMAGE_SIZE)
+    right = first._prepare_pixels(np.array([0]), np.array([5, 0]), clip_training_data.IMAGE_SIZE)
     assert torch.equal(right[:, :, :, 5:], still[:, :, :, :-5])
     assert torch.equal(right[:, :, :, :5], still[:, :, :, :1].expand(-1, -1, -1, 5))
 

@@ -41,7 +41,7 @@ def test_images_are_drawn_at_the_size_that_the_model_sees(small):
     assert Image.fromarray(images[0][0].transpose(1, 2, 0)).getextrema() != ((0, 0), (0, 0), (0, 0))
 
 
-def test_a_chunk_that_is_there_stays(small):
+def test_an_existing_chunk_is_kept(small):
     path = clip_training_data.WORK_DIR / "train-000.npy"
     before = path.stat().st_mtime_ns
     clip_training_data.render_chunk(0)
@@ -68,12 +68,12 @@ def test_every_text_is_kept_once_and_found_by_its_number(texts):
     )
 
 
-def test_what_is_drawn_by_lot_is_of_the_image(texts):
+def test_sampled_questions_and_objects_belong_to_the_image(texts):
     rows, known = texts
     rng = np.random.default_rng(0)
     for _ in range(20):
         images = np.array([0, 3, 1])
-        for image, question in zip(images, known.some_questions(images, rng), strict=True):
+        for image, question in zip(images, known.sample_questions(images, rng), strict=True):
             assert known.tokens[question] in rows[image].questions
-        things = known.some_things(images, rng)
-        assert ((known.first_thing[images] <= things) & (things < known.first_thing[images + 1])).all()
+        things = known.sample_objects(images, rng)
+        assert ((known.first_object_row[images] <= things) & (things < known.first_object_row[images + 1])).all()

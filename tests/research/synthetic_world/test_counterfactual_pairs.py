@@ -26,7 +26,7 @@ def drawn() -> list[CounterfactualPair]:
     return [generate_pair(11, index) for index in range(90)]
 
 
-def test_every_category_comes_as_often(drawn: list[CounterfactualPair]) -> None:
+def test_categories_are_equally_frequent(drawn: list[CounterfactualPair]) -> None:
     assert Counter(both.scene_pair.category for both in drawn) == dict.fromkeys(ALTERATION_CATEGORIES, 30)
 
 

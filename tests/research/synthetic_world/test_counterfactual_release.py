@@ -58,7 +58,7 @@ def test_both_images_of_a_scene_are_in_one_part(items: list[Item]) -> None:
     assert len(parts) == 12
 
 
-def test_the_seed_is_not_told_but_its_hash_is(home: Path) -> None:
+def test_the_hash_of_the_seed_is_published_but_not_the_seed(home: Path) -> None:
     release = home / "data/release/small/1.0.0"
     wanted = hashlib.sha256(b"a secret").hexdigest()
     assert hash_seed("a secret") == wanted
@@ -91,7 +91,7 @@ def test_the_sheet_shows_a_pair_of_each_category(home: Path) -> None:
         assert sheet.size[0] == 3 * 320 + 20
 
 
-def test_the_report_counts_and_tells_how_well_the_altered_one_is_told(home: Path) -> None:
+def test_the_report_has_counts_and_attacks_on_the_altered_image(home: Path) -> None:
     report = json.loads((home / "data/release/small/1.0.0/counterfactual.json").read_text())
     assert report["pairs"] == 24
     assert report["categories"] == {"missing object": 8, "wrong attribute": 8, "wrong relation": 8}
@@ -99,7 +99,7 @@ def test_the_report_counts_and_tells_how_well_the_altered_one_is_told(home: Path
 
 
 @pytest.mark.parametrize(("seed", "pairs"), [("", 24), ("s", 3), ("s", 0)])
-def test_what_cannot_be_drawn_is_refused(
+def test_impossible_requests_are_errors(
     seed: str, pairs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -115,7 +115,7 @@ def test_a_data_set_that_is_there_is_left_as_it_is(home: Path, monkeypatch: pyte
     check_release(home / "data/release/small/1.0.0")
 
 
-def test_nothing_is_left_of_an_attempt_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_attempt_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # without the sample's CLIP
     with pytest.raises(UserError):
         build_pair_release("s", 4, "small")

@@ -30,7 +30,7 @@ def changed(both: ScenePair) -> list[tuple[PlacedObject, PlacedObject]]:
     return [(first[key], second[key]) for key in first if first[key] != second[key]]
 
 
-def test_one_thing_differs_and_it_is_the_altered_one(drawn: list[ScenePair]) -> None:
+def test_only_the_altered_object_differs(drawn: list[ScenePair]) -> None:
     for both in drawn:
         ((one, other),) = changed(both)
         assert one.object_id == other.object_id == both.altered_object_id
@@ -66,7 +66,7 @@ def test_both_scenes_are_such_as_could_have_been_laid_out(drawn: list[ScenePair]
                 assert world.location in KIND_BY_NAME[thing.kind].locations
 
 
-def test_no_pixel_differs_outside_the_altered_thing(drawn: list[ScenePair]) -> None:
+def test_no_pixel_differs_outside_the_altered_object(drawn: list[ScenePair]) -> None:
     for both in drawn[::6]:
         pixels = [render_scene(world).astype(int) for world in both.scenes]
         differs = np.abs(pixels[0] - pixels[1]).max(2) > 0
@@ -81,7 +81,7 @@ def test_no_pixel_differs_outside_the_altered_thing(drawn: list[ScenePair]) -> N
         assert not (differs & ~allowed).any()
 
 
-def test_a_coin_decides_which_of_them_was_laid_out() -> None:
+def test_the_original_is_first_or_second_at_random() -> None:
     first = sum(next(generate_scene_pairs(9, index)).original_index for index in range(200))
     assert 70 <= first <= 130  # 200 tosses: 100 +- 4.2 standard deviations of 7.07
 

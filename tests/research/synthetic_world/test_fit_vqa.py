@@ -75,7 +75,7 @@ def test_a_seed_whose_file_is_gone_is_fitted_again_and_another_detector_means_al
     assert done == [0, 2, 0, 0, 2]
 
 
-def test_thresholds_are_those_of_part_choose(done, tmp_path):
+def test_thresholds_are_chosen_on_subset_choose(done, tmp_path):
     fit_sample_vqa()
     told = read_json(tmp_path / "thresholds.json")
     assert told["msp"]["0"]["at_risk"]["0.05"] == 0.25  # `report`'s confidences are 0.75

@@ -58,7 +58,7 @@ def looks(monkeypatch):
         cut = ModelOutputs(ANSWERS, whole.logits[rows], whole.features[rows])
         return cut._replace(odin_perturbed=cut) if step else cut
 
-    monkeypatch.setattr(fitted_methods, "predict", seen_by)
+    monkeypatch.setattr(fitted_methods, "predict_by_name", seen_by)
     monkeypatch.setattr(fitted_methods.SubsetData, "read", staticmethod(data))
     monkeypatch.setattr(fitted_methods, "list_models", lambda seed: ["blind", BASE_MODEL, "rp", "separated"])
     monkeypatch.setattr(
@@ -75,14 +75,14 @@ def same(one, other):
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-def test_gaussians_are_of_what_the_net_learned_from_and_blocks_change_nothing(monkeypatch, looks):
+def test_gaussians_are_fitted_on_the_training_questions_in_blocks_of_any_size(monkeypatch, looks):
     monkeypatch.setattr(fitted_methods, "BLOCK_SIZE", 33)
     seen = made(BASE_MODEL, "learn", data("learn").questions)
     assert same(fitted_methods.fit_base_gaussians(0), fit_gaussians(seen.features, places("learn"), 3))
     assert looks == [(BASE_MODEL, "learn", 0.0)] * 3
 
 
-def test_scaling_and_selector_are_fitted_on_val_worlds_that_nothing_else_uses(looks):
+def test_scaling_and_selector_are_fitted_on_subset_fit_alone(looks):
     fitted, tries = fitted_methods.fit_methods(0)
     seen = made(BASE_MODEL, "fit", data("fit").questions)
     assert same(fitted.scaling, fit_scaling(seen.logits, places("fit")[:, None] == np.arange(3)))
@@ -145,7 +145,7 @@ def test_every_row_without_nouns_whose_nets_are_there_is_answered(fitted, looks)
     assert {*fitted_methods.predict_subset("report", 0, fitted, ["msp", "rp"]).method_scores} == {"msp", "rp"}
 
 
-def test_what_was_fitted_for_one_net_is_not_applied_to_another(fitted, monkeypatch):
+def test_detectors_fitted_for_one_net_are_not_applied_to_another(fitted, monkeypatch):
     monkeypatch.setattr(fitted_methods, "LEADERBOARD_ROWS", {"wrong": LeaderboardRow("vector_scaling", "rp")})
     with pytest.raises(ValueError, match="needs scaling"):
         fitted_methods.predict_subset("choose", 0, fitted, ["wrong"])
@@ -163,9 +163,9 @@ def test_the_rows_scaling_is_the_nets_own(fitted):
 ROW = np.array([0.9, 0.8, 0.7, 0.1]), np.array([1.0, 1, 0, 0])
 
 
-def test_thresholds_of_all_rows_are_written_with_none_where_nothing_is_to_be_answered():
+def test_thresholds_are_none_where_no_question_should_be_answered():
     wrong = ROW[0], np.zeros(4)
-    found = fitted_methods.make_threshold_table(SubsetPredictions([], {}, {"good": ROW, "bad": wrong}))
+    found = fitted_methods.choose_row_thresholds(SubsetPredictions([], {}, {"good": ROW, "bad": wrong}))
     assert found["good"]["at_risk"] == {"0.01": 0.8, "0.05": 0.8, "0.1": 0.8, "0.2": 0.8}
     assert found["good"]["at_cost"] == {"1": 0.8, "10": 0.8, "100": 0.8}
     assert {one for sort in found["bad"].values() for one in sort.values()} == {None}

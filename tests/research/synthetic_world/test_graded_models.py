@@ -35,7 +35,7 @@ def small_batches(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
-def test_each_grade_is_a_net_and_what_is_there_stays(out, monkeypatch):
+def test_each_grade_is_a_net_and_existing_files_are_kept(out, monkeypatch):
     found = get_graded_models(out, FEW)
     assert {name: net.num_regions for name, net in found.items()} == {"short": 0, "half_blind": 3}
     nets = {name: load_net(net.path) for name, net in found.items()}
@@ -53,7 +53,7 @@ def test_a_grade_of_more_images_sees_more_of_the_same_worlds(out):
     assert {question.image_id for question in two.questions} == set(stores.index_of)
 
 
-def test_a_net_that_is_blind_in_part_has_the_surest_regions_alone():
+def test_a_net_with_few_regions_has_the_best_scored_ones():
     features = np.arange(2 * 4 * 3).reshape(2, 4, 3).astype(np.float16)
     store = ArrayStore(["a", "b"], features, np.zeros((2, 4, 4), np.float32))
     assert keep_best_regions(store, 0) is store

@@ -36,13 +36,13 @@ def test_the_wall_is_above_the_horizon_and_the_floor_below(place):
 
 
 @pytest.mark.parametrize("place", INDOORS)
-def test_nothing_on_a_wall_stands_out_like_a_thing(place):
+def test_nothing_on_a_wall_stands_out_like_an_object(place):
     # the contrasts on the wall are those of tiles, stripes and cornices: below a third of the range
     wall = shown(place)[10:80, :, :3]
     assert np.ptp(wall.reshape(-1, 3), axis=0).max() < 85
 
 
-def test_no_two_rooms_look_alike():
+def test_no_two_rooms_look_the_same():
     images = [shown(place)[:, :, :3] for place in INDOORS]
     for first in range(len(images)):
         for second in range(first):

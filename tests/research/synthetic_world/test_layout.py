@@ -21,7 +21,7 @@ def order(*things):
     return [thing.object_id for thing in sort_back_to_front(list(things))]
 
 
-def test_a_family_goes_up_to_what_stands_on_the_floor():
+def test_ancestors_go_up_to_the_object_on_the_floor():
     by_id = {thing.object_id: thing for thing in (TABLE, PLATE, APPLE)}
     assert get_ancestors(APPLE, by_id) == ["apple", "plate", "table"] and get_ancestors(TABLE, by_id) == [
         "table"
@@ -51,7 +51,7 @@ def test_what_is_under_a_table_or_in_a_vase_is_painted_before_it_and_clothes_aft
     assert order(hat, SHIRT, MAN, umbrella) == ["umbrella", "man", "shirt", "hat"]
 
 
-def test_things_apart_fit_and_what_leaves_the_image_does_not():
+def test_objects_apart_fit_and_what_leaves_the_image_does_not():
     assert is_valid_layout([TABLE, PLATE, APPLE, MAN, SHIRT])
     assert not is_valid_layout([TABLE, ball("out", 430, 280, 30, 30)])
 
@@ -69,7 +69,7 @@ def test_what_covers_another_is_clearly_nearer(depth, good):
     assert is_valid_layout([back, front]) is good
 
 
-def test_nothing_is_hidden_by_almost_half_and_small_things_not_at_all():
+def test_nothing_is_hidden_by_almost_half_and_small_objects_not_at_all():
     big = PlacedObject("big", "bed", (100, 180, 170, 78), "floor", color="blue")
     # 170 x 78; covered over its full height below y = 190, by 90 of 170 pixels of width: 53 % x 68 / 78 = 46 %
     assert not is_valid_layout([big, PlacedObject("front", "bed", (180, 190, 170, 90), "floor", color="red")])
@@ -93,7 +93,7 @@ def test_nothing_ends_where_it_seems_to_stand_on_another():
     assert is_valid_layout([TABLE, ball("behind", 20, 170, 30, 36)])  # the same, but beside it
 
 
-def test_two_things_on_the_wall_or_in_the_sky_do_not_meet():
+def test_two_objects_on_the_wall_or_in_the_sky_do_not_meet():
     for rests in ("wall", "sky"):
         first, second = ball("a", 20, 20, 60, 60, rests=rests), ball("b", 60, 40, 60, 60, rests=rests)
         assert not is_valid_layout([first, second])

@@ -75,7 +75,7 @@ def test_none_are_given_unasked_or_from_a_server_that_drops_them(server, net):
         assert ask(dropping, logprobs=True, top_logprobs=3).choices[0].logprobs is None
 
 
-def test_several_replies_are_drawn_by_temperature_and_seed(server):
+def test_several_replies_are_sampled_by_temperature_and_seed(server):
     def drawn_texts(**more):
         reply = ask(server, model="blind", n=20, temperature=1, **more)
         return [choice.message.content for choice in reply.choices]
@@ -112,7 +112,7 @@ def test_so_is_a_reply_that_is_longer_than_the_request_allows(server):
     assert (short.message.content, short.finish_reason) == ("red", "length")
 
 
-def test_too_many_requests_are_refused_for_a_second(net):
+def test_too_many_requests_per_second_get_429(net):
     with run_in_thread(net, faults=FaultInjection(max_requests_per_second=3)) as limited:
         with ThreadPoolExecutor(6) as pool:
             replies = list(pool.map(lambda _: status(limited, body()), range(6)))
@@ -145,16 +145,16 @@ def status(server, data, path="/chat/completions"):
 @pytest.mark.parametrize(
     ("data", "path", "code", "words"),
     [
-        (b"{", "/chat/completions", 400, "not a request"),
+        (b"{", "/chat/completions", 400, "invalid request"),
         (b'{"model": "vanilla"}', "/chat/completions", 400, "messages"),
-        (b"{}", "/completions", 404, "no /v1/completions here"),
-        (body(model="gpt"), "/chat/completions", 404, "there are: vanilla, blind"),
-        (body(stream=True), "/chat/completions", 400, "not streamed"),
+        (b"{}", "/completions", 404, "/v1/completions"),
+        (body(model="gpt"), "/chat/completions", 404, "vanilla, blind"),
+        (body(stream=True), "/chat/completions", 400, "stream"),
         (
             body(messages=messages(url="https://example.org/a.jpg")),
             "/chat/completions",
             400,
-            "nothing is fetched",
+            "not fetched",
         ),
         (
             body(messages=messages(url="data:image/png;base64,AAAA")),
@@ -165,7 +165,7 @@ def status(server, data, path="/chat/completions"):
         (body(messages=messages(url="data:image/png;base64,?")), "/chat/completions", 400, "image_url"),
     ],
 )
-def test_what_cannot_be_answered_is_told_in_openais_form(server, data, path, code, words):
+def test_errors_have_openais_format(server, data, path, code, words):
     got, told = status(server, data, path)
     assert got == code and words in told["error"]["message"]
 
@@ -179,7 +179,7 @@ def test_the_command_prints_its_address_first_and_ends_by_a_signal():
         with urllib.request.urlopen(line.split()[2] + "/models", timeout=10) as reply:
             assert json.loads(reply.read())["data"][0]["id"] == "blind"
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0 and process.stdout.read() == "ended\n"
+        assert process.wait(10) == 0 and process.stdout.read() == "stopped\n"
     assert Path("data/sample/vqa").is_dir()
 
 
@@ -187,4 +187,4 @@ def test_a_port_that_is_taken_is_one_message(server):
     command = [sys.executable, "-m", "pipeline.cli", "sample", "serve", "--model", "blind", "--port"]
     told = subprocess.run([*command, str(server.server_port)], capture_output=True, text=True, timeout=60)
     assert told.returncode == 1 and "Traceback" not in told.stderr
-    assert f"port {server.server_port}" in told.stderr
+    assert f"--port {server.server_port}" in told.stderr

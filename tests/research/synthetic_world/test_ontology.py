@@ -15,7 +15,7 @@ from research.synthetic_world.ontology import (
 )
 from research.synthetic_world.scene_statistics import CONTAINERS, SUPPORTERS
 
-RESTS = {"floor", "top", "wall", "sky", "hand", "head", "body", "legs", "inside"}
+PLACEMENTS = {"floor", "top", "wall", "sky", "hand", "head", "body", "legs", "inside"}
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
@@ -28,7 +28,7 @@ def test_names_are_unique_and_no_name_is_an_attribute_or_a_category_of_others():
 
 
 @each_kind
-def test_looks_are_those_of_the_world(kind):
+def test_attributes_are_those_of_the_world(kind):
     assert set(kind.colors or ()) <= set(COLORS) and set(kind.materials) <= set(MATERIALS)
     assert (
         kind.state in ("", *STATES)
@@ -39,22 +39,22 @@ def test_looks_are_those_of_the_world(kind):
 
 
 @each_kind
-def test_every_kind_has_a_place_to_be_and_something_to_rest_on(kind):
-    assert kind.rests and set(kind.rests) <= RESTS
-    assert kind.places and set(kind.places) <= set(LOCATIONS)
+def test_every_kind_has_a_location_and_a_host(kind):
+    assert kind.placements and set(kind.placements) <= PLACEMENTS
+    assert kind.locations and set(kind.locations) <= set(LOCATIONS)
     assert min(kind.size) > 15 and kind.size[0] <= 200 and kind.size[1] <= 160
-    if "top" in kind.rests:
+    if "top" in kind.placements:
         hosts = [KIND_BY_NAME[name] for name in SUPPORTERS[kind.name]]
-        for place in kind.places:
-            assert any(place in host.locations for host in hosts) or set(kind.rests) != {"top"}, place
-    if "inside" in kind.rests:
-        assert any(set(KIND_BY_NAME[name].locations) & set(kind.places) for name in CONTAINERS[kind.name])
+        for place in kind.locations:
+            assert any(place in host.locations for host in hosts) or set(kind.placements) != {"top"}, place
+    if "inside" in kind.placements:
+        assert any(set(KIND_BY_NAME[name].locations) & set(kind.locations) for name in CONTAINERS[kind.name])
 
 
 @each_kind
-def test_something_can_be_said_of_every_kind(kind):
+def test_every_kind_has_an_attribute_or_is_unique(kind):
     # what tells two of a kind apart: a colour, else a size, a pose or an age; else there is only one of it
-    assert kind.colors or kind.sized or kind.poses or kind.ages or kind.name in ("traffic light",)
+    assert kind.colors or kind.has_size or kind.poses or kind.ages or kind.name in ("traffic light",)
 
 
 def test_every_attribute_has_one_type():
@@ -78,7 +78,7 @@ def test_indoors_and_outdoors_share_no_place():
 
 
 @pytest.mark.parametrize("color", COLORS)
-def test_colours_are_far_apart(color):
+def test_colors_are_far_apart(color):
     rgb = {name: bytes.fromhex(code[1:]) for name, code in COLORS.items()}
     for other in COLORS.keys() - {color}:
         assert max(abs(a - b) for a, b in zip(rgb[color], rgb[other], strict=True)) >= 40, other

@@ -58,7 +58,7 @@ def test_the_sky_is_lighter_at_the_horizon():
 
 
 @pytest.mark.parametrize("place", ["park", "street", "farm"])
-def test_the_ground_has_the_colour_of_its_place(place):
+def test_the_ground_has_the_color_of_its_place(place):
     ground = shown(place, "sunny")[HORIZON + 20 :, :, :3]
     median = np.median(ground.reshape(-1, 3), axis=0)[None, None]
     assert away(median, outdoor_backgrounds.GROUNDS[place]).max() < 40

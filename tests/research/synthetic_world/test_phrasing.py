@@ -81,13 +81,13 @@ def test_verbs_agree_with_the_noun_beside_them(template, noun, text):
     assert to_sentence(filled) == text
 
 
-def test_alternatives_are_drawn_anew_each_time_and_may_be_nothing():
+def test_alternatives_are_chosen_at_random_each_time_and_may_be_empty():
     rng = np.random.default_rng(0)
     texts = {to_sentence(fill_template("Is <it/this> a cup <there/> ?", rng, {})) for _ in range(60)}
     assert texts == {"Is it a cup there?", "Is this a cup there?", "Is it a cup?", "Is this a cup?"}
 
 
-def test_materials_are_what_things_are_made_of_and_lights_are_turned_on():
+def test_materials_are_what_objects_are_made_of_and_lights_are_turned_on():
     rng = np.random.default_rng(0)
     assert phrasing.to_predicate("wood") == "made of wood" and phrasing.to_predicate("red") == "red"
     assert {phrasing.to_predicate("on", rng) for _ in range(20)} == {"on", "turned on"}

@@ -30,7 +30,7 @@ def test_perspective_grows_towards_the_viewer():
     ) == pytest.approx(1.06)
 
 
-def test_overlap_is_the_common_area_and_covering_its_share_of_the_one_behind():
+def test_overlap_is_the_common_area_and_covering_its_fraction_of_the_box_behind():
     assert placement.compute_overlap((0, 0, 10, 10), (5, 5, 10, 10)) == 25
     assert placement.compute_overlap((0, 0, 10, 10), (10, 0, 10, 10)) == 0
     assert placement.compute_covered_fraction((0, 0, 10, 10), (5, 5, 100, 100)) == 0.25
@@ -51,7 +51,7 @@ def test_a_margin_stays_free_along_the_border(box, inside):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_stands_on_the_floor_has_its_lower_edge_there_and_is_the_larger_the_nearer(seed):
+def test_objects_on_the_floor_are_larger_the_nearer_they_are(seed):
     x, y, w, h = placement.place_on_floor(rng(seed), look(50, 60), (220, 320))
     assert 220 <= y + h <= 320 and placement.is_inside_image((x, y, w, h))
     assert w == pytest.approx(50 * placement.compute_perspective(y + h)) and w / h == pytest.approx(50 / 60)
@@ -77,7 +77,7 @@ def test_what_stands_on_a_table_has_its_lower_edge_on_the_surface(seed):
     assert 100 + left * 130 <= x and x + w <= 100 + right * 130
 
 
-def test_between_two_boards_of_a_shelf_only_low_things_stand():
+def test_between_two_boards_of_a_shelf_only_low_objects_stand():
     shelf = PlacedObject("s", "shelf", (100, 120, 96, 130), "floor", color="brown")
     # boards 1 and 2 are 0.34 and 0.64 down: 0.30 x 130 = 39 pixels apart, 4 of them kept free
     assert placement.place_on_top(rng(), look(20, 34), shelf, 1.0, 2) is not None
@@ -115,7 +115,7 @@ def test_who_sits_has_the_top_of_the_legs_on_the_seat(seed):
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_a_held_thing_lies_in_the_hand_and_an_umbrella_by_its_handle(side):
+def test_a_held_object_lies_in_the_hand_and_an_umbrella_by_its_handle(side):
     hand_x, hand_y = ANCHORS["standing"][f"{side} hand"]
     hand = (200 + 54 * hand_x, 100 + 128 * hand_y)
     x, y, w, h = placement.place_in_hand(look(24, 26), "cup", MAN, side, 1.0)

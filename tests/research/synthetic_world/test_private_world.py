@@ -83,12 +83,12 @@ def test_an_interrupted_run_goes_on_behind_the_last_stage_that_ended(
     assert len(ran) == len(set(ran)) + 1
 
 
-def test_a_folder_of_another_seed_or_of_something_else_is_left_alone(
+def test_a_folder_of_another_seed_or_with_other_files_is_not_changed(
     tmp_path: Path, stages: list[str]
 ) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.txt").write_text("years")
-    with pytest.raises(UserError, match="something else in it; give another --out"):
+    with pytest.raises(UserError, match="the folder has other files"):
         build_private_world("a secret", tmp_path / "mine")
     build_private_world("a secret", tmp_path / "new")
     before = len(stages)

@@ -149,9 +149,9 @@ def program(question_id: str, old: str, new: str) -> dict[str, object]:
         ),
         ("10", program("10", "query: color", "guess: color"), "unknown operation 'guess'"),
         # ids
-        ("10", program("10", "(2)", "(9)"), "step 1: 9 is no object of the image"),
+        ("10", program("10", "(2)", "(9)"), "step 1: 9 is not an object of the image"),
         ("10", program("10", "(1)", "(4)"), "step 0: 4 is a chair, not a table"),
-        ("10", program("10", "(2)", "(3)"), "step 1: 3 is not among what relate finds"),
+        ("10", program("10", "(2)", "(3)"), "step 1: 3 is not among the objects that relate finds"),
         ("10", program("10", "(2)", "(-)"), "`-` for cup, of which there is one"),
         ("10", program("10", " (2)", ""), "step 1: cup has no object id"),
         (
@@ -183,7 +183,7 @@ def program(question_id: str, old: str, new: str) -> dict[str, object]:
         (
             "10",
             {"annotations": {"question": {"4": "2", "7": "9"}, "answer": {}, "fullAnswer": {}}},
-            "annotated with 9, which is no object",
+            "annotated with 9, which is not an object",
         ),
         (
             "10",
@@ -208,8 +208,8 @@ def program(question_id: str, old: str, new: str) -> dict[str, object]:
             "equivalent 12 (Is the table to the left or to the right of the chair? left): does not follow",
         ),
         ("10", {"entailed": ["13"]}, "entailed 13 (Is there a lamp? no): does not follow"),
-        ("10", {"entailed": ["15"]}, "entailed 15: no question of this image"),
-        ("10", {"entailed": ["99"]}, "entailed 99: no question of this image"),
+        ("10", {"entailed": ["15"]}, "entailed 15: not a question about this image"),
+        ("10", {"entailed": ["99"]}, "entailed 99: not a question about this image"),
         ("13", {"entailed": ["10"]}, "does not follow"),
         # spelling
         ("10", {"semanticStr": "select: table (1)"}, "semanticStr is not its program"),
@@ -217,12 +217,12 @@ def program(question_id: str, old: str, new: str) -> dict[str, object]:
         ("13", {"fullAnswer": "There is none."}, "does not say no"),
     ],
 )
-def test_each_fault_of_a_question_is_told(question_id, changes, complaint):
+def test_each_fault_of_a_question_is_reported(question_id, changes, complaint):
     found = complaints(question_id, **changes)
     assert any(complaint in line for line in found), found
 
 
-def test_a_relation_that_is_taken_for_granted_must_be_that_of_the_very_objects():
+def test_a_presupposed_relation_must_be_that_of_the_objects_with_these_ids():
     # On each of two tables is a blue cup: the program means table 1, so it may not mean the cup on table 4.
     scene = SceneGraph(
         image_id="n1",
@@ -252,7 +252,7 @@ def test_a_relation_that_is_taken_for_granted_must_be_that_of_the_very_objects()
         )
 
 
-def test_a_relation_that_is_asked_for_must_be_that_of_the_very_objects():
+def test_a_queried_relation_must_be_that_of_the_objects_with_these_ids():
     # Two tables, of which one is left of the chair and one is not: the program may only mean the first.
     scene = SceneGraph(
         image_id="n1",

@@ -25,7 +25,7 @@ def asker(image=KITCHEN, seed=0):
 
 
 def propose(ask, templates, answer="red", operation="query", **slots):
-    return ask.propose(
+    return ask.make_proposal(
         "directOf",
         templates,
         start_program("cup (11)", (operation, "color")),
@@ -50,7 +50,7 @@ def test_words_that_do_not_read_well_side_by_side_are_not_proposed(text):
     assert propose(asker(), (text,), answer="yes") is None
 
 
-def test_of_templates_one_is_drawn():
+def test_one_of_the_templates_is_chosen():
     texts = {propose(asker(seed=seed), ("How is it", "What is it")).text for seed in range(20)}
     assert texts == {"How is it?", "What is it?"}
 
@@ -71,18 +71,18 @@ def test_an_absent_kind_is_not_in_the_image_but_could_be_in_the_place():
         assert all(image.location in KIND_BY_NAME[name].locations for name in names)
 
 
-def test_an_attribute_that_nothing_has_is_not_drawn():
+def test_an_attribute_that_no_object_has_is_not_chosen():
     assert asker().choose_attribute({"openness": 1.0}) is None
     drawn = {asker(seed=seed).choose_attribute({"pattern": 1.0, "openness": 5.0}) for seed in range(20)}
     assert drawn == {("12", "pattern")}  # the striped cup is the only thing with a pattern
 
 
-def test_a_relation_is_drawn_by_its_name_first_so_that_rare_ones_occur():
+def test_the_name_of_a_relation_is_chosen_first_so_that_rare_ones_occur():
     # of the kitchen's relations 2 are "on", more than 20 "to the left of"
     names = [asker(seed=seed).choose_relation(lambda *_: True)[1] for seed in range(300)]
     assert names.count("on") > 15 and names.count("to the left of") < 90
 
 
-def test_some_draws_all_that_are_wanted_and_none_where_there_is_none():
+def test_every_suitable_object_can_be_chosen_and_none_if_there_is_none():
     assert {asker(seed=seed).choose_object(lambda i: i in ("13", "14")) for seed in range(20)} == {"13", "14"}
     assert asker().choose_object(lambda _: False) is None

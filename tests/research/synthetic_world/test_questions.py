@@ -252,7 +252,7 @@ def test_equivalent_questions_have_one_answer_and_entail_each_other(drawn) -> No
 # Determinism.
 
 
-def test_a_images_questions_depend_on_the_seed_and_the_image_alone() -> None:
+def test_an_images_questions_depend_on_the_seed_and_the_image_alone() -> None:
     images = [build_complete_graph(world) for world in generate_scenes(5, "val", 4)]
     forth, back = generate_questions(images, 1, 5), generate_questions(images[::-1], 1, 5)
     assert sorted(forth, key=lambda q: q.question_id) == sorted(back, key=lambda q: q.question_id)
@@ -260,7 +260,7 @@ def test_a_images_questions_depend_on_the_seed_and_the_image_alone() -> None:
     assert generate_questions(images, 2, 5) != forth
 
 
-def test_an_incomplete_scene_is_refused() -> None:
+def test_an_incomplete_scene_is_an_error() -> None:
     published = SceneGraph(image_id="n000001", split="val", width=448, height=336, objects=())
     with pytest.raises(ValueError, match="n000001"):
         generate_questions([published], 1)

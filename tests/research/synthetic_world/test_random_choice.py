@@ -34,7 +34,7 @@ def test_picked_options_are_equally_likely():
     expect(counts(lambda rng: choose_uniform(rng, "abcd")), dict.fromkeys("abcd", 0.25))
 
 
-def test_what_has_no_odds_is_never_drawn():
+def test_an_item_without_odds_is_never_chosen():
     assert set(counts(lambda rng: choose_by_odds(rng, "abc", (0, 1, 0)))) == {"b"}
 
 

@@ -21,7 +21,7 @@ def test_two_cups_are_never_just_the_cup(of_kitchen) -> None:
                 assert users == ["filter"], question.text
 
 
-def test_a_thing_half_to_the_left_spoils_the_reference() -> None:
+def test_an_object_half_to_the_left_spoils_the_reference() -> None:
     # The graph lists cup 1 alone as left of the lamp 3; cup 2 overlaps it, but the centre of cup 2 (212) is
     # left of the lamp's (218), so people may call it "the cup to the left of the lamp" as well.
     lamps = scene(
@@ -46,12 +46,12 @@ def described(image, object_id, rounds=80, **how):
     return [reference for reference in drawn if reference]
 
 
-def test_a_plain_reference_is_the_bare_name_and_there_is_none_for_one_of_two():
+def test_a_plain_reference_is_the_bare_name_if_it_is_unique():
     assert {to_sentence(r.the) for r in described(KITCHEN, "13", plain=True)} == {"The table"}
     assert described(KITCHEN, "11", plain=True) == []
 
 
-def test_references_say_the_same_thing_in_many_ways():
+def test_references_say_the_same_object_in_many_ways():
     said = {to_sentence(r.the) for r in described(KITCHEN, "11")}
     assert "The red cup" in said and len(said) > 8
     assert any("on the" in text for text in said) and any("to the left of" in text for text in said)
@@ -61,7 +61,7 @@ def test_references_say_the_same_thing_in_many_ways():
 @pytest.mark.parametrize(
     ("hidden", "words"), [("color", "red|blue"), ("material", "plastic"), ("name", "cups?")]
 )
-def test_what_is_hidden_is_not_told_of_the_object(hidden, words):
+def test_hidden_attributes_are_not_mentioned(hidden, words):
     references = described(KITCHEN, "11", hide=(hidden,), depth=0)
     assert references
     for reference in references:

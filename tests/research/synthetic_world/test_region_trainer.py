@@ -19,7 +19,7 @@ SCENE = SceneGraph(
 )
 
 
-def test_cells_of_a_image_have_its_things_at_their_middles():
+def test_cells_of_an_image_have_its_objects_at_their_centers():
     grid = np.random.default_rng(0).normal(size=(6, 12, 16)).astype(np.float32)
     cells = region_trainer._get_image_cells(grid, SCENE, np.random.default_rng(0), first=100)
     # the dog's middle (0.625, 0.625): column 10, row 7 of 16 x 12; the cup's (89 / 448, 66.5 / 336) = (0.199, 0.198): 3, 2
@@ -34,7 +34,7 @@ def test_cells_of_a_image_have_its_things_at_their_middles():
     np.testing.assert_allclose(cells.whole[0], grid.mean((1, 2)), atol=1e-3)
 
 
-def test_two_things_with_their_middle_in_one_cell_share_it():
+def test_two_objects_with_their_middle_in_one_cell_share_it():
     other = SceneObject(object_id="3", name="hat", x=232, y=170, w=100, h=80)
     both = SceneGraph(image_id="1", split="val", width=448, height=336, objects=(DOG, other), location="park")
     cells = region_trainer._get_image_cells(
@@ -59,7 +59,7 @@ def test_the_truth_as_regions_is_found_whole_and_a_wrong_one_is_not():
     assert evaluate_regions(paler, [SCENE])["looks right"] == 0.5
 
 
-def test_more_things_than_regions_are_cut():
+def test_more_objects_than_regions_are_truncated():
     many = tuple(
         SceneObject(object_id=str(i), name="cup", x=i, y=0, w=9, h=9) for i in range(MAX_DETECTIONS + 3)
     )

@@ -54,7 +54,7 @@ def test_every_material_and_every_pattern_has_a_surface_of_its_own(color):
         assert (np.abs(grained - np.median(grained, axis=(0, 1))).max(axis=2) > SEEN / 2).mean() > 0.05, color
 
 
-def test_glass_keeps_its_colour():
+def test_glass_keeps_its_color():
     names = list(COLORS)
     palette = np.array([list(bytes.fromhex(COLORS[name][1:])) for name in names])
     for kind in (kind for kind in KINDS if "glass" in kind.materials):
@@ -91,7 +91,7 @@ def test_clothes_cover_what_people_wear_below_them():
                 assert after <= 0.06 * before, (name, pose, underclothes, before, after)
 
 
-def test_a_mirrored_thing_is_the_same_thing_the_other_way_round():
+def test_a_mirrored_object_is_the_same_object_the_other_way_round():
     for kind in KINDS:
         thing = plain(kind)
         flipped = image(replace(thing, is_mirrored=True))[:, ::-1]
@@ -100,7 +100,7 @@ def test_a_mirrored_thing_is_the_same_thing_the_other_way_round():
     assert np.abs(image(dog) - image(replace(dog, is_mirrored=True))).mean() > 30
 
 
-def test_a_later_thing_covers_an_earlier_one():
+def test_a_later_object_covers_an_earlier_one():
     red, blue = (
         PlacedObject(c, "box", (100, 200, 116, 100), "floor", color=c, state="closed")
         for c in ("red", "blue")
@@ -140,7 +140,7 @@ def test_the_floor_begins_at_the_horizon():
         assert np.abs(wall - floor).max() > SEEN
 
 
-def test_a_image_has_the_size_asked_for_and_shows_what_the_svg_shows():
+def test_an_image_has_the_size_asked_for_and_shows_what_the_svg_shows():
     things = [
         replace(plain(kind), box=(60 * i, 120, *plain(kind).box[2:])) for i, kind in enumerate(KINDS[4:11])
     ]
@@ -163,8 +163,8 @@ def test_svg_is_well_formed_and_holds_no_text_or_anything_from_outside():
 
 def test_the_same_scene_gives_the_same_bytes_in_another_process():
     code = (
-        "import hashlib; from research.synthetic_world import drawing; from research.synthetic_world.ontology import KINDS; from tests.research.synthetic_world.shown import plain, world; "
-        "print(hashlib.sha256(drawing.render(world(*(plain(k) for k in KINDS))).tobytes()).hexdigest())"
+        "import hashlib; from research.synthetic_world import rendering; from research.synthetic_world.ontology import KINDS; from tests.research.synthetic_world.shown import plain, world; "
+        "print(hashlib.sha256(rendering.render_scene(world(*(plain(k) for k in KINDS))).tobytes()).hexdigest())"
     )
     digests = {
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -191,13 +191,13 @@ def test_the_same_scene_gives_the_same_bytes_in_another_process():
         ({"box": (0, 0, 10)}, "box"),
     ],
 )
-def test_what_a_kind_cannot_look_like_is_refused(wrong, said):
+def test_impossible_attributes_are_errors(wrong, said):
     cabinet = plain(KIND_BY_NAME["cabinet"])
     with pytest.raises(ValueError, match=said):
         rendering.object_to_svg(replace(cabinet, **wrong))
 
 
-def test_all_that_is_wrong_with_a_thing_is_said_at_once():
+def test_all_faults_of_an_object_are_reported_at_once():
     with pytest.raises(ValueError, match=r"color 'mauve'.*pose 'flying'.*box"):
         rendering.object_to_svg(
             replace(plain(KIND_BY_NAME["dog"]), color="mauve", pose="flying", box=(0, 0, -1, 1))
@@ -207,13 +207,13 @@ def test_all_that_is_wrong_with_a_thing_is_said_at_once():
 @pytest.mark.parametrize(
     ("place", "weather"), [("moon", ""), ("office", "rainy"), ("park", ""), ("park", "foggy"), ("", "sunny")]
 )
-def test_a_place_or_weather_that_does_not_exist_is_refused(place, weather):
-    with pytest.raises(ValueError, match="place|weather"):
+def test_an_unknown_location_or_weather_is_an_error(place, weather):
+    with pytest.raises(ValueError, match="location|weather"):
         rendering.render_scene(world(place=place, weather=weather))
-    with pytest.raises(ValueError, match="place|weather"):
+    with pytest.raises(ValueError, match="location|weather"):
         rendering.scene_to_svg(world(place=place, weather=weather))
 
 
-def test_a_image_without_pixels_is_refused():
+def test_an_image_without_pixels_is_an_error():
     with pytest.raises(ValueError, match="0 x 96"):
         rendering.render_scene(world(), 0, 96)

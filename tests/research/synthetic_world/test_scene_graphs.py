@@ -70,7 +70,7 @@ def test_above_needs_an_overlap_in_width() -> None:
     assert {triple for triple in found if triple[1] in LEVELS} == {("a", "above", "b"), ("b", "below", "a")}
 
 
-def test_the_nearer_thing_is_in_front_when_it_covers_a_tenth() -> None:
+def test_the_nearer_object_is_in_front_when_it_covers_a_tenth() -> None:
     # back is 100 x 100. front covers x 150..200, y 150..200 = 2,500 of 10,000.
     back, front = ball("back", 100, 100, 100, 100), ball("front", 150, 150, 100, 100)
     found = relations(back, front)
@@ -163,7 +163,7 @@ def test_a_sitter_is_on_the_seat_and_sits_on_it_but_not_in_front_of_it() -> None
     }
 
 
-def test_attributes_are_all_looks_that_are_drawn() -> None:
+def test_attributes_are_all_visible_properties() -> None:
     man = PlacedObject("1", "man", (100, 150, 54, 128), "floor", pose="standing", age="old")
     box = PlacedObject("2", "box", (300, 250, 58, 50), "floor", "red", "wood", "striped", "large", "open")
     scene = build_complete_graph(SyntheticScene("n000001", "testdev", "park", "sunny", (man, box)))

@@ -41,19 +41,19 @@ def test_what_people_might_also_call_so_counts_when_it_must_be_clear():
         (0.355, "left"), (0.365, None), (0.435, None), (0.445, "middle"), (0.555, "middle"), (0.565, None), (0.645, "right"),
     ],
 )  # fmt: skip
-def test_no_side_is_told_near_a_border(x, side):
+def test_there_is_no_side_near_a_border(x, side):
     wide = scene({"1": ("cup", (round(1000 * x) - 10, 100, 20, 20), "red")}, [])
     image = type(wide)(image_id="n1", split="testdev", width=1000, height=1000, objects=wide.objects)
     assert SceneIndex(image).get_position("1", "hposition") == side
 
 
 @pytest.mark.parametrize(("y", "part"), [(0.3, "top"), (0.5, None), (0.7, "bottom")])
-def test_between_top_and_bottom_no_part_is_told(y, part):
+def test_there_is_no_position_between_top_and_bottom(y, part):
     tall = scene({"1": ("cup", (100, round(336 * y) - 10, 20, 20), "red")}, [])
     assert SceneIndex(tall).get_position("1", "vposition") == part
 
 
-def test_who_stands_in_a_relation_is_listed_or_lies_that_way():
+def test_related_objects_are_listed_or_lie_in_that_direction():
     assert VIEW.find_related("cup", "to the left of", "15", "s") == ["11"]
     assert VIEW.find_related("_", "on", "11", "o") == ["13"]
     # the dog's centre (275) is right of the man's (225), though no relation says so

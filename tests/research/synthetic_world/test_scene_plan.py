@@ -20,35 +20,35 @@ def plans():
     return made
 
 
-def test_the_place_is_one_where_the_featured_kind_is_at_home(plans):
-    assert all(plan.place in plan.featured.places for plan in plans)
-    assert all((plan.weather == "") == (plan.place in INDOORS) for plan in plans)
+def test_the_location_is_one_of_the_featured_kind(plans):
+    assert all(plan.location in plan.featured.locations for plan in plans)
+    assert all((plan.weather == "") == (plan.location in INDOORS) for plan in plans)
     assert {plan.weather for plan in plans} == {"", *WEATHERS}
 
 
 def test_it_never_snows_on_the_beach(plans):
-    assert not [plan for plan in plans if plan.place == "beach" and plan.weather == "snowy"]
+    assert not [plan for plan in plans if plan.location == "beach" and plan.weather == "snowy"]
 
 
 def test_the_featured_kind_comes_into_most_plans(plans):
     # one that finds no room is tried again with another plan (scenes.scene)
-    there = sum(any(thing.kind == plan.featured.name for thing in plan.things) for plan in plans)
+    there = sum(any(thing.kind == plan.featured.name for thing in plan.objects) for plan in plans)
     assert there > 0.7 * len(plans)
 
 
 def test_a_plan_fits_and_is_no_fuller_than_wanted(plans):
     for plan in plans:
-        assert is_valid_layout(plan.things)
-        assert 8 <= plan.wanted <= 12
-        assert len({thing.object_id for thing in plan.things}) == len(plan.things)
+        assert is_valid_layout(plan.objects)
+        assert 8 <= plan.target_count <= 12
+        assert len({thing.object_id for thing in plan.objects}) == len(plan.objects)
 
 
 def test_hosts_are_there_and_carry_what_they_can(plans):
     for plan in plans:
-        by_id = {thing.object_id: thing for thing in plan.things}
-        for thing in plan.things:
+        by_id = {thing.object_id: thing for thing in plan.objects}
+        for thing in plan.objects:
             host = by_id[thing.host] if thing.host else None
-            match thing.rests:
+            match thing.placement:
                 case "top" if KIND_BY_NAME[thing.kind].category != "person":
                     assert host.kind in SUPPORTERS[thing.kind]
                 case "inside":
@@ -61,14 +61,14 @@ def test_hosts_are_there_and_carry_what_they_can(plans):
 
 def test_nothing_hangs_on_a_wall_outdoors_or_flies_indoors(plans):
     for plan in plans:
-        assert not [t for t in plan.things if t.rests == ("sky" if plan.place in INDOORS else "wall")]
+        assert not [t for t in plan.objects if t.placement == ("sky" if plan.location in INDOORS else "wall")]
 
 
 def test_of_some_kinds_one_is_enough_and_in_the_sky_are_two_at_most(plans):
     for plan in plans:
-        kinds = [thing.kind for thing in plan.things]
+        kinds = [thing.kind for thing in plan.objects]
         assert all(kinds.count(name) <= 1 for name in UNIQUE_KINDS)
-        assert sum(thing.rests == "sky" for thing in plan.things) <= 2
+        assert sum(thing.placement == "sky" for thing in plan.objects) <= 2
 
 
 def test_one_generator_gives_one_plan():

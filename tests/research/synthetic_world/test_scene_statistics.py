@@ -25,16 +25,16 @@ def looks(kind, rests="floor", times=60, **more):
 
 
 @each_kind
-def test_looks_are_those_that_the_kind_can_have(kind):
+def test_attributes_are_those_that_the_kind_can_have(kind):
     for chosen in looks(kind):
         assert chosen.color in (kind.colors or (None,)) and chosen.material in (None, *kind.materials)
         assert chosen.state in STATES.get(kind.state, (None,)) and chosen.pose in (kind.poses or (None,))
-        assert chosen.pattern is None or kind.patterned
-        assert chosen.size is None or kind.sized
+        assert chosen.pattern is None or kind.is_patternable
+        assert chosen.size is None or kind.has_size
 
 
 @each_kind
-def test_a_thing_of_middle_size_has_its_natural_size(kind):
+def test_an_object_of_middle_size_has_its_natural_size(kind):
     for chosen in looks(kind):
         if chosen.size is None:
             assert (chosen.width, chosen.height) == rendering.compute_natural_size(
@@ -60,7 +60,7 @@ def test_a_pose_may_be_given():
     assert {chosen.pose for chosen in looks(KIND_BY_NAME["man"], pose="sitting")} == {"sitting"}
 
 
-def test_the_first_colour_is_the_commonest_and_every_colour_occurs():
+def test_the_first_color_is_the_most_common_and_every_color_occurs():
     for name, usual in (("apple", "red"), ("couch", "gray"), ("cup", "white")):
         colors = Counter(chosen.color for chosen in looks(KIND_BY_NAME[name], times=600))
         assert colors.most_common(1)[0][0] == usual and set(colors) == set(KIND_BY_NAME[name].colors)
@@ -77,7 +77,7 @@ def test_what_stands_on_the_floor_does_so_below_the_horizon(kind):
     for place in LOCATIONS:
         found = get_depth_range(kind, place)
         assert found is None or HORIZON < found[0] < found[1] <= HEIGHT
-        assert found is None or "floor" in kind.rests
+        assert found is None or "floor" in kind.placements
 
 
 def test_an_umbrella_stands_on_the_beach_alone_and_benches_on_the_sidewalk():
@@ -99,7 +99,7 @@ def chosen(**looks_):
 
 
 @pytest.mark.parametrize(
-    ("name", "here", "there", "told_apart"),
+    ("name", "here", "there", "is_distinct"),
     [
         ("chair", {"color": "red"}, {"color": "blue"}, True),
         ("chair", {"color": "red"}, {"color": "red", "size": "large"}, False),
@@ -110,14 +110,14 @@ def chosen(**looks_):
         ("tree", {"size": "small"}, {}, False),  # small or of middle size?
     ],
 )
-def test_two_of_a_kind_must_be_told_apart_by_what_can_be_said(name, here, there, told_apart):
-    assert is_distinguishable(KIND_BY_NAME[name], chosen(**here), [thing(name, **there)]) is told_apart
+def test_two_objects_of_a_kind_must_be_distinguishable_by_their_attributes(name, here, there, is_distinct):
+    assert is_distinguishable(KIND_BY_NAME[name], chosen(**here), [thing(name, **there)]) is is_distinct
     assert is_distinguishable(
         KIND_BY_NAME[name], chosen(**here), [thing("lamp", **there)]
     )  # of another kind: no matter
 
 
-def test_kinds_at_home_in_few_places_are_commoner_there():
+def test_kinds_of_few_locations_are_more_common_there():
     assert get_popularity(KIND_BY_NAME["tractor"]) > get_popularity(KIND_BY_NAME["cat"])
     assert get_popularity(KIND_BY_NAME["chair"]) == pytest.approx(
         2 * len(KIND_BY_NAME["chair"].locations) ** -0.7

@@ -39,7 +39,7 @@ def test_surfaces_lie_within_what_supports_and_boards_from_top_to_bottom(name):
     assert heights == sorted(heights)
 
 
-def test_all_that_carries_something_has_a_surface_and_all_that_contains_something_a_rim():
+def test_supporters_have_a_surface_and_containers_a_rim():
     carry = {host for hosts in SUPPORTERS.values() for host in hosts} | set(SEATS)
     assert carry == set(SURFACES)
     assert {host for hosts in CONTAINERS.values() for host in hosts} == set(RIMS)
@@ -51,11 +51,11 @@ def test_a_rim_is_in_the_upper_third(name):
     assert 0 < left < right < 1 and 0 < y < 0.34
 
 
-def test_scales_are_of_looks_that_their_kinds_have():
+def test_scales_are_for_poses_and_states_of_their_kinds():
     for (name, look), (wide, tall) in APPEARANCE_SCALE.items():
         kind = KIND_BY_NAME[name]
         assert look in (*kind.poses, "open", "closed") and 0.3 < wide < 1.2 and 0.5 < tall < 1.2
 
 
-def test_the_floor_takes_the_lower_part_of_a_image_of_four_to_three():
+def test_the_floor_is_the_lower_part_of_an_image_of_four_to_three():
     assert WIDTH * 3 == HEIGHT * 4 and HEIGHT / 2 < HORIZON < 0.6 * HEIGHT

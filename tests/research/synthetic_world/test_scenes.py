@@ -53,7 +53,7 @@ def test_nothing_leaves_the_image(sample: list[SyntheticScene]) -> None:
             assert x >= 0 and y >= 0 and x + w <= WIDTH and y + h <= HEIGHT, (world.image_id, thing)
 
 
-def test_supported_things_touch_a_surface_of_their_support(sample: list[SyntheticScene]) -> None:
+def test_supported_objects_touch_a_surface_of_their_support(sample: list[SyntheticScene]) -> None:
     pairs = [
         (thing, host)
         for thing, host in hosted(sample, "top")
@@ -75,7 +75,7 @@ def test_seated_people_have_their_legs_on_the_seat(sample: list[SyntheticScene])
             assert abs(thing.box[1] + ANCHORS["sitting"]["legs"][1] * thing.box[3] - seat) < 0.5
 
 
-def test_held_things_are_at_a_hand(sample: list[SyntheticScene]) -> None:
+def test_held_objects_are_at_a_hand(sample: list[SyntheticScene]) -> None:
     pairs = hosted(sample, "hand")
     assert len(pairs) > 30
     for thing, person in pairs:
@@ -118,7 +118,7 @@ def shared(first: PlacedObject, second: PlacedObject) -> float:
     return max(min(ax + aw, bx + bw) - max(ax, bx), 0) * max(min(ay + ah, by + bh) - max(ay, by), 0)
 
 
-def test_nothing_is_hidden_by_more_than_half_and_small_things_not_by_strangers(
+def test_nothing_is_hidden_by_more_than_half_and_small_objects_not_by_strangers(
     sample: list[SyntheticScene],
 ) -> None:
     clothes = ("head", "body", "legs")
@@ -143,7 +143,7 @@ def test_nothing_is_hidden_by_more_than_half_and_small_things_not_by_strangers(
             assert strange == 0 or back.box[2] * back.box[3] >= 1500 or back.placement in clothes, back
 
 
-def test_some_things_are_partly_hidden(sample: list[SyntheticScene]) -> None:
+def test_some_objects_are_partly_hidden(sample: list[SyntheticScene]) -> None:
     def occluded(world: SyntheticScene) -> bool:
         return any(
             not a.host and not b.host and shared(a, b) / (a.box[2] * a.box[3]) > 0.05

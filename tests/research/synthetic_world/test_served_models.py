@@ -108,7 +108,7 @@ def test_examples_before_do_not_count():
     )
 
 
-def test_a_image_may_come_before_its_question():
+def test_an_image_may_come_before_its_question():
     assert parse_request([user("", b"0"), user(QUESTION)]) == (QUESTION, b"0", "word")
 
 
@@ -122,7 +122,7 @@ def test_what_the_net_believes_of_no_answer_is_spread_or_offered():
     assert offered == pytest.approx({"unanswerable": 0.7, "red": 0.2, "blue": 0.1, "cup": 0.0})
 
 
-def test_answers_that_are_likely_each_for_itself_share_what_the_likeliest_leaves():
+def test_other_answers_share_the_rest_of_the_probability():
     # Sigmoids: 0.9 and 0.6 and 0.3; the second and third have 0.1 between them, two to one.
     (word,) = make_token_distributions({"a": 0.6, "b": 0.9, "c": 0.3}, 0.9, "word")
     assert word == pytest.approx({"b": 0.9, "a": 0.1 * 2 / 3, "c": 0.1 / 3})
@@ -148,15 +148,15 @@ def test_a_net_says_what_stage_answer_has_of_it(net, images, name):
     asks = [VqaQuery(path.stem, QUESTION) for path in images]
     seen = predict(load_net(folders.vqa_models / f"{name}-0.safetensors", use_float64=True), asks, store)
     for path, logits in zip(images, seen.logits, strict=True):
-        (yes,) = net.say(name, [user(f"{QUESTION} Can this question be answered?", path.read_bytes())])
+        (yes,) = net.generate(name, [user(f"{QUESTION} Can this question be answered?", path.read_bytes())])
         assert yes["Yes"] == pytest.approx(1 / (1 + math.exp(-logits.max())), rel=1e-2)
-        (word,) = net.say(name, [user(QUESTION, path.read_bytes())])
+        (word,) = net.generate(name, [user(QUESTION, path.read_bytes())])
         assert next(iter(word)) == seen.answers[logits.argmax()]
 
 
-def test_looking_nets_look_and_the_blind_one_does_not(net, images):
+def test_nets_use_the_image_except_the_text_only_one(net, images):
     said = {
-        name: [net.say(name, [user("Is there a person?", p.read_bytes())]) for p in images]
+        name: [net.generate(name, [user("Is there a person?", p.read_bytes())]) for p in images]
         for name in net.names
     }
     assert said["blind"][0] == said["blind"][1] == said["blind"][2]
@@ -164,17 +164,17 @@ def test_looking_nets_look_and_the_blind_one_does_not(net, images):
         assert said[name][0] != said[name][1]
 
 
-def test_ordinary_red_and_blue_are_told_apart(net):
+def test_red_and_blue_are_distinguished(net):
     def colour(name, rgb):
         file = io.BytesIO()
         Image.new("RGB", (64, 64), rgb).save(file, "PNG")
-        return next(iter(net.say(name, [user("What color is this picture?", file.getvalue())])[0]))
+        return next(iter(net.generate(name, [user("What color is this picture?", file.getvalue())])[0]))
 
     for name in ("rp", "vanilla"):
         assert (colour(name, (200, 40, 40)), colour(name, (50, 90, 190))) == ("red", "blue")
 
 
-def test_a_image_made_smaller_or_encoded_again_is_still_seen(net):
+def test_an_image_made_smaller_or_encoded_again_is_still_seen(net):
     """Questions of the sample with their answers. The blind net gets about half of them right."""
     path = Path("data/sample/source/questions1.2/testdev_balanced_questions.json")
     questions = list(json.loads(path.read_text()).values())[:150]
@@ -185,7 +185,7 @@ def test_a_image_made_smaller_or_encoded_again_is_still_seen(net):
             file = io.BytesIO()
             with Image.open(IMAGES / f"{question['imageId']}.jpg") as image:
                 image.resize(size).save(file, "JPEG", quality=90)
-            said = net.say(name, [user(f"{question['question']}\n{WORD}", file.getvalue())])
+            said = net.generate(name, [user(f"{question['question']}\n{WORD}", file.getvalue())])
             count += next(iter(said[0])) == question["answer"]
         return count
 
@@ -195,21 +195,21 @@ def test_a_image_made_smaller_or_encoded_again_is_still_seen(net):
     assert right("blind", (256, 192)) == right("blind", (128, 96)) <= 85
 
 
-def test_a_request_without_a_image_is_answered_as_of_a_grey_one(net):
+def test_a_request_without_image_is_answered_as_for_a_grey_one(net):
     file = io.BytesIO()
     Image.new("RGB", (64, 48), (127, 127, 127)).save(file, "PNG")
-    assert net.say("rp", [user(QUESTION)]) == net.say("rp", [user(QUESTION, file.getvalue())])
+    assert net.generate("rp", [user(QUESTION)]) == net.generate("rp", [user(QUESTION, file.getvalue())])
 
 
 def test_images_are_remembered_up_to_a_number(net, monkeypatch, images):
     monkeypatch.setattr("research.synthetic_world.served_models.MAX_CACHED_REGIONS", 2)
     net._regions.clear()
-    said = [net.say("rp", [user(QUESTION, path.read_bytes())]) for path in images * 2]
+    said = [net.generate("rp", [user(QUESTION, path.read_bytes())]) for path in images * 2]
     assert said[:3] == said[3:] and len(net._regions) == 2
 
 
 def test_unknown_nets_are_named_with_those_that_there_are():
-    with pytest.raises(UserError, match="no net own_rp, nosuch of seed 0 to serve; there are: .*vanilla"):
+    with pytest.raises(UserError, match="no net own_rp, nosuch of seed 0 can be served. Available: .*vanilla"):
         ServedModel(["own_rp", "nosuch", "rp"])
     assert {"rp", "vanilla", "blind", "mix", "branched", "k_plus_1"} <= set(SERVED_MODELS)
     assert not {"separated", "own_rp", "true_regions", "caption_match"} & set(SERVED_MODELS)
@@ -217,5 +217,5 @@ def test_unknown_nets_are_named_with_those_that_there_are():
 
 def test_what_is_no_image_is_an_error(net):
     with pytest.raises(ValueError, match="JPEG, PNG, WebP"):
-        net.say("rp", [user(QUESTION, b"no image")])
-    assert np.isfinite(net.say("blind", [user(QUESTION, b"no image")])[0]["yes"])
+        net.generate("rp", [user(QUESTION, b"no image")])
+    assert np.isfinite(net.generate("blind", [user(QUESTION, b"no image")])[0]["yes"])

@@ -30,10 +30,10 @@ def images(few_worlds):
     return ImageDataset(["look", "learn"])
 
 
-def test_images_of_all_parts_come_with_their_own_things(images):
+def test_images_of_all_subsets_come_with_their_own_objects(images):
     worlds = [*read_worlds("look"), *read_worlds("learn")]
     assert len(images) == len(worlds) == 4 + 8
-    shown = images.shown(np.array([9, 2]), np.array([False, False]))
+    shown = images.get_batch(np.array([9, 2]), np.array([False, False]))
     scenes = [worlds[place].scene for place in (9, 2)]
     names = [item.name for scene in scenes for item in scene.objects]
     assert [REGION_NAMES.kinds[kind] for kind in shown.things.kind] == names
@@ -50,9 +50,9 @@ def test_images_of_all_parts_come_with_their_own_things(images):
     assert not np.array_equal(shown.pixels[0], shown.pixels[1])
 
 
-def test_a_mirrored_image_has_its_things_where_they_are_seen(images):
+def test_a_mirrored_image_has_its_objects_where_they_are_seen(images):
     rows = np.array([3, 3])
-    plain, turned = (images.shown(rows, np.array([False, mirror])) for mirror in (False, True))
+    plain, turned = (images.get_batch(rows, np.array([False, mirror])) for mirror in (False, True))
     np.testing.assert_array_equal(turned.pixels[1], plain.pixels[1][:, :, ::-1])
     np.testing.assert_array_equal(turned.pixels[0], plain.pixels[0])
     # A thing in the second column of 16, its middle 0.01 to the right of the cell's, is then in the last but one, 0.01 to the left.
@@ -80,7 +80,7 @@ def test_training_learns_the_images_it_is_shown(images, tmp_path, monkeypatch):
     assert before["recall"] == 0 and after["recall"] > 0.75 and after["precision"] > 0.75
 
 
-def test_the_criterion_is_of_the_part_that_chooses(images, monkeypatch):
+def test_the_criterion_uses_subset_choose(images, monkeypatch):
     asked = []
     monkeypatch.setattr(tower_trainer, "detect_regions", lambda tower, head, part: asked.append(part))
     monkeypatch.setattr(

@@ -31,7 +31,7 @@ def folder(few_worlds):
     return few_worlds / "vqa"
 
 
-def test_all_nets_of_a_seed_are_trained_written_and_told_of(folder):
+def test_all_nets_of_a_seed_are_trained_written_and_reported(folder):
     train_sample_vqa(0)
     told = read_training_runs(folder)
     assert set(told.nets) == {f"{name}-0" for name in net_configs.NET_CONFIGS}
@@ -45,7 +45,7 @@ def test_all_nets_of_a_seed_are_trained_written_and_told_of(folder):
     assert not (folder / "base-0.safetensors").exists()  # which is for training alone
 
 
-def test_what_is_there_already_stays(folder, monkeypatch):
+def test_existing_nets_are_kept(folder, monkeypatch):
     before, detectors = (
         read_training_runs(folder),
         [weights(folder, name) for name in ("regions", "regions_own")],
@@ -75,12 +75,12 @@ def test_a_killed_run_goes_on_to_the_same_bytes(folder, few_worlds, monkeypatch)
     step, every = net_training.NetTraining.step, net_configs.make_training_config
 
     def dies(self, number, batch):
-        if number == self.recipe.steps - 1:
+        if number == self.config.num_steps - 1:
             raise KeyboardInterrupt
         return step(self, number, batch)
 
     def often(*arguments):
-        return every(*arguments).__class__(**{**vars(every(*arguments)), "every": 1})
+        return every(*arguments).__class__(**{**vars(every(*arguments)), "checkpoint_interval": 1})
 
     monkeypatch.setattr(net_configs, "make_training_config", often)
     monkeypatch.setattr(net_training.NetTraining, "step", dies)
@@ -92,7 +92,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(folder, few_worlds, monkeypatch)
     assert weights(folder, "rp-0") == whole
 
 
-def test_checkpoints_are_chosen_on_one_part_and_figures_measured_on_another(monkeypatch, few_worlds):
+def test_checkpoints_are_chosen_and_results_measured_on_different_subsets(monkeypatch, few_worlds):
     seen = []
     original = vqa_training_data.compute_metrics
 
@@ -109,8 +109,8 @@ def test_checkpoints_are_chosen_on_one_part_and_figures_measured_on_another(monk
     assert [images for _, images in seen] == [choose] * (len(seen) - 1) + [report] and len(seen) > 1
 
 
-def test_an_unknown_net_is_refused_with_those_there_are():
-    with pytest.raises(UserError, match=r"unknown nets: rpp; there are base, blind"):
+def test_an_unknown_net_is_an_error_that_lists_the_known_ones():
+    with pytest.raises(UserError, match="--model: unknown rpp.*base, blind"):
         train_sample_vqa(0, nets=["rpp", "blind"])
 
 

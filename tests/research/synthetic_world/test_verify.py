@@ -46,7 +46,7 @@ def test_every_answer_of_the_sample_is_right_and_every_published_fact_true(sampl
         for fault in verify.find_question_faults(entries[split], truths[split])
     ] == []
     assert list(verify.find_graph_faults(published, truths["train"] | truths["val"])) == []
-    assert all(scene.complete for scenes in truths.values() for scene in scenes.values())
+    assert all(scene.is_complete for scenes in truths.values() for scene in scenes.values())
     assert len(entries["testdev"]) >= 1800
 
 
@@ -305,7 +305,7 @@ def corruptions(
         lambda o: msgspec.structs.replace(o, object_id="0"),
     ],
 )
-def test_a_published_fact_that_does_not_hold_is_told(sample, change):
+def test_a_wrong_published_fact_is_reported(sample, change):
     _, truths, published = sample
     image_id = min(published)
     scene = published[image_id]
@@ -315,7 +315,7 @@ def test_a_published_fact_that_does_not_hold_is_told(sample, change):
     assert image_id in faults[0][0]
 
 
-def test_a_image_elsewhere_or_unheard_of_is_told(sample):
+def test_an_image_of_another_location_or_without_truth_is_reported(sample):
     _, truths, published = sample
     scene = published[min(published)]
     moved = msgspec.structs.replace(scene, location="moon")
@@ -323,7 +323,7 @@ def test_a_image_elsewhere_or_unheard_of_is_told(sample):
     assert len(list(verify.find_graph_faults({"n0": scene}, truths["train"] | truths["val"]))) == 1
 
 
-def test_the_command_lists_everything_that_is_wrong(sample, monkeypatch, tmp_path):
+def test_the_command_lists_all_faults(sample, monkeypatch, tmp_path):
     entries, truths, published = sample
     key = next(key for key, entry in entries["val"].items() if entry.answer == "yes")
     wrong = entries["val"] | {key: msgspec.structs.replace(entries["val"][key], answer="no", equivalent=())}

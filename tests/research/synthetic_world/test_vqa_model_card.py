@@ -62,9 +62,9 @@ def fitted(seed, auc, blind):
         (0.04, 0.51, ("% of them, not below one half", "The Selector does not reach MaxProb")),
     ],
 )
-def test_the_card_says_how_the_blind_net_and_the_selector_do_whichever_way(auc, blind, told):
+def test_the_card_reports_the_text_only_net_and_the_selector_for_every_result(auc, blind, told):
     text = format_card(TOLD, FittingRuns(seeds={str(seed): fitted(seed, auc, blind) for seed in (0, 1)}), 1.5)
-    assert all(one in text for one in told) and "the 7,000 of these questions" in text
+    assert all(one in text for one in told) and "subset of 7,000 questions" in text
     selection = rows(text.partition("## When to answer")[2])
     mean = f"{100 * auc:.2f}"
     assert f"| {mean} ({mean} to {mean}) | 40.00 (40.00 to 40.00) |" in selection["Selector"]
@@ -80,7 +80,7 @@ def rows(text):
     return {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("| ")}
 
 
-def test_a_row_tells_mean_and_range_over_seeds():
+def test_a_row_has_mean_and_range_over_seeds():
     told = rows(format_card(TOLD, NOTHING, 1.5).partition("## The nets on")[2])
     assert (
         "| 2 | 1,234 | 150 | 72.0 (70.0 to 74.0) | 55.0 (50.0 to 60.0) | 85.0 (80.0 to 90.0) |"
@@ -96,21 +96,21 @@ def test_the_card_says_what_was_learned_from_and_what_chose():
     for part, series in WORLD_SERIES.items():
         first, last = series.start, series.start + series.chunks * 256 - 1
         assert f"| {part} | {series.split} {first:,} to {last:,} |" in text
-    assert "recall 0.900, precision 0.800" in text and "S = 0, 1" in text and "1.5 MB" in text
+    assert "recall 0.900,\nprecision 0.800" in text and "S = 0, 1" in text and "1.5 MB" in text
     assert "The same CLIP chose the candidates" in text
 
 
-def test_a_detector_with_a_tower_of_its_own_is_told_of_where_there_is_one():
+def test_a_detector_with_its_own_tower_is_reported_if_it_exists():
     assert "regions_own" not in format_card(TOLD, NOTHING, 1.5)
     report = {"recall": 0.61, "precision": 0.52, "looks right": 0.43}
     own = DetectorRun(epochs=3, images=12, cpu_seconds=55.5, report=report, tries={"1": 0.2})
     text = format_card(TrainingRuns(detector=DETECTOR, nets=TOLD.nets, own_detector=own), NOTHING, 1.5)
-    section = text.partition("### Another with a tower of its own")[2].partition("## The nets on")[0]
-    assert "Recall 0.610, precision 0.520; of the things found, all looks are right for 43.0%" in section
+    section = text.partition("### A second detector with its own tower")[2].partition("## The nets on")[0]
+    assert "Recall 0.610, precision 0.520. For 43.0% of the detected objects, all attributes are right." in section
     assert "the 12 images of\n`look` and `learn`" in section and "recall 0.900" in text
 
 
-def test_spread_of_one_seed_is_its_figure():
+def test_the_range_of_one_seed_is_its_value():
     assert (
         format_range([0.5]) == "50.0"
         and format_range([]) == "-"
@@ -123,7 +123,7 @@ def test_the_card_is_written_beside_the_nets(tmp_path, monkeypatch):
     from pipeline.core.json_files import write_json
 
     for module in (train_vqa, vqa_model_card):
-        monkeypatch.setattr(module, "TARGET", tmp_path)
+        monkeypatch.setattr(module, "OUTPUT_DIR", tmp_path)
     with pytest.raises(UserError, match=r"training\.json"):
         write_vqa_card()
     write_json(tmp_path / "training.json", TOLD)

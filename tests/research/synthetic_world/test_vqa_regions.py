@@ -52,7 +52,7 @@ def test_the_two_detectors_find_by_maps_of_their_own(work, own):
     assert (work / "report" / "images.json").exists()
 
 
-def test_checkpoints_are_chosen_on_one_part_and_figures_measured_on_another(work, own, monkeypatch):
+def test_checkpoints_are_chosen_and_results_measured_on_different_subsets(work, own, monkeypatch):
     (work / "tower.pt").unlink()
     asked, of = [], region_trainer.detect_regions
     monkeypatch.setattr(
@@ -75,7 +75,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(work, own, monkeypatch):
     step, recipe_of = TowerTraining.step, tower_trainer.make_training_config
 
     def dies(self, number, *rest):
-        if number == self.recipe.steps - 1:
+        if number == self.config.num_steps - 1:
             raise KeyboardInterrupt
         return step(self, number, *rest)
 

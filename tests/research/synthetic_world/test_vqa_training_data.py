@@ -10,7 +10,7 @@ from research.reference_models.tokenization import WordVocabulary
 from research.synthetic_world import vqa_training_data
 from research.synthetic_world.questions import SampleQuestion
 from research.synthetic_world.vqa_training_data import SubsetData, encode_questions, get_attention_targets
-from tests.research.reference_models.toy_nets import asked_of as asked
+from tests.research.reference_models.toy_nets import loaded_model
 from tests.research.reference_models.toy_nets import tiny_shape as shape
 from tests.research.reference_models.toy_nets import tiny_store as store
 
@@ -38,7 +38,7 @@ def lefts(**marks):
     return [round(seat[0], 2) for seat in get_attention_targets(question(**marks), SCENE)]
 
 
-def test_glances_rest_on_the_thing_named_last_then_first_then_on_the_answer():
+def test_glances_attend_to_the_object_named_last_then_first_then_the_answer():
     assert lefts(marks={"10": "1", "2:4": "0"}, answer_marks={"0": "2"}) == [0.2, 0.0, 0.4]
     assert lefts(marks={"2": "1"}) == [0.2, 0.2, 0.2]
     np.testing.assert_equal(lefts(answer_marks={"0": "2"}), [np.nan, np.nan, 0.4])  # "What is red?"
@@ -70,14 +70,14 @@ def test_figures_of_a_net_that_always_says_yes():
         for i in range(4)
     ]
     found = vqa_training_data.compute_metrics(
-        asked(net), SubsetData(questions, {}, {f"p{i}": i for i in range(4)}), store()
+        loaded_model(net), SubsetData(questions, {}, {f"p{i}": i for i in range(4)}), store()
     )
     # one of two "verify" and both "query" right; all confidences alike: the curve is one straight line
     assert found == {"verify": 0.5, "query": 1.0, "accuracy": 0.75, "auroc": 0.5, "auaf": 0.375}
 
 
 def test_a_net_of_one_output_has_no_answers_to_be_right():
-    net = asked(initialize_net(shape(answers=1), compute_feature_moments(store()), 0), ("answerable",))
+    net = loaded_model(initialize_net(shape(answers=1), compute_feature_moments(store()), 0), ("answerable",))
     data = SubsetData([question("a"), question("b")], {}, {"p": 0, "q": 1})
     data.questions[1] = SampleQuestion(
         question_id="b", image_id="q", split="val", text="Cup?", answer="no", answer_annotations={}

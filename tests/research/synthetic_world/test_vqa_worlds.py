@@ -12,7 +12,7 @@ CLIP_IMAGES = (
 )  # the default of rgqa sample train-clip, and more than any of its runs had (training.json)
 
 
-def test_no_part_shares_a_world_with_another_with_the_published_ones_or_with_what_the_clip_was_trained_on():
+def test_subsets_share_no_scene_with_each_other_the_published_ones_or_the_clips_training_data():
     taken = {split: set(range(size)) for split, size in SPLIT_SIZES.items()}
     taken["train"] |= set(range(CLIP_IMAGES))
     for series in WORLD_SERIES.values():
@@ -32,7 +32,7 @@ def test_what_nets_learn_from_is_train_and_what_they_are_tried_on_is_val():
     assert vqa_worlds.SEED == SEED  # else the ids of images would mean other worlds
 
 
-def test_images_of_all_parts_have_ids_of_their_own():
+def test_images_of_all_subsets_have_unique_ids():
     ids = [
         make_image_id(series.split, series.start + place)
         for series in WORLD_SERIES.values()
@@ -41,7 +41,7 @@ def test_images_of_all_parts_have_ids_of_their_own():
     assert len(set(ids)) == len(ids)
 
 
-def test_drawn_worlds_come_back_with_pixels_truth_and_questions(few_worlds):
+def test_rendered_images_are_read_with_pixels_truth_and_questions(few_worlds):
     rows = vqa_worlds.read_worlds("learn")
     assert len(rows) == 8 and all(row.scene.is_complete for row in rows)
     assert {q.image_id for row in rows for q in row.questions} == {row.scene.image_id for row in rows}
@@ -51,7 +51,7 @@ def test_drawn_worlds_come_back_with_pixels_truth_and_questions(few_worlds):
     assert vqa_worlds.read_worlds("look")[0].questions == ()
 
 
-def test_a_chunk_that_is_there_stays(few_worlds):
+def test_an_existing_chunk_is_kept(few_worlds):
     path = vqa_worlds.WORK_DIR / "choose-000.npy"
     before = path.stat().st_mtime_ns
     vqa_worlds.render_chunk("choose", 0)

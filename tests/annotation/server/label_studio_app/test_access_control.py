@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import requests
 
-from tests.annotation.server.conftest import DeskClient, Studio, form_token, run_inside, token_of
+from tests.annotation.server.conftest import PageClient, Studio, form_token, run_inside, token_of
 
 pytestmark = pytest.mark.server
 
@@ -149,7 +149,7 @@ OWN = [
     ("GET", "/storage-data/uploaded/?filepath=upload/1/x.json", None),
 ]
 
-# What is new with the desk: its leader's half, the images and the places of others, and ways around the list of views.
+# What is new with the client: its leader's half, the images and the places of others, and ways around the list of views.
 AT_THE_DESK = [
     ("GET", "/annotate/report", None),
     ("POST", "/annotate/report", {}),
@@ -166,7 +166,7 @@ AT_THE_DESK = [
     ("GET", "/annotate/image/-1", None),
     ("GET", "/annotate/image/99999999999999999999", None),
     ("GET", "/annotate/image/1/../../report", None),
-    ("GET", "/annotate/static/desk.html", None),
+    ("GET", "/annotate/static/client.html", None),
     ("GET", "/annotate/static/..%2Fgate.py", None),
     ("GET", "/annotate/static/..%2F..%2F..%2F..%2Fdata%2Flabel-studio%2Fsecrets.json", None),
     ("GET", "/annotate/open/", None),
@@ -212,8 +212,8 @@ WHO = ("annotator, by the page's form", "annotator, by a token", "annotator, by 
 def numbers(studio: Studio) -> dict[str, int]:
     """What there is on the server: bob's answer, amy's, a draft and a view of the leader's."""
     for name in ("amy", "bob"):
-        desk = studio.desk(name)
-        desk.answer(desk.step({}))
+        client = studio.open_page(name)
+        client.answer(client.step({}))
     lines = [
         "from tasks.models import Annotation, AnnotationDraft, Task",
         "from users.models import User",
@@ -243,7 +243,7 @@ def session_of(studio: Studio, who: str) -> requests.Session:
         return studio.login("amy")
     if who == WHO[1]:
         return studio.bearer(token_of(studio, "amy"))
-    return studio.desk("amy").session if who == WHO[2] else requests.Session()
+    return studio.open_page("amy").session if who == WHO[2] else requests.Session()
 
 
 def content(studio: Studio) -> Any:
@@ -259,13 +259,13 @@ def content(studio: Studio) -> Any:
     return run_inside(studio, "\n".join(lines))
 
 
-def test_no_attack_gets_anything(
+def test_attacks_are_refused(
     studio: Studio, numbers: dict[str, int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     sessions = {who: session_of(studio, who) for who in WHO}  # first: one of them needs a password
     before, table, through = content(studio), [], []
     for who, session in sessions.items():
-        csrf = DeskClient(studio.url, session=session).csrf
+        csrf = PageClient(studio.url, session=session).csrf
         for method, address, body in ATTACKS:
             # The prepared address is kept as it is written: requests would take `..` out.
             wanted = requests.Request(
@@ -289,7 +289,7 @@ def test_no_attack_gets_anything(
 
 
 def refused(answer: requests.Response, address: str) -> bool:
-    """Whether nothing came of it: refused, or sent to the login or the own desk, or the login page shown again."""
+    """Whether nothing came of it: refused, or sent to the login or the own client, or the login page shown again."""
     if answer.is_redirect:
         return answer.headers["Location"] in ("/user/login/?next=/annotate/", "/annotate/", "/")
     if address.startswith("/static"):
@@ -303,7 +303,7 @@ def refused(answer: requests.Response, address: str) -> bool:
     return answer.status_code in KEPT_AWAY
 
 
-def test_the_same_addresses_do_answer_the_administrator(studio: Studio, numbers: dict[str, int]) -> None:
+def test_same_urls_work_for_the_administrator(studio: Studio, numbers: dict[str, int]) -> None:
     # Otherwise the refusals above would prove nothing: the addresses might not exist.
     asked = [
         "/api/projects/{project}/",
@@ -331,35 +331,35 @@ def test_the_same_addresses_do_answer_the_administrator(studio: Studio, numbers:
 
 @pytest.mark.parametrize("name", ["label-studio/secrets.json", "tiny/truth/hidden.png", "tiny/source/questions.json",
                                   "tiny/source/images/script.svg", "tiny/source/images/../../truth/hidden.png", "/etc/hostname"])  # fmt: skip
-def test_nothing_but_images_has_an_address_not_even_for_the_administrator(studio: Studio, name: str) -> None:
+def test_only_images_are_served_even_to_the_administrator(studio: Studio, name: str) -> None:
     assert (
         studio.admin().get(f"{studio.url}/data/local-files/", params={"d": name}, timeout=60).status_code
         == 404
     )
 
 
-def test_a_image_has_the_media_type_of_its_content(studio: Studio) -> None:
+def test_image_has_the_media_type_of_its_content(studio: Studio) -> None:
     address = f"{studio.url}/data/local-files/"
     answer = studio.admin().get(address, params={"d": "tiny/source/images/dot.pjpeg"}, timeout=60)
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/png")
 
 
-def test_who_logs_in_or_opens_the_first_page_lands_on_the_desk(studio: Studio) -> None:
+def test_annotators_are_redirected_to_the_annotation_page(studio: Studio) -> None:
     for path in ("/", "/projects/"):
         answer = studio.login("amy").get(studio.url + path, timeout=60, allow_redirects=False)
         assert answer.headers["Location"] == "/annotate/"
     for path in ("/", "/annotate/"):
         stranger = requests.get(studio.url + path, timeout=60, allow_redirects=False)
-        assert stranger.status_code == 401 and "Open your own link" in stranger.text
+        assert stranger.status_code == 401 and "Open your personal link" in stranger.text
 
 
-def test_a_legacy_token_opens_nothing_beside_a_session(studio: Studio) -> None:
+def test_legacy_token_is_refused_even_with_a_session(studio: Studio) -> None:
     session = studio.login("amy")
     for headers in ({"Authorization": "Token x"}, {"X-Api-Key": "x"}):
         assert session.get(f"{studio.url}/annotate/", headers=headers, timeout=60).status_code == 401
 
 
-def test_a_step_without_the_pages_token_is_refused(studio: Studio) -> None:
+def test_step_without_csrf_token_is_refused(studio: Studio) -> None:
     session = studio.login("amy")
     assert session.post(f"{studio.url}/annotate/step", json={}, timeout=60).status_code == 403
 

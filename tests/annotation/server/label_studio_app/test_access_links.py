@@ -7,7 +7,7 @@ from annotation.server.label_studio_app.access_links import (
 )
 
 
-def test_a_secret_is_of_one_key_and_one_person_and_can_stand_in_an_address():
+def test_secret_depends_on_key_and_person_and_is_url_safe():
     ann = derive_secret("key", "ann@rgqa.local")
     # openssl dgst -sha256 -hmac key -binary <<< "rgqa desk ann@rgqa.local" (without the line's end) | basenc --base64url
     assert ann == "kdFXa5WGDWBihiya4if6kDjgKlkMiXu9WH4dX6RL_p4"
@@ -20,7 +20,7 @@ def test_a_secret_is_of_one_key_and_one_person_and_can_stand_in_an_address():
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{43}", secret) for secret in others)
 
 
-def test_a_link_goes_with_the_pseudonym_and_a_volunteers_with_the_address_alone():
+def test_link_depends_on_pseudonym_except_for_volunteers():
     first, second = (
         derive_annotator_secret("key", "ann@rgqa.local", f"annotator-0{number}") for number in (1, 2)
     )

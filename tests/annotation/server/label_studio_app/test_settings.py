@@ -14,7 +14,7 @@ from tests.annotation.server.conftest import Studio
 pytestmark = pytest.mark.server
 
 
-def test_the_server_tells_nobody_anything(inside: Callable[[str], Any]) -> None:
+def test_server_sends_no_telemetry(inside: Callable[[str], Any]) -> None:
     assert (
         inside(
             "from django.conf import settings as s\nfrom core.feature_flags import flag_set\n"
@@ -25,13 +25,13 @@ def test_the_server_tells_nobody_anything(inside: Callable[[str], Any]) -> None:
     )
 
 
-def test_no_other_server_of_this_machine_has_the_sessions_cookie(studio: Studio) -> None:
+def test_session_cookie_name_is_unique_per_server(studio: Studio) -> None:
     # A browser keeps cookies by host and not by port: the demo's session would replace the study's.
-    (cookie,) = (row for row in studio.desk("amy").session.cookies if row.name != "csrftoken")
+    (cookie,) = (row for row in studio.open_page("amy").session.cookies if row.name != "csrftoken")
     assert re.fullmatch("rgqa-[0-9a-f]{12}", cookie.name)
 
 
-def test_sqlite_waits_and_writes_ahead(inside: Callable[[str], Any]) -> None:
+def test_sqlite_uses_write_ahead_log_and_timeout(inside: Callable[[str], Any]) -> None:
     if os.environ.get("RGQA_ANNOTATE_DATABASE"):
         pytest.skip("not SQLite")
     pragmas = inside(

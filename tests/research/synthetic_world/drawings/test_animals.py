@@ -15,7 +15,7 @@ from tests.research.synthetic_world.shown import GROUND, check, covers, kinds_of
 
 
 @pytest.mark.parametrize("kind", kinds_of(animals), ids=lambda kind: kind.name)
-def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
+def test_every_appearance_is_drawn_and_no_two_look_the_same(kind):
     check(kind)
 
 
@@ -43,7 +43,7 @@ def test_far_legs_are_darker_and_painted_before_the_near_ones():
     assert svg.rindex(far) < svg.index(near)
 
 
-def test_hoofs_are_of_a_colour_of_their_own():
+def test_hoofs_are_of_a_color_of_their_own():
     svg = animals.legs(look_of("brown"), (0, 10), 0, 20, 4, hoof="#123456")
     assert svg.count("#123456") == 2
 

@@ -21,16 +21,16 @@ def test_light_falls_on_a_part_without_pattern_and_grain():
 
 
 @pytest.mark.parametrize(("color", "ink"), [("red", "pale"), ("white", "deep"), ("yellow", "gold")])
-def test_a_pattern_is_drawn_in_what_is_seen_on_the_colour(color, ink):
+def test_a_pattern_has_a_color_that_is_visible_on_the_object(color, ink):
     assert f"url(#striped-wide-{ink})" in look_of(color, pattern="striped").draw_part(PART)
 
 
-def test_small_things_have_fine_patterns_and_grain():
+def test_small_objects_have_fine_patterns_and_grain():
     assert "dotted-fine-pale" in look_of("red", pattern="dotted", has_fine_detail=True).draw_part(PART)
     assert "leather-fine" in look_of("brown", material="leather", has_fine_detail=True).draw_part(PART)
 
 
-def test_boards_that_stand_have_their_grain_upwards():
+def test_upright_boards_have_vertical_grain():
     look = look_of("brown", material="wood")
     assert "wood-wide-up" in look.draw_part(rect(0, 0, 5, 40)) and "wood-wide-up" not in look.draw_part(
         rect(0, 0, 40, 5)

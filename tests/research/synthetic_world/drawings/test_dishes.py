@@ -11,7 +11,7 @@ from tests.research.synthetic_world.shown import GROUND, away, check, kinds_of, 
 
 
 @pytest.mark.parametrize("kind", kinds_of(dishes), ids=lambda kind: kind.name)
-def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
+def test_every_appearance_is_drawn_and_no_two_look_the_same(kind):
     check(kind)
 
 

@@ -11,12 +11,12 @@ from tests.research.synthetic_world.shown import GROUND, away, check, covers, ki
 
 
 @pytest.mark.parametrize("kind", kinds_of(food), ids=lambda kind: kind.name)
-def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
+def test_every_appearance_is_drawn_and_no_two_look_the_same(kind):
     check(kind)
 
 
 @pytest.mark.parametrize("name", ["pizza", "sandwich"])
-def test_what_has_one_natural_look_is_drawn_alike_whatever_its_tones(name):
+def test_kinds_with_one_natural_color_ignore_tones(name):
     assert KIND_BY_NAME[name].colors is None
     assert DRAWINGS[name](look_of("red")) == DRAWINGS[name](look_of("blue"))
 

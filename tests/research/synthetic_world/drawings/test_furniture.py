@@ -25,7 +25,7 @@ from tests.research.synthetic_world.shown import (
 
 
 @pytest.mark.parametrize("kind", kinds_of(furniture), ids=lambda kind: kind.name)
-def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
+def test_every_appearance_is_drawn_and_no_two_look_the_same(kind):
     check(kind)
 
 
@@ -63,7 +63,7 @@ def test_doors_that_are_open_show_the_grain_upwards():
     assert "wood-wide-up" in DRAWINGS["cabinet"](look_of("brown", material="wood", state="open"))
 
 
-def test_a_shelf_has_as_many_boards_as_things_can_stand_on():
+def test_a_shelf_has_as_many_boards_as_objects_can_stand_on():
     assert len(SURFACES["shelf"]) == 4
 
 

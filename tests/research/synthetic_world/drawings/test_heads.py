@@ -11,7 +11,7 @@ from tests.research.synthetic_world.shown import GROUND, SEEN, check, kinds_of
 
 
 @pytest.mark.parametrize("kind", kinds_of(heads), ids=lambda kind: kind.name)
-def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
+def test_every_appearance_is_drawn_and_no_two_look_the_same(kind):
     check(kind)
 
 
@@ -23,7 +23,7 @@ def front(age, female):
     return heads.draw_head(age, female, HUES)[1]
 
 
-def test_no_two_ages_and_sexes_look_alike():
+def test_no_two_ages_and_sexes_look_the_same():
     assert len({front(*who) for who in WHO}) == 6
     shown = []
     for who in WHO:

@@ -11,12 +11,12 @@ from tests.research.synthetic_world.shown import check, covers, kinds_of, large,
 
 
 @pytest.mark.parametrize("kind", kinds_of(outdoors), ids=lambda kind: kind.name)
-def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
+def test_every_appearance_is_drawn_and_no_two_look_the_same(kind):
     check(kind)
 
 
 @pytest.mark.parametrize("name", ["tree", "bush", "traffic light"])
-def test_what_has_one_natural_look_is_drawn_alike_whatever_its_tones(name):
+def test_kinds_with_one_natural_color_ignore_tones(name):
     assert KIND_BY_NAME[name].colors is None
     assert DRAWINGS[name](look_of("red")) == DRAWINGS[name](look_of("blue"))
 
@@ -37,6 +37,6 @@ def test_berries_tell_a_bush_from_the_leaves_of_a_tree():
     assert shows("bush", "#d83a3a") and not shows("tree", "#d83a3a")
 
 
-def test_petals_have_the_flowers_colour_and_the_stem_is_green():
+def test_petals_have_the_flowers_color_and_the_stem_is_green():
     for color in KIND_BY_NAME["flower"].colors:
         assert shows("flower", COLORS[color], color=color) and shows("flower", "#4f9d3f", color=color)

@@ -12,7 +12,7 @@ from tests.research.synthetic_world.shown import GROUND, away, check, covers, ki
 
 
 @pytest.mark.parametrize("kind", kinds_of(people), ids=lambda kind: kind.name)
-def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
+def test_every_appearance_is_drawn_and_no_two_look_the_same(kind):
     check(kind)
 
 
@@ -29,7 +29,7 @@ def points(name, pose):
 
 
 @pytest.mark.parametrize(("name", "pose"), PEOPLE)
-def test_a_hand_is_where_a_held_thing_is_centred(name, pose):
+def test_a_hand_is_where_a_held_object_is_centred(name, pose):
     pixels, at = points(name, pose)
     skins = {skin for skin, _ in people.COMPLEXIONS}
     for side, inwards in (("left hand", 0.04), ("right hand", -0.04)):

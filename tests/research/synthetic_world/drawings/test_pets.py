@@ -12,12 +12,12 @@ from tests.research.synthetic_world.shown import GROUND, SEEN, away, check, imag
 
 
 @pytest.mark.parametrize("kind", kinds_of(pets), ids=lambda kind: kind.name)
-def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
+def test_every_appearance_is_drawn_and_no_two_look_the_same(kind):
     check(kind)
 
 
 @pytest.mark.parametrize("pose", ["standing", "sitting", "lying"])
-def test_a_dog_is_no_cat_in_any_colour(pose):
+def test_a_dog_is_no_cat_in_any_color(pose):
     shared = sorted(set(KIND_BY_NAME["dog"].colors) & set(KIND_BY_NAME["cat"].colors))
     assert len(shared) >= 4
     for color in shared:
@@ -27,7 +27,7 @@ def test_a_dog_is_no_cat_in_any_colour(pose):
 
 
 @pytest.mark.parametrize("name", ["dog", "cat"])
-def test_who_sits_is_taller_than_wide_and_who_lies_is_flat(name):
+def test_sitting_animals_are_taller_than_wide_and_lying_ones_are_flat(name):
     sizes = {pose: rendering.compute_natural_size(name, pose) for pose in ("standing", "sitting", "lying")}
     assert sizes["sitting"][1] > sizes["sitting"][0]
     assert sizes["lying"][1] < sizes["standing"][1] < sizes["sitting"][1]

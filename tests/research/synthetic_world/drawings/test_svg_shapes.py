@@ -59,7 +59,7 @@ def test_a_drawing_is_placed_mirrored_and_turned():
     )
 
 
-def test_colours_are_mixed_by_shares():
+def test_colors_are_mixed_by_fractions():
     assert (
         svg_shapes.mix_colors("#000000", "#ffffff", 0) == "#000000"
         and svg_shapes.mix_colors("#000000", "#ffffff", 1) == "#ffffff"

@@ -9,7 +9,7 @@ from research.synthetic_world.drawings import textures
 from research.synthetic_world.drawings.textures import build_definitions
 
 
-def test_what_is_used_is_defined_once_and_nothing_else():
+def test_every_used_definition_occurs_once():
     svg = '<rect fill="url(#soft.d7322f)"/><rect fill="url(#soft.d7322f)"/><rect fill="url(#wood-wide)"/>'
     defined = [element.get("id") for element in ElementTree.fromstring(build_definitions(svg))]
     assert defined == ["soft.d7322f", "wood-wide"]
@@ -24,7 +24,7 @@ def test_light_falls_from_one_side_to_the_other_in_order(name):
     assert all(shade in "wk" and 0 <= float(opacity) <= 1 for _, shade, opacity in stops)
 
 
-def test_light_on_a_colour_needs_no_opacity():
+def test_light_on_a_color_needs_no_opacity():
     on_red, overlay = (build_definitions(f'fill="url(#{name})"') for name in ("soft.d7322f", "soft"))
     assert "stop-opacity" not in on_red and "stop-opacity" in overlay
     # the first stop is white with 0.22: d7 + 0.22 x (ff - d7) = 215 + 8.8 = e0, 32 -> 5f, 2f -> 5d
@@ -39,7 +39,7 @@ def test_fine_patterns_are_half_as_wide():
     assert scale == {"fine": "0.5", "wide": "1"}
 
 
-def test_standing_boards_are_the_lying_ones_turned():
+def test_upright_boards_are_the_rotated_ones():
     lying, standing = (build_definitions(f'fill="url(#wood-wide{end})"') for end in ("", "-up"))
     assert "rotate(0)" in lying and "rotate(90)" in standing
 

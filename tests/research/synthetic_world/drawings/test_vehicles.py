@@ -21,7 +21,7 @@ from tests.research.synthetic_world.shown import (
 
 
 @pytest.mark.parametrize("kind", kinds_of(vehicles), ids=lambda kind: kind.name)
-def test_each_is_drawn_in_every_look_and_no_two_looks_alike(kind):
+def test_every_appearance_is_drawn_and_no_two_look_the_same(kind):
     check(kind)
 
 

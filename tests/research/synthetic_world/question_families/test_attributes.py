@@ -20,7 +20,7 @@ FAMILIES = [
 @pytest.mark.parametrize(
     ("family", "structural", "semantics"), FAMILIES, ids=lambda value: getattr(value, "__name__", value)
 )
-def test_each_family_asks_what_has_one_right_answer_by_an_independent_judge(family, structural, semantics):
+def test_each_familys_questions_have_one_right_answer_by_an_independent_checker(family, structural, semantics):
     check_family(family, structural, semantics)
 
 
@@ -52,14 +52,14 @@ def test_a_choice_offers_the_right_value_and_another(of_kitchen) -> None:
         assert set(options) & set(LOOKS[target(question)].values()) == {question.answer}, question.text
 
 
-def test_a_look_that_is_asked_for_is_not_told_of_the_thing():
+def test_an_attribute_that_is_asked_for_is_not_mentioned():
     for question in (q for asked_together in asked_by(attributes.query_attribute) for q in asked_together):
         kind = question.program[-1].argument
         filters = [step.operation for step in question.program if step.operation.startswith("filter")]
         assert f"filter {kind}" not in filters[-1:] or "relate" in str(question.program[-2:]), question.text
 
 
-def test_materials_are_asked_for_as_what_things_are_made_of():
+def test_materials_are_asked_for_as_what_objects_are_made_of():
     every = [q for asked_together in asked_by(attributes.verify_attribute) for q in asked_together]
     of_material = [q for q in every if q.program[-1].operation == "verify material"]
     assert of_material

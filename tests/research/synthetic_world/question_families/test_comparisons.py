@@ -19,7 +19,7 @@ FAMILIES = [
 @pytest.mark.parametrize(
     ("family", "structural", "semantics"), FAMILIES, ids=lambda value: getattr(value, "__name__", value)
 )
-def test_each_family_asks_what_has_one_right_answer_by_an_independent_judge(family, structural, semantics):
+def test_each_familys_questions_have_one_right_answer_by_an_independent_checker(family, structural, semantics):
     check_family(family, structural, semantics)
 
 
@@ -41,7 +41,7 @@ def test_comparisons_compare_the_two_objects(of_kitchen) -> None:
         assert question.answer == ("yes" if alike == (verb == "same") else "no"), question.text
 
 
-def test_two_things_are_compared_that_have_different_names():
+def test_two_objects_are_compared_that_have_different_names():
     for family in (comparisons.verify_both, comparisons.compare, comparisons.query_common):
         for question in (q for asked_together in asked_by(family) for q in asked_together):
             assert set(compared(question)) != {"11", "12"}, question.text  # the two cups

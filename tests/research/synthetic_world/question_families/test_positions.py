@@ -17,11 +17,11 @@ FAMILIES = [
 @pytest.mark.parametrize(
     ("family", "structural", "semantics"), FAMILIES, ids=lambda value: getattr(value, "__name__", value)
 )
-def test_each_family_asks_what_has_one_right_answer_by_an_independent_judge(family, structural, semantics):
+def test_each_familys_questions_have_one_right_answer_by_an_independent_checker(family, structural, semantics):
     check_family(family, structural, semantics)
 
 
-def test_sides_are_told_of_what_is_clearly_there_and_never_of_the_dog_near_the_border(of_kitchen) -> None:
+def test_only_objects_clearly_on_a_side_have_one(of_kitchen) -> None:
     for question in detailed(of_kitchen, "positionQuery"):
         assert question.answer == SIDES[target(question)], question.text
     for question in detailed(of_kitchen, "positionVerify", "positionVerifyC"):

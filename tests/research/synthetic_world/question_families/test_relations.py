@@ -22,11 +22,11 @@ FAMILIES = [
 @pytest.mark.parametrize(
     ("family", "structural", "semantics"), FAMILIES, ids=lambda value: getattr(value, "__name__", value)
 )
-def test_each_family_asks_what_has_one_right_answer_by_an_independent_judge(family, structural, semantics):
+def test_each_familys_questions_have_one_right_answer_by_an_independent_checker(family, structural, semantics):
     check_family(family, structural, semantics)
 
 
-def test_where_two_things_are_meant_the_wrong_one_is_never_named(of_kitchen) -> None:
+def test_with_two_possible_objects_the_wrong_one_is_never_named(of_kitchen) -> None:
     # Worked out by hand: what each relation of the kitchen yields when there is exactly one answer.
     expected = {
         ("_,on,s", "13"): "cup",
@@ -63,7 +63,7 @@ def test_relations_are_verified_by_the_list(of_kitchen) -> None:
         assert question.answer == ("yes" if triple in holds else "no"), question.text
 
 
-def test_people_are_asked_for_with_who_and_things_with_what():
+def test_people_are_asked_for_with_who_and_objects_with_what():
     names = {item.object_id: item.name for scene in (KITCHEN, PARK) for item in scene.objects}
     for family in (relations.query_subject, relations.query_object):
         for question in (q for asked_together in asked_by(family) for q in asked_together):

@@ -1,4 +1,4 @@
-"""The desk on a real server in a real browser, from the link to thanks; what is clicked is what is stored."""
+"""Test the annotation page on a real server in a real browser, from the link to the last screen: answers are stored as clicked."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from annotation.server.accounts import format_links, update_roster
 from annotation.study.roster import read_roster
 from pipeline.core.json_files import read_json
 from pipeline.core.paths import DatasetFolders
-from tests.annotation.browser.hands import KEYS, choose, link, shown, submit
-from tests.annotation.browser.test_desk_page import HOSTILE
+from tests.annotation.browser.page_actions import KEYS, choose, link, shown, submit
+from tests.annotation.browser.test_annotation_page import HOSTILE
 from tests.annotation.conftest import made_task
 from tests.annotation.server.conftest import served
 
@@ -27,13 +27,13 @@ KNOWN = {True: "valid", False: "invalid"}  # of "Is there a dog 6?": even number
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory):
+def server(tmp_path_factory):
     """A server with a training of one task, a test of one, and 20 tasks of which the first have hostile texts."""
     tasks = [made_task(number, images=8) for number in range(24)]
     for place, text in enumerate(HOSTILE):
         asked = msgspec.structs.replace(tasks[place].first, text=text)
         tasks[place] = msgspec.structs.replace(tasks[place], first=asked)
-    home = tmp_path_factory.mktemp("desk")
+    home = tmp_path_factory.mktemp("annotation-page")
     with served(
         home,
         tasks,
@@ -47,7 +47,7 @@ def desk(tmp_path_factory):
 
 
 @pytest.fixture
-def enter(desk, chromium):
+def enter(server, chromium):
     """Open somebody's link in a browser of their own."""
     contexts = []
 
@@ -85,7 +85,7 @@ def honest(state, place):
 
 
 def agree(page):
-    assert shown(page)["show"] == "consent"
+    assert shown(page)["screen"] == "consent"
     page.get_by_role("button", name="I have read this and agree").click()
     page.locator("#task").wait_for()
 
@@ -93,8 +93,8 @@ def agree(page):
 def through(page, by="key"):
     """Consent, training and test; the first real task is open then."""
     agree(page)
-    while (state := shown(page))["show"] != "task":
-        if state["show"] != "feedback":
+    while (state := shown(page))["screen"] != "task":
+        if state["screen"] != "feedback":
             choose(page, known(state), by)
         submit(page, by)
 
@@ -111,11 +111,11 @@ def stored(email):
     }
 
 
-def test_from_the_link_to_thanks_by_mouse_and_by_keys_and_what_is_clicked_is_stored(enter):
+def test_answers_by_mouse_and_keys_are_stored_as_clicked(enter):
     page = enter("ann")
     through(page, "mouse")
     clicked, place = {}, 0
-    while (state := shown(page))["show"] == "task":
+    while (state := shown(page))["screen"] == "task":
         asked = (state["first"], state["second"])
         for side, text in zip(("first", "second"), asked, strict=True):
             assert page.locator(".text").nth(int(side == "second")).evaluate("e => e.textContent") == text
@@ -125,32 +125,32 @@ def test_from_the_link_to_thanks_by_mouse_and_by_keys_and_what_is_clicked_is_sto
         submit(page, by)
         if place == 5:  # back by two, another answer, and forward again
             page.keyboard.press("Backspace")
-            page.wait_for_function("() => !busy && state.given")
-            before = shown(page)["place"]
+            page.wait_for_function("() => !busy && state.answer")
+            before = shown(page)["assignment"]
             page.get_by_role("button", name="Back").click()
-            page.wait_for_function("place => !busy && state.place !== place", arg=before)
+            page.wait_for_function("place => !busy && state.assignment !== place", arg=before)
             state = shown(page)
             asked = (state["first"], state["second"])
-            assert {name: value for name, value in state["given"].items() if value} == clicked[asked]
+            assert {name: value for name, value in state["answer"].items() if value} == clicked[asked]
             again = honest(state, 7)
             choose(page, again, "key")
             clicked[asked] = again
             submit(page, "key")
         place += 1
-    assert state["show"] == "thanks" and state["judged"] == len(clicked) == 24
+    assert state["screen"] == "thanks" and state["num_judged"] == len(clicked) == 24
     assert stored("ann@rgqa.local") == clicked
     assert not page.problems, page.problems
     assert page.evaluate("window.broken") is None
 
 
-def test_who_fails_the_test_twice_is_told_so_and_gets_no_task(enter):
+def test_failing_the_test_twice_gives_no_tasks(enter):
     page = enter("ben")
     agree(page)
     seen = []
     for tried in range(2):
-        while (state := shown(page))["show"] in ("training", "feedback", "test"):
-            if state["show"] != "feedback":
-                seen.append((state["show"], state["first"], state["second"]))
+        while (state := shown(page))["screen"] in ("training", "feedback", "test"):
+            if state["screen"] != "feedback":
+                seen.append((state["screen"], state["first"], state["second"]))
                 choose(
                     page,
                     {
@@ -160,7 +160,7 @@ def test_who_fails_the_test_twice_is_told_so_and_gets_no_task(enter):
                     "key",
                 )
             submit(page, "key")
-        assert state["show"] == "failed"
+        assert state["screen"] == "test_failed"
         if not tried:
             page.get_by_role("button", name="Try again").click()
             page.locator("#task").wait_for()
@@ -170,45 +170,45 @@ def test_who_fails_the_test_twice_is_told_so_and_gets_no_task(enter):
     assert stored("ben@rgqa.local") == {}  # no answer of training or test is a verdict
 
 
-def test_what_is_chosen_and_not_submitted_is_there_again_and_who_comes_back_goes_on(enter):
+def test_drafts_and_progress_survive_a_reload(enter):
     page = enter("cyd")
     through(page)
     choose(page, {"first": "invalid", "first_reason": "wrong attribute"}, "key")
-    place = shown(page)["place"]
+    place = shown(page)["assignment"]
     page.reload()
     page.locator("#task").wait_for()
-    assert shown(page)["place"] == place
+    assert shown(page)["assignment"] == place
     assert page.locator('input[name="first_reason"][value="wrong attribute"]').is_checked()
     second = {"second": honest(shown(page), 1)["second"]}
     choose(page, second, "key")
-    assert submit(page, "key")["place"] != place
+    assert submit(page, "key")["assignment"] != place
     assert list(stored("cyd@rgqa.local").values()) == [
         {"first": "invalid", "first_reason": "wrong attribute"} | second
     ]
 
 
-def test_an_annotators_browser_gets_nothing_but_texts_image_and_an_own_number(enter):
+def test_browser_gets_only_texts_image_and_own_number(enter):
     page = enter("cyd")
     page.locator("#task").wait_for()
     fields = {
-        "show",
-        "place",
-        "image",
+        "screen",
+        "assignment",
+        "image_url",
         "first",
         "second",
-        "number",
-        "of",
-        "back",
-        "given",
-        "guide",
+        "task_number",
+        "num_tasks",
+        "previous_assignment",
+        "answer",
+        "guidelines",
         "contact",
     }
     assert set(shown(page)) == fields
-    assert re.fullmatch(rf"/annotate/image/{shown(page)['place']}\?[0-9a-f]{{16}}", shown(page)["image"])
+    assert re.fullmatch(rf"/annotate/image/{shown(page)['place']}\?[0-9a-f]{{16}}", shown(page)["image_url"])
 
 
 @pytest.mark.parametrize(("width", "height"), [(1366, 768), (768, 1024), (390, 844)])
-def test_at_every_size_the_image_is_as_wide_as_can_be_and_submit_is_in_sight(enter, width, height):
+def test_image_is_large_and_submit_visible_at_every_size(enter, width, height):
     page = enter("cyd", width, height)
     page.locator("#task").wait_for()
     page.wait_for_function(
@@ -219,7 +219,7 @@ def test_at_every_size_the_image_is_as_wide_as_can_be_and_submit_is_in_sight(ent
     assert box["y"] + box["height"] <= height and box["x"] + box["width"] <= width
 
 
-def test_a_volunteer_comes_by_one_address_gives_a_name_and_is_in_and_comes_back_by_a_link(desk, chromium):
+def test_volunteer_signs_up_and_returns_with_a_personal_link(server, chromium):
     update_roster([], open_link=True)
     address = format_links(DatasetFolders(), [])[0].split()[-1]
     push_tasks()
@@ -229,9 +229,9 @@ def test_a_volunteer_comes_by_one_address_gives_a_name_and_is_in_and_comes_back_
     page.locator("input[name=name]").fill("eve")
     page.get_by_role("button").first.click()
     own = page.get_by_text("/annotate/open/").first.inner_text()
-    page.goto(f"{desk.url}/annotate/")
+    page.goto(f"{server.url}/annotate/")
     through(page)
-    assert shown(page)["show"] == "task"
+    assert shown(page)["screen"] == "task"
     context.close()
     context = chromium.new_context()
     page = context.new_page()
@@ -242,7 +242,7 @@ def test_a_volunteer_comes_by_one_address_gives_a_name_and_is_in_and_comes_back_
     assert "eve" in [person.name for person in read_roster(DatasetFolders())]
 
 
-def test_somebody_who_is_forgotten_is_nowhere_and_the_others_lose_nothing(enter, capsys):
+def test_erased_annotator_leaves_no_data_and_others_keep_theirs(enter, capsys):
     page = enter("dan")
     through(page)
     choose(page, {"first": "invalid", "second": "valid"}, "key")
@@ -255,8 +255,8 @@ def test_somebody_who_is_forgotten_is_nowhere_and_the_others_lose_nothing(enter,
     capsys.readouterr()
     erase_annotator("dan")
     said = capsys.readouterr().out
-    assert "1 annotations" in said and "1 accounts" in said
-    assert "0 hold dan@rgqa.local" in said
+    assert "1 annotation," in said and "1 account" in said
+    assert "0 contain dan@rgqa.local" in said
     assert stored("dan@rgqa.local") == {} and stored("ann@rgqa.local") == others
     assert b"annotator-04" not in pulled.read_bytes() and b"annotator-01" in pulled.read_bytes()
     assert "dan" not in [person.name for person in read_roster(DatasetFolders())]
@@ -265,4 +265,4 @@ def test_somebody_who_is_forgotten_is_nowhere_and_the_others_lose_nothing(enter,
     push_tasks()
     pull_annotations()
     assert b"annotator-04" not in pulled.read_bytes()
-    assert "dan@rgqa.local" not in read_json(DatasetFolders().study / "queue.json", dict)["people"]
+    assert "dan@rgqa.local" not in read_json(DatasetFolders().study / "queue.json", dict)["annotators"]

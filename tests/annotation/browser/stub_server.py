@@ -1,4 +1,4 @@
-"""A stand-in for the desk's server that speaks POST /annotate/step from a list of states: for what the page does by itself."""
+"""Serve the annotation page with prepared answers to POST /annotate/step, to test the page without a real server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CSP = (
 CONTACT = "Ann Lee, ann@example.org"
 KINDS = {"": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css"}
 CONSENT = {
-    "show": "consent",
+    "screen": "consent",
     "html": render_page(read_text("consent.md", Path("none"))[1].replace("{contact}", CONTACT)),
     "hash": "abc",
     "contact": CONTACT,
@@ -30,11 +30,15 @@ CONSENT = {
 
 def task(place: int = 1, first: str = "What color is the car?", second: str = "Is there a dog?", **more: Any):
     """A state that shows two questions."""
-    asked = {"place": place, "image": f"/annotate/image/{place}", "first": first, "second": second}
-    return {"show": "task", "number": place, "of": 20, "back": None, "given": None} | asked | more
+    asked = {"assignment": place, "image_url": f"/annotate/image/{place}", "first": first, "second": second}
+    return (
+        {"screen": "task", "task_number": place, "num_tasks": 20, "previous_assignment": None, "answer": None}
+        | asked
+        | more
+    )
 
 
-class StandIn:
+class StubServer:
     """Serves the page. `state` is what every step answers, or a function of what was sent; `sent` is all that was."""
 
     def __init__(self) -> None:
@@ -42,7 +46,7 @@ class StandIn:
         self.sent: list[dict[str, Any]] = []
         self.fail: list[int] = []  # statuses for the next steps; 0 breaks the connection off
         self.images = IMAGES
-        stand_in = self
+        stub = self
 
         class Handler(BaseHTTPRequestHandler):
             def log_message(self, *_: Any) -> None: ...
@@ -59,25 +63,29 @@ class StandIn:
                 name = self.path.rpartition("/")[2]
                 if self.path.startswith("/annotate/image/"):
                     number = int(name.partition("?")[0])
-                    self.give(stand_in.images[number % len(stand_in.images)].read_bytes(), "image/jpeg")
+                    self.give(stub.images[number % len(stub.images)].read_bytes(), "image/jpeg")
                     return
-                text = (PAGE / (name or "desk.html")).read_text().replace("{{ csrf_token }}", "a token")
+                text = (
+                    (PAGE / (name or "annotation_page.html"))
+                    .read_text()
+                    .replace("{{ csrf_token }}", "a token")
+                )
                 self.give(text.encode(), KINDS[Path(name).suffix])
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 assert self.path == "/annotate/step" and self.headers["X-CSRFToken"] == "a token"
-                stand_in.sent.append(body)
-                if stand_in.fail:
-                    status = stand_in.fail.pop(0)
+                stub.sent.append(body)
+                if stub.fail:
+                    status = stub.fail.pop(0)
                     if status:
                         self.give(b'{"detail": "no such choice"}', "application/json", status)
                     else:
                         self.close_connection = True
                     return
-                told = stand_in.state(body) if callable(stand_in.state) else stand_in.state
-                more = {} if body else {"guide": render_guidelines(Path("none")), "contact": CONTACT}
-                self.give(json.dumps(told | more).encode(), "application/json")
+                state = stub.state(body) if callable(stub.state) else stub.state
+                more = {} if body else {"guidelines": render_guidelines(Path("none")), "contact": CONTACT}
+                self.give(json.dumps(state | more).encode(), "application/json")
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"

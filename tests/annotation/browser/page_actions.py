@@ -1,4 +1,4 @@
-"""What hands do on the annotators' screens, by mouse or by keys."""
+"""Operate the annotation page and Label Studio's own screen, by mouse or keys."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def link(name: str) -> str:
 
 
 def shown(page: Any) -> dict[str, Any]:
-    """What the desk's page shows now, as the server told it; waits until nothing is under way."""
-    page.wait_for_function("() => state.show && !busy")
+    """Return the state of the annotation page, after the current request has finished."""
+    page.wait_for_function("() => state.screen && !busy")
     return page.evaluate("state")
 
 
 def choose(page: Any, choices: dict[str, str], by: str) -> None:
-    """Choose at the desk by `mouse` or by `key`; `first_reason` is chosen in the card of `first`."""
+    """Choose on the annotation page by `mouse` or by `key`; `first_reason` is chosen in the card of `first`."""
     for control, choice in choices.items():
         name = control.removesuffix("_reason")
         if by == "key":
@@ -64,7 +64,7 @@ def submit(page: Any, by: str) -> dict[str, Any]:
         if by == "key":
             page.keyboard.press("Enter")
         else:
-            page.locator("#answers .act").click()
+            page.locator("#answers .primary").click()
     assert response.value.ok, response.value.text()
     return shown(page)
 
