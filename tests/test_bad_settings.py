@@ -148,7 +148,7 @@ def test_init_on_a_full_disk_leaves_params_yaml_whole(tmp_path, monkeypatch):
     )
     assert done.returncode == 1
     assert (
-        "a file grew larger than this disk or your limits (ulimit -f) allow (params.yaml)"
+        "a file is larger than this disk or your limits (ulimit -f) allow (params.yaml)"
         in done.stderr.replace(str(tmp_path) + "/", "")
     )
     assert "Traceback" not in done.stderr and Path("params.yaml").read_text() == text
@@ -159,14 +159,14 @@ def test_init_on_a_full_disk_leaves_params_yaml_whole(tmp_path, monkeypatch):
     ("number", "said"),
     [
         (errno.ENOSPC, "the disk is full (x.json)"),
-        (errno.EDQUOT, "your share of the disk is used up (x.json)"),
+        (errno.EDQUOT, "your disk quota is used up (x.json)"),
         (errno.EFBIG, "a file grew larger than this disk or your limits"),
         (errno.ENAMETOOLONG, "a name is longer than a file's can be"),
         (errno.EROFS, "no permission"),
         (errno.EIO, "the disk failed (x.json)"),
         (errno.EMFILE, "more files are open than your limits"),
         (errno.ENOTDIR, "a file where a folder was expected"),
-        (errno.ELOOP, "links that lead to each other"),
+        (errno.ELOOP, "links refer to each other"),
     ],
 )
 def test_what_the_machine_refuses_is_told_and_the_old_file_stays(tmp_path, monkeypatch, capsys, number, said):
@@ -184,12 +184,12 @@ def test_what_the_machine_refuses_is_told_and_the_old_file_stays(tmp_path, monke
 @pytest.mark.parametrize(
     ("name", "make", "said"),
     [
-        ("out.json", Path.mkdir, "a folder where a file was expected; name another place"),
-        ("out.json", os.mkfifo, "a pipe where a file was expected; name another place"),
+        ("out.json", Path.mkdir, "a folder where a file was expected; choose another path"),
+        ("out.json", os.mkfifo, "a pipe where a file was expected; choose another path"),
         ("link", lambda path: path.symlink_to("/dev/zero"), "a device where a file was expected"),
         ("file/out.json", lambda path: path.parent.write_text("kept"), "where a folder was expected"),
         ("/dev/nothing", lambda _: None, "a device where a file was expected"),  # whatever is there or may be
-        ("/proc/x.json", lambda _: None, "no file can be made there; name another place"),
+        ("/proc/x.json", lambda _: None, "no file can be created there; choose another path"),
     ],
 )
 def test_what_no_file_may_replace_is_named_and_left(tmp_path, capsys, name, make, said):
@@ -205,7 +205,7 @@ def test_a_lack_of_memory_and_a_steering_name_are_told_in_plain_words(capsys):
     def hungry() -> None:
         raise MemoryError
 
-    assert "the memory is full" in told(capsys, hungry)
+    assert "out of memory" in told(capsys, hungry)
 
     def steering() -> None:
         raise UserError("\x1b[2Jname\x07: no such file")
@@ -221,7 +221,7 @@ def test_a_link_that_leads_nowhere_and_a_long_name_end_in_a_message(tmp_path, ca
     assert "a pipe where a file was expected" in told(capsys, lambda: read_json(tmp_path / "pipe"))
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
-    assert "links that lead to each other" in told(capsys, lambda: read_json(tmp_path / "a"))
+    assert "links refer to each other" in told(capsys, lambda: read_json(tmp_path / "a"))
 
 
 # --- embed's model, and folders that are not there

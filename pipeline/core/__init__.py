@@ -1,1 +1,1 @@
-"""What every room stands on: records, files, parameters, paths, errors, progress, randomness, processes."""
+"""Basis of all other packages: records, files, parameters, paths, errors, progress, random numbers and worker processes."""

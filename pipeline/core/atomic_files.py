@@ -1,6 +1,6 @@
-"""Replace files atomically and open files that are files.
+"""Replace files atomically, and open regular files only.
 
-This module needs the standard library alone: the wheel of the scorers carries it, too.
+The module uses the standard library only, because the wheel of the scorers contains it.
 """
 
 from __future__ import annotations
@@ -18,28 +18,36 @@ from typing import BinaryIO
 
 from .errors import UserError
 
-# Where even a link may be what all processes write to.
+# A path in this folder may be shared by all processes even if it is a link.
 DEVICE_FOLDER = Path("/dev")
 
 
 @contextmanager
 def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes `path`'s place only when the block ends well; durable (fsync) by
-    then. What killed processes left in the folder goes away. A link is replaced, too, not what it leads to.
+    """Open a temporary file that replaces `path` when the block ends without an error.
+
+    The content is flushed to disk (fsync) before the replacement. Temporary files that killed processes left in the folder are
+    deleted. If `path` is a link, the link is replaced, not its target.
+
+    Args:
+        path: The file to write. Its folder is created if needed.
+
+    Yields:
+        The temporary file, open for writing bytes.
 
     Raises:
-        UserError: there is something else than a file, or nothing can be made there.
+        UserError: `path` is no regular file, or no file can be created there.
     """
     path = Path(path)
     if path.parent.absolute() == DEVICE_FOLDER or (path.exists() and not path.is_file()):
-        raise UserError(f"{path}: {describe_file_type(path)} where a file was expected; name another place")
+        raise UserError(f"{path}: {describe_file_type(path)} where a file was expected; choose another path")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale_temporaries(path.parent.absolute())
         new = temporary.open("wb")
     except FileNotFoundError as error:
-        raise UserError(f"{path}: no file can be made there; name another place") from error
+        raise UserError(f"{path}: no file can be created there; choose another path") from error
     try:
         with new as file:
             yield file
@@ -47,7 +55,8 @@ def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        if error.errno is not None and error.filename is None:  # the kernel does not say which file
+        # An error of a write does not name the file.
+        if error.errno is not None and error.filename is None:
             error.filename = str(path)
         raise
     finally:
@@ -55,16 +64,16 @@ def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write a text as UTF-8, atomically."""
+    """Write a text atomically as UTF-8."""
     with atomic_write(path) as file:
         file.write(text.encode())
 
 
 def open_for_reading(path: Path | str) -> BufferedReader:
-    """Open a file for reading.
+    """Open a regular file for reading bytes.
 
     Raises:
-        UserError: it is missing, a folder, or a pipe or device, whose end might never come.
+        UserError: The file is missing, or the path is a folder, a pipe or a device.
     """
     path = Path(path)
     if path.exists() and not path.is_file():
@@ -73,39 +82,44 @@ def open_for_reading(path: Path | str) -> BufferedReader:
         return path.open("rb")
     except FileNotFoundError as error:
         raise UserError(
-            f"{path}: no such file; run the stage that writes it (dvc repro, or make leaderboard for one that evaluates), or check the path"
+            f"{path}: no such file; run the stage that writes it (dvc repro, or make leaderboard for the evaluation), or check the path"
         ) from error
 
 
 def describe_file_type(path: Path) -> str:
-    """What there is that is no file."""
+    """Return what kind of thing a path is that is no regular file, for messages."""
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
     return kinds.get(stat.S_IFMT(path.stat().st_mode) if path.exists() else 0, "a device")
 
 
 def sha256_file(path: Path | str) -> str:
-    """Hex SHA-256 of a file's bytes."""
+    """Return the SHA-256 of a file in hexadecimal digits."""
     with open_for_reading(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @cache
 def _remove_stale_temporaries(folder: Path) -> None:
-    """Delete the temporary files whose process is gone; once a process, as a folder may hold many files."""
+    """Delete temporary files of processes that have ended.
+
+    The result is cached, because a folder may have many files.
+    """
     for scrap in folder.glob(".*.tmp"):
-        # The number of a process has at most seven digits.
+        # Process ids have at most seven digits.
         process = re.fullmatch(r".*\.(\d{1,9})\.tmp", scrap.name)
         if process and not _is_running(int(process[1])):
             scrap.unlink(missing_ok=True)
 
 
 def _is_running(process: int) -> bool:
-    if os.name != "posix":  # Elsewhere signal 0 is no question but an interrupt.
+    # On other systems signal 0 interrupts the process.
+    if os.name != "posix":
         return True
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        pass  # It runs for somebody else.
+        # The process belongs to another user.
+        pass
     return True

@@ -1,6 +1,6 @@
-"""The names of columns in tables that users bring: predictions, their own questions and other benchmarks.
+"""Recognize columns of user tables (predictions, questions and other benchmarks) by their usual names.
 
-A column is known however it is written: "Question ID", "question-id" and "QUESTION_ID" are `question_id`.
+Case, blanks and hyphens do not matter: "Question ID", "question-id" and "QUESTION_ID" are `question_id`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-# By what a column holds, the names that it may have, the most specific first.
+# Content of a column -> names that it may have, the most specific one first. "picture" is the name until version 0.15.
 COLUMN_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "item id": ("item_id", "questionId", "question_id", "id"),
@@ -20,11 +20,11 @@ COLUMN_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "version": ("benchmark_version", "version"),
         "question": ("question", "sent", "text"),
         "image": (
-            "image",
+            "picture",
             "image_id",
             "imageId",
             "img_id",
-            "image_id",
+            "picture_id",
             "image_source",
             "image",
             "filename",
@@ -38,16 +38,20 @@ _CANONICAL_NAMES = {name.casefold(): name for names in COLUMN_ALIASES.values() f
 
 
 def normalize_column_name(header_name: object, extra_names: Iterable[str] = ()) -> str:
-    """Return the known name of a column, however a header writes it.
+    """Return the usual spelling of a column name.
 
     Args:
-        more: further names that are known, in lower case with underscores.
+        header_name: The name in the header of a table.
+        extra_names: Names that are recognized in addition to `COLUMN_ALIASES`, in lower case with underscores.
 
     Returns:
-        The known name; for an unknown column its own name, without the blanks around it.
+        The usual spelling, or the stripped name itself if it is not recognized.
 
-    >>> known_name(" Question ID"), known_name("QUESTIONID"), known_name("Full answer", ["full_answer"]), known_name("My Column")
-    ('question_id', 'questionId', 'full_answer', 'My Column')
+    Example:
+        >>> normalize_column_name(" Question ID"), normalize_column_name("QUESTIONID")
+        ('question_id', 'questionId')
+        >>> normalize_column_name("Full answer", ["full_answer"]), normalize_column_name("My Column")
+        ('full_answer', 'My Column')
     """
     name = str(header_name).strip()
     plain = name.casefold()
@@ -58,11 +62,11 @@ def normalize_column_name(header_name: object, extra_names: Iterable[str] = ()) 
 
 
 def find_column(names: Iterable[str], columns: Iterable[str]) -> str | None:
-    """Return the first of these names that a table or a row has."""
+    """Return the first of `names` that is among `columns`, or None."""
     known = set(columns)
     return next((name for name in names if name in known), None)
 
 
 def get_first_value(row: Mapping[str, Any], names: Iterable[str]) -> Any:
-    """Return a row's value under the first of these names that has one."""
+    """Return the value of the first of `names` that has one in `row`, or None."""
     return next((row[name] for name in names if row.get(name) is not None), None)

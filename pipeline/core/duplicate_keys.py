@@ -1,6 +1,6 @@
-"""Find keys that occur more than once, for example in an object of a JSON text.
+"""Find keys that occur more than once, for example in a JSON object.
 
-This module needs the standard library alone: the wheel of the scorers carries it, too.
+The module uses the standard library only, because the wheel of the scorers contains it.
 """
 
 from __future__ import annotations
@@ -14,29 +14,34 @@ from typing import Any
 def find_duplicates(keys: Iterable[str]) -> list[str]:
     """Return the keys that occur more than once, sorted.
 
-    >>> more_than_once("abcab")
-    ['a', 'b']
+    Example:
+        >>> find_duplicates("abcab")
+        ['a', 'b']
     """
     return sorted(key for key, count in Counter(keys).items() if count > 1)
 
 
 def find_duplicate_keys(data: bytes) -> list[str]:
-    """Find the keys that an object of a JSON text names more than once; readers of JSON keep the last one silently.
+    """Find keys that occur more than once in the same object of a JSON text.
+
+    JSON parsers silently keep the last value of such a key.
 
     Returns:
-        The keys of all objects, sorted, each once.
+        The keys of all objects, sorted and distinct.
 
     Raises:
-        ValueError, RecursionError: it is no JSON, or nested too deep.
+        ValueError: The text is no JSON.
+        RecursionError: The text is nested too deeply.
 
-    >>> repeated_keys(b'[{"b": 1, "a": {"c": 1, "c": 2}, "b": 3}]')
-    ['b', 'c']
+    Example:
+        >>> find_duplicate_keys(b'[{"b": 1, "a": {"c": 1, "c": 2}, "b": 3}]')
+        ['b', 'c']
     """
     found: set[str] = set()
 
-    def look(pairs: list[tuple[str, Any]]) -> None:
+    def check_object(pairs: list[tuple[str, Any]]) -> None:
         if len(dict(pairs)) < len(pairs):
             found.update(find_duplicates(key for key, _ in pairs))
 
-    json.loads(data, object_pairs_hook=look)
+    json.loads(data, object_pairs_hook=check_object)
     return sorted(found)

@@ -1,6 +1,6 @@
-"""Report everything that is wrong with an input in one message, with exit code 1 and no traceback.
+"""Report all problems of an input in one message, with exit code 1 and without a traceback.
 
-This module needs the standard library alone: the wheel of the scorers carries it, too.
+The module uses the standard library only, because the wheel of the scorers contains it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-# Examples that are printed of each kind of problem.
+# Number of examples that are printed of each kind of problem.
 EXAMPLES_PER_KIND = 5
-# Lines that are printed of one message, whatever the kinds.
+# Maximum number of lines of a message.
 MAX_MESSAGE_LINES = 100
 
 
 class UserError(Exception):
-    """Something that the user can mend. The message says what is wrong, where, and what to do.
+    """A problem that the user can solve. The message says what is wrong, where, and what to do.
 
     Attributes:
-        problems: one line for each problem, in the order in which they were found; the first may be a headline.
+        problems: One line per problem, in the order in which they were found. The first line may be a headline.
     """
 
     def __init__(self, problems: str | Iterable[str]) -> None:
@@ -34,7 +34,10 @@ class UserError(Exception):
 
 
 class Problems:
-    """Collect everything that is wrong with an input and raise it as one message.
+    """Collect the problems of an input and raise them as one error.
+
+    Args:
+        subject: What has the problems, for the headline.
 
     Example:
         >>> problems = Problems("questions.csv")
@@ -55,19 +58,19 @@ class Problems:
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Add what the block raises as UserError instead of raising it."""
+        """Add the problems of a UserError that the block raises, instead of raising it."""
         with collect_errors(self.lines):
             yield
 
     def raise_if_any(self) -> None:
-        """Raise a UserError with all problems, if there are any."""
+        """Raise a UserError with all problems, if there is one."""
         if self.lines:
             raise UserError([f"{self.subject}: {format_count(len(self.lines), 'problem')}", *self.lines])
 
 
 @contextmanager
 def collect_errors(problems: list[str]) -> Iterator[None]:
-    """Append what the block raises as UserError to a list instead of raising it."""
+    """Append the problems of a UserError that the block raises to a list, instead of raising it."""
     try:
         yield
     except UserError as error:
@@ -75,20 +78,25 @@ def collect_errors(problems: list[str]) -> Iterator[None]:
 
 
 def format_count(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun in the right form.
+    """Return a number and its noun, in the singular or plural.
+
+    Args:
+        number: The count; thousands are separated by commas.
+        noun: The noun in the singular.
+        plural: The plural, if it is not made by adding "s".
 
     Example:
-        >>> counted(1, "fault"), counted(2_500, "fault"), counted(0, "entry", "entries")
+        >>> format_count(1, "fault"), format_count(2_500, "fault"), format_count(0, "entry", "entries")
         ('1 fault', '2,500 faults', '0 entries')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def join_examples(names: Collection[object], max_examples: int = EXAMPLES_PER_KIND) -> str:
-    """Return the first few of many names, and how many more there are.
+    """Return the first few names, and how many more there are.
 
     Example:
-        >>> some_of("abc", 2), some_of(["a"])
+        >>> join_examples("abc", 2), join_examples(["a"])
         ('a, b and 1 more', 'a')
     """
     more = f" and {len(names) - max_examples:,} more" if len(names) > max_examples else ""
@@ -96,55 +104,57 @@ def join_examples(names: Collection[object], max_examples: int = EXAMPLES_PER_KI
 
 
 def no_effect_message(option: str, reason: str) -> str:
-    """Return the message that refuses an option which changes nothing beside the others.
+    """Return the message for an option that changes nothing together with the others.
 
     Example:
-        >>> no_effect("--num-replies", "recipe verbal asks once")
-        '--num-replies has no effect: recipe verbal asks once; leave it out'
+        >>> no_effect_message("--num-replies", "--confidence verbal asks once")
+        '--num-replies has no effect: --confidence verbal asks once; leave it out'
     """
     return f"{option} has no effect: {reason}; leave it out"
 
 
-# What the machine, not the program, is to blame for, and what the user can do.
+# Error number of the operating system -> what is wrong, and what to do.
 OS_ERROR_HINTS = {
     errno.ENOSPC: "the disk is full ({file}); free some space and run the same command again",
-    errno.EDQUOT: "your share of the disk is used up ({file}); free some space and run the same command again",
-    errno.EFBIG: "a file grew larger than this disk or your limits (ulimit -f) allow ({file}); raise them and run it again",
-    errno.ENAMETOOLONG: "a name is longer than a file's can be ({file}); take a shorter one",
+    errno.EDQUOT: "your disk quota is used up ({file}); free some space and run the same command again",
+    errno.EFBIG: "a file is larger than this disk or your limits (ulimit -f) allow ({file}); raise the limits and run the same command again",
+    errno.ENAMETOOLONG: "a file name is too long ({file}); choose a shorter one",
     errno.EISDIR: "a folder where a file was expected ({file}); move it away",
     errno.ENOTDIR: "a file where a folder was expected ({file}); move it away",
-    errno.ELOOP: "links that lead to each other ({file}); take them away",
-    errno.EMFILE: "more files are open than your limits (ulimit -n) allow ({file}); raise them and run it again",
-    errno.EEXIST: "a file, or a link to nowhere, where a folder was expected ({file}); move it away",
+    errno.ELOOP: "links refer to each other in a circle ({file}); delete them",
+    errno.EMFILE: "more files are open than your limits (ulimit -n) allow ({file}); raise the limits and run the same command again",
+    errno.EEXIST: "a file or a broken link where a folder was expected ({file}); move it away",
     errno.ENOENT: "no such file or folder, or it was deleted while in use ({file}); check the path and run the same command again",
-    errno.EIO: "the disk failed ({file}); look at it, then run the same command again",
+    errno.EIO: "the disk failed ({file}); check the disk, then run the same command again",
 }
-# What any other failure of the system may come from.
-DEFAULT_OS_ERROR_HINT = "the system reports: {error}; check that this place exists and can be used, and run the same command again"
+# Message for all other errors of the operating system.
+DEFAULT_OS_ERROR_HINT = (
+    "the system reports: {error}; check that the path exists and can be used, and run the same command again"
+)
 DELETED_FOLDER_HINT = (
     "the working folder was deleted; change to one that exists and run the same command again"
 )
 PERMISSION_HINT = "no permission: {error}; check who owns the file and run the same command again"
 OS_ERROR_HINTS |= dict.fromkeys((errno.EACCES, errno.EROFS, errno.EPERM), PERMISSION_HINT)
-# Control characters, with which the content of a file could steer a terminal.
+# Control characters in a file could change how a terminal shows the message.
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# What differs among problems of one kind: what stands in brackets or quotes, an id, and whatever has a digit in it.
+# Parts in which problems of one kind differ: brackets, quotations, ids and words with a digit.
 _VARIABLE_PARTS = re.compile(r"""\([^()]*\)|'[^']*'|"[^"]*"|(?<=\bid )\S+|\S*\d\S*""")
 
 
 def make_printable(text: str) -> str:
-    """Replace the control characters and lone surrogates of a text, so that any terminal can show it."""
+    """Replace control characters and lone surrogates, so that every terminal can show the text."""
     return CONTROL_CHARACTERS.sub("?", text).encode("utf-8", "replace").decode("utf-8")
 
 
 def format_error(error: UserError) -> str:
-    """The message as it is printed: of each kind of problem five examples, and how many more there are."""
+    """Return the message as it is printed: five examples of each kind of problem, and how many more there are."""
     first, *rest = error.problems
     kinds = [_VARIABLE_PARTS.sub("#", line.partition(": ")[2] or line) for line in rest]
     totals, shown, lines = Counter(kinds), Counter[str](), []
     for line, kind in zip(rest, kinds, strict=True):
         shown[kind] += 1
-        # A sixth example takes no more room than the line that says that there is one more.
+        # Six examples take no more lines than five and the line "and 1 more".
         if shown[kind] <= EXAMPLES_PER_KIND or totals[kind] == EXAMPLES_PER_KIND + 1:
             lines.append(line)
         elif shown[kind] == EXAMPLES_PER_KIND + 1:
@@ -155,42 +165,46 @@ def format_error(error: UserError) -> str:
 
 
 def warn(text: str) -> None:
-    """Print something that the user should know but that does not end the command."""
+    """Print a warning on stderr."""
     print(make_printable(f"warning: {text}"), file=sys.stderr)
 
 
 def exit_with_error(error: UserError) -> NoReturn:
-    """Print the message of an error and end the process with exit code 1."""
+    """Print an error on stderr and end the process with exit code 1."""
     print(format_error(error), file=sys.stderr)
     sys.exit(1)
 
 
 def require_docstrings() -> None:
-    """Exit with one message where Python strips docstrings, of which the plots' library and the help are made."""
+    """End the process with one message if Python strips docstrings, which the help and the plots need."""
     if sys.flags.optimize >= 2:
         exit_with_error(
             UserError(
-                "Python strips docstrings (-OO or PYTHONOPTIMIZE=2), but plots and help are made of them. "
+                "Python strips docstrings (-OO or PYTHONOPTIMIZE=2), but the help and the plots need them. "
                 "Unset PYTHONOPTIMIZE, or set it to 1."
             )
         )
 
 
 def explain_os_error(error: OSError) -> str:
-    """What the system reports, as one message that says what to do."""
+    """Return a message about an error of the operating system that says what to do."""
     if error.errno == errno.ENOENT:
         try:
             Path.cwd()
         except OSError:
             return DELETED_FOLDER_HINT
-    # Of two names the second is the place that was to be taken.
+    # If there are two names, the second one is the target.
     file = error.filename2 or error.filename or "no file named"
     return OS_ERROR_HINTS.get(error.errno or 0, DEFAULT_OS_ERROR_HINT).format(file=file, error=error)
 
 
 def run_command(main: Callable[[], object]) -> None:
-    """Run a command; print one message and exit with code 1 after a user's mistake, a full disk or Ctrl-C."""
-    # Records hardly ever refer to each other; to look for those that do took up to a fifth of a stage's time.
+    """Run a command. Print one message and exit with code 1 after a UserError, a system error or Ctrl-C.
+
+    Args:
+        main: The command.
+    """
+    # Records rarely form cycles, and searching for cycles took up to a fifth of a stage's time.
     gc.set_threshold(100_000, 20, 100)
     try:
         main()
@@ -198,18 +212,19 @@ def run_command(main: Callable[[], object]) -> None:
     except UserError as error:
         reason = error
     except KeyboardInterrupt:
-        reason = UserError("stopped by Ctrl-C; what was finished is kept, run the same command to go on")
+        reason = UserError("stopped by Ctrl-C; finished work is kept, so run the same command to resume")
     except MemoryError:
         reason = UserError(
-            "the memory is full; what was finished is kept; close something else, or take a larger machine"
+            "out of memory; finished work is kept. Close other programs or use a larger machine"
         )
     except OSError as error:
-        if error.errno in (errno.EBADF, errno.EFAULT):  # A fault of the program, which keeps its traceback.
+        # These are bugs of the program, which keep their traceback.
+        if error.errno in (errno.EBADF, errno.EFAULT):
             raise
         reason = UserError(explain_os_error(error))
     except UnicodeEncodeError as error:
         mark = f"U+{ord(error.object[error.start]):04X}"
         reason = UserError(
-            f"{error.object[:80]!a}: holds {mark}, half of a character, which no file can hold; write it as one character"
+            f"{error.object[:80]!a}: contains {mark}, half of a character (a lone surrogate), which no file can store; write it as one character"
         )
     exit_with_error(reason)

@@ -1,6 +1,6 @@
-"""Hold a lock on a folder, so that one process at a time works in it.
+"""Lock folders, so that only one process at a time works in them.
 
-This module needs the standard library alone: the wheel of the scorers carries it, too.
+The module uses the standard library only, because the wheel of the scorers contains it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-# The file of a folder that carries its lock.
+# Name of the file that is locked.
 LOCK_FILE_NAME = ".lock"
 
 
@@ -24,7 +24,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK_FILE_NAME).open("w") as file:
         if not acquire_lock(file):
-            print("waiting for another rgqa annotate to end", file=sys.stderr, flush=True)
+            print(f"waiting for another rgqa command to finish in {folder}", file=sys.stderr, flush=True)
             acquire_lock(file, wait=True)
         yield
 

@@ -1,4 +1,4 @@
-"""The hub of Hugging Face, where it may be out of reach."""
+"""Use models of the Hugging Face Hub when the Hub may be unreachable."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from contextlib import contextmanager
 
 @contextmanager
 def use_cache_if_unreachable(label: str) -> Iterator[None]:
-    """Within it, libraries look for `what` in their cache alone if the hub does not answer within five seconds, which is said:
-    by themselves they try it up to ten times more, most of a minute."""
+    """Let libraries read only their cache within the block if the Hub does not answer within five seconds.
+
+    Without this, libraries retry up to ten times, which takes most of a minute.
+
+    Args:
+        label: What is loaded, for the message on stderr.
+    """
     from huggingface_hub import constants
 
     before = constants.HF_HUB_OFFLINE
     if not before and not _is_reachable(constants.ENDPOINT):
-        print(f"{constants.ENDPOINT} is out of reach; looking for {label} in its cache", file=sys.stderr)
+        print(f"{constants.ENDPOINT} is unreachable; looking for {label} in the local cache", file=sys.stderr)
         constants.HF_HUB_OFFLINE = True
     try:
         yield
@@ -24,13 +29,14 @@ def use_cache_if_unreachable(label: str) -> Iterator[None]:
 
 
 def _is_reachable(address: str) -> bool:
-    """Whether anything answers there, be it with a refusal."""
+    """Report whether a server answers, even with an error."""
     import httpx
 
     try:
         httpx.head(address, timeout=5)
     except (httpx.ConnectError, httpx.ProxyError, httpx.TimeoutException):
         return False
-    except httpx.TransportError:  # something is there, if no good server
+    except httpx.TransportError:
+        # A server is there, even if its answer is invalid.
         return True
     return True

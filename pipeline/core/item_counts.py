@@ -1,4 +1,4 @@
-"""Check that the items of stage `balance` are those that its report counts."""
+"""Check the items of stage `balance` against the counts in its report."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from pipeline.core.records import Item, Subset
 
 
 class _Item(msgspec.Struct):
-    """The fields of an item that are counted."""
-
     item_id: str
     subset: Subset
     unanswerable: bool
@@ -36,11 +34,14 @@ class _BalanceReport(msgspec.Struct):
 def check_item_counts(folders: DatasetFolders) -> None:
     """Compare `balance/items.jsonl` with the counts in `balance/balance.json`.
 
-    A file that was emptied, cut after a line, extended or copied from another run is a valid file of other items. Without this
-    check it becomes an audit or a release of these items.
+    A file that was emptied, truncated after a line, extended or copied from another run is still valid JSONL. Without this check
+    its items would be audited and released.
+
+    Args:
+        folders: The data set.
 
     Raises:
-        UserError: an item occurs twice, or the number of items of a subset differs from the report.
+        UserError: An item occurs twice, or the number of items of a subset differs from the report.
     """
     path = folders.record_file(Item)
     found, ids = Counter[tuple[str, bool]](), Counter[tuple[str, str]]()
@@ -49,7 +50,7 @@ def check_item_counts(folders: DatasetFolders) -> None:
         ids[item.subset, item.item_id] += 1
     report = read_json(folders.stage_dir("balance") / "balance.json", _BalanceReport)
     problems = Problems(
-        f"{path}: changed since stage balance wrote it, or of another run; run dvc repro balance"
+        f"{path}: changed since stage balance wrote it, or from another run; run dvc repro balance"
     )
     for (subset, name), number in ids.items():
         if number > 1:

@@ -1,4 +1,7 @@
-"""Reading and writing: JSON and JSONL of records, replaced atomically, with errors that name file and line."""
+"""Read and write JSON and JSONL files of records.
+
+Files are replaced atomically, and errors name the file and the line.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +24,34 @@ T = TypeVar("T")
 
 @contextmanager
 def atomic_write_sections(path: Path | str, names: Iterable[str]) -> Iterator[Mapping[str, BinaryIO]]:
-    """Open a file for each name. When the block ends well, they take `path`'s place together, one after the other:
-    for rows that are made in another order than the one in which they are to stand."""
+    """Open one temporary file per section, and write their concatenation to `path` when the block ends without an error.
+
+    Use it for rows that are produced in another order than they are stored in.
+
+    Args:
+        path: The file to write.
+        names: Names of the sections, in the order in which they are stored.
+
+    Yields:
+        An open binary file for each name.
+    """
     path = Path(path)
     with atomic_write(path) as whole, ExitStack() as stack:
-        # Without a name in the folder, so that nothing is left of them even by a kill.
-        parts = {name: stack.enter_context(TemporaryFile(dir=path.parent)) for name in names}
-        yield parts
-        for part in parts.values():
-            part.seek(0)
-            shutil.copyfileobj(part, whole, 1 << 20)
+        # Nameless temporary files disappear even if the process is killed.
+        sections = {name: stack.enter_context(TemporaryFile(dir=path.parent)) for name in names}
+        yield sections
+        for section in sections.values():
+            section.seek(0)
+            shutil.copyfileobj(section, whole, 1 << 20)
 
 
 def encode_jsonl(records: Iterable[msgspec.Struct]) -> bytes:
-    """Records as the lines of a JSONL file."""
+    """Encode records as lines of JSONL."""
     return msgspec.json.Encoder().encode_lines(records)
 
 
 def write_jsonl(path: Path | str, records: Iterable[msgspec.Struct]) -> None:
-    """Write one record a line, atomically. Callers sort; keys follow the type's order."""
+    """Write a JSONL file atomically. Keys have the order of the fields; callers sort the records."""
     encode = msgspec.json.Encoder().encode
     with atomic_write(path) as file:
         file.writelines(encode(record) + b"\n" for record in records)
@@ -48,8 +60,12 @@ def write_jsonl(path: Path | str, records: Iterable[msgspec.Struct]) -> None:
 def read_jsonl(path: Path | str, kind: type[T]) -> Iterator[T]:
     """Yield the records of a JSONL file one by one.
 
+    Args:
+        path: The file.
+        kind: Type of the records.
+
     Raises:
-        UserError: the file is missing, or a line is not such a record (file and line are named).
+        UserError: The file is missing, or a line is no such record. The message names file and line.
     """
     decoder = msgspec.json.Decoder(kind)
     with open_for_reading(path) as file:
@@ -61,14 +77,14 @@ def read_jsonl(path: Path | str, kind: type[T]) -> Iterator[T]:
 
 
 def write_json(path: Path | str, value: Any) -> None:
-    """Write a report or a table as JSON: two spaces, keys sorted, one newline at the end."""
+    """Write a value as JSON, with sorted keys and an indent of two spaces."""
     data = msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2)
     with atomic_write(path) as file:
         file.write(data + b"\n")
 
 
 def write_json_list(path: Path | str, values: Iterable[Any]) -> None:
-    """Write what `write_json` writes of a list, one value at a time."""
+    """Write the same bytes as `write_json` for a list, without holding all values in memory."""
     with atomic_write(path) as file:
         before = b"[\n  "
         for value in values:
@@ -79,35 +95,39 @@ def write_json_list(path: Path | str, values: Iterable[Any]) -> None:
 
 
 def read_json(path: Path | str, kind: type[T] | Any = Any) -> T:
-    """Read a JSON file as `kind` (any JSON value by default).
+    """Read a JSON file.
+
+    Args:
+        path: The file; a byte order mark is ignored.
+        kind: Type of the value; any JSON value by default.
 
     Raises:
-        UserError: missing, empty, truncated, or of another type.
+        UserError: The file is missing, is no valid JSON, or has another type.
     """
     try:
         with open_for_reading(path) as file:
             return msgspec.json.decode(file.read().removeprefix(BOM_UTF8), type=kind)
     except msgspec.ValidationError as error:
-        raise UserError(f"{path}: not what is expected here: {error}") from error
+        raise UserError(f"{path}: unexpected content: {error}") from error
     except RecursionError as error:
         raise UserError(
-            f"{path}: lists or objects nested too deeply to be read; it is no file of ours"
+            f"{path}: lists or objects are nested too deeply; check that this is the right file"
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        problem = f"not valid JSON ({error}); the file is empty or cut off, fetch or make it again"
+        problem = f"not valid JSON ({error}); the file is empty or truncated; download or create it again"
         raise UserError(f"{path}: {problem}") from error
 
 
 def copy_file(source: Path | str, target: Path | str) -> None:
-    """Copy a file's bytes, atomically.
+    """Copy the content of a file atomically.
 
     Raises:
-        UserError: `source` is missing.
+        UserError: `source` is missing or no regular file.
     """
     with open_for_reading(source) as read, atomic_write(target) as file:
         shutil.copyfileobj(read, file)
 
 
 def content_hash(*parts: str) -> str:
-    """16 hex digits that depend on the parts alone: for ids made from content."""
+    """Return 16 hexadecimal digits that depend only on the parts, for ids made from content."""
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]

@@ -1,10 +1,11 @@
-"""The cheapest circulation in a network: what flows into a node flows out of it.
+"""Solve minimum-cost circulation problems exactly.
 
-Both balances of this project are circulations through images and texts: an image gives questions (arcs image ->
-text) and is asked others (arcs text -> image). Both solvers are exact, whole capacities given: OR-Tools' cost scaling, and
-for small networks HiGHS, as the constraint matrix of a network is totally unimodular, so that the simplex method ends at
-a whole flow. Of flows of the same cost they may find different ones: small data sets keep the one they always had, and
-`rgqa audit` needs no OR-Tools for them.
+In a circulation, the flow into each node equals the flow out of it. Both ways of balancing a benchmark are circulations through
+images and texts: an image supplies questions (arcs image -> text) and receives questions of others (arcs text -> image).
+
+Small networks are solved by HiGHS. Their constraint matrix is totally unimodular, so the simplex method ends at an integer flow
+if the capacities are integers. Large networks are solved by the cost scaling of OR-Tools. The two solvers may return different
+flows of the same cost. Keeping HiGHS for small networks keeps their results stable, and `rgqa audit` needs no OR-Tools for them.
 """
 
 from __future__ import annotations
@@ -16,20 +17,30 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.sparse import csc_matrix
 
-MAX_SIMPLEX_ARCS = (
-    100_000  # arcs, up to which HiGHS takes seconds; the draws and balances of the sample have 67,000 at most
-)
-COST_SCALE = 10**6  # cost scaling counts costs in whole millionths
+# Up to this number of arcs HiGHS takes seconds. The networks of the sample have at most 67,000.
+MAX_SIMPLEX_ARCS = 100_000
+# Cost scaling needs integers, so costs are rounded to millionths.
+COST_SCALE = 10**6
 
 
 def solve_min_cost_circulation(*arcs: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]) -> list[np.ndarray]:
-    """Flow of each arc, whole numbers: int64, an array for each group of arcs.
+    """Return the flow of each arc in a circulation of minimum cost.
 
     Args:
-        arcs: groups of (tail, head, capacity, cost), arrays or one value for all of a group. Tail and head are nodes,
-            numbered from 0, that each arc leads from and to; the capacity is its largest flow, whole; the cost is that
-            of one unit, negative for a flow that earns something. Among flows of the same cost the order of the arcs
-            decides, so callers pass them in an order that follows from their content.
+        arcs: Groups of (tail, head, capacity, cost). Each entry is an array with one value per arc, or one value for the whole
+            group. Tails and heads are nodes, numbered from 0. Capacities are integers, the largest flow of an arc. Costs are
+            per unit of flow and may be negative. If several flows have the minimum cost, the result depends on the order of the
+            arcs. Callers derive this order from the content.
+
+    Returns:
+        Integer flows (int64), an array for each group.
+
+    Raises:
+        RuntimeError: A solver failed.
+
+    Example:
+        >>> solve_min_cost_circulation((np.array([0, 1]), np.array([1, 0]), 2, np.array([-1.0, 0.5])))
+        [array([2, 2])]
     """
     groups = [np.broadcast_arrays(*group) for group in arcs]
     network = [np.concatenate(column) for column in zip(*groups, strict=True)]
@@ -49,25 +60,26 @@ def _solve_simplex(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, cos
     bounds = np.column_stack([np.zeros(len(tail)), capacity])
     solved = linprog(cost, A_eq=balance, b_eq=np.zeros(shape[0]), bounds=bounds, method="highs-ds")
     if not solved.success:
-        raise RuntimeError(f"HiGHS found no circulation, though no flow at all is one: {solved.message}")
+        raise RuntimeError(f"HiGHS found no circulation, although the zero flow is one: {solved.message}")
     flow = np.rint(solved.x).astype(np.int64)
     if np.abs(flow - solved.x).max() > 1e-6:
-        raise RuntimeError("HiGHS returned a flow that is not whole")
+        raise RuntimeError("HiGHS returned a flow that is not an integer")
     return flow
 
 
 def _solve_cost_scaling(
     tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, cost: np.ndarray
 ) -> np.ndarray:
-    from ortools.graph.python.min_cost_flow import SimpleMinCostFlow  # of the extra `build`
+    # OR-Tools belongs to the extra `build`.
+    from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
-    # Any: the stubs ask for other arrays than numpy gives. Supplies are 0 unless said.
+    # The type is Any, because the stubs of OR-Tools reject NumPy arrays. Supplies are 0 by default.
     network: Any = SimpleMinCostFlow()
-    in_parts = np.rint(cost * COST_SCALE).astype(np.int64)
+    scaled_cost = np.rint(cost * COST_SCALE).astype(np.int64)
     ends = tail.astype(np.int32, copy=False), head.astype(np.int32, copy=False)
     whole = capacity.astype(np.int64, copy=False)
-    arcs = network.add_arcs_with_capacity_and_unit_cost(*ends, whole, in_parts)
+    arcs = network.add_arcs_with_capacity_and_unit_cost(*ends, whole, scaled_cost)
     status = network.solve()
     if status != network.OPTIMAL:
-        raise RuntimeError(f"OR-Tools found no circulation, though no flow at all is one: {status}")
+        raise RuntimeError(f"OR-Tools found no circulation, although the zero flow is one: {status}")
     return network.flows(arcs)

@@ -1,17 +1,17 @@
-"""Texts that say "there is no answer": the one table of them.
+"""Recognize texts that mean "there is no answer".
 
-Sources, labels of benchmarks and replies of models are all compared with this table. A source answer that is in it
-never becomes an answerable question, a label that is in it is refused, and a reply that is in it abstains. So no
-answerable question has a right answer that would be read as an abstention.
+Source answers, labels of benchmarks and replies of models are compared with the same table. A question whose source answer is in
+the table does not become an answerable question, a label in the table is refused, and a reply in the table is an abstention.
+Therefore no correct answer of an answerable question is read as an abstention.
 """
 
 from __future__ import annotations
 
 import unicodedata
 
-# Written as `normalize_words` returns them: lower case, marks as blanks, no apostrophes.
+# Normalized as by `normalize_words`.
 NO_ANSWER_TEXTS = frozenset(
-    # RGQA's label; VizWiz's two words; the forms of tables; what annotators of VQA and SQuAD write.
+    # Labels of RGQA and VizWiz, spellings in tables, and answers of annotators of VQA and SQuAD.
     [
         *("uq", "u q", "unanswerable", "unsuitable", "unsuitable image", "n a"),
         *("unanswerable question", "question is unanswerable", "the question is unanswerable"),
@@ -24,16 +24,17 @@ NO_ANSWER_TEXTS = frozenset(
 
 
 def normalize_words(text: str) -> str:
-    """Reduce a text to its words: compatibility forms unified (NFKC), lower case, single blanks instead of marks.
+    """Return a text in lower case and Unicode form NFKC, with single blanks instead of marks.
 
     Args:
-        text: any text; marks are what Unicode calls punctuation, symbols, separators and controls.
+        text: Any text. Marks are the characters of Unicode's categories punctuation, symbol, separator and control.
 
     Returns:
-        The words with single blanks between them. Apostrophes and invisible characters are removed.
+        The words, separated by single blanks. Apostrophes and invisible characters are removed.
 
-    >>> normalize_words("N/A."), normalize_words("Can’t tell!"), normalize_words("ＵＱ。")
-    ('n a', 'cant tell', 'uq')
+    Example:
+        >>> normalize_words("N/A."), normalize_words("Can’t tell!"), normalize_words("ＵＱ。")
+        ('n a', 'cant tell', 'uq')
     """
     plain = unicodedata.normalize("NFKC", text).casefold()
     letters = (
@@ -46,12 +47,13 @@ def normalize_words(text: str) -> str:
 
 
 def is_no_answer(text: str) -> bool:
-    """Report whether a text, as a whole, says that there is no answer.
+    """Report whether a whole text means that there is no answer.
 
-    A bare "no", "none" or "nothing" is an answer, and so is "NA", which may stand for a place or a name. An empty text
-    is not in the table: whether it is allowed is for the caller to say.
+    "No", "none" and "nothing" are answers, and so is "NA", which may be a name. An empty text is not in the table, because
+    callers decide whether it is allowed.
 
-    >>> [means_no_answer(text) for text in ("Unanswerable.", "n/a", "uq", "no", "none", "")]
-    [True, True, True, False, False, False]
+    Example:
+        >>> [is_no_answer(text) for text in ("Unanswerable.", "n/a", "uq", "no", "none", "")]
+        [True, True, True, False, False, False]
     """
     return normalize_words(text) in NO_ANSWER_TEXTS

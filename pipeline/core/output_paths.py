@@ -1,6 +1,6 @@
-"""Check, before any work, that what a command writes replaces nothing that it reads, and no release.
+"""Check the outputs of a command before it starts, so that they replace no input and no release.
 
-This module needs the standard library alone: the wheel of the scorers carries it, too.
+The module uses the standard library only, because the wheel of the scorers contains it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .errors import UserError
 
 # The file that makes a folder a release.
 RELEASE_MARKER_FILE = "CHECKSUMS.sha256"
-# What belongs to the project in the working directory and cannot be computed again, whatever command writes there: its parameters,
-# its graphs of stages, and of every data set what it was given and what people answered.
+# Files and folders of the project that cannot be computed again: parameters, graphs of stages, and of each data set its source and
+# its annotations. No command may write there.
 PROTECTED_FILES = ("params.yaml", "dvc.yaml", "dvc.lock", "research/dvc.yaml", "research/dvc.lock")
 PROTECTED_DATASET_FOLDERS = ("source", "truth", "study", "annotations", "rounds", "errata")
 
@@ -26,10 +26,10 @@ class Output(NamedTuple):
     """Something that a command writes.
 
     Attributes:
-        option: what names it, as the user types it (`--json`).
-        path: where it goes.
-        kind: a file, or a folder in which files are written.
-        names: of a folder, the names of the files written in it; empty: any name.
+        option: The option that names it, as the user types it (`--json`).
+        path: The path that is written.
+        kind: A file, or a folder in which files are written.
+        file_names: Names of the files written into a folder; empty if they can have any name.
     """
 
     option: str
@@ -44,18 +44,18 @@ def check_output_paths(
     *,
     own_folder: Path | None = None,
 ) -> None:
-    """Refuse outputs that would replace an input, another output, a part of a release, or what belongs to the project.
+    """Refuse outputs that would replace an input, another output, a file of a release or a protected file of the project.
 
-    Links are followed, so that no name of a file hides what it is. An output that lies in an input's folder counts as replacing
-    it. An output is never a device, a pipe, or a folder where a file is wanted.
+    Links are followed. An output inside a folder that is read counts as replacing it. An output must not be a device or a pipe, and
+    a file must not be written where a folder is, or the other way round.
 
     Args:
-        outputs: what will be written; None entries (options that were not given) are ignored.
-        inputs: files and folders that are read; None entries and paths that do not exist protect nothing but their own place.
-        owned: a folder of the command's own, which may be written although it is marked as a release.
+        outputs: What will be written. None (an option that was not given) is ignored.
+        inputs: Files and folders that are read. None is ignored.
+        own_folder: A folder that belongs to the command, which it may write although it is marked as a release.
 
     Raises:
-        UserError: everything that is wrong, one line for each output.
+        UserError: Lists every problem, one line per output.
     """
     written = [output for output in outputs if output]
     read = {_file_identity(Path(path)) for path in [*inputs, *_protected_paths()] if path}
@@ -67,52 +67,54 @@ def check_output_paths(
     for first, second in combinations(written, 2):
         if _outputs_conflict(first, second):
             problems.append(
-                f"{second.option} {second.path}: {first.option} writes there, too; name another place"
+                f"{second.option} {second.path}: {first.option} writes there, too; choose another path"
             )
     if problems:
-        raise UserError(problems if len(problems) == 1 else ["outputs cannot be written as named", *problems])
+        raise UserError(problems if len(problems) == 1 else ["outputs cannot be written", *problems])
 
 
 def _protected_paths() -> Iterator[Path]:
-    """Files and folders of the project in the working directory that no output may replace or lie in."""
+    """Yield files and folders in the working directory that no output may replace or lie in."""
     yield from map(Path, PROTECTED_FILES)
     for name in PROTECTED_DATASET_FOLDERS:
         yield from Path("data").glob(f"*/{name}")
 
 
-def _find_problems(output: Output, read: set[Hashable], owned: Path | None) -> Iterator[str]:
+def _find_problems(output: Output, read: set[Hashable], own_folder: Path | None) -> Iterator[str]:
     path = output.path
     try:
         mode = _resolve(path).stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         mode = 0
-    except OSError as error:  # links that lead to each other, no permission, a name too long
-        yield f"{error.strerror}; name another place"
+    # For example circular links, no permission, or a name that is too long.
+    except OSError as error:
+        yield f"{error.strerror}; choose another path"
         return
     if output.kind == "file" and mode and not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
-        yield f"{kind}, where a file is to be written; name another place"
+        yield f"{kind} where a file was expected; choose another path"
         return
     if output.kind == "folder" and mode and not stat.S_ISDIR(mode):
-        yield "a file, where a folder is to be written; name another place"
+        yield "a file where a folder was expected; choose another path"
         return
     if any(place.exists() and not place.is_dir() for place in path.parents):
-        yield "a file is where one of its folders should be; name another place"
+        yield "one of its folders is a file; choose another path"
         return
     if _is_device_path(path):
-        yield "a place for devices, not for files; name another place"
+        yield "a folder of devices; choose another path"
         return
     targets = _target_paths(output)
     if any(not read.isdisjoint(_path_identities(target)) for target in targets):
-        yield "would replace a file that is read, or lies in a folder that is; name another place"
+        yield "would replace an input or lies in a folder that is read; choose another path"
     elif any(
-        (release := _find_enclosing_release(target)) and not _is_owned(release, owned) for target in targets
+        (release := _find_enclosing_release(target)) and not _is_owned(release, own_folder)
+        for target in targets
     ):
-        yield "lies inside a release, which only `rgqa publish` copies; name another place"
+        yield "lies inside a release, which must not change; choose another path"
 
 
 def _outputs_conflict(first: Output, second: Output) -> bool:
-    """Whether two outputs have the same path, or one is a file where the other needs a folder."""
+    """Report whether two outputs have the same path, or one is a file where the other needs a folder."""
     for one in _target_paths(first):
         for other in _target_paths(second):
             if _file_identity(one) == _file_identity(other):
@@ -129,13 +131,13 @@ def _target_paths(output: Output) -> list[Path]:
 
 
 def _find_enclosing_release(path: Path) -> Path | None:
-    """The release in which a path lies, if it does."""
+    """Return the release in which a path lies, or None."""
     real = _resolve(path)
     return next((place for place in (real, *real.parents) if (place / RELEASE_MARKER_FILE).is_file()), None)
 
 
-def _is_owned(release: Path, owned: Path | None) -> bool:
-    return owned is not None and _resolve(owned) in (release, *release.parents)
+def _is_owned(release: Path, own_folder: Path | None) -> bool:
+    return own_folder is not None and _resolve(own_folder) in (release, *release.parents)
 
 
 def _is_device_path(path: Path) -> bool:
@@ -146,21 +148,22 @@ def _is_device_path(path: Path) -> bool:
 
 
 def _path_identities(path: Path) -> set[Hashable]:
-    """A file and the folders in which it lies."""
+    """Return the identities of a file and of all folders above it."""
     real = _resolve(path)
     return {_file_identity(place) for place in (path, *path.absolute().parents, *real.parents)}
 
 
 def _file_identity(path: Path) -> Hashable:
-    """A value that is the same for all names of a file."""
+    """Return a value that is the same for all names of a file."""
     real = _resolve(path)
     try:
         found = real.stat()
-    except OSError:  # It is not there yet.
+    # The file does not exist yet.
+    except OSError:
         return real
     return found.st_dev, found.st_ino
 
 
 def _resolve(path: Path) -> Path:
-    """The path without links and without "..", even after a folder that is not there yet: writers make it."""
+    """Return the path without links and "..", even if some of its folders do not exist yet."""
     return Path(os.path.realpath(path))

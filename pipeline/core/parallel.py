@@ -1,10 +1,12 @@
-"""Work side by side, on this machine or on a cluster; results come in the order of the items, so that neither the engine nor
-the number of processes changes a byte. The one door to both engines; docs/guides/cluster.md tells how they are used.
+"""Process items in parallel, on this machine or on a Ray cluster (docs/guides/cluster.md).
 
-RGQA_ENGINE      "local", unless said: processes of this machine. "ray": actors of Ray (the extra `cluster`)
-RAY_ADDRESS      the cluster's; without it a Ray of this machine's own is begun, which ends with the command
-RGQA_GPU_FRACTION   what part of a GPU each copy of a network holds under Ray; 1 unless said
-OMP_NUM_THREADS  how many processes this machine is worth; one for each core unless said
+Results come in the order of the items, so neither the engine nor the number of processes changes the output.
+
+Environment variables:
+    RGQA_ENGINE: "local" (default) for processes of this machine, or "ray" for Ray actors (extra `cluster`).
+    RAY_ADDRESS: Address of the cluster. Without it, Ray is started on this machine and ends with the command.
+    RGQA_GPU_FRACTION: Fraction of a GPU per model replica under Ray, above 0 and up to 1 (default).
+    OMP_NUM_THREADS: Number of processes on this machine, by default one per core.
 """
 
 from __future__ import annotations
@@ -24,18 +26,18 @@ State = TypeVar("State")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-PREFETCH_PER_WORKER = 2  # pieces given out ahead for each process: enough to keep it busy, few enough to hold
+# Chunks submitted ahead per worker. Two keep it busy and need little memory.
+PREFETCH_PER_WORKER = 2
 ENGINES = ("local", "ray")
-BATCHES_PER_REPLICA = (
-    8  # batches for which another copy of a network, which takes seconds to load, is worth it
-)
+# Number of batches that justify another model replica, which takes seconds to load.
+BATCHES_PER_REPLICA = 8
 
 
 def get_engine() -> Literal["local", "ray"]:
-    """The engine that the environment asks for.
+    """Return the engine that RGQA_ENGINE names.
 
     Raises:
-        UserError: there is none of that name.
+        UserError: No engine has this name.
     """
     name = os.environ.get("RGQA_ENGINE") or "local"
     if name not in ENGINES:
@@ -44,41 +46,49 @@ def get_engine() -> Literal["local", "ray"]:
 
 
 def num_local_workers() -> int:
-    """How much is worked on side by side on this machine: OMP_NUM_THREADS, else one for each core."""
+    """Return the number of processes for this machine: OMP_NUM_THREADS, or one per core."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return int(asked) if asked.isdigit() and int(asked) else len(os.sched_getaffinity(0))
 
 
 def choose_num_workers(num_items: int, items_per_worker: int = 1000) -> int:
-    """How many processes so many items are worth: `each` to one, as it takes a second or more to set one up."""
+    """Return the number of workers for a number of items.
+
+    Starting a worker takes a second or more, so each one should get at least `items_per_worker` items.
+    """
     wanted, on_cluster = num_items // items_per_worker, get_engine() == "ray"
     most = _count_cluster_resource("CPU") if on_cluster and wanted > 1 else num_local_workers()
     return max(1, min(most, wanted))
 
 
 def num_model_replicas(num_batches: int, *, use_gpu: bool = True) -> tuple[int, float]:
-    """How many copies of a network so many batches are worth, and what share of a GPU each is to hold (none without `gpu`):
-    the one that is here already, unless there is a cluster.
+    """Return the number of model replicas for a number of batches, and the fraction of a GPU that each one holds.
+
+    Without a cluster there is one replica, in this process.
+
+    Args:
+        num_batches: Number of batches.
+        use_gpu: Whether replicas may use GPUs.
 
     Raises:
-        UserError: RGQA_GPU_FRACTION is no share, or the cluster cannot be had.
+        UserError: RGQA_GPU_FRACTION is invalid, or the cluster does not answer.
     """
     if get_engine() == "local" or not num_batches:
         return 1, 0.0
-    said = os.environ.get("RGQA_GPU_FRACTION") or "1"
-    share = float(said) if re.fullmatch(r"1|0?\.\d{1,4}", said) else 0.0
-    if not share:
-        raise UserError(f"RGQA_GPU_FRACTION: expected a share of a GPU, above 0 and up to 1, got {said!r}")
+    text = os.environ.get("RGQA_GPU_FRACTION") or "1"
+    fraction = float(text) if re.fullmatch(r"1|0?\.\d{1,4}", text) else 0.0
+    if not fraction:
+        raise UserError(f"RGQA_GPU_FRACTION: expected a fraction of a GPU, above 0 and up to 1, got {text!r}")
     gpus = _count_cluster_resource("GPU") if use_gpu else 0
     return (
-        (min(num_batches, gpus * int(1 / share)), share)
+        (min(num_batches, gpus * int(1 / fraction)), fraction)
         if gpus
         else (choose_num_workers(num_batches, BATCHES_PER_REPLICA), 0.0)
     )
 
 
 def _count_cluster_resource(name: str) -> int:
-    """How many processors ("CPU") or GPUs the cluster has."""
+    """Return the number of processors ("CPU") or GPUs ("GPU") of the cluster."""
     from pipeline.core.ray_pool import connect_ray
 
     return int(connect_ray(num_local_workers()).cluster_resources().get(name, 0))
@@ -93,47 +103,52 @@ def ordered_map(
     *,
     gpus_per_worker: float = 0.0,
 ) -> Iterator[Result]:
-    """Yield `work(what was set up, item)` for each item, in order, from processes that each set themselves up once.
+    """Yield `work(state, item)` for each item, in order, computed by worker processes.
 
-    What a killed process was given is given to another one. At the end, also by an error or Ctrl-C, the processes end.
-    They end, too, when this one is killed.
+    If a worker is killed, its items go to another one. The workers end with the iteration, with an error, with Ctrl-C, and when
+    this process is killed.
 
     Args:
-        set_up: makes what a process needs to work (opens files, reads tables), once there is an item. This and
-            `work` are functions of a module, or a `partial` of one.
-        processes: how many; with one that needs no share of a GPU, all is done right here.
-        piece: how many items a process is given at once. Of results not yet taken, no more than twice that for
-            each process are held.
-        gpus: what share of a GPU each process holds; see `networks`.
+        work: Computes the result of an item. It is a function of a module, or a `partial` of one.
+        items: The items. They are read only a little ahead of the results.
+        make_state: Makes what a worker needs (opens files, reads tables), once per worker and only if there is an item. It is a
+            function of a module, or a `partial` of one.
+        num_workers: Number of workers. One worker without a GPU runs in this process.
+        chunk_size: Number of items that a worker gets at once. At most `PREFETCH_PER_WORKER` chunks per worker are in memory.
+        gpus_per_worker: Fraction of a GPU that each worker holds (`num_model_replicas`).
 
     Raises:
-        UserError: processes were killed over a piece of work again and again, as by a lack of memory; there is no such
-            engine, or no cluster; else what `work` raises.
+        UserError: Workers were killed repeatedly over the same items, for example for lack of memory; the engine is unknown; or the
+            cluster does not answer. Errors of `work` and `make_state` are raised as they are.
+
+    Example:
+        >>> list(ordered_map(pow, [1, 2], make_state=lambda: 10, num_workers=1))
+        [10, 100]
     """
     if num_workers == 1 and not gpus_per_worker:
         state = cache(make_state)
         yield from (work(state(), item) for item in items)
         return
-    left, waiting = iter(items), deque[Any]()
-    crew = _make_worker_pool(work, make_state, num_workers, gpus_per_worker)
+    remaining, tickets = iter(items), deque[Any]()
+    pool = _make_worker_pool(work, make_state, num_workers, gpus_per_worker)
     try:
         while True:
-            while len(waiting) < PREFETCH_PER_WORKER * crew.num_ready() and (
-                some := list(islice(left, chunk_size))
+            while len(tickets) < PREFETCH_PER_WORKER * pool.num_ready() and (
+                chunk := list(islice(remaining, chunk_size))
             ):
-                waiting.append(crew.submit(some))
-            if not waiting:
+                tickets.append(pool.submit(chunk))
+            if not tickets:
                 return
-            yield from crew.get_result(waiting.popleft())
+            yield from pool.get_result(tickets.popleft())
     finally:
-        crew.shutdown()
+        pool.shutdown()
 
 
 def _make_worker_pool(
-    work: Callable[..., Any], set_up: Callable[[], Any], processes: int, gpus: float
+    work: Callable[..., Any], make_state: Callable[[], Any], num_workers: int, gpus_per_worker: float
 ) -> WorkerPool:
     if get_engine() == "local":
-        return ProcessPool(work, set_up, processes)
+        return ProcessPool(work, make_state, num_workers)
     from pipeline.core.ray_pool import RayPool, connect_ray
 
-    return RayPool(connect_ray(num_local_workers()), work, set_up, processes, gpus)
+    return RayPool(connect_ray(num_local_workers()), work, make_state, num_workers, gpus_per_worker)

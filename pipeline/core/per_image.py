@@ -1,4 +1,7 @@
-"""Work that goes image by image, as perturb and screen do: many at a time, results sorted by subset, then image."""
+"""Process images in parallel, and write the resulting records sorted by subset and image.
+
+Stages `perturb` and `screen` work this way.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,15 @@ from pipeline.core.records import SUBSETS, ImageRecord, Record, Subset
 
 S = TypeVar("S")
 R = TypeVar("R", bound=Record)
-CountKey = tuple[Subset, str, str]  # what a result counts as: its subset, what is counted, under which name
+# Subset, quantity and name under which a record is counted.
+CountKey = tuple[Subset, str, str]
 Counts = Counter[CountKey]
-ImageOutput = tuple[dict[tuple[type, Subset], bytes], Counts]  # lines by the type of their records; counts
+# Encoded lines of an image by type and subset of their records, and counts.
+ImageOutput = tuple[dict[tuple[type, Subset], bytes], Counts]
 
 
 def list_image_ids(folders: DatasetFolders) -> list[str]:
-    """The ids of all images, in the order of candidate ids."""
+    """Return the ids of all images, in the order of the candidate ids that contain them."""
     ids = (image.image_id for image in folders.read_records(ImageRecord))
     return sorted(ids, key=lambda image_id: f"{image_id}+")
 
@@ -36,18 +41,22 @@ def write_per_image(
     process_image: Callable[[S, str], Iterable[R]],
     count_keys: Callable[[R], list[CountKey]],
 ) -> Counts:
-    """Write a stage's files, working on as many images side by side as is worth it; return all counts.
+    """Process images in parallel and write a stage's files.
 
     Args:
-        folder: the stage's. images: ids in order (`images_in_order`).
-        files: name -> the type of the records that go there.
-        set_up: makes what `work` needs beside an image's id, once for each process (`ordered_map`).
-        work: gives the records that come of an image, sorted by candidate id.
-        keys: what a record counts as; the first one tells its subset.
+        folder: Folder of the stage.
+        image_ids: Ids of the images, in order (`list_image_ids`).
+        record_types: File name -> type of the records in it.
+        make_state: Makes what `process_image` needs, once per process (`ordered_map`).
+        process_image: Returns the records of an image, sorted by candidate id.
+        count_keys: Returns what a record is counted as. The first key has its subset.
+
+    Returns:
+        Number of records by key.
     """
     counts: Counts = Counter()
     with ExitStack() as stack:
-        parts = {
+        sections = {
             kind: stack.enter_context(atomic_write_sections(folder / name, SUBSETS))
             for name, kind in record_types.items()
         }
@@ -55,18 +64,21 @@ def write_per_image(
         results = ordered_map(write, image_ids, make_state, choose_num_workers(len(image_ids)))
         for written, counted in track(results, folder.name, len(image_ids), "image"):
             for (kind, subset), data in written.items():
-                parts[kind][subset].write(data)
+                sections[kind][subset].write(data)
             counts.update(counted)
     return counts
 
 
 def _process_image(
-    work: Callable[[S, str], Iterable[R]], keys: Callable[[R], list[CountKey]], own: S, image_id: str
+    process_image: Callable[[S, str], Iterable[R]],
+    count_keys: Callable[[R], list[CountKey]],
+    state: S,
+    image_id: str,
 ) -> ImageOutput:
     records: dict[tuple[type, Subset], list[R]] = defaultdict(list)
     counts: Counts = Counter()
-    for record in work(own, image_id):
-        counted = keys(record)
+    for record in process_image(state, image_id):
+        counted = count_keys(record)
         records[type(record), counted[0][0]].append(record)
         counts.update(counted)
     return {key: encode_jsonl(group) for key, group in records.items()}, counts
@@ -75,5 +87,8 @@ def _process_image(
 def select_counts(
     counts: Mapping[CountKey, int], subset: Subset, *quantities: str
 ) -> dict[str, dict[str, int]]:
-    """The counts of one subset, by what is counted, then by name."""
-    return {what: {key[2]: counts[key] for key in counts if key[:2] == (subset, what)} for what in quantities}
+    """Return the counts of one subset by quantity and name."""
+    return {
+        quantity: {key[2]: counts[key] for key in counts if key[:2] == (subset, quantity)}
+        for quantity in quantities
+    }

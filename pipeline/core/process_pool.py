@@ -1,5 +1,7 @@
-"""Worker processes of this machine for `engine.ordered_map`: a `ProcessPoolExecutor` that replaces workers which were killed, and
-that ends at once, whatever its workers are doing, when the command is stopped by Ctrl-C, SIGTERM or SIGHUP.
+"""Worker processes on this machine for `parallel.ordered_map`.
+
+The pool is a `ProcessPoolExecutor` that replaces killed workers. It ends at once when the command is stopped by Ctrl-C, SIGTERM or
+SIGHUP, even if its workers are busy.
 """
 
 from __future__ import annotations
@@ -18,44 +20,66 @@ from typing import Any, Protocol
 
 from pipeline.core.errors import UserError
 
-MAX_RETRIES = 3  # how often a piece of work is given out again when a process was killed over it
+# Number of times that a chunk is submitted again after its worker was killed.
+MAX_RETRIES = 3
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class WorkerPool(Protocol):
-    """Processes that are given pieces of work: as many as are `ready`, at least one, may have some. What `give` returns is
-    `take`n for the results, or for what the work raised."""
+    """Processes that work on chunks of items."""
 
-    def num_ready(self) -> int: ...
-    def submit(self, chunk: list[Any]) -> Any: ...
-    def get_result(self, ticket: Any) -> list[Any]: ...
-    def shutdown(self) -> None: ...
+    def num_ready(self) -> int:
+        """Return how many workers have started, at least 1."""
+        ...
+
+    def submit(self, chunk: list[Any]) -> Any:
+        """Give a chunk to a worker and return a ticket for its results."""
+        ...
+
+    def get_result(self, ticket: Any) -> list[Any]:
+        """Wait for the results of a chunk; raise what the work raised."""
+        ...
+
+    def shutdown(self) -> None:
+        """End all workers, without waiting for unfinished chunks."""
+        ...
 
 
 def worker_killed_error(reason: object) -> UserError:
-    """What the user is told when a piece was given out `AGAIN` times in vain."""
-    said = str(reason).strip().splitlines() or [type(reason).__name__]
+    """Return the error for a chunk whose workers were killed each time."""
+    lines = str(reason).strip().splitlines() or [type(reason).__name__]
     return UserError(
-        f"a process that worked beside this one was killed, and so were those that did its work again, {MAX_RETRIES} times; perhaps "
-        f"for want of memory: run the same command again with fewer of them, OMP_NUM_THREADS=1 ({said[0]})"
+        f"a worker process was killed, and so were its replacements, {MAX_RETRIES} times ({lines[0]}). The machine may be out of "
+        "memory: run the same command with fewer processes, OMP_NUM_THREADS=1"
     )
 
 
 class ProcessPool:
-    """A `Crew` of this machine. When one of its processes is killed, all of them are replaced, and what they had not
-    finished is done again."""
+    """A `WorkerPool` on this machine.
 
-    def __init__(self, work: Callable[[Any, Any], Any], set_up: Callable[[], object], processes: int) -> None:
-        self._work, self._make_state, self._processes = work, set_up, processes
-        self._pending: dict[int, tuple[list[Any], Future[list[Any]]]] = {}  # what was given and not yet taken
+    If one of its processes is killed, all are replaced, and unfinished chunks are submitted again.
+
+    Args:
+        work: Called with the state and an item.
+        make_state: Makes the state of a worker.
+        num_workers: Number of processes.
+    """
+
+    def __init__(
+        self, work: Callable[[Any, Any], Any], make_state: Callable[[], object], num_workers: int
+    ) -> None:
+        self._work, self._make_state, self._num_workers = work, make_state, num_workers
+        # Chunks that were submitted and whose results were not fetched, by ticket.
+        self._pending: dict[int, tuple[list[Any], Future[list[Any]]]] = {}
         self._num_submitted = 0
         with _block_stop_signals():
-            resource_tracker.ensure_running()  # else the first worker starts it, and by that unblocks SIGINT
+            # Otherwise the first worker starts the tracker, which unblocks SIGINT.
+            resource_tracker.ensure_running()
         self._executor = self._start_executor()
         _register_pool(self)
 
     def num_ready(self) -> int:
-        return self._processes
+        return self._num_workers
 
     def submit(self, chunk: list[Any]) -> int:
         self._num_submitted += 1
@@ -63,19 +87,19 @@ class ProcessPool:
         return self._num_submitted
 
     def get_result(self, ticket: int) -> list[Any]:
-        for again in range(1 + MAX_RETRIES):
+        for attempt in range(1 + MAX_RETRIES):
             try:
                 results = self._pending[ticket][1].result()
                 del self._pending[ticket]
                 return results
             except BrokenProcessPool as error:
-                if again == MAX_RETRIES:
+                if attempt == MAX_RETRIES:
                     raise worker_killed_error(error) from error
                 self._restart_executor()
-        raise AssertionError("the last round returns or raises")
+        raise AssertionError("the last attempt returns or raises")
 
     def shutdown(self) -> None:
-        """End the workers. Those that are still at work are killed, as their results are not needed."""
+        """End the workers. Busy ones are killed, because their results are not needed."""
         try:
             if self._pending:
                 self.kill()
@@ -84,26 +108,29 @@ class ProcessPool:
             _unregister_pool(self)
 
     def kill(self) -> None:
-        """Kill the workers, so that nothing waits for them any more; the executor notices by itself."""
-        # Python 3.14 has `kill_workers` for this.
+        """Kill the workers. The executor notices this by itself."""
+        # From Python 3.14 on, `kill_workers` does the same.
         for process in list((self._executor._processes or {}).values()):
             process.kill()
 
     def _start_executor(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(self._processes, get_context("spawn"), _start_worker, (self._make_state,))
+        return ProcessPoolExecutor(
+            self._num_workers, get_context("spawn"), _start_worker, (self._make_state,)
+        )
 
     def _restart_executor(self) -> None:
         self._executor.shutdown()
         self._executor = self._start_executor()
-        for number, (piece, future) in self._pending.items():
+        for ticket, (chunk, future) in self._pending.items():
             if isinstance(future.exception(), BrokenProcessPool):
-                self._pending[number] = piece, self._submit_chunk(piece)
+                self._pending[ticket] = chunk, self._submit_chunk(chunk)
 
-    def _submit_chunk(self, piece: list[Any]) -> Future[list[Any]]:
+    def _submit_chunk(self, chunk: list[Any]) -> Future[list[Any]]:
         try:
             with _block_stop_signals():
-                return self._executor.submit(run_chunk, self._work, piece)
-        except BrokenProcessPool as error:  # to be told when it is taken
+                return self._executor.submit(run_chunk, self._work, chunk)
+        # The error is raised when the result is fetched.
+        except BrokenProcessPool as error:
             failed: Future[list[Any]] = Future()
             failed.set_exception(error)
             return failed
@@ -111,8 +138,10 @@ class ProcessPool:
 
 @contextmanager
 def _block_stop_signals() -> Iterator[None]:
-    """Keep Ctrl-C and the end of a terminal, which reach all processes of a group, from processes that are begun here: these
-    inherit the mask. Their parent has them stopped."""
+    """Let processes that are started in the block ignore SIGINT and SIGHUP, which reach all processes of a group.
+
+    They inherit the signal mask. Their parent stops them.
+    """
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
     try:
         yield
@@ -120,15 +149,17 @@ def _block_stop_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-_open_pools: list[ProcessPool] = []  # those of this process that have not ended
-_previous_handlers: dict[int, Any] = {}  # signal -> what it did before the first of them began
+# Pools of this process that are not shut down.
+_open_pools: list[ProcessPool] = []
+# Signal -> its handler before the first pool was opened.
+_previous_handlers: dict[int, Any] = {}
 
 
 def _register_pool(pool: ProcessPool) -> None:
-    """Kill the workers of this pool when the command is stopped, from now on until `_forget`.
+    """Kill the workers of a pool when the command is stopped, until `_unregister_pool`.
 
-    Without this a stopped command would wait until its workers have finished what they were given: the interpreter joins them
-    when it ends, and `finally` blocks may run only then.
+    Without this a stopped command waits until its workers have finished their chunks, because the interpreter joins them when it
+    ends, and `finally` blocks may run only then.
     """
     _open_pools.append(pool)
     if len(_open_pools) == 1 and threading.current_thread() is threading.main_thread():
@@ -148,7 +179,7 @@ def _unregister_pool(pool: ProcessPool) -> None:
 
 
 def _handle_stop_signal(number: int, frame: FrameType | None) -> None:
-    """Kill all workers, then do what the signal did before; by default raise, so that `finally` blocks run."""
+    """Kill all workers, then call the previous handler, or exit so that `finally` blocks run."""
     for pool in _open_pools:
         pool.kill()
     before = _previous_handlers[number]
@@ -157,23 +188,23 @@ def _handle_stop_signal(number: int, frame: FrameType | None) -> None:
     before(number, frame)
 
 
-_get_state: Callable[[], Any]  # of a worker process: what it set up
+# Returns the state of a worker process.
+_get_state: Callable[[], Any]
 
 
 def init_worker(make_state: Callable[[], object]) -> None:
-    """Of a worker process: what sets it up, with the first item, so that its errors reach the parent like any other."""
+    """Prepare a worker process. Its state is made with the first item, so that errors reach the parent like any other."""
     global _get_state
     _get_state = cache(make_state)
 
 
 def run_chunk(work: Callable[[Any, Any], Any], chunk: list[Any]) -> list[Any]:
-    """Of a worker process: what comes of each item, by what was set up."""
+    """Return the results of a chunk in a worker process."""
     return [work(_get_state(), item) for item in chunk]
 
 
-def _start_worker(set_up: Callable[[], object]) -> None:
-    """A worker process begins: without a parent it has nothing to do."""
-    init_worker(set_up)
+def _start_worker(make_state: Callable[[], object]) -> None:
+    init_worker(make_state)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""A progress bar for long work, and the one line that ends it."""
+"""Show progress of long work, and report what it wrote."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def track(items: Iterable[T], label: str, total: int | None = None, unit: str = "it") -> Iterator[T]:
-    """Iterate with a progress bar on stderr (a line now and then when stderr is not a terminal)."""
+    """Iterate with a progress bar on stderr, or with a line every ten seconds if stderr is not a terminal."""
     from tqdm import tqdm
 
     shown = sys.stderr.isatty()
@@ -20,6 +20,16 @@ def track(items: Iterable[T], label: str, total: int | None = None, unit: str = 
 
 
 def report_written(stage: str, summary: str, destination: Path | str, stream: TextIO | None = None) -> None:
-    """Say what was made and where, in one line: `rank: 12,750 candidates -> data/sample/interim/rank`; on stdout, or
-    where that is for something else, on another stream."""
+    """Print one line about a result and its place.
+
+    Args:
+        stage: Name of the stage or command.
+        summary: What was written.
+        destination: File or folder.
+        stream: stdout by default.
+
+    Example:
+        >>> report_written("rank", "12,750 candidates", "data/sample/interim/rank")
+        rank: 12,750 candidates -> data/sample/interim/rank
+    """
     print(f"{stage}: {summary} -> {destination}", file=stream)

@@ -1,8 +1,8 @@
-"""Actors of Ray, on this machine or on a cluster, that work for `engine.ordered_map`. The one door to Ray, loaded late.
+"""Ray actors for `parallel.ordered_map`, on this machine or on a cluster. This is the only module that imports Ray.
 
-Actors, not Ray Data: an actor sets itself up once, holds a share of a GPU, and is begun again with what it was given. What
-Ray Data adds (Arrow blocks, shuffles, spilling) nothing here needs; to keep the order and to take items no further ahead than
-needed it would have to be told, by settings that differ from release to release; and it wants all items beforehand.
+Actors are used instead of Ray Data, because an actor makes its state once, holds a fraction of a GPU, and is restarted with the
+chunk that it had. Ray Data needs all items beforehand, and its settings for order and prefetching differ between releases. Its
+Arrow blocks, shuffles and spilling are not needed here.
 """
 
 from __future__ import annotations
@@ -22,61 +22,72 @@ from typing import Any
 from pipeline.core.errors import UserError
 from pipeline.core.process_pool import MAX_RETRIES, init_worker, run_chunk, worker_killed_error
 
-OBJECT_STORE_BYTES = 512 << 20  # bytes of results that a Ray of this machine's own may hold in shared memory
-CONNECT_TIMEOUT_SECONDS = 5  # seconds that a cluster has to answer; Ray itself would wait for two minutes
+# Shared memory for results, if Ray is started on this machine.
+OBJECT_STORE_BYTES = 512 << 20
+# Ray itself waits two minutes for a cluster.
+CONNECT_TIMEOUT_SECONDS = 5
+# Data by which a worker gets the folder, the paths and the main module of this process.
 PREPARATION_KEYS = ("sys_path", "sys_argv", "dir", "init_main_from_name", "init_main_from_path")
 
 
 class RayPool:
-    """A `Crew` of Ray's actors, one processor each. Those that find no place, as others use the cluster, join when they do.
+    """A `WorkerPool` of Ray actors with one processor each.
+
+    Actors for which the cluster has no room join later.
 
     Args:
-        ray: as `cluster` returns it.
-        gpus: what share of a GPU each holds.
+        ray: The module as returned by `connect_ray`.
+        work: Called with the state and an item.
+        make_state: Makes the state of an actor.
+        num_workers: Number of actors.
+        gpus_per_worker: Fraction of a GPU that each actor holds.
     """
 
     def __init__(
         self,
         ray: Any,
         work: Callable[[Any, Any], Any],
-        set_up: Callable[[], object],
-        processes: int,
-        gpus: float,
+        make_state: Callable[[], object],
+        num_workers: int,
+        gpus_per_worker: float,
     ) -> None:
         self._ray = ray
-        # As a process of a pool has it: the same folder and modules, and the main module, whose functions it may have to find.
+        # Actors get the same folder, modules and main module as the processes of a ProcessPool.
         here = spawn.get_preparation_data("rgqa")
-        like_here = {name: here[name] for name in PREPARATION_KEYS if name in here}
-        # Kept by reference, in a list that Ray does not look into: an actor fetches it once, and again when it begins again.
-        self._job = [ray.put(like_here), ray.put((work, set_up))]
-        kind = ray.remote(_RayWorker).options(
-            num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=MAX_RETRIES
+        preparation = {name: here[name] for name in PREPARATION_KEYS if name in here}
+        # Ray does not resolve references inside a list. An actor fetches them once, and again after a restart.
+        self._job = [ray.put(preparation), ray.put((work, make_state))]
+        actor_class = ray.remote(_RayWorker).options(
+            num_cpus=1, num_gpus=gpus_per_worker, max_restarts=-1, max_task_retries=MAX_RETRIES
         )
-        actors = [kind.remote() for _ in range(processes)]
-        self._starting = {actor.join.remote(): actor for actor in actors}
+        actors = [actor_class.remote() for _ in range(num_workers)]
+        self._starting = {actor.wait_until_started.remote(): actor for actor in actors}
         self._actors: list[Any] = []
-        self._pending: dict[Any, Any] = {}  # what was given and not yet taken -> who works on it
+        # Ticket of a chunk whose result was not fetched -> the actor that works on it.
+        self._pending: dict[Any, Any] = {}
 
     def num_ready(self) -> int:
         if not self._actors:
             self._ray.wait(list(self._starting))
-        self._actors += [self._starting.pop(joined) for joined in self._completed(self._starting)]
+        self._actors += [self._starting.pop(started) for started in self._completed(self._starting)]
         return len(self._actors)
 
     def submit(self, chunk: list[Any]) -> Any:
         done = set(self._completed(self._pending))
-        busy = Counter(id(actor) for given, actor in self._pending.items() if given not in done)
+        busy = Counter(id(actor) for ticket, actor in self._pending.items() if ticket not in done)
         actor = min(self._actors, key=lambda actor: busy[id(actor)])
-        given = actor.work_on.remote(self._job, chunk)
-        self._pending[given] = actor
-        return given
+        ticket = actor.run_chunk.remote(self._job, chunk)
+        self._pending[ticket] = actor
+        return ticket
 
     def get_result(self, ticket: Any) -> list[Any]:
         try:
             results = self._ray.get(ticket)
-        except self._ray.exceptions.RayTaskError as error:  # what the work raised, in Ray's words
+        # Ray wraps the error of the work.
+        except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
-        except self._ray.exceptions.RayError as error:  # an actor, its machine or a result is lost for good
+        # An actor, its machine or a result is lost.
+        except self._ray.exceptions.RayError as error:
             raise worker_killed_error(error) from error
         del self._pending[ticket]
         return results
@@ -85,54 +96,62 @@ class RayPool:
         for actor in [*self._starting.values(), *self._actors]:
             self._ray.kill(actor)
 
-    def _completed(self, promised: Iterable[Any]) -> list[Any]:
-        """What is there by now."""
-        every = list(promised)
-        return self._ray.wait(every, num_returns=len(every), timeout=0)[0] if every else []
+    def _completed(self, tickets: Iterable[Any]) -> list[Any]:
+        everything = list(tickets)
+        return self._ray.wait(everything, num_returns=len(everything), timeout=0)[0] if everything else []
 
 
 class _RayWorker:
-    """What Ray begins in a process of its own, and again when that is killed."""
+    """An actor, which Ray runs in its own process and restarts if that is killed."""
 
     def __init__(self) -> None:
         self._work: Callable[[Any, Any], Any] | None = None
 
     def wait_until_started(self) -> None:
-        """Done once there is a place for it."""
+        """Return as soon as the cluster has room for the actor."""
 
-    def run_chunk(self, job: list[Any], piece: list[Any]) -> list[Any]:
-        if self._work is None:  # with the first piece, so that its errors reach the user like any other
+    def run_chunk(self, job: list[Any], chunk: list[Any]) -> list[Any]:
+        """Return the results of a chunk. The first one prepares the process, so that errors reach the user like any other."""
+        if self._work is None:
             import ray
             from ray.exceptions import RaySystemError
 
             os.environ |= {"OMP_NUM_THREADS": "1", "RGQA_ENGINE": "local"}
-            like_here, functions = job
+            preparation, functions = job
             try:
-                spawn.prepare(ray.get(like_here))
-                self._work, set_up = ray.get(functions)  # only now can it find the modules that they are of
+                spawn.prepare(ray.get(preparation))
+                # The modules of these functions can be imported only now.
+                self._work, make_state = ray.get(functions)
             except (FileNotFoundError, ImportError, RaySystemError) as error:
                 raise UserError(
-                    f"{socket.gethostname()}, a machine of the cluster: {error}; all of them must see the project's folder "
-                    "and its environment under the same path (docs/guides/cluster.md)"
+                    f"{socket.gethostname()}, a machine of the cluster: {error}. All machines need the project's folder and its "
+                    "environment under the same path (docs/guides/cluster.md)"
                 ) from error
-            init_worker(set_up)
+            init_worker(make_state)
         assert self._work is not None
-        return run_chunk(self._work, piece)
+        return run_chunk(self._work, chunk)
 
 
 @cache
 def connect_ray(num_cpus: int) -> Any:
-    """Ray, connected to the cluster of RAY_ADDRESS; without one, to a Ray of this machine's own for so many processors, which
-    listens on the loopback address alone, lets nobody else in, writes into a temporary folder, and ends with this process.
+    """Return the module `ray`, connected to the cluster of RAY_ADDRESS.
+
+    Without RAY_ADDRESS, Ray is started on this machine. It listens only on the loopback address, needs a random token, writes into a
+    temporary folder, and ends with this process.
+
+    Args:
+        num_cpus: Number of processors for Ray on this machine.
 
     Raises:
-        UserError: Ray is not installed, or no cluster answers.
+        UserError: Ray is not installed, or the cluster does not answer.
     """
     address = os.environ.get("RAY_ADDRESS", "")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    if not address:  # read when Ray is imported
-        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # bind to 127.0.0.1 alone, on Linux, too
-        # Else its actors come after all else that this machine does.
+    # Ray reads these variables when it is imported.
+    if not address:
+        # With this, Ray binds to 127.0.0.1 only, on Linux, too.
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+        # By default, actors have a low priority.
         os.environ |= {"RAY_worker_niceness": "0"}
         os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     try:
@@ -141,7 +160,8 @@ def connect_ray(num_cpus: int) -> Any:
         import ray.exceptions
     except ImportError as error:
         raise UserError(f"RGQA_ENGINE=ray needs Ray ({error}): pip install '.[cluster]'") from error
-    connection._worker_logs_enabled = False  # else what Ray says of a killed actor stands in our output
+    # Otherwise Ray prints its own messages about killed actors.
+    connection._worker_logs_enabled = False
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "FATAL"}
     try:
         if address:
@@ -151,26 +171,29 @@ def connect_ray(num_cpus: int) -> Any:
             ray.init(address, **quiet)
         else:
             _start_local_ray(ray, num_cpus, quiet)
-    except (Exception, SystemExit) as error:  # of its own kinds Ray has none for this
+    # Ray raises many kinds of errors here.
+    except (Exception, SystemExit) as error:
         raise UserError(
-            f"RAY_ADDRESS: no cluster of Ray that can be used answers at {address!r} ({error}); expected the host:port that "
-            "`ray start --head` tells, seen from a machine of the cluster, and RAY_AUTH_MODE=token where it wants one"
+            f"RAY_ADDRESS: no usable Ray cluster answers at {address!r} ({error}). Set it to the host:port that "
+            "`ray start --head` prints, run the command on a machine of the cluster, and set RAY_AUTH_MODE=token if the cluster "
+            "needs a token"
             if address
-            else f"Ray could not begin on this machine ({error}); Ray gives itself half a minute: run the same command again when "
-            "the machine is less busy, or without RGQA_ENGINE=ray"
+            else f"Ray could not start on this machine within half a minute ({error}). Run the same command again when the "
+            "machine is less busy, or without RGQA_ENGINE=ray"
         ) from error
     return ray
 
 
-def _start_local_ray(ray: Any, cpus: int, quiet: Mapping[str, Any]) -> None:
-    # Not in TMPDIR: the names of its sockets have room for a hundred letters only.
+def _start_local_ray(ray: Any, num_cpus: int, quiet: Mapping[str, Any]) -> None:
+    # TMPDIR may be too long: paths of sockets have at most about 100 characters.
     folder = mkdtemp(prefix=f"rgqa-ray-{os.getpid()}-", dir="/tmp")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    atexit.register(ray.shutdown)  # before that: the last one comes first
-    own = {
-        "num_cpus": cpus,
+    # Functions run in reverse order, so Ray ends before its folder is deleted.
+    atexit.register(ray.shutdown)
+    settings = {
+        "num_cpus": num_cpus,
         "object_store_memory": OBJECT_STORE_BYTES,
         "include_dashboard": False,
         "_temp_dir": folder,
     }
-    ray.init("local", **own, **quiet)
+    ray.init("local", **settings, **quiet)

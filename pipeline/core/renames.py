@@ -1,6 +1,6 @@
 """Names of parameters, commands and options that changed in version 0.15, and messages that say what each is called now.
 
-This module needs the standard library alone, because the wheel of the scorers carries it, too.
+The module uses the standard library only, because the wheel of the scorers contains it.
 """
 
 from __future__ import annotations

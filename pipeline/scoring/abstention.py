@@ -167,7 +167,7 @@ def is_abstention(reply: str, question: str = "") -> bool:
     (True, False)
     """
     if not isinstance(reply, str):
-        raise ValueError(f"reply is {reply!r}, wanted a string")
+        raise ValueError(f"reply is {reply!r}, expected a string")
     return bool(classify_abstention([question], [reply])[0] == ABSTAINED)
 
 

@@ -51,7 +51,7 @@ def parse_labels(rows: Iterable[dict[str, Any]], numbers_as_text: bool) -> tuple
             )
             if label is None:
                 wanted = "a number from 0 to 1" if column == "p_answerable" else "true or false"
-                faults.append(f"{name}: {column} is {value!r}, wanted {wanted}")
+                faults.append(f"{name}: {column} is {value!r}, expected {wanted}")
             else:
                 labels.setdefault(str(name), label)
     return labels, faults

@@ -154,7 +154,7 @@ def _count_matches(
     predictions, answers = check_strings(predictions, answers)
     if normalization not in get_args(VqaNormalization):
         raise ValueError(
-            f"normalization is {normalization!r}, wanted one of {', '.join(get_args(VqaNormalization))}"
+            f"normalization is {normalization!r}, expected one of {', '.join(get_args(VqaNormalization))}"
         )
     people = np.array([len(row) for row in answers], int)
     if not len(people):

@@ -72,7 +72,7 @@ def read_release_name(folder: Path) -> ReleaseName:
     path = folder / PARAMS_FILE
     params = parse_json(read_bytes(path), path) if path_exists(path) else {}
     if not isinstance(params, dict):
-        raise UserError(f'{path}: wanted an object whose version is a string like "1.0.0"')
+        raise UserError(f'{path}: expected an object whose version is a string like "1.0.0"')
     release = params.get("release")
     given = {
         "release.title": release.get("title", "") if isinstance(release, dict) else "",
@@ -80,7 +80,7 @@ def read_release_name(folder: Path) -> ReleaseName:
         "version": params.get("version", ""),
     }
     if wrong := [name for name, value in given.items() if not isinstance(value, str)]:
-        raise UserError([f"{path}: {name} is {given[name]!r:.80}, wanted a string" for name in wrong])
+        raise UserError([f"{path}: {name} is {given[name]!r:.80}, expected a string" for name in wrong])
     # A lone surrogate can be written in JSON, but not printed or written to a file.
     title, dataset, version = (
         " ".join(text.encode("utf-8", "replace").decode().split()) for text in given.values()
@@ -108,7 +108,7 @@ def _read_single_file(path: Path) -> Benchmark:
         kind, items = "gqa", _build_gqa_items(value, path)
     else:
         raise UserError(
-            f"{path}: wanted RGQA's list of questions, VQA's object with `annotations` or GQA's object of questions with `answer`"
+            f"{path}: expected RGQA's list of questions, VQA's object with `annotations` or GQA's object of questions with `answer`"
         )
     return Benchmark(kind, path.stem, "", {path.name: _sha256(data)}, {path.stem: items}, items.ids)
 
@@ -116,7 +116,7 @@ def _read_single_file(path: Path) -> Benchmark:
 def _read_release(folder: Path) -> Benchmark:
     files = sorted((folder / "rgqa").glob("*.json"))
     if not files:
-        raise UserError(f"{folder}: no rgqa/*.json in it; wanted a release's folder or a file")
+        raise UserError(f"{folder}: no rgqa/*.json in it; expected a release's folder or a file")
     provenance = folder / PROVENANCE_FILE
     name, problems = ReleaseName("", ""), []
     sums: dict[str, str] = {}
@@ -135,7 +135,7 @@ def _read_release(folder: Path) -> Benchmark:
             data, subset = read_bytes(file), file.stem
             sums[f"rgqa/{file.name}"] = _sha256(data)
             if stream_list(data, file) is None:
-                raise UserError(f"{file}: wanted a list of questions")
+                raise UserError(f"{file}: expected a list of questions")
             items = _build_items(partial(_parse_values, data, file), file, "question", columns_of)
             known = details.get(subset, {})
             lost = [item for item in items["id"] if item not in known] if known else []
@@ -204,7 +204,7 @@ class _RgqaColumnBuilder:
             images = _as_strings([row.get("img_id", "") for row in rows])
             asked = _as_strings([row.get("sent", "") for row in rows])
         except (KeyError, TypeError, AttributeError):
-            raise UserError("wanted an object with question_id and label") from None
+            raise UserError("expected an object with question_id and label") from None
         asked = [*map(self.text_cache.setdefault, asked, asked)]
         # Labels that were parsed before are looked up without a Python loop.
         try:
@@ -227,7 +227,7 @@ def _parse_label(name: str, label: Any) -> dict[str, float]:
     worths = label.values() if isinstance(label, dict) else []
     if not all(isinstance(worth, int | float) and 0 <= worth <= 1 for worth in worths) or not any(worths):
         raise UserError(
-            f'{name}: label is {label!r}, wanted {{answer: 1.0}} (each worth 0 to 1, one more than 0) or {{"UQ": 1.0}}'
+            f'{name}: label is {label!r}, expected {{answer: 1.0}} (each worth 0 to 1, one more than 0) or {{"UQ": 1.0}}'
         )
     if not all(map(str.strip, label)):
         raise UserError(f"{name}: label {label!r} has an empty answer")
@@ -246,7 +246,7 @@ def _build_vqa_columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
         names = [str(row["question_id"]) for row in rows]
         people = [tuple(str(answer["answer"]) for answer in row["answers"]) for row in rows]
     except (KeyError, TypeError) as error:
-        raise UserError(f"wanted question_id and answers ({error!r})") from None
+        raise UserError(f"expected question_id and answers ({error!r})") from None
     if lacking := [name for name, answers in zip(names, people, strict=True) if not answers]:
         raise UserError(f"id {lacking[0]} has no answers")
     return {
@@ -284,7 +284,7 @@ def fingerprint_release(release: Path) -> str:
     """
     sums = release / "CHECKSUMS.sha256"
     if not sums.is_file():
-        raise UserError(f"{release}: no CHECKSUMS.sha256 in it; wanted a release's folder")
+        raise UserError(f"{release}: no CHECKSUMS.sha256 in it; expected a release's folder")
     data = read_bytes(sums)
     problems = []
     for line in data.decode("utf-8", "replace").splitlines():

@@ -58,7 +58,7 @@ def reliability_table(
     """
     confidence, correct = check_fractions(confidence=confidence, correct=correct)
     if num_bins < 1:
-        raise ValueError(f"num_bins is {num_bins}, wanted 1 or more")
+        raise ValueError(f"num_bins is {num_bins}, expected 1 or more")
     if binning == "equal_width":
         place = np.searchsorted(np.linspace(0, 1, num_bins + 1)[1:-1], confidence)
     elif binning == "equal_mass":
@@ -70,7 +70,7 @@ def reliability_table(
             starts * num_bins // max(len(confidence), 1), np.diff(starts, append=len(confidence))
         )
     else:
-        raise ValueError(f"binning is {binning!r}, wanted 'equal_width' or 'equal_mass'")
+        raise ValueError(f"binning is {binning!r}, expected 'equal_width' or 'equal_mass'")
     sums = np.array([np.bincount(place, values, num_bins) for values in (None, confidence, correct)])
     items, confidences, corrects = sums[:, sums[0] > 0]
     return np.stack([items, confidences / items, corrects / items], axis=1)

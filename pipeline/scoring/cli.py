@@ -1,4 +1,4 @@
-"""The command `rgqa-score`: predictions in, scores out. Needs numpy alone."""
+"""The command `rgqa-score`: score predictions files. It only needs numpy."""
 
 from __future__ import annotations
 
@@ -26,16 +26,24 @@ from .text_report import format_report, format_subgroups
 from .text_summary import format_summary
 
 T = TypeVar("T")
-FULL_INSTALL_OPTIONS = ("table", "plots")  # options that need more than numpy
+# Options that need more than numpy.
+FULL_INSTALL_OPTIONS = ("table", "plots")
 
 
 def load_inputs(
     arguments: argparse.Namespace, problems: Sequence[str] = ()
 ) -> tuple[Benchmark, list[Predictions], ScoringOptions]:
-    """Everything that scoring needs, from a command line's files and options.
+    """Read everything that scoring needs from the files and options of a command line.
+
+    Args:
+        arguments: The parsed arguments.
+        problems: Problems that were found before, which are reported together with all others.
+
+    Returns:
+        The benchmark, the predictions of each model, and the scoring options.
 
     Raises:
-        UserError: everything that is wrong with any of them, after the problems that were found before.
+        UserError: Lists every problem of the files and options.
     """
     given = vars(arguments)
     problems = [*problems]
@@ -50,26 +58,26 @@ def load_inputs(
     benchmark = attempt(read_benchmark, arguments.benchmark, arguments.subset)
     if benchmark and (errata := given.get("exclude_errata")):
         benchmark = attempt(exclude_errata, benchmark, arguments.benchmark, errata)
-    as_written = options is not None and options.mode == "published"
-    models = [attempt(read_predictions, path, as_written) for path in arguments.predictions]
-    devs = [attempt(read_predictions, path, as_written) for path in arguments.validation]
+    keep_raw = options is not None and options.mode == "published"
+    models = [attempt(read_predictions, path, keep_raw) for path in arguments.predictions]
+    validation_sets = [attempt(read_predictions, path, keep_raw) for path in arguments.validation]
     for name in ("validation", "abstention_labels"):
         if 0 < len(given[name]) != len(models):
             problems.append(
-                f"--{name.replace('_', '-')} is given {len(given[name])} times for {format_count(len(models), 'file')} of predictions; one for each"
+                f"--{name.replace('_', '-')} is given {format_count(len(given[name]), 'time')} for {format_count(len(models), 'predictions file')}. Give it once for each of them"
             )
     if len(arguments.abstention_labels) == len(models):
         pairs = zip(models, arguments.abstention_labels, strict=True)
-        words = options is None or options.detect_abstention
-        models = [attempt(add_external_labels, model, path, words) for model, path in pairs if model]
+        detect = options is None or options.detect_abstention
+        models = [attempt(add_external_labels, model, path, detect) for model, path in pairs if model]
     files = attempt(read_resources, arguments.resource, benchmark) or {}
     if given.get("synonyms"):
         files["synonyms"] = attempt(read_synonyms, given["synonyms"])
     if problems or options is None or benchmark is None:
         raise UserError([*problems, *(fault for model in models if model for fault in model.faults)])
     read_models = [model for model in models if model]
-    if devs:
-        pairs = zip(read_models, devs, strict=True)
+    if validation_sets:
+        pairs = zip(read_models, validation_sets, strict=True)
         read_models = [
             model._replace(
                 validation=validation, faults=model.faults + (validation.faults if validation else ())
@@ -77,7 +85,8 @@ def load_inputs(
             for model, validation in pairs
         ]
     names = [model.name for model in read_models]
-    if len(set(names)) < len(names):  # of one name: told apart by their folders
+    if len(set(names)) < len(names):
+        # Files with the same name are distinguished by their folders.
         for number, path in enumerate(arguments.predictions):
             name = f"{path.resolve().parent.name}/{names[number]}"
             read_models[number] = read_models[number]._replace(name=name)
@@ -88,13 +97,13 @@ def load_inputs(
         and options.mode != "published"
         and _has_validation_predictions(benchmark, read_models)
     )
-    if vain := find_ineffective_options(given, options, benchmark, groups, has_validation):
-        raise UserError(vain)
+    if ineffective := find_ineffective_options(given, options, benchmark, groups, has_validation):
+        raise UserError(ineffective)
     return benchmark, read_models, options
 
 
 def _has_validation_predictions(benchmark: Benchmark, models: Sequence[Predictions]) -> bool:
-    """Do all models have predictions for validation items of all subsets?"""
+    """Return whether all models have predictions for validation items of all subsets."""
     validation = [items.select(items["split"] == "validation") for items in benchmark.subsets.values()]
     return all(items.isin(model.index_by_id).any() for items in validation for model in models)
 
@@ -102,7 +111,7 @@ def _has_validation_predictions(benchmark: Benchmark, models: Sequence[Predictio
 def _with_score_groups(
     options: ScoringOptions, arguments: argparse.Namespace, benchmark: Benchmark
 ) -> ScoringOptions:
-    """The groups of scores that are to be shown or written: those named, all, or what one screen needs and files serve."""
+    """Set the score groups to show or write: those named, all, or those that the summary and the resources need."""
     if options.scores:
         return options._replace(scores=(*options.scores, *(("subgroups",) if options.group_by else ())))
     if any((arguments.full, arguments.json, arguments.out, arguments.table)):
@@ -112,17 +121,20 @@ def _with_score_groups(
         *find_resource_groups(options),
         *(("abstention",) if options.detect_abstention else ()),
     }
-    screen = [name for name in list_score_groups(benchmark) if name in wanted]
-    return options._replace(scores=("subgroups",) if options.group_by else tuple(screen))
+    shown = [name for name in list_score_groups(benchmark) if name in wanted]
+    return options._replace(scores=("subgroups",) if options.group_by else tuple(shown))
 
 
 def format_json(report: ScoreReport) -> str:
-    """Every number unrounded; undefined is null, an infinite threshold (answer nothing) "infinity"."""
+    """Format a report as JSON with unrounded numbers.
+
+    Undefined is null, and an infinite threshold (answer nothing) is "infinity".
+    """
     return json.dumps(_to_json_value(report), indent=2, sort_keys=True, allow_nan=False) + "\n"
 
 
 def _to_json_value(value: Any) -> Any:
-    """As JSON has it; of a record without the fields that are None."""
+    """Convert a value to JSON types. Fields of records that are None are omitted."""
     if hasattr(value, "_asdict"):
         value = {name: inner for name, inner in value._asdict().items() if inner is not None}
     if isinstance(value, Mapping):
@@ -135,7 +147,7 @@ def _to_json_value(value: Any) -> Any:
 
 
 def write_report(report: ScoreReport, arguments: argparse.Namespace, options: ScoringOptions) -> None:
-    """Print what is asked for; write the JSON and the folder."""
+    """Print the requested report and write the requested files."""
     if arguments.full or "scores" in arguments:
         shown = format_report(report)
     else:
@@ -144,7 +156,7 @@ def write_report(report: ScoreReport, arguments: argparse.Namespace, options: Sc
             if options.group_by
             else format_summary(report, find_resource_groups(options))
         )
-    print(make_printable(shown), end="")  # which bears a closed output
+    print(make_printable(shown), end="")
     if arguments.json:
         write_text(arguments.json, format_json(report))
     if arguments.out:
@@ -154,16 +166,16 @@ def write_report(report: ScoreReport, arguments: argparse.Namespace, options: Sc
 
 @pause_garbage_collection()
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of `rgqa-score`; a user's mistake ends it with one message and exit code 1."""
+    """Run `rgqa-score`. A user error ends it with one message and exit code 1."""
     parsed = build_parser().parse_intermixed_args(arguments)
-    alone = [
-        f"--{name}: `rgqa score` of the whole project makes it; this is its part with numpy alone"
+    unavailable = [
+        f"--{name}: not available in rgqa-score, which only needs numpy. Use `rgqa score` of the full project"
         for name in FULL_INSTALL_OPTIONS
         if getattr(parsed, name)
     ]
 
     def score_and_write() -> None:
-        benchmark, models, options = load_inputs(parsed, alone)
+        benchmark, models, options = load_inputs(parsed, unavailable)
         write_report(score_models(benchmark, models, options), parsed, options)
 
     run_command(score_and_write)

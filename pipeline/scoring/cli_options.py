@@ -1,4 +1,4 @@
-"""The options of scoring: the one table that `rgqa score` and the wheel's `rgqa-score` take theirs from."""
+"""The options of scoring, for `rgqa score` and for the command `rgqa-score` of the wheel."""
 
 from __future__ import annotations
 
@@ -23,8 +23,15 @@ from .version import VERSION
 
 
 class CommandOption(NamedTuple):
-    """An option: what it does; what may follow its name, "" for nothing; what it is if it is not given, "" for what
-    `Options` has; and how argparse takes it."""
+    """An option of the command line.
+
+    Attributes:
+        name: Name with its dashes.
+        help: What the option does.
+        example: Example of a value, "" for a flag.
+        default: Default as shown in the help, "" for that of `ScoringOptions`.
+        argparse_kwargs: Arguments of `argparse.ArgumentParser.add_argument`.
+    """
 
     name: str
     help: str
@@ -34,7 +41,7 @@ class CommandOption(NamedTuple):
 
     @property
     def help_text(self) -> str:
-        """Its line in the help."""
+        """Return the help with the default and an example."""
         default = self.default or _format_default(getattr(ScoringOptions(), self.name[2:].replace("-", "_")))
         line = f"{self.name} {self.example}".strip()
         return f"{self.help} (default: {default}; example: {line})"
@@ -47,114 +54,153 @@ def _format_default(value: Any) -> str:
 
 
 FLAG_KWARGS = {"action": "store_true"}
-OUTPUT_FLAG_KWARGS = {"action": "store_true", "default": False}  # what the command does with the scores
+# Flags about the output are always in the parsed namespace, unlike those of `ScoringOptions`.
+OUTPUT_FLAG_KWARGS = {"action": "store_true", "default": False}
 FILE_KWARGS = {"type": Path, "default": None}
 REPEATABLE_KWARGS = {"action": "append", "default": []}
 OPTION_GROUPS = {
-    "what is scored": [
+    "input": [
         CommandOption(
-            "--subset", "a subset of a release; may be repeated", "pt-hard", "all", REPEATABLE_KWARGS
+            "--subset",
+            "score only this subset of a release; may be repeated",
+            "pt-hard",
+            "all",
+            REPEATABLE_KWARGS,
         ),
         CommandOption(
-            "--split", "items of a release: test (with thresholds from validation), validation or all", "all"
+            "--split",
+            "score this split of a release: test (with thresholds chosen on validation), validation or all",
+            "all",
         ),
         CommandOption(
             "--exclude-errata",
-            "leave out items known to be faulty, and what is paired with them: auto (the release's list) or a file",
+            "exclude faulty items and the items paired with them: auto (the release's list) or a file",
             "auto",
             "none",
             {"default": None, "metavar": "FILE"},
         ),
         CommandOption(
             "--validation",
-            "predictions to choose thresholds on, for each model a file",
+            "choose thresholds on these predictions; give one file for each model",
             "validation.json",
             "none",
             {"type": Path} | REPEATABLE_KWARGS,
         ),
-        CommandOption("--missing", "items without a prediction: error, wrong (accepted) or drop", "wrong"),
+        CommandOption(
+            "--missing",
+            "treat items without a prediction as an error, as wrong (accepted with a wrong answer), or drop them",
+            "wrong",
+        ),
         CommandOption(
             "--allow-missing",
-            "as --missing wrong",
+            "count items without a prediction as wrong, like --missing wrong",
             "",
             "no",
             {"action": "store_const", "const": "wrong", "dest": "missing"},
         ),
     ],
-    "how it is scored": [
-        CommandOption("--mode", "strict, or published: the numbers of the published scripts", "published"),
+    "scoring": [
         CommandOption(
-            "--match", "what answers lose before they are compared: exact (nothing), vqa or squad", "squad"
+            "--mode",
+            "use the strict definitions, or published: reproduce the numbers of the published scripts",
+            "published",
         ),
-        CommandOption("--synonyms", "JSON object: answer -> one that counts as the same", "same.json"),
+        CommandOption(
+            "--match",
+            "normalize answers before comparing them: exact (no normalization), vqa or squad",
+            "squad",
+        ),
+        CommandOption(
+            "--synonyms", "accept synonyms: a JSON object of answer -> equivalent answer", "same.json"
+        ),
         CommandOption(
             "--detect-abstention",
-            "read abstentions from the answers instead of confidences",
+            "classify replies as answers or abstentions instead of using confidences",
             argparse_kwargs=FLAG_KWARGS,
         ),
         CommandOption(
             "--abstention-labels",
-            "who says which answers abstain instead, for each model a file (id, abstained)",
-            "judge.csv",
+            "read abstentions from a file (item_id, abstained); give one file for each model",
+            "labels.csv",
             "none",
             {"type": Path} | REPEATABLE_KWARGS,
         ),
         CommandOption(
             "--threshold",
-            "accept from here on, where no validation items choose it",
+            "accept from this confidence on, if no validation items choose the threshold",
             "0.3",
             argparse_kwargs={"type": float},
         ),
-        CommandOption("--risks", "of C@R", "0.05 0.1", argparse_kwargs={"type": float, "nargs": "+"}),
         CommandOption(
-            "--costs", "of effective reliability", "1 100", argparse_kwargs={"type": float, "nargs": "+"}
+            "--risks",
+            "compute coverage at these risks (C@R)",
+            "0.05 0.1",
+            argparse_kwargs={"type": float, "nargs": "+"},
         ),
         CommandOption(
-            "--bootstrap", "repetitions for intervals, 0 for none", "10000", argparse_kwargs={"type": int}
+            "--costs",
+            "compute effective reliability for these costs of a wrong answer",
+            "1 100",
+            argparse_kwargs={"type": float, "nargs": "+"},
         ),
-        CommandOption("--seed", "of the bootstrap", "7", argparse_kwargs={"type": int}),
+        CommandOption(
+            "--bootstrap",
+            "set the number of bootstrap replicates, 0 for no intervals",
+            "10000",
+            argparse_kwargs={"type": int},
+        ),
+        CommandOption("--seed", "set the seed of the bootstrap", "7", argparse_kwargs={"type": int}),
     ],
-    "what is shown and written": [
-        CommandOption("--full", "print every score of every subset", "", "one screen", OUTPUT_FLAG_KWARGS),
+    "output": [
+        CommandOption("--full", "print every score of every subset", "", "a summary", OUTPUT_FLAG_KWARGS),
         CommandOption(
             "--group-by",
-            f"print the scores by {', '.join(GROUPING_FIELDS)}; commas between",
+            f"print scores of subgroups by {', '.join(GROUPING_FIELDS)}; separate several by commas",
             "category,edit",
             "not printed",
         ),
         CommandOption(
-            "--scores", f"print these groups: {', '.join(GROUP_NAMES)}", "realistic,pairs", "one screen"
+            "--scores",
+            f"print these score groups: {', '.join(GROUP_NAMES)}; separate several by commas",
+            "realistic,pairs",
+            "a summary",
         ),
-        CommandOption("--json", "write every number, unrounded", "scores.json", "not written", FILE_KWARGS),
+        CommandOption(
+            "--json", "write every number, unrounded, to this file", "scores.json", "not written", FILE_KWARGS
+        ),
         CommandOption(
             "--out",
-            "folder for scores.json and scores.txt, the full print",
+            "write scores.json and scores.txt, the full report, to this folder",
             "scores",
             "not written",
             FILE_KWARGS,
         ),
         CommandOption(
             "--table",
-            "every number as a row of a .csv, .xlsx or .parquet (rgqa score)",
+            "write every number as a row of a .csv, .xlsx or .parquet table (only rgqa score)",
             "t.csv",
             "not written",
             FILE_KWARGS,
         ),
         CommandOption(
-            "--plots", "folder for plots, as SVG and PNG (rgqa score)", "plots", "not drawn", FILE_KWARGS
+            "--plots",
+            "write plots as SVG and PNG to this folder (only rgqa score)",
+            "plots",
+            "not written",
+            FILE_KWARGS,
         ),
     ],
-    "beyond": [
+    "optional resources": [
         CommandOption(
             "--resource",
-            "a file for further scores, one of those below; may be repeated",
+            "read a resource for further scores, one of those below; may be repeated",
             "wordnet=dict",
             "none",
             REPEATABLE_KWARGS | {"metavar": "NAME=FILE"},
         ),
     ],
 }
-# What some options must be, and whether a value is.
+# For some options: the valid values in words, and a function that checks a value.
 VALUE_CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "mode": ("strict or published", lambda mode: mode in ("strict", "published")),
     "split": ("test, validation or all", lambda split: split in ("test", "validation", "all")),
@@ -169,22 +215,25 @@ VALUE_CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def build_parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
-    """The options of scoring. Those of `Options` that are not given are not in the parsed namespace."""
-    extras = "\n".join(f"  {name:<14} {extra.help}" for name, extra in RESOURCES.items())
+    """Build the parser of the scoring options. Options of `ScoringOptions` that are not given are not in the namespace."""
+    resources = "\n".join(f"  {name:<16} {resource.help}" for name, resource in RESOURCES.items())
     parser = RenamingArgumentParser(
         "score",
         prog=program,
         usage=f"{program} BENCHMARK PREDICTIONS [PREDICTIONS ...] [options]",
         description="Score predictions on a benchmark with unanswerable questions (docs/reference/scores.md defines every score).",
-        epilog=f"--resource NAME=FILE:\n{extras}\n\nExample: {program} data/release/sample/1.0.0 model.json --json scores.json",
+        epilog=f"--resource NAME=FILE:\n{resources}\n\nExample: {program} data/release/sample/1.0.0 model.json --json scores.json",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         argument_default=argparse.SUPPRESS,
     )
     parser.add_argument(
-        "benchmark", type=Path, help="a release's folder, a subset's JSON, or GQA's or VQA's file"
+        "benchmark", type=Path, help="a release folder, the JSON file of a subset, or a file of GQA or VQA"
     )
     parser.add_argument(
-        "predictions", type=Path, nargs="+", help="a file of them or a harness's log; several are compared"
+        "predictions",
+        type=Path,
+        nargs="+",
+        help="a predictions file or the log of an evaluation harness; several models are compared",
     )
     for title, options in OPTION_GROUPS.items():
         group = parser.add_argument_group(title)
@@ -203,49 +252,56 @@ def find_ineffective_options(
     score_groups: Collection[str],
     has_validation: bool,
 ) -> list[str]:
-    """List the options that were given although they change nothing beside the others or for this benchmark.
+    """List options that have no effect with the other options or for this benchmark.
 
     Args:
-        given: The command line's arguments; those that were not typed are not in it, or have their default.
-        groups: Of scores that will be shown or written.
-        has_validation: Are thresholds chosen on validation items?
+        arguments: Arguments of the command line. Options that were not given are missing or have their default.
+        options: The parsed options.
+        benchmark: The benchmark.
+        score_groups: Score groups that will be shown or written.
+        has_validation: Whether thresholds are chosen on validation items.
     """
-    why: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     if not options.bootstrap:
-        why["seed"] = "--bootstrap 0 draws nothing"
+        reasons["seed"] = "--bootstrap 0 samples nothing"
     if not benchmark.splits:
-        why["split"] = "the benchmark has no parts"
+        reasons["split"] = "the benchmark has no splits"
     if "selective" not in score_groups:
-        why |= dict.fromkeys(
+        reasons |= dict.fromkeys(
             ("risks", "costs"),
-            "no score that is shown uses it; add --full, --json FILE or --scores selective",
+            "no shown score uses it; add --full, --json FILE or --scores selective",
         )
     if score_groups and not {"pairs", "answerability"}.intersection(score_groups):
-        why["threshold"] = "no score that is shown uses it; add --full, --json FILE or --scores pairs"
+        reasons["threshold"] = "no shown score uses it; add --full, --json FILE or --scores pairs"
     elif has_validation and "answerability" not in score_groups:
-        why["threshold"] = "validation items choose the threshold of the scores that are shown"
+        reasons["threshold"] = "the threshold of the shown scores is chosen on validation items"
     if options.mode == "published":
-        why |= dict.fromkeys(("bootstrap", "seed"), "--mode published gives no intervals")
-        why |= {"match": "--mode published compares exactly", "split": "--mode published scores all parts"}
-    found = [no_effect_message(f"--{name}", reason) for name, reason in why.items() if name in arguments]
-    suited = [*list_score_groups(benchmark), EFFICIENCY_GROUP]
+        reasons |= dict.fromkeys(("bootstrap", "seed"), "--mode published gives no intervals")
+        reasons |= {
+            "match": "--mode published compares exactly",
+            "split": "--mode published scores all splits",
+        }
+    found = [no_effect_message(f"--{name}", reason) for name, reason in reasons.items() if name in arguments]
+    applicable = [*list_score_groups(benchmark), EFFICIENCY_GROUP]
     for text in arguments.get("resource", ()):
         name = text.partition("=")[0]
         group = RESOURCES[name].score_group if name in RESOURCES else EFFICIENCY_GROUP
-        if group not in suited:
+        if group not in applicable:
             found.append(
-                no_effect_message(f"--resource {name}", f"its scores ({group}) are not for such a benchmark")
+                no_effect_message(
+                    f"--resource {name}", f"its scores ({group}) do not apply to such a benchmark"
+                )
             )
         elif group not in score_groups:
-            found.append(no_effect_message(f"--resource {name}", f"--scores leaves out {group}"))
+            found.append(no_effect_message(f"--resource {name}", f"--scores does not name {group}"))
     return found
 
 
 def parse_options(arguments: Mapping[str, Any]) -> ScoringOptions:
-    """The options among a command line's arguments, but for the files.
+    """Parse the scoring options of a command line, except those that are read from files.
 
     Raises:
-        UserError: lists all of them that cannot be.
+        UserError: Lists every invalid option.
     """
     given = {
         name: arguments[name]
@@ -259,35 +315,35 @@ def parse_options(arguments: Mapping[str, Any]) -> ScoringOptions:
         if name in given:
             given[name] = tuple(given[name])
     options, problems = ScoringOptions(**given), []
-    for name, (wanted, fits) in VALUE_CHECKS.items():
-        if not fits(value := getattr(options, name)):
-            problems.append(f"--{name} is {value!r}, wanted {wanted}")
-    for name, asked, there in (
+    for name, (expected, is_valid) in VALUE_CHECKS.items():
+        if not is_valid(value := getattr(options, name)):
+            problems.append(f"--{name} is {value!r}, expected {expected}")
+    for name, requested, known in (
         ("scores", options.scores, GROUP_NAMES),
         ("group_by", options.group_by, GROUPING_FIELDS),
     ):
-        wrong = [one for one in asked if one not in there]
-        if wrong or (asked == () and name in given):
+        unknown = [one for one in requested if one not in known]
+        if unknown or (requested == () and name in given):
             problems.append(
-                f"--{name.replace('_', '-')}: no {', '.join(wrong) or 'name given'}; there are {', '.join(there)}"
+                f"--{name.replace('_', '-')}: no {', '.join(unknown) or 'name given'}; there are {', '.join(known)}"
             )
     if problems:
         raise UserError(problems)
     return options
 
 
-# Files written in the folder of --out.
+# Files that --out writes into its folder.
 OUTPUT_FILES = ("scores.json", "scores.txt")
 
 
 def check_outputs(arguments: Mapping[str, Any]) -> None:
-    """Check the outputs of a command line of `rgqa score` before anything is done.
+    """Check the outputs of a command line before anything is computed.
 
     Args:
-        given: the parsed options by name.
+        arguments: The parsed arguments by name.
 
     Raises:
-        UserError: an output would replace an input or another output, or lies inside a release.
+        UserError: An output would replace an input or another output, or is inside a release.
     """
     check_output_paths(_output_paths(arguments), _input_paths(arguments))
 

@@ -88,7 +88,7 @@ def score_pairs(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
         return {"unavailable": "the benchmark does not name the pairs of AQs and UQs (a release folder does)"}
     count = len(find_pairs(*answered.paired_metric_inputs)[0])
     if not has_enough_pairs(answered):
-        return {"pairs": count, "unavailable": f"too few pairs ({count}); wanted {MIN_PAIRS} or more"}
+        return {"pairs": count, "unavailable": f"too few pairs ({count}); expected {MIN_PAIRS} or more"}
     threshold = (
         choose_dual_threshold(*answered.validation.paired_metric_inputs)
         if answered.validation

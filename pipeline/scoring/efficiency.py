@@ -83,7 +83,7 @@ def _parse_log_line(line: bytes) -> dict[str, float]:
         if wrong := [key for key in numbers if isinstance(row[key], str | bool)]:
             raise ValueError(f"{', '.join(wrong)}: not a number")
         if not all(map(np.isfinite, numbers.values())) or numbers["seconds"] < 0:
-            raise ValueError("wanted finite numbers, seconds not negative")
+            raise ValueError("expected finite numbers, seconds not negative")
     except (ValueError, KeyError, TypeError, OverflowError) as error:
-        raise UserError(f"wanted an object with `seconds` ({error})") from None
+        raise UserError(f"expected an object with `seconds` ({error})") from None
     return numbers

@@ -50,5 +50,5 @@ def _read_errata_ids(path: Path, given: str) -> set[str]:
         )
     rows = parse_json(read_bytes(path), path)
     if not isinstance(rows, list) or not all(isinstance(row, dict) and "item_id" in row for row in rows):
-        raise UserError(f"{path}: wanted a list of {{item_id, reason}} like {ERRATA_FILE} of a release")
+        raise UserError(f"{path}: expected a list of {{item_id, reason}} like {ERRATA_FILE} of a release")
     return {str(row["item_id"]) for row in rows}

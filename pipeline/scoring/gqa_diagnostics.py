@@ -210,7 +210,7 @@ def _attention_cells(weights: Any) -> np.ndarray:
     except (TypeError, ValueError):
         raise ValueError("attention is ragged or has values that are not numbers") from None
     if table.ndim != 2 or not len(table) or table.shape[1] not in (len(table), 5):
-        raise ValueError(f"attention has shape {table.shape}, wanted a square grid or rows of 5")
+        raise ValueError(f"attention has shape {table.shape}, expected a square grid or rows of 5")
     if table.shape[0] == table.shape[1]:
         x, y = np.divmod(np.arange(table.size), len(table))
         table = np.stack([x, y, x + 1, y + 1, table.ravel() * len(table)], axis=1) / len(table)
@@ -218,7 +218,7 @@ def _attention_cells(weights: Any) -> np.ndarray:
         raise ValueError("attention has NaN or infinite values")
     if (table[:, 4] < 0).any() or abs(table[:, 4].sum() - 1) > SUM_TOLERANCE:
         raise ValueError(
-            f"smallest weight {table[:, 4].min():.6g}, sum {table[:, 4].sum():.6g}; wanted no negative weight and a sum of 1"
+            f"smallest weight {table[:, 4].min():.6g}, sum {table[:, 4].sum():.6g}; expected no negative weight and a sum of 1"
         )
     if ((table[:, 2] <= table[:, 0]) | (table[:, 3] <= table[:, 1])).any():
         raise ValueError("a region of the attention is empty or inverted")

@@ -39,7 +39,7 @@ def find_question_faults(questions: Mapping[str, Mapping[str, Any]]) -> Iterator
     for name, question in questions.items():
         for field, (wanted, fits) in FIELD_CHECKS.items():
             if field in question and not fits(question[field]):
-                yield f"question {name}: {field} is {question[field]!r:.60}, wanted {wanted}"
+                yield f"question {name}: {field} is {question[field]!r:.60}, expected {wanted}"
 
 
 def has_answer(question: Any) -> bool:

@@ -331,7 +331,7 @@ def get_log_samples(value: Any, path: Path) -> list[Any] | None:
     keys = value.keys() if isinstance(value, dict) else set()
     if {"results", "configs"} <= keys:
         raise UserError(
-            f"{path}: lmms-eval's results, without the responses; wanted the file *_samples_*.jsonl beside it, which "
+            f"{path}: lmms-eval's results, without the responses; expected the file *_samples_*.jsonl beside it, which "
             "lmms-eval writes with --log_samples"
         )
     return (value.get("samples") or []) if {"eval", "plan"} <= keys else None
@@ -341,7 +341,7 @@ def _parse_samples(sample_of: Callable[[Row], Sample], rows: Iterable[Any], path
     """Yield the sample of each item. A question that was asked once for several items yields one sample for each of them."""
     for row in rows:
         if not isinstance(row, dict):
-            raise UserError(f"{path}: a row of the log is {row!r:.60}, wanted an object")
+            raise UserError(f"{path}: a row of the log is {row!r:.60}, expected an object")
         sample = sample_of(row)
         for item in sample.shared_item_ids or [sample.id[1]]:
             yield sample._replace(id=(sample.id[0], item))

@@ -79,7 +79,7 @@ def read_human_judgments(path: Path | str) -> dict[str, list[bool]]:
 def _parse_judgment(row: Any) -> tuple[str, bool]:
     item = get_first_value(row, ITEM_ID_COLUMNS) if isinstance(row, dict) else None
     if item is None or not isinstance(row.get("accepted"), bool):
-        raise UserError("wanted an object with item_id (or question_id) and accepted (true or false)")
+        raise UserError("expected an object with item_id (or question_id) and accepted (true or false)")
     return str(item), row["accepted"]
 
 

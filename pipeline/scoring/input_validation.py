@@ -42,7 +42,7 @@ def check_arrays(**named: object) -> list[np.ndarray]:
     """
     values = {name: np.asarray(value) for name, value in named.items()}
     faults = [
-        f"{name} has {format_count(value.ndim, 'dimension')}, wanted 1"
+        f"{name} has {format_count(value.ndim, 'dimension')}, expected 1"
         for name, value in values.items()
         if value.ndim != 1
     ]
@@ -53,7 +53,7 @@ def check_arrays(**named: object) -> list[np.ndarray]:
     for name, value in values.items():
         if value.dtype.kind not in "biuf":
             if value.size:
-                faults.append(f"{name} has type {value.dtype}, wanted numbers or booleans")
+                faults.append(f"{name} has type {value.dtype}, expected numbers or booleans")
             else:
                 values[name] = value.astype(float)
         elif value.dtype.kind == "f" and not np.isfinite(value).all():
@@ -84,7 +84,7 @@ def check_strings(predictions: Texts, answers: TextLists) -> tuple[list[str], li
     """
     predictions, answers = list(predictions), list(answers)
     if any(isinstance(row, str) for row in answers):
-        raise ValueError("answers has a string, wanted a list of answers for each prediction")
+        raise ValueError("answers has a string, expected a list of answers for each prediction")
     answers = [list(row) for row in answers]
     faults = []
     if len(predictions) != len(answers):
@@ -220,9 +220,9 @@ def read_json_object(
     """
     mapping = parse_json(read_bytes(path), path)
     if not isinstance(mapping, dict):
-        raise UserError(f"{path}: wanted an object by id, got a {type(mapping).__name__}")
+        raise UserError(f"{path}: expected an object by id, got a {type(mapping).__name__}")
     if wrong := [name for name, value in mapping.items() if not is_valid(value)]:
-        raise UserError(f"{path}: wanted {expected}. Invalid: {join_examples(wrong)}")
+        raise UserError(f"{path}: expected {expected}. Invalid: {join_examples(wrong)}")
     return mapping
 
 
@@ -247,7 +247,7 @@ def read_attention(path: Path | str) -> dict[str, Any]:
     ):
         return {str(row["questionId"]): row["attention"] for row in value}
     if not isinstance(value, dict):
-        raise UserError(f"{path}: wanted an object by id, or a list of {{questionId, attention}}")
+        raise UserError(f"{path}: expected an object by id, or a list of {{questionId, attention}}")
     return value
 
 

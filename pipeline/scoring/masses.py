@@ -171,7 +171,7 @@ def read_vector_file(path: Path | str, words: Collection[str]) -> dict[str, np.n
                 if not np.isfinite(vectors[word]).all():
                     raise UserError(f"{path}, line {number}: a number is NaN or infinite")
     if not length:
-        raise UserError(f"{path}: has no vectors; wanted a word and its numbers on each line")
+        raise UserError(f"{path}: has no vectors; expected a word and its numbers on each line")
     return vectors
 
 

@@ -121,7 +121,7 @@ def normalize_answer(answer: str, *, normalization: Normalization = "official") 
     'cat'
     """
     if not isinstance(answer, str):
-        raise ValueError(f"answer is {answer!r}, wanted a string")
+        raise ValueError(f"answer is {answer!r}, expected a string")
     return _NORMALIZERS[normalization](answer)
 
 

@@ -186,16 +186,16 @@ class _PredictionBuilder:
                 f"an id ({' or '.join(ITEM_ID_COLUMNS)}) and an answer ({' or '.join(PREDICTION_COLUMNS)})"
             )
             self.faults.append(
-                f"row {number}: {key} is missing (null); wanted an id"
+                f"row {number}: {key} is missing (null); expected an id"
                 if key
-                else f"row {number}: has {keys}; wanted {wanted}"
+                else f"row {number}: has {keys}; expected {wanted}"
             )
             return
         name = str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
         if answer_key is None:
             keys = ", ".join(map(str, row))
             self.faults.append(
-                f"row {number} ({name}): has {keys}; wanted an answer ({' or '.join(PREDICTION_COLUMNS)})"
+                f"row {number} ({name}): has {keys}; expected an answer ({' or '.join(PREDICTION_COLUMNS)})"
             )
             return
         if "prediction" not in row and (rivals := sorted(AMBIGUOUS_ANSWER_KEYS & row.keys())):
@@ -207,7 +207,7 @@ class _PredictionBuilder:
             )
             return
         if not isinstance(said, str):
-            self.faults.append(f"row {number} ({name}): the answer is {said!r}, wanted a string")
+            self.faults.append(f"row {number} ({name}): the answer is {said!r}, expected a string")
         final = self._extract_answer(said) if isinstance(said, str) else ""
         if final is None:
             self.failures[name] = TRUNCATED
@@ -294,10 +294,10 @@ def _parse_confidence(value: object, numbers_as_text: bool) -> float | str:
         with suppress(ValueError):
             value = parse_number(value)
         if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value.strip()):
-            return f"{value!r}, wanted a number with a decimal point"
+            return f"{value!r}, expected a number with a decimal point"
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        return f"{value!r}, wanted a number"
+        return f"{value!r}, expected a number"
     try:
-        return float(value) if math.isfinite(value) else f"{value}, wanted a finite number"
+        return float(value) if math.isfinite(value) else f"{value}, expected a finite number"
     except OverflowError:
-        return "a whole number of more than 300 digits, wanted one that a float can hold"
+        return "a whole number of more than 300 digits, expected one that a float can hold"

@@ -39,7 +39,7 @@ def parse_provenance(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str
     for number, row in parse_json_lines(data, path):
         item = row.get("item") if isinstance(row, dict) else None
         if not isinstance(item, dict) or {type(item.get(key)) for key in ("subset", "item_id")} != {str}:
-            problems.append(f"line {number}: not an item's provenance, wanted item with subset and item_id")
+            problems.append(f"line {number}: not an item's provenance, expected item with subset and item_id")
             continue
         known, name = details.setdefault(item["subset"], {}), item["item_id"]
         faults = [*_find_item_faults(item), *(["duplicate item"] if name in known else [])]
@@ -53,11 +53,11 @@ def parse_provenance(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str
 def _find_item_faults(item: Mapping[str, Any]) -> Iterator[str]:
     for name in STRING_FIELDS:
         if (value := item.get(name)) is not None and not isinstance(value, str):
-            yield f"{name} is {value!r}, wanted a string"
+            yield f"{name} is {value!r}, expected a string"
         elif name == "split" and value not in ALLOWED_SPLITS:
-            yield f"split is {value!r}, wanted validation or test"
+            yield f"split is {value!r}, expected validation or test"
     edits = item.get("edits", [])
     if not isinstance(edits, list) or not all(
         isinstance(edit, dict) and isinstance(edit.get("kind"), str) for edit in edits
     ):
-        yield f"edits is {edits!r:.80}, wanted a list of objects with kind"
+        yield f"edits is {edits!r:.80}, expected a list of objects with kind"

@@ -143,7 +143,7 @@ def published_selective_scores(
     """
     confidence, accuracy = _check_columns(confidence, accuracy)
     if len(confidence) < 2:
-        raise ValueError(f"{format_count(len(confidence), 'item')}, wanted 2 or more")
+        raise ValueError(f"{format_count(len(confidence), 'item')}, expected 2 or more")
     by_accuracy = np.argsort(-_round_as_percent(accuracy), kind="stable")
     by_confidence = by_accuracy[np.argsort(-confidence[by_accuracy], kind="stable")]
     coverage = np.arange(1, len(confidence) + 1) / len(confidence)

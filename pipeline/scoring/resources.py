@@ -102,7 +102,7 @@ def read_resources(name_file_pairs: Sequence[str], benchmark: Benchmark | None) 
     for text in name_file_pairs:
         name, _, path = text.partition("=")
         if name not in RESOURCES or not path:
-            problems.append(f"--resource {text}: wanted NAME=FILE, NAME one of {', '.join(RESOURCES)}")
+            problems.append(f"--resource {text}: expected NAME=FILE, NAME one of {', '.join(RESOURCES)}")
         elif (field := name.replace("-", "_")) in found:
             problems.append(f"--resource {name} is given twice")
         else:

@@ -29,7 +29,7 @@ from .input_validation import parse_json
 from .json_streaming import find_list_key, has_multiple_documents, stream_documents, stream_list
 
 VERSION_KEYS = COLUMN_ALIASES["version"]
-EXPECTED_FORMAT = "wanted a list of objects with questionId, prediction and confidence"
+EXPECTED_FORMAT = "expected a list of objects with questionId, prediction and confidence"
 JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
 SUPPORTED_SUFFIXES = (".json", *JSON_LINES_SUFFIXES, *DEFAULT_DELIMITERS, ".parquet", ".xlsx", ".eval")
 SUPPORTED_FORMATS = ".json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval (also .gz of these)"
@@ -63,7 +63,7 @@ def read_rows(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
         return read_eval_samples(path, data), ""
     if kind in UNSUPPORTED_SUFFIXES:
         raise UserError(
-            f"{path}: {kind} is not supported{UNSUPPORTED_SUFFIXES[kind]}; wanted {SUPPORTED_FORMATS}"
+            f"{path}: {kind} is not supported{UNSUPPORTED_SUFFIXES[kind]}; expected {SUPPORTED_FORMATS}"
         )
     value = parse_json_rows(data, path, kind)
     if not isinstance(value, dict):

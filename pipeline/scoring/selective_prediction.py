@@ -95,7 +95,7 @@ def coverage_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risks: ArrayLik
     swept = _rank_by_confidence(confidence, accuracy).sweep()
     wanted = np.asarray(risks, float)
     if np.isnan(wanted).any():
-        raise ValueError("risks has NaN, wanted numbers")
+        raise ValueError("risks has NaN, expected numbers")
     found = coverages_from_sweep(swept, wanted.ravel().tolist())
     return np.array([found[risk] for risk in wanted.ravel().tolist()]).reshape(wanted.shape)[()]
 
@@ -256,7 +256,7 @@ def compute_utility(accuracy: np.ndarray, cost: float) -> np.ndarray:
     """
     (accuracy,) = check_fractions(accuracy=accuracy)
     if cost < 0:
-        raise ValueError(f"cost is {cost}, wanted 0 or more")
+        raise ValueError(f"cost is {cost}, expected 0 or more")
     return np.where(accuracy > 0, accuracy, -float(cost))
 
 

@@ -81,7 +81,7 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
     files = sorted(folder.glob("data.noun")) or sorted(folder.glob("data.noun[0-9]"))
     if not files:
         raise UserError(
-            f"{folder}: no data.noun in it; wanted WordNet's folder `dict` (docs/reference/scores.md says where to get one)"
+            f"{folder}: no data.noun in it; expected WordNet's folder `dict` (docs/reference/scores.md says where to get one)"
         )
     senses: dict[str, list[str]] = {}
     parents: dict[str, tuple[str, ...]] = {}
@@ -131,7 +131,7 @@ def wups(
     [0.5]
     """
     if consensus not in ("mean", "max"):
-        raise ValueError(f"consensus is {consensus!r}, wanted 'mean' (ACM) or 'max' (MCM)")
+        raise ValueError(f"consensus is {consensus!r}, expected 'mean' (ACM) or 'max' (MCM)")
     scores = []
     for said, people in zip(*check_strings(predictions, answers), strict=True):
         values = [taxonomy.similarity(fold_case(said), fold_case(text)) for text in people]

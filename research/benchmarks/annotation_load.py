@@ -1,4 +1,4 @@
-"""Measure how long annotators wait for the next task while twelve of them answer at once, on our own Label Studio with 40,000 tasks.
+"""Measure how long annotators wait for the next task while twelve of them answer at once, on our Label Studio with 40,000 tasks.
 
     python -m research.benchmarks.annotation_load [--tasks 40000] [--annotators 12] [--answers 100] [--pause 0]
 
@@ -32,7 +32,9 @@ from pipeline.core.records import SUBSETS, CandidateEstimate, ImageRecord, Task,
 from pipeline.tasks.task_builder import to_label_studio_task
 from research.benchmarks.harness import run_benchmark, time_call
 
-PARAMS_YAML = "dataset: benchmark\nbenchmark:\n  annotate: {training: 0, test: 0, seed: 1}\n"
+PARAMS_YAML = (
+    "dataset: benchmark\nbenchmark:\n  annotate: {training_tasks: 0, qualification_tasks: 0, seed: 1}\n"
+)
 
 
 class BrowserSession:

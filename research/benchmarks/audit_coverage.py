@@ -15,7 +15,7 @@ from pipeline.benchmark.auditing.text_attackers import ATTACKERS
 from pipeline.benchmark.auditing.text_audit import AuditSettings, GroupBy, make_folds
 from research.benchmarks.harness import run_benchmark
 
-TESTED_ATTACKERS = ("word n-grams", "word pairs, Bayes", "language model", "first three words")
+TESTED_ATTACKERS = ("word n-grams", "word pairs, naive Bayes", "language model", "first three words")
 GROUPINGS: tuple[GroupBy, ...] = ("text", "image")
 
 

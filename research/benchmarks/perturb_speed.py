@@ -1,6 +1,6 @@
 """Measure time and memory of the stages perturb and screen on a large set of questions, after tagging.
 
-    python -m research.benchmarks.perturb_speed                            a fiftieth as many questions as GQA's balanced train split, from the sample
+    python -m research.benchmarks.perturb_speed                            a fiftieth as many questions as GQA's train split, from the sample
     python -m research.benchmarks.perturb_speed --full                     943,000 questions on 72,140 images
     python -m research.benchmarks.perturb_speed --source data/gqa/source     from the questions of this folder (its split: --split)
 

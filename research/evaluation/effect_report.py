@@ -1,4 +1,4 @@
-"""The papers' directions on the rows that are there: what each comes to here, and its verdict."""
+"""Test the expected effects on the rows of the leaderboard and report the outcomes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,19 @@ from research.evaluation.published_scores import ScoreKey
 
 TEMPLATE_DIR = Path(__file__).parent
 DECIMALS = 6
-ExtraScores = Mapping[
-    ScoreKey, ScoreEstimate
-]  # scores beside those of the board, on the same draws of images
+# Scores that are not on the leaderboard, on the same bootstrap samples of images.
+ExtraScores = Mapping[ScoreKey, ScoreEstimate]
 
 
 class EffectResult(NamedTuple):
-    """A direction on our rows. `found`: the difference, None where something that it needs is not there. `why`: what keeps it
-    from being shown here."""
+    """Outcome of an expected effect.
+
+    Attributes:
+        effect: The expected effect.
+        difference: The difference on our rows; None if a row or score is missing.
+        outcome: Whether it is confirmed.
+        reason: Why it is not testable here, else "".
+    """
 
     effect: ExpectedEffect
     difference: ScoreEstimate | None
@@ -45,64 +50,73 @@ def evaluate_effects(
     extra_scores: ExtraScores | None = None,
     effects: Iterable[ExpectedEffect] = EXPECTED_EFFECTS,
 ) -> list[EffectResult]:
-    """Every direction, in the order of the table.
+    """Test all effects, in the order of the table.
 
     Args:
-        rows: the board's. extra: further scores of rows, as those of selective answering.
+        rows: Rows of the leaderboard.
+        extra_scores: Further scores of rows, such as those of selective prediction.
+        effects: The expected effects.
     """
-    cells = {
-        (one.row.name, place, score): measured
+    estimates = {
+        (one.row.name, scope, score): estimate
         for one in rows
-        for place, scores in one.scores.items()
-        for score, measured in scores.items()
+        for scope, scores in one.scores.items()
+        for score, estimate in scores.items()
     } | dict(extra_scores or {})
-    ours = {one.row.name for one in rows if one.row.is_built_in}
-    return [_evaluate_effect(direction, cells, ours) for direction in effects]
+    built_in_rows = {one.row.name for one in rows if one.row.is_built_in}
+    return [_evaluate_effect(effect, estimates, built_in_rows) for effect in effects]
 
 
 def _evaluate_effect(
     effect: ExpectedEffect, scores: Mapping[ScoreKey, ScoreEstimate], built_in_rows: set[str]
 ) -> EffectResult:
-    lacking = [cell for cell in effect.terms if cell not in scores]
-    if lacking:
-        there = {row for row, _, _ in scores}
-        rows = [row for row in effect.row_names if row not in there]
-        row, place, score = lacking[0]
-        missing = f"row {' and '.join(rows)}" if rows else f"{SCORE_TITLES[score]} ({place}) of row {row}"
-        return EffectResult(effect, None, "not testable", f"there is no {missing}")
-    found = compute_difference(effect, scores)
+    missing = [key for key in effect.terms if key not in scores]
+    if missing:
+        known_rows = {row for row, _, _ in scores}
+        rows = [row for row in effect.row_names if row not in known_rows]
+        row, scope, score = missing[0]
+        what = f"row {' and '.join(rows)}" if rows else f"{SCORE_TITLES[score]} ({scope}) of row {row}"
+        return EffectResult(effect, None, "not testable", f"there is no {what}")
+    difference = compute_difference(effect, scores)
     if effect.limitation and built_in_rows.issuperset(effect.row_names):
-        return EffectResult(effect, found, "not testable", effect.limitation)
-    return EffectResult(
-        effect, found, classify_difference(effect.alternative, effect.effective_margin, *found.interval)
-    )
+        return EffectResult(effect, difference, "not testable", effect.limitation)
+    outcome = classify_difference(effect.alternative, effect.effective_margin, *difference.interval)
+    return EffectResult(effect, difference, outcome)
 
 
 def compute_difference(effect: ExpectedEffect, scores: Mapping[ScoreKey, ScoreEstimate]) -> ScoreEstimate:
-    """The difference in the data and on every draw; `seeds` are those of its seeds in turn, or its mean alone where the
-    rows have not the same number of seeds."""
-    terms = [(by, scores[cell]) for cell, by in effect.terms.items()]
-    drawn = np.sum([by * one.replicates for by, one in terms], axis=0) + effect.offset
-    alike = len({len(one.seed_values) for _, one in terms}) == 1
-    seeds = [by * (one.seed_values if alike else np.array([one.value])) for by, one in terms]
-    return ScoreEstimate(np.sum(seeds, axis=0) + effect.offset, drawn)
+    """Compute the difference of an effect in the data and on every replicate.
+
+    Args:
+        effect: The expected effect.
+        scores: All scores that it needs, on the same replicates.
+
+    Returns:
+        The difference. Its seed values are those of corresponding seeds, or only the mean if the rows have different numbers
+        of seeds.
+    """
+    terms = [(factor, scores[key]) for key, factor in effect.terms.items()]
+    replicates = np.sum([factor * one.replicates for factor, one in terms], axis=0) + effect.offset
+    has_same_seeds = len({len(one.seed_values) for _, one in terms}) == 1
+    seeds = [factor * (one.seed_values if has_same_seeds else np.array([one.value])) for factor, one in terms]
+    return ScoreEstimate(np.sum(seeds, axis=0) + effect.offset, replicates)
 
 
 def render_effects_markdown(results: Sequence[EffectResult], title: str) -> str:
-    """directions.md."""
+    """Render expected_effects.md."""
     groups: dict[str, list[EffectResult]] = {}
     for one in results:
         groups.setdefault(one.effect.group, []).append(one)
-    counts = {verdict: sum(one.outcome == verdict for one in results) for verdict in _OUTCOMES}
+    counts = {outcome: sum(one.outcome == outcome for one in results) for outcome in _OUTCOMES}
     notes = dict.fromkeys(one.effect.note for one in results if one.effect.note)
     numbers = {note: number for number, note in enumerate(notes, 1)}
-    head = ["effect", "source", "paper", "here", "seeds", "outcome"]
+    head = ["effect", "source", "published", "here", "seeds", "outcome"]
     return render_template(
         TEMPLATE_DIR / "expected_effects.md.jinja",
         {"table": format_markdown_table},
         title=title,
         counts=counts,
-        gain=f"{100 * MIN_GAIN:g}",
+        min_gain=f"{100 * MIN_GAIN:g}",
         groups={
             name: [head, *(_make_table_row(one, numbers) for one in group)] for name, group in groups.items()
         },
@@ -114,31 +128,30 @@ _OUTCOMES: tuple[Outcome, ...] = ("confirmed", "inconclusive", "contradicted", "
 
 
 def _make_table_row(one: EffectResult, notes: Mapping[str, int]) -> list[str]:
-    direction, found = one.effect, one.difference
-    margin = f" (margin {100 * direction.effective_margin:.2f})" if direction.effective_margin else ""
-    note = f" [{notes[direction.note]}]" if direction.note else ""
-    papers = ", ".join(f"{net} {100 * value:+.2f}" for net, value in direction.published_differences.items())
-    here = append_interval(format_percent(found.value, "+"), found.interval) if found else "-"
-    several = found is not None and len(found.seed_values) > 1
-    seeds = (
-        f"{format_percent(found.seed_values.min(), '+')} to {format_percent(found.seed_values.max(), '+')}"
-        if found and several
-        else "-"
-    )
-    why = f", because {escape_markdown(one.reason)}" if one.reason else ""
-    verdict = f"**{one.outcome}**{why}" if one.outcome == "confirmed" else one.outcome + why
+    effect, difference = one.effect, one.difference
+    margin = f" (margin {100 * effect.effective_margin:.2f})" if effect.effective_margin else ""
+    note = f" [{notes[effect.note]}]" if effect.note else ""
+    published = ", ".join(f"{net} {100 * value:+.2f}" for net, value in effect.published_differences.items())
+    here, seeds = "-", "-"
+    if difference:
+        here = append_interval(format_percent(difference.value, "+"), difference.interval)
+        if len(difference.seed_values) > 1:
+            low, high = difference.seed_values.min(), difference.seed_values.max()
+            seeds = f"{format_percent(low, '+')} to {format_percent(high, '+')}"
+    reason = f", because {escape_markdown(one.reason)}" if one.reason else ""
+    outcome = f"**{one.outcome}**{reason}" if one.outcome == "confirmed" else one.outcome + reason
     return [
-        escape_markdown(direction.claim) + margin + note,
-        escape_markdown(direction.source),
-        papers or "-",
+        escape_markdown(effect.claim) + margin + note,
+        escape_markdown(effect.source),
+        published or "-",
         here,
         seeds,
-        verdict,
+        outcome,
     ]
 
 
 def make_effect_records(results: Sequence[EffectResult]) -> list[dict[str, object]]:
-    """directions.json: an object for each direction; differences are shares, null where there is none."""
+    """Return the content of expected_effects.json: an object for each effect. Differences are in [-1, 1], null where undefined."""
     return [
         {
             "effect": one.effect.claim,
@@ -156,11 +169,12 @@ def make_effect_records(results: Sequence[EffectResult]) -> list[dict[str, objec
     ]
 
 
-def _difference_columns(found: ScoreEstimate | None) -> dict[str, float | None]:
+def _difference_columns(difference: ScoreEstimate | None) -> dict[str, float | None]:
     names = ("difference", "ci_low", "ci_high", "seed_min", "seed_max")
-    if found is None:
+    if difference is None:
         return dict.fromkeys(names)
-    values = (found.value, *found.interval, float(found.seed_values.min()), float(found.seed_values.max()))
+    seeds = difference.seed_values
+    values = (difference.value, *difference.interval, float(seeds.min()), float(seeds.max()))
     return {
         name: None if math.isnan(value) else round(value, DECIMALS)
         for name, value in zip(names, values, strict=True)

@@ -1,7 +1,7 @@
-"""What the papers found, each as a difference that has a sign: the table of directions, and the rule that judges ours.
+"""The findings of the papers as differences with an expected direction, and the rule that tests them on our results.
 
-A direction is shown when the whole 95 % interval of our paired difference lies on the paper's side: above 0, below 0, or within
-the margin of a difference that the paper takes for none. Nobody judges by hand.
+An effect is confirmed if the whole 95 % interval of the paired difference is on the expected side: above 0, below 0, or within the
+margin of a difference that the paper regards as none. The rule decides without human judgment.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from research.evaluation.published_scores import (
 
 Alternative = Literal["greater", "less", "equivalent", "non-inferior"]
 Outcome = Literal["confirmed", "inconclusive", "contradicted", "not testable"]
-MIN_GAIN = (
-    0.0025  # the smallest step that RGQA counts as a gain: Ens over Mix, LXMERT, 53.52 - 53.27 (Table 5)
-)
+# The smallest difference that RGQA counts as a gain: Ens over Mix, LXMERT, 53.52 - 53.27 (Table 5).
+MIN_GAIN = 0.0025
 SUBSETS = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
-ALL_AQS = "aqs"  # the place of scores of answerable questions alone, over all subsets
+# Scope of scores on the answerable questions of all subsets.
+ALL_AQS = "aqs"
 ROW_TITLES = {
     "frcnn": "FRCNN",
     "msp": "MSP",
     "odin": "ODIN",
-    "odin_rounded": "ODIN of 4 decimals",
+    "odin_rounded": "ODIN with 4 decimals",
     "mahalanobis_own": "Maha",
     "energy_top2": "Energy",
     "energy_all": "Energy of all classes",
@@ -45,7 +45,7 @@ ROW_TITLES = {
     "k_plus_1": "K+1",
     "own_msp": "MSP without the CLIP",
     "own_rp": "RP without the CLIP",
-    "text_only_net": "the blind net",
+    "text_only_net": "the text-only net",
     "maxprob": "MaxProb",
     "vector_scaling": "Calibration",
     "selector": "Selector",
@@ -62,24 +62,30 @@ SCORE_TITLES = {
     "effective_reliability/100": "Phi 100",
 }
 FRCNN_LIMITATION = (
-    "the sample's questions name 62 kinds, the region head knows just these and finds 89 % of them "
-    "(data/sample/vqa/MODEL_CARD.md); the paper's detector has 1,600 noisy classes, and names of two words never match in its code"
+    "the sample's questions name 62 kinds of objects, the region head knows exactly these and finds 89 % of them "
+    "(data/sample/vqa/MODEL_CARD.md). The paper's detector has 1,600 noisy classes, and names of two words never match in its code"
 )
 RESAMPLE_BUG_NOTE = (
-    "In the authors' code BUTD's Resample learns from answerable questions alone: two gradients cancel."
+    "In the authors' code BUTD's Resample is trained on answerable questions only, as two gradients cancel."
 )
 
 
 class ExpectedEffect(NamedTuple):
-    """A direction.
+    """An effect that a paper reports.
 
     Attributes:
-        group: under which it stands. claim: what the paper says. source: where.
-        cells: what is added up, with its factor. shift: what is added to that.
-        side: of the difference: above 0, below 0, alike (none, within the margin), unharmed (no more than the margin below 0).
-        paper: the table that has the paper's figures, "" where it gives none.
-        margin: None for the largest difference among the paper's own, GAIN at least.
-        note: what else is to be known. cannot: why our own nets cannot show it on the sample, "" where they can.
+        group: Heading in the table.
+        claim: What the paper states.
+        source: Table, figure or section.
+        terms: Factor of each score (row, scope, score) in the sum that is tested.
+        alternative: Expected value of the sum: `greater` or `less` than 0, `equivalent` to 0 (within the margin), or
+            `non-inferior` (no more than the margin below 0).
+        published_table: Table with the paper's numbers, "" if it has none.
+        offset: Number added to the sum.
+        margin: Margin of equivalence and non-inferiority; None for the largest difference among the paper's own numbers, at
+            least `MIN_GAIN`.
+        note: Further information.
+        limitation: Why our own networks cannot show the effect on the sample, "" if they can.
     """
 
     group: str
@@ -95,12 +101,12 @@ class ExpectedEffect(NamedTuple):
 
     @property
     def row_names(self) -> list[str]:
-        """That it needs, each once."""
+        """Return the names of the rows that the effect needs."""
         return [*dict.fromkeys(row for row, _, _ in self.terms)]
 
     @property
     def published_differences(self) -> dict[str, float]:
-        """The paper's own difference, by net."""
+        """Return the paper's own difference by network."""
         if not self.published_table:
             return {}
         return {
@@ -110,7 +116,7 @@ class ExpectedEffect(NamedTuple):
 
     @property
     def effective_margin(self) -> float:
-        """The margin, 0 where the side has none."""
+        """Return the margin, 0 for an alternative without one."""
         if self.alternative in ("greater", "less"):
             return 0.0
         if self.margin is not None:
@@ -122,10 +128,17 @@ class ExpectedEffect(NamedTuple):
 
 
 def classify_difference(alternative: Alternative, margin: float, low: float, high: float) -> Outcome:
-    """By the interval of a difference, [low, high]; an undefined one shows nothing.
+    """Return the outcome of a test from the interval of a difference.
 
-    >>> classify_difference("greater", 0, 0.01, 0.03), classify_difference("greater", 0, -0.01, 0.03), classify_difference("equivalent", 0.01, 0.02, 0.03)
-    ('confirmed', 'inconclusive', 'contradicted')
+    Args:
+        alternative: Expected value of the difference.
+        margin: Margin of equivalence and non-inferiority.
+        low, high: Interval of the difference; an undefined one is inconclusive.
+
+    >>> classify_difference("greater", 0, 0.01, 0.03), classify_difference("greater", 0, -0.01, 0.03)
+    ('confirmed', 'inconclusive')
+    >>> classify_difference("equivalent", 0.01, 0.02, 0.03)
+    'contradicted'
     """
     if math.isnan(low + high):
         return "inconclusive"
@@ -144,75 +157,80 @@ def classify_difference(alternative: Alternative, margin: float, low: float, hig
 def _compare_rows(
     group: str,
     one: str,
-    side: Alternative,
+    alternative: Alternative,
     other: str,
-    place: str = MEAN,
+    scope: str = MEAN,
     score: str = "auaf",
     source: str = "Table 5",
-    paper: str = RGQA_TABLE,
+    published_table: str = RGQA_TABLE,
     note: str = "",
-    cannot: str = "",
+    limitation: str = "",
 ) -> ExpectedEffect:
-    """A row against another."""
+    """Expect an order of two rows."""
     words = {"greater": "above", "less": "below", "equivalent": "like", "non-inferior": "not below"}
-    claim = f"{ROW_TITLES[one]} {words[side]} {ROW_TITLES[other]}: {SCORE_TITLES[score]}, {place}"
-    cells = {(one, place, score): 1.0, (other, place, score): -1.0}
-    return ExpectedEffect(group, claim, source, cells, side, paper, note=note, limitation=cannot)
+    claim = f"{ROW_TITLES[one]} {words[alternative]} {ROW_TITLES[other]}: {SCORE_TITLES[score]}, {scope}"
+    terms = {(one, scope, score): 1.0, (other, scope, score): -1.0}
+    return ExpectedEffect(
+        group, claim, source, terms, alternative, published_table, note=note, limitation=limitation
+    )
 
 
 def _compare_subsets(
-    row: str, side: Alternative, one: str, other: str, source: str = "Table 5"
+    row: str, alternative: Alternative, one: str, other: str, source: str = "Table 5"
 ) -> ExpectedEffect:
-    """A row on a subset against itself on another."""
+    """Expect an order of two subsets for one row."""
     words = {"greater": "above", "less": "below", "equivalent": "like"}
-    claim = f"{ROW_TITLES[row]}: AUAF on {one} {words[side]} that on {other}"
+    claim = f"{ROW_TITLES[row]}: AUAF on {one} {words[alternative]} that on {other}"
     return ExpectedEffect(
-        SUBSET_EFFECTS, claim, source, {(row, one, "auaf"): 1.0, (row, other, "auaf"): -1.0}, side
+        SUBSET_EFFECTS, claim, source, {(row, one, "auaf"): 1.0, (row, other, "auaf"): -1.0}, alternative
     )
 
 
 def _compare_uq_costs(row: str, hard: str, easy: str) -> ExpectedEffect:
-    """What UQs cost: FACC is what AUAF would be if every UQ were rejected first."""
-    cells = {
+    """Expect a larger cost of UQs on a hard subset: FACC is what AUAF would be if every UQ were rejected first."""
+    terms = {
         (row, hard, "facc"): 1.0,
         (row, hard, "auaf"): -1.0,
         (row, easy, "facc"): -1.0,
         (row, easy, "auaf"): 1.0,
     }
     claim = f"{ROW_TITLES[row]} loses more to UQs (FACC minus AUAF) on {hard} than on {easy}"
-    return ExpectedEffect(SUBSET_EFFECTS, claim, "Table H1, section 5.4", cells, "greater")
+    return ExpectedEffect(SUBSET_EFFECTS, claim, "Table H1, section 5.4", terms, "greater")
 
 
 def _compare_leads(row: str, other: str) -> ExpectedEffect:
-    """How far a net on the CLIP's maps is ahead of the same on those of a tower of its own: CLIP subsets against PT subsets."""
-    cells = {
-        (name, place, "auaf"): 0.5 * side * (1 if place.startswith("clip") else -1)
-        for name, side in ((row, 1), (other, -1))
-        for place in SUBSETS
+    """Expect that the lead of a network on CLIP features over one on its own image tower is equal on CLIP and PT subsets."""
+    terms = {
+        (name, subset, "auaf"): 0.5 * sign * (1 if subset.startswith("clip") else -1)
+        for name, sign in ((row, 1), (other, -1))
+        for subset in SUBSETS
     }
     claim = f"{ROW_TITLES[row]} is as far ahead of {ROW_TITLES[other]} on CLIP subsets as on PT subsets: AUAF"
     return ExpectedEffect(
-        WITHOUT_SELECTION_CLIP, claim, OWN_HYPOTHESIS, cells, "equivalent", "", margin=0.01, note=LEAD_NOTE
+        WITHOUT_SELECTION_CLIP, claim, OWN_HYPOTHESIS, terms, "equivalent", "", margin=0.01, note=LEAD_NOTE
     )
 
 
 def _expect_value(
-    claim: str, cell: ScoreKey, value: float, margin: float, source: str, note: str
+    claim: str, key: ScoreKey, value: float, margin: float, source: str, note: str
 ) -> ExpectedEffect:
-    """A score that has to be a certain number."""
-    return ExpectedEffect(SANITY_CHECKS, claim, source, {cell: 1.0}, "equivalent", "", -value, margin, note)
+    """Expect a certain value of a score."""
+    return ExpectedEffect(SANITY_CHECKS, claim, source, {key: 1.0}, "equivalent", "", -value, margin, note)
 
 
-POST_HOC, TRAINED_METHODS, ARCHITECTURES = "Post-hoc methods", "Training with pseudo UQs", "Shapes of a net"
-SUBSET_EFFECTS, SELECTIVE_ANSWERING, SANITY_CHECKS = "Subsets", "Selective answering", "Checks"
-WITHOUT_SELECTION_CLIP, OWN_HYPOTHESIS = "Without the CLIP that chose the candidates", "ours, no paper's"
-LEAD_NOTE = "On the CLIP's maps, nets know what chose the CLIP subsets. The margin is a tenth of what the paper's RP gains over MSP."
+POST_HOC, TRAINED_METHODS, ARCHITECTURES = "Post-hoc methods", "Training with pseudo UQs", "Architectures"
+SUBSET_EFFECTS, SELECTIVE_ANSWERING, SANITY_CHECKS = "Subsets", "Selective prediction", "Sanity checks"
+WITHOUT_SELECTION_CLIP, OWN_HYPOTHESIS = "Without the CLIP that selected the candidates", "our own hypothesis"
+LEAD_NOTE = "Networks on CLIP features know what selected the CLIP subsets. The margin is a tenth of the gain of the paper's RP over MSP."
 FIGURE_7_SOURCE = {
     "source": "Fig. 7, section 5.2.1",
-    "paper": "",
-    "note": "The paper shows an image, no figures.",
+    "published_table": "",
+    "note": "The paper has a figure without numbers.",
 }
-RELIABLE_VQA_SOURCE = {"source": "Whitehead et al., Tables 1 and 2", "paper": RELIABLE_VQA_TABLE}
+RELIABLE_VQA_SOURCE = {
+    "source": "Whitehead et al., Tables 1 and 2",
+    "published_table": RELIABLE_VQA_TABLE,
+}
 SELECTIVE_SCORE_ALTERNATIVES: tuple[tuple[str, Alternative], ...] = (
     ("coverage_at_risk/0.01", "greater"),
     ("coverage_at_risk/0.05", "greater"),
@@ -239,9 +257,9 @@ EXPECTED_EFFECTS = (
     ),
     _compare_rows(POST_HOC, "odin", "equivalent", "msp"),
     _compare_rows(POST_HOC, "energy_top2", "equivalent", "msp"),
-    _compare_rows(POST_HOC, "energy_top2", "greater", "energy_all", source="Section 5.1", paper=""),
+    _compare_rows(POST_HOC, "energy_top2", "greater", "energy_all", source="Section 5.1", published_table=""),
     _compare_rows(POST_HOC, "mahalanobis_own", "less", "msp", note="LXMERT shows the opposite."),
-    _compare_rows(POST_HOC, "frcnn", "less", "msp", cannot=FRCNN_LIMITATION),
+    _compare_rows(POST_HOC, "frcnn", "less", "msp", limitation=FRCNN_LIMITATION),
     *(
         _compare_rows(ARCHITECTURES, "rp", "greater", other, **FIGURE_7_SOURCE)
         for other in ("separated", "branched", "multi_branched", "k_plus_1")
@@ -258,30 +276,36 @@ EXPECTED_EFFECTS = (
     _compare_uq_costs("ens", "clip-hard", "clip-easy"),
     _compare_uq_costs("ens", "pt-hard", "pt-easy"),
     *(
-        _compare_rows(SELECTIVE_ANSWERING, one, side, other, ALL_AQS, score, **RELIABLE_VQA_SOURCE)
-        for score, side in SELECTIVE_SCORE_ALTERNATIVES
+        _compare_rows(SELECTIVE_ANSWERING, one, alternative, other, ALL_AQS, score, **RELIABLE_VQA_SOURCE)
+        for score, alternative in SELECTIVE_SCORE_ALTERNATIVES
         for one, other in (("selector", "vector_scaling"), ("vector_scaling", "maxprob"))
     ),
     *(
         _compare_rows(
-            WITHOUT_SELECTION_CLIP, "own_rp", "greater", "own_msp", place, source=OWN_HYPOTHESIS, paper=""
+            WITHOUT_SELECTION_CLIP,
+            "own_rp",
+            "greater",
+            "own_msp",
+            place,
+            source=OWN_HYPOTHESIS,
+            published_table="",
         )
         for place in (MEAN, *SUBSETS)
     ),
     _compare_leads("msp", "own_msp"),
     _compare_leads("rp", "own_rp"),
     _expect_value(
-        "The blind net tells nothing apart: AUROC 50",
+        "The text-only net does not separate AQs and UQs: AUROC 50",
         ("text_only_net", MEAN, "auroc"),
         *(0.5, 0.05, "Section 3.2"),
-        "The margin is the audit's limit for attacks by words on the CLIP subsets.",
+        "The margin is the audit's limit for text attackers on the CLIP subsets.",
     ),
     *(
         _expect_value(
-            f"ODIN's confidences of 4 decimals are all alike: {SCORE_TITLES[score]} {100 * value:g}",
+            f"ODIN's confidences with 4 decimals are all equal: {SCORE_TITLES[score]} {100 * value:g}",
             ("odin_rounded", MEAN, score),
             *(value, 0.0005, "RGQA's code (commit 737af30)"),
-            "At temperature 100,000 the sigmoid of every logit between -20 and 20 is 0.5000; the temperature alone changes no order. No figure of the paper is made so.",
+            "At temperature 100,000 the sigmoid of every logit between -20 and 20 is 0.5000; the temperature alone changes no order. No number of the paper is computed like this.",
         )
         for score, value in (("auroc", 0.5), ("ff95", 0.95))
     ),

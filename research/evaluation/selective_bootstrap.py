@@ -1,5 +1,7 @@
-"""Scores of answering selectively on resampled images: C@R, the area under risk over coverage, and Phi_c (Whitehead et al., ECCV
-2022, section 3.2)."""
+"""Bootstrap the scores of selective prediction: C@R, the area under the risk-coverage curve, and Phi_c.
+
+Source: Whitehead et al., ECCV 2022, section 3.2.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,8 @@ from research.evaluation.published_scores import ScoreKey
 
 SELECTOR_ROWS = ("maxprob", "vector_scaling", "selector")
 RISK_LEVELS = (0.01, 0.05)
-CostThresholds = Mapping[
-    float, float
-]  # by cost, the confidence from which on to answer; infinite: answer nothing
+# By cost, answer from this confidence on; infinite: answer nothing.
+CostThresholds = Mapping[float, float]
 
 
 def score_selectors(
@@ -43,10 +44,13 @@ def score_selectors(
     thresholds: ThresholdsByRow,
     params: LeaderboardParams,
 ) -> dict[ScoreKey, ScoreEstimate]:
-    """What the directions of selective answering need, of the rows that are there and have all subsets: on the distinct AQs.
+    """Compute the scores of selective prediction that the expected effects need, on the distinct AQs.
 
     Args:
-        chosen: thresholds for Phi_c of each row's seeds, chosen elsewhere.
+        benchmark: The items that are scored.
+        rows: Rows of the leaderboard. Those that have all subsets are scored if they are `SELECTOR_ROWS`.
+        thresholds: Thresholds for Phi_c of each row's seeds, chosen on other data.
+        params: The bootstrap.
     """
     aqs = select_distinct_aqs(benchmark)
     images = np.concatenate([items.clusters for items in aqs.values()]).tolist()
@@ -55,18 +59,17 @@ def score_selectors(
     for row in rows:
         if row.name not in SELECTOR_ROWS or not aqs.keys() <= row.seeds[0].keys():
             continue
-        told = find_row_thresholds(row, thresholds) or [RowThresholds(at_risk={}, at_cost={})] * len(
-            row.seeds
-        )
+        no_thresholds = [RowThresholds(at_risk={}, at_cost={})] * len(row.seeds)
+        of_seeds = find_row_thresholds(row, thresholds) or no_thresholds
         seeds = [
             bootstrap_selective_scores(
                 *stack_confidence_and_accuracy(aqs, seed), cluster, count, get_cost_thresholds(one), params
             )
-            for seed, one in zip(row.seeds, told, strict=True)
+            for seed, one in zip(row.seeds, of_seeds, strict=True)
         ]
         for score in (name for name, _ in SELECTIVE_SCORE_ALTERNATIVES if name in seeds[0]):
-            values, drawn = zip(*(seed[score] for seed in seeds), strict=True)
-            found[row.name, ALL_AQS, score] = ScoreEstimate(np.array(values), np.mean(drawn, axis=0))
+            values, replicates = zip(*(seed[score] for seed in seeds), strict=True)
+            found[row.name, ALL_AQS, score] = ScoreEstimate(np.array(values), np.mean(replicates, axis=0))
     return found
 
 
@@ -78,13 +81,16 @@ def bootstrap_selective_scores(
     thresholds: CostThresholds,
     params: LeaderboardParams,
 ) -> dict[str, tuple[float, np.ndarray]]:
-    """C@R, AUC, and Phi_c at each threshold, by the names that directions use: the score, and the replicates.
+    """Compute C@R, AUC, and Phi_c at each threshold, with their bootstrap replicates.
 
     Args:
         confidence, accuracy, cluster: [n] each.
-        count: How many clusters there are.
-        thresholds: By cost, the confidence from which on to answer.
-        p: The replicates.
+        num_clusters: Number of clusters.
+        thresholds: By cost, answer from this confidence on.
+        params: The bootstrap.
+
+    Returns:
+        The score and its replicates by the score names of the expected effects.
     """
     names = [f"effective_reliability/{cost:g}" for cost in thresholds]
     worth = [
@@ -116,5 +122,5 @@ def bootstrap_selective_scores(
 
 
 def get_cost_thresholds(thresholds: RowThresholds) -> CostThresholds:
-    """By cost, the confidence from which on to answer."""
+    """Return the thresholds of a seed by cost."""
     return {float(cost): to_float_threshold(at) for cost, at in thresholds.at_cost.items()}

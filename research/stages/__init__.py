@@ -1,1 +1,1 @@
-"""The stages of research/dvc.yaml: they evaluate what dvc.yaml built."""
+"""The stages of research/dvc.yaml, which evaluate what dvc.yaml built."""

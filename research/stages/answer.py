@@ -1,13 +1,13 @@
-"""Let the data set's own nets answer every question of the release, with each confidence of the papers.
+"""Answer every question of the release with the data set's own networks, with each confidence method of the papers.
 
 Reads   data/release/<data set>/<version>/, ingest/images.jsonl, the image files, clip/, vqa/; truth/ for the one row whose
-        net sees the truth's regions, which is marked as a reference
-Writes  ROW-seedN.json    predictions of a row and seed in the form that `rgqa score` reads: every item of all subsets
-        rows.yaml         of each row what its confidence is, what else is to be known, and whether it is a reference
-        thresholds.json   those of vqa/thresholds.json, chosen on val, of the rows that were written
-        answer.json       how many asks, images, seeds and rows; which rows were left out, and why
+        network uses ground-truth regions, which is marked as a reference
+Writes  ROW-seedN.json    predictions of a row and seed for every item of all subsets, in the format of `rgqa score`
+        rows.yaml         confidence and note of each row, and whether it is a reference
+        thresholds.json   thresholds of vqa/thresholds.json, chosen on val, for the rows that were written
+        answer.json       numbers of queries, images, seeds and rows; the rows that were skipped, and why
 
-Without nets in vqa/ there is nothing to write but empty files.
+Without networks in vqa/ the outputs are empty.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from research.reference_models.row_predictions import (
 )
 
 THRESHOLDS_FILE = "thresholds.json"
-MAX_NAMED_ROWS = 3  # rows that are named with what they lack
+# Number of skipped rows up to which the message names them.
+MAX_NAMED_ROWS = 3
 
 
 def main() -> None:
@@ -48,42 +49,42 @@ def main() -> None:
         report = {"queries": 0, "items": 0, "images": 0, "seeds": [], "rows": [], "skipped": {}}
         write_outputs(folders, f"no nets in {folders.vqa_models}, so no rows", report, {})
         return
-    asked = collect_queries(read_benchmark(folders.release_dir(version)))
+    queries = collect_queries(read_benchmark(folders.release_dir(version)))
     plan = plan_rows(folders.vqa_models, any(folders.truth.glob("*_sceneGraphs.json")))
-    files, scenes = read_image_files(folders, asked, plan)
+    files, scenes = read_image_files(folders, queries, plan)
     regions = load_regions(plan, folders.clip, files, scenes)
     written: dict[str, dict[int, Path]] = {}
-    for seed, row, said in predict_rows(plan, asked.queries, regions):
+    for seed, row, output in predict_rows(plan, queries.queries, regions):
         path = folders.stage_dir("answer") / f"{row}-seed{seed}.json"
-        write_json(path, format_predictions(asked, row, said))
+        write_json(path, format_predictions(queries, row, output))
         written.setdefault(row, {})[seed] = path
-    missing = find_skipped_rows(plan.missing_requirements)
+    skipped = find_skipped_rows(plan.missing_requirements)
     report = {
-        "queries": len(asked.queries),
-        "items": len(asked.query_index),
+        "queries": len(queries.queries),
+        "items": len(queries.query_index),
         "images": len(files),
         "seeds": list(nets),
         "rows": [row for row in LEADERBOARD_ROWS if row in written],
-        "skipped": missing,
+        "skipped": skipped,
     }
-    what = f"{format_count(len(written), 'row')}, {format_count(len(nets), 'seed')}, {format_count(len(asked.queries), 'query', 'queries')} on {format_count(len(files), 'image')}"
-    write_outputs(folders, what + format_skipped_rows(missing), report, written)
+    message = f"{format_count(len(written), 'row')}, {format_count(len(nets), 'seed')}, {format_count(len(queries.queries), 'query', 'queries')} on {format_count(len(files), 'image')}"
+    write_outputs(folders, message + format_skipped_rows(skipped), report, written)
 
 
 def read_image_files(
     folders: DatasetFolders, queries: ReleaseQueries, plan: RowPlan
 ) -> tuple[dict[str, Path], dict[str, SceneGraph] | None]:
-    """The files of the images that are asked about, by their ids in order; and their complete truth, where a net sees it.
+    """Return the image files of the queries by image id, in order, and the complete scene graphs if a network needs them.
 
     Raises:
-        UserError: names every image that ingest does not know.
+        UserError: Lists every image that is not in the data set.
     """
     records = {row.image_id: row for row in folders.read_records(ImageRecord)}
     ids = sorted({one.image_id for one in queries.queries})
     problems = Problems(f"images of the release that {folders.record_file(ImageRecord)} does not have")
     for image in ids:
         if image not in records:
-            problems.add(image, "the release was made of other data; make it again")
+            problems.add(image, "the release was built from other data; build it again")
     problems.raise_if_any()
     files = {image: Path(records[image].path) for image in ids}
     if not plan.needs_regions("ground_truth"):
@@ -92,7 +93,7 @@ def read_image_files(
 
 
 def find_skipped_rows(missing_inputs: Mapping[int, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """By row and seed what is lacking."""
+    """Return what each skipped row lacks, by row and seed."""
     found = {
         row: {str(seed): missing_inputs[seed][row] for seed in missing_inputs if missing_inputs[seed][row]}
         for row in LEADERBOARD_ROWS
@@ -101,18 +102,18 @@ def find_skipped_rows(missing_inputs: Mapping[int, Mapping[str, str]]) -> dict[s
 
 
 def format_skipped_rows(skipped: Mapping[str, Mapping[str, str]]) -> str:
-    """What is left out, in a line's end.
+    """Format the skipped rows for the end of a message.
 
-    >>> summary({"rp": {"1": "no net rp", "2": "no net rp"}})
+    >>> format_skipped_rows({"rp": {"1": "no net rp", "2": "no net rp"}})
     '; skipped: rp of seed 1, 2 (no net rp)'
     """
-    told = [
+    lines = [
         f"{row} of seed {', '.join(seeds)} ({'; '.join(dict.fromkeys(seeds.values()))})"
         for row, seeds in skipped.items()
     ]
-    if len(told) > MAX_NAMED_ROWS:
-        return f"; skipped: {format_count(len(told), 'row')} of some seeds, answer.json says why"
-    return f"; skipped: {', '.join(told)}" if told else ""
+    if len(lines) > MAX_NAMED_ROWS:
+        return f"; skipped: {format_count(len(lines), 'row')} of some seeds, see answer.json"
+    return f"; skipped: {', '.join(lines)}" if lines else ""
 
 
 def write_outputs(
@@ -121,7 +122,7 @@ def write_outputs(
     report: Mapping[str, object],
     written: Mapping[str, Mapping[int, Path]],
 ) -> None:
-    """Write what goes with the predictions files, and remove those of an earlier run."""
+    """Write the files beside the predictions files, and delete the predictions files of earlier runs."""
     kept = {path for seeds in written.values() for path in seeds.values()}
     for path in folders.stage_dir("answer").glob("*-seed*.json"):
         if path not in kept:

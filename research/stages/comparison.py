@@ -1,8 +1,8 @@
-"""Compare the audit with one of the items that the paper's rules would have made of the same data.
+"""Compare the audit with that of the items that the paper's rules would have made from the same data.
 
 Reads   paper/items.jsonl, audit/audit.json, ingest/, embed/images.npy
 Writes  comparison.json  ComparisonReport: the audit of the items under the paper's rules; empty without a complete truth
-        comparison.md    both audits side by side, for people
+        comparison.md    both audits side by side, as a document
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Score everybody's predictions on the release: a row each, with ranks that hold beyond chance.
+"""Score all predictions on the release, with a row for each model and ranks that are beyond chance.
 
 Reads   data/release/<data set>/<version>/, predictions/, answer
-Writes  leaderboard.json                    of each row that has all subsets its ranks, mean scores, and AUAF by subset
-        metrics/ROW.json                    the same, a file for each row, so that `dvc metrics show` is a table of rows
-        leaderboard.md                      the board for people, with what it rests on
-        leaderboard.csv                     every score of every row, with intervals, by subset and by kind of UQ
-        expected_effects.md, expected_effects.json      what the papers found, what comes of it here, and whether that shows it
-        acc-fpr.json, risk-coverage.json    the curves, for `dvc plots`
-        acc-fpr.svg, risk-coverage.svg      the same as images that need no network
+Writes  leaderboard.json                            ranks, mean scores and AUAF by subset of each row with all subsets
+        metrics/ROW.json                            the same in a file for each row, so that `dvc metrics show` is a table
+        leaderboard.md                              the leaderboard as a document, with what was evaluated
+        leaderboard.csv                             every score of every row with intervals, by subset and kind of UQ
+        expected_effects.md, expected_effects.json  findings of the papers, the differences here, and their outcomes
+        acc-fpr.json, risk-coverage.json            the curves, for `dvc plots`
+        acc-fpr.svg, risk-coverage.svg              the same as images
 """
 
 from __future__ import annotations
@@ -32,27 +32,26 @@ def main() -> None:
     release = folders.release_dir(params.read_release_version())
     benchmark = load_scored_benchmark(release)
     rows = load_all_rows(folders, release, benchmark)
-    made = build_leaderboard(release, benchmark, rows, p)
-    drawn = select_plotted_rows([one.row for one in made.rows])
-    metrics = make_metrics(made)
-    chosen = read_thresholds(folders.stage_dir("answer") / "thresholds.json")
-    directions = evaluate_effects(made.rows, score_selectors(benchmark, rows, chosen, p))
-    selected = make_selective_table(benchmark, rows, chosen)
+    board = build_leaderboard(release, benchmark, rows, p)
+    plotted = select_plotted_rows([one.row for one in board.rows])
+    metrics = make_metrics(board)
+    thresholds = read_thresholds(folders.stage_dir("answer") / "thresholds.json")
+    effects = evaluate_effects(board.rows, score_selectors(benchmark, rows, thresholds, p))
+    selective_table = make_selective_table(benchmark, rows, thresholds)
     files: dict[str, object] = {
         "leaderboard.json": metrics,
         **{f"metrics/{name}.json": scores for name, scores in metrics.items()},
-        "leaderboard.md": render_markdown(made, folders.predictions, selected),
-        "leaderboard.csv": render_csv(made),
-        "expected_effects.md": render_effects_markdown(directions, made.info.title),
-        "expected_effects.json": make_effect_records(directions),
+        "leaderboard.md": render_markdown(board, folders.predictions, selective_table),
+        "leaderboard.csv": render_csv(board),
+        "expected_effects.md": render_effects_markdown(effects, board.info.title),
+        "expected_effects.json": make_effect_records(effects),
     }
     for curve in CURVES:
-        found = compute_curve_points(benchmark, drawn, curve)
-        files |= {f"{curve.name}.json": found, f"{curve.name}.svg": draw_curves(found, drawn, curve)}
+        points = compute_curve_points(benchmark, plotted, curve)
+        files |= {f"{curve.name}.json": points, f"{curve.name}.svg": draw_curves(points, plotted, curve)}
     kinds = Counter(row.kind for row in rows)
-    shutil.rmtree(
-        folders.stage_dir("leaderboard") / "metrics", ignore_errors=True
-    )  # an earlier run had other rows
+    # An earlier run may have had other rows.
+    shutil.rmtree(folders.stage_dir("leaderboard") / "metrics", ignore_errors=True)
     folders.write_stage_outputs(
         "leaderboard",
         f"{format_count(kinds['model'], 'model')}, {format_count(kinds['reference'], 'reference')}",

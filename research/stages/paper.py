@@ -1,13 +1,12 @@
-"""Apply RGQA's own rules to the same data, so that their effect stands beside ours in the audit.
+"""Apply RGQA's own rules to the same data, so that the audit can compare their effect with ours.
 
-No cap on how often a question is used, the very last questions for CLIP-Easy, blind perturbation, the conflict filter
-alone for screening, CLIP subsets paired with any AQ of the same image (RGQA 3.1). The verdicts come from the
-simulated annotators: this needs the complete truth, so for images of the world there is nothing to compare.
+There is no limit on how often a question is used, the very last questions are ranked for CLIP-Easy, questions are perturbed without
+using the image, only the conflict filter screens candidates, and CLIP subsets are paired with any AQ of the same image (RGQA
+3.1). The verdicts are those of the simulated annotators. They need the complete truth, so without it there is nothing to compare.
 
-Reads   ingest/, vocabulary/, embed/, tag/, rank/splits.json, rank/source_scores.jsonl
-        data/<data set>/truth   where there is one
-Writes  items.jsonl   Item: those under the paper's rules; empty without a truth
-        paper.json    counts per subset
+Reads   ingest/, vocabulary/, embed/, tag/, rank/splits.json, rank/source_scores.jsonl; data/<data set>/truth if it exists
+Writes  items.jsonl   Item: the items under the paper's rules; empty without a truth
+        paper.json    counts by subset
 """
 
 from __future__ import annotations
@@ -48,9 +47,8 @@ from pipeline.tasks.task_builder import make_task
 from research.simulated_annotators.annotators import ANNOTATORS, FindObstacle, simulate_verdicts
 from research.simulated_annotators.simulated_verdicts import load_truth_view
 
-IMAGES_PER_BATCH = (
-    100  # images: their candidates are made, judged and paired together, no other image's among them
-)
+# Number of images whose candidates are made, verified and paired together.
+IMAGES_PER_BATCH = 100
 
 
 class PaperParams(Params):
@@ -73,7 +71,7 @@ class PaperParams(Params):
 
 
 def read_questions(folders: DatasetFolders, split: Mapping[str, str]) -> dict[str, Question]:
-    """The questions on the images by id, without what neither ranking nor an item needs: half of their size."""
+    """Read the questions on the images by id, without the half of their content that neither ranking nor items need."""
     none = {"annotations": {}, "full_answer_annotations": {}, "entailed": (), "equivalent": ()}
     return {
         row.question_id: msgspec.structs.replace(row, **none) for row in folders.read_questions_about(split)
@@ -83,7 +81,7 @@ def read_questions(folders: DatasetFolders, split: Mapping[str, str]) -> dict[st
 def rank_by_paper_rules(
     folders: DatasetFolders, questions: Sequence[Question], split: Mapping[str, str], p: PaperParams
 ) -> Mapping[str, list[Candidate]]:
-    """Image id -> candidates of the CLIP subsets by the paper's rules."""
+    """Return the candidates of the CLIP subsets by the paper's rules, by image id."""
     draws = {"hard_draw": p.hard_draw, "hard_pool": p.hard_pool, "easy_last": p.easy_last}
     rank_params = RankParams(preset="paper", max_question_uses=0, seed=p.seed, **draws)
     ranked, _ = propose_candidates(questions, load_embeddings(folders.stage_dir("embed")), split, rank_params)
@@ -93,12 +91,13 @@ def rank_by_paper_rules(
 def simulate_verification(
     candidates: Sequence[Candidate], vocabulary: Vocabulary, observe: FindObstacle, p: PaperParams
 ) -> list[CollectedCandidate]:
-    """What the simulated annotators say of them, by majority. (Nobody is excluded: filters are a matter of `collect`.)"""
+    """Return the majority verdicts of the simulated annotators. No annotator is excluded: quality control is for `collect`."""
     if not candidates:
         return []
-    filter_question = make_existence_question(min(vocabulary.objects, default="thing"), "singular")
-    asked = [make_task(candidate, filter_question, True) for candidate in candidates]
-    tasks = {task.task_id: task for task in asked}
+    gold_question = make_existence_question(min(vocabulary.objects, default="thing"), "singular")
+    tasks = {
+        task.task_id: task for task in (make_task(candidate, gold_question, True) for candidate in candidates)
+    }
     verdicts = simulate_verdicts(tasks.values(), observe, p.votes_per_candidate, p.seed)
     unknown = records.VerifierResult(answerability="unknown")
     screened = {
@@ -111,8 +110,10 @@ def simulate_verification(
 def make_paper_items(
     folders: DatasetFolders, p: PaperParams, counts: Counter[tuple[Subset, str]]
 ) -> Iterator[Item]:
-    """The items under the paper's rules, some images at a time: none of these rules looks further than an image once
-    questions are ranked. What there was is counted in `counts`, by subset."""
+    """Yield the items under the paper's rules, batch by batch.
+
+    Once questions are ranked, no rule needs more than one image. The numbers of candidates are added to `counts`, by subset.
+    """
     splits = folders.stage_dir("rank") / "splits.json"
     split = RecordLookup(splits, read_json(splits, dict[str, str]))
     questions, vocabulary = (

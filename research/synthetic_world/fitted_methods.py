@@ -142,7 +142,9 @@ def predict_subset(
         if name in wanted and "nouns" not in DETECTORS[row.detector].required_inputs
     }
     rows = {name: row for name, row in rows.items() if set(row.required_nets) <= set(nets)}
-    stepping = {row.net for row in rows.values() if "stepped" in DETECTORS[row.detector].required_inputs}
+    stepping = {
+        row.net for row in rows.values() if "odin_perturbed" in DETECTORS[row.detector].required_inputs
+    }
     seen = {
         net: predict_by_name(net, seed, part, questions, ODIN_STEP if net in stepping else 0.0)
         for net in nets

@@ -59,14 +59,14 @@ def test_whatever_stands_in_a_message_it_can_be_printed():
         (OSError(errno.ENOSPC, "No space left on device", "x.npy"), "the disk is full (x.npy)"),
         (KeyboardInterrupt(), "stopped by Ctrl-C"),
         (PermissionError(errno.EACCES, "Permission denied", "x.npy"), "no permission"),
-        (OSError(errno.EDQUOT, "", "x.npy"), "your share of the disk is used up (x.npy); free some"),
+        (OSError(errno.EDQUOT, "", "x.npy"), "your disk quota is used up (x.npy); free some"),
         (
             OSError(errno.EFBIG, "", "x.npy"),
-            "a file grew larger than this disk or your limits (ulimit -f) allow (x.npy); raise",
+            "a file is larger than this disk or your limits (ulimit -f) allow (x.npy); raise",
         ),
         (
             OSError(errno.ENAMETOOLONG, "", "x.npy"),
-            "a name is longer than a file's can be (x.npy); take a shorter one",
+            "a file name is too long (x.npy)",
         ),
         (
             IsADirectoryError(errno.EISDIR, "", "x.npy"),
@@ -76,14 +76,14 @@ def test_whatever_stands_in_a_message_it_can_be_printed():
             NotADirectoryError(errno.ENOTDIR, "", "x.npy"),
             "a file where a folder was expected (x.npy); move it away",
         ),
-        (OSError(errno.ELOOP, "", "x.npy"), "links that lead to each other (x.npy); take them away"),
+        (OSError(errno.ELOOP, "", "x.npy"), "links refer to each other in a circle (x.npy)"),
         (
             OSError(errno.EMFILE, "", "x.npy"),
             "more files are open than your limits (ulimit -n) allow (x.npy); raise them",
         ),
         (
             OSError(errno.EIO, "", "x.npy"),
-            "the disk failed (x.npy); look at it, then run the same command again",
+            "the disk failed (x.npy); check the disk, then run the same command again",
         ),
     ],
 )

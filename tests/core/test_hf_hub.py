@@ -50,7 +50,7 @@ def test_a_hub_out_of_reach_is_told_and_switched_off_as_long_as_the_block_lasts(
         assert constants.HF_HUB_OFFLINE
         raise ZeroDivisionError
     assert not constants.HF_HUB_OFFLINE
-    assert capsys.readouterr().err == f"{address} is out of reach; looking for the weights in its cache\n"
+    assert capsys.readouterr().err == f"{address} is unreachable; looking for the weights in the local cache\n"
 
 
 @pytest.mark.parametrize("handler", [Refusing, NoHttp])
@@ -73,4 +73,4 @@ def test_a_set_of_a_hub_out_of_reach_is_looked_for_in_the_cache_alone(hub, capsy
     address = hub(None)
     with pytest.raises(UserError, match="^nobody/nothing: `datasets` cannot load it .* Couldn't reach"):
         open_rows("nobody/nothing")
-    assert capsys.readouterr().err == f"{address} is out of reach; looking for nobody/nothing in its cache\n"
+    assert capsys.readouterr().err == f"{address} is unreachable; looking for nobody/nothing in the local cache\n"

@@ -152,7 +152,7 @@ def test_a_share_of_a_gpu_is_above_0_and_at_most_1(share, monkeypatch):
     monkeypatch.setenv("RGQA_ENGINE", "ray")
     monkeypatch.setenv("RGQA_GPU_FRACTION", share)
     monkeypatch.setattr(parallel, "_count_cluster_resource", {"CPU": 96, "GPU": 8}.__getitem__)
-    with pytest.raises(UserError, match="RGQA_GPU_FRACTION: expected a share of a GPU, above 0 and up to 1"):
+    with pytest.raises(UserError, match="RGQA_GPU_FRACTION: expected a fraction of a GPU, above 0 and up to 1"):
         num_model_replicas(100)
 
 
@@ -195,7 +195,7 @@ def ended(main: subprocess.Popen[str], workers: list[psutil.Process]) -> tuple[i
 @pytest.mark.parametrize(
     "how, code, told",
     [
-        (signal.SIGINT, 1, "error: stopped by Ctrl-C; what was finished is kept"),
+        (signal.SIGINT, 1, "error: stopped by Ctrl-C; finished work is kept"),
         (signal.SIGKILL, -signal.SIGKILL, ""),
     ],
 )

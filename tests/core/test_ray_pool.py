@@ -197,5 +197,5 @@ def test_ctrl_c_ends_ray_and_all_its_processes_with_one_message(tmp_path):
     _, errors = main.communicate(timeout=60)
     _, alive = psutil.wait_procs(running, timeout=30)
     assert (alive, main.returncode) == ([], 1)
-    assert errors == "error: stopped by Ctrl-C; what was finished is kept, run the same command to go on\n"
+    assert errors == "error: stopped by Ctrl-C; finished work is kept, so run the same command to resume\n"
     assert not list(Path("/tmp").glob(f"rgqa-ray-{main.pid}-*"))

@@ -58,7 +58,7 @@ def test_replies_that_answer(question, reply):
 
 
 def test_a_reply_is_a_string():
-    with pytest.raises(ValueError, match="reply is 3, wanted a string"):
+    with pytest.raises(ValueError, match="reply is 3, expected a string"):
         is_abstention(3)
 
 

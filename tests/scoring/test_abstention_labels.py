@@ -40,12 +40,12 @@ def test_numbers_of_a_table_are_text():
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        ({"abstained": "perhaps"}, "0: abstained is 'perhaps', wanted true or false"),
-        ({"p_answerable": 1.5}, "0: p_answerable is 1.5, wanted a number from 0 to 1"),
-        ({"p_answerable": True}, "0: p_answerable is True, wanted a number from 0 to 1"),
-        ({"p_answerable": "0.5"}, "0: p_answerable is '0.5', wanted a number from 0 to 1"),
-        ({"p_answerable": 10**400}, f"0: p_answerable is {10**400}, wanted a number from 0 to 1"),
-        ({"p_answerable": float("nan")}, "0: p_answerable is nan, wanted a number from 0 to 1"),
+        ({"abstained": "perhaps"}, "0: abstained is 'perhaps', expected true or false"),
+        ({"p_answerable": 1.5}, "0: p_answerable is 1.5, expected a number from 0 to 1"),
+        ({"p_answerable": True}, "0: p_answerable is True, expected a number from 0 to 1"),
+        ({"p_answerable": "0.5"}, "0: p_answerable is '0.5', expected a number from 0 to 1"),
+        ({"p_answerable": 10**400}, f"0: p_answerable is {10**400}, expected a number from 0 to 1"),
+        ({"p_answerable": float("nan")}, "0: p_answerable is nan, expected a number from 0 to 1"),
     ],
 )
 def test_labels_that_are_none_are_faults(row, fault):
@@ -86,7 +86,7 @@ def test_a_judges_file_with_faults_lists_them_all(tmp_path):
     with pytest.raises(UserError) as caught:
         add_external_labels(model, write(tmp_path / "judge.json", rows))
     assert caught.value.problems[1:] == [
-        "1: abstained is 'maybe', wanted true or false",
+        "1: abstained is 'maybe', expected true or false",
         "0: stands there 2 times",
         "1 id has no prediction in m: 7",
     ]

@@ -103,8 +103,8 @@ def test_every_faulty_row_is_listed(tmp_path):
         read_benchmark(write(tmp_path / "b.json", rows))
     assert caught.value.problems[1:] == [
         "b.json, question 2: id 1 stands there twice",
-        "b.json, question 3: wanted an object with question_id and label",
-        "b.json, question 4: wanted an object with question_id and label",
+        "b.json, question 3: expected an object with question_id and label",
+        "b.json, question 4: expected an object with question_id and label",
     ]
 
 
@@ -129,7 +129,7 @@ def test_vqas_own_file_keeps_every_persons_answer(tmp_path):
     assert [line.partition(": ")[2] for line in caught.value.problems[1:]] == [
         "id 7 stands there twice",
         "id 8 has no answers",
-        "wanted question_id and answers (KeyError('question_id'))",
+        "expected question_id and answers (KeyError('question_id'))",
     ]
 
 

@@ -63,19 +63,19 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
         *words,
     )
     for expected in (
-        "--mode is 'loose', wanted strict or published",
-        "--match is 'fuzzy', wanted exact, vqa or squad",
-        "--bootstrap is -1, wanted 0 to 1,000,000",
-        "--seed is -2, wanted 0 to 4,294,967,295",
+        "--mode is 'loose', expected strict or published",
+        "--match is 'fuzzy', expected exact, vqa or squad",
+        "--bootstrap is -1, expected 0 to 1,000,000",
+        "--seed is -2, expected 0 to 4,294,967,295",
         "--scores: no nope; there are abstention, answerability",
         "--group-by: no weather; there are category, difficulty, edit, structural, semantic, detailed",
-        "--resource nothing=x: wanted NAME=FILE, NAME one of word-vectors, wordnet",
+        "--resource nothing=x: expected NAME=FILE, NAME one of word-vectors, wordnet",
         "--plots: `rgqa score` of the whole project makes it",
         "no subset x; there are clip-easy, pt-hard",
         "none.json: no such file",
         "m.json: 1 fault",
         "(a1): confidence is nan",
-        "human study, judgement 1: wanted an object",
+        "human study, judgement 1: expected an object",
         "no data.noun in it",
     ):
         assert expected in text

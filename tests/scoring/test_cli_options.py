@@ -57,12 +57,12 @@ def test_what_is_not_given_is_as_the_options_have_it():
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ({"threshold": math.nan}, "--threshold is nan, wanted a number"),
-        ({"bootstrap": 99_999_999_999_999}, "--bootstrap is 99999999999999, wanted 0 to 1,000,000"),
+        ({"threshold": math.nan}, "--threshold is nan, expected a number"),
+        ({"bootstrap": 99_999_999_999_999}, "--bootstrap is 99999999999999, expected 0 to 1,000,000"),
         ({"group_by": "weather"}, "--group-by: no weather; there are category, difficulty, edit"),
         ({"group_by": ","}, "--group-by: no name given; there are category, difficulty, edit"),
         ({"scores": ""}, "--scores: no name given; there are abstention"),
-        ({"costs": [math.inf]}, "--costs is (inf,), wanted numbers from 0 to 1,000,000"),
+        ({"costs": [math.inf]}, "--costs is (inf,), expected numbers from 0 to 1,000,000"),
     ],
 )
 def test_what_cannot_be_is_refused(words, expected):

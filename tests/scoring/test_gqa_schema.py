@@ -39,7 +39,7 @@ def test_all_questions_that_are_not_so_are_told(tmp_path, field, value, wanted):
         read_benchmark(path)
     assert caught.value.problems == [
         f"{path}: 2 faults",
-        *(f"question {name}: {field} is {value!r}, wanted {wanted}" for name in "23"),
+        *(f"question {name}: {field} is {value!r}, expected {wanted}" for name in "23"),
     ]
 
 
@@ -63,5 +63,5 @@ def test_other_files_of_gqas_are_told(tmp_path, name, value, wanted):
     path = write(
         tmp_path / "x.json", {"1": {"answer": "red"} if name != "choices" else {"valid": []}, "7": value}
     )
-    with pytest.raises(UserError, match=f"x.json: wanted for each question {wanted}; not so for 7$"):
+    with pytest.raises(UserError, match=f"x.json: expected for each question {wanted}; not so for 7$"):
         read_resources([f"{name}={path}"], None)

@@ -470,7 +470,7 @@ def test_vlmevalkits_failures_are_counted_and_are_no_answers(release, tmp_path, 
 def test_loglikelihoods_are_no_answers(tmp_path):
     rows = [{"doc_id": 0, "item_id": "a", "filtered_resps": [[-1.5, False], [-2.5, True]]}]
     assert (
-        "row 1 (a): the answer is -1.5, wanted a string"
+        "row 1 (a): the answer is -1.5, expected a string"
         in read_predictions(write(tmp_path / "l.json", rows)).faults
     )
 

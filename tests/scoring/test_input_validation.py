@@ -26,11 +26,11 @@ def test_arrays_come_back_in_the_order_named():
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ({"a": [[1]], "b": [1]}, "a has 2 dimensions, wanted 1"),
+        ({"a": [[1]], "b": [1]}, "a has 2 dimensions, expected 1"),
         ({"a": [1, 2], "b": [1]}, "lengths differ: a 2, b 1"),
-        ({"a": ["x"]}, "a holds <U1, wanted numbers or booleans"),
+        ({"a": ["x"]}, "a holds <U1, expected numbers or booleans"),
         ({"a": [1.0, float("nan"), float("inf")]}, "a has 2 NaN or infinite values"),
-        ({"a": ["x"], "b": [float("nan")]}, "a holds <U1, wanted numbers or booleans; b has 1 NaN"),
+        ({"a": ["x"], "b": [float("nan")]}, "a holds <U1, expected numbers or booleans; b has 1 NaN"),
     ],
 )
 def test_wrong_arrays_are_refused_with_everything_that_is_wrong(arguments, expected):
@@ -64,7 +64,7 @@ def test_rows_are_made_one_by_one_and_every_fault_says_where():
 @pytest.mark.parametrize(
     ("predictions", "answers", "expected"),
     [
-        (["a"], ["a"], "^answers holds a string, wanted a list of answers for each prediction$"),
+        (["a"], ["a"], "^answers holds a string, expected a list of answers for each prediction$"),
         (["a"], [[]], "1 empty lists"),
         ([1], [["a"]], "another type"),
         (["a"], [["a", 2]], "answers has 1 value of another type"),
@@ -110,7 +110,7 @@ def test_a_key_that_stands_twice_in_an_object_is_refused(text):
 
 def test_a_file_that_should_map_ids_and_does_not_is_refused(tmp_path):
     (tmp_path / "choices.json").write_text("[1]")
-    with pytest.raises(UserError, match="choices.json: wanted an object by id, got a list"):
+    with pytest.raises(UserError, match="choices.json: expected an object by id, got a list"):
         read_json_object(tmp_path / "choices.json")
 
 

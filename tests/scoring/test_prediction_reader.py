@@ -43,11 +43,11 @@ def test_every_faulty_row_is_listed(tmp_path):
     ]
     assert [line.partition("; ")[0] for line in read_predictions(write(tmp_path / "m.json", bad)).faults] == [
         f"{tmp_path}/m.json: 7 faults",
-        "row 1 (a1): confidence is nan, wanted a finite number",
-        "row 2 (u1): confidence is inf, wanted a finite number",
-        "row 3 (a2): confidence is 'high', wanted a number",
-        "row 4 (u2): the answer is 3, wanted a string",
-        "row 5 (a3): confidence is True, wanted a number",
+        "row 1 (a1): confidence is nan, expected a finite number",
+        "row 2 (u1): confidence is inf, expected a finite number",
+        "row 3 (a2): confidence is 'high', expected a number",
+        "row 4 (u2): the answer is 3, expected a string",
+        "row 5 (a3): confidence is True, expected a number",
         "row 7: has prediction",
         "row 6: id 'a3' stands there twice",
     ]
@@ -68,7 +68,7 @@ def test_a_csv_has_numbers_as_text_and_may_begin_with_a_mark(tmp_path):
     assert (
         found.index_by_id == {"1": 0, "2": 1} and found.confidence is not None and found.confidence[0] == 0.25
     )
-    assert "row 2 (2): confidence is 'high', wanted a number" in found.faults
+    assert "row 2 (2): confidence is 'high', expected a number" in found.faults
 
 
 def test_confidences_written_as_text_are_numbers_in_a_table_alone(tmp_path):
@@ -77,8 +77,8 @@ def test_confidences_written_as_text_are_numbers_in_a_table_alone(tmp_path):
     assert table.confidence is not None and table.confidence.tolist() == [0.25, 0.75]
     rows = [{"id": i, "answer": "red", "confidence": text} for i, text in (("a", "0.25"), ("b", "0.75"))]
     assert read_predictions(write(tmp_path / "m.json", rows)).faults[1:] == (
-        "row 1 (a): confidence is '0.25', wanted a number",
-        "row 2 (b): confidence is '0.75', wanted a number",
+        "row 1 (a): confidence is '0.25', expected a number",
+        "row 2 (b): confidence is '0.75', expected a number",
     )
 
 
@@ -104,8 +104,8 @@ def test_an_empty_file_is_a_fault(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "expected"),
     [
-        ("m.json", b"3", "wanted a list of objects"),
-        ("m.json", b"[3]", "wanted a list of objects"),
+        ("m.json", b"3", "expected a list of objects"),
+        ("m.json", b"[3]", "expected a list of objects"),
         ("m.jsonl", b'{"id": 1}\n{', "line 2: not valid JSON"),
         ("m.csv", b"id,answer\n1,\xff\n", "not UTF-8 text"),
         ("m.parquet", b"PAR1", "not a Parquet file"),
@@ -147,7 +147,7 @@ def test_a_number_that_no_float_holds_is_refused(tmp_path):
         (
             "m.xls",
             b"\xd0\xcf",
-            ".xls is not read; wanted .json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval",
+            ".xls is not read; expected .json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval",
         ),
         ("m.pkl", b"\x80\x04", ".pkl is not read, since opening a pickle runs whatever code is in it"),
         ("m.json", b"[" * 200_000, "nested too deep"),
@@ -173,7 +173,7 @@ def test_rows_are_told_by_number_however_many_stand_before_them(tmp_path):
         {"id": "x", "answer": "red", "confidence": "1"},
     ]
     assert read_predictions(write(tmp_path / "m.json", faulty)).faults[1:] == (
-        "row 2002 (x): confidence is '1', wanted a number",
+        "row 2002 (x): confidence is '1', expected a number",
         "row 2001: id '3' stands there twice",
     )
 
@@ -194,13 +194,13 @@ def test_rows_may_name_their_columns_differently(tmp_path):
         ({"id": 3, "answer": "red", "confidence": 1}, "row 2001: id '3' stands there twice"),
         (
             {"id": "x", "answer": "red", "confidence": math.nan},
-            "row 2001 (x): confidence is nan, wanted a finite number",
+            "row 2001 (x): confidence is nan, expected a finite number",
         ),
         (
             {"id": "x", "answer": "red", "confidence": True},
-            "row 2001 (x): confidence is True, wanted a number",
+            "row 2001 (x): confidence is True, expected a number",
         ),
-        ({"id": "x", "answer": 3, "confidence": 1}, "row 2001 (x): the answer is 3, wanted a string"),
+        ({"id": "x", "answer": 3, "confidence": 1}, "row 2001 (x): the answer is 3, expected a string"),
         ({"id": "x", "answer": "red"}, "1 row has no `confidence`, others have one (row 2001)"),
     ],
 )

@@ -20,15 +20,15 @@ def lines(*rows):
 @pytest.mark.parametrize(
     ("fields", "fault"),
     [
-        ({"edits": None}, "edits is None, wanted a list of objects with kind"),
-        ({"edits": "abc"}, "edits is 'abc', wanted a list of objects with kind"),
-        ({"edits": [{}]}, "edits is [{}], wanted a list of objects with kind"),
-        ({"edits": [{"kind": "a"}, {"kind": 1}]}, "wanted a list of objects with kind"),
-        ({"pair_id": [1]}, "pair_id is [1], wanted a text"),
-        ({"split": 5}, "split is 5, wanted a text"),
-        ({"split": "Test"}, "split is 'Test', wanted validation or test"),
-        ({"category": ["a"]}, "category is ['a'], wanted a text"),
-        ({"structural": {}}, "structural is {}, wanted a text"),
+        ({"edits": None}, "edits is None, expected a list of objects with kind"),
+        ({"edits": "abc"}, "edits is 'abc', expected a list of objects with kind"),
+        ({"edits": [{}]}, "edits is [{}], expected a list of objects with kind"),
+        ({"edits": [{"kind": "a"}, {"kind": 1}]}, "expected a list of objects with kind"),
+        ({"pair_id": [1]}, "pair_id is [1], expected a text"),
+        ({"split": 5}, "split is 5, expected a text"),
+        ({"split": "Test"}, "split is 'Test', expected validation or test"),
+        ({"category": ["a"]}, "category is ['a'], expected a text"),
+        ({"structural": {}}, "structural is {}, expected a text"),
     ],
 )
 def test_what_is_no_such_field_is_told_with_line_and_item(tmp_path, fields, fault):
@@ -46,7 +46,7 @@ def test_all_lines_are_told_at_once(tmp_path):
     rows += [{"item": ITEM | {"split": "validation"}}, {"item": ITEM | {"subset": "t"}}]
     with pytest.raises(UserError) as caught:
         parse_provenance(lines(*rows), tmp_path / "p.jsonl")
-    none = "not an item's provenance, wanted item with subset and item_id"
+    none = "not an item's provenance, expected item with subset and item_id"
     assert caught.value.problems[1:] == [
         *(f"line {number}: {none}" for number in (1, 3, 4)),
         "line 5 (s's item a): stands there twice",
@@ -77,7 +77,7 @@ def test_a_file_may_be_missing_but_be_nothing_else(release, name, what):
 def test_a_pipe_for_a_subset_is_told(release):
     (release / "rgqa/pt-hard.json").unlink()
     os.mkfifo(release / "rgqa/pt-hard.json")
-    with pytest.raises(UserError, match=r"pt-hard.json: a pipe or a device, wanted a file"):
+    with pytest.raises(UserError, match=r"pt-hard.json: a pipe or a device, expected a file"):
         read_benchmark(release)
 
 

@@ -188,5 +188,5 @@ def test_parity_mode_gives_the_scripts_numbers():
 
 
 def test_one_item_has_no_area():
-    with pytest.raises(ValueError, match="1 item, wanted 2 or more"):
+    with pytest.raises(ValueError, match="1 item, expected 2 or more"):
         published_selective_scores([0.5], [1])

@@ -42,8 +42,8 @@ def test_everything_wrong_is_said_at_once(tmp_path):
         )
     names = ", ".join(RESOURCES)
     assert caught.value.problems == [
-        f"--resource weather=x: wanted NAME=FILE, NAME one of {names}",
-        f"--resource human-judgments: wanted NAME=FILE, NAME one of {names}",
+        f"--resource weather=x: expected NAME=FILE, NAME one of {names}",
+        f"--resource human-judgments: expected NAME=FILE, NAME one of {names}",
         f"{tmp_path / 'none'}: no such file",
         "--resource choices is given twice",
     ]

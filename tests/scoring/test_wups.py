@@ -87,5 +87,5 @@ def test_a_report_has_both_means_at_both_thresholds(taxonomy):
 
 
 def test_the_consensus_is_mean_or_max(taxonomy):
-    with pytest.raises(ValueError, match="consensus is 'median', wanted 'mean'"):
+    with pytest.raises(ValueError, match="consensus is 'median', expected 'mean'"):
         wups(["dog"], [["dog"]], taxonomy, consensus="median")

@@ -178,7 +178,7 @@ def test_an_object_said_twice_is_one_and_different_ones_of_one_id_are_left_out(t
 
 
 def test_a_image_without_width_and_attributes_that_are_none_are_refused(tmp_path):
-    with pytest.raises(UserError, match=r"p\.json: not what is expected here: Expected `int` >= 1 .*width"):
+    with pytest.raises(UserError, match=r"p\.json: unexpected content: Expected `int` >= 1 .*width"):
         read(tmp_path, images=[IMAGE | {"width": 0}])
     with pytest.raises(UserError, match=r"a\.json: empty, cut off, or not a list of attributes"):
         read(tmp_path, attributes=[1])

@@ -149,7 +149,7 @@ def test_files_without_a_question_are_told(tmp_path, monkeypatch):
 def test_a_file_of_another_form_is_told(tmp_path):
     (tmp_path / "q.json").write_text('{"questions": [{"question_id": "1"}]}')
     (tmp_path / "a.json").write_text("[]")
-    with pytest.raises(UserError, match=r"q\.json: not what is expected here: .*question_id"):
+    with pytest.raises(UserError, match=r"q\.json: unexpected content: .*question_id"):
         list(vqa_files.read_questions(tmp_path / "q.json", tmp_path / "a.json", "val", Problems("x")))
 
 
@@ -158,8 +158,8 @@ def test_a_file_of_another_form_is_told(tmp_path):
     [
         (asked(), {"dataset": "../x"}, r"'../x': no data set's name"),
         (asked(), {"prefix": "../../"}, r"prefix '../../': names of images have letters"),
-        (asked(image_id=-1), {}, r"q\.json: not what is expected here: Expected `int` >= 0 .*image_id"),
-        (asked(-1), {}, r"q\.json: not what is expected here: Expected `int` >= 0 .*question_id"),
+        (asked(image_id=-1), {}, r"q\.json: unexpected content: Expected `int` >= 0 .*image_id"),
+        (asked(-1), {}, r"q\.json: unexpected content: Expected `int` >= 0 .*question_id"),
     ],
 )
 def test_what_would_lie_outside_the_folder_is_refused(tmp_path, monkeypatch, question, options, said):

@@ -76,7 +76,7 @@ def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
     for subset, questions in asked.items():
         assert f"{subset} " in output
         model = copied / "reference_predictions" / subset / "clip_score.json"
-        human = f"human={HOME / 'study/judgements' / subset}.json"
+        human = f"human-judgments={HOME / 'study/judgements' / subset}.json"
         words = [
             copied,
             model,

@@ -69,7 +69,7 @@ class AuditParams(Params):
 class ScoreHistograms(Record):
     """Histograms of the CLIP scores of AQs and UQs over the same `NUM_HISTOGRAM_BINS` bins of equal width.
 
-    The bins cover the range from the lowest to the highest score of either kind. A bin includes its lower edge; the last bin
+    The bins cover the range from the lowest to the highest of all scores. A bin includes its lower edge; the last bin
     also includes its upper edge.
 
     Attributes:

@@ -233,8 +233,8 @@ def pair_by_original(
 ) -> PairingResult:
     """Pair each edited question with the question that it was made from.
 
-    Under the paper's rule several UQs of the same original share the AQ. Under ours only the first is kept, so that there are equally
-    many UQs and AQs, and pairs whose wording reveals the edit are excluded (`find_telltale_pairs`).
+    Under the paper's rule several UQs of the same original share the AQ. Under our rule only the first is kept, to have equally many UQs and
+    AQs, and pairs whose wording reveals the edit are excluded (`find_telltale_pairs`).
     """
     kept, excluded, taken = [], [], set()
     for uq in uqs:

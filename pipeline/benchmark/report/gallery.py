@@ -56,7 +56,7 @@ class HighlightedObjects(Record):
     Attributes:
         boxes: Objects that are shown with a box.
         edited_ids: Ids of those where the question was edited.
-        unlisted_names: Names in the question that no object of the graph has. This does not prove that there is no such object.
+        unlisted_names: Names in the question that no object of the graph has. The image may still show such an object.
     """
 
     boxes: tuple[SceneObject, ...] = ()

@@ -1,4 +1,4 @@
-"""The curves behind the scores: ACC over FPR and risk over coverage, as rows for DVC's plots and as one image each."""
+"""Compute and draw the curves behind the scores: ACC over FPR and risk over coverage."""
 
 from __future__ import annotations
 
@@ -17,19 +17,23 @@ from pipeline.scoring.leaderboard.rows import LeaderboardRow
 from pipeline.scoring.selective_prediction import MIN_ANSWERS, has_enough_answers
 
 CURVE_GRID = np.linspace(0, 1, 101)
-LINE_DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])  # the next seven rows' lines, and so on
-REFERENCE_COLORS, REFERENCE_DASHES = ("#8a8a8a", "#b5b5b5", "#5a5a5a"), ([1, 3], [5, 3])  # references
-PLOTTED_BUILT_IN_ROWS = (
-    "msp",
-    "frcnn",
-    "rp",
-    "ens",
-)  # of our nets' rows those that have a line: two dozen would be a thicket
+# The dashes change after every row of colours.
+LINE_DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])
+REFERENCE_COLORS, REFERENCE_DASHES = ("#8a8a8a", "#b5b5b5", "#5a5a5a"), ([1, 3], [5, 3])
+# Built-in rows that are plotted. All two dozen would be illegible.
+PLOTTED_BUILT_IN_ROWS = ("msp", "frcnn", "rp", "ens")
 CurvePoint = dict[str, str | float]
 
 
 class CurveSpec(NamedTuple):
-    """A plot: its file's name, title, fields and titles of both axes."""
+    """A plot.
+
+    Attributes:
+        name: Name of its file.
+        title: Title of the plot.
+        x, x_title, y, y_title: Field and title of both axes.
+        compute: Computes the values of a joined subset on `CURVE_GRID`.
+    """
 
     name: str
     title: str
@@ -41,7 +45,7 @@ class CurveSpec(NamedTuple):
 
 
 def acc_at_fpr(joined: JoinedPredictions) -> np.ndarray:
-    """The highest ACC that is reached at each FPR of the grid; NaN where a kind of item is missing."""
+    """Return the highest ACC at each FPR of the grid; NaN if one kind of item is missing."""
     acc, fpr = acc_fpr_curve(*joined.metric_inputs)
     return (
         np.interp(CURVE_GRID, fpr, acc)
@@ -51,7 +55,7 @@ def acc_at_fpr(joined: JoinedPredictions) -> np.ndarray:
 
 
 def risk_at_coverage(joined: JoinedPredictions) -> np.ndarray:
-    """The risk at each coverage of the grid; NaN where too few are answered."""
+    """Return the risk at each coverage of the grid; NaN where too few items are answered."""
     coverage, risk, _ = risk_coverage_curve(joined.confidence, joined.correct)
     return np.where(
         has_enough_answers(CURVE_GRID, len(joined.items)), np.interp(CURVE_GRID, coverage, risk), np.nan
@@ -60,23 +64,23 @@ def risk_at_coverage(joined: JoinedPredictions) -> np.ndarray:
 
 CURVES = (
     CurveSpec(
-        *("acc-fpr", "Accuracy over false acceptance", "fpr", "FPR: share of UQs accepted"),
-        *("acc", "ACC: share of AQs accepted and right", acc_at_fpr),
+        *("acc-fpr", "Accuracy over false acceptance", "fpr", "FPR: proportion of UQs accepted"),
+        *("acc", "ACC: proportion of AQs accepted and correct", acc_at_fpr),
     ),
     CurveSpec(
         *(
             "risk-coverage",
             f"Risk over coverage, from {MIN_ANSWERS} answers on",
             "coverage",
-            "coverage: share of questions answered",
+            "coverage: proportion of questions answered",
         ),
-        *("risk", "risk: share of these answered wrong", risk_at_coverage),
+        *("risk", "risk: proportion of these answered wrong", risk_at_coverage),
     ),
 )
 
 
 def select_plotted_rows(rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
-    """The rows that are drawn: all but most of our own nets'."""
+    """Return the rows that are plotted: all but most of the built-in ones."""
     return [
         row
         for row in rows
@@ -87,15 +91,15 @@ def select_plotted_rows(rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
 def compute_curve_points(
     benchmark: Benchmark, rows: Sequence[LeaderboardRow], curve: CurveSpec
 ) -> list[CurvePoint]:
-    """Points of every row in every subset that it has; of several seeds the mean at each place."""
+    """Return the points of every row in each of its subsets; for several seeds their mean."""
     found: list[CurvePoint] = []
     for row in rows:
         for subset in (name for name in benchmark.subsets if name in row.seeds[0]):
-            said = (
+            joined = (
                 join_row_predictions(benchmark.subsets[subset], seed[subset], ScoringOptions())
                 for seed in row.seeds
             )
-            line = np.mean([curve.compute(at) for at in said], axis=0)
+            line = np.mean([curve.compute(at) for at in joined], axis=0)
             found += [
                 {"row": row.name, "subset": subset, curve.x: round(float(x), 4), curve.y: round(float(y), 6)}
                 for x, y in zip(CURVE_GRID, line, strict=True)
@@ -105,14 +109,14 @@ def compute_curve_points(
 
 
 def draw_curves(points: Sequence[CurvePoint], rows: Sequence[LeaderboardRow], curve: CurveSpec) -> Markup:
-    """All subsets beside each other, as SVG."""
+    """Draw all subsets side by side as SVG."""
     import altair as alt
 
     def axis(kind: Any, field: str, title: str) -> Any:
         return kind(f"{field}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
 
-    looks = assign_line_styles(rows)
-    colours, dashes = ([look[part] for look in looks.values()] for part in (0, 1))
+    styles = assign_line_styles(rows)
+    colors, dashes = ([style[part] for style in styles.values()] for part in (0, 1))
     legend = alt.Legend(
         title=None, orient="bottom", columns=6, labelLimit=220, symbolSize=300, symbolStrokeWidth=2
     )
@@ -122,8 +126,10 @@ def draw_curves(points: Sequence[CurvePoint], rows: Sequence[LeaderboardRow], cu
         .encode(
             axis(alt.X, curve.x, curve.x_title),
             axis(alt.Y, curve.y, curve.y_title),
-            alt.Color("row:N", sort=None, scale=alt.Scale(domain=[*looks], range=colours), legend=legend),
-            alt.StrokeDash("row:N", sort=None, scale=alt.Scale(domain=[*looks], range=dashes), legend=legend),
+            alt.Color("row:N", sort=None, scale=alt.Scale(domain=[*styles], range=colors), legend=legend),
+            alt.StrokeDash(
+                "row:N", sort=None, scale=alt.Scale(domain=[*styles], range=dashes), legend=legend
+            ),
         )
         .properties(width=330, height=270)
         .facet(alt.Facet("subset:N", title=None), columns=2)
@@ -137,14 +143,14 @@ def draw_curves(points: Sequence[CurvePoint], rows: Sequence[LeaderboardRow], cu
 
 
 def assign_line_styles(rows: Sequence[LeaderboardRow]) -> Mapping[str, tuple[str, list[int]]]:
-    """Colour and dashes of each row's line; those of 28 models differ, references are grey."""
+    """Assign colour and dashes to each row. Up to 28 models have distinct styles; references are grey."""
     models = [row.name for row in rows if row.kind == "model"]
     grey = [row.name for row in rows if row.kind == "reference"]
-    looks = {
+    styles = {
         name: (PALETTE[i % len(PALETTE)], LINE_DASHES[i // len(PALETTE) % len(LINE_DASHES)])
         for i, name in enumerate(models)
     }
-    return looks | {
+    return styles | {
         name: (
             REFERENCE_COLORS[i % len(REFERENCE_COLORS)],
             REFERENCE_DASHES[i // len(REFERENCE_COLORS) % len(REFERENCE_DASHES)],

@@ -1,4 +1,4 @@
-"""The leaderboard: every row's scores in their order, who differs from whom, and what all of it rests on."""
+"""Build the leaderboard: scores of every row, ranks, comparisons between models, and what was evaluated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pipeline.scoring.leaderboard.row_scores import MEAN, RowScores, make_kind_m
 from pipeline.scoring.leaderboard.rows import LeaderboardRow
 from pipeline.scoring.model_comparison import ScoreDifference, lower_is_better
 
-# The score that rows are ranked by, unless another is asked for.
+# Score that rows are ranked by, by default.
 DEFAULT_RANKING_SCORE = "auaf"
 
 
@@ -40,7 +40,12 @@ class LeaderboardParams(Params):
 
 
 class SubsetCounts(NamedTuple):
-    """What is scored in a subset; `kinds` are the UQs of each category and difficulty, those that are many enough for a score."""
+    """Numbers of scored items of a subset.
+
+    Attributes:
+        num_aqs, num_uqs, num_images: Numbers of AQs, UQs and images.
+        num_uqs_by_kind: Number of UQs of each category and difficulty with enough UQs for a score.
+    """
 
     num_aqs: int
     num_uqs: int
@@ -49,11 +54,17 @@ class SubsetCounts(NamedTuple):
 
 
 class EvaluationInfo(NamedTuple):
-    """What the leaderboard rests on: the release, how its verdicts came about, how much of it is scored, and the replicates.
+    """What was evaluated: the release, the origin of its verdicts, the scored items, and the number of bootstrap replicates.
 
     Attributes:
-        counts: By subset.
-        images: Of all subsets together.
+        title: Name and version of the release.
+        data_source: Where its images and questions come from.
+        is_simulated: Whether any verdict is simulated.
+        is_rehearsal: Whether any verdict is simulated from incomplete graphs.
+        split: The scored split, "" if the release has none.
+        subset_counts: Numbers of items by subset.
+        num_images: Number of images of all subsets together.
+        num_replicates: Number of bootstrap replicates.
     """
 
     title: str
@@ -70,10 +81,11 @@ class Leaderboard(NamedTuple):
     """The leaderboard.
 
     Attributes:
-        rows: Models, best mean first, then those that lack a subset, then references, also by their mean.
-        comparisons: By place ("mean", or a subset), the models that have a score there, compared with each other.
-        against: The row that others are compared with, "" for none.
-        by: The score that rows are ordered, ranked and compared by.
+        info: What was evaluated.
+        rows: Models, best mean first, then models that lack a subset, then references, also by their mean.
+        comparisons: Comparison of the models with a score, by scope ("mean" or a subset).
+        baseline: Row whose score is subtracted from the others, "" for none.
+        ranking_score: Score by which rows are sorted, ranked and compared.
     """
 
     info: EvaluationInfo
@@ -84,26 +96,26 @@ class Leaderboard(NamedTuple):
 
     @property
     def scopes(self) -> list[str]:
-        """The places that have a table: the mean of several subsets, and each subset."""
+        """Return the scopes with a table: the mean of several subsets, and each subset."""
         subsets = [*self.info.subset_counts]
         return [MEAN, *subsets] if len(subsets) > 1 else subsets
 
     @property
     def model_names(self) -> list[str]:
-        """The names of the rows that are compared."""
+        """Return the names of the rows that are compared."""
         return [one.row.name for one in self.rows if one.row.kind == "model"]
 
     def rows_in_scope(self, scope: str) -> list[RowScores]:
-        """The rows that have a score at a place: models best first, then references best first."""
-        there = [one for one in self.rows if scope in one.scores]
-        return sorted(there, key=lambda one: _sort_key(one, scope, self.ranking_score))
+        """Return the rows with a score in a scope: models first, then references, each best first."""
+        rows = [one for one in self.rows if scope in one.scores]
+        return sorted(rows, key=lambda one: _sort_key(one, scope, self.ranking_score))
 
     def get_rank_interval(self, row: LeaderboardRow, scope: str) -> tuple[int, int] | None:
-        """The best and the worst rank that a row may have at a place; None for a reference, and without a score."""
+        """Return the best and the worst rank of a row in a scope; None for a reference or a row without a score."""
         return self.comparisons[scope].rank_intervals.get(row.name)
 
     def difference_to_baseline(self, row: LeaderboardRow, scope: str) -> ScoreDifference | None:
-        """The score of a model minus that of the one that others are compared with; None for itself and for references."""
+        """Return the score of a model minus that of the baseline; None for the baseline itself and for references."""
         return self.comparisons[scope].get_difference(row.name, self.baseline) if self.baseline else None
 
 
@@ -112,7 +124,7 @@ class _ReleaseSection(Record, forbid_unknown_fields=False):
 
 
 class _ReleaseParams(Record, forbid_unknown_fields=False):
-    """What a release's params.json says of it."""
+    """The part of a release's params.json that the leaderboard shows."""
 
     release: _ReleaseSection = _ReleaseSection()
 
@@ -123,7 +135,7 @@ class _Verdict(Record, forbid_unknown_fields=False):
 
 
 class _Provenance(Record, forbid_unknown_fields=False):
-    """What a release's provenance.jsonl says of the verdict on an item."""
+    """The part of a release's provenance.jsonl that says how the verdict on an item was made."""
 
     item: _Verdict = _Verdict()
 
@@ -135,37 +147,43 @@ def build_leaderboard(
     params: LeaderboardParams,
     ranking_score: str = DEFAULT_RANKING_SCORE,
 ) -> Leaderboard:
-    """Score rows on a release, compare the models among them, and order all.
+    """Score rows on a release, compare the models with each other, and sort all rows.
 
     Args:
-        release: The release's folder.
+        release: The release folder.
         benchmark: The items that are scored.
-        rows: Models and references; missing predictions count as wrong.
-        p: The replicates, and the row to compare with.
-        by: The score that rows are ordered, ranked and compared by.
+        rows: Models and references. Missing predictions count as wrong.
+        params: Bootstrap parameters and the baseline.
+        ranking_score: Score by which rows are sorted, ranked and compared.
     """
     options = ScoringOptions(bootstrap=params.num_replicates, seed=params.seed, missing="wrong")
     scored = sorted(score_rows(benchmark, rows, options), key=lambda one: _sort_key(one, MEAN, ranking_score))
     models = [one for one in scored if one.row.kind == "model"]
     comparisons = {
-        place: compare_models(
-            {one.row.name: one.scores[place][ranking_score] for one in models if place in one.scores},
+        scope: compare_models(
+            {one.row.name: one.scores[scope][ranking_score] for one in models if scope in one.scores},
             lower_is_better(ranking_score),
         )
-        for place in (MEAN, *benchmark.subsets)
+        for scope in (MEAN, *benchmark.subsets)
     }
-    against = params.baseline if params.baseline in {one.row.name for one in models} else ""
+    baseline = params.baseline if params.baseline in {one.row.name for one in models} else ""
     return Leaderboard(
         describe_evaluation(release, benchmark, params.num_replicates),
         scored,
         comparisons,
-        against,
+        baseline,
         ranking_score,
     )
 
 
 def describe_evaluation(release: Path, benchmark: Benchmark, num_replicates: int) -> EvaluationInfo:
-    """What is scored of a release, and what is known of it."""
+    """Describe what is evaluated.
+
+    Args:
+        release: The release folder.
+        benchmark: The items that are scored.
+        num_replicates: Number of bootstrap replicates.
+    """
     params, provenance = release / "params.json", release / "provenance.jsonl"
     record = read_json(params, _ReleaseParams) if params.exists() else _ReleaseParams()
     verdicts = [row.item for row in read_jsonl(provenance, _Provenance)] if provenance.exists() else []
@@ -184,7 +202,7 @@ def describe_evaluation(release: Path, benchmark: Benchmark, num_replicates: int
 
 
 def count_items(items: Items) -> SubsetCounts:
-    """What there is of each sort."""
+    """Count the items of a subset."""
     answerable = items.answerable
     kinds = {kind: int((which & ~answerable).sum()) for kind, which in make_kind_masks(items).items()}
     return SubsetCounts(
@@ -193,13 +211,13 @@ def count_items(items: Items) -> SubsetCounts:
 
 
 def _sort_key(one: RowScores, scope: str, ranking_score: str) -> tuple[bool, bool, float, str]:
-    """Models before references, best first, undefined last."""
-    places: Mapping[str, object] = one.scores
-    reached = one.scores[scope][ranking_score].value if scope in places else math.nan
+    """Sort models before references, best first, undefined scores last."""
+    scopes: Mapping[str, object] = one.scores
+    value = one.scores[scope][ranking_score].value if scope in scopes else math.nan
     sign = 1 if lower_is_better(ranking_score) else -1
     return (
         one.row.kind == "reference",
-        math.isnan(reached),
-        sign * float(np.nan_to_num(reached)),
+        math.isnan(value),
+        sign * float(np.nan_to_num(value)),
         one.row.name,
     )

@@ -1,15 +1,16 @@
-"""Which models differ beyond chance, and the ranks that follow.
+"""Compare all models in pairs and derive rank intervals.
 
-All models are compared with each other at once. The differences of all pairs have 95 % intervals that hold together (max-t by the
-bootstrap over images, `simultaneous_intervals`). So at most one table in twenty calls any two models different by chance, however
-many models it has.
+All models are compared with each other at once. The differences of all pairs have simultaneous 95 % intervals (max-t by the
+bootstrap over images, `simultaneous_intervals`). So at most one table in twenty calls any two models different by chance,
+however many models it has.
 
 The rank of a model is an interval: from 1 + the number of models that are significantly better, to the number of models - the
-number of those that are significantly worse. The true ranks of all models lie in these intervals with 95 % confidence (Klein,
+number of those that are significantly worse. The true ranks of all models are in these intervals with 95 % confidence (Klein,
 Wright and Wieczorek, 2020, Journal of the Royal Statistical Society C 69, 589-606; Mogstad, Romano, Shaikh and Wilhelm, 2024, Review
-of Economic Studies 91, 476-518). Where a noisy model stands below a precise one, its interval can reach further up. Intervals are
-then widened until both ends run with the order of the table: a model's lower end is the lowest of its own and those of all models
-below it, its upper end the highest of its own and those of all models above it. A wider interval is as safe.
+of Economic Studies 91, 476-518). If a noisy model is below a precise one, its interval can extend further up. Intervals are
+then widened until both ends are monotonic in the order of the table: a model's lower end is the lowest of its own and those of
+all models below it, its upper end the highest of its own and those of all models above it. A wider interval keeps the
+confidence.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ class ScoreEstimate(NamedTuple):
     """A score of a row.
 
     Attributes:
-        seeds: [seeds], each seed's score.
-        drawn: [replicates], the mean over seeds on each replicate; NaN where undefined.
+        seed_values: [seeds], the score of each seed.
+        replicates: [replicates], the mean over seeds on each replicate; NaN where undefined.
     """
 
     seed_values: np.ndarray
@@ -39,12 +40,12 @@ class ScoreEstimate(NamedTuple):
 
     @property
     def value(self) -> float:
-        """The mean over seeds."""
+        """Return the mean over seeds."""
         return float(self.seed_values.mean())
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval, images resampled."""
+        """Return the 95 % interval, images resampled."""
         return percentile_interval(self.replicates)
 
 
@@ -52,12 +53,11 @@ class PairwiseComparison(NamedTuple):
     """Models compared by one score.
 
     Attributes:
-        names: The models that have the score, best first.
-        differences: Of each pair (one, other), in that order, the score of the one minus that of the other, with an interval
-            that holds together with those of all other pairs.
-        ranks: By name, the best and the worst rank that the model may have.
-        letters: By name, the letters of the compact letter display: two models share one exactly if they do not differ
-            significantly.
+        model_names: The models that have the score, best first.
+        differences: For each pair (one, other) in that order, the score of the one minus that of the other, with an interval
+            that is simultaneous with those of all other pairs.
+        rank_intervals: The best and the worst rank of each model.
+        letter_display: The compact letter display: two models share a letter exactly if they do not differ significantly.
     """
 
     model_names: list[str]
@@ -66,21 +66,21 @@ class PairwiseComparison(NamedTuple):
     letter_display: dict[str, str]
 
     def get_difference(self, one: str, other: str) -> ScoreDifference | None:
-        """The score of one model minus that of another; None for the same model, or if either has no score."""
+        """Return the score of one model minus that of another; None for the same model, or if either has no score."""
         if (one, other) in self.differences:
             return self.differences[one, other]
-        turned = self.differences.get((other, one))
-        if turned is None or turned.interval is None:
+        reverse = self.differences.get((other, one))
+        if reverse is None or reverse.interval is None:
             return None
-        low, high = turned.interval
-        return ScoreDifference(-turned.difference, (-high, -low))
+        low, high = reverse.interval
+        return ScoreDifference(-reverse.difference, (-high, -low))
 
 
 def compare_models(scores: Mapping[str, ScoreEstimate], lower_is_better: bool = False) -> PairwiseComparison:
     """Compare all models with each other.
 
     Args:
-        scores: By name, the score of each model on the same replicates. A model without a value is left out.
+        scores: The score of each model on the same replicates. A model without a value is excluded.
         lower_is_better: Whether the lowest score is the best.
     """
     sign = -1 if lower_is_better else 1
@@ -94,7 +94,7 @@ def compare_models(scores: Mapping[str, ScoreEstimate], lower_is_better: bool = 
         pair: ScoreDifference(estimate, (low, high))
         for pair, estimate, (low, high) in zip(pairs, estimates, bounds, strict=True)
     }
-    # In each pair the first is ahead, so it alone can be significantly better.
+    # The first model of each pair is ahead, so only it can be significantly better.
     better = [
         pair for pair, (low, high) in zip(pairs, bounds, strict=True) if (low > 0 if sign > 0 else high < 0)
     ]
@@ -106,15 +106,15 @@ def compare_models(scores: Mapping[str, ScoreEstimate], lower_is_better: bool = 
 def compute_rank_intervals(
     names: Sequence[str], better_pairs: Collection[tuple[str, str]]
 ) -> dict[str, tuple[int, int]]:
-    """The best and the worst rank of each model; both run with the order of the names.
+    """Return the best and the worst rank of each model; both are monotonic in the order of the names.
 
     Args:
         names: Best first.
-        better: Pairs of which the first is significantly better than the second.
+        better_pairs: Pairs of which the first is significantly better than the second.
 
-    >>> rank_intervals(["a", "b", "c"], [("a", "c")])
+    >>> compute_rank_intervals(["a", "b", "c"], [("a", "c")])
     {'a': (1, 2), 'b': (1, 3), 'c': (2, 3)}
-    >>> rank_intervals(["a", "b", "c"], [("a", "b")])  # c is noisy, and might be the best
+    >>> compute_rank_intervals(["a", "b", "c"], [("a", "b")])  # c is noisy and might be the best
     {'a': (1, 2), 'b': (1, 3), 'c': (1, 3)}
     """
     place = {name: number for number, name in enumerate(names)}
@@ -130,22 +130,24 @@ def compute_rank_intervals(
 def compact_letter_display(
     names: Sequence[str], different_pairs: Collection[tuple[str, str]]
 ) -> dict[str, str]:
-    """The letters of each name: two share one exactly if they are not apart (Piepho, 2004, Journal of Computational and
-    Graphical Statistics 13(2), 456-466, "insert and absorb").
+    """Return the letters of each name: two names share a letter exactly if they do not differ significantly.
+
+    Source: Piepho, 2004, Journal of Computational and Graphical Statistics 13(2), 456-466, "insert and absorb".
 
     Args:
-        names: Best first; "a" is of the best.
-        apart: Pairs that differ significantly, in any order.
+        names: Best first; "a" is the letter of the best.
+        different_pairs: Pairs that differ significantly, in any order.
 
-    >>> compact_letter_display(["rp", "mix", "msp", "blind"], [("blind", "rp"), ("rp", "msp"), ("mix", "blind")])
-    {'rp': 'a', 'mix': 'ab', 'msp': 'bc', 'blind': 'c'}
+    >>> pairs = [("text_only", "rp"), ("rp", "msp"), ("mix", "text_only")]
+    >>> compact_letter_display(["rp", "mix", "msp", "text_only"], pairs)
+    {'rp': 'a', 'mix': 'ab', 'msp': 'bc', 'text_only': 'c'}
     """
     groups = [frozenset(names)]
     for one, other in different_pairs:
-        parted = [
+        split_groups = [
             part for group in groups if {one, other} <= group for part in (group - {one}, group - {other})
         ]
-        groups = [group for group in groups if not {one, other} <= group] + parted
+        groups = [group for group in groups if not {one, other} <= group] + split_groups
         groups = [group for group in dict.fromkeys(groups) if not any(group < larger for larger in groups)]
     place = {name: number for number, name in enumerate(names)}
     groups.sort(key=lambda group: sorted(place[name] for name in group))
@@ -156,10 +158,10 @@ def compact_letter_display(
 
 
 def _format_letter(number: int) -> str:
-    """a to z, then a1, b1 and so on.
+    """Return a to z, then a1, b1 and so on.
 
-    >>> _letter(25), _letter(26)
+    >>> _format_letter(25), _format_letter(26)
     ('z', 'a1')
     """
-    turn, place = divmod(number, len(ascii_lowercase))
-    return ascii_lowercase[place] + (str(turn) if turn else "")
+    suffix, index = divmod(number, len(ascii_lowercase))
+    return ascii_lowercase[index] + (str(suffix) if suffix else "")

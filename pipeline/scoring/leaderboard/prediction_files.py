@@ -1,8 +1,8 @@
-"""Predictions files of a folder: which rows they are, of which seeds and subsets, and all that is wrong with them.
+"""Find the predictions files of a folder and combine them to rows with seeds and subsets.
 
-A file is NAME.json or of any other form that `rgqa score` reads, with items of one subset or of all; several seeds of one row
-are NAME-seed0.json, NAME-seed1.json ... (or NAME.seed0.json). Where the same question has another prediction in each subset,
-the files of one subset lie in a folder of its name: pt-hard/NAME.json.
+A file is NAME.json, or of any other format that `rgqa score` reads, with items of one subset or of all. Several seeds of one row
+are NAME-seed0.json, NAME-seed1.json ... (or NAME.seed0.json). If the same question has different predictions in each subset,
+the files of a subset are in a folder with its name: pt-hard/NAME.json.
 """
 
 from __future__ import annotations
@@ -23,17 +23,23 @@ from pipeline.scoring.joined_predictions import Predictions, ScoringOptions
 from pipeline.scoring.prediction_reader import read_predictions
 from pipeline.scoring.row_reader import SUPPORTED_SUFFIXES
 
-ROWS_FILE = "rows.yaml"  # beside predictions files: of each row, what its confidence is, and a note
+# Describes the rows, beside the predictions files.
+ROWS_FILE = "rows.yaml"
 SEED_PATTERN = re.compile(r"(.+)[-._]seed(\d+)")
-ROWS_FILE_FORMAT = "wanted NAME: {confidence: ..., note: ..., reference: true} for each row"
-ROW_NAME_PATTERN = re.compile(
-    r"\w[\w.+@=-]*"
-)  # a row's; it is a file's name, too, and a word of a command line
+ROWS_FILE_FORMAT = "expected NAME: {confidence: ..., note: ..., reference: true} for each row"
+# A row's name is also a file name and an argument of commands.
+ROW_NAME_PATTERN = re.compile(r"\w[\w.+@=-]*")
 SUFFIX_PATTERN = re.compile(rf"({'|'.join(map(re.escape, SUPPORTED_SUFFIXES))})?(\.gz)?$", re.IGNORECASE)
 
 
 class RowInfo(Record):
-    """What `rows.yaml` says of a row."""
+    """Description of a row in `rows.yaml`.
+
+    Attributes:
+        confidence: What is used as confidence.
+        note: Further information.
+        reference: Whether the row is a reference without a rank.
+    """
 
     confidence: str = ""
     note: str = ""
@@ -41,7 +47,12 @@ class RowInfo(Record):
 
 
 class RowFiles(NamedTuple):
-    """A row's files: of each seed, by subset, the predictions that are scored there; all seeds have the same subsets."""
+    """Predictions of a row.
+
+    Attributes:
+        seeds: Predictions by subset for each seed. All seeds have the same subsets.
+        info: Description of the row.
+    """
 
     seeds: tuple[Mapping[str, Predictions], ...]
     info: RowInfo
@@ -50,45 +61,49 @@ class RowFiles(NamedTuple):
 def find_rows(
     folder: Path, benchmark: Benchmark, pattern: str = "*", reserved_names: Collection[str] = ()
 ) -> dict[str, RowFiles]:
-    """By name, sorted, the rows of the predictions files of a folder and of its subsets' folders.
+    """Find the rows of the predictions files in a folder and in the folders of its subsets.
 
     Args:
+        folder: The folder.
         benchmark: All items that are scored, and no others.
-        files: A pattern of their names.
-        taken: Names of references.
+        pattern: Pattern of the file names.
+        reserved_names: Names of references.
+
+    Returns:
+        The rows by name, sorted.
 
     Raises:
-        UserError: everything that is wrong with any of the files.
+        UserError: Lists every problem of every file.
     """
     problems: list[str] = []
-    about = read_rows_file(folder / ROWS_FILE, problems)
+    info = read_rows_file(folder / ROWS_FILE, problems)
     found, _ = read_rows(_list_files(folder, benchmark, pattern, problems), benchmark, problems)
     problems += _find_name_problems(found, folder, reserved_names)
-    if unknown := sorted(about.keys() - found.keys()):
+    if unknown := sorted(info.keys() - found.keys()):
         problems.append(f"{folder / ROWS_FILE}: no predictions file for {', '.join(unknown)}")
     if problems:
-        raise UserError([f"{folder}: the leaderboard cannot be made", *problems])
+        raise UserError([f"{folder}: cannot build the leaderboard", *problems])
     return {
-        name: RowFiles(sort_seeds(seeds), about.get(name, RowInfo())) for name, seeds in sorted(found.items())
+        name: RowFiles(sort_seeds(seeds), info.get(name, RowInfo())) for name, seeds in sorted(found.items())
     }
 
 
-# Of a row, by seed ("" for the only one) and subset the predictions that are scored there.
+# Predictions of a row by seed ("" for the only one) and subset.
 PredictionsBySeed = dict[str, dict[str, Predictions]]
 
 
 def read_rows(
     files: Iterable[tuple[Path, str]], benchmark: Benchmark, problems: list[str]
 ) -> tuple[dict[str, PredictionsBySeed], dict[str, Path]]:
-    """Read predictions files and put those of one row together.
+    """Read predictions files and combine those of the same row.
 
     Args:
-        files: Each with the only subset that it is of, "" for those that it shows.
+        files: Each file with the only subset that it is for, "" to find the subsets by its items.
         benchmark: All items that are scored, and no others.
-        problems: Everything that is wrong with any file is added to them.
+        problems: Problems of the files are appended to this list.
 
     Returns:
-        The rows by name, and of each the first file.
+        The rows by name, and the first file of each row.
     """
     found: dict[str, PredictionsBySeed] = {}
     first: dict[str, Path] = {}
@@ -98,26 +113,26 @@ def read_rows(
             read = read_predictions(path)
             meant, faulty = match_subsets(benchmark, read, subset)
             if faulty:
-                problems += [f"{path}: cannot stand on the leaderboard", *(f"  {fault}" for fault in faulty)]
-            there = found.setdefault(name, {}).setdefault(seed, {})
-            if twice := sorted(there.keys() & meant):
+                problems += [f"{path}: cannot be on the leaderboard", *(f"  {fault}" for fault in faulty)]
+            by_subset = found.setdefault(name, {}).setdefault(seed, {})
+            if twice := sorted(by_subset.keys() & meant):
                 problems.append(
-                    f"{path}: another file has row {name}'s predictions for {', '.join(twice)}, too"
+                    f"{path}: another file also has predictions of row {name} for {', '.join(twice)}"
                 )
-            there |= dict.fromkeys(meant, read)
+            by_subset |= dict.fromkeys(meant, read)
             first.setdefault(name, path)
     return found, first
 
 
 def sort_seeds(seeds: PredictionsBySeed) -> tuple[Mapping[str, Predictions], ...]:
-    """The predictions of a row's seeds, in the order of their numbers."""
+    """Return the predictions of a row's seeds, sorted by the number of the seed."""
     return tuple(seeds[seed] for seed in sorted(seeds, key=lambda seed: int(seed or 0)))
 
 
 def parse_name_and_seed(path: Path) -> tuple[str, str]:
-    """A row's name and the number of its seed, "" if the file names none.
+    """Return a row's name and the number of its seed, "" if the file names none.
 
-    >>> name_and_seed(Path("vilt-seed0.json")), name_and_seed(Path("gpt-4.1.jsonl.gz"))
+    >>> parse_name_and_seed(Path("vilt-seed0.json")), parse_name_and_seed(Path("gpt-4.1.jsonl.gz"))
     (('vilt', '0'), ('gpt-4.1', ''))
     """
     name = SUFFIX_PATTERN.sub("", path.name)
@@ -128,11 +143,17 @@ def parse_name_and_seed(path: Path) -> tuple[str, str]:
 def match_subsets(
     benchmark: Benchmark, predictions: Predictions, subset: str = ""
 ) -> tuple[list[str], list[str]]:
-    """The subsets that a file has predictions for, and all that keeps it from being scored on them. A subset is meant when
-    any of its UQs is there: AQs may stand in several.
+    """Find the subsets that a file has predictions for.
+
+    A file is for a subset if it has a prediction for any of its UQs. AQs may be in several subsets.
 
     Args:
-        subset: the only one that is meant, "" for those that the file shows.
+        benchmark: All items that are scored, and no others.
+        predictions: Predictions of the file.
+        subset: The only subset that the file is for, "" to find them.
+
+    Returns:
+        The subsets, and the faults that prevent the file from being scored on them.
     """
     if subset:
         items = benchmark.subsets[subset]
@@ -148,7 +169,7 @@ def match_subsets(
     ]
     if not meant and not found:
         found.append(
-            f"has no UQ of any subset; wanted all items of part test of {' or '.join(benchmark.subsets)}"
+            f"has no UQ of any subset; expected all items of split test of {' or '.join(benchmark.subsets)}"
         )
     for name in meant:
         wanted = benchmark.subsets[name]
@@ -163,7 +184,7 @@ def match_subsets(
 def _list_files(
     folder: Path, benchmark: Benchmark, pattern: str, problems: list[str]
 ) -> Iterator[tuple[Path, str]]:
-    """Predictions files, and for those in a subset's folder its name."""
+    """Yield predictions files, with the name of the subset for those in a subset's folder."""
     for path in sorted(folder.glob(pattern)):
         if path.name.startswith(".") or path.name in ("README.md", ROWS_FILE):
             continue
@@ -177,10 +198,11 @@ def _list_files(
 
 
 def read_rows_file(path: Path, problems: list[str]) -> dict[str, RowInfo]:
-    """What `rows.yaml` says, by row; none where there is no such file.
+    """Read the descriptions of rows from `rows.yaml`; empty if there is no such file.
 
     Args:
-        problems: Everything that is wrong with the file is added to them.
+        path: The file.
+        problems: Problems of the file are appended to this list.
     """
     if not path.exists():
         return {}
@@ -205,17 +227,17 @@ def read_rows_file(path: Path, problems: list[str]) -> dict[str, RowInfo]:
 def _find_name_problems(
     found: Mapping[str, PredictionsBySeed], folder: Path, reserved_names: Collection[str]
 ) -> Iterator[str]:
-    """Names that are taken, and seeds that do not go together."""
+    """Yield invalid and reserved names, and seeds that do not belong together."""
     for name, seeds in found.items():
         if not ROW_NAME_PATTERN.fullmatch(name):
-            yield f"{folder}: {name!r} is no name for a row; wanted letters, digits and _ . + @ = - without blanks"
+            yield f"{folder}: {name!r} is not a valid row name; expected letters, digits and _ . + @ = - without spaces"
         if name in reserved_names:
-            yield f"{folder}: {name} is the name of a reference; call the file otherwise"
+            yield f"{folder}: {name} is the name of a reference. Rename the file"
         yield from find_seed_problems(folder, name, seeds)
 
 
 def find_seed_problems(folder: Path, name: str, seeds: PredictionsBySeed) -> Iterator[str]:
-    """What keeps the files of a row from being its seeds."""
+    """Yield what prevents the files of a row from being its seeds."""
     if "" in seeds and len(seeds) > 1:
         yield f"{folder}: row {name} has a file without a seed beside seeds {', '.join(sorted(seeds.keys() - {''}))}"
     if len({tuple(sorted(subsets)) for subsets in seeds.values()}) > 1:

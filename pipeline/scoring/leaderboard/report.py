@@ -1,4 +1,4 @@
-"""The leaderboard as Markdown, as an HTML page, as CSV, and as metrics for DVC."""
+"""Render the leaderboard as Markdown, HTML and CSV, and as metrics for DVC."""
 
 from __future__ import annotations
 
@@ -36,44 +36,45 @@ def render_markdown(
     selective_table: SelectiveTable | None = None,
     show_all_scores: bool = True,
 ) -> str:
-    """The leaderboard in Markdown.
+    """Render the leaderboard in Markdown.
 
     Args:
-        folder: Where predictions files go that become rows; None for a table of results that somebody named.
-        selection: The table of selective answering, if there is one.
-        whole: Whether all scores of each subset and each kind of question are shown, or the ranking score of each subset.
+        board: The leaderboard.
+        predictions_folder: Folder of the predictions files that become rows; None for named results.
+        selective_table: The table of selective prediction, if there is one.
+        show_all_scores: Whether to show all scores of each subset and each kind of question, or only the ranking score.
     """
     return render_template(
         TEMPLATE_DIR / "leaderboard.md.jinja",
         {"table": format_markdown_table},
         board=board,
-        basis=board.info,
-        by=format_heading(board.ranking_score),
-        folder=predictions_folder,
-        ours=sum(one.row.is_built_in for one in board.rows),
-        places=[
-            (place, make_score_table(board, place))
-            for place in (board.scopes if show_all_scores else board.scopes[:1])
+        info=board.info,
+        ranking_score=format_heading(board.ranking_score),
+        predictions_folder=predictions_folder,
+        num_built_in=sum(one.row.is_built_in for one in board.rows),
+        tables=[
+            (scope, make_score_table(board, scope))
+            for scope in (board.scopes if show_all_scores else board.scopes[:1])
         ],
-        by_subset=[] if show_all_scores or len(board.scopes) == 1 else make_subset_table(board),
-        kinds={subset: make_kind_table(board, subset) for subset in board.info.subset_counts},
+        subset_table=[] if show_all_scores or len(board.scopes) == 1 else make_subset_table(board),
+        kind_tables={subset: make_kind_table(board, subset) for subset in board.info.subset_counts},
         notes=[escape_markdown(note) for note in make_notes(board)],
-        selection=selective_table,
-        selected=[[escape_markdown(name), *cells] for name, *cells in selective_table.table]
+        selective_table=selective_table,
+        selective_rows=[[escape_markdown(name), *cells] for name, *cells in selective_table.table]
         if selective_table
         else [],
     )
 
 
 def make_score_table(board: Leaderboard, scope: str) -> list[TableRow]:
-    """The rows that have a score at a place, in its order, with their ranks and letters; the head first."""
+    """Return the table of a scope in its order, with ranks and the compact letter display. The first row is the head."""
     rows = board.rows_in_scope(scope)
     comparison = board.comparisons[scope]
-    against = any(board.difference_to_baseline(one.row, scope) for one in rows)
+    has_baseline = any(board.difference_to_baseline(one.row, scope) for one in rows)
     several = len(comparison.model_names) > 1
     head = ["rank", *["letter display"] * several, "row", *map(format_heading, REPORTED_SCORES)]
     difference = head.index(format_heading(board.ranking_score)) + 1
-    if against:
+    if has_baseline:
         head.insert(
             difference, f"{format_heading(board.ranking_score)} minus {escape_markdown(board.baseline)}"
         )
@@ -81,14 +82,14 @@ def make_score_table(board: Leaderboard, scope: str) -> list[TableRow]:
     for one in rows:
         cells = [format_estimate(one.scores[scope][score]) for score in REPORTED_SCORES]
         if (
-            chosen := one.row.selection_biased_subsets
+            biased := one.row.selection_biased_subsets
             if scope == MEAN
             else {scope} & {*one.row.selection_biased_subsets}
         ):
-            cells[0] += f" *{', '.join(chosen) + ' ' if scope == MEAN else ''}chosen by it*"
+            cells[0] += f" *{', '.join(biased) + ' ' if scope == MEAN else ''}selected by it*"
         letters = [comparison.letter_display.get(one.row.name, "")] * several
         line = [format_rank(board, one, scope), *letters, format_row_name(one), *cells]
-        if against:
+        if has_baseline:
             change = board.difference_to_baseline(one.row, scope)
             line.insert(
                 difference,
@@ -99,7 +100,7 @@ def make_score_table(board: Leaderboard, scope: str) -> list[TableRow]:
 
 
 def make_subset_table(board: Leaderboard) -> list[TableRow]:
-    """The ranking score of each row in each subset, in the order of the mean; the head first."""
+    """Return the ranking score of each row in each subset, in the order of the mean. The first row is the head."""
     subsets = [*board.info.subset_counts]
     lines = [
         [
@@ -115,7 +116,7 @@ def make_subset_table(board: Leaderboard) -> list[TableRow]:
 
 
 def make_kind_table(board: Leaderboard, subset: str) -> list[TableRow]:
-    """AUAF against each kind of UQ of a subset, of all rows that stand there; nothing where no kind has enough."""
+    """Return AUAF against each kind of UQ of a subset for all rows; empty if no kind has enough UQs."""
     rows, kinds = board.rows_in_scope(subset), board.info.subset_counts[subset].num_uqs_by_kind
     head = ["row", *(f"{escape_markdown(kind)} ({count:,})" for kind, count in kinds.items())]
     lines = [
@@ -126,7 +127,7 @@ def make_kind_table(board: Leaderboard, subset: str) -> list[TableRow]:
 
 
 def make_notes(board: Leaderboard) -> Iterator[str]:
-    """What is to be known of these rows: the difference of two models in words, and items that were not asked or answered."""
+    """Yield notes on the rows: the difference of two models in words, and items that were not asked or answered."""
     first = board.scopes[0]
     comparison = board.comparisons[first]
     if len(comparison.model_names) == 2:
@@ -134,12 +135,12 @@ def make_notes(board: Leaderboard) -> Iterator[str]:
         changes = {first: {board.ranking_score: comparison.differences[one, other]}}
         yield f"{describe_difference(ModelComparison(one, other, changes), first, board.ranking_score)}."
     compared = sum(counts.num_aqs + counts.num_uqs for counts in board.info.subset_counts.values())
-    whole = {
+    available = {
         one.row.name: max(one.row.num_available_items, sum(one.num_items.values())) for one in board.rows
     }
-    asked = ComparedItems(compared, max(whole.values(), default=compared), whole).summary
-    if asked:
-        yield f"{asked[0].upper()}{asked[1:]}."
+    summary = ComparedItems(compared, max(available.values(), default=compared), available).summary
+    if summary:
+        yield f"{summary[0].upper()}{summary[1:]}."
     for one in board.rows:
         if missing := sum(one.num_missing.values()):
             yield (
@@ -148,13 +149,13 @@ def make_notes(board: Leaderboard) -> Iterator[str]:
 
 
 def format_rank(board: Leaderboard, one: RowScores, scope: str) -> str:
-    """The ranks that a model may have, "-" for a reference."""
+    """Format the range of ranks of a model, "-" for a reference."""
     rank = board.get_rank_interval(one.row, scope)
     return "-" if rank is None else f"{rank[0]}" if rank[0] == rank[1] else f"{rank[0]}-{rank[1]}"
 
 
 def format_row_name(one: RowScores) -> str:
-    """A row's name; references are set apart."""
+    """Format the name of a row, in italics for a reference."""
     return (
         f"*{escape_markdown(one.row.name)} (reference)*"
         if one.row.kind == "reference"
@@ -163,26 +164,30 @@ def format_row_name(one: RowScores) -> str:
 
 
 def format_estimate(score: ScoreEstimate) -> str:
-    """A score in percent, its interval, and the range of several seeds."""
+    """Format a score in percent with its interval and the range of several seeds."""
     seeds = score.seed_values
     spread = f" ({format_points(seeds.min())} to {format_points(seeds.max())})" if len(seeds) > 1 else ""
     return append_interval(format_points(score.value), score.interval) + spread
 
 
 def append_interval(text: str, bounds: tuple[float, float] | None) -> str:
-    """A number and its interval."""
+    """Append an interval to a number."""
     return text + format_interval(bounds, 1).replace("  ", " ")
 
 
 def format_points(proportion: float, sign: str = "") -> str:
-    """In percent, with one decimal, as intervals have it."""
+    """Format a proportion in percent with one decimal, like intervals."""
     return f"{100 * proportion:{sign}z.1f}" if math.isfinite(proportion) else format_percent(proportion)
 
 
 def render_csv(board: Leaderboard) -> str:
-    """A line for each row of the leaderboard, subset ("mean" for that over all) and score, and for AUAF each category and each
-    difficulty of UQs (column `category`, else empty). Shares from 0 to 1, empty where undefined. `low` and `high` are the
-    interval, `rank` and `lowest_rank` the best and the worst rank, `difference` is that to the row compared with."""
+    """Render the leaderboard as CSV.
+
+    There is a line for each row, scope ("mean" or a subset) and score, and for the AUAF of each category and each difficulty of UQs
+    (column `category`, else empty). Values are from 0 to 1, empty where undefined. `ci_low` and `ci_high` are the 95 % interval,
+    `seed_min` and `seed_max` the range of the seeds, `best_rank` and `worst_rank` the range of ranks, `letter_display` the compact
+    letter display, and `difference` the difference to the baseline.
+    """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -192,7 +197,7 @@ def render_csv(board: Leaderboard) -> str:
 
 
 def _csv_records(board: Leaderboard) -> Iterator[list[object]]:
-    nothing = (math.nan, math.nan, math.nan)
+    undefined = (math.nan, math.nan, math.nan)
     for one in board.rows:
         row = one.row
         about = [
@@ -205,7 +210,7 @@ def _csv_records(board: Leaderboard) -> Iterator[list[object]]:
         for place, scores in one.scores.items():
             counts = totals if place == MEAN else (one.num_items[place], one.num_missing[place])
             for score, measured in scores.items():
-                compared, ranks = nothing, ("", "", "")
+                compared, ranks = undefined, ("", "", "")
                 if score == board.ranking_score:
                     rank, letters = (
                         board.get_rank_interval(row, place),
@@ -213,7 +218,7 @@ def _csv_records(board: Leaderboard) -> Iterator[list[object]]:
                     )
                     ranks = (*(rank or ("", "")), letters.get(row.name, ""))
                     if change := board.difference_to_baseline(row, place):
-                        compared = (change.difference, *(change.interval or nothing[:2]))
+                        compared = (change.difference, *(change.interval or undefined[:2]))
                 yield [
                     *(*about, place, "", score, *_estimate_columns(measured), *ranks),
                     *(_round(value) for value in compared),
@@ -230,7 +235,7 @@ def _csv_records(board: Leaderboard) -> Iterator[list[object]]:
                     "",
                     "",
                     "",
-                    *nothing,
+                    *undefined,
                     "",
                     "",
                 ]
@@ -251,13 +256,13 @@ def _round(value: float) -> float:
 
 
 def escape_spreadsheet_formula(text: str) -> str:
-    """A text that a spreadsheet takes for no formula."""
+    """Escape a text that a spreadsheet would execute as a formula."""
     text = CONTROL_CHARACTERS.sub("", text)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def make_metrics(board: Leaderboard) -> dict[str, dict[str, float | int | None]]:
-    """Of each row that has all subsets its best and lowest rank, mean scores, AUAF's interval and AUAF by subset."""
+    """Return for each row with all subsets its range of ranks, mean scores, the interval of the ranking score, and it by subset."""
     metrics: dict[str, dict[str, float | int | None]] = {}
     for one in board.rows:
         if MEAN in one.scores:
@@ -276,7 +281,7 @@ def make_metrics(board: Leaderboard) -> dict[str, dict[str, float | int | None]]
 
 
 def render_html(board: Leaderboard) -> str:
-    """A page of its own: nothing in it is fetched, all texts are escaped."""
+    """Render the leaderboard as an HTML page. It loads no other file, and all texts are escaped."""
     first = board.scopes[0]
     rows, letters = board.rows_in_scope(first), board.comparisons[first].letter_display
     ends = [
@@ -301,7 +306,7 @@ def render_html(board: Leaderboard) -> str:
         TEMPLATE_DIR / "leaderboard.html.jinja",
         filters,
         board=board,
-        basis=board.info,
+        info=board.info,
         first=first,
         rows=rows,
         ranks={one.row.name: format_rank(board, one, first) for one in rows},
@@ -314,12 +319,12 @@ def render_html(board: Leaderboard) -> str:
 
 
 class _IntervalScale(NamedTuple):
-    """Of the small drawings of intervals."""
+    """Scale of the small drawings of intervals."""
 
     low: float
     high: float
     width: int = 160
 
     def to_pixels(self, value: float) -> str:
-        """Where a share lies, in pixels of the drawing."""
+        """Return the position of a proportion in pixels."""
         return f"{4 + (self.width - 8) * (value - self.low) / (self.high - self.low):.1f}"

@@ -1,7 +1,7 @@
-"""The scores of every row of the leaderboard, on the data and on the same resampled images.
+"""Score every row of the leaderboard, on the data and on the same bootstrap samples of images.
 
-A row of several seeds has the mean of their scores, on the data and on every replicate: each seed is scored by itself, on the same
-replicate. Seeds are no further images, so more of them do not make an interval narrow that images leave wide.
+A row of several seeds has the mean of their scores, on the data and on every replicate: each seed is scored separately on the
+same replicate. Seeds add no images, so more seeds do not narrow an interval that the number of images leaves wide.
 """
 
 from __future__ import annotations
@@ -23,17 +23,19 @@ from pipeline.scoring.realistic_vqa import auaf, realistic_scores
 from pipeline.scoring.subgroups import MIN_ITEMS, REPORTED_SCORES
 from pipeline.scoring.threshold_sweep import rank_items
 
-# The mean over subsets, unweighted.
+# Scope of the unweighted mean over subsets.
 MEAN = "mean"
 
 
 class RowScores(NamedTuple):
-    """What a row reaches.
+    """Scores of a row.
 
     Attributes:
-        places: By subset, and "mean" if the row has all of them, the scores named in `SCORES`.
-        kinds: By subset, AUAF against the UQs of each category and each difficulty of which there are 20 or more.
-        items, missing: By subset, how many items are scored, and how many of them have no prediction (of the first seed).
+        row: The row.
+        scores: The scores in `REPORTED_SCORES` by scope: each subset, and "mean" if the row has all subsets.
+        kind_scores: By subset, AUAF against the UQs of each category and each difficulty that has enough of them.
+        num_items: Number of scored items by subset.
+        num_missing: Number of scored items without a prediction by subset, of the first seed.
     """
 
     row: LeaderboardRow
@@ -46,13 +48,14 @@ class RowScores(NamedTuple):
 def score_rows(
     benchmark: Benchmark, rows: Sequence[LeaderboardRow], options: ScoringOptions
 ) -> list[RowScores]:
-    """Score rows on the subsets that they have predictions for. Images are those of all subsets, and resampled for all rows in
-    the same way, also for those that have only some of the subsets.
+    """Score rows on the subsets that they have predictions for.
+
+    The images of all subsets are resampled together, in the same way for all rows, including those with only some subsets.
 
     Args:
         benchmark: All items that are scored, and no others.
-        rows: Each with predictions for at least one subset.
-        options: Has the number of replicates, the seed, and what becomes of missing predictions.
+        rows: Rows with predictions for at least one subset.
+        options: Has the number of replicates, the seed, and the treatment of missing predictions.
     """
     count, numbers = number_clusters([items.clusters.tolist() for items in benchmark.subsets.values()])
     images = dict(zip(benchmark.subsets, numbers, strict=True))
@@ -67,7 +70,7 @@ def score_rows(
 
 
 def make_kind_masks(items: Items) -> dict[str, np.ndarray]:
-    """Of each category and each difficulty of UQs that is not rare, its UQs and all AQs, [n]."""
+    """Return for each category and difficulty with enough UQs its UQs and all AQs, [n] booleans."""
     answerable = items.answerable
     masks = {
         kind: answerable | (items[name] == kind)
@@ -83,7 +86,7 @@ def make_kind_masks(items: Items) -> dict[str, np.ndarray]:
 def join_row_predictions(
     items: Items, predictions: Predictions, options: ScoringOptions
 ) -> JoinedPredictions:
-    """The scored items of a subset with what a row says of them. Without confidences, abstentions are read from the answers."""
+    """Join the scored items of a subset with a row's predictions. Without confidences, abstentions are detected in the answers."""
     return join_predictions(
         items, predictions, options._replace(split="all", detect_abstention=predictions.confidence is None)
     )
@@ -103,7 +106,7 @@ def _score_seed(
     num_clusters: int,
     options: ScoringOptions,
 ) -> _SeedScores:
-    """The scores of one seed, by subset, those of kinds after those of the whole subset."""
+    """Score one seed: the scores of each subset, and those of its kinds of UQs."""
     subsets = [name for name in benchmark.subsets if name in seed]
     joined = {name: join_row_predictions(benchmark.subsets[name], seed[name], options) for name in subsets}
     kinds = {name: make_kind_masks(at.items) for name, at in joined.items()}
@@ -138,7 +141,7 @@ def _score_seed(
 
 
 def _combine_seeds(row: LeaderboardRow, seeds: Sequence[_SeedScores]) -> RowScores:
-    """A row's scores from those of its seeds."""
+    """Combine the scores of a row's seeds."""
     counts = seeds[0].subset_counts
     items, missing = ({name: count[place] for name, count in counts.items()} for place in (0, 1))
     scores = RowScores(row, {}, {}, items, missing)

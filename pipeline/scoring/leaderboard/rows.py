@@ -1,5 +1,4 @@
-"""The rows of the board: what anybody's models and our own nets said of a release, and the release's own predictions for
-reference."""
+"""Load the rows of the leaderboard: users' predictions, those of the built-in networks, and the release's reference predictions."""
 
 from __future__ import annotations
 
@@ -16,22 +15,24 @@ from pipeline.scoring.joined_predictions import Predictions, ScoringOptions
 from pipeline.scoring.leaderboard.prediction_files import RowFiles, find_rows
 from pipeline.scoring.prediction_reader import read_predictions
 
-DETECTED_ABSTENTION_LABEL = "abstentions, read from the answers' words"
-SEEDED_FILES_PATTERN = (
-    "*-seed*.json"  # predictions files of stage answer, which keeps other files beside them
-)
+DETECTED_ABSTENTION_LABEL = "abstentions, detected in the answers"
+# Predictions files of stage answer. Its folder has other files, too.
+SEEDED_FILES_PATTERN = "*-seed*.json"
 
 
 class LeaderboardRow(NamedTuple):
-    """A row of the board.
+    """A row of the leaderboard.
 
     Attributes:
-        kind: a model has a rank, a reference has none.
-        seeds: of each seed, by subset, the predictions that are scored there; all seeds have the same subsets.
-        confidence: what stands for the confidence that a question is answerable. note: what else is to be known.
-        chosen_by_it: subsets whose items were chosen by this very confidence, so that it says nothing there.
-        ours: does stage answer say it, with nets of the data set's folder vqa/?
-        available: how many items of the release have a prediction or were asked, if that is more than are scored.
+        name: Name of the row.
+        kind: A model has a rank, a reference has none.
+        seeds: Predictions by subset for each seed. All seeds have the same subsets.
+        confidence: What is used as the confidence that a question is answerable.
+        note: Further information.
+        selection_biased_subsets: Subsets whose items were selected by this very confidence, where its score means nothing.
+        is_built_in: Whether stage answer made the predictions with the networks in the data set's folder vqa/.
+        num_available_items: Number of items of the release with a prediction or that were asked, if larger than the number
+            of scored items.
     """
 
     name: str
@@ -44,28 +45,28 @@ class LeaderboardRow(NamedTuple):
     num_available_items: int = 0
 
 
-# The release's reference predictions: what they are, the subsets chosen by them, and what is to be known.
+# The release's reference predictions: their confidence, the subsets that it selected, and a note.
 CLIP_SUBSETS = ("clip-easy", "clip-hard")
 REFERENCE_ROWS = {
     "constant": ("always 0.5", (), 'answers "yes" to every question; sees neither image nor text'),
     "text_only": (
-        "word n-grams of the text, fitted to this release's labels out of fold",
+        "word n-grams of the text, fitted to this release's labels by cross-validation",
         (),
-        "sees no image; answers as the questions of other images that begin alike are mostly answered",
+        "sees no image; gives the most frequent answer to questions of other images with the same beginning",
     ),
     "clip_score": (
         "CLIP score of image and question",
         CLIP_SUBSETS,
-        "the CLIP that chose the items of the CLIP subsets; answers as `text_only`",
+        "the CLIP that selected the items of the CLIP subsets; answers as `text_only`",
     ),
 }
 
 
 def load_scored_benchmark(release: Path, split: Literal["validation", "test"] = "test") -> Benchmark:
-    """The subsets of a release: the items that are scored, which are those of a part, or all where no part is named.
+    """Load the scored items of a release: those of a split, or all if the release has no splits.
 
     Raises:
-        UserError: it is not there, or faulty.
+        UserError: The release does not exist or is faulty.
     """
     benchmark = read_benchmark(release)
     scored = {
@@ -79,10 +80,10 @@ NO_PREDICTIONS = Predictions("", "", {}, [], None)
 
 
 def load_all_rows(folders: DatasetFolders, release: Path, benchmark: Benchmark) -> list[LeaderboardRow]:
-    """All rows of the board: this is the one place where rows come in.
+    """Load all rows of the leaderboard.
 
     Raises:
-        UserError: everything that is wrong with any of the files, and each name that two rows have.
+        UserError: Lists every problem of every file, and every name that two rows share.
     """
     problems: list[str] = []
     rows: list[LeaderboardRow] = []
@@ -93,7 +94,7 @@ def load_all_rows(folders: DatasetFolders, release: Path, benchmark: Benchmark) 
             found = find_rows(folder, benchmark, files, REFERENCE_ROWS)
         twice = sorted(found.keys() & {row.name for row in rows})
         problems += [
-            f"{folders.predictions}: {name} is the name of a row in {nets}, too; call the file otherwise"
+            f"{folders.predictions}: {name} is also the name of a row in {nets}. Rename the file"
             for name in twice
         ]
         rows += [make_row(name, one, folder == nets) for name, one in found.items()]
@@ -103,25 +104,25 @@ def load_all_rows(folders: DatasetFolders, release: Path, benchmark: Benchmark) 
 
 
 def load_reference_rows(release: Path, benchmark: Benchmark) -> list[LeaderboardRow]:
-    """The release's reference predictions as rows, those that it has.
+    """Load the release's reference predictions as rows.
 
     Raises:
-        UserError: a file cannot be read.
+        UserError: A file cannot be read.
     """
     rows = []
-    for name, (confidence, chosen, note) in REFERENCE_ROWS.items():
+    for name, (confidence, biased_subsets, note) in REFERENCE_ROWS.items():
         paths = {
             subset: release / "reference_predictions" / subset / f"{name}.json"
             for subset in benchmark.subsets
         }
-        said = {subset: read_predictions(path) for subset, path in paths.items() if path.is_file()}
-        if said:
-            rows.append(LeaderboardRow(name, "reference", (said,), confidence, note, chosen))
+        predictions = {subset: read_predictions(path) for subset, path in paths.items() if path.is_file()}
+        if predictions:
+            rows.append(LeaderboardRow(name, "reference", (predictions,), confidence, note, biased_subsets))
     return rows
 
 
 def make_row(name: str, found: RowFiles, is_built_in: bool = False) -> LeaderboardRow:
-    """The row of predictions files."""
+    """Create the row of predictions files."""
     read: Sequence[Predictions] = [*found.seeds[0].values()]
     fields = {
         DETECTED_ABSTENTION_LABEL
@@ -129,12 +130,12 @@ def make_row(name: str, found: RowFiles, is_built_in: bool = False) -> Leaderboa
         else f"its file's {one.file_info.confidence_field or 'abstained or p_answerable'}"
         for one in read
     }
-    about = found.info
+    info = found.info
     return LeaderboardRow(
         name,
-        "reference" if about.reference else "model",
+        "reference" if info.reference else "model",
         found.seeds,
-        about.confidence or ", ".join(sorted(fields)),
-        about.note,
+        info.confidence or ", ".join(sorted(fields)),
+        info.note,
         is_built_in=is_built_in,
     )

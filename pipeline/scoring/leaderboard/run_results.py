@@ -1,4 +1,4 @@
-"""Rows from results that somebody names: folders of `rgqa run`, and predictions files."""
+"""Create leaderboard rows from named results: folders of `rgqa run` and predictions files."""
 
 from __future__ import annotations
 
@@ -28,11 +28,14 @@ from pipeline.scoring.prediction_reader import read_predictions
 
 
 class RunResult(NamedTuple):
-    """A run's predictions.
+    """Predictions of a run.
 
     Attributes:
-        about: its run.json.
-        asked: of a run that asked not all, an id of each question; other items may ask the same of the same image.
+        path: The folder of the run.
+        predictions: Its predictions.
+        record: Content of its run.json.
+        asked_ids: For a run that did not ask all questions, an item id of each question that was asked. Other items may
+            have the same question about the same image.
     """
 
     path: Path
@@ -42,9 +45,9 @@ class RunResult(NamedTuple):
 
     @property
     def model_name(self) -> str:
-        """Of its model."""
-        blind = ", no image" if self.record.get("no_image") else ""
-        return f"{self.record['model']}{blind}"
+        """Return the name of the model, and whether it was given no image."""
+        suffix = ", no image" if self.record.get("no_image") else ""
+        return f"{self.record['model']}{suffix}"
 
     @property
     def prompt(self) -> str:
@@ -63,8 +66,8 @@ class ComparableResults(NamedTuple):
     """Results to compare.
 
     Attributes:
-        release: The release that they are of.
-        benchmark: The items that all of them are scored on.
+        release: The release that they are for.
+        benchmark: The items on which all of them are scored.
         rows: A row for each run, and for the files of each name.
     """
 
@@ -74,15 +77,17 @@ class ComparableResults(NamedTuple):
 
 
 def read_results(paths: Sequence[Path], release: Path | None = None) -> ComparableResults:
-    """Read the results of several models on one release. Files of one row, and its seeds, are put together as in the folder of
-    predictions of stage `leaderboard`, and `rows.yaml` beside them is read.
+    """Read the results of several models on one release.
+
+    Files of one row and its seeds are combined as in the predictions folder of stage `leaderboard`, and `rows.yaml` beside
+    them is read.
 
     Args:
         paths: Folders of `rgqa run`, and predictions files.
-        release: The release that predictions files are of; runs name theirs.
+        release: The release that predictions files are for; runs name theirs.
 
     Raises:
-        UserError: everything that is wrong with any of them, or that keeps them from being compared.
+        UserError: Lists every problem of the results and everything that prevents a comparison.
     """
     problems: list[str] = []
     if twice := [str(path) for path, times in Counter(path.resolve() for path in paths).items() if times > 1]:
@@ -97,21 +102,21 @@ def read_results(paths: Sequence[Path], release: Path | None = None) -> Comparab
         problems += _find_file_problems(files)
         raise UserError(["results that cannot be compared", *problems])
     release = resolve_release(runs, release)
-    whole = load_scored_benchmark(release, resolve_split(runs))
-    common = keep_common_items(whole, runs)
+    full = load_scored_benchmark(release, resolve_split(runs))
+    common = keep_common_items(full, runs)
     if not common.subsets:
         raise UserError(
-            "the runs have no question in common; run them with the same --split, --subset and --limit"
+            "the runs have no question in common. Run them with the same --split, --subset and --limit"
         )
     return ComparableResults(
         release,
         common,
-        disambiguate_row_names([*make_run_rows(runs, whole, common), *make_file_rows(files, whole, common)]),
+        disambiguate_row_names([*make_run_rows(runs, full, common), *make_file_rows(files, full, common)]),
     )
 
 
 def _find_file_problems(files: Sequence[Path]) -> list[str]:
-    """List the faults of files that show without a release."""
+    """Find the faults of files that do not depend on a release."""
     problems: list[str] = []
     for path in files:
         with collect_errors(problems):
@@ -119,14 +124,14 @@ def _find_file_problems(files: Sequence[Path]) -> list[str]:
     return problems
 
 
-# A row, and where its results lie.
+# A row and the path of its results.
 RowWithPath = tuple[LeaderboardRow, Path]
 
 
 def make_run_rows(
     runs: Sequence[RunResult], full_benchmark: Benchmark, common_benchmark: Benchmark
 ) -> list[RowWithPath]:
-    """The row of each run, named by its model, and by prompt and method of confidence where they differ."""
+    """Create the row of each run, named by its model, and by prompt and confidence method where they differ."""
     prompts = {one.prompt for one in runs}
     methods = {one.confidence_method for one in runs}
     rows: list[RowWithPath] = []
@@ -148,14 +153,15 @@ def make_run_rows(
 def make_file_rows(
     files: Sequence[Path], full_benchmark: Benchmark, common_benchmark: Benchmark
 ) -> list[RowWithPath]:
-    """The rows of predictions files; files of one name in different folders are different rows.
+    """Create the rows of predictions files. Files of the same name in different folders are different rows.
 
     Args:
-        whole: All items of the part: a file has all of those of each subset that it is for.
-        common: The items that are compared.
+        files: Predictions files.
+        full_benchmark: All items of the split. A file has all items of each subset that it is for.
+        common_benchmark: The items that are compared.
 
     Raises:
-        UserError: everything that is wrong with any of the files.
+        UserError: Lists every problem of every file.
     """
     folders: dict[Path, list[tuple[Path, str]]] = {}
     for path in files:
@@ -165,7 +171,7 @@ def make_file_rows(
     problems: list[str] = []
     rows: list[RowWithPath] = []
     for folder, inside in folders.items():
-        about: Mapping[str, RowInfo] = read_rows_file(folder / ROWS_FILE, problems)
+        info: Mapping[str, RowInfo] = read_rows_file(folder / ROWS_FILE, problems)
         found, first = read_rows(inside, full_benchmark, problems)
         for name, seeds in found.items():
             problems += find_seed_problems(folder, name, seeds)
@@ -176,7 +182,7 @@ def make_file_rows(
                 for seed in each
             )
             if not problems and kept[0]:
-                row = make_row(name, RowFiles(kept, about.get(name, RowInfo())))
+                row = make_row(name, RowFiles(kept, info.get(name, RowInfo())))
                 rows.append((row._replace(num_available_items=available), first[name]))
     if problems:
         raise UserError(["results that cannot be compared", *problems])
@@ -184,7 +190,7 @@ def make_file_rows(
 
 
 def disambiguate_row_names(rows: Sequence[RowWithPath]) -> list[LeaderboardRow]:
-    """Return the rows; those that share a name get their folder or file in brackets."""
+    """Return the rows. Rows that share a name get their folder or file in brackets."""
     times = Counter(row.name for row, _ in rows)
     found = []
     for row, path in rows:
@@ -196,7 +202,7 @@ def disambiguate_row_names(rows: Sequence[RowWithPath]) -> list[LeaderboardRow]:
 
 
 def _shortest_unique_path(path: Path, others: Sequence[Path]) -> str:
-    """Where a result lies: as few of the last names of its path as tell it from others; of a file at least two."""
+    """Return the last parts of a path that distinguish it from the others; of a file at least two parts."""
     path, others = path.resolve(), [other.resolve() for other in others]
     for count in range(1 if path.is_dir() else 2, len(path.parts)):
         if sum(other.parts[-count:] == path.parts[-count:] for other in others) == 1:
@@ -205,64 +211,65 @@ def _shortest_unique_path(path: Path, others: Sequence[Path]) -> str:
 
 
 def _read_run(folder: Path) -> RunResult:
-    predictions, about = folder / "predictions.jsonl", folder / "run.json"
-    if missing := [path.name for path in (about, predictions) if not path.is_file()]:
+    predictions, record_file = folder / "predictions.jsonl", folder / "run.json"
+    if missing := [path.name for path in (record_file, predictions) if not path.is_file()]:
         raise UserError(
-            f"{folder}: no {' and no '.join(missing)} in it; wanted a folder of `rgqa run`, or a predictions file"
+            f"{folder}: no {' and no '.join(missing)} in it; expected a folder of `rgqa run`, or a predictions file"
         )
-    told = parse_json(read_bytes(about), about)
-    of = told.get("release") if isinstance(told, dict) else None
-    if not isinstance(told, dict) or not isinstance(told.get("model"), str):
-        raise UserError(f"{about}: names no model; wanted what `rgqa run` wrote")
-    if not isinstance(of, dict) or not {"name", "version", "sha256"} <= of.keys():
-        raise UserError(f"{about}: does not name its release; wanted what `rgqa run` wrote")
-    counts = told.get("counts", {})
+    record = parse_json(read_bytes(record_file), record_file)
+    release = record.get("release") if isinstance(record, dict) else None
+    if not isinstance(record, dict) or not isinstance(record.get("model"), str):
+        raise UserError(f"{record_file}: names no model; expected a file that `rgqa run` wrote")
+    if not isinstance(release, dict) or not {"name", "version", "sha256"} <= release.keys():
+        raise UserError(f"{record_file}: does not name its release; expected a file that `rgqa run` wrote")
+    counts = record.get("counts", {})
     if not counts or counts["replies"] + counts["failed"] < counts["questions"]:
-        raise UserError(f"{folder}: the run has not come to its end; its own command goes on")
-    asked, journal = None, folder / "answers.jsonl"
-    if told.get("limit") or told.get("shots"):  # examples are not asked
+        raise UserError(f"{folder}: the run is not finished. Run the same command again to continue it")
+    asked_ids, journal = None, folder / "answers.jsonl"
+    # A run with a limit does not ask all questions, and few-shot examples are not asked.
+    if record.get("limit") or record.get("shots"):
         rows = [row for _, row in parse_json_lines(read_bytes(journal), journal)]
-        failed = told.get("failures", {})
-        asked = frozenset([*(str(row.get("id")) for row in rows), *failed])
-    return RunResult(folder, read_predictions(predictions), told, asked)
+        failed = record.get("failures", {})
+        asked_ids = frozenset([*(str(row.get("id")) for row in rows), *failed])
+    return RunResult(folder, read_predictions(predictions), record, asked_ids)
 
 
 def resolve_release(runs: Sequence[RunResult], requested: Path | None) -> Path:
-    """The release that all runs are of.
+    """Return the release that all runs are for.
 
     Raises:
-        UserError: none is named, or runs are of different ones, or of another than the one given.
+        UserError: No release is named, or runs are for different ones or another one than requested.
     """
     release = requested or next(
         (Path(one.record["release_path"]) for one in runs if one.record.get("release_path")), None
     )
     if release is None:
-        raise UserError(
-            "predictions files do not say of which release they are; say --release data/release/..."
-        )
+        raise UserError("predictions files do not name their release. Add --release data/release/...")
     if not runs:
         return release
-    there = fingerprint_release(release)
+    fingerprint = fingerprint_release(release)
     wrong = [
-        f"{one.path}: of {of['name']} {of['version']}"
+        f"{one.path}: for {of['name']} {of['version']}"
         for one in runs
-        if (of := one.record["release"])["sha256"] != there
+        if (of := one.record["release"])["sha256"] != fingerprint
     ]
     if wrong:
-        raise UserError([f"results of another release than {release}; compare models on the same", *wrong])
+        raise UserError(
+            [f"results for another release than {release}. Compare models on the same release", *wrong]
+        )
     return release
 
 
 def resolve_split(runs: Sequence[RunResult]) -> Literal["validation", "test"]:
-    """The part of the release on which they can be scored: validation if all runs are of it, else test.
+    """Return the split on which the runs can be scored: validation if all runs include it, else test.
 
     Raises:
-        UserError: some are of validation alone, and others of test alone.
+        UserError: Some runs are only for validation, and others only for test.
     """
     splits = {one.path: one.record.get("split", "test") for one in runs}
     if {"validation", "test"} <= set(splits.values()):
-        told = [f"{path}: split {split}" for path, split in splits.items()]
-        raise UserError(["runs of different parts; compare models on the same", *told])
+        lines = [f"{path}: split {split}" for path, split in splits.items()]
+        raise UserError(["runs of different splits. Compare models on the same split", *lines])
     return "validation" if "validation" in splits.values() else "test"
 
 
@@ -270,24 +277,24 @@ def keep_common_items(benchmark: Benchmark, runs: Sequence[RunResult]) -> Benchm
     """Keep the items that every run was asked.
 
     Args:
-        benchmark: All items of the part that is scored.
-        runs: Of a run with `--limit`, whole pairs count alone: an AQ that several subsets share may have been asked without its
-            UQ of another subset.
+        benchmark: All items of the scored split.
+        runs: The runs. For a run with `--limit` only complete pairs count: an AQ that several subsets share may have been
+            asked without its UQ of another subset.
 
     Returns:
         The benchmark with these items, without subsets that some run was not asked.
     """
     every = [item for items in benchmark.subsets.values() for item in items]
     question_of = {item.id: (item.image, item.question_text) for item in every}
-    there = {name: np.ones(len(items), bool) for name, items in benchmark.subsets.items()}
+    kept = {name: np.ones(len(items), bool) for name, items in benchmark.subsets.items()}
     for run in runs:
         if run.asked_ids is None:
             continue
         questions = {question_of[item] for item in run.asked_ids if item in question_of}
         ids = {item for item, question in question_of.items() if question in questions}
         for name, items in benchmark.subsets.items():
-            there[name] &= items.is_in_complete_pair(ids) if run.record.get("limit") else items.isin(ids)
-    subsets = {name: items.select(there[name]) for name, items in benchmark.subsets.items()}
+            kept[name] &= items.is_in_complete_pair(ids) if run.record.get("limit") else items.isin(ids)
+    subsets = {name: items.select(kept[name]) for name, items in benchmark.subsets.items()}
     for wanted in (set(one.record["subsets"]) for one in runs if one.record.get("subsets")):
         subsets = {name: items for name, items in subsets.items() if name in wanted}
     return benchmark._replace(subsets={name: items for name, items in subsets.items() if len(items)})

@@ -1,5 +1,6 @@
-"""The board's table of selection: how many of the answerable questions can be answered, and at which risk (Whitehead et al.,
-ECCV 2022, sections 3.2 and 4)? For rows whose thresholds were chosen on val, beside the release.
+"""The leaderboard's table of selective prediction on answerable questions (Whitehead et al., ECCV 2022, sections 3.2 and 4).
+
+It has the rows whose thresholds were chosen on validation data outside of the release.
 """
 
 from __future__ import annotations
@@ -25,45 +26,46 @@ COLUMN_TITLES = {
     "accuracy": "accuracy",
     "auc": "AUC",
     **{f"c@{risk:g}": f"C@{100 * risk:g}" for risk in RISK_LEVELS},
-    "coverage": "answered at val's 5 %",
-    "risk": "risk there",
+    "coverage": "coverage at val's 5 %",
+    "risk": "risk at val's 5 %",
     **{f"phi_{cost}": f"Phi_{cost}" for cost in COST_LEVELS},
 }
 
 
 class RowThresholds(Record):
-    """Of a row's seed: by risk and by cost the confidence from which on to answer; None: answer nothing."""
+    """Thresholds of a seed by risk and by cost: answer from this confidence on; None: answer nothing."""
 
     at_risk: dict[str, float | None]
     at_cost: dict[str, float | None]
 
 
-ThresholdsByRow = Mapping[str, Mapping[str, RowThresholds]]  # by row and seed
+# Thresholds by row and seed.
+ThresholdsByRow = Mapping[str, Mapping[str, RowThresholds]]
 
 
 def read_thresholds(path: Path) -> ThresholdsByRow:
-    """The thresholds that were chosen on val; none where there is no such file.
+    """Read the thresholds chosen on validation data; empty if the file does not exist.
 
     Raises:
-        UserError: the file is not one of these.
+        UserError: The file is invalid.
     """
     return read_json(path, dict[str, dict[str, RowThresholds]]) if path.exists() else {}
 
 
 def find_row_thresholds(row: LeaderboardRow, thresholds: ThresholdsByRow) -> list[RowThresholds]:
-    """Those of each seed; empty where one of them has none."""
+    """Return the thresholds of each seed of a row; empty if a seed has none."""
     numbers = [parse_name_and_seed(Path(next(iter(seed.values())).name))[1] for seed in row.seeds]
     found = [thresholds.get(row.name, {}).get(number) for number in numbers]
     return [one for one in found if one] if all(found) else []
 
 
 def to_float_threshold(threshold: float | None) -> float:
-    """A threshold that confidences can be held against."""
+    """Return a threshold as a number; infinite for None (answer nothing)."""
     return math.inf if threshold is None else threshold
 
 
 def select_distinct_aqs(benchmark: Benchmark) -> dict[str, Items]:
-    """The AQs of each subset, but for those that an earlier subset has: several subsets may ask the same of an image."""
+    """Select the AQs of each subset, without those of earlier subsets: several subsets may have the same question of an image."""
     asked: set[tuple[object, object]] = set()
     found = {}
     for subset, items in benchmark.subsets.items():
@@ -79,7 +81,7 @@ def select_distinct_aqs(benchmark: Benchmark) -> dict[str, Items]:
 def stack_confidence_and_accuracy(
     aqs: Mapping[str, Items], seed: Mapping[str, Predictions]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Confidence and accuracy of all AQs, [n] each."""
+    """Return the confidence and accuracy of all AQs, [n] each."""
     parts = [
         join_row_predictions(items, seed[subset], ScoringOptions())
         for subset, items in aqs.items()
@@ -91,7 +93,7 @@ def stack_confidence_and_accuracy(
 def compute_selective_scores(
     aqs: Mapping[str, Items], seed: Mapping[str, Predictions], thresholds: RowThresholds
 ) -> dict[str, float]:
-    """A seed's figures, by the names of `COLUMNS`; risk is NaN where nothing is answered."""
+    """Compute the scores of a seed, by the keys of `COLUMN_TITLES`; risk is NaN if nothing is answered."""
     confidence, accuracy = stack_confidence_and_accuracy(aqs, seed)
     taken = confidence >= to_float_threshold(thresholds.at_risk[VALIDATION_RISK])
     return {
@@ -110,14 +112,19 @@ def compute_selective_scores(
 
 
 class SelectiveTable(NamedTuple):
-    """How many AQs there are, and by row the figures of each seed, the least area first."""
+    """The table of selective prediction.
+
+    Attributes:
+        num_aqs: Number of AQs.
+        rows: Scores of each seed by row, sorted by the area under the risk-coverage curve.
+    """
 
     num_aqs: int
     rows: dict[str, list[dict[str, float]]]
 
     @property
     def table(self) -> list[list[str]]:
-        """In percent, the head first. Of several seeds the mean, and in parentheses the lowest and the highest."""
+        """Return the table in percent with its head. For several seeds a cell has the mean and the range."""
         lines = [
             [name, *(_format_cell([seed[column] for seed in seeds]) for column in COLUMN_TITLES)]
             for name, seeds in self.rows.items()
@@ -128,22 +135,22 @@ class SelectiveTable(NamedTuple):
 def make_selective_table(
     benchmark: Benchmark, rows: Sequence[LeaderboardRow], thresholds: ThresholdsByRow
 ) -> SelectiveTable:
-    """The figures of all rows that stand in every subset and have thresholds for each of their seeds."""
+    """Create the table of all rows that have all subsets and thresholds for each of their seeds."""
     aqs, found = select_distinct_aqs(benchmark), {}
     for row in rows:
-        told = find_row_thresholds(row, thresholds)
-        if told and row.seeds[0].keys() == benchmark.subsets.keys():
+        of_seeds = find_row_thresholds(row, thresholds)
+        if of_seeds and row.seeds[0].keys() == benchmark.subsets.keys():
             found[row.name] = [
-                compute_selective_scores(aqs, *pair) for pair in zip(row.seeds, told, strict=True)
+                compute_selective_scores(aqs, *pair) for pair in zip(row.seeds, of_seeds, strict=True)
             ]
     in_order = sorted(found.items(), key=lambda one: np.mean([seed["auc"] for seed in one[1]]))
     return SelectiveTable(sum(map(len, aqs.values())), dict(in_order))
 
 
 def _format_cell(values: Sequence[float]) -> str:
-    """In percent, the mean over seeds and their range; "-" where a seed has none.
+    """Format the mean over seeds and their range in percent; "-" if a seed has no value.
 
-    >>> _cell([0.1, 0.3]), _cell([0.25]), _cell([0.1, math.nan])
+    >>> _format_cell([0.1, 0.3]), _format_cell([0.25]), _format_cell([0.1, math.nan])
     ('20.0 (10.0 to 30.0)', '25.0', '-')
     """
     if not np.isfinite(values).all():

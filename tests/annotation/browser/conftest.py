@@ -1,4 +1,4 @@
-"""A plain Label Studio and a headless Chromium for the tests of the screen (pytest -m server).
+"""Provide a plain Label Studio and a headless Chromium for tests of the screens (pytest -m server).
 
 Label Studio is the one of `.venv-label-studio/`; RGQA_LABEL_STUDIO names another environment's folder. Chromium is Debian's;
 RGQA_CHROMIUM names another.

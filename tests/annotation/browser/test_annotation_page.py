@@ -181,8 +181,8 @@ def test_broken_connection_loses_nothing_and_is_reported(page, server, status):
     page.keyboard.press("9")
     server.fail = [status, status]
     page.keyboard.press("Enter")
-    told = f"Server error ({status})" if status else "No connection"
-    page.get_by_text(f"{told}. Your choices are kept").wait_for()
+    problem = f"Server error ({status})" if status else "No connection"
+    page.get_by_text(f"{problem}. Your choices are kept").wait_for()
     assert checked(page) == {"first": "invalid", "second": "invalid"}
     page.keyboard.press("Enter")  # impatience sends nothing more
     page.get_by_text("Question 4?", exact=True).wait_for()
@@ -269,7 +269,7 @@ def test_going_back_shows_the_answer_and_forward_the_open_task(page, server):
 
 
 def test_training_shows_feedback_with_explanation(page, server):
-    told = task(
+    feedback = task(
         screen="feedback",
         answer={"first": "invalid", "second": "valid"},
         expected={"first": "invalid", "second": "invalid"},
@@ -279,7 +279,7 @@ def test_training_shows_feedback_with_explanation(page, server):
         },
         is_correct={"first": True, "second": False},
     )
-    opened(page, server, lambda body: told if "answer" in body else task(screen="training"))
+    opened(page, server, lambda body: feedback if "answer" in body else task(screen="training"))
     page.keyboard.press("2")
     page.keyboard.press("8")
     page.keyboard.press("Enter")

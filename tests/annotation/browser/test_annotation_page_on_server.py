@@ -48,7 +48,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def enter(server, chromium):
-    """Open somebody's link in a browser of their own."""
+    """Open the link of an annotator in a separate browser context."""
     contexts = []
 
     def opened(name, width=1366, height=768):
@@ -73,7 +73,7 @@ def known(state):
 
 
 def honest(state, place):
-    """All kinds of answers to the first question; to the second, which is the filter, what is known: others are asked no more."""
+    """Return varied answers to the first question, and the correct answer to the second one, which is the gold question."""
     first = [{"first": "valid"}, {"first": "unsure"}]
     first += [{"first": "invalid", "first_reason": why} for why in REASONS]
     second = {"second": known({"first": "1", "second": state["second"]})["second"]}

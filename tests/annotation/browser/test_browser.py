@@ -1,5 +1,7 @@
-"""Label Studio's own screen (interface.xml), which annotators have on any other server than ours, in a real browser; what they
-click is what is stored. The desk of our own server: test_annotation_page.py, test_annotation_page_on_server.py."""
+"""Test Label Studio\'s own screen (interface.xml), which other servers than ours use, in a real browser.
+
+The page of our own server is tested in test_annotation_page.py, test_annotation_page_on_server.py.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""From an invitation to a release: a real server, real browsers. Verdicts enter through the page alone; what the
-clicking hands wrote down is what must come out."""
+"""Test the whole study from invitations to a release, with a real server and real browsers.
+
+Verdicts are entered through the annotation page, and must equal what the simulated annotators clicked.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,7 @@ def inside(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 class Eyes:
-    """Someone who sees the images: what they would say of a question about one."""
+    """A simulated annotator with the true scene graphs of the images."""
 
     def __init__(self, home: Path) -> None:
         known = read_json(home / "interim/vocabulary/vocabulary.json", Vocabulary)

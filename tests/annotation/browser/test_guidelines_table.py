@@ -1,4 +1,4 @@
-"""How the guidelines look in a real browser: words stay whole, and nothing that explains is hidden."""
+"""Test the layout of the guidelines in a real browser."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What `load_rgb` gives to models is what Chromium shows to annotators."""
+"""Test that `load_rgb` gives models the pixels that Chromium shows to annotators."""
 
 from __future__ import annotations
 

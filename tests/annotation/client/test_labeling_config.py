@@ -125,7 +125,7 @@ def test_style_sheet_has_no_character_that_label_studio_escapes():
 
 def test_colours_of_choices_are_readable_and_distinguishable():
     """Contrast as WCAG 2.1 defines it (4.5 for text); sight without one kind of cones by the matrices of Machado, Oliveira and
-    Fernandes (2009), severity 1.0, on linear RGB; distances in CIELAB, 20 is more than twice what is told apart at a glance."""
+    Fernandes (2009), severity 1.0, on linear RGB; distances in CIELAB, 20 is more than twice the difference that is visible at a glance."""
     fill = dict(
         re.findall(
             r"nth-child\((\d)\) label.ant-radio-wrapper-checked \{ background: #(\w{6})",

@@ -49,7 +49,7 @@ def test_every_task_is_imported_once_by_block(study):
     keys = study.keys(TITLE)
     assert sorted(keys) == KEYS
     blocks = [int(key[1:]) % 2 for key in keys]
-    assert blocks == sorted(blocks) and keys[:20] != sorted(keys[:20])  # by lot within a block
+    assert blocks == sorted(blocks) and keys[:20] != sorted(keys[:20])  # in random order within a block
 
 
 def test_browser_data_reveals_nothing(study):
@@ -88,9 +88,9 @@ def test_own_server_gets_a_queue_file(own, set_params):
     )
     leave("ben")
     push_tasks()
-    told = queue()
-    assert (told["dataset"], told["project"]) == ("tiny", TITLE)
-    assert told["annotators"] == {"ann@example.org": "annotator-01", "cyd@example.org": "annotator-03"}
+    content = queue()
+    assert (content["dataset"], content["project"]) == ("tiny", TITLE)
+    assert content["annotators"] == {"ann@example.org": "annotator-01", "cyd@example.org": "annotator-03"}
     rules = {
         "max_votes": 3,
         "min_posterior": 0.9,
@@ -99,17 +99,17 @@ def test_own_server_gets_a_queue_file(own, set_params):
         "qualification_tasks": 0,
         "min_qualification_accuracy": 0.7,
     }
-    assert rules.items() <= told["rules"].items()
-    assert sorted(row["key"] for row in told["tasks"]) == KEYS
-    (row,) = (row for row in told["tasks"] if row["key"] == "t0003")
+    assert rules.items() <= content["rules"].items()
+    assert sorted(row["key"] for row in content["tasks"]) == KEYS
+    (row,) = (row for row in content["tasks"] if row["key"] == "t0003")
     assert row == {
         "key": "t0003",
         "block": 0,
         "first": {"role": "candidate", "candidate": "c3", "expected": None},
         "second": {"role": "gold", "candidate": None, "expected": "invalid"},
     }
-    assert told["consent"]["hash"] and told["consent"]["contact"] and told["guidelines"]
-    assert (told["known_tasks"], told["discarded_tasks"], told["is_signup_open"]) == ([], [], False)
+    assert content["consent"]["hash"] and content["consent"]["contact"] and content["guidelines"]
+    assert (content["known_tasks"], content["discarded_tasks"], content["is_signup_open"]) == ([], [], False)
 
 
 def test_queue_file_is_private_and_unchanged_by_a_second_push(own):
@@ -118,7 +118,7 @@ def test_queue_file_is_private_and_unchanged_by_a_second_push(own):
     assert path.stat().st_mode & 0o777 == 0o600
     before = path.stat().st_mtime_ns
     push_tasks()
-    assert path.stat().st_mtime_ns == before  # the server would build its queue anew
+    assert path.stat().st_mtime_ns == before  # the server would rebuild its queue
 
 
 def test_own_server_needs_an_annotator(own):
@@ -133,9 +133,11 @@ def test_queue_has_annotators_removed_people_and_sign_up(own):
     write_roster(DatasetFolders(), [left, exa])
     open_link_file(DatasetFolders()).touch()
     push_tasks()
-    told = queue()
-    assert told["annotators"] == {"exa@example.org": "adjudicator-01"} and told["is_signup_open"] is True
-    assert told["removed"] == {"ann@example.org": "annotator-01"}
+    content = queue()
+    assert (
+        content["annotators"] == {"exa@example.org": "adjudicator-01"} and content["is_signup_open"] is True
+    )
+    assert content["removed"] == {"ann@example.org": "annotator-01"}
 
 
 def test_results_of_collect_reach_the_queue(own):
@@ -163,14 +165,14 @@ def test_discarded_gold_question_is_used_nowhere(own, set_params):
     push_tasks()
     known = queue()["known_tasks"]
     texts = {row[side]["text"] for row in known for side in ("first", "second")}
-    fell = [
+    discarded = [
         {"image_id": f"n{n % 5}", "text": f"Is there a dog {n}?"}
         for n in range(40)
         if f"Is there a dog {n}?" in texts or n == 1
     ]
     write_json(
         DatasetFolders().stage_dir("collect") / "quality.json",
-        {"simulated": False, "discarded_gold_questions": fell, "annotators": [], "doubtful": {}},
+        {"simulated": False, "discarded_gold_questions": discarded, "annotators": [], "doubtful": {}},
     )
     push_tasks()
     assert {"t0001", "t9999"} <= set(queue()["discarded_tasks"])
@@ -194,10 +196,10 @@ def test_expected_yield_is_printed(own, monkeypatch, capsys):
     write_batch([msgspec.structs.replace(made_task(n), priority_block=int(n >= 20)) for n in range(40)])
     estimated(lambda number: 0.1 if number < 20 else 0.4)
     push_tasks()
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     rest = "unanswerable questions, minus those on which votes differ"
-    assert f"push: the first 10 tasks should yield about 9 {rest}\n" in told
-    assert f"push: 40 tasks should yield about 30 {rest}\n" in told
+    assert f"push: the first 10 tasks should yield about 9 {rest}\n" in output
+    assert f"push: 40 tasks should yield about 30 {rest}\n" in output
     assert queue()["prior_answerable"] == {f"c{n}": 0.1 if n < 20 else 0.4 for n in range(40)}
     estimated(lambda number: 0.25, calibrated=False)
     push_tasks()
@@ -217,7 +219,7 @@ def test_concurrent_push_waits(study, tmp_path):
     code = "import os, sys\nfrom annotation.client.push import push_tasks\npush_tasks()\n"
     with lock_folder(DatasetFolders().study):
         other = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert b"waiting for another rgqa annotate" in other.stderr.readline()
+        assert b"waiting for another rgqa command" in other.stderr.readline()
         assert study.projects == {}  # it looks at nothing while it waits
     other.communicate(timeout=60)
     assert other.returncode == 0 and sorted(study.keys(TITLE)) == KEYS

@@ -47,11 +47,11 @@ def test_simulated_verdicts_are_marked_first():
 
 
 def test_summary_names_excluded_annotators_and_reasons():
-    told = "\n".join(format_summary(quality()))
-    assert "excluded: sensitivity: 0 of 7 invalid gold questions" in told
-    assert "WARNING: 1 gold question is discarded" in told
+    summary = "\n".join(format_summary(quality()))
+    assert "excluded: sensitivity: 0 of 7 invalid gold questions" in summary
+    assert "WARNING: 1 gold question is discarded" in summary
     assert (
         # Two of fourteen are unanswerable: many replicates have none of them, so alpha has no interval.
         "clip-hard: 12 answerable, 2 unanswerable; 100.0% agreement, alpha 1.00, AC1 1.00 (1.00 to 1.00)"
-        in told
+        in summary
     )

@@ -50,7 +50,7 @@ ANN = 7
 
 @pytest.fixture
 def judged(study):
-    """ann judged 4 tasks, one every 30 seconds, and skipped one; the filter question is the second."""
+    """ann judged 4 tasks, one every 30 seconds, and skipped one. The gold question is the second one."""
     study.people[ANN] = "ann@example.org"
     push_tasks()
     tasks = study.in_project(TITLE)
@@ -68,8 +68,8 @@ def test_table_shows_count_speed_and_accuracy(judged, capsys):
     print_status()
     found = table(capsys.readouterr().out)
     (low, high), (least, most) = wilson_interval(1, 2), wilson_interval(2, 2)
-    filters = f"1 of 2, 50% ({low:.0%} to {high:.0%}); 2 of 2, 100% ({least:.0%} to {most:.0%})"
-    assert found["annotator-01"] == ["", "4", "1", "120", filters]
+    accuracy = f"1 of 2, 50% ({low:.0%} to {high:.0%}); 2 of 2, 100% ({least:.0%} to {most:.0%})"
+    assert found["annotator-01"] == ["", "4", "1", "120", accuracy]
     assert found["annotator-02"] == ["", "0", "0", "", ""]
 
 

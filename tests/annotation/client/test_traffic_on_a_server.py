@@ -59,7 +59,7 @@ def given(studio: Studio) -> list[tuple[str, int, str]]:
 
 
 class Annotator(threading.Thread):
-    """A page that answers until it is told to stop; what gets no reply it sends again, as annotation_page.js does.
+    """A page that answers until it is stopped. Requests without a reply are repeated, as annotation_page.js does.
 
     Attributes:
         sent: place -> first choice, of what the server acknowledged.

@@ -10,6 +10,6 @@ def test_volunteers_are_added_to_the_roster(own, capsys):
     push_tasks()
     push_tasks()
     assert [(p.name, p.pseudonym) for p in read_roster(DatasetFolders())][3:] == [("Zoe", "annotator-04")]
-    told = read_json(DatasetFolders().study / "queue.json")
-    assert told["annotators"]["zoe@volunteer.rgqa.local"] == "annotator-04"
+    content = read_json(DatasetFolders().study / "queue.json")
+    assert content["annotators"]["zoe@volunteer.rgqa.local"] == "annotator-04"
     assert capsys.readouterr().out.count("1 volunteer signed up through the open link: Zoe") == 1

@@ -21,7 +21,7 @@ def batch(tiny, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     write_batch(
         [made_task(number, images=23) for number in range(46)]
-    )  # one valid and one invalid filter each
+    )  # one valid and one invalid gold question each
     return tiny
 
 

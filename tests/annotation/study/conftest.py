@@ -13,8 +13,8 @@ V, X, U = "valid", "invalid", "unsure"
 RULES = QualityRules(aggregation="majority")
 
 
-def task(key, expected=V, text="filter", subset="clip-hard", source="own question", image=None):
-    """Image n<key>, candidate c<key> first, then a filter of what is expected."""
+def task(key, expected=V, text="gold question", subset="clip-hard", source="own question", image=None):
+    """Return a task on image n<key>: first candidate c<key>, then a gold question."""
     known = TaskQuestion(
         key="2", text=text, role="gold", expected_choice=expected, gold_source=source, question_id=f"q{key}"
     )
@@ -23,7 +23,7 @@ def task(key, expected=V, text="filter", subset="clip-hard", source="own questio
 
 
 def repeating(key, again, **more):
-    """The same with a repeat of candidate c<again> in the filter's place."""
+    """Return the same task with a repeat of candidate c<again> instead of the gold question."""
     repeat = TaskQuestion(key="2", text="again", role="repeat", candidate_id=f"c{again}")
     return msgspec.structs.replace(task(key, **more), second=repeat)
 
@@ -53,10 +53,12 @@ def candidates(keys):
 
 
 def crowd(people, count, candidate=lambda n: X, **more):
-    """`count` tasks, filters of which are valid and invalid in turn, and everybody's verdicts on all of them in this order.
+    """Return `count` tasks with alternating valid and invalid gold questions, and the answers of all people in this order.
 
     Args:
-        people: name -> what they say of the filter of task n, given what is expected; candidate: what all say of its candidate.
+        people: Name -> function of the task number and the expected choice that returns the answer to the gold question.
+        count: Number of tasks.
+        candidate: Function of the task number that returns the answer to the candidate.
     """
     tasks = {f"{n:04}": task(f"{n:04}", (V, X)[n % 2]) for n in range(count)}
     verdicts = [
@@ -67,9 +69,9 @@ def crowd(people, count, candidate=lambda n: X, **more):
     return tasks, build_answers_table(tasks, verdicts)
 
 
-def quality(ann="ann", text="filter", simulated=False, seconds=None):
-    """Fourteen tasks, a to n: the first two candidates are said to be invalid by all. Of their filters ann, ben and dan
-    contradict that of c, which falls; ben fails that of b, too; cem fails all, and is excluded."""
+def quality(ann="ann", text="gold question", simulated=False, seconds=None):
+    """Return the report of four annotators on fourteen tasks, a to n. All call the first two candidates invalid. ann, ben and dan
+    contradict the gold question of c, which is discarded. ben also fails that of b. cem fails all of them and is excluded."""
     keys = "abcdefghijklmn"
     tasks = {key: task(key, (V, X)[n % 2], text) for n, key in enumerate(keys)}
     verdicts = []
@@ -80,10 +82,10 @@ def quality(ann="ann", text="filter", simulated=False, seconds=None):
             known = {V: X, X: V}[expected] if wrong else expected
             said = X if key in "ab" else V
             verdicts.append(verdict(key, who, said, known, n, duration_seconds=seconds, simulated=simulated))
-    weighed = assess_quality(build_answers_table(tasks, verdicts), RULES)
-    verified = list(verify_candidates(candidates(keys), weighed.answers, RULES))
+    assessment = assess_quality(build_answers_table(tasks, verdicts), RULES)
+    verified = list(verify_candidates(candidates(keys), assessment.answers, RULES))
     return build_report(
-        weighed,
+        assessment,
         verified,
         {},
         IntervalEstimate(),

@@ -47,7 +47,7 @@ def test_ac1_matches_gwets_table():
 
 
 def test_units_judged_once_only_affect_the_prevalence():
-    # Pairs alike: 1 and 1/3 of the two units judged twice; of value 1: (0 + 2/3 + 1) / 3.
+    # Pairs alike: 1 and 1/3 of the two units answers twice; of value 1: (0 + 2/3 + 1) / 3.
     counts = [[2, 0], [1, 2], [0, 1]]
     assert of(observed_agreement, counts) == pytest.approx((1 + 1 / 3) / 2)
     chance = 2 * (5 / 9) * (4 / 9)
@@ -120,8 +120,8 @@ def test_retest_uses_candidates_judged_twice_by_one_annotator():
         ("a", "y", X, V),
         ("e", "y", V, V),
     ]
-    judged = build_answers_table(tasks, [verdict(*row) for row in said])
-    found = compute_retest(select_votes(judged))
+    answers = build_answers_table(tasks, [verdict(*row) for row in said])
+    found = compute_retest(select_votes(answers))
     assert (found.num_repeated, found.agreement_rate.value) == (2, 0.5)  # a the same, b not
-    assert compute_retest(select_votes(judged)[:0]).agreement_rate.value is None
-    assert isinstance(judged, pd.DataFrame)
+    assert compute_retest(select_votes(answers)[:0]).agreement_rate.value is None
+    assert isinstance(answers, pd.DataFrame)

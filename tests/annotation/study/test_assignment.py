@@ -10,9 +10,8 @@ from scipy.stats import binomtest
 from annotation.study.assignment import AdaptiveAssigner, AssignmentRules, wilson_interval
 
 V, X, U = "valid", "invalid", "unsure"
-ALONE = AssignmentRules(
-    overlap_rate=0, wave_size=1, max_votes=3, min_posterior=0.95
-)  # one after the other, but for the task in front
+# Votes are requested one at a time, except for the first task.
+SEQUENTIAL = AssignmentRules(overlap_rate=0, wave_size=1, max_votes=3, min_posterior=0.95)
 
 
 def task(number, block=0, expected=V, repeat=None):
@@ -23,15 +22,15 @@ def task(number, block=0, expected=V, repeat=None):
     return {"key": f"t{number}", "block": block, "first": first, "second": second}
 
 
-def asking(count=10, prior=0.1, rules=ALONE, **more):
-    """Tasks t0, t1, ..., whose blocks put them in this order, so that with waves of one they are asked in it."""
+def make_assigner(count=10, prior=0.1, rules=SEQUENTIAL, **more):
+    """Return a study with tasks t0, t1, ... in this order. With waves of one task, they are assigned in this order."""
     return AdaptiveAssigner(
         [task(n, block=n, **more) for n in range(count)], {f"c{n}": prior for n in range(count)}, rules
     )
 
 
 def judge(study, person, *said):
-    """One task after the other: what is said of the candidate; of the filter what is right."""
+    """Answer one task per choice. The gold questions are answered correctly. Return the task keys."""
     keys = []
     for choice in said:
         keys.append(key := study.assign_next_task(person))
@@ -44,7 +43,7 @@ def votes_on(study, key):
 
 
 def everybody(study, names, say, most=10_000):
-    """All ask in turn until nobody gets a task: (person, task) in the order of answering."""
+    """Let annotators take turns until there are no tasks left; return (annotator, task) in order."""
     given = []
     while len(given) < most:
         before = len(given)
@@ -58,43 +57,43 @@ def everybody(study, names, say, most=10_000):
 
 
 def test_open_task_is_returned_until_it_is_answered():
-    study = asking()
+    study = make_assigner()
     assert study.assign_next_task("ann") == study.assign_next_task("ann") == "t0"
     study.record_answer("ann", "t0", X, V)
     assert study.assign_next_task("ann") == "t1"
 
 
 def test_posterior_follows_bayes_rule():
-    # Prior odds of invalid 0.9 / 0.1. Before any filter sensitivity is 18 / 20 and specificity 19 / 20; one valid filter
-    # answered as expected makes the latter 20 / 21, so that a false alarm is said in 1 / 21: 9 * 0.9 * 21 = 170.1
-    study = asking()
+    # Prior odds of invalid 0.9 / 0.1. Before any gold question, sensitivity is 18 / 20 and specificity 19 / 20. One correct valid gold
+    # question makes the latter 20 / 21, so that the false alarm rate is 1 / 21: 9 * 0.9 * 21 = 170.1
+    study = make_assigner()
     assert isclose(study.get_posterior_invalid("c0"), 0.9)
     judge(study, "ann", X)
     assert isclose(study.get_posterior_invalid("c0"), 170.1 / 171.1)
-    study = asking()
+    study = make_assigner()
     judge(study, "ann", V)  # 9 * 0.1 * 21 / 20
     assert isclose(study.get_posterior_invalid("c0"), 0.945 / 1.945)
 
 
 def test_unsure_counts_as_valid():
-    said, unsure = asking(), asking()
+    said, unsure = make_assigner(), make_assigner()
     judge(said, "ann", V)
     judge(unsure, "ann", U)
     assert said.get_posterior_invalid("c0") == unsure.get_posterior_invalid("c0")
 
 
 def test_priors_are_clipped():
-    assert isclose(asking(prior=0.0).get_posterior_invalid("c0"), 0.99) and isclose(
-        asking(prior=1.0).get_posterior_invalid("c0"), 0.01
+    assert isclose(make_assigner(prior=0.0).get_posterior_invalid("c0"), 0.99) and isclose(
+        make_assigner(prior=1.0).get_posterior_invalid("c0"), 0.01
     )
     assert AdaptiveAssigner([task(0)], {}).get_posterior_invalid("c0") == 0.5
 
 
 def test_one_vote_can_decide_and_doubt_requests_another():
-    study = asking()
+    study = make_assigner()
     judge(study, "ann", V, X)  # t0 gets all votes; t1 is known: 9 * 0.9 / 0.05 = 162
     assert not study.is_decided("t0") and study.is_decided("t1")
-    study = asking(count=3)
+    study = make_assigner(count=3)
     judge(study, "ann", X, V, X)  # t1: 0.9 * 20 / 19 to 1: doubtful
     assert [study.is_decided(f"t{n}") for n in range(3)] == [False, False, True]
     assert judge(study, "ben", X, X) == ["t0", "t1"]
@@ -102,36 +101,36 @@ def test_one_vote_can_decide_and_doubt_requests_another():
 
 
 def test_every_task_gets_at_least_one_vote():
-    study = asking(prior=0.0)
+    study = make_assigner(prior=0.0)
     assert not study.is_decided("t5")
 
 
 def test_verdict_needs_a_majority_of_votes():
-    study = asking(
+    study = make_assigner(
         prior=0.0
     )  # 99 to 1 for invalid; one "valid": 99 * 0.1 * 21 / 20 = 10 to 1, less than 19 to 1
     judge(study, "ann", V, V)
     judge(study, "ben", V, V)
     assert 0.5 < study.get_posterior_invalid("c1") < 0.95
-    loose = asking(prior=0.0, rules=ALONE._replace(min_posterior=0.6))
+    loose = make_assigner(prior=0.0, rules=SEQUENTIAL._replace(min_posterior=0.6))
     judge(loose, "ann", X, V)
     assert loose.get_posterior_invalid("c1") > 0.6 and not loose.is_decided("t1")
 
 
 def test_votes_stop_at_the_maximum_or_when_they_cannot_decide():
-    study = asking(rules=ALONE._replace(max_votes=2), prior=0.5)
+    study = make_assigner(rules=SEQUENTIAL._replace(max_votes=2), prior=0.5)
     given = everybody(study, "abcde", lambda name, key: (X if name in "ace" else V, V))
     votes = Counter(key for _, key in given)
     assert max(votes.values()) == 2 and all(study.is_decided(f"t{n}") for n in range(10))
     # At 0.5 the first vote, "valid", gives 0.1 * 20 / 19: below 1 / 19 is out of reach for one more if sure is 0.999, and
     # one "invalid" more would be a tie.
-    strict = asking(rules=ALONE._replace(max_votes=2, min_posterior=0.999), prior=0.5)
+    strict = make_assigner(rules=SEQUENTIAL._replace(max_votes=2, min_posterior=0.999), prior=0.5)
     judge(strict, "ann", V, V)
     assert strict.is_decided("t1")
 
 
 def test_votes_are_requested_one_at_a_time():
-    study = asking(count=3, rules=ALONE._replace(wave_size=1))
+    study = make_assigner(count=3, rules=SEQUENTIAL._replace(wave_size=1))
     assert [study.assign_next_task(name) for name in "abcde"] == [
         "t0",
         "t0",
@@ -146,7 +145,7 @@ def test_votes_are_requested_one_at_a_time():
 
 def test_first_wave_and_overlap_get_all_votes():
     rules = AssignmentRules(max_votes=3, overlap_rate=0.2, wave_size=10, seed=3)
-    study = asking(count=100, prior=0.01, rules=rules)
+    study = make_assigner(count=100, prior=0.01, rules=rules)
     votes = Counter(key for _, key in everybody(study, "abcdef", lambda name, key: (X, V)))
     assert all(votes[f"t{n}"] == 3 for n in range(10))
     assert sorted(set(votes.values())) == [1, 3]
@@ -157,16 +156,18 @@ def test_first_wave_and_overlap_get_all_votes():
 
 def test_overlap_tasks_get_more_votes_only_in_doubt():
     rules = AssignmentRules(max_votes=5, overlap_rate=0, wave_size=40, min_posterior=0.95)
-    plain = everybody(asking(count=40, rules=rules), "abcdef", lambda name, key: (X, V))
+    plain = everybody(make_assigner(count=40, rules=rules), "abcdef", lambda name, key: (X, V))
     assert set(Counter(key for _, key in plain).values()) == {3}
     torn = everybody(
-        asking(count=40, rules=rules), "abcdef", lambda name, key: (X if name in "ace" else V, V)
+        make_assigner(count=40, rules=rules), "abcdef", lambda name, key: (X if name in "ace" else V, V)
     )
     assert set(Counter(key for _, key in torn).values()) <= {3, 4, 5} and len(torn) > len(plain)
 
 
 def test_wave_is_finished_before_the_next_begins():
-    study = asking(count=60, rules=AssignmentRules(max_votes=3, overlap_rate=0.5, wave_size=20), prior=0.05)
+    study = make_assigner(
+        count=60, rules=AssignmentRules(max_votes=3, overlap_rate=0.5, wave_size=20), prior=0.05
+    )
     given = everybody(study, "abcd", lambda name, key: (X, V))
     waves = [int(key[1:]) // 20 for _, key in given]
     # With four people, who must be different ones for a task, the last of a wave may overlap with the next.
@@ -177,22 +178,22 @@ def test_wave_is_finished_before_the_next_begins():
 
 
 def test_tasks_with_votes_come_first_within_a_wave():
-    study = asking(count=30, rules=AssignmentRules(max_votes=2, wave_size=30))
+    study = make_assigner(count=30, rules=AssignmentRules(max_votes=2, wave_size=30))
     (first,) = judge(study, "ann", X)
     assert study.assign_next_task("ben") == first
 
 
 def test_annotators_see_a_wave_in_different_orders():
-    study = asking(count=30, rules=AssignmentRules(max_votes=1, wave_size=30))
+    study = make_assigner(count=30, rules=AssignmentRules(max_votes=1, wave_size=30))
     orders = {
-        name: [key for _, key in everybody(asking(30, rules=study.rules), [name], lambda *_: (X, V))]
+        name: [key for _, key in everybody(make_assigner(30, rules=study.rules), [name], lambda *_: (X, V))]
         for name in "ab"
     }
     assert sorted(orders["a"]) == sorted(orders["b"]) and orders["a"] != orders["b"]
 
 
 def test_vote_weight_depends_on_gold_accuracy():
-    study = asking(count=40, expected=X)
+    study = make_assigner(count=40, expected=X)
     for n in range(20):  # blind to what is invalid: of no worth
         study.record_answer("careless", f"t{n}", X, V)
         study.record_answer("good", f"t{n}", X, X)
@@ -206,7 +207,7 @@ def test_vote_weight_depends_on_gold_accuracy():
 
 
 def test_decisions_of_careless_annotators_are_reopened():
-    study = asking(count=60, expected=X)
+    study = make_assigner(count=60, expected=X)
     study.record_answer("ann", "t1", X, X)
     assert study.is_decided("t1")
     for n in range(2, 50):
@@ -218,7 +219,7 @@ def test_decisions_of_careless_annotators_are_reopened():
 
 
 def test_vote_with_failed_gold_question_does_not_count():
-    study = asking()
+    study = make_assigner()
     study.record_answer("ann", "t3", X, X)  # the filter is valid
     assert (
         isclose(study.get_posterior_invalid("c3"), 0.9)
@@ -232,7 +233,7 @@ def test_vote_with_failed_gold_question_does_not_count():
 @pytest.mark.parametrize(("expected", "limit"), [(X, 0.7), (V, 0.8)])
 def test_annotator_who_fails_gold_questions_gets_no_more_tasks(expected, limit):
     wrong = V if expected == X else X
-    study, right, asked = asking(count=200, expected=expected), 0, 0
+    study, right, asked = make_assigner(count=200, expected=expected), 0, 0
     while key := study.assign_next_task("ann"):
         asked += 1
         right += asked % 2
@@ -250,7 +251,7 @@ def test_annotator_who_fails_gold_questions_gets_no_more_tasks(expected, limit):
 
 
 def test_few_gold_questions_never_block_an_annotator():
-    study = asking(count=30)
+    study = make_assigner(count=30)
     for n in range(9):
         study.record_answer("ann", f"t{n}", X, X)
     assert not study.has_failed_gold("ann") and study.assign_next_task("ann")
@@ -259,10 +260,10 @@ def test_few_gold_questions_never_block_an_annotator():
 
 
 def test_discarded_gold_question_has_no_effect():
-    fallen, none = asking(expected=None), asking(expected=None)
-    fallen.record_answer("ann", "t1", X, V)
+    discarded, none = make_assigner(expected=None), make_assigner(expected=None)
+    discarded.record_answer("ann", "t1", X, V)
     none.record_answer("ann", "t1", X, X)
-    assert fallen.get_posterior_invalid("c1") == none.get_posterior_invalid("c1")
+    assert discarded.get_posterior_invalid("c1") == none.get_posterior_invalid("c1")
 
 
 def test_repeat_is_a_vote_on_the_candidate_of_another_task():
@@ -296,7 +297,7 @@ def test_contradicting_repeat_cancels_the_vote():
 
 
 def test_correction_replaces_the_answer():
-    study, right = asking(), asking()
+    study, right = make_assigner(), make_assigner()
     study.record_answer("ann", "t3", X, X)
     study.record_answer("ann", "t3", V, V)
     right.record_answer("ann", "t3", V, V)
@@ -309,7 +310,7 @@ def test_correction_replaces_the_answer():
 
 
 def test_skipped_task_is_not_shown_again():
-    study = asking(count=2)
+    study = make_assigner(count=2)
     assert study.assign_next_task("ann") == "t0"
     study.record_skip("ann", "t0")
     assert study.assign_next_task("ann") == "t1" and study.assign_next_task("ben") == "t0"
@@ -317,17 +318,17 @@ def test_skipped_task_is_not_shown_again():
 
 
 def test_skipping_removes_an_earlier_answer():
-    study = asking(rules=ALONE._replace(max_judgements=1))
+    study = make_assigner(rules=SEQUENTIAL._replace(max_judgements=1))
     judge(study, "ann", X)
     study.record_skip("ann", "t0")
     assert (
-        study.get_posterior_invalid("c0") == asking().get_posterior_invalid("c0")
+        study.get_posterior_invalid("c0") == make_assigner().get_posterior_invalid("c0")
         and study.assign_next_task("ann") == "t1"
     )
 
 
 def test_release_frees_the_open_task_and_keeps_answers():
-    study = asking(count=3, rules=ALONE._replace(wave_size=1, max_votes=1))
+    study = make_assigner(count=3, rules=SEQUENTIAL._replace(wave_size=1, max_votes=1))
     assert judge(study, "ann", X) == ["t0"] and study.assign_next_task("ann") == "t1"
     said = study.get_posterior_invalid("c0")
     study.release_open_task("ann")
@@ -336,7 +337,7 @@ def test_release_frees_the_open_task_and_keeps_answers():
 
 
 def test_open_tasks_can_be_restored_after_a_restart():
-    study = asking(count=3, rules=ALONE._replace(max_votes=1))
+    study = make_assigner(count=3, rules=SEQUENTIAL._replace(max_votes=1))
     study.assign_task("ann", "t1")
     assert study.assign_next_task("ann") == "t1" and [study.assign_next_task(name) for name in "bcd"] == [
         "t0",
@@ -348,13 +349,13 @@ def test_open_tasks_can_be_restored_after_a_restart():
 
 
 def test_wanted_votes_of_all_tasks():
-    study = asking(count=3)
+    study = make_assigner(count=3)
     judge(study, "ann", X, X)
     assert study.get_wanted_votes().tolist() == [2, 0, 1]
 
 
 def test_answer_after_release_counts():
-    study = asking()
+    study = make_assigner()
     key = study.assign_next_task("ann")
     study.release_open_task("ann")
     study.record_answer("ann", key, X, V)
@@ -363,8 +364,8 @@ def test_answer_after_release_counts():
 
 def test_removed_annotator_leaves_no_trace():
     study, never = (
-        asking(rules=ALONE._replace(max_judgements=5)),
-        asking(rules=ALONE._replace(max_judgements=5)),
+        make_assigner(rules=SEQUENTIAL._replace(max_judgements=5)),
+        make_assigner(rules=SEQUENTIAL._replace(max_judgements=5)),
     )
     judge(study, "ann", X, V, X)
     study.assign_next_task("ann")
@@ -377,16 +378,16 @@ def test_removed_annotator_leaves_no_trace():
 
 
 def test_max_judgements_includes_open_tasks():
-    study = asking(rules=ALONE._replace(max_judgements=4))
+    study = make_assigner(rules=SEQUENTIAL._replace(max_judgements=4))
     assert study.get_progress("ann") == (0, 4)
     given = everybody(study, "abc", lambda *_: (X, V))
     assert len(given) == 4 and study.get_progress("a")[1] == study.get_progress("a")[0]
-    study = asking(rules=ALONE._replace(max_judgements=2))
+    study = make_assigner(rules=SEQUENTIAL._replace(max_judgements=2))
     assert study.assign_next_task("a") and study.assign_next_task("b") and study.assign_next_task("c") is None
 
 
 def test_max_tasks_per_annotator_is_respected():
-    study = asking(rules=ALONE._replace(max_tasks_per_annotator=2))
+    study = make_assigner(rules=SEQUENTIAL._replace(max_tasks_per_annotator=2))
     assert study.get_progress("ann") == (0, 2)
     assert (
         len(judge(study, "ann", X, X)) == 2
@@ -396,7 +397,7 @@ def test_max_tasks_per_annotator_is_respected():
 
 
 def test_progress_counts_available_tasks():
-    study = asking(count=7)
+    study = make_assigner(count=7)
     assert study.get_progress("ann") == (0, 7)
     judge(study, "ann", X, X)
     assert study.get_progress("ann") == (2, 7)
@@ -422,12 +423,12 @@ def test_assignment_does_not_depend_on_task_order():
 
 def test_replayed_state_equals_the_original():
     rules = AssignmentRules(wave_size=20, overlap_rate=0.2)
-    old, given = asking(count=60, rules=rules, prior=0.3), []
+    old, given = make_assigner(count=60, rules=rules, prior=0.3), []
     for _ in range(25):
         for name in "abc":
             given.append((name, old.assign_next_task(name)))
             old.record_answer(*given[-1], *noise(*given[-1]))
-    new = asking(count=60, rules=rules, prior=0.3)
+    new = make_assigner(count=60, rules=rules, prior=0.3)
     for name in "cba":  # in another order
         for who, key in given:
             if who == name:
@@ -456,7 +457,7 @@ def test_module_imports_only_numpy():
 def torn():
     """Of six tasks t0, t1 and t2 are in doubt when all votes are used up; t3 to t5 are known. Eve is an expert."""
     study = AdaptiveAssigner(
-        [task(n) for n in range(6)], {f"c{n}": 0.5 for n in range(6)}, ALONE._replace(max_votes=2)
+        [task(n) for n in range(6)], {f"c{n}": 0.5 for n in range(6)}, SEQUENTIAL._replace(max_votes=2)
     )
     study.mark_adjudicator("eve")
     for n, (one, other) in enumerate([(X, V), (V, X), (V, X), (X, X), (X, X), (V, V)]):
@@ -488,7 +489,9 @@ def test_most_doubtful_task_comes_first():
     # Four filters were answered right, so that one vote each way moves the log odds by log(0.9 * 24) + log(0.1 * 24 / 23) = 0.81:
     # t0 stands at 0.81, t1 at log(4 / 6) + 0.81 = 0.40, t2 at 1.22. t3 is known by the votes, and collect says 0.501.
     prior = {"c0": 0.5, "c1": 0.6, "c2": 0.4, "c3": 0.5}
-    study = AdaptiveAssigner([task(n) for n in range(4)], prior, ALONE._replace(max_votes=2), {"c3": 0.501})
+    study = AdaptiveAssigner(
+        [task(n) for n in range(4)], prior, SEQUENTIAL._replace(max_votes=2), {"c3": 0.501}
+    )
     study.mark_adjudicator("eve")
     for n in range(4):
         study.record_answer("ann", f"t{n}", X, V)
@@ -503,7 +506,7 @@ def test_adjudication_decides_and_ends_voting():
     assert study.is_decided("t0") and study.get_posterior_invalid("c0") == pytest.approx(0.01)
     study.record_answer("eve", "t1", X, V)
     assert study.is_decided("t1") and study.get_posterior_invalid("c1") == pytest.approx(0.99)
-    fresh = asking(prior=0.1)
+    fresh = make_assigner(prior=0.1)
     fresh.mark_adjudicator("eve")
     fresh.record_answer("eve", "t5", V, V)  # against all that is thought of it, before anybody
     assert fresh.is_decided("t5") and fresh.get_posterior_invalid("c5") == pytest.approx(0.01)
@@ -530,9 +533,11 @@ def test_adjudication_with_failed_gold_question_does_not_count():
 
 
 def test_adjudications_are_not_limited_by_max_judgements():
-    study = asking(
+    study = make_assigner(
         count=4,
-        rules=ALONE._replace(max_votes=3, max_judgements=2, max_tasks_per_annotator=1, min_posterior=0.99),
+        rules=SEQUENTIAL._replace(
+            max_votes=3, max_judgements=2, max_tasks_per_annotator=1, min_posterior=0.99
+        ),
         prior=0.5,
     )
     study.mark_adjudicator("eve")
@@ -555,7 +560,7 @@ def test_wilson_agrees_with_scipy(good, total):
 
 
 def test_tasks_without_votes_are_not_doubtful():
-    study = asking(count=3, prior=0.5, rules=ALONE._replace(max_judgements=1))
+    study = make_assigner(count=3, prior=0.5, rules=SEQUENTIAL._replace(max_judgements=1))
     study.mark_adjudicator("eve")
     study.record_answer("ann", "t0", V, X)  # beside a failed filter: no vote
     assert not study.find_doubtful_tasks().any() and study.assign_next_task("eve") is None
@@ -573,7 +578,7 @@ def test_open_task_of_adjudicator_does_not_count_as_judgement():
 def test_votes_below_the_accuracy_limit_do_not_count():
     # With what is thought before, 2 of 9 are (18 + 2) / 29 = 0.69, below 0.7; 2 of 8 are 20 / 28 = 0.71.
     for missed, counts in ((7, False), (6, True)):
-        study = asking(count=60, expected=X)
+        study = make_assigner(count=60, expected=X)
         for n in range(1 + missed):
             study.record_answer("ann", f"t{n}", X, V if n else X)
         study.record_answer("ann", "t40", X, X)
@@ -583,7 +588,7 @@ def test_votes_below_the_accuracy_limit_do_not_count():
 
 
 def test_excluded_annotator_gets_no_tasks_and_others_replace_the_votes():
-    study = asking(count=4, rules=ALONE._replace(max_votes=1))
+    study = make_assigner(count=4, rules=SEQUENTIAL._replace(max_votes=1))
     assert judge(study, "ann", X, X, X) == ["t0", "t1", "t2"]
     study.assign_next_task("ann")
     study.exclude_annotator("ann", since=1)  # from their second task on
@@ -594,7 +599,7 @@ def test_excluded_annotator_gets_no_tasks_and_others_replace_the_votes():
 
 
 def test_gold_answers_after_exclusion_have_no_effect():
-    study = asking(rules=ALONE._replace(max_votes=1))
+    study = make_assigner(rules=SEQUENTIAL._replace(max_votes=1))
     judge(study, "ann", X)
     before = study.get_posterior_invalid("c0")
     for _ in range(3):

@@ -28,7 +28,7 @@ def test_one_iteration_by_hand():
     assert posterior == pytest.approx([8 / 9, 0])
 
 
-# crowd-kit 1.4.2 (Toloka) in an environment of its own, on the votes of `drawn`: pip install crowd-kit==1.4.2;
+# crowd-kit 1.4.2 (Toloka) in an environment of its own, on the votes of `sample_votes`: pip install crowd-kit==1.4.2;
 # DawidSkene(n_iter=2000, tol=0).fit(DataFrame({"task": item, "worker": who, "label": said})), probas_[1] and errors_.
 CROWD_KIT = [
     *(0.022113, 0.334986, 0.006554, 0.347068, 0.690631, 1.0, 0.06227, 0.086901, 0.139343, 1.0),
@@ -45,7 +45,7 @@ CROWD_KIT_SAYS_1 = [  # worker -> where 0 is true, where 1 is
 ]
 
 
-def drawn():
+def sample_votes():
     """Votes of five on about 70 % of 40 items each."""
     rng = np.random.default_rng(7)
     truth = rng.random(40) < 0.6
@@ -55,7 +55,7 @@ def drawn():
 
 
 def test_original_method_matches_crowd_kit():
-    posterior, tables = fit_dawid_skene(plain(*drawn()), **PLAIN, max_iterations=5000)
+    posterior, tables = fit_dawid_skene(plain(*sample_votes()), **PLAIN, max_iterations=5000)
     assert posterior == pytest.approx(CROWD_KIT, abs=2e-4)
     assert tables[:, :, 1] == pytest.approx(np.array(CROWD_KIT_SAYS_1), abs=2e-4)
 
@@ -188,7 +188,7 @@ def test_no_votes_or_arrays_of_different_lengths_are_refused():
 
 
 def world(people, count=40):
-    """Everybody judges `count` candidates of two subsets, every second of which is invalid, and answers filters right."""
+    """Everybody judges `count` candidates of two subsets, every second of which is invalid, and answers gold questions correctly."""
     tasks = {
         f"{n:03}": task(f"{n:03}", (V, X)[n // 2 % 2], subset=("pt-easy", "clip-hard")[n % 3 > 0])
         for n in range(count)
@@ -207,9 +207,7 @@ def test_candidates_and_tables_have_intervals():
     found, tables, again = estimate_posteriors(build_answers_table(tasks, verdicts[::-1]), {})
     assert [row.candidate_id for row in found] == [f"c{n:03}" for n in range(40)]
     assert again.shape == (100, 40)
-    assert (
-        again.dtype == np.int32
-    )  # rounded as `invalid` is told, so that an interval does not miss it by rounding
+    assert again.dtype == np.int32  # rounded like `invalid`, so that the interval contains it
     low, high = np.quantile(again / 1e6, [0.025, 0.975], axis=0).round(6)
     assert [(row.low, row.high) for row in found] == list(zip(low, high, strict=True))
     assert all(row.low <= row.invalid <= row.high for row in found)
@@ -226,30 +224,30 @@ def test_candidates_and_tables_have_intervals():
 
 def test_prior_is_clipped_and_one_vote_can_decide():
     tasks, verdicts = world({"x": lambda n, truth: truth, "y": lambda n, truth: truth})
-    judged = build_answers_table(
+    answers = build_answers_table(
         tasks, [row for row in verdicts if row.task_id < "038" or row.annotator == "x"]
     )
     prior = {"c038": 0.97, "c039": 0.03} | {f"c{n:03}": 0.5 for n in range(38)}
-    found = {row.candidate_id: row.invalid for row in estimate_posteriors(judged, prior)[0]}
+    found = {row.candidate_id: row.invalid for row in estimate_posteriors(answers, prior)[0]}
     assert found["c038"] < 0.01 and found["c039"] > 0.99  # x says valid and invalid
-    even = {row.candidate_id: row.invalid for row in estimate_posteriors(judged, prior | {"c038": 0.5})[0]}
+    even = {row.candidate_id: row.invalid for row in estimate_posteriors(answers, prior | {"c038": 0.5})[0]}
     assert found["c038"] < even["c038"] < 0.05
-    sure = {row.candidate_id: row.invalid for row in estimate_posteriors(judged, prior | {"c039": 1e-9})[0]}
+    sure = {row.candidate_id: row.invalid for row in estimate_posteriors(answers, prior | {"c039": 1e-9})[0]}
     most = {
         row.candidate_id: row.invalid
-        for row in estimate_posteriors(judged, prior | {"c039": 1 - MAX_PRIOR})[0]
+        for row in estimate_posteriors(answers, prior | {"c039": 1 - MAX_PRIOR})[0]
     }
     assert sure["c039"] == pytest.approx(most["c039"], abs=1e-5)
 
 
 def test_excluded_answers_and_discarded_gold_questions_are_ignored():
     tasks, verdicts = world({"x": lambda n, truth: truth, "y": lambda n, truth: truth})
-    judged = build_answers_table(tasks, verdicts)
-    candidates = judged["role"] == "candidate"
-    judged.loc[judged["annotator"] == "y", "exclusion_reason"] = "annotator excluded"
-    judged.loc[candidates & (judged["task_id"] == "000"), "exclusion_reason"] = "gold question failed"
-    judged.loc[~candidates & (judged["task_id"] < "010"), "is_discarded"] = True
-    found, tables, _ = estimate_posteriors(judged, {})
+    answers = build_answers_table(tasks, verdicts)
+    candidates = answers["role"] == "candidate"
+    answers.loc[answers["annotator"] == "y", "exclusion_reason"] = "annotator excluded"
+    answers.loc[candidates & (answers["task_id"] == "000"), "exclusion_reason"] = "gold question failed"
+    answers.loc[~candidates & (answers["task_id"] < "010"), "is_discarded"] = True
+    found, tables, _ = estimate_posteriors(answers, {})
     assert [row.candidate_id for row in found] == [f"c{n:03}" for n in range(1, 40)]
     assert [(row.subset, row.annotator, row.votes) for row in tables] == [
         ("clip-hard", "x", 26),

@@ -29,7 +29,7 @@ TASKS = {
         image_id="n1",
         subset="clip-hard",
         first=TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=key),
-        second=TaskQuestion(key="2", text="filter", role="gold", expected_choice="valid"),
+        second=TaskQuestion(key="2", text="gold question", role="gold", expected_choice="valid"),
     )
     for key in ("t1", "t2", "t3")
 }

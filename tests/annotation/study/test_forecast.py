@@ -122,8 +122,8 @@ def test_adjudications_decide_and_adjudicators_do_not_vote(tiny, capsys):
     )  # nothing is estimated
     enroll(folders, {"ann@example.org": "ann"})
     enroll(folders, {"eve@example.org": "eve"}, adjudicator=True)
-    asking, _ = replay_answers(folders, AnnotateParams(), {})
-    assert asking.get_wanted_votes().all() and asking.get_posterior_invalid("c0") == 0.5
+    assigner, _ = replay_answers(folders, AnnotateParams(), {})
+    assert assigner.get_wanted_votes().all() and assigner.get_posterior_invalid("c0") == 0.5
     said = (
         {"from_name": "first", "value": {"choices": ["invalid"]}},
         {"from_name": "second", "value": {"choices": ["valid"]}},
@@ -131,11 +131,11 @@ def test_adjudications_decide_and_adjudicators_do_not_vote(tiny, capsys):
     row = {"id": 1, "completed_by": "adjudicator-01", "created_at": "2026-01-01T00:00:00Z", "result": said}
     write_json(folders.annotations / "pulled.json", [{"data": {"task": "t0000"}, "annotations": [row]}])
     pulled = read_pulled(folders.annotations / "pulled.json")
-    asking, verdicts = replay_answers(folders, AnnotateParams(), pulled)
+    assigner, verdicts = replay_answers(folders, AnnotateParams(), pulled)
     assert (
-        asking.is_decided("t0000")
-        and asking.get_wanted_votes().sum() == 39 * 3
-        and asking.num_judgements == 0
+        assigner.is_decided("t0000")
+        and assigner.get_wanted_votes().sum() == 39 * 3
+        and assigner.num_judgements == 0
     )
     assert [verdict.annotator for verdict in verdicts] == ["adjudicator-01"]
     print_forecast(None, None)
@@ -146,19 +146,19 @@ def test_forecast_uses_the_results_of_collect(tiny):
     folders = DatasetFolders()
     tasks = [made_task(n) for n in range(40)]
     write_jsonl(folders.stage_dir("batch") / "tasks.jsonl", tasks)
-    filter_ = next(row for row in (tasks[0].first, tasks[0].second) if row.role == "gold")
-    fallen = {"image_id": tasks[0].image_id, "text": filter_.text}
+    gold = next(row for row in (tasks[0].first, tasks[0].second) if row.role == "gold")
+    discarded = {"image_id": tasks[0].image_id, "text": gold.text}
     report = msgspec.to_builtins(quality())  # as stage collect writes it
     ann = report["annotators"][0] | {
         "name": "annotator-02",
         "exclusion_reasons": ["speed"],
         "excluded_since": 0,
     }
-    fallen |= {"expected_choice": "valid", "choices": {"invalid": 3}, "tasks": ["t0000"]}
-    said = report | {"discarded_gold_questions": [fallen], "annotators": [ann], "doubtful": {"c3": 0.6}}
+    discarded |= {"expected_choice": "valid", "choices": {"invalid": 3}, "tasks": ["t0000"]}
+    said = report | {"discarded_gold_questions": [discarded], "annotators": [ann], "doubtful": {"c3": 0.6}}
     write_json(folders.stage_dir("collect") / "quality.json", said)
-    asking, _ = replay_answers(folders, AnnotateParams(), {})
-    asked = asking.tasks[asking.task_index["t0000"]]
+    assigner, _ = replay_answers(folders, AnnotateParams(), {})
+    asked = assigner.tasks[assigner.task_index["t0000"]]
     assert {asked["first"]["expected"], asked["second"]["expected"]} == {None}
-    assert asking.assign_next_task("annotator-02") is None and asking.assign_next_task("annotator-01")
-    assert asking._collect_doubt[asking.candidate_index["c3"]] == pytest.approx(log(0.6 / 0.4))
+    assert assigner.assign_next_task("annotator-02") is None and assigner.assign_next_task("annotator-01")
+    assert assigner._collect_doubt[assigner.candidate_index["c3"]] == pytest.approx(log(0.6 / 0.4))

@@ -23,24 +23,24 @@ CUES = {
 }
 
 
-def told(table):
+def measure(table):
     found = {row.cue: row for row in measure_gold_leakage(table)}
     return {name: found[cue] for name, cue in CUES.items()}
 
 
 def table(*rows):
-    """(person, order, position, image, text, role) each."""
+    """Rows of (annotator, sequence_index, position, image_id, text, role)."""
     return pd.DataFrame(rows, columns=["annotator", "sequence_index", "position", "image_id", "text", "role"])
 
 
-def stream(count=400, person="ann", seed=0, filter_text="What is f{}?", filter_first=0.5, late=False, uses=1):
-    """One task after the other on ten images; each filter text comes `uses` times, candidates once."""
-    draw, rows = np.random.default_rng(seed), []
+def stream(count=400, person="ann", seed=0, gold_text="What is f{}?", gold_first=0.5, late=False, uses=1):
+    """One task after the other on ten images; each gold question occurs `uses` times, candidates occur once."""
+    rng, rows = np.random.default_rng(seed), []
     for order in range(count):
-        image, first = f"n{order % 10}", draw.random() < filter_first
+        image, first = f"n{order % 10}", rng.random() < gold_first
         role = "gold" if not late or order >= count / 2 else "repeat"
         rows.append((person, order, int(first), image, f"What is c{order}?", "candidate"))
-        rows.append((person, order, int(not first), image, filter_text.format(order % (count // uses)), role))
+        rows.append((person, order, int(not first), image, gold_text.format(order % (count // uses)), role))
     return table(*rows)
 
 
@@ -52,45 +52,47 @@ def test_similar_gold_questions_do_not_leak():
 
 
 def test_repeated_gold_questions_leak_by_repetition_only():
-    found = told(stream(count=800, uses=4))  # three of four came before, no candidate did: 0.5 + 0.75 / 2
+    found = measure(stream(count=800, uses=4))  # three of four came before, no candidate did: 0.5 + 0.75 / 2
     assert found["repetition"].auroc == pytest.approx(0.875) and found["here"].auroc == pytest.approx(0.875)
     assert {name for name, row in found.items() if row.is_leak} == {"repetition", "here"}
 
 
 def test_repeats_count_as_candidates():
     again = [("ann", 400 + n, 0, f"n{n % 10}", f"What is c{n}?", "repeat") for n in range(400)]
-    found = told(pd.concat([stream(uses=2), table(*again)]))  # half of either came before
+    found = measure(pd.concat([stream(uses=2), table(*again)]))  # half of either came before
     assert found["repetition"].auroc == pytest.approx(0.5)
 
 
 def test_repetition_is_counted_per_annotator():
     ben = stream(person="ben")
-    ben.loc[ben["role"] == "candidate", "text"] += " Really?"  # the filters alone are those that ann had
-    assert told(pd.concat([stream(person="ann"), ben]))["repetition"].auroc == 0.5
+    ben.loc[ben["role"] == "candidate", "text"] += (
+        " Really?"  # only the gold questions are the same as for ann
+    )
+    assert measure(pd.concat([stream(person="ann"), ben]))["repetition"].auroc == 0.5
 
 
 def test_text_at_another_image_is_a_repeated_text_only():
     rows = stream(uses=4)
     rows.loc[rows["role"] == "gold", "image_id"] = [f"n{n % 7}" for n in range(400)]
     rows["image_id"] = rows["image_id"] + [f" {n // 200}" for n in range(800)]
-    assert told(rows)["repetition"].auroc == pytest.approx(0.875) and told(rows)["here"].auroc == 0.5
+    assert measure(rows)["repetition"].auroc == pytest.approx(0.875) and measure(rows)["here"].auroc == 0.5
 
 
 def test_words_position_and_order_leak_separately():
-    assert told(stream(filter_text="Is there f{}?"))["words"].auroc > 0.99
-    assert told(stream(filter_text="Is there f{}?"))["elsewhere"].auroc > 0.99
-    assert told(stream(filter_first=1.0))["position"].auroc == 1.0  # candidates second, and two-sided
-    assert told(stream(late=True))["order"].auroc == pytest.approx(
+    assert measure(stream(gold_text="Is there f{}?"))["words"].auroc > 0.99
+    assert measure(stream(gold_text="Is there f{}?"))["elsewhere"].auroc > 0.99
+    assert measure(stream(gold_first=1.0))["position"].auroc == 1.0  # candidates second, and two-sided
+    assert measure(stream(late=True))["order"].auroc == pytest.approx(
         5 / 6, abs=0.01
     )  # 3 of 4 pairs with 400 candidates, all with 200 repeats
 
 
 def test_interval_contains_the_value_and_grows_with_fewer_images():
-    rows = stream(filter_first=0.6)
-    many = told(rows)["position"]
+    rows = stream(gold_first=0.6)
+    many = measure(rows)["position"]
     assert many.low < many.auroc < many.high < 0.75
     rows["image_id"] = "n" + (rows["sequence_index"] % 2).astype(str)
-    assert told(rows)["words"].auroc is None or told(rows)["position"].high - many.low > 0
+    assert measure(rows)["words"].auroc is None or measure(rows)["position"].high - many.low > 0
 
 
 def test_without_gold_questions_leakage_is_undefined():
@@ -129,8 +131,8 @@ KNOWN = {
 
 
 def whole(tasks):
-    """Somebody sees all tasks."""
-    return told(
+    """Measure the leakage for an annotator who sees all tasks."""
+    return measure(
         build_shown_questions(
             [("ann", task.task_id) for task in tasks], {task.task_id: task for task in tasks}
         )
@@ -140,9 +142,9 @@ def whole(tasks):
 def test_gold_question_with_every_candidate_leaks_by_repetition():
     # As it was before: of the image's ten filters the least used, 30 times: each comes three times, two of them came
     # before, and no candidate ever did: 0.5 + (2 / 3) / 2 = 0.833
-    draw = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     planted = [
-        make_task(row, KNOWN[row.image_id][n % 10], candidate_first=bool(draw.random() < 0.5))
+        make_task(row, KNOWN[row.image_id][n % 10], candidate_first=bool(rng.random() < 0.5))
         for n, row in enumerate(CANDIDATES)
     ]
     old = whole(planted)

@@ -29,25 +29,25 @@ def always(choice):
 
 
 def errs(seed, misses, false_alarms, since=0):
-    """Somebody who errs by lot, from task `since` on."""
-    lots = np.random.default_rng(seed).random(5000)
+    """Return an annotator who errs at random from task `since` on."""
+    draws = np.random.default_rng(seed).random(5000)
     return lambda n, expected: (
-        OTHER[expected] if n >= since and lots[n] < (misses if expected == X else false_alarms) else expected
+        OTHER[expected] if n >= since and draws[n] < (misses if expected == X else false_alarms) else expected
     )
 
 
 def test_annotators_who_call_everything_invalid_cannot_discard_gold_questions():
-    """The attack: "invalid" to all, at 8 s a task, so that every known valid filter is contradicted by all who met it."""
+    """An attack: three annotators call everything invalid, so that every valid gold question is contradicted by all of them."""
     people = {name: always(X) for name in ("one", "two", "three")}
-    _, judged = crowd(people, 60, duration_seconds=8.0)
-    weighed = assess_quality(judged, QualityRules())
-    assert sorted(weighed.excluded) == ["one", "three", "two"]
+    _, answers = crowd(people, 60, duration_seconds=8.0)
+    assessment = assess_quality(answers, QualityRules())
+    assert sorted(assessment.excluded) == ["one", "three", "two"]
     assert (
-        weighed.excluded["one"]
+        assessment.excluded["one"]
         .reasons[-1]
         .startswith("specificity: 0 of 30 valid gold questions correct (0.0%")
     )
-    assert select_votes(weighed.answers).empty and not weighed.answers["is_discarded"].any()
+    assert select_votes(assessment.answers).empty and not assessment.answers["is_discarded"].any()
 
 
 def test_gold_question_is_discarded_by_three_reliable_annotators():
@@ -55,31 +55,33 @@ def test_gold_question_is_discarded_by_three_reliable_annotators():
         return OTHER[expected] if n == 4 else expected
 
     people = {"a": doubts, "b": doubts, "c": doubts}
-    _, judged = crowd(people, 14)
-    assert set(judged[find_discarded_gold(judged, 0.03)]["task_id"]) == {"0004"}
+    _, answers = crowd(people, 14)
+    assert set(answers[find_discarded_gold(answers, 0.03)]["task_id"]) == {"0004"}
     for few in (
         {"a": doubts, "b": doubts},
         people | {"d": right, "e": right},
     ):  # too few; a third gave what was known
-        _, judged = crowd(few, 14)
-        assert not find_discarded_gold(judged, 0.03).any()
-    _, judged = crowd(people, 8)  # four valid, four invalid: three others of a kind say too little of anybody
-    assert not find_discarded_gold(judged, 0.03).any()
+        _, answers = crowd(few, 14)
+        assert not find_discarded_gold(answers, 0.03).any()
+    _, answers = crowd(
+        people, 8
+    )  # four valid, four invalid: three others of a kind say too little of anybody
+    assert not find_discarded_gold(answers, 0.03).any()
 
 
 def test_repeated_answers_of_one_annotator_count_once():
-    _, judged = crowd({"a": lambda n, e: OTHER[e] if n in (4, 6) else e, "b": right}, 14)
-    judged["text"] = judged["text"].where(judged["task_id"] != "0006", "filter")
-    judged["image_id"] = judged["image_id"].where(judged["task_id"] != "0006", "n0004")
-    assert not find_discarded_gold(judged, 0.03).any()  # a said it twice, nobody else did
+    _, answers = crowd({"a": lambda n, e: OTHER[e] if n in (4, 6) else e, "b": right}, 14)
+    answers["text"] = answers["text"].where(answers["task_id"] != "0006", "gold question")
+    answers["image_id"] = answers["image_id"].where(answers["task_id"] != "0006", "n0004")
+    assert not find_discarded_gold(answers, 0.03).any()  # a said it twice, nobody else did
 
 
 def test_first_answer_on_a_gold_question_counts():
-    _, judged = crowd({who: lambda n, e: OTHER[e] if n == 4 else e for who in "abc"}, 14)
-    again = judged["task_id"] == "0006"  # the same question once more, answered as known
-    judged["text"] = judged["text"].where(~again | (judged["role"] != "gold"), "filter")
-    judged["image_id"] = judged["image_id"].where(~again, "n0004")
-    for rows in (judged, judged.iloc[::-1]):
+    _, answers = crowd({who: lambda n, e: OTHER[e] if n == 4 else e for who in "abc"}, 14)
+    again = answers["task_id"] == "0006"  # the same question once more, answered as known
+    answers["text"] = answers["text"].where(~again | (answers["role"] != "gold"), "gold question")
+    answers["image_id"] = answers["image_id"].where(~again, "n0004")
+    for rows in (answers, answers.iloc[::-1]):
         assert set(rows[find_discarded_gold(rows, 0.03)]["task_id"]) == {"0004", "0006"}
 
 
@@ -87,15 +89,15 @@ def test_too_many_discarded_gold_questions_stop_the_stage():
     for wrong, count, stops in ((1, 14, False), (2, 14, True), (6, 200, False), (7, 200, True)):
         off = set(range(0, 10 * wrong, 10)) if count == 200 else set(range(wrong))
         people = {name: lambda n, e, off=off: OTHER[e] if n in off else e for name in "abc"}
-        _, judged = crowd(people, count)
+        _, answers = crowd(people, count)
         if stops:
             with pytest.raises(
                 UserError,
                 match=rf"{wrong} of {count} would be discarded, more than collect.max_discarded_rate \(3%\)",
             ):
-                assess_quality(judged, QualityRules())
+                assess_quality(answers, QualityRules())
         else:
-            assert assess_quality(judged, QualityRules()).answers["is_discarded"].sum() == 3 * wrong
+            assert assess_quality(answers, QualityRules()).answers["is_discarded"].sum() == 3 * wrong
 
 
 def test_low_specificity_excludes_despite_high_overall_accuracy():
@@ -103,11 +105,11 @@ def test_low_specificity_excludes_despite_high_overall_accuracy():
         return X if n // 2 * 39 % 100 < 39 else expected
 
     people = {"biased": biased, "careful": errs(2, 0.05, 0.02)}
-    _, judged = crowd(people, 200)
-    found = measure_gold_accuracy(judged)["biased"]
+    _, answers = crowd(people, 200)
+    found = measure_gold_accuracy(answers)["biased"]
     both = (found.sensitivity.num_correct + found.specificity.num_correct) / 200
     assert both == 0.805  # what was looked at before
-    excluded = assess_quality(judged, QualityRules()).excluded
+    excluded = assess_quality(answers, QualityRules()).excluded
     assert list(excluded) == ["biased"]
     assert any(reason.startswith("specificity") for reason in excluded["biased"].reasons)
 
@@ -116,16 +118,16 @@ def test_insignificant_low_rate_is_only_reported():
     # 15 of 20 known valid: 75 % [53 %, 89 %]: below 80 %, but perhaps not in truth. 10 of 20: [30 %, 70 %] is.
     for wrong, sure in ((5, False), (10, True)):
         people = {"x": lambda n, e, wrong=wrong: X if e == V and n < 2 * wrong else e}
-        weighed = assess_quality(crowd(people, 40)[1], QualityRules(drift_window=100))
-        (flag,) = weighed.flags["x"]
-        assert (flag.kind, flag.is_significant, bool(weighed.excluded)) == ("specificity", sure, sure)
+        assessment = assess_quality(crowd(people, 40)[1], QualityRules(drift_window=100))
+        (flag,) = assessment.flags["x"]
+        assert (flag.kind, flag.is_significant, bool(assessment.excluded)) == ("specificity", sure, sure)
     assert flag.detail == "10 of 20 valid gold questions correct (50.0%, at most 70.1%), below 80%"
 
 
 def test_single_failed_gold_question_excludes_nobody():
     """0 of 1 has an upper end of 0.793 (Wilson 1927: z^2 / (1 + z^2)), below the limit of 0.8, and says nothing of anybody."""
-    _, judged = crowd({"new": always(X)}, 1)
-    assert assess_quality(judged, QualityRules()).excluded == {}
+    _, answers = crowd({"new": always(X)}, 1)
+    assert assess_quality(answers, QualityRules()).excluded == {}
 
 
 def test_limits_match_task_assignment():
@@ -134,26 +136,26 @@ def test_limits_match_task_assignment():
 
 def test_drift_excludes_only_later_tasks():
     people = {"tired": errs(3, 0.45, 0.4, since=200), "steady": errs(4, 0.05, 0.03)}
-    _, judged = crowd(people, 600)
-    weighed = assess_quality(judged, QualityRules())
-    assert list(weighed.excluded) == ["tired"]
-    out = weighed.excluded["tired"]
+    _, answers = crowd(people, 600)
+    assessment = assess_quality(answers, QualityRules())
+    assert list(assessment.excluded) == ["tired"]
+    out = assessment.excluded["tired"]
     assert {reason.split(":")[0] for reason in out.reasons} == {"drift"}
     assert 150 <= out.excluded_since <= 260
-    counting = select_votes(weighed.answers)
+    counting = select_votes(assessment.answers)
     assert counting[counting["annotator"] == "tired"]["sequence_index"].max() < out.excluded_since
     assert len(counting[counting["annotator"] == "tired"]) > 100
-    told = assess_quality(judged, QualityRules(exclusion_checks=("speed",)))  # only told
-    assert not told.excluded and "drift" in [flag.kind for flag in told.flags["tired"]]
+    reported = assess_quality(answers, QualityRules(exclusion_checks=("speed",)))  # only told
+    assert not reported.excluded and "drift" in [flag.kind for flag in reported.flags["tired"]]
 
 
 def test_careless_from_the_start_excludes_all_tasks():
-    weighed = assess_quality(crowd({"x": errs(5, 0.45, 0.4)}, 600)[1], QualityRules())
-    assert [reason.split(":")[0] for reason in weighed.excluded["x"].reasons] == [
+    assessment = assess_quality(crowd({"x": errs(5, 0.45, 0.4)}, 600)[1], QualityRules())
+    assert [reason.split(":")[0] for reason in assessment.excluded["x"].reasons] == [
         "sensitivity",
         "specificity",
     ]
-    assert weighed.excluded["x"].excluded_since == 0 and select_votes(weighed.answers).empty
+    assert assessment.excluded["x"].excluded_since == 0 and select_votes(assessment.answers).empty
 
 
 def test_drift_false_alarm_rate_is_low():
@@ -172,13 +174,13 @@ def test_drift_starts_at_the_first_wrong_answer_of_the_first_bad_window():
 
 def test_fast_annotators_are_excluded_by_default():
     # 93 of 95 in under three seconds.
-    _, judged = crowd({"x": right, "y": right}, 95, duration_seconds=9.0)
-    fast = (judged["annotator"] == "x") & (judged["sequence_index"] < 93)
-    judged["duration_seconds"] = judged["duration_seconds"].where(~fast, 1.5)
-    weighed = assess_quality(judged, QualityRules())
-    assert list(weighed.excluded) == ["x"]
-    assert weighed.excluded["x"].reasons == ("speed: 93 of 95 tasks in under 3 s, median 1.5 s",)
-    assert not assess_quality(judged, QualityRules(min_task_seconds=1)).excluded
+    _, answers = crowd({"x": right, "y": right}, 95, duration_seconds=9.0)
+    fast = (answers["annotator"] == "x") & (answers["sequence_index"] < 93)
+    answers["duration_seconds"] = answers["duration_seconds"].where(~fast, 1.5)
+    assessment = assess_quality(answers, QualityRules())
+    assert list(assessment.excluded) == ["x"]
+    assert assessment.excluded["x"].reasons == ("speed: 93 of 95 tasks in under 3 s, median 1.5 s",)
+    assert not assess_quality(answers, QualityRules(min_task_seconds=1)).excluded
 
 
 def test_excluded_answers_have_reasons():
@@ -198,10 +200,10 @@ def test_excluded_answers_have_reasons():
         verdict("a", "z", X, V, 0),
         verdict("b", "z", X, X, 1),
     ]
-    weighed = assess_quality(build_answers_table(tasks, verdicts), QualityRules())
-    rows = weighed._replace(
+    assessment = assess_quality(build_answers_table(tasks, verdicts), QualityRules())
+    rows = assessment._replace(
         answers=mark_excluded_answers(
-            weighed.answers, {"z": Exclusion(reasons=("speed: 8 of 9", "drift"), excluded_since=1)}
+            assessment.answers, {"z": Exclusion(reasons=("speed: 8 of 9", "drift"), excluded_since=1)}
         )
     ).excluded_answers
     assert [(row.verdict_id, row.candidate_id, row.reason, row.detail) for row in rows] == [
@@ -211,29 +213,29 @@ def test_excluded_answers_have_reasons():
         ("dx", "cd", "self-contradiction", ""),
         ("ex", "cd", "self-contradiction", ""),
     ]
-    none_failed = mark_excluded_answers(weighed.answers.assign(is_discarded=True), {})
+    none_failed = mark_excluded_answers(assessment.answers.assign(is_discarded=True), {})
     assert set(none_failed["exclusion_reason"]) == {
         "",
         "duplicate",
         "self-contradiction",
-    }  # a fallen filter fails nobody
+    }  # a discarded gold question fails nobody
 
 
 def test_accuracy_is_separate_by_kind_and_ignores_discarded_questions():
     tasks = {"a": task("a"), "b": task("b", X), "c": task("c"), "d": task("d", X), "e": task("e")}
     said = {"a": V, "b": V, "c": U, "d": X, "e": X}  # right, wrong, right, right, wrong
-    judged = build_answers_table(tasks, [verdict(key, "ann", V, choice) for key, choice in said.items()])
-    found = measure_gold_accuracy(judged)["ann"]
+    answers = build_answers_table(tasks, [verdict(key, "ann", V, choice) for key, choice in said.items()])
+    found = measure_gold_accuracy(answers)["ann"]
     assert (found.sensitivity.num_correct, found.sensitivity.num_answered) == (1, 2)
     assert (found.specificity.num_correct, found.specificity.num_answered) == (2, 3)
     assert found.specificity == make_rate(2, 3)
-    fell = measure_gold_accuracy(judged.assign(is_discarded=judged["task_id"].isin(["b", "d"])))["ann"]
-    assert fell.sensitivity == AccuracyRate(num_correct=0, num_answered=0)
+    discarded = measure_gold_accuracy(answers.assign(is_discarded=answers["task_id"].isin(["b", "d"])))["ann"]
+    assert discarded.sensitivity == AccuracyRate(num_correct=0, num_answered=0)
 
 
 def test_good_annotator_has_no_flags():
-    _, judged = crowd({"x": errs(9, 0.1, 0.05)}, 400)
-    assert list(find_flags(judged[judged["role"] == "gold"], QualityRules())) == []
+    _, answers = crowd({"x": errs(9, 0.1, 0.05)}, 400)
+    assert list(find_flags(answers[answers["role"] == "gold"], QualityRules())) == []
 
 
 def test_three_answers_of_one_annotator_discard_nothing():
@@ -242,27 +244,27 @@ def test_three_answers_of_one_annotator_discard_nothing():
         name: lambda n, e, name=name: OTHER[e] if (n in (4, 6, 8) if name == "a" else n == 4) else e
         for name in "ab"
     }
-    _, judged = crowd(people, 40)
-    same = judged["task_id"].isin(["0004", "0006", "0008"]) & (judged["role"] == "gold")
-    judged["text"] = judged["text"].mask(same, "filter")
-    judged["image_id"] = judged["image_id"].mask(same, "n0004")
-    assert not find_discarded_gold(judged.assign(is_correct=judged["is_correct"] & ~same), 0.5).any()
+    _, answers = crowd(people, 40)
+    same = answers["task_id"].isin(["0004", "0006", "0008"]) & (answers["role"] == "gold")
+    answers["text"] = answers["text"].mask(same, "gold question")
+    answers["image_id"] = answers["image_id"].mask(same, "n0004")
+    assert not find_discarded_gold(answers.assign(is_correct=answers["is_correct"] & ~same), 0.5).any()
 
 
 def test_drift_without_enough_good_answers_excludes_all_tasks():
-    # 20 filters of a kind answered right, then none: what was before is less than a window of 40.
+    # 20 gold questions of a kind are answered correctly, then none. The good answers are fewer than a window of 40.
     people = {"late": lambda n, e: e if n < 20 else OTHER[e]}
-    weighed = assess_quality(crowd(people, 300)[1], QualityRules())
-    assert weighed.excluded["late"].excluded_since == 0
+    assessment = assess_quality(crowd(people, 300)[1], QualityRules())
+    assert assessment.excluded["late"].excluded_since == 0
 
 
 def test_reported_drift_does_not_affect_other_checks():
     # Right 100 times, wrong 300 times: over all far below the limits, whatever was before.
     people = {"x": lambda n, e: e if n < 100 else OTHER[e]}
-    weighed = assess_quality(
+    assessment = assess_quality(
         crowd(people, 400)[1], QualityRules(exclusion_checks=("sensitivity", "specificity"))
     )
-    assert {reason.split(":")[0] for reason in weighed.excluded["x"].reasons} == {
+    assert {reason.split(":")[0] for reason in assessment.excluded["x"].reasons} == {
         "sensitivity",
         "specificity",
     }
@@ -270,10 +272,10 @@ def test_reported_drift_does_not_affect_other_checks():
 
 def test_first_of_two_equal_answers_counts():
     tasks = {"a": task("a"), "b": repeating("b", "a")}
-    judged = build_answers_table(
+    answers = build_answers_table(
         tasks, [verdict("a", "x", X, V, 5), verdict("b", "x", V, X, 2)]
     )  # the repeat came first
-    rows = mark_excluded_answers(judged, {})
+    rows = mark_excluded_answers(answers, {})
     assert rows[rows["exclusion_reason"] == "duplicate"]["verdict_id"].tolist() == ["ax"]
 
 
@@ -283,5 +285,5 @@ def test_discarding_needs_at_most_a_quarter_of_expected_answers():
         return OTHER[expected] if n == 4 else expected
 
     for doubting, falls in (("abc", True), ("ab", False)):
-        _, judged = crowd(dict.fromkeys(doubting, doubts) | {"d": right}, 14)
-        assert find_discarded_gold(judged, 0.03).any() == falls
+        _, answers = crowd(dict.fromkeys(doubting, doubts) | {"d": right}, 14)
+        assert find_discarded_gold(answers, 0.03).any() == falls

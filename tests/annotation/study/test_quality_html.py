@@ -54,7 +54,7 @@ def test_hostile_text_is_escaped_in_tables_and_plots():
     html = render_page(quality(ann=HOSTILE, text=HOSTILE))
     seen = Text(html)
     assert not {"script", "img"} & seen.tags
-    assert seen.text.count(HOSTILE) >= 2  # the table of skill, and the fallen filter
+    assert seen.text.count(HOSTILE) >= 2  # the table of annotators, and the discarded gold question
     assert "49" not in "".join(t for t in seen.text if "7 * 7" in t)  # no template ran
     assert any(
         t.startswith("<script>alert('x')") for t in seen.text if t != HOSTILE

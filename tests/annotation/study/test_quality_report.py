@@ -21,14 +21,14 @@ from tests.annotation.study.conftest import (
 OTHER = {V: X, X: V}
 
 
-def alarms(found):
-    """Those that are not of how the made-up filters look."""
-    return [alarm for alarm in found.warnings if "may be recognised by" not in alarm]
+def get_warnings(found):
+    """Return all warnings except those on leakage, which the artificial gold questions cause."""
+    return [warning for warning in found.warnings if "may be recognised by" not in warning]
 
 
 def test_figures_match_the_verdicts():
     found = quality()
-    # 56 given; cem's fourteen are out; ben failed the filter of b. c's filter has fallen, so it fails nobody.
+    # 56 verdicts. The fourteen of cem are excluded. ben failed the gold question of b. That of c is discarded, so nobody fails it.
     assert (
         found.num_verdicts,
         found.num_answers,
@@ -57,12 +57,17 @@ def test_figures_match_the_verdicts():
         ("own question", X, 21, 20),
         ("own question", V, 18, 18),
     ]
-    (fell,) = found.discarded_gold_questions
-    assert (fell.image_id, fell.text, fell.choices, fell.tasks) == ("nc", "filter", {X: 4}, ("c",))
+    (discarded,) = found.discarded_gold_questions
+    assert (discarded.image_id, discarded.text, discarded.choices, discarded.tasks) == (
+        "nc",
+        "gold question",
+        {X: 4},
+        ("c",),
+    )
     (row,) = found.subsets
     assert row.statuses == {"unanswerable": 2, "answerable": 12}
     assert found.num_unanswerable == 2 and found.uncertain_items == ()  # all votes are alike
-    assert [alarm.split(":")[0] for alarm in alarms(found)] == ["1 gold question is discarded"]
+    assert [warning.split(":")[0] for warning in get_warnings(found)] == ["1 gold question is discarded"]
 
 
 def test_report_round_trips_through_json():
@@ -70,39 +75,39 @@ def test_report_round_trips_through_json():
     assert msgspec.json.decode(msgspec.json.encode(found), type=QualityReport) == found
 
 
-def told(people, count, said=lambda n: X, posteriors=None):
-    """The report of such a crowd."""
-    tasks, judged = crowd(people, count, said)
-    weighed = assess_quality(judged, RULES)
-    verified = list(verify_candidates(candidates(tasks), weighed.answers, RULES))
+def build(people, count, said=lambda n: X, posteriors=None):
+    """Build the report of a simulated crowd."""
+    tasks, answers = crowd(people, count, said)
+    assessment = assess_quality(answers, RULES)
+    verified = list(verify_candidates(candidates(tasks), assessment.answers, RULES))
     settings = msgspec.structs.asdict(QualityRules())
     return build_report(
-        weighed, verified, posteriors or {}, IntervalEstimate(), [], settings, {f"c{key}" for key in tasks}
+        assessment, verified, posteriors or {}, IntervalEstimate(), [], settings, {f"c{key}" for key in tasks}
     )
 
 
 def test_suspiciously_good_results_give_a_warning():
     perfect = {name: lambda n, expected: expected for name in "abc"}
-    (alarm,) = alarms(told(perfect, 130))  # 390 right of 390: errors at most 0.98 %
-    assert alarm.startswith("the results are suspiciously good: 390 of 390 gold questions")
-    assert not alarms(told(perfect, 50))  # too few to say
+    (warning,) = get_warnings(build(perfect, 130))  # 390 right of 390: errors at most 0.98 %
+    assert warning.startswith("the results are suspiciously good: 390 of 390 gold questions")
+    assert not get_warnings(build(perfect, 50))  # too few to say
     human = {
         name: lambda n, e, slips=slips: OTHER[e] if n % 40 == slips else e for slips, name in enumerate("abc")
     }
-    assert "suspiciously good" in alarms(told(human, 200))[0]  # every candidate alike
-    differ = told(human, 200, said=lambda n: V if n % 2 else X)
-    assert "100.0% observed agreement" in alarms(differ)[0]
+    assert "suspiciously good" in get_warnings(build(human, 200))[0]  # every candidate alike
+    differ = build(human, 200, said=lambda n: V if n % 2 else X)
+    assert "100.0% observed agreement" in get_warnings(differ)[0]
 
 
 def test_many_exclusions_give_a_warning():
     people = {"a": lambda n, e: e, "b": lambda n, e: X, "c": lambda n, e: X}
-    assert alarms(told(people, 60))[0].startswith("2 of 3 annotators are excluded")
+    assert get_warnings(build(people, 60))[0].startswith("2 of 3 annotators are excluded")
 
 
 def test_most_uncertain_items_are_listed():
     people = {name: lambda n, expected: expected for name in "ab"}
     posteriors = {f"c{n:04}": n / 60 for n in range(61)}
-    found = told(people, 61, posteriors=posteriors)
+    found = build(people, 61, posteriors=posteriors)
     assert len(found.uncertain_items) == 20
     assert (
         found.uncertain_items[0].candidate_id == "c0030"
@@ -112,7 +117,7 @@ def test_most_uncertain_items_are_listed():
 
 
 def test_gold_leakage_gives_a_warning():
-    found = quality()  # the filter is always second
+    found = quality()  # The gold question is always second.
     place = next(row for row in found.gold_leakage if row.cue == "position in the task")
     assert place.auroc == 1.0
     assert (
@@ -122,10 +127,10 @@ def test_gold_leakage_gives_a_warning():
 
 
 def small(tasks, verdicts, overlap):
-    weighed = assess_quality(build_answers_table(tasks, verdicts), RULES)
-    verified = list(verify_candidates(candidates(tasks), weighed.answers, RULES))
+    assessment = assess_quality(build_answers_table(tasks, verdicts), RULES)
+    verified = list(verify_candidates(candidates(tasks), assessment.answers, RULES))
     return build_report(
-        weighed, verified, {}, IntervalEstimate(), [], msgspec.structs.asdict(QualityRules()), overlap
+        assessment, verified, {}, IntervalEstimate(), [], msgspec.structs.asdict(QualityRules()), overlap
     )
 
 
@@ -155,10 +160,14 @@ def test_missing_invalid_gold_questions_give_a_warning():
     verdicts = [verdict(key, who, V, V, n) for n, key in enumerate(tasks) for who in ("ann", "ben")]
     found = small(tasks, verdicts, {f"c{key}" for key in tasks})
     assert found.num_invalid_gold_answers == 0 and quality().num_invalid_gold_answers == 21
-    assert "no answered gold question is known to be unanswerable" in alarms(found)[0]
+    assert "no answered gold question is known to be unanswerable" in get_warnings(found)[0]
 
 
 def test_no_unanswerable_candidates_give_a_warning():
     human = {f"human {n}": lambda key, known: known for n in range(3)}
-    assert "none of 30 judged candidates is unanswerable" in alarms(told(human, 30, said=lambda n: V))[0]
-    assert not any("none of" in alarm for alarm in alarms(told(human, 30, said=lambda n: X if n else V)))
+    assert (
+        "none of 30 answers candidates is unanswerable" in get_warnings(build(human, 30, said=lambda n: V))[0]
+    )
+    assert not any(
+        "none of" in warning for warning in get_warnings(build(human, 30, said=lambda n: X if n else V))
+    )

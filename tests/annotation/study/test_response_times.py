@@ -44,11 +44,11 @@ def test_fast_annotators_are_found_by_either_clock():
         given("few", [1.0] * 19),
         given("unknown", [None] * 40),
     )
-    told = "21 of 40 tasks in under 3 s, median 1.0 s"
+    text = "21 of 40 tasks in under 3 s, median 1.0 s"
     assert {name: describe_if_too_fast(row, QualityRules()) for name, row in rows.items()} == {
-        "batch": told,
+        "batch": text,
         "careful": "",
-        "fast": told,
+        "fast": text,
         "few": "",
         "limit": "",
         "unknown": "",

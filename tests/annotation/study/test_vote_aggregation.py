@@ -70,11 +70,11 @@ def test_status_needs_high_posterior_and_agreeing_votes(choices, posterior, expe
 def test_every_candidate_has_one_status_and_votes_add_up():
     tasks = {key: task(key) for key in "abc"}
     given = {"ax": X, "ay": X, "az": U, "bx": V, "by": X, "bz": V}
-    judged = build_answers_table(tasks, [verdict(key[0], key[1], said, V) for key, said in given.items()])
-    judged.loc[(judged["verdict_id"] == "by") & (judged["role"] == "candidate"), "exclusion_reason"] = (
+    answers = build_answers_table(tasks, [verdict(key[0], key[1], said, V) for key, said in given.items()])
+    answers.loc[(answers["verdict_id"] == "by") & (answers["role"] == "candidate"), "exclusion_reason"] = (
         "gold question failed"
     )
-    rows = list(verify_candidates(candidates("cba"), judged, QualityRules(aggregation="majority")))
+    rows = list(verify_candidates(candidates("cba"), answers, QualityRules(aggregation="majority")))
     assert [
         (r.candidate.candidate_id, r.status, r.votes_invalid, r.votes_valid, r.votes_excluded) for r in rows
     ] == [("ca", "unanswerable", 2, 1, 0), ("cb", "answerable", 0, 2, 1), ("cc", "no_votes", 0, 0, 0)]
@@ -84,40 +84,40 @@ def test_every_candidate_has_one_status_and_votes_add_up():
 
 def test_repeat_is_a_vote():
     tasks = {"a": task("a"), "b": repeating("b", "a")}
-    judged = build_answers_table(tasks, [verdict("a", "x", X, V), verdict("b", "y", V, X, simulated=True)])
-    a, b = verify_candidates(candidates("ab"), judged, QualityRules(aggregation="majority"))
+    answers = build_answers_table(tasks, [verdict("a", "x", X, V), verdict("b", "y", V, X, simulated=True)])
+    a, b = verify_candidates(candidates("ab"), answers, QualityRules(aggregation="majority"))
     assert (a.status, a.votes_invalid, a.verdict_ids, a.simulated) == ("unanswerable", 2, ("ax", "by"), True)
     assert (b.status, b.votes_valid) == ("no_votes", 1)
 
 
 def test_each_candidate_uses_its_own_posterior():
     tasks = {key: task(key) for key in "ab"}
-    judged = build_answers_table(tasks, [verdict(key, who, X, V) for key in "ab" for who in "xy"])
+    answers = build_answers_table(tasks, [verdict(key, who, X, V) for key in "ab" for who in "xy"])
     rules = QualityRules(aggregation="dawid-skene", min_posterior=0.9)
-    rows = list(verify_candidates(candidates("ab"), judged, rules, {"ca": 0.95, "cb": 0.6}))
+    rows = list(verify_candidates(candidates("ab"), answers, rules, {"ca": 0.95, "cb": 0.6}))
     assert [row.status for row in rows] == ["unanswerable", "doubtful"]
 
 
 def test_source_questions_are_verified_or_refuted():
     tasks = {"a": task("a"), "b": task("b"), "c": task("c"), "d": task("d", source="template")}
     given = {"ax": V, "ay": U, "az": X, "bx": X, "by": X, "bz": V, "cx": V, "dx": V, "dy": V}
-    judged = build_answers_table(tasks, [verdict(key[0], key[1], X, said) for key, said in given.items()])
-    assert [(r.question_id, r.status, r.votes_valid, r.votes_invalid) for r in check_aqs(judged)] == [
+    answers = build_answers_table(tasks, [verdict(key[0], key[1], X, said) for key, said in given.items()])
+    assert [(r.question_id, r.status, r.votes_valid, r.votes_invalid) for r in check_aqs(answers)] == [
         ("qa", "verified", 2, 1),
         ("qb", "refuted", 1, 2),
         ("qc", "open", 1, 0),
     ]
-    judged.loc[judged["annotator"] == "x", "exclusion_reason"] = "annotator excluded"
-    judged.loc[(judged["annotator"] == "y") & (judged["role"] == "candidate"), "exclusion_reason"] = (
+    answers.loc[answers["annotator"] == "x", "exclusion_reason"] = "annotator excluded"
+    answers.loc[(answers["annotator"] == "y") & (answers["role"] == "candidate"), "exclusion_reason"] = (
         "gold question failed"
     )
-    assert [(r.question_id, r.status) for r in check_aqs(judged)] == [("qa", "open"), ("qb", "open")]
+    assert [(r.question_id, r.status) for r in check_aqs(answers)] == [("qa", "open"), ("qb", "open")]
 
 
 def test_candidates_without_counting_votes_have_zero_votes():
-    judged = build_answers_table({"a": task("a")}, [verdict("a", "x", X, V)])
-    assert count_votes(judged, ["ca", "cb"]).to_dict("list") == {V: [0, 0], X: [1, 0], U: [0, 0]}
-    assert count_votes(judged.assign(exclusion_reason="gold question failed"), ["ca"]).to_dict("list") == {
+    answers = build_answers_table({"a": task("a")}, [verdict("a", "x", X, V)])
+    assert count_votes(answers, ["ca", "cb"]).to_dict("list") == {V: [0, 0], X: [1, 0], U: [0, 0]}
+    assert count_votes(answers.assign(exclusion_reason="gold question failed"), ["ca"]).to_dict("list") == {
         V: [0],
         X: [0],
         U: [0],
@@ -136,16 +136,16 @@ def test_most_common_reason_with_alphabetical_ties():
 def test_reason_comes_from_votes_that_count():
     said = {"x": "wrong attribute", "y": "wrong attribute", "z": "missing object"}
     verdicts = [verdict("a", who, X, V, first_reason=why) for who, why in said.items()]
-    judged = build_answers_table({"a": task("a")}, verdicts)
-    judged.loc[judged["annotator"].isin(["x", "y"]), "exclusion_reason"] = "annotator excluded"
-    (row,) = verify_candidates(candidates("a"), judged, QualityRules(aggregation="majority", min_votes=1))
+    answers = build_answers_table({"a": task("a")}, verdicts)
+    answers.loc[answers["annotator"].isin(["x", "y"]), "exclusion_reason"] = "annotator excluded"
+    (row,) = verify_candidates(candidates("a"), answers, QualityRules(aggregation="majority", min_votes=1))
     assert row.reason == "missing object"
 
 
 def test_first_answer_on_a_source_question_counts():
     twice = {"a": task("a"), "b": msgspec.structs.replace(task("a"), task_id="b")}
-    judged = build_answers_table(twice, [verdict("b", "x", X, V, 0), verdict("a", "x", X, X, 1)])
-    assert [(r.status, r.votes_valid, r.votes_invalid) for r in check_aqs(judged)] == [("open", 1, 0)]
+    answers = build_answers_table(twice, [verdict("b", "x", X, V, 0), verdict("a", "x", X, X, 1)])
+    assert [(r.status, r.votes_valid, r.votes_invalid) for r in check_aqs(answers)] == [("open", 1, 0)]
 
 
 def test_reason_of_a_valid_answer_is_ignored():
@@ -162,5 +162,5 @@ def test_reason_of_a_valid_answer_is_ignored():
 def test_two_votes_decide_a_source_question():
     tasks = {"a": task("a"), "b": task("b"), "c": task("c")}
     given = {"ax": V, "ay": V, "bx": X, "by": X, "cx": X}
-    judged = build_answers_table(tasks, [verdict(key[0], key[1], X, said) for key, said in given.items()])
-    assert [row.status for row in check_aqs(judged)] == ["verified", "refuted", "open"]
+    answers = build_answers_table(tasks, [verdict(key[0], key[1], X, said) for key, said in given.items()])
+    assert [row.status for row in check_aqs(answers)] == ["verified", "refuted", "open"]

@@ -55,7 +55,7 @@ def test_each_text_and_each_image_is_balanced():
 def test_without_images_each_text_keeps_as_many_rows_as_its_rarer_label_has():
     texts = ["a"] * 5 + ["b"] * 4
     keep, report = choose_balanced_subset(labelled(texts, [1, 1, 1, 0, 0, 1, 0, 0, 0]), 0)
-    # a: min(3, 2) of either label, b: min(1, 3)
+    # a: min(3, 2) of each label, b: min(1, 3)
     assert (
         len(keep) == 2 * (2 + 1)
         and report.images is None

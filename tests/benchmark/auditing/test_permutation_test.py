@@ -35,7 +35,7 @@ def test_labels_are_exchanged_uniformly_between_and_within_clusters_of_the_same_
 
 
 def test_pairs_stay_pairs():
-    # Two images, each with a pair of one question and a single row; a pair has one row of either label.
+    # Two images, each with a pair of one question and a single row; a pair has one row of each label.
     labels = np.array([0, 1, 1, 1, 0, 0])
     images, units = np.array([0, 0, 0, 1, 1, 1]), np.array([5, 5, 6, 7, 7, 8])
     found = permute_labels(labels, images, units, 500, np.random.default_rng(0))

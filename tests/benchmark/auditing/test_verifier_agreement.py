@@ -30,18 +30,20 @@ def run(inputs: VerifierInputs, num_negative_trials: int = 0) -> dict[tuple[str,
 
 def test_a_question_is_verified_without_its_own_facts():
     assert run(source(*A, *B)) == {
-        ("a1", "a"): "answerable red True",  # a2 says that the cup is red
+        ("a1", "a"): "answerable red True",  # a2 states that the cup is red.
         ("a2", "a"): "answerable yes True",
-        ("a3", "a"): "unknown None",  # nobody else tells the size
-        ("b1", "b"): "answerable True",  # whether there is one: yes or no, it has an answer
+        ("a3", "a"): "unknown None",  # No other question states the size.
+        ("b1", "b"): "answerable True",  # A question for existence always has an answer.
         ("b2", "b"): "unknown None",
     }
 
 
 def test_related_questions_are_excluded_too():
     found = run(source(msgspec.structs.replace(A[0], entailed=("a2",)), *A[1:], *B))
-    assert found[("a1", "a")] == "unknown None"  # the colour was told by a1 and a2 alone
-    assert found[("a2", "a")] == "answerable True"  # there is a cup (a3): red or not, there is an answer
+    assert found[("a1", "a")] == "unknown None"  # Only a1 and a2 state the colour.
+    assert (
+        found[("a2", "a")] == "answerable True"
+    )  # a3 states that there is a cup, so the question has an answer.
 
 
 def test_related_questions_are_symmetric_and_include_those_of_equivalent_ones():

@@ -4,14 +4,14 @@ import pytest
 from pipeline.benchmark.balancing.pairing import UqAqPair
 from pipeline.benchmark.balancing.release_items import determine_category, make_items
 from pipeline.core.records import CandidateEstimate, Edit, VerifierResult
-from tests.benchmark.balancing.test_pairing import PARTS, QUESTIONS, asked, uq
+from tests.benchmark.balancing.test_pairing import QUESTIONS, SPLITS, make_question, uq
 
 
-def test_an_aq_that_two_pairs_share_is_one_item_in_the_split_of_its_image():
+def test_an_aq_of_two_pairs_is_one_item_in_the_split_of_its_image():
     pairs = [
         UqAqPair(uq=uq("B", text, "1"), aq=QUESTIONS["1"], pairing_reason="a test") for text in ("z", "zz")
     ]
-    rows = {row.item_id: row for row in make_items("clip-easy", pairs, QUESTIONS, {"1": 0.5}, PARTS)}
+    rows = {row.item_id: row for row in make_items("clip-easy", pairs, QUESTIONS, {"1": 0.5}, SPLITS)}
     assert list(rows) == ["1", "B+z+0", "B+zz+0"]
     assert (rows["1"].split, rows["1"].score, rows["1"].unanswerable) == ("test", 0.5, False)
     assert {(rows[key].split, rows[key].pair_id, rows[key].answer) for key in ("B+z+0", "B+zz+0")} == {
@@ -19,11 +19,11 @@ def test_an_aq_that_two_pairs_share_is_one_item_in_the_split_of_its_image():
     }
 
 
-def test_either_side_of_a_pair_tells_the_sources_wording():
+def test_both_items_of_a_pair_have_the_sources_wording():
     aq = msgspec.structs.replace(
-        asked("q", "p", "The cup is what color?"), source_text="What color is the cup?"
+        make_question("q", "p", "The cup is what color?"), source_text="What color is the cup?"
     )
-    other = asked("r", "p2", "What is it?")
+    other = make_question("r", "p2", "What is it?")
     rows = make_items(
         "clip-hard",
         [UqAqPair(uq=uq("p2", aq.text), aq=aq, pairing_reason="")],
@@ -39,7 +39,7 @@ def edit(kind):
 
 
 @pytest.mark.parametrize(
-    ("judged", "reason", "kinds", "category", "confirmed"),
+    ("verifier_category", "reason", "kinds", "category", "confirmed"),
     [
         ("wrong relation", "missing object", ("object",), "wrong relation", False),
         ("missing object", "missing object", (), "missing object", True),
@@ -50,16 +50,16 @@ def edit(kind):
         (None, None, (), None, False),
     ],
 )
-def test_the_category_is_the_judges_else_the_annotators_else_the_edits(
-    judged, reason, kinds, category, confirmed
+def test_the_category_comes_from_verifier_annotators_or_edits(
+    verifier_category, reason, kinds, category, confirmed
 ):
     row = uq("B", "z", "1")
     candidate = msgspec.structs.replace(row.candidate, edits=tuple(map(edit, kinds)))
-    judgement = VerifierResult(answerability="unknown", category=judged)
-    row = msgspec.structs.replace(row, candidate=candidate, verifier_result=judgement, reason=reason)
+    result = VerifierResult(answerability="unknown", category=verifier_category)
+    row = msgspec.structs.replace(row, candidate=candidate, verifier_result=result, reason=reason)
     assert determine_category(row) == category
     pairs = [UqAqPair(uq=row, aq=QUESTIONS["1"], pairing_reason="a test")]
-    by_id = {item.item_id: item for item in make_items("pt-easy", pairs, QUESTIONS, {}, PARTS)}
+    by_id = {item.item_id: item for item in make_items("pt-easy", pairs, QUESTIONS, {}, SPLITS)}
     assert (by_id["B+z+0"].category, by_id["B+z+0"].category_confirmed) == (category, confirmed)
     assert (by_id["1"].category, by_id["1"].category_confirmed) == (None, False)
 
@@ -67,5 +67,5 @@ def test_the_category_is_the_judges_else_the_annotators_else_the_edits(
 def test_a_uq_has_the_difficulty_of_its_estimate_and_an_aq_none():
     pairs = [UqAqPair(uq=uq("B", "z", "1"), aq=QUESTIONS["1"], pairing_reason="a test")]
     estimates = {"B+z+0": CandidateEstimate(candidate_id="B+z+0", p_answerable=0.1, difficulty="popular")}
-    rows = make_items("clip-easy", pairs, QUESTIONS, {}, PARTS, estimates)
+    rows = make_items("clip-easy", pairs, QUESTIONS, {}, SPLITS, estimates)
     assert [(row.item_id, row.difficulty) for row in rows] == [("1", None), ("B+z+0", "popular")]

@@ -1,5 +1,8 @@
-"""The same answers give the same scores whichever harness asked: lmms-eval and inspect_ai run for real on a release, against
-a server of OpenAI's form that always says the same to a question. VLMEvalKit, which no package index has, is played."""
+"""The same answers get the same scores in every harness.
+
+lmms-eval and inspect_ai run on a release with an OpenAI-compatible server, which always gives the same reply to a question. VLMEvalKit,
+which is in no package index, is simulated.
+"""
 
 import json
 import os
@@ -23,37 +26,46 @@ from tests.closure import ROOT
 from tests.scoring.conftest import numbers, scored
 
 LMMS_EVAL = "lmms-eval==0.7.3"
-# PyTorch is taken from the environment of these tests; the other is 100 MB that no task of ours needs.
-LEFT_OUT = ("torch", "torchvision", "pycocoevalcap")
+# PyTorch is taken from the environment of these tests. pycocoevalcap has 100 MB and is not needed by our tasks.
+EXCLUDED_PACKAGES = ("torch", "torchvision", "pycocoevalcap")
 
 
 class Script(NamedTuple):
-    """What is said to each question. asked: the items' questions by id. right: answers by question, of those that have
-    one."""
+    """The replies to all questions.
 
-    asked: dict[str, str]
-    right: dict[str, str]
+    Attributes:
+        questions: Questions by the id of the item.
+        answers_by_question: The right answer of each answerable question.
+    """
+
+    questions: dict[str, str]
+    answers_by_question: dict[str, str]
 
     def reply(self, question):
-        """Status and body, by a hash of the question: of seven questions two have the right answer, two a wrong one, one is
-        refused, one request fails, one answer is cut off."""
-        lot = int(sha256(question.encode()).hexdigest(), 16) % 7
-        if lot == 0:
+        """Return status and body by a hash of the question.
+
+        Of seven questions, two get the right answer, two a wrong one, one an abstention, one fails, and one is truncated.
+        """
+        case = int(sha256(question.encode()).hexdigest(), 16) % 7
+        if case == 0:
             return 400, {"error": {"message": "cannot serve this", "type": "invalid_request_error"}}
-        cut_off = lot == 1
-        said = {2: "I cannot tell from the image.", 3: "two dogs", 4: "unanswerable"}
-        message = {"role": "assistant", "content": said.get(lot, self.right.get(question, "table"))}
-        choice = {"index": 0, "finish_reason": "length" if cut_off else "stop", "message": message}
-        usage = {"prompt_tokens": 9, "completion_tokens": 64 if cut_off else 3, "total_tokens": 73}
+        is_truncated = case == 1
+        replies = {2: "I cannot tell from the image.", 3: "two dogs", 4: "unanswerable"}
+        message = {
+            "role": "assistant",
+            "content": replies.get(case, self.answers_by_question.get(question, "table")),
+        }
+        choice = {"index": 0, "finish_reason": "length" if is_truncated else "stop", "message": message}
+        usage = {"prompt_tokens": 9, "completion_tokens": 64 if is_truncated else 3, "total_tokens": 73}
         body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
         return 200, body | {"usage": usage}
 
     def answers(self):
-        """By id: nothing where the request fails or the answer is cut off."""
-        replies = {name: self.reply(question)[1] for name, question in self.asked.items()}
+        """Return the answers by id, without failed requests and truncated answers."""
+        replies = {name: self.reply(question)[1] for name, question in self.questions.items()}
         choices = {name: reply["choices"][0] for name, reply in replies.items() if "choices" in reply}
-        whole = {name: choice for name, choice in choices.items() if choice["finish_reason"] == "stop"}
-        return {name: choice["message"]["content"] for name, choice in whole.items()}
+        complete = {name: choice for name, choice in choices.items() if choice["finish_reason"] == "stop"}
+        return {name: choice["message"]["content"] for name, choice in complete.items()}
 
 
 @pytest.fixture
@@ -66,7 +78,7 @@ def script(release):
 
 @contextmanager
 def serving(script):
-    """Yields the server's address, and the text and image of what it was asked."""
+    """Yield the address of the server, and the text and image of each request."""
     asked = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -97,21 +109,23 @@ def serving(script):
 
 
 def run(command, home, **more):
-    """Run a command in a home of its own, where it fetches nothing."""
+    """Run a command offline in a home folder of its own."""
     home.mkdir()
     offline = {"PATH": os.environ["PATH"], "HOME": str(home), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    clean = {"PYTHONDONTWRITEBYTECODE": "1"}  # other tests use this release
+    clean = {"PYTHONDONTWRITEBYTECODE": "1"}  # Other tests use this release.
     done = subprocess.run(command, cwd=home, env=offline | clean | more, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
-def inspects_log(release, url, folder):
-    """The log of the release's task file, run with the release's wheel."""
+def run_inspect(release, url, folder):
+    """Run the task file of the release with its wheel, and return the log."""
     (wheel,) = (release / "scorers").glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder / "wheel")
     inspect = str(Path(sys.executable).parent / "inspect")
-    task = os.path.relpath(release / "harness/inspect/rgqa.py", folder / "inspect")  # it finds no other paths
+    task = os.path.relpath(
+        release / "harness/inspect/rgqa.py", folder / "inspect"
+    )  # inspect_ai does not find absolute paths.
     command = [inspect, "eval", task, "--model", "openai-api/local/m", "--display", "none"]
     server = {"LOCAL_BASE_URL": url, "LOCAL_API_KEY": "none"}
     run([*command, "--log-dir", "logs"], folder / "inspect", PYTHONPATH=str(folder / "wheel"), **server)
@@ -123,7 +137,7 @@ def lmms_evals_log(release, url, folder):
     """The log of task rgqa, in an environment of lmms-eval's own."""
     uv, place = str(Path(sys.executable).parent / "uv"), folder / "environment"
     overrides = folder / "overrides.txt"
-    overrides.write_text("".join(f'{name}; python_version < "0"\n' for name in LEFT_OUT))
+    overrides.write_text("".join(f'{name}; python_version < "0"\n' for name in EXCLUDED_PACKAGES))
     subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, place], check=True)
     install = [uv, "pip", "install", "--quiet", "--python", place, "--overrides", overrides]
     subprocess.run([*install, "-c", ROOT / "requirements.lock", LMMS_EVAL], check=True)
@@ -150,7 +164,7 @@ def vlmevalkits_log(release, answers, path):
 def batchs_log(script, path):
     """A line for each request, as OpenAI's batches have it."""
     lines = []
-    for name, question in script.asked.items():
+    for name, question in script.questions.items():
         status, body = script.reply(question)
         response = {"status_code": status, "request_id": name, "body": body}
         lines.append(json.dumps({"id": name, "custom_id": name, "response": response, "error": None}))
@@ -176,22 +190,22 @@ def plain_scores(release, script, folder):
 def assert_all_alike(release, script, logs, expected, folder):
     """Each log has these scores, and names what failed."""
     answers = script.answers()
-    assert 2 < len(script.asked) - len(answers) < len(answers)
+    assert 2 < len(script.questions) - len(answers) < len(answers)
     for log in logs:
         found, failed = scores(release, log, folder, "--detect-abstention")
         assert found == expected, log
-        assert failed == script.asked.keys() - answers.keys(), log
+        assert failed == script.questions.keys() - answers.keys(), log
 
 
 @pytest.mark.slow
 def test_inspect_batches_and_vlmevalkit_give_the_scores_of_the_same_answers(release, script, tmp_path):
     with serving(script) as (url, asked):
-        inspects = inspects_log(release, url, tmp_path)
+        inspects = run_inspect(release, url, tmp_path)
     # A question on an image is asked once, though several items have it.
     assert {text for text, _ in asked} == {
-        PROMPTS["abstain"].format_question(text) for text in script.asked.values()
+        PROMPTS["abstain"].format_question(text) for text in script.questions.values()
     }
-    assert len(set(asked)) == len(asked) <= len(script.asked)
+    assert len(set(asked)) == len(asked) <= len(script.questions)
     batchs = batchs_log(script, tmp_path / "batch.jsonl")
     vlmevalkits = vlmevalkits_log(release, script.answers(), tmp_path / "vlm.xlsx")
     expected = plain_scores(release, script, tmp_path)
@@ -207,6 +221,6 @@ def test_inspect_batches_and_vlmevalkit_give_the_scores_of_the_same_answers(rele
 def test_lmms_eval_gives_the_scores_of_the_same_answers(release, script, tmp_path):
     with serving(script) as (url, asked):
         log = lmms_evals_log(release, url, tmp_path)
-    texts = [PROMPTS["abstain"].format_question(text) for text in script.asked.values()]
+    texts = [PROMPTS["abstain"].format_question(text) for text in script.questions.values()]
     assert sorted(text for text, _ in asked) == sorted(texts)
     assert_all_alike(release, script, [log], plain_scores(release, script, tmp_path), tmp_path)

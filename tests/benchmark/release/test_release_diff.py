@@ -143,7 +143,7 @@ def test_a_missing_licence_is_reported(release, tmp_path):
 def test_invalid_params_are_reported(release, tmp_path, text):
     home = shutil.copytree(release, tmp_path / "other")
     (home / "params.json").write_text(text)
-    with pytest.raises(UserError, match=r"params\.json: not what is expected here"):
+    with pytest.raises(UserError, match=r"params\.json: unexpected content"):
         compare_releases(release, home)
 
 

@@ -57,5 +57,5 @@ def test_features_far_from_zero_keep_their_digits():
 )
 def test_places_that_are_no_answers_are_refused(right):
     features = np.zeros((len(right) if len(right) != 1 else 2, 3))
-    with pytest.raises(ValueError, match="places of 4 answers"):
+    with pytest.raises(ValueError, match="wanted as many of each, 0 to 3"):
         fit_gaussians(features, np.array(right, int), 4)

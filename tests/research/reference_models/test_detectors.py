@@ -139,7 +139,7 @@ def test_an_ensemble_multiplies():
 
 def test_nets_with_other_answers_are_no_ensemble():
     other = seen([[0.0, 1.0]])._replace(answers=("answer 1", "answer 0"))
-    with pytest.raises(ValueError, match="other answers"):
+    with pytest.raises(ValueError, match="different answers"):
         by.ensemble(seen([[0.0, 1.0]]), (other,))
 
 

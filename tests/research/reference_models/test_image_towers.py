@@ -21,17 +21,17 @@ def of_clip():
 def test_vectors_of_a_clips_tower_are_those_of_the_encoder(of_clip):
     """So its pixels are prepared alike."""
     encoder = clip.Encoder(f"local-dir:{DatasetFolders('sample').clip}", device="cpu")
-    vectors = of_clip.vectors(load_images(IMAGES, SIZE))
+    vectors = of_clip.embed_images(load_images(IMAGES, SIZE))
     np.testing.assert_allclose(vectors, encoder.stack_batches(encoder.encode_images(IMAGES, 2), 2), atol=2e-3)
 
 
 def test_maps_of_a_clips_tower_are_those_that_lead_to_its_vectors(of_clip):
     pixels = load_images(IMAGES, SIZE)
-    maps = of_clip.maps(pixels)
+    maps = of_clip.compute_maps(pixels)
     assert maps.shape == (2, 56 * 4 + 152 + 368, 12, 16)  # 8 pixels a cell, four to one of 16; 16; 32
     with torch.inference_mode():
         trunk = of_clip._visual.trunk
-        middle = trunk.s3(trunk.s2(trunk.s1(trunk.stem(of_clip.prepared(pixels)))))
+        middle = trunk.s3(trunk.s2(trunk.s1(trunk.stem(of_clip.normalize(pixels)))))
     torch.testing.assert_close(maps[:, 56 * 4 : 56 * 4 + 152], middle)
     assert of_clip.size == SIZE and not any(p.requires_grad for p in of_clip.parameters())
 

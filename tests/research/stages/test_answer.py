@@ -72,7 +72,7 @@ def test_each_row_of_a_seed_whose_nets_are_there_is_a_file_for_every_item(made):
 
 def test_pairs_that_several_items_ask_are_asked_once(made, monkeypatch):
     """Copies of items under other ids ask nothing new, and get the same."""
-    read = answer.read_benchmark
+    read, run_inference = answer.read_benchmark, row_predictions.run_inference
     asked = []
 
     def doubled(folder):
@@ -86,7 +86,7 @@ def test_pairs_that_several_items_ask_are_asked_once(made, monkeypatch):
 
     def counting(held, one):
         asked.append((one.path.name, len(held.queries), len(set(held.queries))))
-        return row_predictions.run_inference(held, one)
+        return run_inference(held, one)
 
     before = files()
     monkeypatch.setattr(answer, "read_benchmark", doubled)
@@ -113,7 +113,7 @@ def test_what_is_left_out_and_why_is_told(made, capsys):
     assert told["seeds"] == [0, 1] and "msp" in told["rows"] and "resample" not in told["rows"]
     answer.main()
     line = capsys.readouterr().out
-    assert f"skipped: {len(told['skipped'])} rows of some seeds, answer.json says why" in line
+    assert f"skipped: {len(told['skipped'])} rows of some seeds, see answer.json" in line
 
 
 def test_rows_are_described_and_thresholds_are_those_of_written_rows(made):
@@ -143,7 +143,7 @@ def test_damaged_files_are_all_named_before_anything_is_asked(project):
     with pytest.raises(UserError) as caught:
         answer.main()
     first, *lines = caught.value.problems
-    assert first == "data/tiny/vqa: the nets cannot be asked: 3 problems"
+    assert first.startswith("data/tiny/vqa: ") and "3 problems" in first
     assert [line.split(": ")[0] for line in lines] == [
         str(VQA / "regions.safetensors"),
         str(VQA / "rp-0.safetensors"),
@@ -169,7 +169,7 @@ def test_without_a_truth_the_row_that_sees_it_is_left_out(project):
     shutil.rmtree("data/tiny/truth")
     answer.main()
     assert not (OUT / "true_regions-seed0.json").exists()
-    assert "nobody knows" in read_json(OUT / "answer.json")["skipped"]["true_regions"]["0"]
+    assert "complete scene graphs" in read_json(OUT / "answer.json")["skipped"]["true_regions"]["0"]
 
 
 def test_without_nets_there_is_nothing_to_ask(project, capsys):

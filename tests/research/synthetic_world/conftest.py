@@ -1,4 +1,4 @@
-"""Questions and scenes that several tests look at, each made once."""
+"""Questions and scenes that several tests use, each made once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def of_kitchen() -> list[SampleQuestion]:
 
 @pytest.fixture(scope="session")
 def val_scenes() -> list[SceneGraph]:
-    """The complete truth of 120 scenes of the sample world."""
+    """The complete truth of 120 scenes of the synthetic world."""
     return [build_complete_graph(world) for world in generate_scenes(5, "val", 120)]
 
 
@@ -34,20 +34,21 @@ def drawn(val_scenes: list[SceneGraph]) -> list[SampleQuestion]:
 
 @pytest.fixture(scope="session")
 def sample() -> list[SyntheticScene]:
-    """Scenes as many as the sample's testdev has."""
+    """As many scenes as the sample's testdev has."""
     return list(generate_scenes(11, "testdev", SPLIT_SIZES["testdev"]))
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Four images, and steps of four; the model goes to `model`."""
+    """Train on four images in batches of four. The model is written to `model`."""
     import torch
 
     from research.synthetic_world import clip_trainer, clip_training_data, train_clip
 
     home = tmp_path_factory.mktemp("clip")
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # so little work is the faster the fewer wait for each other
+    # So little work is faster on one thread.
+    torch.set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
             (clip_training_data, "CHUNK_SIZE"),
@@ -66,7 +67,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def few_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Some worlds of each part of the nets' training, and a short training; the nets go to `vqa`."""
+    """Use few worlds of each subset and a short training. The nets are written to `vqa`."""
     import torch
 
     from research.synthetic_world import (
@@ -93,7 +94,12 @@ def few_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             region_trainer: {"BATCH_SIZE": 32},
             vqa_training_data: {"NUM_HARD_NEGATIVES": 3},
             tower_trainer: {"BATCH_SIZE": 4, "NUM_EPOCHS": 4},
-            vqa_regions: {"WORLD_SERIES": series, "CHUNK_SIZE": 4, "WORK_DIR": home / "work", "HEAD_EPOCHS": 2},
+            vqa_regions: {
+                "WORLD_SERIES": series,
+                "CHUNK_SIZE": 4,
+                "WORK_DIR": home / "work",
+                "HEAD_EPOCHS": 2,
+            },
             train_vqa: {"WORLD_SERIES": series, "WORK_DIR": home / "work", "OUTPUT_DIR": home / "vqa"},
         }.items():
             for name, value in values.items():

@@ -1,4 +1,4 @@
-"""A pool of processes that is none."""
+"""A process pool that runs everything in this process."""
 
 
 class Result:
@@ -10,7 +10,7 @@ class Result:
 
 
 class HerePool:
-    """A pool whose work is done here, at once, so that what a test has patched holds."""
+    """A pool that runs its work in this process, immediately, so that patches of a test have an effect."""
 
     def __init__(self, threads):
         pass
@@ -32,6 +32,6 @@ class HerePool:
 
 
 class Here:
-    """In place of what `get_context` gives."""
+    """Replaces the result of `get_context`."""
 
     Pool = HerePool

@@ -1,6 +1,6 @@
-"""Scenes made by hand, whose answers are worked out here; and what is asked of them.
+"""Scenes made by hand, with their answers and the questions about them.
 
-The hand-made kitchen, 448 x 336 (left ends at x = 179.2, right begins at 268.8; no side is told within
+The hand-made kitchen, 448 x 336 (left ends at x = 179.2, right begins at 268.8; no side is stated within
 17.9 of these, 4 % of the width):
 
     11 cup: red, plastic, on the table; centre x 72: left
@@ -88,7 +88,8 @@ KITCHEN = scene(
         ("18", "in front of", "15"),
     ],
 )
-LOOKS = {  # object -> type -> value, as in the table above
+# Object -> attribute type -> value, as in the table above.
+LOOKS = {
     "11": {"color": "red", "material": "plastic"},
     "12": {"color": "blue", "material": "plastic", "pattern": "striped"},
     "13": {"color": "brown", "material": "wood", "size": "large"},
@@ -98,7 +99,8 @@ LOOKS = {  # object -> type -> value, as in the table above
     "17": {"color": "green"},
     "18": {"color": "black", "pose": "lying", "size": "small"},
 }
-SIDES = {"11": "left", "12": "right", "13": "left", "14": "right"}  # 15, 16 and 17 are in the middle
+# 15, 16 and 17 are in the middle.
+SIDES = {"11": "left", "12": "right", "13": "left", "14": "right"}
 PARK = scene(
     {
         "21": ("dog", (20, 230, 70, 50), "brown lying"),
@@ -125,22 +127,23 @@ PARK = scene(
 
 
 def asked(image: SceneGraph, rounds: int = 140, per_image: int = 9) -> list[SampleQuestion]:
-    """What is asked of an image under many seeds."""
+    """Generate questions about an image with many seeds."""
     return [question for seed in range(rounds) for question in generate_questions([image], seed, per_image)]
 
 
 @cache
 def asked_by(family: Family, rounds: int = 30) -> list[list[SampleQuestion]]:
-    """What one family alone asks of the kitchen and the park, by seed: at most four questions of each."""
+    """Generate questions of one family about the kitchen and the park, by seed: at most four about each."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sample_questions, "FAMILY_RATES", {family: 1.0})
         patch.setattr(sample_questions, "MAX_PER_FAMILY", {family: 4})
-        patch.setattr(sample_questions, "MAX_ATTEMPTS", 6)  # of a family that finds little, little is enough
+        # Few attempts are enough for families that rarely find a question.
+        patch.setattr(sample_questions, "MAX_ATTEMPTS", 6)
         return [generate_questions([KITCHEN, PARK], seed, 4) for seed in range(rounds)]
 
 
 def wrong_with(rounds: list[list[SampleQuestion]]) -> list[str]:
-    """What the checker, which shares no code with the generator, finds wrong with questions of kitchen and park."""
+    """Return the faults that the checker, which shares no code with the generator, finds in questions about kitchen and park."""
     facts = {image.image_id: build_scene_evidence(image, LEXICON) for image in (KITCHEN, PARK)}
     faults = []
     for asked_together in rounds:
@@ -154,7 +157,7 @@ def wrong_with(rounds: list[list[SampleQuestion]]) -> list[str]:
 
 
 def target(question: SampleQuestion) -> str:
-    """Id of the object that the step before the last yields."""
+    """Return the id of the object found by the second-last step."""
     ids = [re.search(r"\(([\d,]+)\)", step.argument) for step in question.program]
     return [match[1] for match in ids if match][-1]
 
@@ -166,17 +169,17 @@ def detailed(asked_: list[SampleQuestion], *names: str) -> list[SampleQuestion]:
 
 
 def pairs(asked_: list[SampleQuestion]):
-    """(question, entailed question) of the same image and round."""
+    """Return pairs (question, entailed question) about the same image in the same round."""
     seen: dict[str, SampleQuestion] = {}
     for question in asked_:
-        if question.question_id in seen:  # the next round has the same ids
+        if question.question_id in seen:
             yield from ((one, seen[i]) for one in seen.values() for i in one.entailed)
             seen = {}
         seen[question.question_id] = question
 
 
 def check_family(family, structural: str, semantics: str) -> None:
-    """A family asks at least ten things, of its own types, and each has one right answer by an independent judge."""
+    """Assert that a family makes at least ten questions of its own types, each with one right answer by an independent checker."""
     rounds = asked_by(family)
     every = [question for asked_together in rounds for question in asked_together]
     assert len({question.text for question in every}) >= 10

@@ -1,4 +1,4 @@
-"""Images of single things, to be looked at: what they cover, which colours they show, how they differ."""
+"""Images of single objects: what they cover, which colors they show, how they differ."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from research.synthetic_world.drawings.svg_shapes import make_tones
 from research.synthetic_world.ontology import COLORS, KIND_BY_NAME, KINDS, PATTERNS, STATES, ObjectKind
 from research.synthetic_world.scene_types import PlacedObject, SyntheticScene
 
-SIZE = 64  # pixels of the square images compared here; in a scene things are 20 to 190 pixels wide
-SEEN = 24  # a difference of colour (of 255) that the eye notices on a flat ground
+# Pixels of the square images compared here. In scenes, objects are 20 to 190 pixels wide.
+SIZE = 64
+# A color difference (of 255) that is visible on a plain background.
+SEEN = 24
 GROUND = "#e3efe6"
 SHAPES = {"svg", "g", "defs", "path", "rect", "ellipse", "linearGradient", "stop", "pattern"}
 
 
 def plain(kind: ObjectKind, **looks) -> PlacedObject:
-    """A thing with the first of each look that its kind must have; a material where there is a choice."""
+    """Return an object with the first value of each attribute that its kind must have."""
     must = {
         "color": kind.colors[0] if kind.colors else None,
         "material": kind.materials[0] if len(kind.materials) > 1 else None,
@@ -34,7 +36,7 @@ def plain(kind: ObjectKind, **looks) -> PlacedObject:
 
 
 def variants(kind: ObjectKind) -> list[PlacedObject]:
-    """The plain thing, then things that differ from it in one look each: every look of the kind is there."""
+    """Return the plain object, then one object for each other attribute value that the kind can have."""
     base = plain(kind)
     looks = [{"color": color} for color in (kind.colors or ())[1:]]
     looks += [{"state": STATES[kind.state][1]}] if kind.state else []
@@ -55,32 +57,32 @@ def world(*things: PlacedObject, place: str = "office", weather: str = "") -> Sy
 
 
 def away(pixels: np.ndarray, color: str) -> np.ndarray:
-    """For each pixel the largest difference of its red, green and blue from a colour."""
+    """Return the largest difference of each pixel's red, green and blue from a color."""
     return np.abs(pixels - np.array(list(bytes.fromhex(color[1:])))).max(axis=2)
 
 
 def kinds_of(module: ModuleType) -> list[ObjectKind]:
-    """The kinds of the ontology that a module draws."""
+    """Return the kinds of the ontology that a module draws."""
     return [kind for kind in KINDS if DRAWINGS[kind.name].__module__ == module.__name__]
 
 
 def large(name: str, ground: str = GROUND, **looks) -> np.ndarray:
-    """An image of 200 x 200 of a kind's plain thing, with some looks changed."""
+    """Return an image of 200 x 200 of a kind's plain object, with some attributes changed."""
     return rendering.render_object(plain(KIND_BY_NAME[name], **looks), 200, ground).astype(int)
 
 
 def covers(pixels: np.ndarray, color: str, tolerance: int = 10) -> np.ndarray:
-    """Where an image shows a colour: bool [height, width]."""
+    """Return where an image shows a color, bool [height, width]."""
     return away(pixels, color) <= tolerance
 
 
 def shows(name: str, hue: str, /, **looks) -> bool:
-    """Whether a thing shows a colour on more than a few pixels."""
+    """Return whether an object shows a color on more than a few pixels."""
     return bool(covers(large(name, **looks), hue).sum() > 20)
 
 
 def seen_through(name: str, **looks) -> float:
-    """The share of a thing's box behind which black and white grounds look different."""
+    """Return the proportion of an object's box where black and white backgrounds differ."""
     white, black = (large(name, ground, **looks) for ground in ("#ffffff", "#000000"))
     kind = plain(KIND_BY_NAME[name], **looks)
     wide, tall = (int(200 / 1.08 * side / max(kind.box[2:])) for side in kind.box[2:])
@@ -93,7 +95,7 @@ def look_of(color: str = "red", **looks) -> Appearance:
 
 
 def check(kind: ObjectKind) -> None:
-    """Every look of a kind is well-formed, fills its box, and differs visibly from every other look."""
+    """Assert that all drawings of a kind are well-formed, fill their box and differ visibly."""
     check_that_it_is_well_formed(kind)
     check_that_every_look_fills_its_box(kind)
     check_that_looks_can_be_told_apart(kind)
@@ -114,15 +116,15 @@ def check_that_it_is_well_formed(kind: ObjectKind) -> None:
 def check_that_every_look_fills_its_box(kind: ObjectKind):
     for thing in variants(kind):
         marked = away(image(thing), GROUND) > 8
-        side = 1.08 * max(thing.box[2:])  # render_thing leaves 4 % on each side of the longer edge
+        side = 1.08 * max(thing.box[2:])  # render_object leaves 4 % on each side of the longer edge
         pixel = SIZE / side
         width, height = thing.box[2] * pixel, thing.box[3] * pixel
         rows, columns = np.flatnonzero(marked.any(axis=1)), np.flatnonzero(marked.any(axis=0))
-        # a pixel of tolerance for antialiasing, and 2 % of the image for outlines on the box's edge
+        # Tolerance: one pixel for antialiasing, and 2 % of the image for outlines on the edge of the box.
         slack = 1 + 0.02 * SIZE
         assert rows[0] >= (SIZE - height) / 2 - slack and rows[-1] <= (SIZE + height) / 2 + slack, thing
         assert columns[0] >= (SIZE - width) / 2 - slack and columns[-1] <= (SIZE + width) / 2 + slack, thing
-        # what is said of places (on, next to, behind) holds as drawn: the drawing reaches the box's edges
+        # Relations (on, next to, behind) are computed from boxes, so the drawing must reach the edges of its box.
         assert rows[-1] - rows[0] >= 0.9 * height - 2 and columns[-1] - columns[0] >= 0.9 * width - 2, thing
         assert marked.sum() >= 0.12 * width * height, thing
 
@@ -133,7 +135,7 @@ def check_that_looks_can_be_told_apart(kind: ObjectKind):
     area = [(away(pixels, GROUND) > 8).sum() for pixels in shown]
     for i in range(len(shown)):
         for j in range(i):
-            # a material's grain or gloss is the subtlest look: it must change at least a 30th of the thing
+            # Grain and gloss of a material are least visible: they must change at least a 30th of the object.
             differs = (np.abs(shown[i] - shown[j]).max(axis=2) > SEEN).sum()
             assert differs >= min(area[i], area[j]) / 30, (things[i], things[j])
 
@@ -143,6 +145,6 @@ def check_that_the_colour_said_is_the_colour_seen(kind: ObjectKind):
         thing = plain(kind, color=color, material=None)
         pixels = image(thing)
         drawn = away(pixels, GROUND) > 8
-        # light and shade move a colour by up to 0.22 of the way to white and 0.22 to black
+        # Light and shade move a color by up to 0.22 of the way to white or black.
         alike = {name: (drawn & (away(pixels, COLORS[name]) < 56)).sum() for name in COLORS}
         assert alike[color] >= 0.06 * drawn.sum(), (thing, alike)

@@ -1,4 +1,4 @@
-"""Balanced questions: no answer can be guessed from a question's group."""
+"""Balanced questions: the answer cannot be guessed from the group."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""What is committed is what the code makes, in GQA's format, the same bytes each time."""
+"""The committed sample is what the code generates: GQA's format, always the same bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOME = Path(__file__).parents[3] / "data" / "sample"
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sample of four images a split."""
+    """Use a sample of four images per split."""
     monkeypatch.setattr(build, "SPLIT_SIZES", dict.fromkeys(SPLIT_SIZES, 4))
 
 

@@ -1,4 +1,4 @@
-"""Requests and replies in OpenAI's form; `test_serve_model` has them through OpenAI's own client."""
+"""OpenAI-compatible requests and replies. `test_model_server` tests them through OpenAI's client."""
 
 import base64
 import math
@@ -23,7 +23,8 @@ def asked(**more):
 
 
 def test_a_low_temperature_sharpens():
-    class Place(random.Random):  # draws the first token that reaches this share of the weights
+    # Returns the normalized weights instead of a choice.
+    class Place(random.Random):
         def choices(self, population, weights=None, *, cum_weights=None, k=1):
             assert weights
             return [[weight / sum(weights) for weight in weights]]

@@ -1,4 +1,4 @@
-"""`rgqa sample`: what each command hands on, and that asking for help loads nothing heavy."""
+"""`rgqa sample`: what each command calls, and that help loads no large packages."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ COMMANDS = ("build", "verify", "train-clip", "clip-card", "train-vqa", "fit-vqa"
 
 
 def calls(monkeypatch, module, name):
-    """The arguments of each call of a function, which does nothing."""
+    """Record the arguments of all calls of a function, which does nothing."""
     seen = []
     monkeypatch.setattr(module, name, lambda *arguments: seen.append(arguments))
     return seen
@@ -107,7 +107,7 @@ def test_each_command_says_what_it_does_and_shows_an_example(command):
 def test_the_units_of_images_are_those_of_the_help():
     from research.synthetic_world.clip_training_data import CHUNK_SIZE
 
-    assert f"units of {CHUNK_SIZE} images" in rgqa("train-clip --help").stdout
+    assert f"of {CHUNK_SIZE} images" in rgqa("train-clip --help").stdout
 
 
 def test_help_loads_no_heavy_libraries():

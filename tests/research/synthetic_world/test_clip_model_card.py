@@ -1,4 +1,4 @@
-"""The figures of the CLIP's card, by hand."""
+"""The results on the CLIP's model card, computed by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from research.synthetic_world.clip_model_card import compute_metrics, score_own_
 
 SCORES = np.array([[0.9, 0.1, 0.5], [0.2, 0.2, 0.8], [0.3, 0.7, 0.6]])
 OWN = np.array([0, 1, 2])
-NOWHERE_ELSE = np.eye(3, dtype=bool)  # each question has an answer at its own image alone
+# Each question has an answer only at its own image.
+NOWHERE_ELSE = np.eye(3, dtype=bool)
 
 
 def test_wins_count_one_and_ties_a_half() -> None:
@@ -31,6 +32,6 @@ def test_where_the_question_holds_elsewhere_even_the_truth_can_only_guess() -> N
 
 
 def test_recall_counts_a_tie_against_the_model() -> None:
-    # places of the own image: 1; 3 (0.8 and the equal 0.2 come before); 2
+    # Ranks of the own image: 1; 3 (0.8 and the equal 0.2 come before); 2
     found = compute_metrics(SCORES, OWN, NOWHERE_ELSE)
     assert found["recall_1"] == pytest.approx(1 / 3) and found["recall_5"] == 1

@@ -1,4 +1,4 @@
-"""The CLIP in training: what it writes, what it begins with, what it looks at."""
+"""Training of the sample's CLIP: its files, its start, and its attention loss."""
 
 import numpy as np
 import open_clip
@@ -13,7 +13,7 @@ from tests.research.synthetic_world.training import trained
 
 @pytest.fixture(scope="module")
 def first(small):
-    """The trainer of one run, whose model is written."""
+    """Return the trainer of a run. Its model was written."""
     return trained()
 
 

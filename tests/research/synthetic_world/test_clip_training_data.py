@@ -1,4 +1,4 @@
-"""What the CLIP learns from: drawn train images, their noun phrases and questions."""
+"""Training data of the sample's CLIP: rendered train images, their noun phrases and questions."""
 
 import numpy as np
 import pytest
@@ -51,9 +51,7 @@ def test_an_existing_chunk_is_kept(small):
 @pytest.fixture
 def texts(small):
     _, rows = clip_training_data.load_chunks(1)
-    return rows, TrainingTexts(
-        rows, lambda every: np.array(every)
-    )  # the texts themselves in place of their tokens
+    return rows, TrainingTexts(rows, lambda every: np.array(every))  # texts instead of tokens
 
 
 def test_every_text_is_kept_once_and_found_by_its_number(texts):
@@ -76,4 +74,6 @@ def test_sampled_questions_and_objects_belong_to_the_image(texts):
         for image, question in zip(images, known.sample_questions(images, rng), strict=True):
             assert known.tokens[question] in rows[image].questions
         things = known.sample_objects(images, rng)
-        assert ((known.first_object_row[images] <= things) & (things < known.first_object_row[images + 1])).all()
+        assert (
+            (known.first_object_row[images] <= things) & (things < known.first_object_row[images + 1])
+        ).all()

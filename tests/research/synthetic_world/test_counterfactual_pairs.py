@@ -1,4 +1,4 @@
-"""A question of twins has its answer at one image and none at the other, as every reader of the truth says."""
+"""Questions of counterfactual pairs have an answer at one image and none at the other, as all checkers of the truth agree."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_the_independent_reader_says_the_same(drawn: list[CounterfactualPair]) -
             assert find_obstacle(question.program, here, WORD_SENSES) is None
             assert find_obstacle(question.program, there, WORD_SENSES) is not None
             assert is_verified(question, here, there)
-            assert not is_verified(question, there, here)  # not the other way round
-            assert not is_verified(question, here, here)  # a twin that has an answer, too, is none
+            assert not is_verified(question, there, here)
+            assert not is_verified(question, here, here)
 
 
 def test_the_truths_are_those_of_the_scenes_and_the_two_questions_differ(
@@ -60,4 +60,4 @@ def test_the_truths_are_those_of_the_scenes_and_the_two_questions_differ(
 
 
 def test_the_two_readers_seldom_disagree(drawn: list[CounterfactualPair]) -> None:
-    assert sum(both.num_excluded for both in drawn) <= 9  # of some thousand questions tried
+    assert sum(both.num_excluded for both in drawn) <= 9  # of about a thousand questions

@@ -1,4 +1,4 @@
-"""The release of twins: in the form of all releases, each text and each image once of either kind."""
+"""The release of counterfactual pairs: in the format of all releases, with each text and image once per label."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ REPO = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a release of 24 pairs."""
-    folder = tmp_path_factory.mktemp("twins")
+    """Write a release of 24 pairs in a folder."""
+    folder = tmp_path_factory.mktemp("pairs")
     (folder / "data/sample").mkdir(parents=True)
     (folder / "data/sample/clip").symlink_to(REPO / "data/sample/clip")
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Two scenes differ in one thing, in nothing else, and nothing tells which of them was made from the other."""
+"""The scenes of a pair differ in one thing only, and nothing shows which was made from the other."""
 
 from __future__ import annotations
 

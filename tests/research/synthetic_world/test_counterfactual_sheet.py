@@ -1,4 +1,4 @@
-"""Twins are shown with the image where the question has an answer above the one where it has none."""
+"""The sheet shows the image where the question has an answer above the image where it has none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether one answer follows from another. Programs are written as GQA writes them."""
+"""Whether one answer follows from another. Programs are in GQA's notation."""
 
 import pytest
 
@@ -33,7 +33,7 @@ LEFT = ("select: table (2)->verify rel: cup,to the left of,s (1) [0]", "yes")
     ("known", "other", "follows"),
     [
         (RED_CUP, (IS_RED, "yes"), True),
-        (RED_CUP, (IS_BLUE, "no"), True),  # in this world what is red is not blue
+        (RED_CUP, (IS_BLUE, "no"), True),  # red objects are never blue in this world
         (RED_CUP, (IS_BLUE, "yes"), False),
         (RED_CUP, ("select: cup (1)->query: material [0]", "wood"), False),
         (RED_CUP, ("select: cup (3)->query: color [0]", "red"), False),  # another cup

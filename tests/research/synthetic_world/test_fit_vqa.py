@@ -1,4 +1,4 @@
-"""`rgqa sample fit-vqa`: what is done for which seed, what stays, and what is written when."""
+"""`rgqa sample fit-vqa`: which seeds are fitted, which are kept, and what is written."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from tests.research.synthetic_world.here_pool import Here
 
 @pytest.fixture
 def done(tmp_path, monkeypatch):
-    """Nets of two seeds; the seeds that were fitted."""
+    """Use nets of two seeds. Return the list of fitted seeds."""
     for name in ("regions", "vanilla-0", "rp-0", "vanilla-2"):
         (tmp_path / f"{name}.safetensors").write_text(name)
     seeds = []
@@ -54,7 +54,7 @@ def test_all_seeds_that_have_a_net_are_fitted_once(done, tmp_path):
     assert {*read_fitting_runs().seeds["0"].files} == {"regions", "vanilla-0", "rp-0"}
     assert len(read_fitted(tmp_path / "fitted-2.safetensors").scaling.scale) == 4
     fit_sample_vqa()
-    assert done == [0, 2]  # what is there stays
+    assert done == [0, 2]
 
 
 @pytest.mark.parametrize("name", ["vanilla-2", "mix-2"])

@@ -1,4 +1,4 @@
-"""What is fitted for the sample's nets: each thing on its own part of the worlds."""
+"""Fitting of methods for the sample's nets, each on its own subset of the worlds."""
 
 import math
 
@@ -19,7 +19,7 @@ IMAGES, EACH = 20, 4
 
 
 def data(part):
-    """Four questions of each of 20 images."""
+    """Return four questions about each of 20 images."""
     questions = [
         SampleQuestion(
             question_id=f"{part}{p}.{i}",
@@ -38,7 +38,7 @@ def data(part):
 
 
 def made(net, part, asked):
-    """What a net sees, another thing for each net and part; it is right more often than not."""
+    """Return outputs that depend on net and subset. Most answers are right."""
     draw = np.random.default_rng([len(net), len(part)]).normal
     right = np.array([ANSWERS.index(question.answer) for question in asked])
     logits = draw(size=(len(asked), 3)) + 2 * (right[:, None] == np.arange(3))
@@ -47,7 +47,7 @@ def made(net, part, asked):
 
 @pytest.fixture(autouse=True)
 def looks(monkeypatch):
-    """The (net, part, step) of each look."""
+    """Record (net, subset, step) of each prediction."""
     seen = []
 
     def seen_by(net, seed, part, asked, step=0.0):

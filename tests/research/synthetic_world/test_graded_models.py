@@ -1,4 +1,4 @@
-"""Nets of graded strength, trained on a few drawn worlds with a detector of random weights."""
+"""Nets of graded strength, trained on a few synthetic worlds with a detector of random weights."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_each_grade_is_a_net_and_existing_files_are_kept(out, monkeypatch):
     nets = {name: load_net(net.path) for name, net in found.items()}
     assert nets["short"].net.shape.answers == len(nets["short"].answers) > 1
     before = {name: net.path.read_bytes() for name, net in found.items()}
-    monkeypatch.setattr(graded, "train_graded_model", None)  # it would be called in vain
+    monkeypatch.setattr(graded, "train_graded_model", None)  # fails if called
     assert get_graded_models(out, FEW) == found
     assert {name: net.path.read_bytes() for name, net in found.items()} == before
 

@@ -1,4 +1,4 @@
-"""Indoor backgrounds: opaque, each unlike the others, and without anything that could be taken for a thing."""
+"""Indoor backgrounds: opaque, different from each other, and without anything that looks like an object."""
 
 from xml.etree import ElementTree
 

@@ -1,4 +1,4 @@
-"""Which things may be together, and in which order they are painted."""
+"""Valid layouts of objects, and the order in which they are painted."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The server of OpenAI's form, asked through the client that OpenAI publishes, and by hand where that client would not ask."""
+"""The OpenAI-compatible server, tested with OpenAI's client and with requests that the client would not send."""
 
 import base64
 import io

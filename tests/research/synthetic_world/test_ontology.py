@@ -1,4 +1,4 @@
-"""The kinds of the world: each can be drawn, placed and talked about."""
+"""The kinds of the world: each can be drawn and placed, and has words."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def test_every_kind_has_a_location_and_a_host(kind):
 
 @each_kind
 def test_every_kind_has_an_attribute_or_is_unique(kind):
-    # what tells two of a kind apart: a colour, else a size, a pose or an age; else there is only one of it
+    # Two objects of a kind are distinguished by color, else by size, pose or age; otherwise there is only one per scene.
     assert kind.colors or kind.has_size or kind.poses or kind.ages or kind.name in ("traffic light",)
 
 

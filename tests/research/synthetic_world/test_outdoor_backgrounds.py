@@ -1,4 +1,4 @@
-"""Outdoor backgrounds: the weather is in the sky and on the ground."""
+"""Outdoor backgrounds: the weather is visible in the sky and on the ground."""
 
 from xml.etree import ElementTree
 

@@ -1,4 +1,4 @@
-"""English of the questions: articles, agreement, words that name their object."""
+"""The English of questions: articles, agreement, annotated words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boxes: where a thing may stand, rest, lie, sit, be held or worn. Numbers are worked out in comments."""
+"""Boxes: where an object may stand, rest, lie, sit, be held or worn. Comments explain the numbers."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A fresh world is laid out like the sample, run stage by stage, and goes on where it was interrupted."""
+"""A private world has the layout of the sample, runs stage by stage, and continues after an interruption."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def stages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The stages that were run, in order."""
+    """Record the stages that ran, in order."""
     ran: list[str] = []
     monkeypatch.setattr(private_world, "_run_stage", lambda stage, home: ran.append(stage))
     return ran

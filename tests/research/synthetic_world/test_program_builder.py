@@ -1,4 +1,4 @@
-"""GQA's programs, built step by step; the expected strings are written as GQA writes them."""
+"""GQA's programs, built step by step. The expected strings are in GQA's notation."""
 
 from pipeline.language.functional_programs import parse_program
 from research.synthetic_world.program_builder import (

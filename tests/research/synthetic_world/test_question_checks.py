@@ -1,4 +1,4 @@
-"""What is checked of one question: a right one passes, and each thing that can be wrong with it is told."""
+"""Checks of a question: a correct one passes, and each fault is reported."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ QUESTIONS = {
         equivalent=["14"],
     ),
     "15": entry(
-        "Are the cups on the table and the chair there?",  # a second image, for foreign questions
+        "Are the cups on the table and the chair there?",  # about a second image
         LAMP,
         "no",
         "No.",
@@ -127,7 +127,7 @@ def test_a_right_question_passes(question_id):
 
 
 def program(question_id: str, old: str, new: str) -> dict[str, object]:
-    """A question's program with some of its spelling changed."""
+    """Return a question's program with some text replaced."""
     text = QUESTIONS[question_id]["semanticStr"].replace(old, new)
     again = entry("", text, "", "", {})
     return {"semantic": again["semantic"], "semanticStr": again["semanticStr"]}

@@ -1,4 +1,4 @@
-"""What is drawn for a question, and which questions are not proposed."""
+"""Random choices for a question, and which questions are not proposed."""
 
 from __future__ import annotations
 

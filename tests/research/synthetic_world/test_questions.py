@@ -1,4 +1,4 @@
-"""Questions in GQA's schema: their forms, their shares, what follows from what, and that they depend on the seed alone."""
+"""Questions in GQA's schema: their form, their proportions, entailment, and that they depend only on the seed."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_no_question_tells_of_an_object_what_it_asks_of_it(drawn, of_kitchen) ->
 
 
 def test_yes_is_as_common_as_no(drawn) -> None:
-    # 550 or so tosses of a fair coin: five standard deviations are 0.11.
+    # About 550 fair coin tosses: five standard deviations are 0.11.
     answers = Counter(question.answer for question in drawn)
     assert 0.39 < answers["yes"] / (answers["yes"] + answers["no"]) < 0.61
 

@@ -1,4 +1,4 @@
-"""Draws by odds: shares come out as asked, within four standard deviations."""
+"""Weighted random choices have the wanted proportions, within four standard deviations."""
 
 from collections import Counter
 
@@ -39,7 +39,7 @@ def test_an_item_without_odds_is_never_chosen():
 
 
 class Highest:
-    """A generator whose draw lies at the very end, as rounding may have it."""
+    """A generator that returns the largest possible number, as rounding can."""
 
     def random(self):
         return 1.0

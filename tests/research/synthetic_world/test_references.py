@@ -1,4 +1,4 @@
-"""A reference is used only when it is clear: one object fits, and nothing else comes close."""
+"""A reference is used only if it is clear: it fits one object, and no other nearly."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_an_object_half_to_the_left_spoils_the_reference() -> None:
 
 
 def described(image, object_id, rounds=80, **how):
-    """References to an object under many seeds, without those for which none was found."""
+    """Return references to an object with many seeds, where one was found."""
     view = SceneIndex(image)
     drawn = (make_reference(view, np.random.default_rng(seed), object_id, **how) for seed in range(rounds))
     return [reference for reference in drawn if reference]
@@ -55,7 +55,7 @@ def test_references_say_the_same_object_in_many_ways():
     said = {to_sentence(r.the) for r in described(KITCHEN, "11")}
     assert "The red cup" in said and len(said) > 8
     assert any("on the" in text for text in said) and any("to the left of" in text for text in said)
-    assert "The plastic cup" not in said  # both are
+    assert "The plastic cup" not in said  # both are plastic
 
 
 @pytest.mark.parametrize(

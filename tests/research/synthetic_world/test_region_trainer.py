@@ -74,7 +74,7 @@ def test_training_learns_the_images_it_is_shown(few_worlds, monkeypatch):
     head = train_head(region_trainer.gather_cells(tower, "look"), epochs=60)
     scenes = [row.scene for row in read_worlds("look")]
     regions = region_trainer.detect_regions(tower, head, "look")
-    # by heart: three of four things of four images, where the untrained head finds none
+    # Overfitting: three of four objects in four images are found. The untrained head finds none.
     assert evaluate_regions(regions, scenes)["recall"] > 0.75
     untrained = region_trainer.detect_regions(tower, RegionHead(744, REGION_NAMES).eval(), "look")
     assert evaluate_regions(untrained, scenes, least=0)["recall"] < 0.1

@@ -1,4 +1,4 @@
-"""What the images of the sample world show: every look of every kind, in its box, unlike the others."""
+"""Rendered images: every attribute value of every kind is drawn in its box and differs from the others."""
 
 from __future__ import annotations
 

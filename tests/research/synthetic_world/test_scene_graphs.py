@@ -1,4 +1,4 @@
-"""Relations of hand-made worlds, worked out in comments, and what the published graphs leave out.
+"""Relations of hand-made worlds, explained in comments, and what published graphs omit.
 
 Boxes are (x, y, w, h) in an image of 448 x 336; things are listed back to front.
 """

@@ -1,4 +1,4 @@
-"""A scene indexed for asking, on the kitchen and the park made by hand."""
+"""The scene index, on the hand-made kitchen and park."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_what_people_might_also_call_so_counts_when_it_must_be_clear():
 @pytest.mark.parametrize(
     ("x", "side"),
     [
-        # width 448; the left ends at 0.4, the right begins at 0.6; 0.04 on either side of these is not told
+        # width 448; the left ends at 0.4, the right begins at 0.6; 0.04 on either side of these counts as neither
         (0.355, "left"), (0.365, None), (0.435, None), (0.445, "middle"), (0.555, "middle"), (0.565, None), (0.645, "right"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""One attempt at a scene: what comes in, and what carries it."""
+"""One attempt at a scene: its objects and what they rest on."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from research.synthetic_world.scene_statistics import CONTAINERS, SUPPORTERS, UN
 
 @pytest.fixture(scope="module")
 def plans():
-    """Two filled plans for every kind that may be featured."""
+    """Return two filled plans for every kind that can be featured."""
     made = []
     for number, kind in enumerate([*KINDS, *KINDS]):
         plan = ScenePlanner(np.random.default_rng(number), kind)
@@ -31,7 +31,7 @@ def test_it_never_snows_on_the_beach(plans):
 
 
 def test_the_featured_kind_comes_into_most_plans(plans):
-    # one that finds no room is tried again with another plan (scenes.scene)
+    # If an object does not fit, another plan is tried (scenes.generate_scene).
     there = sum(any(thing.kind == plan.featured.name for thing in plan.objects) for plan in plans)
     assert there > 0.7 * len(plans)
 

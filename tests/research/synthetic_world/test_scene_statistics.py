@@ -1,4 +1,4 @@
-"""What is usual: looks of a kind, where it stands, and when two of a kind can be told apart."""
+"""Typical scenes: attributes of a kind, where it stands, and when two of a kind can be distinguished."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Scenes are plausible: what is said of geometry holds in what is drawn."""
+"""Scenes are plausible: their relations agree with the drawn geometry."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_some_objects_are_partly_hidden(sample: list[SyntheticScene]) -> None:
 
 
 def test_two_of_a_kind_differ_in_what_can_be_said_of_them(sample: list[SyntheticScene]) -> None:
-    twins = 0
+    num_same_kind = 0
     for world in sample:
         seen: dict[str, list[tuple[str | None, ...]]] = {}
         for thing in world.objects:
@@ -164,9 +164,9 @@ def test_two_of_a_kind_differ_in_what_can_be_said_of_them(sample: list[Synthetic
             kind = KIND_BY_NAME[thing.kind]
             looks = (thing.color,) if kind.colors else (thing.size, thing.pose, thing.age)
             assert looks not in seen.setdefault(thing.kind, []), (world.image_id, thing)
-            twins += bool(seen[thing.kind])
+            num_same_kind += bool(seen[thing.kind])
             seen[thing.kind].append(looks)
-    assert twins > 50
+    assert num_same_kind > 50
 
 
 def test_weather_is_outdoors_only(sample: list[SyntheticScene]) -> None:

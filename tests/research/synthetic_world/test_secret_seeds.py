@@ -1,4 +1,4 @@
-"""A seed of any text: its hash can be checked by anybody, and does not tell what was drawn with."""
+"""Seeds of any text: the hash can be checked by anyone and does not reveal the random numbers."""
 
 from __future__ import annotations
 

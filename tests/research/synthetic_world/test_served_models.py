@@ -1,4 +1,4 @@
-"""What the served nets make of a conversation; the words of the prompts here are any that people use, not only ours."""
+"""Replies of served nets. Prompts have any wording that people use, not only ours."""
 
 import io
 import json
@@ -80,7 +80,7 @@ def test_a_later_turn_asks_of_the_same_question(text, form):
 
 
 def test_the_prompts_and_recipes_of_rgqa_run_are_understood():
-    for name, form in (("word", "word"), ("refuse", "refuse"), ("ask", "word")):
+    for name, form in (("short-answer", "word"), ("abstain", "refuse"), ("ask-first", "word")):
         prompt = PROMPTS[name]
         turns = [user(prompt.format_question(QUESTION), b"0")]
         if prompt.first_turn_template:
@@ -88,7 +88,7 @@ def test_the_prompts_and_recipes_of_rgqa_run_are_understood():
             assert parse_request(turns) == (QUESTION, b"0", "yes")
             turns += [ChatTurn("assistant", "Yes"), user(prompt.format_question(QUESTION))]
         assert parse_request(turns) == (QUESTION, b"0", form)
-        for recipe, wanted in (("p-true", "yes"), ("verbal", "number")):
+        for recipe, wanted in (("p-true", "yes"), ("verbalized", "number")):
             more = [ChatTurn("assistant", "left"), user(CONFIDENCE_METHODS[recipe].followup_turn)]
             assert parse_request([*turns, *more]) == (QUESTION, b"0", wanted)
 
@@ -143,7 +143,7 @@ def test_a_net_says_what_stage_answer_has_of_it(net, images, name):
     folders = DatasetFolders("sample")
     files = {path.stem: path for path in images}
     regions = extract_regions(folders.clip, load_head(folders.vqa_models / REGION_HEAD_FILE), files)
-    store = regions.stores["found"]
+    store = regions.stores["detected"]
     assert isinstance(store, ArrayStore)
     asks = [VqaQuery(path.stem, QUESTION) for path in images]
     seen = predict(load_net(folders.vqa_models / f"{name}-0.safetensors", use_float64=True), asks, store)
@@ -175,7 +175,7 @@ def test_red_and_blue_are_distinguished(net):
 
 
 def test_an_image_made_smaller_or_encoded_again_is_still_seen(net):
-    """Questions of the sample with their answers. The blind net gets about half of them right."""
+    """Questions of the sample with their answers. The text-only net gets about half of them right."""
     path = Path("data/sample/source/questions1.2/testdev_balanced_questions.json")
     questions = list(json.loads(path.read_text()).values())[:150]
 
@@ -190,7 +190,7 @@ def test_an_image_made_smaller_or_encoded_again_is_still_seen(net):
         return count
 
     found = {width: right("rp", (width, width * 3 // 4)) for width in (256, 192, 128)}
-    # Measured: 134, 127, 93 of 150; the blind net 75 at each size.
+    # Measured: 134, 127, 93 of 150; the text-only net 75 at each size.
     assert found[256] >= 125 and found[192] >= 115 and found[128] >= 80
     assert right("blind", (256, 192)) == right("blind", (128, 96)) <= 85
 
@@ -209,7 +209,9 @@ def test_images_are_remembered_up_to_a_number(net, monkeypatch, images):
 
 
 def test_unknown_nets_are_named_with_those_that_there_are():
-    with pytest.raises(UserError, match="no net own_rp, nosuch of seed 0 can be served. Available: .*vanilla"):
+    with pytest.raises(
+        UserError, match="no net own_rp, nosuch of seed 0 can be served. Available: .*vanilla"
+    ):
         ServedModel(["own_rp", "nosuch", "rp"])
     assert {"rp", "vanilla", "blind", "mix", "branched", "k_plus_1"} <= set(SERVED_MODELS)
     assert not {"separated", "own_rp", "true_regions", "caption_match"} & set(SERVED_MODELS)

@@ -1,4 +1,4 @@
-"""Training the sample's nets: what is made, what stays, what goes on."""
+"""Training of the sample's nets: what is trained, kept and continued."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def test_all_nets_of_a_seed_are_trained_written_and_reported(folder):
         assert run.parameters == sum(p.numel() for p in net.net.parameters())
         assert run.criterion in run.report and run.tries
     assert load_net(folder / "separated-0.safetensors").answers == ("answerable",)
-    assert not (folder / "base-0.safetensors").exists()  # which is for training alone
+    assert not (folder / "base-0.safetensors").exists()  # used only in training
 
 
 def test_existing_nets_are_kept(folder, monkeypatch):
@@ -50,7 +50,7 @@ def test_existing_nets_are_kept(folder, monkeypatch):
         read_training_runs(folder),
         [weights(folder, name) for name in ("regions", "regions_own")],
     )
-    monkeypatch.setattr(train_vqa, "train_model", None)  # it would be called in vain
+    monkeypatch.setattr(train_vqa, "train_model", None)  # fails if called
     train_sample_vqa(0)
     assert read_training_runs(folder) == before
     assert [weights(folder, name) for name in ("regions", "regions_own")] == detectors

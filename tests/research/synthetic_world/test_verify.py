@@ -202,7 +202,7 @@ def other_filter(
 def flipped(
     key: str, entries: dict[str, CheckedQuestion], scene: SceneGraph, rng: np.random.Generator
 ) -> Corrupted | None:
-    """A relation that the question takes for granted is truly the opposite, in both directions."""
+    """A presupposed relation is truly the opposite, in both directions."""
     triple = related(entries[key])
     if triple is None or triple[1] not in OPPOSITE:
         return None
@@ -214,7 +214,7 @@ def flipped(
 def unrelated(
     key: str, entries: dict[str, CheckedQuestion], scene: SceneGraph, rng: np.random.Generator
 ) -> Corrupted | None:
-    """A relation that the question takes for granted truly does not hold (in its other words neither)."""
+    """A presupposed relation does not hold, nor do its synonyms."""
     triple = related(entries[key])
     if triple is None:
         return None
@@ -364,7 +364,7 @@ def asked_of(entry: CheckedQuestion) -> str | None:
 
 
 def related(entry: CheckedQuestion) -> tuple[str, str, str] | None:
-    """The first relation that is taken for granted between two objects, as (subject, relation, object)."""
+    """Return the first presupposed relation between two objects as (subject, relation, object)."""
     for match in RELATED.finditer(entry.semantic_str):
         step = entry.semantic[int(match[5])]
         while step.operation.startswith("filter"):

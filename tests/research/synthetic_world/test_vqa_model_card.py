@@ -106,7 +106,10 @@ def test_a_detector_with_its_own_tower_is_reported_if_it_exists():
     own = DetectorRun(epochs=3, images=12, cpu_seconds=55.5, report=report, tries={"1": 0.2})
     text = format_card(TrainingRuns(detector=DETECTOR, nets=TOLD.nets, own_detector=own), NOTHING, 1.5)
     section = text.partition("### A second detector with its own tower")[2].partition("## The nets on")[0]
-    assert "Recall 0.610, precision 0.520. For 43.0% of the detected objects, all attributes are right." in section
+    assert (
+        "Recall 0.610, precision 0.520. For 43.0% of the detected objects, all attributes are right."
+        in section
+    )
     assert "the 12 images of\n`look` and `learn`" in section and "recall 0.900" in text
 
 

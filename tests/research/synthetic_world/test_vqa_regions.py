@@ -1,4 +1,4 @@
-"""The regions of the nets' images: what is made, what stays, what goes on."""
+"""Regions of the images: what is computed, kept and continued."""
 
 from dataclasses import replace
 
@@ -95,7 +95,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(work, own, monkeypatch):
 
 def test_what_is_known_is_not_trained_again_and_only_lacking_regions_are_written(work, own, monkeypatch):
     path, run = own
-    monkeypatch.setattr(tower_trainer, "TowerTraining", None)  # it would be called in vain
+    monkeypatch.setattr(tower_trainer, "TowerTraining", None)  # fails if called
     lacking, there = (work / part / "scores-own_tower.npy" for part in ("choose", "learn"))
     values, time = np.load(lacking), there.stat().st_mtime_ns
     lacking.unlink()

@@ -1,4 +1,4 @@
-"""The sample's answer nets: how each is built and tried."""
+"""Training data of the sample's answer nets, and their evaluation."""
 
 import numpy as np
 import torch
@@ -34,7 +34,7 @@ def question(text="Is it?", answer="yes", marks=(), answer_marks=()):
 
 
 def lefts(**marks):
-    """The left edges of the boxes where glances are to rest."""
+    """Return the left edges of the boxes that glances should attend to."""
     return [round(seat[0], 2) for seat in get_attention_targets(question(**marks), SCENE)]
 
 

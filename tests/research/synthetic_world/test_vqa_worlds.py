@@ -1,4 +1,4 @@
-"""The worlds that the sample's nets learn from and are tried on."""
+"""The worlds on which the sample's nets are trained and evaluated."""
 
 import numpy as np
 

@@ -70,7 +70,7 @@ def test_everything_wrong_with_every_file_is_told_in_one_message(write, tmp_path
     assert "pt-hard: 2 of 80 items have no prediction: 3, pt-hard_1" in told
     assert (
         "nan.json: cannot stand on the leaderboard" in told
-        and "confidence is nan, wanted a finite number" in told
+        and "confidence is nan, expected a finite number" in told
     )
     assert "torn.json: not valid JSON" in told
 
@@ -126,7 +126,7 @@ def test_what_a_row_is_may_be_told_beside_the_files(write, tmp_path, benchmark):
     for faulty in ("m: 3", "m: {reference: maybe}", "m: {rank: 1}", "- m", "3"):
         (tmp_path / "rows.yaml").write_text(faulty)
         assert any(
-            "wanted NAME: {confidence: ..., note: ..., reference: true}" in line
+            "expected NAME: {confidence: ..., note: ..., reference: true}" in line
             for line in faults(tmp_path, benchmark)
         )
 

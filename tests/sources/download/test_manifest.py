@@ -76,7 +76,7 @@ def test_a_remote_file_is_compared_with_the_one_first_seen_wherever_it_lies(mani
 
 def test_a_manifest_that_is_none_is_told(tmp_path):
     (tmp_path / "fetched.json").write_text('{"files": 3}')
-    with pytest.raises(UserError, match="fetched.json: not what is expected here"):
+    with pytest.raises(UserError, match="fetched.json: unexpected content"):
         Manifest(tmp_path)
 
 

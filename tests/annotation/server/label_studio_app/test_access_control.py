@@ -1,4 +1,4 @@
-"""On a real server: whatever annotators and strangers ask for, by session and by token, they reach the desk alone."""
+"""Test on a real server that annotators and strangers have access to the annotation page only, by session and by token."""
 
 from __future__ import annotations
 
@@ -279,8 +279,8 @@ def test_attacks_are_refused(
             if not refused(answer, address):
                 through.append(table[-1])
     home = (
-        Path(os.environ.get("RGQA_GATE_TABLE", tmp_path_factory.mktemp("gate")))
-        / f"gate-{'postgresql' if os.environ.get('RGQA_ANNOTATE_DATABASE') else 'sqlite'}.tsv"
+        Path(os.environ.get("RGQA_ACCESS_TABLE", tmp_path_factory.mktemp("access")))
+        / f"access-{'postgresql' if os.environ.get('RGQA_ANNOTATE_DATABASE') else 'sqlite'}.tsv"
     )
     home.write_text("\n".join(table) + "\n")
     assert len(ATTACKS) >= 80

@@ -1,4 +1,4 @@
-"""On real servers: what the study leader's commands ask for."""
+"""Test the admin API on real servers."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ pytestmark = pytest.mark.server
 def test_report_shows_annotators_and_tasks(studio: Studio) -> None:
     client = studio.open_page("eve")
     client.answer(client.answer(client.step({})))
-    told = report(studio)
-    (row,) = (row for row in told["annotators"] if row["email"] == "eve@rgqa.local")
+    progress = report(studio)
+    (row,) = (row for row in progress["annotators"] if row["email"] == "eve@rgqa.local")
     assert (row["num_judged"], row["has_failed_gold"], row["is_qualified"]) == (2, False, True)
     assert (
-        told["tasks"]["num_tasks"] == 100
-        and told["tasks"]["num_waves"] == 10
-        and told["tasks"]["max_votes"] == 2
+        progress["tasks"]["num_tasks"] == 100
+        and progress["tasks"]["num_waves"] == 10
+        and progress["tasks"]["max_votes"] == 2
     )
-    assert told["assignment_states"]["answered"] == sum(row["num_judged"] for row in told["annotators"])
+    assert progress["assignment_states"]["answered"] == sum(
+        row["num_judged"] for row in progress["annotators"]
+    )
 
 
 def test_erasing_leaves_no_data(studio: Studio) -> None:

@@ -1,4 +1,4 @@
-"""On real servers: what comes in at once is kept."""
+"""Test concurrent answers on real servers."""
 
 from __future__ import annotations
 

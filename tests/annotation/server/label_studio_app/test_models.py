@@ -1,4 +1,4 @@
-"""On real servers: our tables beside Label Studio's."""
+"""Test our tables in Label Studio's database on real servers."""
 
 from __future__ import annotations
 

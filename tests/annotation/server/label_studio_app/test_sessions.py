@@ -1,4 +1,4 @@
-"""On real servers: what is kept of what a person's page sends."""
+"""Test on real servers how messages of the annotation page are stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On a real server: Label Studio's settings as ours leave them."""
+"""Test the settings on a real server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On a real server of their own, emptied before each test: what the desk does when things change under somebody's hands."""
+"""Test changes during a study on a real server, which is emptied before each test."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def later(studio: Studio, hours: int) -> None:
 
 
 def said(studio: Studio, name: str) -> list[str]:
-    """What somebody's annotations say first, in the order in which they were made; "skipped" for those that were."""
+    """Return the first choice of each annotation of an annotator, in the order of creation; "skipped" for skips."""
     who = f"SELECT id FROM htx_user WHERE email = '{name}@rgqa.local'"
     rows = sql(studio, f"SELECT result FROM task_completion WHERE completed_by_id IN ({who}) ORDER BY id")
     given = [json.loads(row) for row in rows]
@@ -72,13 +72,13 @@ def said(studio: Studio, name: str) -> list[str]:
 
 
 def held(studio: Studio, name: str) -> str:
-    """The key of the task that somebody has before them."""
+    """Return the key of the open task of an annotator."""
     who = f"SELECT id FROM htx_user WHERE email = '{name}@rgqa.local'"
     return sql(studio, f"SELECT key FROM rgqa_task_assignment WHERE state = 'open' AND user IN ({who})")[0]
 
 
 def change(studio: Studio, **parts: Any) -> dict[str, Any]:
-    """Change parts of queue.json, or of its rules, as a push does; all at once, so that the server builds the queue anew."""
+    """Change parts of queue.json, or of its rules, as a push does; all at once, so that the server rebuilds the queue."""
     content = json.loads(studio.queue.read_text())
     rules = {name: parts.pop(name) for name in list(parts) if name in content["rules"]}
     content |= {**parts, "rules": content["rules"] | rules}
@@ -280,7 +280,7 @@ def test_annotator_who_fails_gold_questions_is_blocked_politely(studio: Studio) 
     while shown["screen"] == "task":
         shown = ann.answer(shown, second={"valid": "invalid", "invalid": "valid"}[as_known(shown)])
         count += 1
-    assert 10 <= count < 40  # ten filters of a kind, of two kinds in turn by lot
+    assert 10 <= count < 40  # ten gold questions of one kind, with two kinds in random order
     assert shown["screen"] == "thanks" and "not a judgement of you" in shown["message"]
     assert (shown["num_judged"], shown["num_correct"], shown["previous_assignment"]) == (count, 0, None)
     (row,) = report(studio)["annotators"]
@@ -290,8 +290,8 @@ def test_annotator_who_fails_gold_questions_is_blocked_politely(studio: Studio) 
 def test_adjudicator_gets_only_doubtful_tasks_and_verdicts_are_marked(studio: Studio) -> None:
     content = json.loads(studio.queue.read_text())
     change(studio, tasks=content["tasks"][:3])
-    ann, ben, expert = studio.open_page("ann"), studio.open_page("ben"), studio.open_page("exa")
-    assert expert.step({})["screen"] == "wait"
+    ann, ben, adjudicator = studio.open_page("ann"), studio.open_page("ben"), studio.open_page("exa")
+    assert adjudicator.step({})["screen"] == "wait"
     for client, first in ((ann, {}), (ben, {"t0001": "invalid"})):
         shown = client.step({})
         while shown["screen"] == "task":
@@ -302,15 +302,15 @@ def test_adjudicator_gets_only_doubtful_tasks_and_verdicts_are_marked(studio: St
         known_tasks=trained["known_tasks"],
         **{name: trained["rules"][name] for name in ("training_tasks", "qualification_tasks")},
     )
-    shown = expert.step({})
+    shown = adjudicator.step({})
     assert (shown["screen"], shown["num_tasks"]) == ("task", 1) and held(studio, "exa") == "t0001"
-    end = expert.answer(shown, "invalid")
+    end = adjudicator.answer(shown, "invalid")
     assert (end["screen"], end["num_judged"], end["num_known_questions"]) == ("wait", 1, 0)
-    told = report(studio)["tasks"]
+    progress = report(studio)["tasks"]
     people = json.loads(studio.queue.read_text())["annotators"]
     left = {"exa@rgqa.local": people.pop("exa@rgqa.local")}
-    change(studio, annotators=people, removed=left)  # who left stays an expert in what was said
-    assert report(studio)["tasks"] == told and told["num_decided"] == 3
+    change(studio, annotators=people, removed=left)  # who left stays an adjudicator in what was said
+    assert report(studio)["tasks"] == progress and progress["num_decided"] == 3
     pull_annotations()
     pulled = read_json(DatasetFolders().annotations / "pulled.json")
     given = [(row["data"]["task"], one["completed_by"]) for row in pulled for one in row["annotations"]]

@@ -1,4 +1,4 @@
-"""On real servers: who is asked what."""
+"""Test on real servers which annotator gets which task."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def test_exclusions_and_discarded_gold_questions_are_applied(studio: Studio) -> 
     )
     try:
         assert studio.open_page("ben").step({})["screen"] == "thanks"
-        assert report(studio)["tasks"]["num_tasks"] == 100  # a task whose filter fell may still be asked
+        assert (
+            report(studio)["tasks"]["num_tasks"] == 100
+        )  # tasks with a discarded gold question are still assigned
     finally:
         studio.queue.write_text(json.dumps(content))
     assert studio.open_page("ben").step({})["screen"] in (

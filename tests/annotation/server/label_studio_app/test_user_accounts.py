@@ -1,4 +1,4 @@
-"""On real servers: accounts and the organisation."""
+"""Test accounts and the organisation on real servers."""
 
 from __future__ import annotations
 

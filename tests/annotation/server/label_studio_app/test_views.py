@@ -1,4 +1,4 @@
-"""On real servers, one on SQLite and one on PostgreSQL: what a person's page gets, and what is kept of what it sends."""
+"""Test the views on real servers, with SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def test_task_contains_only_texts_image_and_own_numbers(studio: Studio) -> None:
     page = client.session.get(f"{studio.url}/annotate/", timeout=60)
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
     # A step names no task, role or verdict.
-    told = json.dumps(
+    text = json.dumps(
         {name: value for name, value in shown.items() if name != "guidelines"}
     )  # which has images inside
-    assert not any(word in told + page.text for word in ("t00", "gold", "expected", "candidate"))
+    assert not any(word in text + page.text for word in ("t00", "gold", "expected", "candidate"))
 
 
 @pytest.mark.parametrize(

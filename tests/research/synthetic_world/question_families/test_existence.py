@@ -20,7 +20,9 @@ FAMILIES = [
 @pytest.mark.parametrize(
     ("family", "structural", "semantics"), FAMILIES, ids=lambda value: getattr(value, "__name__", value)
 )
-def test_each_familys_questions_have_one_right_answer_by_an_independent_checker(family, structural, semantics):
+def test_each_familys_questions_have_one_right_answer_by_an_independent_checker(
+    family, structural, semantics
+):
     check_family(family, structural, semantics)
 
 
