@@ -28,7 +28,7 @@ def sectioned(line: str) -> str:
 
 
 PARAMS: list[tuple[str, str | bytes, str]] = [
-    ("a leading zero", sectioned("seed: 010"), "line 4: 010 is not the same to all readers of YAML"),
+    ("a leading zero", sectioned("seed: 010"), "line 4: 010 does not mean the same to all YAML readers"),
     ("YAML 1.2's octal", sectioned("seed: 0o10"), "line 4: 0o10 is not the same"),
     ("an exponent", sectioned("seed: 1e3"), "line 4: 1e3 is not the same"),
     ("underscores", sectioned("seed: 1_000"), "line 4: 1_000 is not the same"),

@@ -1,1 +1,1 @@
-"""Propose candidate unanswerable questions: embed, rank, perturb, screen, estimate."""
+"""Build candidates for unanswerable questions: embed, rank, perturb, screen and estimate."""

@@ -36,7 +36,7 @@ def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
         The temporary file, open for writing bytes.
 
     Raises:
-        UserError: `path` is no regular file, or no file can be created there.
+        UserError: `path` is not a regular file, or no file can be created there.
     """
     path = Path(path)
     if path.parent.absolute() == DEVICE_FOLDER or (path.exists() and not path.is_file()):
@@ -87,7 +87,7 @@ def open_for_reading(path: Path | str) -> BufferedReader:
 
 
 def describe_file_type(path: Path) -> str:
-    """Return what kind of thing a path is that is no regular file, for messages."""
+    """Return what a path is instead of a regular file, for messages."""
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
     return kinds.get(stat.S_IFMT(path.stat().st_mode) if path.exists() else 0, "a device")
 

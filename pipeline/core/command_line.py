@@ -20,7 +20,7 @@ def new_app(help: str | None = None, example: str | None = None) -> typer.Typer:
         example: A command line that shows one of them.
 
     Returns:
-        A group whose help is laid out by rich, so that no text of it is cut, and whose tracebacks are plain. A command or option
+        A group whose help is laid out by rich, so that no text is truncated, and whose tracebacks are plain. A command or option
         under its old name is refused with a message that has the new name.
     """
     return _App(

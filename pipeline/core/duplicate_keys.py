@@ -30,7 +30,7 @@ def find_duplicate_keys(data: bytes) -> list[str]:
         The keys of all objects, sorted and distinct.
 
     Raises:
-        ValueError: The text is no JSON.
+        ValueError: The text is not JSON.
         RecursionError: The text is nested too deeply.
 
     Example:

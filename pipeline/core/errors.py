@@ -107,8 +107,8 @@ def no_effect_message(option: str, reason: str) -> str:
     """Return the message for an option that changes nothing together with the others.
 
     Example:
-        >>> no_effect_message("--num-replies", "--confidence verbal asks once")
-        '--num-replies has no effect: --confidence verbal asks once; leave it out'
+        >>> no_effect_message("--num-replies", "--confidence verbalized asks once")
+        '--num-replies has no effect: --confidence verbalized asks once; leave it out'
     """
     return f"{option} has no effect: {reason}; leave it out"
 

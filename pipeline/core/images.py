@@ -1,10 +1,10 @@
-"""Load images as a browser shows them, and encode them for everything that leaves the project.
+"""Load images as a browser shows them, and encode them for models, tables and requests.
 
-`load_rgb` gives the pixels that an annotator saw: turned as EXIF says, converted to sRGB, 8 bits a channel. `encode_image` gives
-the bytes that a model, a table or a request gets: the file's own where every reader sees the same in them, else the pixels of
-`load_rgb` as JPEG or PNG. What a model and a browser would not see alike is refused with what to do about it.
+`load_rgb` returns the pixels that an annotator sees: rotated as EXIF says, in sRGB, with 8 bits per channel. `encode_image` returns
+the bytes that a model gets. These are the bytes of the file if all programs show them in the same way, or else the pixels of
+`load_rgb` as JPEG or PNG. Images that a browser and a model would show differently are refused, with a message that says what to do.
 
-Pillow is imported late, so that the scorers need numpy alone.
+Pillow is imported late, because the scorers need only NumPy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 if TYPE_CHECKING:
     from PIL import Image
 
-# Pillow's name of each format that browsers show -> its media type and the suffixes that its files have.
+# Formats that browsers show, by Pillow's name: media type and suffixes.
 IMAGE_FORMATS = {
     "JPEG": ("image/jpeg", (".jpg", ".jpeg", ".jpe", ".jfif", ".pjpeg", ".pjp")),
     "PNG": ("image/png", (".png",)),
@@ -34,7 +34,7 @@ IMAGE_FORMATS = {
     "AVIF": ("image/avif", (".avif",)),
 }
 IMAGE_SUFFIXES = frozenset(suffix for _, suffixes in IMAGE_FORMATS.values() for suffix in suffixes)
-# Suffixes of images that are refused. A file that has one is found all the same, so that its own fault is reported.
+# Suffixes of images that are refused. Such files are still found, so that the message is about the file.
 UNSUPPORTED_SUFFIXES = frozenset(
     [
         ".heic",
@@ -60,30 +60,32 @@ UNSUPPORTED_SUFFIXES = frozenset(
         ".raw",
     ]
 )
-PORTABLE_MEDIA_TYPES = frozenset(
-    {"image/jpeg", "image/png", "image/webp"}
-)  # media types that every model server reads
+# Media types that every model server reads.
+PORTABLE_MEDIA_TYPES = frozenset({"image/jpeg", "image/png", "image/webp"})
 WHITE = (255, 255, 255)
-JPEG_QUALITY = 95  # of a JPEG, without chroma subsampling
-HEADER_BYTES = 64  # bytes at the start of a file by which its format is recognised
-# Of any colour, profiles that say "sRGB" in other numbers differ from it by so many levels of 255 at most.
+# JPEGs are written without chroma subsampling.
+JPEG_QUALITY = 95
+# Number of bytes at the start of a file that determine its format.
+HEADER_BYTES = 64
+# Largest difference (of 255 levels) of a profile that counts as sRGB.
 MAX_LEVEL_DIFFERENCE = 2
-# What a PNG says of itself where its colours are those of sRGB: gAMA, and cHRM's white, red, green and blue as x and y.
+# Values of a PNG with the colours of sRGB: gAMA, and cHRM with x and y of white, red, green and blue.
 SRGB_GAMMA = 1 / 2.2
 SRGB_CHROMATICITIES = (0.3127, 0.3290, 0.64, 0.33, 0.30, 0.60, 0.15, 0.06)
-# Code points of colours (ITU-T H.273) that are sRGB's, or unspecified, or so near that a browser shows the same.
+# Code points (ITU-T H.273) that mean sRGB, unspecified colours, or colours that a browser shows like sRGB.
 SRGB_PRIMARIES, SRGB_TRANSFERS = (1, 2, 6), (1, 2, 6, 13)
-_FRAME_BOX_KEY = "rgqa-frame"  # in an image's `info`: where its one frame lies on a larger canvas
+# Key in the `info` of an image for the box of its only frame on a larger canvas.
+_FRAME_BOX_KEY = "rgqa-frame"
 
 _CONVERT_HINT = "convert it to JPEG or PNG, for example: magick FILE FILE.jpg"
 _HEIC_BRANDS = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"}
-# The first bytes of files that are no such image -> what they are, and what to do.
+# First bytes of files in other formats, with the name of the format and what to do.
 _UNSUPPORTED_FORMATS = (
     (b"II*\0", "TIFF", f"no browser but Safari shows it; {_CONVERT_HINT}"),
     (b"MM\0*", "TIFF", f"no browser but Safari shows it; {_CONVERT_HINT}"),
     (b"II+\0", "TIFF", f"no browser but Safari shows it; {_CONVERT_HINT}"),
     (b"MM\0+", "TIFF", f"no browser but Safari shows it; {_CONVERT_HINT}"),
-    (b"\0\0\x01\0", "ICO", "an icon holds several images; save one of them as PNG"),
+    (b"\0\0\x01\0", "ICO", "an icon contains several images; save one of them as PNG"),
     (b"\0\0\0\x0cJXL ", "JPEG XL", f"few browsers show it; {_CONVERT_HINT}"),
     (b"\xff\x0a", "JPEG XL", f"few browsers show it; {_CONVERT_HINT}"),
     (b"\0\0\0\x0cjP  ", "JPEG 2000", f"no browser shows it; {_CONVERT_HINT}"),
@@ -96,13 +98,13 @@ _UNSUPPORTED_FORMATS = (
 
 
 class EncodedImage(NamedTuple):
-    """An image as it is sent or stored.
+    """An image as it is sent to a model or stored in a table.
 
     Attributes:
-        data: the bytes of a file.
-        media_type: of the bytes: "image/jpeg", "image/png" or "image/webp".
-        size: width and height in pixels.
-        changed: whether the bytes are others than the file's own.
+        data: Content of an image file.
+        media_type: "image/jpeg", "image/png" or "image/webp".
+        size: Width and height in pixels.
+        is_reencoded: Whether `data` differs from the content of the original file.
     """
 
     data: bytes
@@ -112,25 +114,26 @@ class EncodedImage(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        """The suffix of a file of this media type, for example ".jpg"."""
+        """The usual suffix of files of this media type, for example ".jpg"."""
         return next(
             suffixes[0] for media_type, suffixes in IMAGE_FORMATS.values() if media_type == self.media_type
         )
 
     @property
     def data_uri(self) -> str:
-        """The image as a URI that holds it."""
+        """The image as a data URI."""
         return f"data:{self.media_type};base64,{base64.b64encode(self.data).decode()}"
 
 
 def detect_media_type(head: bytes) -> str:
-    """Return the media type of an image by the first `HEAD` bytes of its file.
+    """Return the media type of an image from the first `HEADER_BYTES` bytes of its file.
 
     Returns:
-        One of `FORMATS`' media types; "" for everything else.
+        A media type of `IMAGE_FORMATS`; "" for all other files.
 
-    >>> media_type_of(b"GIF89a")
-    'image/gif'
+    Example:
+        >>> detect_media_type(b"GIF89a")
+        'image/gif'
     """
     if head.startswith(b"\xff\xd8\xff"):
         return "image/jpeg"
@@ -148,26 +151,26 @@ def detect_media_type(head: bytes) -> str:
 
 
 def detect_file_media_type(path: Path) -> str:
-    """Return the media type of a file by its content, whatever its name; "" if it is no image that browsers show.
+    """Return the media type of a file by its content; "" if it is not an image that browsers show.
 
     Raises:
-        OSError: the file cannot be read.
+        OSError: The file cannot be read.
     """
     with path.open("rb") as file:
         return detect_media_type(file.read(HEADER_BYTES))
 
 
 def find_image_files(folder: Path) -> tuple[dict[str, Path], list[tuple[Path, Path]]]:
-    """Find the images directly in a folder, by their suffix or else by their content.
+    """Find the images in a folder (not in its subfolders), by suffix or by content.
 
-    An image's id is its file's name without the suffix; the whole name where the suffix is none of an image. Where a file that
-    browsers show and another kind of file have the same id, for example a photograph and its raw data, the former is taken.
+    The id of an image is its file name without the suffix, or the whole name if the suffix is not that of an image. If a file that
+    browsers show and another one have the same id, for example a photograph and its raw data, the former is used.
 
     Returns:
-        The file of each id; and pairs of files that browsers show with the same id, of which the later one was taken.
+        The file of each id, and pairs of files that browsers show and that have the same id. The later one of a pair is used.
 
     Raises:
-        OSError: the folder cannot be read.
+        OSError: The folder cannot be read.
     """
     files: dict[str, Path] = {}
     others: dict[str, Path] = {}
@@ -185,10 +188,11 @@ def find_image_files(folder: Path) -> tuple[dict[str, Path], list[tuple[Path, Pa
 
 
 def strip_image_suffix(name: str) -> str:
-    """A file's name without the suffix of an image, which is the image's id.
+    """Return a file name without the suffix of an image, which is the id of the image.
 
-    >>> without_suffix("kitchen.JPG"), without_suffix("v1.2")
-    ('kitchen', 'v1.2')
+    Example:
+        >>> strip_image_suffix("kitchen.JPG"), strip_image_suffix("v1.2")
+        ('kitchen', 'v1.2')
     """
     stem, dot, suffix = name.rpartition(".")
     return stem if dot and f".{suffix.lower()}" in IMAGE_SUFFIXES | UNSUPPORTED_SUFFIXES else name
@@ -197,21 +201,21 @@ def strip_image_suffix(name: str) -> str:
 def load_rgb(
     source: Path | str | bytes, *, background: tuple[int, int, int] | None = None, min_side: int = 0
 ) -> Image.Image:
-    """Load an image as a browser shows it: upright, in sRGB, 8 bits a channel.
+    """Load an image as a browser shows it: upright, in sRGB, with 8 bits per channel.
 
     Args:
-        source: a file, or its bytes.
-        background: the colour that shows through where the image is transparent; None refuses such an image.
-        at_least: a JPEG whose sides are larger may be decoded smaller, which is faster, but not below so many pixels;
-            0 decodes it whole.
+        source: A file, or its content.
+        background: Colour behind transparent pixels; None refuses partly transparent images.
+        min_side: If positive, a JPEG may be decoded at a lower resolution, which is faster. Its sides have at least this number of
+            pixels, unless the image is smaller.
 
     Returns:
-        An image of mode "RGB" without metadata, decoded to its last pixel.
+        A completely decoded image of mode "RGB" without metadata.
 
     Raises:
-        ValueError: it is no regular file, is empty, no image that browsers show, truncated, too large, animated or partly
-            transparent; the message says which, and what to do.
-        OSError: the file cannot be read.
+        ValueError: The file is not a regular file, empty, not an image that browsers show, truncated, too large, animated or partly
+            transparent. The message says what to do.
+        OSError: The file cannot be read.
     """
     data = _read_content(source)
     with _open_image(data) as image:
@@ -228,19 +232,20 @@ def encode_image(
     background: tuple[int, int, int] | None = None,
     verify: bool = True,
 ) -> EncodedImage:
-    """Encode an image for whoever reads it without knowing of EXIF, colour profiles or rare formats.
+    """Encode an image for programs that may ignore EXIF, colour profiles and rare formats.
 
-    A JPEG, PNG or WebP in which every reader sees the same goes out as it is. Any other becomes a PNG if nothing is lost in its
-    own format and it keeps its size, else a JPEG.
+    A JPEG, PNG or WebP that all programs show in the same way is not changed. Another image becomes a PNG if its format is lossless
+    and its size stays, or else a JPEG.
 
     Args:
-        source: a file, or its bytes.
-        max_side: the longer side has so many pixels at most; 0 keeps any size.
-        background: as in `load_rgb`.
-        decode: decode an image that goes out as it is, too, which finds out whether it is damaged.
+        source: A file, or its content.
+        max_side: Maximum length of the longer side in pixels; 0 keeps the size.
+        background: Colour behind transparent pixels; None refuses partly transparent images.
+        verify: Decode an image that is not changed, too, to detect damaged files.
 
     Raises:
-        ValueError, OSError: as `load_rgb`.
+        ValueError: The image is refused, as by `load_rgb`.
+        OSError: The file cannot be read.
     """
     data = _read_content(source)
     with _open_image(data) as image:
@@ -279,7 +284,7 @@ def _read_content(source: Path | str | bytes) -> bytes:
 
 @contextmanager
 def _open_image(data: bytes) -> Iterator[Image.Image]:
-    """An image of the bytes, not yet decoded; whatever Pillow raises about them inside is a ValueError."""
+    """Open an image without decoding it. Errors of Pillow inside the block become ValueErrors."""
     from PIL import Image, features
 
     if not data:
@@ -293,18 +298,19 @@ def _open_image(data: bytes) -> Iterator[Image.Image]:
         )
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # it is checked below
+            # The size is checked below.
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(data), formats=[*IMAGE_FORMATS]) as image:
                 width, height = image.size
                 if Image.MAX_IMAGE_PIXELS and width * height > Image.MAX_IMAGE_PIXELS:
                     raise Image.DecompressionBombError
                 _record_frame_box(image, data)
                 _rescale_transparency(image, data)
-                # A photo from a phone may hold further ones ("MPO"), of which browsers show the first.
+                # A photo of a phone may contain several images ("MPO"). Browsers show the first one.
                 frames = 1 if image.format in ("JPEG", "MPO") else getattr(image, "n_frames", 1)
                 if frames > 1:
                     raise _UnsupportedImage(
-                        f"{frames} frames: browsers move them, a model sees the first; save one of them as PNG"
+                        f"{frames} frames: browsers animate them, but a model sees only the first; save one of them as PNG"
                     )
                 yield image
     except _UnsupportedImage as error:
@@ -313,12 +319,13 @@ def _open_image(data: bytes) -> Iterator[Image.Image]:
         raise ValueError(f"too large: more than {Image.MAX_IMAGE_PIXELS:,} pixels; make it smaller") from None
     except MemoryError:
         raise
-    except Exception as error:  # Pillow's decoders raise whatever they meet
-        raise ValueError(f"damaged: {error or type(error).__name__}; fetch or export it again") from None
+    # Pillow's decoders raise many kinds of errors.
+    except Exception as error:
+        raise ValueError(f"damaged: {error or type(error).__name__}; download or export it again") from None
 
 
 class _UnsupportedImage(Exception):
-    """An image that is sound, and yet refused."""
+    """An image that is not damaged, but refused."""
 
 
 def _explain_unsupported(data: bytes) -> str:
@@ -332,12 +339,12 @@ def _explain_unsupported(data: bytes) -> str:
     if b"<svg" in text:
         return f"{accepted}, but SVG: it has no pixels of its own; save it as PNG"
     if text.startswith((b"<!doctype html", b"<html")):
-        return f"{accepted}, but a web page, perhaps of a download that failed; fetch the image again"
+        return f"{accepted}, but a web page, perhaps from a failed download; download the image again"
     return accepted
 
 
 def _read_brands(head: bytes) -> set[bytes]:
-    """The brands of a file that consists of boxes, as AVIF and HEIC do (ISO/IEC 14496-12, box `ftyp`)."""
+    """Return the brands of an AVIF or HEIC file (ISO/IEC 14496-12, box `ftyp`)."""
     if head[4:8] != b"ftyp":
         return set()
     end = min(int.from_bytes(head[:4], "big"), len(head))
@@ -345,7 +352,7 @@ def _read_brands(head: bytes) -> set[bytes]:
 
 
 def _is_image(path: Path) -> bool:
-    """Whether a file's content is an image, of any format."""
+    """Report whether a file is an image of any format."""
     with path.open("rb") as file:
         head = file.read(HEADER_BYTES)
     return bool(
@@ -354,10 +361,11 @@ def _is_image(path: Path) -> bool:
 
 
 def _is_portable(image: Image.Image, data: bytes) -> bool:
-    """Whether every reader sees in a decoded image's file what `_browser_pixels` gives."""
+    """Report whether all programs show the file of a decoded image like `_render_as_browser`."""
     return (
         image.mode in ("1", "L", "LA", "P", "PA", "RGB", "RGBA")
-        and not (image.format == "PNG" and data[24] > 8)  # the header's bits a channel
+        # Byte 24 of a PNG is the number of bits per channel.
+        and not (image.format == "PNG" and data[24] > 8)
         and _read_orientation(image, data) == 1
         and _select_srgb_transform(image, data) is None
         and _alpha_channel(image) is None
@@ -367,17 +375,17 @@ def _is_portable(image: Image.Image, data: bytes) -> bool:
 def _render_as_browser(
     image: Image.Image, data: bytes, background: tuple[int, int, int] | None
 ) -> Image.Image:
-    """The pixels of a decoded image as a browser shows them."""
+    """Return the pixels of a decoded image as a browser shows them."""
     from PIL import Image
 
     alpha = _alpha_channel(image)
     if alpha is not None and background is None:
         raise _UnsupportedImage(
-            "partly transparent: what shines through is another to each viewer; lay it on a background"
+            "partly transparent: each program shows another background; save the image without transparency"
         )
     transform = _select_srgb_transform(image, data)
     rgb = image
-    # Pillow would cut 16 bits of grey off at 255.
+    # Pillow would clip 16-bit grey values at 255.
     if image.mode.startswith("I"):
         rgb = Image.fromarray((np.asarray(image).astype(np.uint16) >> 8).astype(np.uint8))
     elif image.has_transparency_data:
@@ -393,33 +401,36 @@ def _render_as_browser(
     return rgb
 
 
-# EXIF 2.32, tag 0x0112 -> Pillow's number of the transposition that turns the image upright.
+# Orientation (EXIF 2.32, tag 0x0112) -> the transposition of Pillow that turns the image upright.
 _TRANSPOSITIONS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
 
 
 def _read_orientation(image: Image.Image, data: bytes) -> int:
-    """The orientation of a decoded image, by EXIF alone: browsers ignore XMP's, which Pillow's `getexif` would take.
+    """Return the EXIF orientation of a decoded image.
+
+    XMP is ignored as by browsers, although Pillow's `getexif` would use it.
 
     Raises:
-        _Refused: it is turned by EXIF in a place where Chromium, unlike other programs, does not look.
+        _UnsupportedImage: The orientation is stored where Chromium, unlike other programs, ignores it.
     """
     from PIL import Image
 
     exif, orientation = Image.Exif(), 1
-    with suppress(Exception):  # browsers ignore EXIF that they cannot read
+    # Browsers ignore EXIF data that they cannot read.
+    with suppress(Exception):
         exif.load(image.info.get("exif", b""))
         orientation = exif.get(0x0112, 1)
     if orientation not in _TRANSPOSITIONS:
         return 1
     if image.format == "WEBP" or (image.format == "PNG" and data.find(b"eXIf", 0, data.find(b"IDAT")) < 0):
         raise _UnsupportedImage(
-            f"its EXIF turns it (orientation {orientation}), which browsers ignore in such a file; save it upright"
+            f"it is rotated by EXIF (orientation {orientation}), which browsers ignore in such a file; save it upright"
         )
     return orientation
 
 
 def _alpha_channel(image: Image.Image) -> Image.Image | None:
-    """How opaque each pixel of a decoded image is, as mode "L"; None if all are wholly."""
+    """Return the opacity of each pixel as an image of mode "L"; None if all pixels are opaque."""
     from PIL import Image
 
     alpha = None
@@ -437,13 +448,15 @@ def _alpha_channel(image: Image.Image) -> Image.Image | None:
 
 
 def _record_frame_box(image: Image.Image, data: bytes) -> None:
-    """Note in `info` where the first frame of a GIF or WebP lies, if it does not fill the canvas. Pillow fills the rest with a
-    colour; browsers leave it transparent."""
+    """Store the box of the first frame of a GIF or WebP in `info`, if it does not fill the canvas.
+
+    Pillow fills the rest of the canvas with a colour. Browsers leave it transparent.
+    """
     box = None
     if image.format == "GIF" and (tile := getattr(image, "tile", None)):
         box = tuple(tile[0][1])
     elif image.format == "WEBP" and (place := data.find(b"ANMF")) > 0:
-        # The container has x, y, width and height of the frame, 3 bytes each.
+        # The container stores x, y, width and height of the frame, in 3 bytes each.
         x, y, width, height = (
             int.from_bytes(data[at : at + 3], "little") for at in range(place + 8, place + 20, 3)
         )
@@ -453,7 +466,7 @@ def _record_frame_box(image: Image.Image, data: bytes) -> None:
 
 
 def _rescale_transparency(image: Image.Image, data: bytes) -> None:
-    """Bring the one transparent colour of a PNG, which is in the file's bits, to the 8 bits that Pillow's pixels have."""
+    """Convert the transparent colour of a PNG from the bit depth of the file to the 8 bits of Pillow's pixels."""
     hidden = image.info.get("transparency") if image.format == "PNG" else None
     bits = data[24] if hidden is not None else 8
     if isinstance(hidden, tuple) and bits == 16:
@@ -463,19 +476,19 @@ def _rescale_transparency(image: Image.Image, data: bytes) -> None:
 
 
 def _select_srgb_transform(image: Image.Image, data: bytes) -> Any:
-    """The transform from a decoded image's colours to sRGB, of `ImageCms`; None where they are that already.
+    """Return the transform of `ImageCms` from the colours of a decoded image to sRGB; None if they are sRGB.
 
     Raises:
-        _Refused: it states its colours in a way that only browsers know.
+        _UnsupportedImage: The colours are described in a way that only browsers understand.
     """
     info, mode = image.info, image.mode
     icc = info.get("icc_profile")
-    # "MBED" in a BITMAPV5HEADER: the profile is in the file.
+    # "MBED" in a BITMAPV5HEADER means that the file contains the profile.
     if image.format == "BMP" and data[70:74] == b"DEBM" and data[14] == 124:
         start, length = (int.from_bytes(data[at : at + 4], "little") for at in (126, 130))
         icc = data[14 + start : 14 + start + length]
     if icc:
-        # A PNG's header tells whether it is grey, which Pillow's mode of 16 bits with transparency does not.
+        # The header of a PNG says whether it is grey. Pillow's mode does not for 16 bits with transparency.
         grey = mode in ("1", "L", "LA", "I", "I;16") or (image.format == "PNG" and data[25] in (0, 4))
         kinds = ("CMYK",) if mode == "CMYK" else ("L", "RGB") if grey else ("RGB",)
         transforms = (_build_srgb_transform(icc, kind) for kind in kinds)
@@ -496,18 +509,22 @@ def _select_srgb_transform(image: Image.Image, data: bytes) -> Any:
 
 
 def _check_color_space(points: bytes) -> None:
-    """Refuse colours, named by primaries and transfer function, that are none of sRGB's."""
+    """Refuse colours whose primaries or transfer function are not those of sRGB."""
     if points and (points[0] not in SRGB_PRIMARIES or points[1] not in SRGB_TRANSFERS):
         raise _UnsupportedImage(
-            f"its colours are those of a wide or high dynamic range (primaries {points[0]}, transfer {points[1]}), which few "
-            "programs show alike; export it in sRGB"
+            f"it has wide-gamut or high-dynamic-range colours (primaries {points[0]}, transfer {points[1]}), which programs "
+            "show differently; export it in sRGB"
         )
 
 
 @lru_cache(maxsize=64)
 def _build_srgb_transform(icc: bytes, mode: str) -> Any:
-    """From a profile's colours to sRGB; None for a profile that browsers ignore, since it is damaged or of other channels than
-    `mode`, and for one that changes no colour by more than `SAME_LEVELS`."""
+    """Return the transform from the colours of an ICC profile to sRGB.
+
+    Returns:
+        None for a profile that browsers ignore (damaged, or for other channels than `mode`), and for one that changes no colour by
+        more than `MAX_LEVEL_DIFFERENCE`.
+    """
     from PIL import Image, ImageCms
 
     try:
@@ -529,14 +546,14 @@ def _build_srgb_transform(icc: bytes, mode: str) -> Any:
 
 
 def make_icc_profile(gamma: float, chromaticities: Sequence[float]) -> bytes:
-    """Make an ICC profile of RGB colours by their chromaticities.
+    """Make an ICC profile of RGB colours from their chromaticities.
 
     Args:
-        gamma: as PNG's chunk gAMA has it: a stored value is the light's power `gamma`.
-        points: x and y of white, red, green and blue, as in PNG's chunk cHRM.
+        gamma: Encoding exponent as in PNG's chunk gAMA: a stored value is the light intensity to the power `gamma`.
+        chromaticities: x and y of white, red, green and blue, as in PNG's chunk cHRM.
 
     Returns:
-        A profile of version 2.4, for the white point D50 (Bradford's adaptation), as ICC.1:2001-04 wants it.
+        A profile of version 2.4 (ICC.1:2001-04), adapted to the white point D50 by the method of Bradford.
     """
     white, *primaries = (
         np.array([x / y, 1, (1 - x - y) / y])

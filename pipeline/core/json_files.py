@@ -65,7 +65,7 @@ def read_jsonl(path: Path | str, kind: type[T]) -> Iterator[T]:
         kind: Type of the records.
 
     Raises:
-        UserError: The file is missing, or a line is no such record. The message names file and line.
+        UserError: The file is missing, or a line is not such a record. The message names file and line.
     """
     decoder = msgspec.json.Decoder(kind)
     with open_for_reading(path) as file:
@@ -102,7 +102,7 @@ def read_json(path: Path | str, kind: type[T] | Any = Any) -> T:
         kind: Type of the value; any JSON value by default.
 
     Raises:
-        UserError: The file is missing, is no valid JSON, or has another type.
+        UserError: The file is missing, is not valid JSON, or has another type.
     """
     try:
         with open_for_reading(path) as file:

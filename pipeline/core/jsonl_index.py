@@ -1,7 +1,7 @@
-"""The records of JSONL files by one of their fields, or in another order, read from the file when they are asked for.
+"""Access records of JSONL files by key or in another order without loading the files.
 
-What a stage needs of an image lies all over files that are sorted by other ids and may be larger than memory. Kept
-here is where each record lies: 8 bytes a record and about 200 a key, whatever the records' size.
+The records of an image are spread over files that are sorted by other ids and may be larger than memory. The classes keep only the
+position of each record: 8 bytes per record and about 200 bytes per key, whatever the size of the records.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ P = TypeVar("P")
 
 
 def group_by(rows: Iterable[T], key: Callable[[T], K]) -> Mapping[K, list[T]]:
-    """The rows of each key, in their order; none of a key that none has."""
+    """Group rows by key, in their order. A key without rows has an empty list."""
     groups: dict[K, list[T]] = defaultdict(list)
     for row in rows:
         groups[key(row)].append(row)
@@ -41,7 +41,7 @@ def group_by(rows: Iterable[T], key: Callable[[T], K]) -> Mapping[K, list[T]]:
 
 
 class FilteredView(Collection[T]):
-    """Those of some rows that fulfil a condition, looked for each time anew instead of held."""
+    """The rows that fulfil a condition, filtered again in each iteration instead of stored."""
 
     def __init__(self, rows: Collection[T], predicate: Callable[[T], bool]) -> None:
         self._rows, self._predicate = rows, predicate
@@ -57,13 +57,15 @@ class FilteredView(Collection[T]):
 
 
 class JsonlSequence(Sequence[T]):
-    """What is taken of the records of a file, by the number of their line.
+    """Transformed records of a JSONL file by line number, counted from 0.
 
     Args:
-        take: makes of a record what is wanted of it.
+        path: The file.
+        kind: Type of its records.
+        transform: Returns the wanted part of a record.
 
     Raises:
-        UserError: the file is missing, or a line is not such a record (file and line are named).
+        UserError: The file is missing, or a line is not such a record. The message names file and line.
     """
 
     def __init__(self, path: Path, kind: type[R], transform: Callable[[R], T]) -> None:
@@ -87,23 +89,28 @@ class JsonlSequence(Sequence[T]):
 
 
 class SortedJsonl(Collection[T]):
-    """The records of a file in the order of what `key` makes of them, those of equal keys as they stand there.
+    """Records of a JSONL file, sorted by a key. Records with equal keys keep the order of the file.
+
+    Args:
+        path: The file.
+        kind: Type of its records.
+        key: Returns the sort key of a record.
 
     Raises:
-        UserError: the file is missing, or a line is not such a record (file and line are named).
+        UserError: The file is missing, or a line is not such a record. The message names file and line.
     """
 
     def __init__(self, path: Path, kind: type[T], key: Callable[[T], bytes]) -> None:
         self._decode, self._file, end = msgspec.json.Decoder(kind).decode, open_for_reading(path), 0
-        places: list[tuple[bytes, int]] = []
+        offsets: list[tuple[bytes, int]] = []
         for record, line in zip(read_jsonl(path, kind), self._file, strict=True):
-            places.append((key(record), end))
+            offsets.append((key(record), end))
             end += len(line)
-        self._offsets = array("Q", (place for _, place in sorted(places)))
+        self._offsets = array("Q", (offset for _, offset in sorted(offsets)))
 
     def __iter__(self) -> Iterator[T]:
-        for place in self._offsets:
-            self._file.seek(place)
+        for offset in self._offsets:
+            self._file.seek(offset)
             yield self._decode(self._file.readline())
 
     def __len__(self) -> int:
@@ -114,27 +121,28 @@ class SortedJsonl(Collection[T]):
 
 
 class MissingRecordError(UserError, KeyError):
-    """A file lacks a record that another file names: the files are of different runs, or one is incomplete.
+    """A file lacks a record that another file refers to. The files are from different runs, or one is incomplete.
 
-    It is a `KeyError`, too, so that `get` and `in` work as in any mapping.
+    It is also a `KeyError`, so that `get` and `in` of mappings work.
 
     Args:
-        where: the file, or several. key: what was looked for.
+        source: The file, or several files.
+        key: Key of the missing record.
     """
 
-    def __init__(self, where: object, key: object) -> None:
-        KeyError.__init__(self, where, key)
-        self.where, self.key = where, key
+    def __init__(self, source: object, key: object) -> None:
+        KeyError.__init__(self, source, key)
+        self.source, self.key = source, key
 
     @property
     def problems(self) -> list[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The message, made when it is shown: mappings raise and catch many of these."""
+        """The message, made only when it is shown, because mappings raise and catch many of these errors."""
         changed = find_changed_stages(params.read_dataset_name()) if params.PARAMS_FILE.is_file() else []
-        which = f" Not as DVC recorded them: the files of {', '.join(changed)}." if changed else ""
+        hint = f" Files that changed since DVC recorded them: {', '.join(changed)}." if changed else ""
         return [
-            f"{self.where}: no record of {self.key!r}, which a file of another stage names; the files are of different runs, "
-            f"or one was emptied or copied over.{which} Run: dvc repro (it makes what does not belong together again; by hand: "
-            f"python -m {stage_module(changed[0]) if changed else 'pipeline.stages.STAGE'}, then the stages after it)"
+            f"{self.source}: no record of {self.key!r}, to which a file of another stage refers. The files are from different "
+            f"runs, or one was overwritten.{hint} Run dvc repro, or by hand python -m "
+            f"{stage_module(changed[0]) if changed else 'pipeline.stages.STAGE'} and the stages after it"
         ]
 
     def __str__(self) -> str:
@@ -142,54 +150,61 @@ class MissingRecordError(UserError, KeyError):
 
 
 class RecordLookup(dict[K, V]):
-    """Records by key, for joins with other files; a key that is not there is a `MissingRecord`.
-
-    >>> Joined("a.jsonl", {"1": "one"})["1"], Joined("a.jsonl", {}).get("2")
-    ('one', None)
+    """Records by key, for joins with other files. A missing key raises `MissingRecordError`.
 
     Args:
-        where: the file that the records are from.
+        source: The file with the records, for messages.
+        records: The records by key.
+
+    Example:
+        >>> RecordLookup("a.jsonl", {"1": "one"})["1"], RecordLookup("a.jsonl", {}).get("2")
+        ('one', None)
     """
 
-    def __init__(self, where: object, records: Mapping[K, V] | Iterable[tuple[K, V]]) -> None:
+    def __init__(self, source: object, records: Mapping[K, V] | Iterable[tuple[K, V]]) -> None:
         super().__init__(records)
-        self._where = where
+        self._source = source
 
     def __missing__(self, key: K) -> V:
-        raise MissingRecordError(self._where, key)
+        raise MissingRecordError(self._source, key)
 
 
 class _JsonlIndex(Mapping[str, V], Generic[V, T, P]):
-    """Args:
-        paths: a JSONL file of records of a kind, or several as one; they must not change while this is in use.
-        key: the field (a string) by which records are asked for; one of a record in it has dots: `candidate.candidate_id`.
+    """An index of JSONL records by the value of a string field.
+
+    Args:
+        paths: A file, or several that are read as one. They must not change while the index is used.
+        kind: Type of the records.
+        key: Name of the field, with dots for a nested one (`candidate.candidate_id`).
 
     Raises:
-        UserError: a file is missing; here or later: a line is not such a record (file and line are named).
+        UserError: A file is missing, or a line is not such a record. The message names file and line. Lines may be checked only when
+            their record is read.
     """
 
     def __init__(self, paths: Path | Sequence[Path], kind: type[T], key: str) -> None:
         self._paths = [paths] if isinstance(paths, Path) else paths
         self._files = [open_for_reading(path) for path in self._paths]
         self._kind, self._decode = kind, msgspec.json.Decoder(kind).decode
-        # Only the key is decoded; the rest is checked when the record is read.
+        # Only the key is decoded now. The rest is checked when the record is read.
         key_record, steps = str, key.split(".")
         for step in reversed(steps):
             key_record = msgspec.defstruct("KeyRecord", [("value", key_record, msgspec.field(name=step))])
         decode_key = msgspec.json.Decoder(key_record).decode
-        value_of = attrgetter(".".join("value" for _ in steps))
-        self._file_starts: list[int] = []  # where each file begins, were they one
-        self._offsets: dict[str, P] = {}  # where the records of each key begin
+        get_key = attrgetter(".".join("value" for _ in steps))
+        # Offset of the first byte of each file in the concatenation of all files.
+        self._file_starts: list[int] = []
+        # Key -> offset of its record, or offsets of its records.
+        self._offsets: dict[str, P] = {}
         end = 0
         for file in self._files:
             self._file_starts.append(end)
             for line in file:
-                self._add_offset(value_of(self._decode_line(decode_key, line, end)), end)
+                self._add_offset(get_key(self._decode_line(decode_key, line, end)), end)
                 end += len(line)
 
     @abstractmethod
-    def _add_offset(self, key: str, place: int) -> None:
-        """Note where a record of a key begins."""
+    def _add_offset(self, key: str, offset: int) -> None: ...
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._offsets)
@@ -205,52 +220,55 @@ class _JsonlIndex(Mapping[str, V], Generic[V, T, P]):
             raise MissingRecordError(" and ".join(map(str, self._paths)), key)
         return self._offsets[key]
 
-    def _read_record(self, place: int) -> T:
-        number = bisect(self._file_starts, place) - 1
-        self._files[number].seek(place - self._file_starts[number])
-        return self._decode_line(self._decode, self._files[number].readline(), place)
+    def _read_record(self, offset: int) -> T:
+        number = bisect(self._file_starts, offset) - 1
+        self._files[number].seek(offset - self._file_starts[number])
+        return self._decode_line(self._decode, self._files[number].readline(), offset)
 
-    def _decode_line(self, decode: Callable[[bytes], R], line: bytes, place: int) -> R:
+    def _decode_line(self, decode: Callable[[bytes], R], line: bytes, offset: int) -> R:
         try:
             return decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            number = bisect(self._file_starts, place) - 1
+            number = bisect(self._file_starts, offset) - 1
             with open_for_reading(self._paths[number]) as file:
-                start = place - self._file_starts[number]
+                start = offset - self._file_starts[number]
                 line_number = next(i for i, _ in enumerate(file, 1) if file.tell() > start)
             where = f"{self._paths[number]}, line {line_number}"
             raise UserError(f"{where}: not a {self._kind.__name__}: {error}") from error
 
 
 class GroupedIndex(_JsonlIndex[list[T], T, "array[int]"]):
-    """Key -> all records that have it, in the order of the files."""
+    """Key -> all its records, in the order of the files."""
 
     def __getitem__(self, key: str) -> list[T]:
-        return [self._read_record(place) for place in self._find_offset(key)]
+        return [self._read_record(offset) for offset in self._find_offset(key)]
 
-    def _add_offset(self, key: str, place: int) -> None:
-        self._offsets.setdefault(key, array("Q")).append(place)
+    def _add_offset(self, key: str, offset: int) -> None:
+        self._offsets.setdefault(key, array("Q")).append(offset)
 
 
 class UniqueIndex(_JsonlIndex[T, T, int]):
-    """Key -> the record that has it; of several, the last one."""
+    """Key -> its record; if there are several, the last one."""
 
     def __getitem__(self, key: str) -> T:
         return self._read_record(self._find_offset(key))
 
-    def _add_offset(self, key: str, place: int) -> None:
-        self._offsets[key] = place
+    def _add_offset(self, key: str, offset: int) -> None:
+        self._offsets[key] = offset
 
 
 class LazyMapping(Mapping[str, V]):
-    """Key -> what is made for it, when it is asked for; the last few are kept.
-
-    >>> squares = OnDemand(["2", "3"], lambda key: int(key) ** 2, 1)
-    >>> squares["3"], list(squares)
-    (9, ['2', '3'])
+    """A mapping whose values are made when they are read. The last few are cached.
 
     Args:
-        keys: in their order, each once. kept: how many.
+        keys: The keys, in their order.
+        make: Makes the value of a key.
+        cache_size: Number of cached values.
+
+    Example:
+        >>> squares = LazyMapping(["2", "3"], lambda key: int(key) ** 2, cache_size=1)
+        >>> squares["3"], list(squares)
+        (9, ['2', '3'])
     """
 
     def __init__(self, keys: Iterable[str], make: Callable[[str], V], cache_size: int) -> None:
@@ -272,10 +290,12 @@ class LazyMapping(Mapping[str, V]):
 
 
 class SpillMap(Mapping[str, T]):
-    """Records that are made before they are wanted, by key, in a nameless file that goes when this does.
+    """Records by key, stored in a temporary file instead of in memory.
 
     Args:
-        folder: where the file lies; it must have room for all.
+        folder: Folder of the file, which has no name and disappears with this object.
+        kind: Type of the records.
+        rows: Keys and records.
     """
 
     def __init__(self, folder: Path, kind: type[T], rows: Iterable[tuple[str, T]]) -> None:
@@ -283,7 +303,8 @@ class SpillMap(Mapping[str, T]):
         encode, self._decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(kind).decode
         self._file = TemporaryFile(dir=folder)  # noqa: SIM115
         self._offsets: dict[str, int] = {}
-        self._last: tuple[str, T] | None = None  # it is often asked for again at once
+        # The record that was read last, because the same one is often read again.
+        self._last: tuple[str, T] | None = None
         end = 0
         for key, row in rows:
             self._offsets[key] = end

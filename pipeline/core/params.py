@@ -1,4 +1,4 @@
-"""params.yaml: which data set is in use, and each data set's numbers, one section per stage."""
+"""Read params.yaml: the data set in use, and the parameters of each data set, one section per stage."""
 
 from __future__ import annotations
 
@@ -18,48 +18,58 @@ from pipeline.core.strict_yaml import parse_yaml
 
 PARAMS_FILE = Path("params.yaml")
 T = TypeVar("T", bound="Params")
-# What has parameters of its own: the stages, and `rgqa annotate`.
+# Sections of a data set: one for each stage, and one for `rgqa annotate`.
 SECTION_NAMES = (
     *("ingest", "vocabulary", "embed", "rank", "tag", "perturb", "screen", "estimate", "similarity"),
     *("batch", "annotate", "collect", "balance", "audit", "release"),
     *("paper", "comparison", "answer", "leaderboard"),
 )
-# Every number has a lower and an upper bound, so that a mistake is reported when the file is read, not after hours.
+# Every number has a lower and an upper bound, so that mistakes are reported when the file is read and not after hours.
 MAX_COUNT = 1_000_000_000
-Seed = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]  # what NumPy and scikit-learn take
+# The range of seeds in NumPy and scikit-learn.
+Seed = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_COUNT)]
-CountOrUnlimited = Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)]  # 0 often means: no limit
+# 0 usually means no limit.
+CountOrUnlimited = Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)]
 FoldCount = Annotated[int, msgspec.Meta(ge=2, le=100)]
-BootstrapReplicates = Annotated[int, msgspec.Meta(ge=50, le=100_000)]  # of a bootstrap
+BootstrapReplicates = Annotated[int, msgspec.Meta(ge=50, le=100_000)]
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Base of every stage's parameters. Each number's type has its range: `Seed`, `Count`, `Annotated[float, msgspec.Meta(ge=0, le=1)]`.
+    """Base class of the parameters of a stage.
+
+    The type of each number has its range: `Seed`, `Count`, `Annotated[float, msgspec.Meta(ge=0, le=1)]`.
 
     Attributes:
-        removed: names of parameters that earlier versions had, each with what to do about it.
+        removed_parameters: Name of a parameter that earlier versions had -> what to do about it. Renamed parameters are in
+            `renames.RENAMED_PARAMETERS`.
     """
 
     removed_parameters: ClassVar[Mapping[str, str]] = {}
 
 
 def read_dataset_name(path: Path = PARAMS_FILE) -> str:
-    """Name of the data set in use: the key `dataset` of params.yaml."""
+    """Return the name of the data set in use (key `dataset` of params.yaml)."""
     return read_params_file(path)["dataset"]
 
 
 def read_dataset_params(path: Path = PARAMS_FILE) -> dict[str, Any]:
-    """All parameters of the data set in use, as written: for the record that a release keeps."""
+    """Return all parameters of the data set in use as they are written. A release records them."""
     content = read_params_file(path)
     return content[content["dataset"]]
 
 
 def load_params(stage: str, kind: type[T], path: Path = PARAMS_FILE) -> T:
-    """Parameters of a stage for the data set in use.
+    """Return the parameters of a stage for the data set in use.
+
+    Args:
+        stage: Name of the section.
+        kind: Type of the parameters.
+        path: params.yaml.
 
     Raises:
-        UserError: lists every parameter that is missing, misspelt, of the wrong type or out of range.
+        UserError: Lists every parameter that is missing, unknown, renamed, of the wrong type or out of range.
     """
     values, where = read_dataset_params(path).get(stage), f"{path}, {read_dataset_name(path)}.{stage}"
     if values is None:
@@ -68,7 +78,25 @@ def load_params(stage: str, kind: type[T], path: Path = PARAMS_FILE) -> T:
 
 
 def convert_params(section: Any, kind: type[T], where: str) -> T:
-    """Check a mapping against a parameter type field by field, so that all faults are told at once."""
+    """Convert a section of params.yaml to its type, field by field, so that all problems are reported together.
+
+    Args:
+        section: The section as read from YAML.
+        kind: Type of the parameters.
+        where: File and section, for messages.
+
+    Raises:
+        UserError: Lists every parameter that is missing, unknown, renamed, of the wrong type or out of range.
+
+    Example:
+        >>> class RankParams(Params):
+        ...     validation_proportion: float
+        >>> convert_params({"dev_share": 0.2}, RankParams, "params.yaml, sample.rank")
+        Traceback (most recent call last):
+        ...
+        pipeline.core.errors.UserError: params.yaml, sample.rank: 1 problem
+        dev_share: this parameter is now validation_proportion; rename it
+    """
     if not isinstance(section, dict):
         raise UserError(f"{where}: expected a mapping of parameters, got {section!r}")
     problems, values = Problems(where), {}
@@ -79,7 +107,7 @@ def convert_params(section: Any, kind: type[T], where: str) -> T:
             problems.add(name, f"this parameter is now {new_name}; rename it")
             renamed.add(new_name)
         else:
-            known = f"no such parameter; known are {', '.join(sorted(fields))}"
+            known = f"no such parameter; the parameters are {', '.join(sorted(fields))}"
             problems.add(name, kind.removed_parameters.get(name, known))
     for name, field in fields.items():
         try:
@@ -89,8 +117,8 @@ def convert_params(section: Any, kind: type[T], where: str) -> T:
                 problems.add(name, "missing")
         except msgspec.ValidationError as error:
             choices = ", ".join(map(json.dumps, _literal_values(field.type)))
-            named = f"; choose from {choices}" if choices else ""
-            problems.add(name, f"{error} (got {section[name]!r}){named}")
+            hint = f"; choose from {choices}" if choices else ""
+            problems.add(name, f"{error} (got {section[name]!r}){hint}")
     problems.raise_if_any()
     return kind(**values)
 
@@ -99,12 +127,12 @@ def _literal_values(kind: Any) -> list[Any]:
     """The values that a type with a Literal names, alone, in a union or in a list; none of any other type."""
     if get_origin(kind) is Literal:
         return list(get_args(kind))
-    parts = [value for part in get_args(kind) for value in _literal_values(part)]
-    return [True, False, *parts] if parts and bool in get_args(kind) else parts
+    values = [value for inner in get_args(kind) for value in _literal_values(inner)]
+    return [True, False, *values] if values and bool in get_args(kind) else values
 
 
 def read_release_version(path: Path = PARAMS_FILE) -> str:
-    """Version of the release that is being built: the key `version` of params.yaml, like "1.0.0"."""
+    """Return the version of the release that is being built (key `version` of params.yaml), for example "1.0.0"."""
     return _check_version(path, read_params_file(path).get("version"))
 
 
@@ -115,11 +143,11 @@ def _check_version(path: Path, value: object) -> str:
 
 
 def read_params_file(path: Path = PARAMS_FILE) -> dict[str, Any]:
-    """All of params.yaml.
+    """Return the content of params.yaml.
 
     Raises:
-        UserError: it is missing, no valid YAML or read differently by DVC, has no section for the data set in use, or a
-            version that no release can have, or keys that nothing reads.
+        UserError: The file is missing, is not valid YAML, is read differently by DVC, has no section for the data set in use, has an
+            invalid version, or has keys that nothing reads.
     """
     content = parse_yaml(read_params_text(path), path)
     if not isinstance(content, dict) or not isinstance(content.get("dataset"), str):
@@ -130,47 +158,51 @@ def read_params_file(path: Path = PARAMS_FILE) -> dict[str, Any]:
         raise UserError(
             f"{path}: dataset is {name!r}, but there is no section of that name; there are {', '.join(known)}"
         )
-    if "version" in content:  # reported by the first stage, not after hours by the release
+    # The first stage reports a wrong version, not the release after hours.
+    if "version" in content:
         _check_version(path, content["version"])
     _refuse_unknown_keys(content, path)
     return content
 
 
 def _refuse_unknown_keys(content: dict[str, Any], path: Path) -> None:
-    """Refuse keys that are typing errors: names of data sets without a folder, and of stages that do not exist.
+    """Refuse keys that are probably typing errors: data sets without a folder, and stages that do not exist.
 
-    A data set that is not in use may lack its folder, as `gqa` does after a clone.
+    A data set that is not in use may have no folder, as `gqa` after a clone.
 
     Raises:
-        UserError: lists all such keys, each with the key that was probably meant.
+        UserError: Lists these keys, each with the key that was probably meant.
     """
-    problems, used = Problems(str(path)), content["dataset"]
+    problems, dataset = Problems(str(path)), content["dataset"]
     folders = {
         folder.name for folder in (path.parent / "data").glob("*/") if folder.name not in ("release", "cache")
     }
-    known = ["dataset", "version", used, *sorted(folders)]
+    known = ["dataset", "version", dataset, *sorted(folders)]
     for name, value in content.items():
         if name in known:
             continue
         if meant := get_close_matches(str(name), known, 1, 0.75):
             problems.add(
-                str(name), f"no data set is in data/{name}, and it is not in use; is {meant[0]} meant?"
+                str(name),
+                f"there is no folder data/{name}, and this data set is not in use; did you mean {meant[0]}?",
             )
         elif not isinstance(value, dict):
-            problems.add(str(name), "no such key; wanted are dataset, version and a section of each data set")
-    for name in content[used]:
+            problems.add(
+                str(name), "no such key; the keys are dataset, version and the name of each data set"
+            )
+    for name in content[dataset]:
         if name not in SECTION_NAMES:
             meant = get_close_matches(str(name), SECTION_NAMES, 1)
-            hint = f"is {meant[0]} meant?" if meant else f"known are {', '.join(SECTION_NAMES)}"
-            problems.add(f"{used}.{name}", f"no stage has this name; {hint}")
+            hint = f"did you mean {meant[0]}?" if meant else f"the sections are {', '.join(SECTION_NAMES)}"
+            problems.add(f"{dataset}.{name}", f"no stage has this name; {hint}")
     problems.raise_if_any()
 
 
 def read_params_text(path: Path) -> str:
-    """The text of params.yaml, or of a file like it.
+    """Return the text of params.yaml or a similar file.
 
     Raises:
-        UserError: it is missing, or not UTF-8.
+        UserError: The file is missing or not UTF-8.
     """
     if not path.exists():
         raise UserError(f"{path}: no such file; run this from the project's root")

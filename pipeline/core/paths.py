@@ -1,17 +1,17 @@
-"""Where things lie. Everything of a data set is in `data/<data set>/`, its releases in `data/release/<data set>/`.
+"""Locations of files. A data set is in `data/<data set>/`, its releases are in `data/release/<data set>/`.
 
-source/       what came in: questions, sceneGraphs, images (read-only for us)
-truth/        the complete truth, known for the sample only; opened by simulated annotators, the audit, and one reference row
-              of the leaderboard
-clip/         a local CLIP: open_clip_config.json and weights, if the model is not fetched by name
-vqa/          nets of the data set's own that answer questions: rows of the leaderboard
-embeddings/   vectors that were computed elsewhere, to start from
-annotations/  exports of verdicts, as people gave them
-rounds/       what earlier rounds of annotation verified
-errata/       faults of released items, as they were noted: the next release lists them
-predictions/  what models said of the release, for the leaderboard
-study/        who annotates, and who gets which task; git-ignored, it holds names
-interim/      one folder per stage, written by that stage alone
+source/       Inputs: questions, scene graphs and images. The pipeline only reads them.
+truth/        Complete scene graphs, known only for the sample. Read by simulated annotators, the audit and one reference row of the
+              leaderboard.
+clip/         A local CLIP model: open_clip_config.json and weights. Empty if the model is downloaded by name.
+vqa/          VQA models of the data set, which are rows of the leaderboard.
+embeddings/   Precomputed embeddings.
+annotations/  Exported verdicts of annotators.
+rounds/       Verified candidates of earlier annotation rounds.
+errata/       Errors in released items. The next release lists them.
+predictions/  Predictions of models for the leaderboard.
+study/        Annotators and their tasks. Ignored by git, because it contains names.
+interim/      One folder per stage, written only by that stage.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from pipeline.core.records import Question, Record, Vocabulary
 R = TypeVar("R", bound=Record)
 
 DATA_DIR = Path("data")
-RECORD_FILES: dict[type[Record], str] = {  # the records that one file of one stage holds
+# Type of records -> the file of a stage that contains them.
+RECORD_FILES: dict[type[Record], str] = {
     records.ImageRecord: "ingest/images.jsonl",
     records.Question: "ingest/questions.jsonl",
     records.SceneGraph: "ingest/scenes.jsonl",
@@ -48,7 +49,11 @@ RECORD_FILES: dict[type[Record], str] = {  # the records that one file of one st
 
 
 class DatasetFolders:
-    """The folders of one data set, relative to the project's root (the working directory), and what stages wrote there."""
+    """The folders of a data set, relative to the working directory (the root of the project), and the files of its stages.
+
+    Args:
+        dataset: Name of the data set; None for the one in use.
+    """
 
     def __init__(self, dataset: str | None = None) -> None:
         self.dataset = dataset or params.read_dataset_name()
@@ -65,7 +70,7 @@ class DatasetFolders:
         self.study = self.root / "study"
 
     def dvc_dirs(self) -> list[Path]:
-        """The folders that DVC must find, empty or not, or it stops at some stage without a word on what to do."""
+        """Return the folders that DVC needs, even if they are empty. Without them it stops with an unclear message."""
         return [
             self.source,
             self.truth,
@@ -79,44 +84,49 @@ class DatasetFolders:
         ]
 
     def check_outputs(self, *outputs: Output | None, inputs: Iterable[Path | None] = ()) -> None:
-        """Refuse outputs that would replace, or lie among, what the data set was given, its stages' files, its annotators or its
-        releases, or that would replace the project's parameters or a graph of stages.
+        """Refuse outputs that would replace files of the data set, its releases, parameters or graphs.
 
         Args:
-            outputs: what a command will write; None for options that were not given.
-            inputs: what else the command reads.
+            outputs: What a command will write; None for options that were not given.
+            inputs: Further files that the command reads.
 
         Raises:
-            UserError: everything that is wrong.
+            UserError: Lists every problem.
         """
-        own = [*self.dvc_dirs(), self.study, self.stage_dir(""), self.release_dir("")]
-        check_output_paths(outputs, [*own, *inputs])
+        protected = [*self.dvc_dirs(), self.study, self.stage_dir(""), self.release_dir("")]
+        check_output_paths(outputs, [*protected, *inputs])
 
     def stage_dir(self, name: str) -> Path:
-        """The folder that stage `name` writes."""
+        """Return the folder of a stage."""
         return self.root / "interim" / name
 
     def release_dir(self, version: str) -> Path:
         return DATA_DIR / "release" / self.dataset / version
 
     def record_file(self, kind: type[Record]) -> Path:
-        """The file that holds all records of a kind (`WRITTEN`)."""
+        """Return the file with all records of a type (`RECORD_FILES`)."""
         return self.stage_dir(RECORD_FILES[kind])
 
     def read_records(self, kind: type[R]) -> Iterator[R]:
-        """All records of a kind, one by one; see `read_jsonl`."""
+        """Yield all records of a type (`read_jsonl`)."""
         return read_jsonl(self.record_file(kind), kind)
 
     def read_questions_about(self, image_ids: Container[str]) -> Iterator[Question]:
-        """The questions on these images; others are there for what they tell of the world."""
+        """Yield the questions about these images. Questions about other images only serve as evidence."""
         return (question for question in self.read_records(Question) if question.image_id in image_ids)
 
     def read_vocabulary(self) -> Vocabulary:
-        """What stage vocabulary counted."""
+        """Return the vocabulary that stage `vocabulary` wrote."""
         return read_json(self.stage_dir("vocabulary") / "vocabulary.json", Vocabulary)
 
     def write_stage_outputs(self, stage: str, summary: str, files: Mapping[str, object]) -> None:
-        """Write a stage's files in this order (records as `.jsonl`, any value as `.json`, else texts), and say what was made."""
+        """Write the files of a stage, and print one line.
+
+        Args:
+            stage: Name of the stage.
+            summary: What was made, for the printed line.
+            files: File name -> records (`.jsonl`), any value (`.json`) or a text. They are written in this order.
+        """
         writers = {".jsonl": write_jsonl, ".json": write_json}
         for name, content in files.items():
             path = self.stage_dir(stage) / name

@@ -33,7 +33,7 @@ PREPARATION_KEYS = ("sys_path", "sys_argv", "dir", "init_main_from_name", "init_
 class RayPool:
     """A `WorkerPool` of Ray actors with one processor each.
 
-    Actors for which the cluster has no room join later.
+    Actors for which the cluster has no capacity join later.
 
     Args:
         ray: The module as returned by `connect_ray`.
@@ -108,7 +108,7 @@ class _RayWorker:
         self._work: Callable[[Any, Any], Any] | None = None
 
     def wait_until_started(self) -> None:
-        """Return as soon as the cluster has room for the actor."""
+        """Return as soon as the cluster has capacity for the actor."""
 
     def run_chunk(self, job: list[Any], chunk: list[Any]) -> list[Any]:
         """Return the results of a chunk. The first one prepares the process, so that errors reach the user like any other."""

@@ -1,7 +1,7 @@
-"""The records that stages hand to each other. These types are the schema of every JSONL file in `data/`.
+"""Records that stages write and read: the schema of every JSONL file in `data/`.
 
-Words: a *question* comes with the source; a *candidate* is an image-question pair not yet judged; a *verdict*
-is what a person said; an *item* is what is released. All ids are strings (GQA's have leading zeros).
+A *question* belongs to the source. A *candidate* is an image-question pair that may be unanswerable. A *verdict* is the choice of an
+annotator. An *item* is a released row. All ids are strings, because ids of GQA have leading zeros.
 """
 
 from __future__ import annotations
@@ -25,11 +25,19 @@ EvidenceSource = Literal["truth", "scene graph", "other questions", "none"]
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Base of all records: immutable, typed, unknown fields refused on reading."""
+    """Base class of all records, which are immutable. Unknown fields are refused when a record is read."""
 
 
 class ImageRecord(Record):
-    """An image file. `path` is relative to the project's root; `sha256` is of the file's bytes."""
+    """An image file.
+
+    Attributes:
+        image_id: Id of the image.
+        split: Split of the source.
+        path: Path of the file, relative to the root of the project.
+        width, height: Size in pixels.
+        sha256: SHA-256 of the file.
+    """
 
     image_id: str
     split: Split
@@ -40,9 +48,12 @@ class ImageRecord(Record):
 
 
 class Step(Record):
-    """One step of a functional program, as GQA writes it: `relate`, `table,left of,s (123)`, [0].
+    """A step of a functional program of GQA, for example `relate`, `table,left of,s (123)`, [0].
 
-    `argument` keeps GQA's spelling: names, then the object id in parentheses (`-` for an absent object).
+    Attributes:
+        operation: Name of the operation.
+        argument: Names as GQA writes them, then the object id in parentheses (`-` for an absent object).
+        dependencies: Indices of the steps whose results are the inputs.
     """
 
     operation: str
@@ -51,9 +62,20 @@ class Step(Record):
 
 
 class Question(Record):
-    """A question of the source with its answer and program. `annotations` maps word positions of the
-    question ("3" or "2:4") to object ids, as in GQA, `full_answer_annotations` those of the full answer. `source_text` is
-    the source's wording where `text` is another one (`ingest: paraphrase`), else ""."""
+    """A question of the source, with its answer and program. Fields that are not explained are those of GQA.
+
+    Attributes:
+        question_id: Id of the question.
+        image_id: Id of its image.
+        split: Split of the source.
+        text: Text of the question.
+        answer: The correct answer.
+        full_answer: The answer as a sentence.
+        program: Steps of the functional program; empty if it is not known.
+        annotations: Word position in the question ("3" or "2:4") -> object id.
+        full_answer_annotations: Word position in the full answer -> object id.
+        source_text: Text in the source if `text` is a paraphrase (`ingest.paraphrase`), or else "".
+    """
 
     question_id: str
     image_id: str
@@ -76,14 +98,14 @@ class Question(Record):
 
 
 class Relation(Record):
-    """`name` holds from the object that carries this record to the object `object_id`."""
+    """A relation from the object that has this record to the object `object_id`."""
 
     name: str
     object_id: str
 
 
 class UnusedQuestion(Record):
-    """A question of the source that ingest leaves out, with the reason."""
+    """A question of the source that stage `ingest` does not use, with the reason."""
 
     question_id: str
     image_id: str
@@ -94,7 +116,7 @@ class UnusedQuestion(Record):
 
 
 class SceneObject(Record):
-    """An object of a scene graph; x, y, w, h in pixels of the image, y downwards."""
+    """An object of a scene graph. Its box has the upper left corner x, y and the size w, h, in pixels."""
 
     object_id: str
     name: str
@@ -107,8 +129,17 @@ class SceneObject(Record):
 
 
 class SceneGraph(Record):
-    """A scene graph. `complete` is true only for the sample's truth file: there, what is not listed is false.
-    Published graphs are incomplete: what is not listed is unknown."""
+    """A scene graph.
+
+    Attributes:
+        image_id: Id of the image.
+        split: Split of the source.
+        width, height: Size of the image in pixels.
+        objects: Objects with their attributes and relations.
+        location, weather: As in GQA; "" if not known.
+        is_complete: Whether everything that the graph does not list is false. This holds only for the true graphs of the sample. In
+            published graphs it is unknown.
+    """
 
     image_id: str
     split: Split
@@ -121,9 +152,16 @@ class SceneGraph(Record):
 
 
 class ObjectEntry(Record):
-    """What the scene graphs say of one object name. `plural` tells whether the name itself is plural or mass
-    ("jeans", "grass"). `attributes` counts each attribute on objects of this name, `subject_of` and `object_of`
-    each relation in which they are the subject or the object."""
+    """Statistics of an object name in the scene graphs.
+
+    Attributes:
+        name: The object name.
+        count: Number of objects with this name.
+        number: Whether the name is singular, plural ("jeans") or a mass noun ("grass").
+        attributes: Attribute -> number of objects of this name that have it.
+        subject_of: Relation -> number of times that such an object is its subject.
+        object_of: Relation -> number of times that such an object is its object.
+    """
 
     name: str
     count: int
@@ -134,13 +172,15 @@ class ObjectEntry(Record):
 
 
 class ObjectCooccurrence(Record):
-    """What images show together, by the lemmas of names and of their categories: an image with a couch shows furniture.
+    """Co-occurrence of objects in images, by the lemmas of names and of their categories: an image with a couch shows furniture.
 
     Attributes:
-        images: how many were counted. partial: by what questions say of them, not by scene graphs.
-        each: how many things of different names one shows on average, by what was counted.
-        names: name -> how many show such a thing. together: of two names, the first in the alphabet -> the other ->
-            how many show both. least: pairs shown together by fewer images are left out.
+        num_images: Number of images that were counted.
+        from_questions: Whether objects were counted in questions instead of scene graphs.
+        mean_names_per_image: Mean number of distinct names per image.
+        image_counts: Name -> number of images that show it.
+        pair_counts: Name -> name that follows it in the alphabet -> number of images that show both.
+        min_pair_count: Pairs in fewer images are omitted.
     """
 
     num_images: int = 0
@@ -152,15 +192,24 @@ class ObjectCooccurrence(Record):
 
 
 class Vocabulary(Record):
-    """Names with frequencies from the train and val scene graphs. `relations` counts relation names;
-    `attributes` counts every attribute; `attribute_types` maps an attribute to its GQA type when the
-    programs tell it (`filter color: red` -> {"red": "color"}); `places` and `weathers` as counted in graphs.
-    `alternatives` are attributes without a type that questions offer as a choice: {"open": ("closed",)}.
-    `asked` counts for each name (of an object or category) the questions that take such a thing for granted,
-    `described` for each attribute, position and relation. `related` counts (relation, subject, object) by name, sorted;
-    those to the left and right of each other, which say nothing of either, are left out. `shown` is what images
-    show, and show together. `listed` is the share of what images show that their graphs are held to list: of
-    "object", of "attribute" (of objects that they list), of "relation" (between such)."""
+    """Names and their frequencies, from scene graphs of train and val and from questions.
+
+    Attributes:
+        objects: Object name -> its statistics.
+        attributes: Attribute -> count.
+        attribute_types: Attribute -> its type in GQA, if programs state it (`filter color: red` -> {"red": "color"}).
+        relations: Relation -> count.
+        categories: Category -> its object names.
+        locations, weathers: Name -> count in the graphs.
+        attribute_alternatives: Attribute without a type -> attributes that questions offer beside it: {"open": ("closed",)}.
+        presupposed_objects: Object name or category -> number of questions that presuppose such an object.
+        presupposed_properties: Attribute, position or relation -> number of questions that presuppose it.
+        relation_counts: (relation, name of the subject, name of the object, count), sorted. "Left of" and "right of" are omitted,
+            because they say nothing about the objects.
+        cooccurrence: Objects that occur in the same images.
+        annotation_recall: "object", "attribute" or "relation" -> assumed proportion of these in an image that its graph lists.
+            Attributes count for listed objects, and relations between them.
+    """
 
     objects: dict[str, ObjectEntry]
     attributes: dict[str, int]
@@ -178,8 +227,14 @@ class Vocabulary(Record):
 
 
 class Word(Record):
-    """Characters [start, end) of a question: one word, or several that are one ("traffic light", "in front of").
-    `tag` is its Penn tag (of the last word), `name` what the vocabulary calls it ("" for class "other")."""
+    """A word of a question, or several words that form one expression ("traffic light", "in front of").
+
+    Attributes:
+        start, end: Characters [start, end) of the text.
+        tag: Penn tag of the (last) word.
+        word_class: What the word denotes.
+        name: Its name in the vocabulary; "" for class "other".
+    """
 
     start: int
     end: int
@@ -189,31 +244,38 @@ class Word(Record):
 
 
 class TaggedText(Record):
-    """The words of a distinct question text, punctuation left out."""
+    """The words of a question text, without punctuation."""
 
     text: str
     words: tuple[Word, ...]
 
 
 class SourceQuestionScore(Record):
-    """The CLIP cosine, rounded to 6 places, of a source question with its own image."""
+    """CLIP cosine similarity of a source question and its own image, rounded to 6 decimal places."""
 
     question_id: str
     score: float
 
 
 class EditedQuestionScore(Record):
-    """The CLIP cosine, rounded to 6 places, of an edited question with its image; None where its text is longer than
-    the model's context."""
+    """CLIP cosine similarity of an edited question and its image, rounded to 6 decimal places.
+
+    The score is None if the text is longer than the context of the model.
+    """
 
     candidate_id: str
     score: float | None
 
 
 class Edit(Record):
-    """One replacement: characters [start, end) of the *source question's* text, `old`, became `new`.
-    Agreement changes (a/an, is/are, capitals) that follow from it are part of `agreement` edits of the text,
-    not of this list. `step` is the index of the program step that was edited, -1 when there is none."""
+    """A replacement in the text of a source question. Changes of agreement that follow from it (a/an, is/are) are not listed.
+
+    Attributes:
+        start, end: Characters [start, end) of the source text that were replaced.
+        kind: What was replaced.
+        old, new: The text before and after.
+        step_index: Index of the edited program step; -1 if there is none.
+    """
 
     start: int
     end: int
@@ -224,11 +286,21 @@ class Edit(Record):
 
 
 class Candidate(Record):
-    """A pair that may be unanswerable. `question_id` is the source question, `image_id` the image it is
-    asked of now. For PT subsets `text` and `program` are the edited ones and `image_id` is the question's own; their
-    score is an `EditScore`. CLIP subsets have `score`, the CLIP cosine rounded to 6 places, and `rank`, the place among
-    the image's admissible questions, 1 = most similar. `weak`: its edits are only of what the question asks for
-    and does not fix, so that it may well have an answer ("What is behind the man?" from "in front of"), or "nobody" is one."""
+    """An image-question pair that may be unanswerable.
+
+    Attributes:
+        candidate_id: Id (`make_candidate_id`).
+        subset: Subset of the benchmark.
+        image_id: The image. In PT subsets it is that of the source question.
+        question_id: Id of the source question.
+        text: Text of the question. In PT subsets it is edited.
+        program: Program of the question. In PT subsets it is edited.
+        edits: The edits; empty in CLIP subsets.
+        score: CLIP cosine similarity of text and image, rounded to 6 decimal places. Those of PT subsets are `EditedQuestionScore`s.
+        rank: Rank among the eligible questions of the image, 1 for the most similar one; None in PT subsets.
+        query_only: Whether the edits change only what the question asks for. Then it may have an answer after all ("What is behind
+            the man?" instead of "in front of"), or the answer may be "nobody".
+    """
 
     candidate_id: str
     subset: Subset
@@ -242,13 +314,13 @@ class Candidate(Record):
     query_only: bool = False
 
     def as_dropped(self, stage: str, reason: str, detail: str = "") -> DroppedCandidate:
-        """The record of this candidate's removal by `stage`."""
+        """Return the record of the removal of this candidate by a stage."""
         ids = {name: getattr(self, name) for name in ("candidate_id", "image_id", "question_id", "text")}
         return DroppedCandidate(**ids, subset=self.subset, stage=stage, reason=reason, detail=detail)
 
 
 class VerifierResult(Record):
-    """What the judge says of a question about an image, and from which evidence."""
+    """What the verifier says about a question and an image, and from which evidence."""
 
     answerability: Answerability
     category: Category | None = None
@@ -257,15 +329,21 @@ class VerifierResult(Record):
 
 
 class ScreenedCandidate(Record):
-    """A candidate that stays, with the judge's view of it."""
+    """A candidate that stage `screen` keeps, with the result of the verifier."""
 
     candidate: Candidate
     verifier_result: VerifierResult
 
 
 class CandidateEstimate(Record):
-    """How probably a candidate has an answer at its image after all, in (0, 1), and how hard it is to see that what it
-    lacks is missing, as POPE has it: adversarial goes with what the image shows, popular is common, random neither."""
+    """An estimate for a candidate.
+
+    Attributes:
+        candidate_id: Id of the candidate.
+        p_answerable: Probability, in (0, 1), that the question has an answer after all.
+        difficulty: How hard it is to notice that the object is missing, as in POPE: "adversarial" objects often occur with those
+            in the image, "popular" ones are frequent, "random" ones are neither.
+    """
 
     candidate_id: str
     p_answerable: float
@@ -273,8 +351,18 @@ class CandidateEstimate(Record):
 
 
 class DroppedCandidate(Record):
-    """A candidate (or question) removed by `stage`, with a reason from a closed list and a human detail. Files and tables
-    name the source question `source_question_id`."""
+    """A candidate (or question) that a stage removed.
+
+    Attributes:
+        candidate_id: Id of the candidate.
+        subset: Its subset.
+        image_id: Its image.
+        question_id: Id of the source question, stored as `source_question_id`.
+        text: Text of the question.
+        stage: The stage that removed it.
+        reason: The reason, from a fixed list.
+        detail: A further explanation.
+    """
 
     candidate_id: str
     subset: Subset
@@ -287,10 +375,20 @@ class DroppedCandidate(Record):
 
 
 class TaskQuestion(Record):
-    """One of the two questions of a task. `role` and `expected` never leave the project: what the browser
-    receives is only `text`. The companion of a task's candidate is a filter question, or a repeat: the candidate of another
-    task on the same image, once more. `expected` is None but for a filter; `source` tells where a filter question came from, `why` in words what makes its verdict known (its answer, or what is missing). `program` is what the text
-    asks, for annotators who are simulated."""
+    """One of the two questions of a task. The browser of an annotator receives only its text.
+
+    Attributes:
+        key: Id of the question within the study.
+        text: Text of the question.
+        role: "candidate", "gold" (a gold question, whose verdict is known) or "repeat" (the candidate of another task on the same
+            image, asked again).
+        candidate_id: Id of the candidate; None for a gold question.
+        question_id: Id of the source question.
+        expected_choice: The known verdict of a gold question, or else None.
+        gold_source: Where a gold question comes from.
+        gold_explanation: Why its verdict is known: its answer, or what is missing.
+        program: Program of the question, for simulated annotators.
+    """
 
     key: str
     text: str
@@ -304,8 +402,15 @@ class TaskQuestion(Record):
 
 
 class Task(Record):
-    """A task of the annotators: an image and two questions in the order shown. `task_id` is a content key. Tasks of lower
-    `block` go out first; they are the ones whose candidate is most probably unanswerable."""
+    """An annotation task: an image and two questions, in the order in which they are shown.
+
+    Attributes:
+        task_id: Id, a hash of the content.
+        image_id: Id of the image.
+        subset: Subset of the candidate.
+        first, second: The questions.
+        priority_block: Tasks of a lower block are assigned first. Their candidates are more probably unanswerable.
+    """
 
     task_id: str
     image_id: str
@@ -316,10 +421,21 @@ class Task(Record):
 
 
 class Verdict(Record):
-    """One person's choice on one question of a task. `annotator` is a pseudonym. `order` is the 0-based place
-    in which the annotator answered; `seconds` the time shown by the tool, `gap` the seconds since the annotator's
-    submission before; None when not known. `rehearsal`: it is simulated, and not even from a truth that is known, but
-    from incomplete graphs taken as complete; Verified and Item carry it on."""
+    """The choices of one annotator for the two questions of a task.
+
+    Attributes:
+        verdict_id: Id of the verdict.
+        task_id: Id of the task.
+        annotator: Pseudonym of the annotator.
+        first, second: The choices.
+        first_reason, second_reason: Reasons for "invalid"; "" if none was given.
+        sequence_index: Position of the task among those of the annotator, from 0.
+        duration_seconds: Time spent on the task as recorded by the tool; None if not known.
+        seconds_since_previous: Seconds since the previous submission of the annotator; None if not known.
+        simulated: Whether the annotator is simulated.
+        rehearsal: Whether the simulated annotator saw incomplete scene graphs instead of the truth. Candidates and items keep this
+            mark.
+    """
 
     verdict_id: str
     task_id: str
@@ -336,9 +452,20 @@ class Verdict(Record):
 
 
 class CollectedCandidate(Record):
-    """A candidate after collection. `status` says what the votes came to; only "unanswerable" goes on. `reason` is
-    the one given most often with the invalid votes that count, if any gave one. `decided_by` an expert: whatever the votes,
-    which are annotators' alone, came to."""
+    """A candidate with its verdicts.
+
+    Attributes:
+        candidate: The candidate.
+        verifier_result: What the verifier said.
+        status: Result of the votes. Only "unanswerable" candidates stay in the benchmark.
+        votes_invalid, votes_valid: Number of votes that count.
+        votes_excluded: Number of votes that do not count.
+        verdict_ids: Ids of all its verdicts.
+        simulated: Whether any of them is simulated.
+        reason: The most frequent reason of the invalid votes; None if none was given.
+        rehearsal: Whether any of them is from a rehearsal.
+        decided_by: "adjudicator" if an adjudicator decided, whatever the votes of the annotators.
+    """
 
     candidate: Candidate
     verifier_result: VerifierResult
@@ -354,7 +481,7 @@ class CollectedCandidate(Record):
 
 
 class GoldQuestionCheck(Record):
-    """What annotators said of a source question of an image that served as a filter question."""
+    """Votes of annotators on a source question that was used as a gold question."""
 
     question_id: str
     image_id: str
@@ -365,12 +492,33 @@ class GoldQuestionCheck(Record):
 
 
 class Item(Record):
-    """A released row. A UQ carries its candidate's id as `item_id`; an AQ its GQA id. `pair_id` joins an AQ and
-    its UQ (dual accuracy). `answer` is empty for a UQ. `score` is the CLIP cosine of text and image, None if not known.
-    `category` says why a UQ has no answer, by the judge, else by the annotators, else by its edit; `confirmed`: the annotators'
-    reason is the same. `difficulty` is that of its `Estimate`. `simulated`: the pair rests on simulated verdicts. `weak`: as in Candidate. `source_text` is the source's wording of question
-    `question_id`, "" where it was not paraphrased. Files and tables name the source question `source_question_id`, as
-    `question_id` is an item's id in RGQA's format."""
+    """A released row: an unanswerable question (UQ) or an answerable one (AQ).
+
+    Attributes:
+        item_id: Id of the candidate for a UQ, id of the source question for an AQ.
+        subset: Subset of the benchmark.
+        image_id: Id of the image.
+        question_id: Id of the source question. It is stored as `source_question_id`, because `question_id` is the id of an item in
+            RGQA's format.
+        text: Text of the question.
+        unanswerable: True for a UQ.
+        answer: The correct answer; "" for a UQ.
+        pair_id: Id that an AQ and its UQ have in common (dual accuracy).
+        split: Split of the benchmark.
+        structural, semantic, detailed: Question types of GQA.
+        category: Why a UQ has no answer, as stated by the verifier, or else by annotators, or else by its edit.
+        category_confirmed: Whether annotators gave the same reason.
+        difficulty: As in `CandidateEstimate`.
+        edits: Edits of a UQ in PT subsets.
+        score: CLIP cosine similarity of text and image; None if not known.
+        rank: As in `Candidate`.
+        query_only: As in `Candidate`.
+        verdict_ids: Ids of the verdicts on which the pair is based.
+        simulated: Whether any of them is simulated.
+        pairing_reason: Why this AQ and UQ form a pair.
+        rehearsal: Whether any of the verdicts is from a rehearsal.
+        source_text: Text of the source question if it was paraphrased, or else "".
+    """
 
     item_id: str
     subset: Subset
@@ -399,5 +547,10 @@ class Item(Record):
 
 
 def make_candidate_id(subset: Subset, image_id: str, question_id: str) -> str:
-    """RGQA's id of a UQ: `clipeasy_n460556+202082119`."""
+    """Return the id of a candidate in RGQA's format.
+
+    Example:
+        >>> make_candidate_id("clip-easy", "n460556", "202082119")
+        'clipeasy_n460556+202082119'
+    """
     return f"{subset.replace('-', '')}_{image_id}+{question_id}"

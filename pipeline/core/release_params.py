@@ -1,4 +1,4 @@
-"""What a release is made with: section `release` of params.yaml."""
+"""Parameters of a release: section `release` of params.yaml."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ from pipeline.core.params import (
 )
 from pipeline.core.records import Record, Subset
 
-PLACEHOLDERS = {
-    "licence_url": "https://example.org",
-    "release_date": "2000-01-01",
-}  # for what is not filled in yet
+# Valid values for fields that are not filled in yet.
+PLACEHOLDERS = {"licence_url": "https://example.org", "release_date": "2000-01-01"}
 NonEmptyStr = Annotated[str, msgspec.Meta(min_length=1)]
-HttpUrl = Annotated[str, msgspec.Meta(pattern=r"^https?://\S+$")]  # it becomes a link, on cards and pages
+# URLs become links on cards and pages.
+HttpUrl = Annotated[str, msgspec.Meta(pattern=r"^https?://\S+$")]
 LanguageCode = Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
 ReleaseComponent = Literal["questions", "verdicts", "images"]
 
 
 class Licence(Params):
-    """The name of a licence, like "CC BY 4.0", and the address of its text."""
+    """Name of a licence, for example "CC BY 4.0", and the URL of its text."""
 
     name: NonEmptyStr
     url: HttpUrl
@@ -99,16 +98,16 @@ class ReleaseParams(Params):
 
 
 def check_release_params(path: Path = PARAMS_FILE) -> str:
-    """Check section `release` before the first stage runs, so that nothing is refused after the annotation.
+    """Check section `release` before the first stage runs, so that it is not refused after the annotation.
 
     Args:
         path: params.yaml.
 
     Returns:
-        A warning that names the fields that are still empty and that stage `release` needs; "" if there are none.
+        A warning with the required fields that are still empty; "" if there are none.
 
     Raises:
-        UserError: lists every field that is filled in and wrong.
+        UserError: Lists every field with an invalid value.
     """
     values, where = read_dataset_params(path).get("release"), f"{path}, {read_dataset_name(path)}.release"
     if not isinstance(values, dict):
@@ -117,7 +116,7 @@ def check_release_params(path: Path = PARAMS_FILE) -> str:
     empty = sorted(name for name in needed if values.get(name) in (None, ""))
     p = convert_params(values | {name: PLACEHOLDERS.get(name, name) for name in empty}, ReleaseParams, where)
     if p.annotation_dates and p.annotation_dates[0] > p.annotation_dates[1]:
-        raise UserError(f"{where}: annotation_dates: the last day comes before the first; exchange them")
+        raise UserError(f"{where}: annotation_dates: the last day is before the first; swap them")
     if not empty:
         return ""
     return f"{where}: {', '.join(empty)} {'is' if len(empty) == 1 else 'are'} empty; fill in before stage `release` runs"
@@ -133,7 +132,7 @@ class _AuditSection(Record, forbid_unknown_fields=False):
 
 
 class RecordedParams(Record, forbid_unknown_fields=False):
-    """The fields of a release's params.json that are read again from a release."""
+    """The fields of params.json that are read from a release."""
 
     dataset: str
     version: str

@@ -274,7 +274,7 @@ def find_renamed_parameter(name: str, fields: Collection[str]) -> str | None:
         fields: Names of the section's parameters.
 
     Returns:
-        The new name, or None if the key is no old name of one of the parameters.
+        The new name, or None if the key is not an old name of one of the parameters.
 
     Example:
         >>> find_renamed_parameter("dev_share", {"seed", "validation_proportion"})
@@ -328,7 +328,7 @@ def explain_renamed_options(
 def _list_renamed_options(command: str, arguments: Iterable[str], known: Collection[str] = ()) -> list[str]:
     renamed, found = RENAMED_OPTIONS.get(command, {}), []
     for argument in arguments:
-        # What follows `--` are no options.
+        # Words after `--` are not options.
         if argument == "--":
             break
         option = argument.partition("=")[0]
@@ -349,7 +349,7 @@ class RenamingArgumentParser(argparse.ArgumentParser):
         super().__init__(**kwargs)
         self.command = command
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         given = sys.argv[1:] if args is None else list(args)
         # Before parsing, because the value of an unknown option would be taken as another argument.
         if message := explain_renamed_options(self.command, given, self._option_string_actions):

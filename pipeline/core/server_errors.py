@@ -1,4 +1,7 @@
-"""What went wrong with a server, on one line, and what to do; never with a key in it."""
+"""Explain errors of model servers in one line, with what to do and without API keys.
+
+The module uses the standard library only, because the wheel of the scorers contains it.
+"""
 
 from __future__ import annotations
 
@@ -11,46 +14,51 @@ from urllib.request import (
     proxy_bypass_environment,  # pyright: ignore[reportAttributeAccessIssue]
 )
 
-LOCAL_PROVIDERS = ("hf", "hf-vqa", "hf-vlm", "mockllm")  # models that run in this process
-SECRET_VARIABLE_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")  # in names of environment variables
+# Providers of inspect_ai whose models run in this process.
+LOCAL_PROVIDERS = ("hf", "hf-vqa", "hf-vlm", "mockllm")
+# Environment variables with one of these words in their name hold secrets.
+SECRET_VARIABLE_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 
 
 def explain_error(model: Any, error: BaseException) -> str:
-    """What is wrong, and what to do."""
+    """Return a message about a failed request to a model: what is wrong, and what to do.
+
+    Args:
+        model: The model of inspect_ai, or its name.
+        error: The error of the request.
+    """
     if str(model).split("/")[0] in LOCAL_PROVIDERS:
         return f"{model} does not answer: {format_error(error)}"
-    status, words, way = get_http_status(error), format_error(error), _describe_proxy(get_base_url(model))
+    status, reason, proxy = get_http_status(error), format_error(error), _describe_proxy(get_base_url(model))
     if status == 407:
-        return f"{model}: a proxy wants to know who asks ({words}){way}"
+        return f"{model}: a proxy requires authentication ({reason}){proxy}"
     if status in (401, 403):
         key = getattr(getattr(model, "api", None), "api_key_vars", None) or ["the environment's key"]
-        return f"{model}: the server refuses the key ({words}); set {key[0]}{way}"
+        return f"{model}: the server refuses the API key ({reason}); set {key[0]}{proxy}"
     if status == 404:
-        return f"{model}: the server knows no such model or address ({words}); it is asked at {get_base_url(model)}{way}"
+        return f"{model}: the server knows no such model or address ({reason}); its address is {get_base_url(model)}{proxy}"
     if status == 429:
-        return f"{model}: the server takes no more requests for now ({words}); try again later"
+        return f"{model}: the server accepts no more requests for now ({reason}); try again later"
     if status:
-        return (
-            f"{model}: the server answers with an error ({words}); it is asked at {get_base_url(model)}{way}"
-        )
+        return f"{model}: the server answers with an error ({reason}); its address is {get_base_url(model)}{proxy}"
     kind = type(unwrap_retry_error(error)).__name__
     if kind in ("AttemptTimeoutError", "APITimeoutError") or isinstance(
         unwrap_retry_error(error), TimeoutError
     ):
         return (
-            f"{model}: no reply from {get_base_url(model)} within the time for a request ({words}); is it still "
-            f"loading the model?{way}"
+            f"{model}: no reply from {get_base_url(model)} before the timeout ({reason}); check whether it is still loading the "
+            f"model{proxy}"
         )
-    # What comes of a web page, of JSON that breaks off, or of an object without the fields of a reply.
+    # These errors come from a web page, truncated JSON, or an object without the fields of a reply.
     if (
         isinstance(unwrap_retry_error(error), ValueError | TypeError | LookupError | AttributeError)
-        or "Unexpected non-" in words
+        or "Unexpected non-" in reason
     ):
         return (
-            f"{model}: {get_base_url(model)} answers, but not with a model's reply ({words}); is it the right address "
-            f"and port?{way}"
+            f"{model}: {get_base_url(model)} answers, but not with a model's reply ({reason}); check the address and the "
+            f"port{proxy}"
         )
-    return f"{model}: no server answers at {get_base_url(model)} ({words}); is it running?{way}"
+    return f"{model}: no server answers at {get_base_url(model)} ({reason}); check that it is running{proxy}"
 
 
 def get_base_url(model: Any) -> str:
@@ -58,7 +66,7 @@ def get_base_url(model: Any) -> str:
 
 
 def _describe_proxy(address: str) -> str:
-    """Name the proxy of the environment through which requests to this address go; "" if there is none."""
+    """Return a sentence about the proxy for requests to this address; "" if there is none."""
     parts = urlsplit(str(address))
     proxies = getproxies_environment()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
@@ -67,31 +75,32 @@ def _describe_proxy(address: str) -> str:
     scheme = parts.scheme if proxies.get(parts.scheme) else "all"
     name = next((name for name in os.environ if name.lower() == f"{scheme}_proxy"), f"{scheme}_proxy")
     place = urlsplit(proxy if "://" in proxy else f"//{proxy}")
-    where = f"{place.hostname}:{place.port}" if place.port else place.hostname  # without a password
-    return f". Requests go through the proxy {where} that {name} names; to go without it: NO_PROXY={parts.hostname}"
+    # The address may contain a password, which is not shown.
+    where = f"{place.hostname}:{place.port}" if place.port else place.hostname
+    return f". Requests use the proxy {where} of {name}; to bypass it, set NO_PROXY={parts.hostname}"
 
 
 def unwrap_retry_error(error: BaseException) -> BaseException:
-    """The failure of the last try, of an error of many tries."""
+    """Return the error of the last attempt of a RetryError, or else the error itself."""
     last = getattr(error, "last_attempt", None)
     inner = last.exception() if last is not None else None
     return inner or error
 
 
 def get_http_status(error: BaseException) -> int:
-    """HTTP's status; 0 where there was no answer at all."""
+    """Return the HTTP status of an error; 0 if there was no answer."""
     return int(getattr(unwrap_retry_error(error), "status_code", 0) or 0)
 
 
 def format_error(error: BaseException) -> str:
-    """An error's words on one line, without any key of the environment."""
+    """Return the message of an error on one line, without API keys."""
     error = unwrap_retry_error(error)
     text = getattr(error, "provider_message", None) or str(error) or type(error).__name__
     return redact_keys(format_one_line(text))
 
 
 def get_failure_reason(error: Any) -> str:
-    """Why a sample failed, of an error of inspect_ai, which shows the whole request before it, or speaks of its tries."""
+    """Return why a sample failed, from an error of inspect_ai, whose message also has the whole request or the attempts."""
     message = error.message
     if "Request:" in message:
         message = message.replace("\\n", "\n").rsplit("\n\n", 1)[-1].removesuffix("')").removesuffix('")')
@@ -103,36 +112,37 @@ def get_failure_reason(error: Any) -> str:
 
 
 def redact_keys(text: str) -> str:
-    """Without any key that stands in the environment, should a server repeat it."""
+    """Replace all secrets of the environment in a text, because a server may repeat them."""
     for name, value in os.environ.items():
-        # A key with a line end after it stands otherwise in the words of an error.
+        # Error messages show a key without the line break that may follow it in the environment.
         if len(key := value.strip()) > 5 and any(word in name.upper() for word in SECRET_VARIABLE_WORDS):
             text = text.replace(key, "***")
     return text
 
 
 def redact_api_errors(api: Any) -> None:
-    """Let the errors of a model of inspect_ai come without keys: it writes them to its logs as they are."""
+    """Remove API keys from the errors of an inspect_ai model, which writes them to its logs."""
     generate = api.generate
 
-    async def hidden(*values: Any, **named: Any) -> Any:
+    async def generate_redacted(*values: Any, **named: Any) -> Any:
         try:
-            found = await generate(*values, **named)
+            result = await generate(*values, **named)
         except Exception as error:
             _redact_error(error)
             api.last_error = format_error(error)
             raise
-        if isinstance(found, tuple) and isinstance(found[0], Exception):
-            _redact_error(found[0])
-            api.last_error = format_error(found[0])
-            _redact_values(vars(found[1]))  # request and response
-        return found
+        if isinstance(result, tuple) and isinstance(result[0], Exception):
+            _redact_error(result[0])
+            api.last_error = format_error(result[0])
+            # The request and the response.
+            _redact_values(vars(result[1]))
+        return result
 
-    api.generate = hidden
+    api.generate = generate_redacted
 
 
 def _redact_error(error: BaseException | None) -> None:
-    """In the words of an error, and of those that it came from."""
+    """Remove API keys from an error and its causes."""
     while error is not None:
         error.args = tuple(redact_keys(word) if isinstance(word, str) else word for word in error.args)
         _redact_values(vars(error))
@@ -143,14 +153,17 @@ def _redact_values(values: dict[str, Any]) -> None:
     for name, value in values.items():
         if isinstance(value, str):
             values[name] = redact_keys(value)
-        elif isinstance(value, dict):  # what the server sent, which is logged, too
+        # The body of a response, which is logged, too.
+        elif isinstance(value, dict):
             _redact_values(value)
 
 
 def format_one_line(text: str, max_length: int = 200) -> str:
-    """
-    >>> one_line("a\\n  [bold]b[/bold]")
-    'a b'
+    """Return a text on one line, without rich markup, and truncated to `max_length` characters.
+
+    Example:
+        >>> format_one_line("a\\n  [bold]b[/bold]")
+        'a b'
     """
     plain = " ".join(re.sub(r"\[/?(bold|blue|red|green|yellow|link)[^\]]*\]", "", text).split())
     return plain if len(plain) <= max_length else plain[:max_length] + " ..."

@@ -1,4 +1,4 @@
-"""The stages of DVC's two graphs: the one that builds the benchmark, and the one that evaluates it."""
+"""Read the stages of the two DVC graphs, which build the benchmark and evaluate models."""
 
 from __future__ import annotations
 
@@ -11,32 +11,37 @@ from pipeline.core.strict_yaml import parse_yaml
 
 BUILD_GRAPH = Path("dvc.yaml")
 RESEARCH_GRAPH = Path("research/dvc.yaml")
-# Lock files of DVC, in which it keeps what each stage read and wrote.
+# Lock files, in which DVC records what each stage read and wrote.
 DVC_LOCK_FILES = tuple(path.with_suffix(".lock") for path in (BUILD_GRAPH, RESEARCH_GRAPH))
 
 
 def stage_module(stage: str, root: Path = Path()) -> str:
-    """Return the dotted module that a stage runs, as its command in dvc.yaml or research/dvc.yaml says.
+    """Return the name of the module that a stage runs.
 
-    >>> stage_module("rank"), stage_module("answer")
-    ('pipeline.stages.rank', 'research.stages.answer')
+    Args:
+        stage: Name of the stage in dvc.yaml or research/dvc.yaml.
+        root: Root of the project.
+
+    Example:
+        >>> stage_module("rank"), stage_module("answer")
+        ('pipeline.stages.rank', 'research.stages.answer')
     """
     return read_stages(root=root)[stage]["cmd"].split()[-1]
 
 
 def find_changed_stages(dataset: str, root: Path = Path()) -> list[str]:
-    """Name the stages whose files are not those that DVC recorded when they ran, by their number and size alone.
+    """Return the stages whose files differ from DVC's records in number or size.
 
     Args:
-        dataset: the data set in use.
-        root: the project's root.
+        dataset: The data set in use.
+        root: Root of the project.
 
     Returns:
-        Names of stages in the order in which they run; empty where DVC has recorded nothing that can be read.
+        Names of stages in the order in which they run; empty if DVC's records are missing or cannot be read.
     """
     home, changed = f"data/{dataset}/interim/", []
     for lock in DVC_LOCK_FILES:
-        # The names are a hint beside a message about something else, so what cannot be read is ignored.
+        # The result is only a hint in a message about something else, so errors are ignored.
         with suppress(OSError, UserError, LookupError, TypeError, AttributeError):
             recorded = parse_yaml((root / lock).read_text(encoding="utf-8"), lock)["stages"]
             outputs = {name: output for name, stage in recorded.items() for output in stage.get("outs", ())}
@@ -47,7 +52,7 @@ def find_changed_stages(dataset: str, root: Path = Path()) -> list[str]:
 
 
 def _is_changed(root: Path, output: dict[str, Any]) -> bool:
-    """Whether a folder has another number of files, or of bytes in them, than an entry of a lock file says."""
+    """Report whether a folder differs from its entry in a lock file in its number of files or bytes."""
     sizes = [path.stat().st_size for path in (root / output["path"]).rglob("*") if path.is_file()]
     return (len(sizes), sum(sizes)) != (output.get("nfiles"), output.get("size"))
 
@@ -56,14 +61,14 @@ def read_stages(*graphs: Path, root: Path = Path()) -> dict[str, dict[str, Any]]
     """Read the stages of graphs, in the order in which they run.
 
     Args:
-        graphs: `BUILD`, `RESEARCH`; both if none is named.
-        root: the project's root.
+        graphs: `BUILD_GRAPH`, `RESEARCH_GRAPH`; both by default.
+        root: Root of the project.
 
     Returns:
-        The entry of each stage in its dvc.yaml, by name.
+        Name of a stage -> its entry in dvc.yaml.
 
     Raises:
-        UserError: a graph is missing, or is no valid YAML.
+        UserError: A graph is missing or no valid YAML.
     """
     stages: dict[str, dict[str, Any]] = {}
     for graph in graphs or (BUILD_GRAPH, RESEARCH_GRAPH):

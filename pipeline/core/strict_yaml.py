@@ -1,7 +1,8 @@
-"""YAML that every reader reads alike: DVC goes by version 1.2 of it, PyYAML by 1.1, and `seed: 010` is 10 to one and 8 to the other.
+"""Read YAML that means the same to all YAML readers.
 
-Where the two differ (`010`, `1e3`, `yes`, `12:30`, a date) the text is refused with its line, and so is a key that is no
-text or stands there twice, of which readers keep the last one silently.
+DVC follows YAML 1.2 and PyYAML follows YAML 1.1. For example, `seed: 010` is 10 in one and 8 in the other. Values on which the two
+versions differ (`010`, `1e3`, `yes`, `12:30`, dates) are refused with their line. So are keys that are not strings, and duplicate keys,
+of which readers silently keep the last one.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Any
 
 import yaml
 
-from pipeline.core.errors import UserError
+from pipeline.core.errors import UserError, format_count
 
-# https://yaml.org/spec/1.2.2/#1032-tag-resolution, of numbers those that both versions read, and as the same number
+# https://yaml.org/spec/1.2.2/#1032-tag-resolution, with only those numbers that both versions read as the same value.
 _PORTABLE_SCALARS = {
     "null": r"null|Null|NULL|~|",
     "bool": r"true|True|TRUE|false|False|FALSE",
@@ -23,51 +24,58 @@ _PORTABLE_SCALARS = {
 }
 _NUMBER_1_2 = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# DVC's reader passes over underscores, and stumbles where nothing is left.
+# DVC's reader removes underscores, and fails if nothing is left.
 _UNDERSCORES_ONLY = re.compile(r"[-+]?\.?_+")
 
 
 def parse_yaml(text: str, name: object) -> Any:
-    """The one value of a YAML text.
+    """Return the value of a YAML text.
 
     Args:
-        name: how messages call the file.
+        text: The text, with one document.
+        name: Name of the file, for messages.
 
     Raises:
-        UserError: it is no YAML, or readers of YAML would not agree on it: all such places, with their lines.
+        UserError: The text is not valid YAML, or YAML readers differ on it. The message lists all such lines.
+
+    Example:
+        >>> parse_yaml("seed: 10", "params.yaml")
+        {'seed': 10}
     """
     try:
-        loader = yaml.SafeLoader(text)  # not the one in C, which deep nesting kills
+        # The loader in C crashes on deep nesting.
+        loader = yaml.SafeLoader(text)
         try:
             root = loader.get_single_node()
-            faults = [] if root is None else list(_find_ambiguities(root, set()))
-            value = None if root is None or faults else loader.construct_document(root)
+            problems = [] if root is None else list(_find_ambiguities(root, set()))
+            value = None if root is None or problems else loader.construct_document(root)
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
         raise UserError(f"{name}: not valid YAML: {error}") from error
-    except (RecursionError, ValueError, OverflowError) as error:  # of a date that there is not, and the like
+    # For example a date that does not exist.
+    except (RecursionError, ValueError, OverflowError) as error:
         raise UserError(f"{name}: not valid YAML: {type(error).__name__}: {error}") from error
-    if faults:
-        noun = "problem" if len(faults) == 1 else "problems"
-        raise UserError([f"{name}: {len(faults)} {noun}", *faults])
+    if problems:
+        raise UserError([f"{name}: {format_count(len(problems), 'problem')}", *problems])
     return value
 
 
 def _find_ambiguities(node: yaml.Node, seen: set[int]) -> Iterator[str]:
-    """What readers would not agree on, in the order of the text."""
-    if id(node) in seen:  # an alias
+    """Yield a message for each value and key on which YAML readers differ, in the order of the text."""
+    # A node is seen again through an alias.
+    if id(node) in seen:
         return
     seen.add(id(node))
     if isinstance(node, yaml.ScalarNode) and _SURROGATE.search(node.value):
         yield (
-            f"line {node.start_mark.line + 1}: {node.value[:80]!a} holds half of a character (a lone surrogate), which no "
-            "file can hold; write it as one character"
+            f"line {node.start_mark.line + 1}: {node.value[:80]!a} contains half of a character (a lone surrogate), which no "
+            "file can store; write it as one character"
         )
     elif isinstance(node, yaml.ScalarNode) and not _is_portable(node):
         yield (
-            f"line {node.start_mark.line + 1}: {node.value} is not the same to all readers of YAML; write a number in plain "
-            "digits (10, 0.001), true or false for a switch, and in quotes what is a text"
+            f"line {node.start_mark.line + 1}: {node.value} does not mean the same to all YAML readers; write numbers in plain "
+            "digits (10, 0.001), switches as true or false, and texts in quotes"
         )
     elif isinstance(node, yaml.SequenceNode):
         for child in node.value:
@@ -80,10 +88,10 @@ def _find_ambiguities(node: yaml.Node, seen: set[int]) -> Iterator[str]:
                 continue
             where = f"line {key.start_mark.line + 1}"
             if not isinstance(key, yaml.ScalarNode) or key.tag not in _STRING_TAGS:
-                said = key.value if isinstance(key, yaml.ScalarNode) else "in brackets"
-                yield f"{where}: the key {said} is no text; put it in quotes"
+                shown = key.value if isinstance(key, yaml.ScalarNode) else "in brackets"
+                yield f"{where}: the key {shown} is not a string; put it in quotes"
             elif key.value in keys:
-                yield f"{where}: the key {key.value} is there twice; keep one"
+                yield f"{where}: the key {key.value} occurs twice; keep one"
             else:
                 keys.add(key.value)
             yield from _find_ambiguities(value, seen)
@@ -93,7 +101,7 @@ _STRING_TAGS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge")
 
 
 def _is_portable(node: yaml.ScalarNode) -> bool:
-    """Whether a value means the same to both versions; what stands in quotes always does."""
+    """Report whether a value means the same in both versions. Quoted values always do."""
     if node.style is not None:
         return True
     kind = node.tag.removeprefix("tag:yaml.org,2002:")

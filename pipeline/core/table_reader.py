@@ -1,7 +1,8 @@
-"""Read the cells of tables that users bring: CSV, TSV, Excel and Parquet.
+"""Read tables of users: CSV, TSV, Excel and Parquet.
 
-Predictions, own questions and other benchmarks are all read here. `named_rows` adds the names of the header to the cells. The module needs the standard library alone, since the wheel of the scorers carries it;
-openpyxl and pyarrow are imported where a file needs them.
+Predictions, questions and other benchmarks are read by this module. Readers yield rows of cells, and `label_rows` adds the column
+names. The module uses the standard library only, because the wheel of the scorers contains it. openpyxl and pyarrow are imported
+when a file needs them.
 """
 
 from __future__ import annotations
@@ -25,19 +26,21 @@ from .errors import UserError, format_count, join_examples
 
 DEFAULT_DELIMITERS = {".csv": ",", ".tsv": "\t"}
 CANDIDATE_DELIMITERS = ",;\t|"
-# Excel's own first line, which it does not show.
+# A first line for Excel, which names the delimiter and is not shown.
 EXCEL_SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
-PARQUET_BATCH_ROWS = 1 << 9  # rows of Parquet that are read together
-# More than any log or workbook holds; a small file that claims more is a bomb.
+# Number of Parquet rows that are read together.
+PARQUET_BATCH_ROWS = 1 << 9
+# Larger than any log or workbook. Files that would unpack to more are refused as ZIP bombs.
 MAX_ZIP_MEMBER_BYTES = 1 << 28
 MAX_UNZIPPED_BYTES = 1 << 34
-RowCells = list[Any]  # of a row; None: empty
-# Tables of benchmarks have images in their cells (VLMEvalKit, MM-UPD), beyond Python's own limit of 128 KiB.
+# Cells of a row; None is an empty cell.
+RowCells = list[Any]
+# Some benchmarks store images in cells (VLMEvalKit, MM-UPD), which exceed Python's default limit of 128 KiB.
 csv.field_size_limit(1 << 28)
 
 
 class Formula:
-    """A cell of a spreadsheet whose value is computed, or is an error."""
+    """A spreadsheet cell whose value is computed or an error."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -49,25 +52,26 @@ class Formula:
 def read_delimited(
     data: bytes, path: Path, delimiter: str = ",", extra_names: Collection[str] = ()
 ) -> Iterator[RowCells]:
-    """The rows of CSV or TSV, the header first.
+    """Yield the rows of a CSV or TSV file, the header first.
 
     Args:
-        data: UTF-8 with or without a byte order mark, or UTF-16 with one.
-        delimiter: what is expected between cells; another one is taken where it makes more known names of the header, or
-            where Excel's line `sep=;` names it.
-        more: names of columns that are known in addition to those of `column_names`.
+        data: Content of the file: UTF-8 with or without a byte order mark, or UTF-16 with one.
+        path: The file, for messages.
+        delimiter: Expected delimiter. Another one is used if the first line is Excel's `sep=;`, or if it splits the header into more
+            known names.
+        extra_names: Column names that are known in addition to `COLUMN_ALIASES`.
 
     Raises:
-        UserError: no UTF-8, or a quote that does not end.
+        UserError: The file is not UTF-8, or a quotation does not end.
     """
     yield from parse_csv(*decode_delimited(data, path, delimiter, extra_names), path)
 
 
 def parse_csv(text: str, delimiter: str, path: Path) -> Iterator[RowCells]:
-    """The rows of a CSV's text; empty cells are None.
+    """Yield the rows of a CSV text. Empty cells are None.
 
     Raises:
-        UserError: a quote that does not end, or in the middle of a cell.
+        UserError: A quotation does not end, or begins in the middle of a cell.
     """
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
@@ -82,8 +86,9 @@ def decode_delimited(
 ) -> tuple[str, str]:
     """Return the text of a CSV or TSV file, without Excel's first line, and its delimiter."""
     try:
-        wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # Excel's "Unicode text"
-        text = data.decode("utf-16" if wide else "utf-8-sig")
+        # Excel's "Unicode text" is UTF-16.
+        is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        text = data.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(
             f"{path}: not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
@@ -94,11 +99,14 @@ def decode_delimited(
 
 
 def detect_delimiter(text: str, delimiter: str, extra_names: Collection[str] = ()) -> str:
-    """Return a table's delimiter: the expected one, unless another splits the header into more known names. If the header does not
-    have the expected one, the most frequent one wins among those that give as many known names."""
+    """Return the delimiter of a table.
+
+    This is the expected delimiter, unless another one splits the header into more known names. If the header does not contain the
+    expected one, ties are decided by the number of columns.
+    """
     known = {name for names in COLUMN_ALIASES.values() for name in names} | {*extra_names}
 
-    def names(candidate: str) -> tuple[int, int]:
+    def rate(candidate: str) -> tuple[int, int]:
         with suppress(csv.Error):
             head = next(csv.reader(io.StringIO(text, newline=""), delimiter=candidate), [])
             return sum(
@@ -107,15 +115,20 @@ def detect_delimiter(text: str, delimiter: str, extra_names: Collection[str] = (
         return 0, 0
 
     line = text.partition("\n")[0]
-    return max((delimiter, *CANDIDATE_DELIMITERS), key=names)
+    return max((delimiter, *CANDIDATE_DELIMITERS), key=rate)
 
 
 def read_xlsx(data: bytes, path: Path) -> Iterator[RowCells]:
-    """The rows of the sheet of a workbook (.xlsx) that is filled, the header first. Computed cells are a `Formula`, with their
-    value as it was last computed where that is a number.
+    """Yield the rows of the filled sheet of a workbook (.xlsx), the header first.
+
+    A computed cell has the number that was last computed, or is a `Formula` if its value is not a number.
+
+    Args:
+        data: Content of the file.
+        path: The file, for messages.
 
     Raises:
-        UserError: it is no workbook, is too large, has several tables, or openpyxl is not installed.
+        UserError: The file is not a workbook, is too large or has several filled sheets, or openpyxl is not installed.
     """
     opener, has_formulas = get_workbook_loader(path), False
     with open_checked_zip(path, data) as archive, suppress(zipfile.BadZipFile, OSError, ValueError):
@@ -138,48 +151,52 @@ def read_xlsx(data: bytes, path: Path) -> Iterator[RowCells]:
 
 
 def read_parquet(data: bytes, path: Path) -> Iterator[RowCells]:
-    """The rows of a Parquet file, the names of its columns first.
+    """Yield the rows of a Parquet file, the column names first.
 
     Raises:
-        UserError: it is none, or pyarrow is not installed.
+        UserError: The file is not a Parquet file, or pyarrow is not installed.
     """
     try:
         from pyarrow import parquet
 
         file = parquet.ParquetFile(io.BytesIO(data))
         yield [*file.schema_arrow.names]
-        for part in file.iter_batches(PARQUET_BATCH_ROWS):
-            yield from map(list, zip(*(column.to_pylist() for column in part.columns), strict=True))
+        for batch in file.iter_batches(PARQUET_BATCH_ROWS):
+            yield from map(list, zip(*(column.to_pylist() for column in batch.columns), strict=True))
     except ImportError:
         raise UserError(
             f"{path}: reading Parquet needs pyarrow, which is not installed: pip install pyarrow"
         ) from None
-    except Exception as error:  # a damaged file makes pyarrow raise whatever its parts raise
+    # pyarrow raises many kinds of errors for damaged files.
+    except Exception as error:
         raise UserError(f"{path}: not a Parquet file ({str(error) or type(error).__name__})") from None
 
 
 def normalize_header(header: Iterable[object], path: Path, extra_names: Collection[str] = ()) -> list[str]:
-    """The names of a header, known ones as `column_names.known_name` has them; "" where a column has none.
+    """Return the column names of a header, normalized by `normalize_column_name`; "" for a column without a name.
 
     Raises:
-        UserError: a name occurs more than once.
+        UserError: A name occurs more than once.
     """
     names = ["" if name is None else normalize_column_name(name, extra_names) for name in header]
-    if twice := find_duplicates(filter(None, names)):
-        raise UserError(f"{path}: the header names {', '.join(twice)} more than once; keep one")
+    if duplicates := find_duplicates(filter(None, names)):
+        raise UserError(f"{path}: the header has {', '.join(duplicates)} more than once; keep one")
     return names
 
 
 def label_rows(
     cells: Iterable[RowCells], path: Path, extra_names: Collection[str] = (), skip_empty_rows: bool = True
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The number of each row as a spreadsheet counts them (the header is row 1) and its cells by column.
+    """Yield the number of each row, counted as in a spreadsheet (the header is row 1), and its cells by column.
 
     Args:
-        cells: of the header first. passed_over: rows without any content, as Excel writes them, are left out.
+        cells: Cells of each row, the header first.
+        path: The file, for messages.
+        extra_names: Column names that are known in addition to `COLUMN_ALIASES`.
+        skip_empty_rows: Skip rows without content, which Excel may write.
 
     Raises:
-        UserError: at the end: the rows with a cell beyond the header (as a decimal comma makes one).
+        UserError: After the last row, if rows have cells beyond the header, for example because of a decimal comma.
     """
     rows = iter(cells)
     names = normalize_header(next(rows, []), path, extra_names)
@@ -195,22 +212,23 @@ def label_rows(
         )
     if surplus:
         raise UserError(
-            f"{path}: {format_count(len(surplus), 'row has', 'rows have')} more cells than the header has names, so which is which is not known: "
-            f"{format_row_numbers(surplus)}. Write decimals with a point, and put in quotes what holds the sign between cells"
+            f"{path}: {format_count(len(surplus), 'row has', 'rows have')} more cells than the header: {format_row_numbers(surplus)}. "
+            "Write decimals with a point, and put cells that contain the delimiter in quotes"
         )
 
 
 def format_row_numbers(numbers: Collection[int]) -> str:
-    """Rows by their numbers.
+    """Return a phrase with the numbers of rows.
 
-    >>> rows_named([2]), rows_named(range(7))
-    ('row 2', 'rows 0, 1, 2, 3, 4 and 2 more')
+    Example:
+        >>> format_row_numbers([2]), format_row_numbers(range(7))
+        ('row 2', 'rows 0, 1, 2, 3, 4 and 2 more')
     """
     return f"row{'' if len(numbers) == 1 else 's'} {join_examples(numbers)}"
 
 
 def describe_unsupported_cell(cell: object) -> str:
-    """What a cell of a spreadsheet is instead of a text or a number; "" where it is one of these."""
+    """Return what a spreadsheet cell is if it is neither a text nor a number; "" otherwise."""
     if isinstance(cell, bool):
         return f"the truth value {str(cell).upper()}"
     if isinstance(cell, date | datetime | time | timedelta):
@@ -223,7 +241,7 @@ def describe_unsupported_cell(cell: object) -> str:
 
 
 def get_workbook_loader(path: Path) -> Any:
-    """What opens a workbook.
+    """Return `openpyxl.load_workbook`.
 
     Raises:
         UserError: openpyxl is not installed.
@@ -240,23 +258,28 @@ def get_workbook_loader(path: Path) -> Any:
 def read_filled_sheet(
     workbook_loader: Any, data: bytes, path: Path, computed_values: bool
 ) -> Iterator[list[Any]]:
-    """The rows of the sheet of a workbook that is filled; of several, that whose header has names that are known.
+    """Return the rows of the filled sheet of a workbook. If several are filled, the one whose header has known names is read.
 
     Args:
-        values: what formulas came to when they were last computed, or else the formulas.
+        workbook_loader: `openpyxl.load_workbook`.
+        data: Content of the file.
+        path: The file, for messages.
+        computed_values: Return the values that formulas had when they were last computed, instead of the formulas.
 
     Raises:
-        UserError: it is no workbook, or has several tables.
+        UserError: The file is not a workbook, or has several tables.
     """
     try:
-        with warnings.catch_warnings():  # of styles that openpyxl does not know
+        # openpyxl warns of styles that it does not know.
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             book = workbook_loader(io.BytesIO(data), read_only=True, data_only=computed_values)
             rows = {
                 sheet.title: [list(cells) for cells in sheet.iter_rows(values_only=True)]
                 for sheet in book.worksheets
             }
-    except Exception as error:  # a broken workbook makes openpyxl raise whatever its parts raise
+    # openpyxl raises many kinds of errors for damaged files.
+    except Exception as error:
         raise UserError(f"{path}: not an Excel workbook ({type(error).__name__}: {error})") from None
     filled = {
         name: cells for name, cells in rows.items() if any(cell is not None for row in cells for cell in row)
@@ -276,19 +299,19 @@ def _known_columns(header: Sequence[object]) -> set[str]:
 
 
 def open_checked_zip(path: Path, data: bytes) -> zipfile.ZipFile:
-    """The ZIP, once it is known that it does not unpack to more than any such file holds.
+    """Open a ZIP archive, and refuse one that would unpack to an unreasonable size.
 
     Raises:
-        UserError: it is none, or does.
+        UserError: The file is not a ZIP archive, or too large.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise UserError(f"{path}: not a {path.suffix} file, or cut off ({error})") from None
+        raise UserError(f"{path}: not a {path.suffix} file, or truncated ({error})") from None
     sizes = [info.file_size for info in archive.infolist()]
     if sum(sizes) > MAX_UNZIPPED_BYTES or max(sizes, default=0) > MAX_ZIP_MEMBER_BYTES:
         raise UserError(
-            f"{path}: would unpack to {sum(sizes):,} bytes, {max(sizes):,} in one member; refused beyond "
+            f"{path}: would unpack to {sum(sizes):,} bytes, with {max(sizes):,} in one member; the limits are "
             f"{MAX_UNZIPPED_BYTES:,} and {MAX_ZIP_MEMBER_BYTES:,}"
         )
     return archive

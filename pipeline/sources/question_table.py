@@ -171,7 +171,7 @@ def _read_table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         raise UserError(f"{name}: the file is empty")
     names = _normalize_columns(header)
     if twice := find_duplicates(name for name in names if name != BEYOND_HEADER):
-        raise UserError(f"{name}: the header names {', '.join(twice)} more than once")
+        raise UserError(f"{name}: the header has {', '.join(twice)} more than once")
     for number, row in enumerate(rows, 1 if path.suffix == ".parquet" else 2):
         named = zip(chain(names, repeat(BEYOND_HEADER)), row, strict=False)
         if cells := {column: cell for column, cell in named if cell is not None}:

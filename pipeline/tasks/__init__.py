@@ -1,1 +1,1 @@
-"""Build annotation tasks, and turn the verdicts on them into verified candidates."""
+"""Build annotation tasks, and aggregate the verdicts on them into verified candidates."""

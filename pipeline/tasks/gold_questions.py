@@ -1,10 +1,10 @@
-"""Filter questions: questions with a known verdict that show whether an annotator pays attention.
+"""Build gold questions: questions with a known verdict that check whether an annotator pays attention.
 
-The paper's templates (appendix D) are easy to recognise, and then annotators know which question counts. So
-most filters here are questions like those under judgement, whose verdict is known; templates are a small share.
+The paper's templates (appendix D) are easy to recognise, and then annotators know which question counts. So most gold questions here
+resemble the candidates, and only a small proportion is made from templates.
 
-Valid are an image's own questions (they have an answer) and what annotators found answerable before; invalid are
-questions that name something which, by explicit evidence, the image does not have.
+Valid gold questions are an image's own questions, which are answerable, and what annotators found answerable before. Invalid ones name
+something that the image does not show, by explicit evidence.
 """
 
 from __future__ import annotations
@@ -38,20 +38,27 @@ from pipeline.verifier.verification import verify_question
 KnownVerdict = Literal["valid", "invalid"]
 GoldSource = Literal["template", "own question", "candidate refuted by evidence", "foreign question", "verified candidate"]
 
-MAX_TEMPLATES_PER_KIND = 3  # of each kind per image
+# Template questions of each kind per image.
+MAX_TEMPLATES_PER_KIND = 3
 TEMPLATE_RELATIONS = ("next to", "around", "under", "on", "above")
-SCENE_TEMPLATES = {  # what every photo answers
+# Questions that every photo answers.
+SCENE_TEMPLATES = {
     "Is this indoor or outdoor?": (("select", "scene"), ("choose location", "indoors|outdoors")),
-    "Is this a color image?": (),  # about the image, not about what is on it: no program of GQA says it
+    # It is about the image and not about what it shows, so it has no program in GQA.
+    "Is this a color image?": (),
     "What place is this?": (("select", "scene"), ("query", "place")),
 }
-# Status of a verified candidate -> its known verdict.
+# Status of a verified candidate -> known verdict.
 VERDICT_BY_STATUS: dict[str, KnownVerdict] = {"unanswerable": "invalid", "answerable": "valid"}
 
 
 class GoldQuestion(Record):
-    """A filter question for one image. `subset` is that of the candidate which it is, if it is one. `why`, in words: what
-    makes its verdict known."""
+    """A gold question for one image.
+
+    Attributes:
+        explanation: In words, why its verdict is known.
+        subset: Subset of the candidate from which it was made, if it was made from one.
+    """
 
     text: str
     expected_choice: KnownVerdict
@@ -64,7 +71,7 @@ class GoldQuestion(Record):
 
 
 def make_template_question(text: str, expected: KnownVerdict, *steps: tuple[str, str]) -> GoldQuestion:
-    """A filter from a template; each step of its program takes the one before it."""
+    """Make a gold question from a template. Each step of its program takes the previous one as input."""
     program = tuple(
         Step(operation=operation, argument=argument, dependencies=(number - 1,) if number else ())
         for number, (operation, argument) in enumerate(steps)
@@ -73,18 +80,19 @@ def make_template_question(text: str, expected: KnownVerdict, *steps: tuple[str,
 
 
 def make_existence_question(name: str, grammatical_number: str) -> GoldQuestion:
-    """`Is there a cup?`, `Are there jeans?`, `Is there grass?` - always answerable, with no if need be."""
-    a = {"singular": "an " if name[0].lower() in "aeiou" else "a ", "plural": "", "mass": ""}[
+    """Make a question such as `Is there a cup?`, `Are there jeans?` or `Is there grass?`. It is always answerable, if only with no.
+    """
+    article = {"singular": "an " if name[0].lower() in "aeiou" else "a ", "plural": "", "mass": ""}[
         grammatical_number
     ]
-    text = f"{'Are' if grammatical_number == 'plural' else 'Is'} there {a}{name}?"
+    text = f"{'Are' if grammatical_number == 'plural' else 'Is'} there {article}{name}?"
     return make_template_question(text, "valid", ("select", f"{name} (-)"), ("exist", "?"))
 
 
 def make_absent_object_question(
     absent_name: str, grammatical_number: str, relation: str, other_name: str
 ) -> GoldQuestion:
-    """`What color is the cup next to the table?` where there is no cup."""
+    """Make a question such as `What color is the cup next to the table?` for an image without a cup."""
     text = f"What color {'are' if grammatical_number == 'plural' else 'is'} the {absent_name} {relation} the {other_name}?"
     steps = ("select", f"{other_name} (-)"), ("relate", f"{absent_name},{relation},s (-)"), ("query", "color")
     return make_template_question(text, "invalid", *steps)
@@ -95,14 +103,14 @@ def collect_known_questions(
     candidates: Iterable[ScreenedCandidate],
     earlier_verified: Iterable[CollectedCandidate],
 ) -> list[GoldQuestion]:
-    """What is known of questions on one image.
+    """Collect the questions about one image whose verdict is known.
 
     Args:
-        own: its questions; those on existence are left out: never a candidate, they would be known at sight.
-        candidates: those that name something absent serve beside the others.
-        earlier: candidates on which annotators agreed in an earlier round.
+        own_questions: Its own questions. Existence questions are skipped: they are never candidates and would be recognised at once.
+        candidates: Its candidates. Those that name something absent can serve as gold questions of other tasks.
+        earlier_verified: Candidates on which annotators agreed in an earlier round.
     """
-    missing = (row for row in candidates if row.verifier_result.category == "missing object")
+    refuted = (row for row in candidates if row.verifier_result.category == "missing object")
     agreed = (row for row in earlier_verified if row.status in VERDICT_BY_STATUS)
     return [
         *(
@@ -112,7 +120,7 @@ def collect_known_questions(
         ),
         *(
             _make_gold_question(row.candidate, "invalid", "candidate refuted by evidence", row.verifier_result.detail)
-            for row in missing
+            for row in refuted
         ),
         *(
             _make_gold_question(row.candidate, VERDICT_BY_STATUS[row.status], "verified candidate")
@@ -122,124 +130,130 @@ def collect_known_questions(
 
 
 class QuestionsByName:
-    """The questions under every name that their programs say, those on existence left out; read anew when they are drawn.
+    """The questions that mention each name in their programs, without existence questions. They are read again when they are sampled.
 
     Attributes:
-        names: singular name -> the places, ascending, of the questions that name it, in the order of their ids.
+        rows_by_name: Singular name -> ascending positions of the questions that mention it, in the order of their ids.
 
     Args:
-        questions: by id. images: whose questions they are to be.
+        questions: Question id -> question.
+        image_ids: Images whose questions are used.
     """
 
     def __init__(self, questions: Mapping[str, Question], image_ids: Collection[str]) -> None:
         self._questions, self._question_ids = questions, list[str]()
-        places: dict[str, array[int]] = defaultdict(partial(array, "I"))
+        positions: dict[str, array[int]] = defaultdict(partial(array, "I"))
         own: dict[str, array[int]] = defaultdict(partial(array, "I"))
         for key in sorted(questions):
             question = questions[key]
             if question.image_id in image_ids and question.program and not is_existence_question(question):
                 steps = parse_program(question.program, question.question_id)
                 for name in {lemmatize(step.name) for step in steps if step.name}:
-                    places[name].append(len(self._question_ids))
+                    positions[name].append(len(self._question_ids))
                 own[question.image_id].append(len(self._question_ids))
                 self._question_ids.append(key)
-        self.rows_by_name = {name: np.frombuffer(found, np.uint32) for name, found in places.items()}
+        self.rows_by_name = {name: np.frombuffer(found, np.uint32) for name, found in positions.items()}
         self._rows_by_image = own
 
     def sample(
         self, names: Iterable[str], excluded_image_id: str, max_questions: int, rng: np.random.Generator
     ) -> list[Question]:
-        """So many questions that say one of these names and are asked of another image, by lot."""
-        said = np.zeros(len(self._question_ids), bool)
+        """Sample at most `max_questions` questions of other images that mention one of these names."""
+        is_eligible = np.zeros(len(self._question_ids), bool)
         for name in names:
-            said[self.rows_by_name.get(name, [])] = True
-        said[self._rows_by_image.get(excluded_image_id, [])] = False
+            is_eligible[self.rows_by_name.get(name, [])] = True
+        is_eligible[self._rows_by_image.get(excluded_image_id, [])] = False
         return [
-            self._questions[self._question_ids[place]]
-            for place in rng.permutation(np.flatnonzero(said))[:max_questions]
+            self._questions[self._question_ids[position]]
+            for position in rng.permutation(np.flatnonzero(is_eligible))[:max_questions]
         ]
 
 
 def find_absent_names(
-    names: Collection[str], facts: Evidence | None, num_trials: int, rng: np.random.Generator
+    names: Collection[str], evidence: Evidence | None, num_trials: int, rng: np.random.Generator
 ) -> list[str]:
-    """Names of which the image has none: all that were said to be absent, and where a graph tells enough, of `most`
-    names drawn by lot those that it does not list and hardly leaves out."""
-    if facts is None:
+    """Return names of which the image shows nothing.
+
+    These are the names that were stated to be absent. If a graph is complete enough, up to `num_trials` random names are added that it does not list
+    and is unlikely to omit.
+    """
+    if evidence is None:
         return []
-    drawn: list[str] = []
-    if facts.completeness:
+    sampled: list[str] = []
+    if evidence.completeness:
         ordered = sorted(names)
-        drawn = [ordered[i] for i in rng.permutation(len(ordered))[:num_trials]]
+        sampled = [ordered[i] for i in rng.permutation(len(ordered))[:num_trials]]
     return sorted(
-        {*facts.absent_names, *(lemmatize(name) for name in drawn if not facts.select_objects(name))}
+        {*evidence.absent_names, *(lemmatize(name) for name in sampled if not evidence.select_objects(name))}
     )
 
 
 def sample_foreign_questions(
     image_id: str,
     questions_by_name: QuestionsByName,
-    facts: Evidence | None,
+    evidence: Evidence | None,
     num_trials: int,
     rng: np.random.Generator,
 ) -> list[GoldQuestion]:
-    """Questions of other images that name something absent here, out of `tries` drawn by lot."""
-    if facts is None:
+    """Sample `num_trials` questions of other images, and return those that name something absent in this image."""
+    if evidence is None:
         return []
-    words = find_absent_names(questions_by_name.rows_by_name, facts, num_trials, rng)
-    absent = {kind for word in words for kind in facts.lexicon.get_hyponym_closure(word) or ()}
-    drawn = questions_by_name.sample(absent, image_id, num_trials, rng)
-    judged = ((question, verify_question(question.program, facts, question.text)) for question in drawn)
+    words = find_absent_names(questions_by_name.rows_by_name, evidence, num_trials, rng)
+    absent = {kind for word in words for kind in evidence.lexicon.get_hyponym_closure(word) or ()}
+    sampled = questions_by_name.sample(absent, image_id, num_trials, rng)
+    verified = ((question, verify_question(question.program, evidence, question.text)) for question in sampled)
     return [
-        _make_gold_question(question, "invalid", "foreign question", judgement.detail)
-        for question, judgement in judged
-        if judgement.category == "missing object"
+        _make_gold_question(question, "invalid", "foreign question", result.detail)
+        for question, result in verified
+        if result.category == "missing object"
     ]
 
 
 def match_text_style(rows: Iterable[GoldQuestion], texts: Iterable[str]) -> list[GoldQuestion]:
-    """Write filter questions from templates in the style of the texts that may be shown with them: in the letter case of one of
-    them, chosen by the filter's text, and without a question mark if that one has none."""
+    """Write template questions in the style of the texts with which they may be shown.
+
+    Each takes the letter case of one of these texts, chosen by a hash of its own text, and loses its question mark if that text has none.
+    """
     examples = sorted(set(texts))
     return [replace(row, text=_restyle_like(row.text, examples)) for row in rows]
 
 
 def _restyle_like(text: str, examples: Sequence[str]) -> str:
     example = examples[int(hash_uniform("template", text) * len(examples))] if examples else text
-    said = apply_case_style(text, detect_case_style(example))
-    return said if "?" in example else said.rstrip("?")
+    styled = apply_case_style(text, detect_case_style(example))
+    return styled if "?" in example else styled.rstrip("?")
 
 
 def make_all_template_questions(
-    vocabulary: Vocabulary, facts: Evidence | None, rng: np.random.Generator
+    vocabulary: Vocabulary, evidence: Evidence | None, rng: np.random.Generator
 ) -> list[GoldQuestion]:
-    """The paper's templates: all on the scene, some on existence, as many on absent objects as there are."""
-    filters = [make_template_question(text, "valid", *steps) for text, steps in SCENE_TEMPLATES.items()]
+    """Make the paper's template questions: all about the scene, some about existence, and up to as many about absent objects."""
+    questions = [make_template_question(text, "valid", *steps) for text, steps in SCENE_TEMPLATES.items()]
     names = sorted(vocabulary.objects)
     if not names:
-        return filters
+        return questions
     number = {name: entry.number for name, entry in vocabulary.objects.items()}
-    drawn = [names[i] for i in rng.permutation(len(names))[:MAX_TEMPLATES_PER_KIND]]
-    filters += [make_existence_question(name, number[name]) for name in drawn]
-    absent = find_absent_names(names, facts, 4 * MAX_TEMPLATES_PER_KIND, rng)
-    present = sorted({thing.label for thing in facts.objects if thing.label}) if facts else []
+    sampled = [names[i] for i in rng.permutation(len(names))[:MAX_TEMPLATES_PER_KIND]]
+    questions += [make_existence_question(name, number[name]) for name in sampled]
+    absent = find_absent_names(names, evidence, 4 * MAX_TEMPLATES_PER_KIND, rng)
+    present = sorted({known.label for known in evidence.objects if known.label}) if evidence else []
     for i in rng.permutation(len(absent))[:MAX_TEMPLATES_PER_KIND]:
         other, relation = str(rng.choice(present or names)), str(rng.choice(TEMPLATE_RELATIONS))
         row = make_absent_object_question(absent[i], number.get(absent[i], "singular"), relation, other)
-        judgement = verify_question(row.program, facts, row.text)
-        if judgement.answerability == "unanswerable":
-            filters.append(replace(row, explanation=judgement.detail))
-    return filters
+        result = verify_question(row.program, evidence, row.text)
+        if result.answerability == "unanswerable":
+            questions.append(replace(row, explanation=result.detail))
+    return questions
 
 
 def _make_gold_question(
-    row: Question | Candidate, expected: KnownVerdict, source: GoldSource, why: str = ""
+    row: Question | Candidate, expected: KnownVerdict, source: GoldSource, explanation: str = ""
 ) -> GoldQuestion:
     return GoldQuestion(
         text=row.text,
         expected_choice=expected,
         source=source,
-        explanation=why,
+        explanation=explanation,
         program=row.program,
         question_id=row.question_id,
         candidate_id=row.candidate_id if isinstance(row, Candidate) else None,

@@ -1,8 +1,8 @@
-"""What stands beside each candidate: a filter question, or a repeat, another candidate of the image once more.
+"""Pick the second question of each task: a gold question, or a repeat (another candidate of the image shown again).
 
-Who counts how often a text came before, or learns the words of filters, must gain nothing by it. So a text comes at most twice
-at an image, as a filter or as candidate and repeat. And filters are drawn against an annotator who learns (naive Bayes, from all
-tasks so far) what filters look like: what looks like one is drawn the less.
+Annotators must gain nothing by counting how often a text occurred before, or by learning the words of gold questions. So a text occurs at
+most twice per image, as a gold question or as candidate and repeat. And gold questions are sampled against an adversary: an annotator who
+learns with naive Bayes, from all tasks so far, what gold questions look like. What resembles one is sampled less often.
 """
 
 from __future__ import annotations
@@ -19,47 +19,53 @@ from pipeline.core.records import Candidate, Record
 from pipeline.tasks.gold_questions import GoldQuestion, KnownVerdict
 from pipeline.tasks.text_counts import TextCounts, hash_text
 
-MAX_TEXT_USES = 2  # of a text at an image
-REPETITION_CUE_WEIGHT = 16  # how much heavier than a word it weighs how often a text came before: there are ten words, and any can count
+# Uses of a text per image.
+MAX_TEXT_USES = 2
+# Weight of a repetition cue relative to a word. A question has about ten words, but anyone can count repetitions.
+REPETITION_CUE_WEIGHT = 16
 
 
 class AnnotatorAdversary:
-    """What an annotator could have learnt so far who was told which questions are filters, and saw all tasks in this order:
-    in how many filters and in how many candidates (or repeats) each sign was."""
+    """An annotator who knows which of the questions shown so far were gold questions.
+
+    It counts how many gold questions, and how many candidates or repeats, had each cue.
+    """
 
     def __init__(self) -> None:
-        self.text_counts_by_image: defaultdict[str, TextCounts] = defaultdict(TextCounts)  # by image
-        self.text_counts: Counter[int] = Counter()  # by the text's number
-        self.cue_counts = {is_filter: Counter[str]() for is_filter in (True, False)}
+        self.text_counts_by_image: defaultdict[str, TextCounts] = defaultdict(TextCounts)
+        # By the hash of the text.
+        self.text_counts: Counter[int] = Counter()
+        # By whether the question is a gold question.
+        self.cue_counts = {is_gold: Counter[str]() for is_gold in (True, False)}
         self.question_counts = {True: 1, False: 1}
 
     def observe(self, image_id: str, text: str, is_gold: bool) -> None:
-        """A question is shown."""
+        """Record that a question is shown."""
         self.cue_counts[is_gold].update(self._extract_cues(image_id, text))
         self.question_counts[is_gold] += 1
         self.text_counts_by_image[image_id].add(text)
         self.text_counts[hash_text(text)] += 1
 
     def compute_log_odds(self, image_id: str, text: str) -> float:
-        """Log odds of being a filter, naive Bayes on the question's signs."""
-        filters, others = self.cue_counts[True], self.cue_counts[False]
-        usual = log(self.question_counts[True] / self.question_counts[False])
+        """Return the log odds that a question is a gold question, by naive Bayes on its cues."""
+        gold, others = self.cue_counts[True], self.cue_counts[False]
+        prior = log(self.question_counts[True] / self.question_counts[False])
         odds = {
-            sign: log((filters[sign] + 1) / (others[sign] + 1)) - usual
-            for sign in self._extract_cues(image_id, text)
+            cue: log((gold[cue] + 1) / (others[cue] + 1)) - prior
+            for cue in self._extract_cues(image_id, text)
         }
         return sum(
-            (REPETITION_CUE_WEIGHT if sign.startswith("#") else 1) * value for sign, value in odds.items()
+            (REPETITION_CUE_WEIGHT if cue.startswith("#") else 1) * value for cue, value in odds.items()
         )
 
     def _extract_cues(self, image_id: str, text: str) -> list[str]:
-        """Its words, and how often its text came before, at this image and anywhere."""
+        """Return the words of a text, and how often it occurred before, for this image and for any."""
         here, anywhere = self.text_counts_by_image[image_id][text], self.text_counts[hash_text(text)]
         return [*sorted(set(text.lower().split())), f"#same_image {here}", f"#anywhere {anywhere}"]
 
 
 class Offer(Record):
-    """The filter questions that an image offers, sorted."""
+    """The gold questions that an image offers, sorted."""
 
     gold_questions: tuple[GoldQuestion, ...] = ()
 
@@ -72,13 +78,15 @@ class Offer(Record):
 
 
 class SecondQuestionPicker:
-    """What one image offers as companions: filters and repeats, each text at most twice, with what its tasks use up. Held are
-    numbers alone: a data set has a hundred thousand images, and all have tasks in every block.
+    """Picks the second questions of one image's tasks, each text at most twice, and keeps track of their uses.
+
+    It holds only numbers, because a data set has a hundred thousand images and all of them have tasks in every block.
 
     Args:
-        members: its candidates, by number. candidate: number -> candidate, also later.
-        offered: its filters, by image; they are looked up whenever they are needed, and not held.
-        share: how many tasks have a filter, at most.
+        candidates: Number -> candidate of the image. They are not kept.
+        get_candidate: Returns the candidate with a number, also later.
+        offers: Image id -> its gold questions. They are looked up when they are needed, and not kept.
+        gold_proportion: Maximum proportion of tasks with a gold question.
     """
 
     def __init__(
@@ -94,11 +102,11 @@ class SecondQuestionPicker:
         self.text_uses = TextCounts(row.text for row in candidates.values())
         texts = {row.text for row in self.gold_questions if row.source != "template"}
         numbers = list(candidates)
-        drawn = [numbers[i] for i in rng.permutation(len(numbers)).tolist()]
-        # Not yet repeated; what is a filter too comes last.
-        self.unrepeated = array("I", sorted(drawn, key=lambda number: candidates[number].text in texts))
+        shuffled = [numbers[i] for i in rng.permutation(len(numbers)).tolist()]
+        # Candidates that are not repeated yet. Those whose text is also a gold question come last.
+        self.unrepeated = array("I", sorted(shuffled, key=lambda number: candidates[number].text in texts))
         repeated = len(candidates) - count_gold_questions(len(candidates), len(texts), gold_proportion)
-        # Of those with a repeat: the candidates under judgement, and what stands beside them.
+        # Candidates whose task has a repeat, and these repeats.
         self._hosts_with_repeat, self._repeats = array("I"), array("I")
         for number in (numbers[i] for i in rng.permutation(len(numbers)).tolist()):
             other = (
@@ -112,23 +120,24 @@ class SecondQuestionPicker:
 
     @property
     def gold_questions(self) -> tuple[GoldQuestion, ...]:
-        """What the image offers, used up or not."""
+        """The gold questions of the image, used up or not."""
         return self.offers[self.image_id].gold_questions
 
     def get_planned_repeat(self, number: int) -> Candidate | None:
-        """The repeat that stands beside a candidate, if it is to have one."""
+        """Return the repeat that is shown with a candidate, if one is planned."""
         if number not in self._hosts_with_repeat:
             return None
         return self._get_candidate(self._repeats[self._hosts_with_repeat.index(number)])
 
     def pick_repeat(self, host: Candidate) -> Candidate | None:
-        """Another candidate once more, by lot; not of the same text, and made from another question if there is such."""
+        """Pick another candidate at random. It has another text, and was made from another question if there is such a candidate.
+        """
         rows = {number: self._get_candidate(number) for number in self.unrepeated}
         other = self._take_repeat(host, rows)
         return None if other is None else rows[other]
 
     def _take_repeat(self, host: Candidate, rows: Mapping[int, Candidate]) -> int | None:
-        """The number of a repeat, which is no more left then."""
+        """Return the number of a repeat and mark it as used."""
         fit = [
             n
             for n in self.unrepeated
@@ -141,7 +150,7 @@ class SecondQuestionPicker:
         return other
 
     def has_gold_question(self, expected: KnownVerdict) -> bool:
-        """Whether a filter of this verdict is left that is like candidates."""
+        """Return whether a gold question with this verdict is left that does not come from a template."""
         return any(
             row.expected_choice == expected
             and row.source != "template"
@@ -157,8 +166,12 @@ class SecondQuestionPicker:
         adversary: AnnotatorAdversary,
         rng: np.random.Generator,
     ) -> GoldQuestion | None:
-        """A filter made from a template or not, of the wanted verdict if there is one; of several by lot, the less often the
-        more it looks like a filter. None if there is none but the same question, or the one that the candidate was made from.
+        """Pick a gold question, from a template or not, with the expected verdict if there is one.
+
+        Of several, the more one resembles a gold question, the less often it is picked.
+
+        Returns:
+            The gold question, or None if there is none but the candidate's own text or its source question.
         """
         fit = [
             row
@@ -170,11 +183,11 @@ class SecondQuestionPicker:
         fit = [row for row in fit if row.expected_choice == expected_choice] or fit
         if not fit:
             return None
-        # In inverse proportion to its odds of being a filter; to take the least would overshoot.
-        told = np.array([adversary.compute_log_odds(self.image_id, row.text) for row in fit])
-        drawn = fit[int(np.argmin(told - rng.gumbel(size=len(fit))))]
-        self.text_uses.add(drawn.text)
-        return drawn
+        # The probability is inversely proportional to the odds of being a gold question. Always taking the lowest odds would overshoot.
+        log_odds = np.array([adversary.compute_log_odds(self.image_id, row.text) for row in fit])
+        picked = fit[int(np.argmin(log_odds - rng.gumbel(size=len(fit))))]
+        self.text_uses.add(picked.text)
+        return picked
 
 
 def _differ(row: GoldQuestion | Candidate, host: Candidate) -> bool:
@@ -182,21 +195,25 @@ def _differ(row: GoldQuestion | Candidate, host: Candidate) -> bool:
 
 
 def count_gold_questions(candidates: int, texts: int, gold_proportion: float) -> int:
-    """How many of an image's tasks have a filter, so that filters come again as often as candidates.
+    """Return how many of an image's tasks have a gold question, so that gold questions are repeated as often as candidates.
 
-    With f filters and n - f repeats, (n - f) / (2 n - f) of all that is shown of candidates came before; with d texts
-    (f - d) / f of the filters did. Both are equal where f = 2 d n / (n + d).
+    With f gold questions and n - f repeats, a proportion (n - f) / (2 n - f) of all shown candidates has been shown before. With d texts of gold
+    questions, (f - d) / f of the gold questions have. Both are equal if f = 2 d n / (n + d).
 
     Args:
-        candidates: n, tasks of the image. texts: d, of its filters. share: how many tasks have a filter at most.
+        candidates: n, tasks of the image.
+        texts: d, texts of its gold questions.
+        gold_proportion: Maximum proportion of tasks with a gold question.
 
-    >>> filters_for(candidates=30, texts=20, share=1.0)  # 24 of 20 texts: 4 of 24 come again; 6 repeats, of 36 shown
+    >>> # 24 gold questions of 20 texts: 4 of 24 are repeated. 6 of 36 shown candidates are repeats.
+    >>> count_gold_questions(candidates=30, texts=20, gold_proportion=1.0)
     24
-    >>> filters_for(candidates=30, texts=100, share=0.5)
+    >>> count_gold_questions(candidates=30, texts=100, gold_proportion=0.5)
     15
     """
     if candidates == 1:
-        return 1  # there is nothing to be repeated
+        # There is no other candidate to repeat.
+        return 1
     return min(
         round(gold_proportion * candidates), floor(2 * texts * candidates / (candidates + texts)), candidates
     )

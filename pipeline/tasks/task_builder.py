@@ -1,4 +1,4 @@
-"""Annotation tasks: an image, a candidate and its companion (a filter question or a repeat) in random order."""
+"""Build annotation tasks: an image, a candidate and a second question (a gold question or a repeat) in random order."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from pipeline.core.records import SUBSETS, Candidate, ImageRecord, Subset, Task,
 from pipeline.tasks.gold_questions import GoldQuestion, KnownVerdict
 from pipeline.tasks.second_questions import AnnotatorAdversary, Offer, SecondQuestionPicker
 
-BLOCK_SIZE = (
-    200  # tasks: enough that nobody sees the sure ones thin out, few enough that a budget gets the surest
-)
+# Tasks per block: enough to hide that later blocks are less certain, few enough that a small budget covers the most certain candidates.
+BLOCK_SIZE = 200
 
 
 def assign_blocks(
@@ -31,13 +30,15 @@ def assign_blocks(
     tiebreakers: np.ndarray,
     block_size: int = BLOCK_SIZE,
 ) -> np.ndarray:
-    """The block of each candidate: 0 for those of each subset that are the least likely to have an answer, and so on.
+    """Assign each candidate to a block: block 0 has the candidates of each subset that are least likely to be answerable, and so on.
 
-    Every block has as much of each subset, as far as the numbers allow, so that no budget leaves one out.
+    As far as the numbers allow, every block has the same proportions of the subsets, so that no budget omits one.
 
     Args:
-        subset, estimate, lot: [candidates] a number of its subset, how probably it has an answer (`Estimate`), and what decides
-            between equals. size: tasks of a block.
+        subset: [candidates] the number of the subset.
+        answerable_probabilities: [candidates] the estimated probability of being answerable.
+        tiebreakers: [candidates] numbers that order candidates with equal probabilities.
+        block_size: Tasks per block.
     """
     number, block = -(-len(subset) // block_size), np.zeros(len(subset), np.int64)
     for each in np.unique(subset):
@@ -48,11 +49,13 @@ def assign_blocks(
 
 
 class TaskColumns(NamedTuple):
-    """Candidates in the order of their ids, as numbers: all that is held of them. Arrays [candidates].
+    """All that is kept of the candidates, as arrays [candidates] in the order of their ids.
 
     Attributes:
-        place: where each stands among the candidates as they were given. image: the number of its image.
-        block: as in `blocks`. lot: what decides the order within a block, uint64.
+        positions: Position of each candidate in the given sequence.
+        image_numbers: Number of its image.
+        blocks: Block of each candidate, see `assign_blocks`.
+        tiebreakers: Order within a block, uint64.
     """
 
     positions: np.ndarray
@@ -62,29 +65,38 @@ class TaskColumns(NamedTuple):
 
     @classmethod
     def from_candidates(cls, candidates: Iterable[Candidate], estimates: Iterable[tuple[str, float]]) -> Self:
-        """Args:
-        estimates: candidate id -> how probably it has an answer, as pairs; of all candidates, or of none, who then are one block.
+        """Build the columns.
+
+        Args:
+            estimates: Pairs of candidate id and estimated probability of being answerable, for all candidates or for none. With none, all
+                candidates form one block.
+
+        Raises:
+            UserError: The estimates are not those of the candidates.
         """
         ids, images, numbers = list[str](), dict[str, int](), array("I")
-        subset, lots = array("B"), (array("Q"), array("Q"))
+        subset, hashes = array("B"), (array("Q"), array("Q"))
         for row in candidates:
             ids.append(row.candidate_id)
             numbers.append(images.setdefault(row.image_id, len(images)))
             subset.append(SUBSETS.index(row.subset))
-            for lot, name in zip(lots, ("made", "block"), strict=True):
-                lot.append(int(content_hash(name, row.candidate_id), 16))
-        place = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
-        made, lot, image = (np.array(column)[place] for column in (*lots, numbers))
+            for column, name in zip(hashes, ("made", "block"), strict=True):
+                column.append(int(content_hash(name, row.candidate_id), 16))
+        positions = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
+        order_in_block, tiebreakers, image_numbers = (
+            np.array(column)[positions] for column in (*hashes, numbers)
+        )
         known = sorted(estimates)
         if not known:
-            return cls(place, image, np.zeros(len(place), np.int64), made)
+            return cls(positions, image_numbers, np.zeros(len(positions), np.int64), order_in_block)
         if [key for key, _ in known] != sorted(ids):
-            raise UserError("candidates without an estimate, or estimates of others; run: dvc repro estimate")
+            raise UserError("estimate/estimates.jsonl: the estimates are not those of the candidates. Run: dvc repro estimate")
         estimate = np.array([value for _, value in known])
-        return cls(place, image, assign_blocks(np.array(subset)[place], estimate, lot), made)
+        blocks = assign_blocks(np.array(subset)[positions], estimate, tiebreakers)
+        return cls(positions, image_numbers, blocks, order_in_block)
 
     def iter_by_image(self) -> Iterator[np.ndarray]:
-        """The numbers of each image's candidates."""
+        """Yield the numbers of each image's candidates."""
         order = np.argsort(self.image_numbers, kind="stable")
         yield from (
             np.split(order, np.flatnonzero(np.diff(self.image_numbers[order])) + 1) if len(order) else ()
@@ -99,50 +111,50 @@ def make_tasks(
     seed: int,
     estimates: Iterable[tuple[str, float]] = (),
 ) -> Iterator[Task]:
-    """One task per candidate, sorted by block, then by task id, which is a lot: within a block nothing tells what to expect.
-    They are made a block at a time; without estimates there is one.
+    """Yield one task per candidate, sorted by block, then by task id. Ids are hashes, so the order within a block reveals nothing.
 
-    Half of each subset's filters are invalid, as far as the evidence allows; where there is no such filter left, a task gets a
-    valid one, and where there is none at all a repeat.
+    The tasks are made one block at a time. Half of each subset's gold questions are invalid, as far as the evidence allows. If no invalid one is left,
+    a task gets a valid one, and if there is none at all, a repeat.
 
     Args:
-        candidates: in any order; they are looked up whenever they are needed, and not held.
-        offered: image id -> the filter questions that it offers.
-        template_share: how many filters are made from the paper's templates, where there are such.
-        filter_share: how many tasks have a filter at most; the others have a repeat.
-        estimates: as `TaskColumns.of` takes them.
+        candidates: In any order. They are looked up when they are needed, and not kept.
+        offers: Image id -> the gold questions that it offers.
+        template_proportion: Proportion of gold questions made from the paper's templates, if there are any.
+        gold_proportion: Maximum proportion of tasks with a gold question. The others have a repeat.
+        estimates: See `TaskColumns.from_candidates`. Without them there is one block.
 
     Raises:
-        UserError: the only candidate of an image has no filter; estimates are not those of the candidates.
+        UserError: An image has a single candidate and no gold question, or the estimates are not those of the candidates.
     """
     columns = TaskColumns.from_candidates(candidates, estimates)
 
     def candidate(number: int) -> Candidate:
         return candidates[int(columns.positions[number])]
 
-    companions = {}
+    pickers = {}
     for numbers in track(columns.iter_by_image(), "batch: repeats", unit="image"):
         members = {number: candidate(number) for number in numbers.tolist()}
         key = next(iter(members.values())).image_id
         rng = make_generator(seed, "batch", "repeats", key)
-        companions[key] = SecondQuestionPicker(key, members, candidate, offers, gold_proportion, rng)
-    beside = TaskBuilder(companions, template_proportion, seed)
+        pickers[key] = SecondQuestionPicker(key, members, candidate, offers, gold_proportion, rng)
+    builder = TaskBuilder(pickers, template_proportion, seed)
     order = np.lexsort((columns.tiebreakers, columns.blocks))
     ends = np.flatnonzero(np.diff(columns.blocks[order])) + 1
-    each = np.split(order, ends) if len(order) else []
-    for members in track(each, "batch: tasks", unit="block"):
-        made = (beside.build_task(number, candidate(number)) for number in members.tolist())
+    blocks = np.split(order, ends) if len(order) else []
+    for members in track(blocks, "batch: tasks", unit="block"):
+        tasks = (builder.build_task(number, candidate(number)) for number in members.tolist())
         block = int(columns.blocks[members[0]])
         yield from sorted(
-            (replace(task, priority_block=block) for task in made), key=lambda task: task.task_id
+            (replace(task, priority_block=block) for task in tasks), key=lambda task: task.task_id
         )
 
 
 class TaskBuilder:
-    """Finds a companion for one candidate after the other, by what was shown before.
+    """Builds the tasks one after the other, and finds the second question of each by what was shown before.
 
     Args:
-        companions: what each image has left. template_share, seed: as `make_tasks` takes them.
+        pickers: Image id -> picker of its second questions.
+        template_proportion, seed: See `make_tasks`.
     """
 
     def __init__(
@@ -153,63 +165,63 @@ class TaskBuilder:
         self._adversary = AnnotatorAdversary()
 
     def build_task(self, number: int, candidate: Candidate) -> Task:
-        """A candidate's task, in block 0.
+        """Build the task of a candidate, in block 0.
 
         Raises:
-            UserError: it is the only one of an image that has no filter.
+            UserError: It is the only candidate of an image that has no gold question.
         """
         rng = make_generator(self._seed, "batch", "task", candidate.candidate_id)
-        beside, onlooker = self._pickers[candidate.image_id], self._adversary
-        template = bool(rng.random() < self._template_proportion)
-        companion = beside.get_planned_repeat(number)
-        if companion is None:
-            wanted = self._next_expected_choice(candidate.subset, beside)
-            companion = (
-                beside.pick_gold_question(candidate, wanted, template, onlooker, rng)
-                or beside.pick_repeat(candidate)
-                or beside.pick_gold_question(candidate, wanted, not template, onlooker, rng)
+        picker, adversary = self._pickers[candidate.image_id], self._adversary
+        from_template = bool(rng.random() < self._template_proportion)
+        second = picker.get_planned_repeat(number)
+        if second is None:
+            expected = self._next_expected_choice(candidate.subset, picker)
+            second = (
+                picker.pick_gold_question(candidate, expected, from_template, adversary, rng)
+                or picker.pick_repeat(candidate)
+                or picker.pick_gold_question(candidate, expected, not from_template, adversary, rng)
             )
-        if companion is None:
+        if second is None:
             raise UserError(
-                f"no filter question for candidate {candidate.candidate_id}: its image has no other question "
-                "with a program, and no template fits"
+                f"candidate {candidate.candidate_id}: no gold question fits, because its image has no other question with a program and "
+                "no template applies. Add questions about this image."
             )
-        self._verdict_counts[candidate.subset][getattr(companion, "expected_choice", None)] += 1
-        for row in (candidate, companion):
-            onlooker.observe(candidate.image_id, row.text, isinstance(row, GoldQuestion))
-        return make_task(candidate, companion, candidate_first=bool(rng.random() < 0.5))
+        self._verdict_counts[candidate.subset][getattr(second, "expected_choice", None)] += 1
+        for row in (candidate, second):
+            adversary.observe(candidate.image_id, row.text, isinstance(row, GoldQuestion))
+        return make_task(candidate, second, candidate_first=bool(rng.random() < 0.5))
 
-    def _next_expected_choice(self, subset: Subset, beside: SecondQuestionPicker) -> KnownVerdict:
+    def _next_expected_choice(self, subset: Subset, picker: SecondQuestionPicker) -> KnownVerdict:
         counts = self._verdict_counts[subset]
         return (
             "invalid"
-            if counts["invalid"] <= counts["valid"] and beside.has_gold_question("invalid")
+            if counts["invalid"] <= counts["valid"] and picker.has_gold_question("invalid")
             else "valid"
         )
 
 
 def make_task(candidate: Candidate, second_question: GoldQuestion | Candidate, candidate_first: bool) -> Task:
-    """A candidate and its companion as a task."""
-    known = second_question if isinstance(second_question, GoldQuestion) else None
+    """Make a task of a candidate and a second question."""
+    gold = second_question if isinstance(second_question, GoldQuestion) else None
     key = content_hash(
         "task",
         candidate.candidate_id,
         candidate.text,
         second_question.text,
-        known.expected_choice if known else "",
+        gold.expected_choice if gold else "",
         str(candidate_first),
     )
-    asked = _make_task_question(key, candidate, "candidate")
-    beside = _make_task_question(key, second_question, "repeat")
-    if known:
-        beside = replace(
-            beside,
+    judged = _make_task_question(key, candidate, "candidate")
+    other = _make_task_question(key, second_question, "repeat")
+    if gold:
+        other = replace(
+            other,
             role="gold",
-            expected_choice=known.expected_choice,
-            gold_source=known.source,
-            gold_explanation=known.explanation,
+            expected_choice=gold.expected_choice,
+            gold_source=gold.source,
+            gold_explanation=gold.explanation,
         )
-    first, second = (asked, beside) if candidate_first else (beside, asked)
+    first, second = (judged, other) if candidate_first else (other, judged)
     subset, image_id = candidate.subset, candidate.image_id
     return Task(task_id=key, image_id=image_id, subset=subset, first=first, second=second)
 
@@ -228,9 +240,9 @@ def _make_task_question(
 
 
 def to_label_studio_task(task: Task, image: ImageRecord) -> dict[str, dict[str, str]]:
-    """A task as Label Studio imports it: nothing in it tells the two questions apart.
+    """Return a task as Label Studio imports it. Nothing in it distinguishes the two questions.
 
-    The image's address is that of Label Studio's local file serving, with `data/` as document root.
+    The address of the image is that of Label Studio's local file serving, with `data/` as document root.
     """
     path = Path(image.path).relative_to(DATA_DIR).as_posix()
     return {

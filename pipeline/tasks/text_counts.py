@@ -1,4 +1,4 @@
-"""How often texts were counted, of very many: by a hash of 64 bits in place of each text."""
+"""Count many texts, with a 64-bit hash in place of each text."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from functools import lru_cache
 from hashlib import blake2b
 
 
-@lru_cache(maxsize=1 << 14)  # of one task a text is asked for some times
+# Each text is looked up several times per task.
+@lru_cache(maxsize=1 << 14)
 def hash_text(text: str) -> int:
-    """A number for a text, of 64 bits: of a million texts two have the same once in 37 million times."""
+    """Return a 64-bit hash of a text. Among a million texts, two have the same hash once in 37 million cases."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest())
 
 
 class TextCounts:
-    """How often each of some hundred texts was counted, in 12 bytes a text."""
+    """Counts of some hundred texts, in 12 bytes per text."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._hashes, self._counts = array("Q"), array("I")
@@ -24,20 +25,20 @@ class TextCounts:
             self.add(text)
 
     def __getitem__(self, text: str) -> int:
-        place, known = self._find_position(hash_text(text))
-        return self._counts[place] if known else 0
+        position, is_known = self._find_position(hash_text(text))
+        return self._counts[position] if is_known else 0
 
     def add(self, text: str) -> None:
-        """Count a text once more."""
+        """Increase the count of a text by one."""
         number = hash_text(text)
-        place, known = self._find_position(number)
-        if known:
-            self._counts[place] += 1
+        position, is_known = self._find_position(number)
+        if is_known:
+            self._counts[position] += 1
         else:
-            self._hashes.insert(place, number)
-            self._counts.insert(place, 1)
+            self._hashes.insert(position, number)
+            self._counts.insert(position, 1)
 
     def _find_position(self, number: int) -> tuple[int, bool]:
-        """Where a number stands or belongs, and whether it is there."""
-        place = bisect_left(self._hashes, number)
-        return place, place < len(self._hashes) and self._hashes[place] == number
+        """Return the position at which a hash is or belongs, and whether it is there."""
+        position = bisect_left(self._hashes, number)
+        return position, position < len(self._hashes) and self._hashes[position] == number

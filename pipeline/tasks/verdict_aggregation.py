@@ -1,4 +1,4 @@
-"""Weigh annotators, set aside what does not count, and count the rest."""
+"""Aggregate verdicts: assess the annotators, exclude answers that do not count, and decide each candidate by the rest."""
 
 from __future__ import annotations
 
@@ -25,29 +25,13 @@ from pipeline.scoring.bootstrap import percentile_interval
 
 
 class CollectParams(QualityRules):
-    """Parameters of stage `collect`.
+    """Parameters of the stage collect, besides the rules of quality control.
 
     Attributes:
-        aggregation: How votes become verdicts: `dawid-skene` (posterior from priors, votes and gold
-            questions), `majority` or `unanimity`.
-        min_posterior: Dawid-Skene: minimum posterior probability (0.5 to 1) of a verdict. Less certain
-            candidates are not released.
-        min_votes: Majority and unanimity: minimum number of votes for a verdict.
-        min_sensitivity: Minimum proportion (0 to 1) of unanswerable gold questions that an annotator
-            must recognize.
-        min_specificity: Minimum proportion (0 to 1) of answerable gold questions that an annotator must
-            recognize.
-        drift_window: Number of consecutive gold questions of one kind over which drift is checked.
-        max_discarded_rate: Maximum proportion (0 to 1) of a source's gold questions that may be
-            discarded. Above it the stage stops.
-        exclusion_checks: Quality checks that exclude an annotator. The others are only reported.
-        min_task_seconds: A task of two questions answered in fewer seconds counts as too fast.
-        max_fast_rate: Annotators with a larger proportion (0 to 1) of too fast tasks are excluded.
-        simulate: Whether verdicts are simulated from the complete truth (`true`), from the published
-            graphs (`rehearsal`), or collected from people (`false`). Simulated verdicts are marked in
-            every released row.
-        seed: Seed of the simulated verdicts.
-        simulated_votes: Simulated verdicts per task (1 to 8). Used only with `simulate`.
+        simulate: Use simulated annotators in place of exports. `true` needs the complete truth. "rehearsal" takes incomplete graphs as complete,
+            to test the process before people are asked; its results are marked and cannot be published.
+        seed: Seed of the simulated annotators.
+        simulated_votes: Simulated verdicts per task; used only if `simulate` is set.
     """
 
     # Simulated annotators instead of exports; true needs the complete truth. "rehearsal" takes incomplete graphs for
@@ -59,13 +43,13 @@ class CollectParams(QualityRules):
     )
 
     def get_active_values(self) -> dict[str, object]:
-        """Name -> value, those of the simulation only if it runs: what the quality report rests on."""
+        """Return the parameters on which the quality report depends; those of the simulation only if it runs."""
         simulation = ("simulate", "seed", "simulated_votes") if self.simulate else ("simulate",)
         return {name: getattr(self, name) for name in (*simulation, *QualityRules.__struct_fields__)}
 
 
 class AggregatedVerdicts(Record):
-    """Everything that the verdicts come to."""
+    """The results of aggregating verdicts."""
 
     verified: Collection[CollectedCandidate]
     excluded_answers: list[ExcludedAnswer]
@@ -82,15 +66,17 @@ def aggregate_verdicts(
     overlap: Collection[str] = (),
     store: Callable[[Iterable[CollectedCandidate]], Collection[CollectedCandidate]] = list,
 ) -> AggregatedVerdicts:
-    """What verdicts, beside their tasks, come to for all screened candidates.
+    """Aggregate verdicts into the status of each screened candidate.
 
     Args:
-        screened: by id. keep: where the verified ones go as they are made, to be looked at again.
-        answerable: candidate id -> prior probability of having an answer, for the rule dawid-skene.
-        overlap: the candidates that several judge by lot, on which agreement is told.
+        screened: Candidate id -> screened candidate.
+        answers_table: The answers, one row per annotator and question (`annotation.study.answers_table`).
+        answerable_priors: Candidate id -> prior probability of being answerable, for the rule dawid-skene.
+        overlap: Candidates that were sampled at random to be judged by several annotators, on which agreement is measured.
+        store: Stores the verified candidates as they are made, so that they can be read again.
 
     Raises:
-        UserError: see `weigh`.
+        UserError: See `assess_quality`.
     """
     weighed = assess_quality(answers_table, params)
     answers_table, wrong = weighed.answers, IntervalEstimate()
@@ -120,10 +106,11 @@ def aggregate_verdicts(
 def estimate_label_error(
     unanswerable_probabilities: np.ndarray, resampled: Iterable[np.ndarray]
 ) -> IntervalEstimate:
-    """The share of candidates, verified as unanswerable, that are expected to have an answer, if the probabilities hold.
+    """Estimate the proportion of candidates verified as unanswerable that are answerable, if the posteriors are calibrated.
 
     Args:
-        invalid: [candidates] probability of having none. resampled: [candidates] of each resample, the same in millionths.
+        unanswerable_probabilities: [candidates] posterior of being unanswerable.
+        resampled: The same for each bootstrap resample, in millionths.
     """
     if not len(unanswerable_probabilities):
         return IntervalEstimate()
@@ -132,7 +119,7 @@ def estimate_label_error(
 
 
 def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
-    """`collect.json`: what the audit and the next stages are told; the whole is in the quality report."""
+    """Return `collect.json`: what the audit and later stages need. The quality report has all details."""
     quality = aggregated.quality
     return {
         "simulated": quality.simulated,

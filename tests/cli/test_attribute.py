@@ -56,7 +56,7 @@ def test_grids_alone_write_no_page_and_take_the_method_that_is_named(pair, tmp_p
     assert tables["grad-cam"].shape[1] == 5 and tables["grad-cam"][:, 4].sum() == pytest.approx(1, abs=1e-4)
     assert {path.suffix for path in tmp_path.iterdir()} == {".json"}
     message = refused(items=(pair.uq.id,), maps=tmp_path / "no.json", method="rollout")
-    assert "'rollout': this model has detections, attention, glimpse-1" in message
+    assert "'rollout': this model has detections, attention, glance-1" in message
 
 
 def test_without_items_the_grids_of_all_are_written_and_scored_by_gqas_rule(pair, tmp_path):
@@ -87,8 +87,8 @@ def test_words_are_drawn_where_the_user_brings_them(pair, tmp_path):
 
 def test_what_cannot_be_looked_at_is_told(pair):
     assert "no item n0 in" in refused(items=("n0",))
-    assert "--model: name a row. There are rows of seed 0" in refused(items=(pair.uq.id,), model="")
-    assert "row clip_score is a file of predictions" in refused(items=(pair.uq.id,), model="clip_score")
+    assert "--model: missing. Choose from the rows of seed 0" in refused(items=(pair.uq.id,), model="")
+    assert "--model clip_score: this row is a file of predictions" in refused(items=(pair.uq.id,), model="clip_score")
     assert "name an item to look at" in refused()
     assert "give one of the two" in refused(items=(pair.uq.id,), ocr_words="w.json", ocr=True)
     assert "--model-arg device: wanted NAME=VALUE" in refused(items=(pair.uq.id,), model_args=("device",))

@@ -79,7 +79,7 @@ def test_whatever_stands_in_a_message_it_can_be_printed():
         (OSError(errno.ELOOP, "", "x.npy"), "links refer to each other in a circle (x.npy)"),
         (
             OSError(errno.EMFILE, "", "x.npy"),
-            "more files are open than your limits (ulimit -n) allow (x.npy); raise them",
+            "more files are open than your limits (ulimit -n) allow (x.npy); raise the limits",
         ),
         (
             OSError(errno.EIO, "", "x.npy"),

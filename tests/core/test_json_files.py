@@ -72,7 +72,7 @@ def test_a_wrong_line_is_named_by_file_and_number(tmp_path, line, expected):
 
 @pytest.mark.parametrize(
     ("content", "expected"),
-    [("", "the file is empty or cut off"), ('{"a": ', "is empty or cut off"), (None, "no such file")],
+    [("", "the file is empty or truncated"), ('{"a": ', "is empty or truncated"), (None, "no such file")],
 )
 def test_missing_empty_and_cut_json_are_told_apart(tmp_path, content, expected):
     path = tmp_path / "r.json"

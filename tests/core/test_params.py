@@ -40,7 +40,7 @@ def test_every_fault_of_a_section_is_told_at_once(tmp_path):
     with pytest.raises(UserError) as caught:
         load_params("rank", ExampleParams, path)
     assert caught.value.problems[0].endswith("a.rank: 3 problems")
-    assert caught.value.problems[1] == "sise: no such parameter; known are share, size"
+    assert caught.value.problems[1] == "sise: no such parameter; the parameters are share, size"
     assert caught.value.problems[2] == "size: missing"
     assert caught.value.problems[3].startswith("share: Expected `float` <= 1")
 

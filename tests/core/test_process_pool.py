@@ -54,5 +54,5 @@ def test_a_piece_given_to_a_pool_that_has_just_broken_is_done_all_the_same(tmp_p
 
 
 def test_the_reason_is_told_in_one_line():
-    assert worker_killed_error("one\ntwo").problems[0].endswith("(one)")
-    assert worker_killed_error(KeyError()).problems[0].endswith("(KeyError)")
+    assert worker_killed_error("one\ntwo").problems[0].count("(one)") == 1 and "two" not in worker_killed_error("one\ntwo").problems[0]
+    assert "(KeyError)" in worker_killed_error(KeyError()).problems[0]

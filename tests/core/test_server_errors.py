@@ -30,15 +30,15 @@ MODEL = SimpleNamespace(api=SimpleNamespace(base_url="http://127.0.0.1:9/v1", ap
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (ServerError("bad token", 401), "refuses the key (bad token); set NET_API_KEY"),
-        (ServerError("bad token", 403), "refuses the key (bad token); set NET_API_KEY"),
+        (ServerError("bad token", 401), "refuses the API key (bad token); set NET_API_KEY"),
+        (ServerError("bad token", 403), "refuses the API key (bad token); set NET_API_KEY"),
         (
             ServerError("no x", 404),
-            "knows no such model or address (no x); it is asked at http://127.0.0.1:9/v1",
+            "knows no such model or address (no x); its address is http://127.0.0.1:9/v1",
         ),
-        (ServerError("too big", 413), "answers with an error (too big); it is asked at"),
-        (ServerError("refused"), "no server answers at http://127.0.0.1:9/v1 (refused); is it running?"),
-        (TriesError(ServerError("bad token", 401)), "refuses the key (bad token)"),
+        (ServerError("too big", 413), "answers with an error (too big); its address is"),
+        (ServerError("refused"), "no server answers at http://127.0.0.1:9/v1 (refused); check that it is running"),
+        (TriesError(ServerError("bad token", 401)), "refuses the API key (bad token)"),
         (
             ValueError("Expecting value: line 1"),
             "answers, but not with a model's reply (Expecting value: line 1)",

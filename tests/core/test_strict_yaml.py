@@ -39,7 +39,7 @@ SCALARS = [
 def test_what_readers_would_not_agree_on_is_refused_with_its_line(text):
     with pytest.raises(UserError) as caught:
         parse_yaml(f"a: 1\nb: {text}\n", "params.yaml")
-    assert caught.value.problems[1].startswith(f"line 2: {text} is not the same to all readers of YAML")
+    assert caught.value.problems[1].startswith(f"line 2: {text} does not mean the same to all YAML readers")
 
 
 def same(one: Any, other: Any) -> bool:
@@ -85,10 +85,10 @@ def test_text_in_quotes_and_plain_words_are_never_refused():
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("a: 1\nb: 2\na: 3\n", "line 3: the key a is there twice; keep one"),
-        ("a: {b: 1, c: 2, b: 3}\n", "line 1: the key b is there twice; keep one"),
-        ("true: 1\n", "line 1: the key true is no text; put it in quotes"),
-        ("7: 1\n", "line 1: the key 7 is no text; put it in quotes"),
+        ("a: 1\nb: 2\na: 3\n", "line 3: the key a occurs twice; keep one"),
+        ("a: {b: 1, c: 2, b: 3}\n", "line 1: the key b occurs twice; keep one"),
+        ("true: 1\n", "line 1: the key true is not a string; put it in quotes"),
+        ("7: 1\n", "line 1: the key 7 is not a string; put it in quotes"),
         ("? [a, b]\n: 1\n", "line 1: the key in brackets is no text"),
         ("{a: 1}: 1\n", "line 1: the key in brackets is no text"),
     ],

@@ -31,7 +31,7 @@ def test_known_columns_are_known_however_they_are_written(written, read):
 
 
 def test_a_column_that_is_there_twice_is_refused_however_it_is_written():
-    with pytest.raises(UserError, match="the header names confidence more than once"):
+    with pytest.raises(UserError, match="the header has confidence more than once"):
         normalize_header(["id", "confidence", "Confidence"], FILE)
 
 
@@ -57,5 +57,5 @@ def test_empty_rows_are_passed_over_and_surplus_cells_told_by_their_rows():
         (4, {"a": "3", "b": None}),
         (5, {"a": "4", "b": "5"}),
     ]
-    with pytest.raises(UserError, match="1 row has more cells than the header has names.* row 5"):
+    with pytest.raises(UserError, match="1 row has more cells than the header.* row 5"):
         next(rows)

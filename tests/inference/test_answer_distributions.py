@@ -16,14 +16,14 @@ from pipeline.inference.answer_distributions import (
 ROWS = {"q1": np.array([0.5, 1 / 3, 0.0]), "q2": np.array([1.0, 1e-7, 0.25])}
 
 
-def test_a_text_keeps_probabilities_to_eleven_bits():
+def test_an_encoded_distribution_has_eleven_bits():
     for row in ROWS.values():
         # float16 has 11 bits of precision down to 2^-14, then steps of 2^-24.
         assert np.abs(decode_distribution(encode_distribution(row)) - row).max() <= 2**-12
         assert decode_distribution(encode_distribution(row)) == pytest.approx(row, rel=2**-11, abs=2**-25)
 
 
-def test_a_file_gives_back_what_was_written_and_has_the_same_bytes_again(tmp_path):
+def test_a_file_of_distributions_is_read_and_its_bytes_are_reproducible(tmp_path):
     texts = {item: encode_distribution(row) for item, row in ROWS.items()}
     hashes = set()
     for _ in range(2):
@@ -35,12 +35,12 @@ def test_a_file_gives_back_what_was_written_and_has_the_same_bytes_again(tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["distribution.npz"]
 
 
-def test_nothing_asked_is_an_empty_file(tmp_path):
+def test_no_distributions_are_an_empty_file(tmp_path):
     write_distributions(tmp_path / "d.npz", ("yes",), {})
     assert read_distributions(tmp_path / "d.npz") == (["yes"], {})
 
 
-def test_what_does_not_fit_is_refused(tmp_path):
+def test_invalid_distributions_are_rejected(tmp_path):
     with pytest.raises(ValueError, match="item q1: 3 probabilities for 2 answers"):
         write_distributions(tmp_path / "d.npz", ("yes", "no"), {"q1": encode_distribution(ROWS["q1"])})
     (tmp_path / "e.npz").write_bytes(b"no")

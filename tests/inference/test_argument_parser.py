@@ -13,17 +13,17 @@ def options(*words):
     return parse_options(make_parser().parse_args(["release", "--model", "net", *words]))
 
 
-def test_options_that_are_not_given_are_the_defaults_of_a_run():
+def test_missing_options_have_the_defaults_of_a_run():
     assert options() == RunOptions(Path("release"), "net")
 
 
 @pytest.mark.parametrize("address", ["http://[::1", "http://h:99999", "http://h?key=sk", "http://h#a"])
-def test_an_address_that_is_none_is_one_message(address):
+def test_an_invalid_address_is_one_message(address):
     with pytest.raises(UserError, match="--server"):
         options("--server", address)
 
 
-def test_a_setting_that_the_server_s_address_makes_void_is_refused():
+def test_a_base_url_beside_a_server_is_rejected():
     with pytest.raises(UserError) as error:
         options("--server", "http://h", "--model-arg", "base_url=http://other")
     (problem,) = error.value.problems
@@ -31,12 +31,12 @@ def test_a_setting_that_the_server_s_address_makes_void_is_refused():
 
 
 @pytest.mark.parametrize("name", ["token", "hf_token", "password"])
-def test_no_secret_is_a_setting(name):
+def test_a_secret_in_a_model_setting_is_rejected(name):
     with pytest.raises(UserError, match=f"--model-arg {name}: .*environment"):
         options("--model-arg", f"{name}=x")
 
 
-def test_all_options_that_cannot_be_are_text_at_once():
+def test_all_invalid_options_are_listed():
     with pytest.raises(UserError) as error:
         options(
             *[
@@ -76,7 +76,7 @@ def test_addresses_may_be_short(given, address):
     assert options("--server", given).server == address
 
 
-def test_a_key_in_an_address_is_refused():
+def test_a_key_in_an_address_is_rejected():
     with pytest.raises(UserError, match="--server: .*SERVER_API_KEY"):
         options("--server", "http://user:pass@host/v1")
 
@@ -89,7 +89,7 @@ def test_every_option_has_an_example():
                 assert f"(example: {name}" in text, name
 
 
-def test_the_help_says_what_prompts_and_recipes_there_are():
+def test_the_help_lists_prompts_and_confidence_methods():
     text = " ".join(make_parser().format_help().split())
     for option, known in (("--prompt", PROMPTS), ("--confidence", CONFIDENCE_METHODS)):
         assert f"{option} {{{','.join(known)}}} " in text
@@ -97,7 +97,7 @@ def test_the_help_says_what_prompts_and_recipes_there_are():
             assert f"{option} {name} {one.help}" in text
 
 
-def test_what_a_provider_takes_may_have_an_equals_sign_in_it():
+def test_a_model_setting_may_contain_an_equals_sign():
     assert options("--model-arg", "answers_file=a=b.json", "--model-arg", "revision=1").model_args == (
         ("answers_file", "a=b.json"),
         ("revision", "1"),

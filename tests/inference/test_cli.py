@@ -50,7 +50,7 @@ def test_a_run_ends_with_the_scores_of_its_predictions(line, released, capsys, t
     )
 
 
-def test_of_a_limited_run_what_was_asked_is_scored_in_whole_pairs(line, capsys):
+def test_a_limited_run_is_scored_on_complete_pairs(line, capsys):
     with small_server() as server:
         main(line(server, "--limit", "9"))
     assert "run: 8 questions in 4 pairs" in capsys.readouterr().err
@@ -94,7 +94,7 @@ def test_an_answerable_question_that_another_subset_pairs_is_scored_only_beside_
         assert subset["counts"]["aqs"] == subset["counts"]["uqs"] == subset["pairs"]["pairs"] > 0
 
 
-def test_items_without_an_answer_count_as_answered_wrong_and_are_named(line, capsys):
+def test_items_without_an_answer_count_as_wrong_answers(line, capsys):
     with small_server(failing=range(3, 6), status=400) as server:
         main(line(server))
     shown = capsys.readouterr()
@@ -107,7 +107,7 @@ def test_items_without_an_answer_count_as_answered_wrong_and_are_named(line, cap
     assert report["models"][0]["subsets"]["pt-hard"]["counts"]["missing"] == 3
 
 
-def test_of_many_reasons_five_are_told_each_once(monkeypatch, tmp_path):
+def test_at_most_five_different_reasons_are_listed(monkeypatch, tmp_path):
     counts = dict.fromkeys(("items", "questions", "failed"), 9) | dict.fromkeys(
         ("answered", "replies", "abstained", "truncated", "no_confidence"), 0
     )
@@ -120,7 +120,7 @@ def test_of_many_reasons_five_are_told_each_once(monkeypatch, tmp_path):
     assert caught.value.problems == ["there is no answer to score", *(f"reason {i}" for i in range(5))]
 
 
-def test_plots_are_drawn_into_the_run_s_folder(line, capsys):
+def test_plots_are_written_into_the_folder_of_the_run(line, capsys):
     def draw(benchmark, models, options, folder):
         folder.mkdir(exist_ok=True)
         path = folder / f"{benchmark.name}-{models[0].name}-{options.split}.svg"
@@ -149,7 +149,7 @@ def test_plots_are_drawn_into_the_run_s_folder(line, capsys):
         (UserError(["one", "two"]), "one\n  two"),
     ],
 )
-def test_what_ends_a_run_is_one_message_without_a_traceback(monkeypatch, capsys, raised, told):
+def test_an_error_that_ends_a_run_is_one_message_without_a_traceback(monkeypatch, capsys, raised, told):
     def ended(options):
         raise raised
 
@@ -159,7 +159,7 @@ def test_what_ends_a_run_is_one_message_without_a_traceback(monkeypatch, capsys,
     assert end.value.code == 1 and capsys.readouterr().err.startswith(f"error: {told}")
 
 
-def test_an_error_of_ours_keeps_its_traceback(monkeypatch):
+def test_an_internal_error_keeps_its_traceback(monkeypatch):
     def ended(options):
         raise OSError(errno.EBADF, "Bad file descriptor")
 
@@ -168,7 +168,7 @@ def test_an_error_of_ours_keeps_its_traceback(monkeypatch):
         main(["release", "--model", "net"])
 
 
-def test_too_few_questions_for_a_score_are_no_mistake(line, released, tmp_path, capsys):
+def test_too_few_questions_for_a_score_are_no_error(line, released, tmp_path, capsys):
     shutil.copytree(released, tmp_path / "unpaired")
     (tmp_path / "unpaired/provenance.jsonl").unlink()
     with small_server() as server:
@@ -178,7 +178,7 @@ def test_too_few_questions_for_a_score_are_no_mistake(line, released, tmp_path, 
     assert shown.out == "" and not Path("run/scores.json").exists()
 
 
-def test_where_nothing_is_answered_nothing_is_scored(line, capsys):
+def test_a_run_without_answers_is_not_scored(line, capsys):
     with small_server(failing=range(3, 99), status=400) as server, pytest.raises(SystemExit) as end:
         main(line(server, "--limit", "5"))
     assert end.value.code == 1
@@ -186,7 +186,7 @@ def test_where_nothing_is_answered_nothing_is_scored(line, capsys):
     assert "error: there is no answer to score\n  " in error and "out of order" in error
 
 
-def test_a_user_s_mistake_is_one_message_and_exit_code_1(line, capsys):
+def test_a_mistake_of_the_user_is_one_message_and_exit_code_1(line, capsys):
     with small_server(logprobs=False) as server, pytest.raises(SystemExit) as end:
         main(line(server, "--confidence", "p-true"))
     assert end.value.code == 1
@@ -200,7 +200,7 @@ def test_the_help_needs_no_inspect_ai():
     assert done.returncode == 0 and "usage: rgqa-run RELEASE" in done.stdout and "--confidence" in done.stdout
 
 
-def test_without_inspect_ai_it_is_said_how_to_install_it(released):
+def test_a_missing_inspect_ai_is_a_message_with_the_install_command(released):
     code = "import sys; sys.modules['inspect_ai'] = None; from pipeline.inference.cli import main; main(sys.argv[1:])"
     words = [sys.executable, "-c", code, str(released), "--model", "openai/x"]
     done = subprocess.run(words, capture_output=True, text=True)

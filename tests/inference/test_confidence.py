@@ -26,7 +26,7 @@ def test_the_probability_of_an_answer_is_the_product_over_its_tokens():
     assert token_probability("s", tokens(("s", 0.7), ("</s>", 0.3)), 1.0) == pytest.approx(0.7)
 
 
-def test_letters_of_several_bytes_may_be_split_between_tokens():
+def test_a_character_may_be_split_between_tokens():
     first, second = "é".encode()
     said = [{"token": "\\xc3", "logprob": log(0.5), "bytes": [first]}]
     said += [{"token": "\\xa9", "logprob": log(0.4), "bytes": [second]}]
@@ -35,17 +35,17 @@ def test_letters_of_several_bytes_may_be_split_between_tokens():
     assert token_probability("dark red", plain, 1.0) == pytest.approx(0.25)
 
 
-def test_a_refusal_has_no_probability_as_an_answer_however_sure_its_words():
+def test_an_abstention_has_probability_0_whatever_its_tokens():
     assert token_probability("unanswerable", tokens(("unanswerable", 0.99)), 0.0) == 0.0
 
 
-def test_without_log_probabilities_of_the_answer_there_is_no_number():
+def test_without_log_probabilities_of_the_answer_there_is_no_confidence():
     assert token_probability("red", [], 1.0) is None
     assert token_probability("red", tokens(("blue", 0.9)), 1.0) is None
     assert token_probability("", tokens(("red", 0.9)), 1.0) is None
 
 
-def test_a_log_probability_that_is_no_number_gives_none():
+def test_a_nan_log_probability_gives_none():
     assert token_probability("red", [{"token": "red", "logprob": float("nan")}], 1.0) is None
 
 
@@ -55,7 +55,7 @@ def test_long_answers_keep_their_order():
     assert low == pytest.approx(0.5**100) and lower == pytest.approx(0.4**100) and lower > 0
 
 
-def test_p_true_is_yes_beside_no_however_they_are_written():
+def test_p_true_sums_over_spellings_of_yes_and_no():
     # (0.3 + 0.1) / (0.3 + 0.1 + 0.1) = 0.8; "maybe" counts for neither
     said = first_word("yes", **{"Yes": 0.3, " yes": 0.1, "▁No": 0.1, "maybe": 0.4})
     assert p_true(said) == pytest.approx(0.8)
@@ -99,11 +99,11 @@ def test_p_true_without_yes_or_no_at_the_first_word_is_none():
         ("", None),
     ],
 )
-def test_a_verbal_confidence_is_one_number_from_0_to_100(reply, number):
+def test_a_verbalized_confidence_is_one_number_from_0_to_100(reply, number):
     assert verbalized_confidence(reply) == number
 
 
-def test_agreement_counts_the_commonest_answer_in_all_replies():
+def test_agreement_is_the_proportion_of_the_most_common_answer():
     # "Two" and "2." are alike to VQA: 3 of 6; the two refusals are alike, too, but no answer
     replies = ["red", "2.", "Two", "two", "unanswerable", "I cannot tell."]
     answers = classify_abstention(["How many dogs are there?"] * 6, replies).tolist()
@@ -116,12 +116,12 @@ def test_agreement_counts_the_commonest_answer_in_all_replies():
     assert answer_agreement([], []) is None
 
 
-def test_an_answer_of_which_nothing_is_left_is_no_refusal():
+def test_an_answer_that_normalizes_to_nothing_is_no_abstention():
     # VQA leaves out articles and full stops.
     assert find_most_common(["unanswerable", "The."], [0.0, 1.0]) == 1
 
 
-def test_yes_and_no_are_read_from_the_first_that_is_said():
+def test_the_first_yes_or_no_counts():
     assert [read_yes_no(text) for text in ("Yes", "no.", "No, yes it is not", "eyes", "")] == [
         1,
         0,

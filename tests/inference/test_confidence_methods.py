@@ -7,7 +7,7 @@ from pipeline.scoring.abstention import classify_abstention
 from .conftest import first_word, tokens
 
 
-def test_who_said_no_before_the_question_refuses_whatever_the_answer():
+def test_a_no_before_the_question_counts_as_abstention():
     heard = Replies(["red"], [1.0], tokens(("red", 0.9)), first_turn="No.")
     for name in ("token-probability", "abstention", "self-consistency"):
         assert CONFIDENCE_METHODS[name].compute(heard) == 0.0
@@ -20,7 +20,7 @@ def test_who_said_no_before_the_question_refuses_whatever_the_answer():
     )
 
 
-def test_p_true_reads_the_turn_before_the_question_where_there_is_one():
+def test_p_true_reads_the_turn_before_the_question_if_there_is_one():
     turns = {
         "first_turn_logprobs": first_word("yes", yes=0.5),
         "followup_logprobs": first_word("no", yes=0.1, no=0.3),
@@ -31,13 +31,13 @@ def test_p_true_reads_the_turn_before_the_question_where_there_is_one():
     ) == pytest.approx(0.25)
 
 
-def test_a_refusal_in_words_is_what_free_text_makes_of_it():
+def test_abstention_is_the_result_of_the_abstention_classifier():
     replies = ["red", "unanswerable"]
     for reply, answer in zip(replies, classify_abstention(["What color is it?"] * 2, replies), strict=True):
         assert CONFIDENCE_METHODS["abstention"].compute(Replies([reply], [answer])) == answer
 
 
-def test_a_recipe_has_a_hash_of_what_it_asks():
+def test_a_confidence_method_has_a_hash_of_its_turn():
     assert (
         len({method.hash for method in CONFIDENCE_METHODS.values()}) == 3
     )  # p-true, verbalized, and those without a follow-up turn

@@ -3,7 +3,7 @@ import pytest
 from pipeline.inference.cost_forecast import Prices, Usage, format_duration, format_forecast
 
 
-def test_a_forecast_is_the_use_so_far_times_what_is_left():
+def test_a_forecast_is_proportional_to_the_usage_so_far():
     # 20 replies in 10 s, 1,000 tokens in and 5 out each; 480 left: x 24 = 240 s, 480,000 and 2,400 tokens;
     # 0.48 x 0.15 + 0.0024 x 0.60 = 0.072 + 0.00144
     told = format_forecast(Usage(20, 10.0, 20_000, 100), 480, Prices(0.15, 0.60))
@@ -15,13 +15,13 @@ def test_a_forecast_is_the_use_so_far_times_what_is_left():
 @pytest.mark.parametrize(
     ("tokens_in", "tokens_out", "told"), [(0, 100, "0 tokens in, 100 out"), (100, 0, "100 tokens in, 0 out")]
 )
-def test_a_server_may_count_what_goes_one_way_alone(tokens_in, tokens_out, told):
+def test_a_server_may_count_input_or_output_tokens_only(tokens_in, tokens_out, told):
     assert f"about 10 s, {told}, cost 0.00 more" in format_forecast(
         Usage(20, 10.0, tokens_in, tokens_out), 20, Prices(1.0, 1.0)
     )
 
 
-def test_without_prices_no_cost_is_told():
+def test_without_prices_no_cost_is_shown():
     assert "cost" not in format_forecast(Usage(20, 10.0, 20_000, 100), 480, Prices())
 
 
@@ -41,5 +41,5 @@ def test_one_price_is_enough():
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0, "0 s"), (59.6, "1 min 0 s"), (3600, "1 h 0 min"), (86_400, "24 h 0 min")]
 )
-def test_durations_are_words(seconds, words):
+def test_durations_are_formatted_with_units(seconds, words):
     assert format_duration(seconds) == words

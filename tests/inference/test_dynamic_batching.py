@@ -27,7 +27,7 @@ def asked_together(batches, questions):
     return [replies[question] for question in questions]
 
 
-def test_questions_go_together_up_to_a_number_and_each_gets_its_own_reply():
+def test_requests_are_batched_and_each_gets_its_own_reply():
     sizes, threads = [], set()
 
     def double(batch):
@@ -39,7 +39,7 @@ def test_questions_go_together_up_to_a_number_and_each_gets_its_own_reply():
     assert sizes == [4, 4, 2] and threading.main_thread() not in threads
 
 
-def test_one_that_fails_spoils_no_other():
+def test_a_failing_request_does_not_affect_others():
     def inverse(batch):
         if 0 in batch:
             raise ValueError("no inverse")
@@ -49,11 +49,11 @@ def test_one_that_fails_spoils_no_other():
     assert [replies[0], *replies[2:]] == [1, 0.5, 0.25] and str(replies[1]) == "no inverse"
 
 
-def test_batches_may_be_asked_one_after_the_other():
+def test_batches_can_follow_each_other():
     batches = DynamicBatcher(list, 4)
     assert asked_together(batches, [1]) == [1] and asked_together(batches, [2, 3]) == [2, 3]
 
 
 @pytest.mark.parametrize("backend", ["asyncio"])
-def test_one_alone_does_not_wait(backend):
+def test_a_single_request_does_not_wait(backend):
     assert anyio.run(DynamicBatcher(list, 100), 7, backend=backend) == 7

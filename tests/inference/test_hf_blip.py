@@ -41,7 +41,7 @@ def read(processor, one):
         return processor(images=image.convert("RGB"), text=one.question, return_tensors="pt")
 
 
-def test_what_blip_writes_has_the_probability_of_its_tokens(blip, model, processor, shown):
+def test_a_generated_answer_has_the_probability_of_its_tokens(blip, model, processor, shown):
     net = load_vqa_model(str(blip), {"device": "cpu"})
     assert net.answer_vocabulary == ()
     for one, reply in zip(shown, net.predict(shown), strict=True):
@@ -58,7 +58,7 @@ def test_what_blip_writes_has_the_probability_of_its_tokens(blip, model, process
         assert reply.is_answer_truncated == (3 not in written.sequences[0])  # 3: the mark of an answer's end
 
 
-def test_padding_after_the_end_of_an_answer_counts_nothing(blip, shown, model, processor):
+def test_padding_after_the_end_of_an_answer_does_not_count(blip, shown, model, processor):
     """A batch of one length whose answers end at different places: each as alone."""
     net = load_vqa_model(str(blip), {"device": "cpu"})
     many = [ImageQuestion("is the cup red?", image(seed)) for seed in range(24)]
@@ -69,7 +69,7 @@ def test_padding_after_the_end_of_an_answer_counts_nothing(blip, shown, model, p
         assert (reply.answer, reply.probability) == (alone.answer, pytest.approx(alone.probability, rel=1e-4))
 
 
-def test_a_list_of_answers_is_ranked_by_how_likely_each_is_written(
+def test_a_list_of_answers_is_ranked_by_likelihood(
     blip, model, processor, shown, tmp_path, monkeypatch
 ):
     (tmp_path / "answers.txt").write_text("\n".join(LISTED))
@@ -92,7 +92,7 @@ def test_a_list_of_answers_is_ranked_by_how_likely_each_is_written(
         assert reply.answer == LISTED[reply.distribution.argmax()] and reply.distribution.sum() <= 1
 
 
-def test_a_long_question_keeps_its_end_mark(blip, shown):
+def test_a_truncated_question_keeps_its_end_token(blip, shown):
     net = load_vqa_model(str(blip), {"device": "cpu"})  # takes 32 words
     long = ImageQuestion("is the cup red ? " * 9, shown[0].image_bytes)
     cut, whole = net.predict([long, shown[0]])

@@ -76,7 +76,7 @@ def test_vilt_gives_the_sigmoid_of_each_answers_logit_alone_and_in_a_batch(vilt,
         )
 
 
-def test_or_the_softmax_where_that_is_configured(vilt, shown):
+def test_vilt_gives_the_softmax_if_configured(vilt, shown):
     (reply,) = load_vqa_model(str(vilt), {"activation": "softmax", "device": "cpu"}).predict(shown[:1])
     weights = np.exp(vilt_by_hand(vilt, shown[0]))
     assert reply.distribution == pytest.approx(weights / weights.sum(), abs=1e-5)
@@ -84,7 +84,7 @@ def test_or_the_softmax_where_that_is_configured(vilt, shown):
         load_vqa_model(str(vilt), {"activation": "relu"})
 
 
-def test_vilts_order_of_patches_is_the_same_each_time_and_nobody_elses_draws_change(vilt, shown):
+def test_vilts_order_of_patches_is_fixed_and_the_global_generator_unchanged(vilt, shown):
     net, orders = load_vqa_model(str(vilt), {"device": "cpu"}), []
 
     def visual_embed(*arguments, **named):
@@ -104,7 +104,7 @@ def test_vilts_order_of_patches_is_the_same_each_time_and_nobody_elses_draws_cha
     assert torch.rand(1) == drawn
 
 
-def test_a_question_that_is_too_long_is_cut_and_said_to_be(vilt, shown):
+def test_a_long_question_is_truncated_and_marked(vilt, shown):
     net = load_vqa_model(str(vilt), {"device": "cpu"})  # takes 12 words, two of them marks
     long = ImageQuestion(" ".join(["is the cup red ?"] * 4), shown[0].image_bytes)
     replies = net.predict([long, shown[0]])
@@ -113,7 +113,7 @@ def test_a_question_that_is_too_long_is_cut_and_said_to_be(vilt, shown):
     assert replies[0].distribution == pytest.approx(net.predict([kept])[0].distribution, abs=1e-5)
 
 
-def test_a_model_that_does_not_name_its_answers_needs_a_file_that_does(tmp_path, shown):
+def test_a_model_without_answer_names_needs_an_answers_file(tmp_path, shown):
     folder = str(tiny_vilt(tmp_path / "vilt", named=False))
     with pytest.raises(
         UserError, match="5 answers, and its configuration does not name them; give --model-arg answers_file=FILE"
@@ -130,7 +130,7 @@ def test_a_model_that_does_not_name_its_answers_needs_a_file_that_does(tmp_path,
     )
 
 
-def test_a_result_can_name_what_answered(vilt):
+def test_model_info_identifies_the_model(vilt):
     about = load_vqa_model(str(vilt), {"device": "cpu"}).model_info
     assert about == {
         "class": "ViltForQuestionAnswering",
@@ -140,7 +140,7 @@ def test_a_result_can_name_what_answered(vilt):
     }
 
 
-def test_lxmert_sees_the_regions_that_were_brought(lxmert, shown, regions, tmp_path):
+def test_lxmert_reads_the_regions_of_the_features_file(lxmert, shown, regions, tmp_path):
     path, told = regions()
     (tmp_path / "names.txt").write_text("\n".join(ANSWERS))
     settings = {"features_file": path, "answers_file": str(tmp_path / "names.txt"), "device": "cpu"}
@@ -160,7 +160,7 @@ def test_lxmert_sees_the_regions_that_were_brought(lxmert, shown, regions, tmp_p
         net.predict([shown[0]._replace(image_id="n9")])
 
 
-def test_without_regions_lxmert_says_what_is_missing(lxmert, regions):
+def test_missing_or_invalid_regions_of_lxmert_are_one_message(lxmert, regions):
     with pytest.raises(
         UserError, match=r"--model-arg features_file=FILE.npz"
     ):
@@ -175,6 +175,6 @@ def test_without_regions_lxmert_says_what_is_missing(lxmert, regions):
             load_vqa_model(str(lxmert), {"features_file": regions(**changed)[0]})
 
 
-def test_a_image_that_cannot_be_read_is_an_error(vilt):
+def test_an_image_that_cannot_be_read_is_an_error(vilt):
     with pytest.raises(ValueError, match="not a JPEG"):
         load_vqa_model(str(vilt), {"device": "cpu"}).predict([ImageQuestion("is it?", b"none")])

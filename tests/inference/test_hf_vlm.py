@@ -62,7 +62,7 @@ def by_hand(folder, text, data, most=6):
     return tokens, rows
 
 
-def test_it_says_the_likeliest_tokens_with_their_log_probabilities(model, folder):
+def test_the_reply_has_greedy_tokens_with_log_probabilities(model, folder):
     for seed in (1, 2, 5):
         output = said(model, [asked(data=image(seed))], temperature=0, logprobs=True, top_logprobs=3)
         tokens, rows = by_hand(folder, f"USER : <image> {QUESTION} ASSISTANT :", image(seed))
@@ -87,7 +87,7 @@ def test_a_later_turn_sees_the_earlier_ones(model, folder):
     assert output.completion.split() == [CHAT[k] for k in tokens if CHAT[k] not in marks]
 
 
-def test_several_replies_are_drawn_by_seed_and_spoil_nobody_elses_draws(model):
+def test_several_replies_are_sampled_by_seed_and_the_global_generator_unchanged(model):
     def drawn(seed):
         output = said(model, [asked()], temperature=1, num_choices=6, seed=seed)
         return [choice.message.text for choice in output.choices]
@@ -100,7 +100,7 @@ def test_several_replies_are_drawn_by_seed_and_spoil_nobody_elses_draws(model):
     assert torch.rand(1) == after
 
 
-def test_a_result_can_name_what_answered(model):
+def test_model_info_identifies_the_model(model):
     assert model.api.model_info["class"] == "LlavaForConditionalGeneration" and model.api.answer_vocabulary == ()
     assert model.api.model_info["revision"].startswith("sha256:") and model.api.model_info["dtype"] == "float32"
     assert all(
@@ -111,7 +111,7 @@ def test_a_result_can_name_what_answered(model):
 @pytest.mark.parametrize(
     ("gpu", "wanted", "device"), [(True, "", "cuda"), (False, "", "cpu"), (True, "cpu", "cpu")]
 )
-def test_it_is_put_on_a_gpu_where_there_is_one_unless_told_otherwise(
+def test_the_model_uses_a_gpu_if_available_unless_configured(
     monkeypatch, folder, gpu, wanted, device
 ):
     put = []
@@ -121,7 +121,7 @@ def test_it_is_put_on_a_gpu_where_there_is_one_unless_told_otherwise(
     assert put == [device] and model.api.model_info["device"] == device
 
 
-def test_what_cannot_be_asked_is_one_message(tmp_path):
+def test_a_model_that_cannot_be_loaded_is_one_message(tmp_path):
     with pytest.raises(UserError, match="has no chat template"):
         get_model(f"hf-vlm/{tiny_llava(tmp_path / 'mute', template=None)}", device="cpu")
     (tmp_path / "config.json").write_text("{}")

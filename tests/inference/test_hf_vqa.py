@@ -48,7 +48,7 @@ def evaluated(model, tmp_path, samples, **config):
     return log
 
 
-def test_a_task_asks_it_and_the_log_keeps_every_probability(vilt, tmp_path):
+def test_the_log_has_the_answer_distribution(vilt, tmp_path):
     samples = [Sample(id=k, input=[asked(q, image(k))]) for k, q in enumerate(QUESTIONS * 5)]
     model = get_model(f"hf-vqa/{vilt}", device="cpu", batch_size=4)
     log = evaluated(model, tmp_path, samples, logprobs=True, top_logprobs=3)
@@ -66,7 +66,7 @@ def test_a_task_asks_it_and_the_log_keeps_every_probability(vilt, tmp_path):
     assert model.api.answer_vocabulary == ANSWERS and model.api.model_info["class"] == "ViltForQuestionAnswering"
 
 
-def test_a_model_that_writes_its_answers_has_no_distribution(tmp_path):
+def test_a_generating_model_has_no_distribution(tmp_path):
     model = get_model(f"hf-vqa/{tiny_blip(tmp_path / 'blip')}", device="cpu")
     samples = [Sample(id=seed, input=[asked("is the cup red?", image(seed))]) for seed in range(8)]
     log = evaluated(model, tmp_path, samples, logprobs=True)
@@ -79,14 +79,14 @@ def test_a_model_that_writes_its_answers_has_no_distribution(tmp_path):
     assert output.choices[0].logprobs.content[0].top_logprobs is None
 
 
-def test_one_broken_image_spoils_no_other(vilt, tmp_path):
+def test_a_broken_image_does_not_affect_others(vilt, tmp_path):
     samples = [Sample(id=k, input=[asked("is it?", image(k) if k != 2 else b"none")]) for k in range(5)]
     log = evaluated(get_model(f"hf-vqa/{vilt}", device="cpu"), tmp_path, samples)
     assert [sample.error is not None for sample in log.samples] == [False, False, True, False, False]
     assert "not a JPEG" in log.samples[2].error.message
 
 
-def test_chats_are_refused_with_what_to_do(vilt, tmp_path):
+def test_chat_messages_are_rejected_with_the_options_to_use(vilt, tmp_path):
     turns = [asked("is it?", image(0)), ChatMessageUser(content="Can it be answered?")]
     text = [ChatMessageUser(content="is it?")]
     two = [asked("is it?", image(0)), asked("is it?", image(1))]
@@ -100,7 +100,7 @@ def test_chats_are_refused_with_what_to_do(vilt, tmp_path):
     assert "gives one answer" in log.samples[0].error.message
 
 
-def test_the_images_id_comes_with_its_message(tmp_path):
+def test_the_image_id_is_read_from_the_message(tmp_path):
     (tmp_path / "a.png").write_bytes(b"1")
     assert parse_image_question([asked(" is it?\n", b"1", metadata={"image_id": "n7"})]) == ImageQuestion(
         "is it?", b"1", "n7"
@@ -115,18 +115,18 @@ def test_the_images_id_comes_with_its_message(tmp_path):
         ({"answers_file": "/nosuch"}, "answers_file=/nosuch: cannot be read"),
     ],
 )
-def test_wrong_settings_are_one_message(vilt, settings, words):
+def test_invalid_settings_are_one_message(vilt, settings, words):
     with pytest.raises(UserError, match=words):
         get_model(f"hf-vqa/{vilt}", **settings)
 
 
-def test_a_list_of_answers_has_each_once(vilt, tmp_path):
+def test_duplicate_answers_are_rejected(vilt, tmp_path):
     (tmp_path / "twice.txt").write_text("a\nb\na\nd\ne\n")
     with pytest.raises(UserError, match="5 lines, 4 of them different"):
         load_vqa_model(str(vilt), {"answers_file": str(tmp_path / "twice.txt")})
 
 
-def test_other_models_are_result_where_to_go(tmp_path):
+def test_other_models_are_rejected_with_an_alternative(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "llava"}))
     with pytest.raises(
         UserError, match=f"vilt, blip, lxmert, and this model is of type llava.*hf-vlm/{tmp_path}"
@@ -134,7 +134,7 @@ def test_other_models_are_result_where_to_go(tmp_path):
         load_vqa_model(str(tmp_path), {})
 
 
-def test_offline_a_model_that_is_not_here_is_one_message_and_the_revision_asked_for_is_read(vilt, tmp_path):
+def test_offline_a_missing_model_is_one_message_and_revisions_are_respected(vilt, tmp_path):
     # Where the hub keeps what it fetched: a model's newest revision is none of ours, an older one is.
     kept = tmp_path / "models--nobody--kept"
     newest, older = kept / "snapshots" / ("a" * 40), kept / "snapshots" / ("b" * 40)
@@ -161,7 +161,7 @@ def test_offline_a_model_that_is_not_here_is_one_message_and_the_revision_asked_
     assert revision == older.name
 
 
-def test_probabilities_near_nothing_have_a_logarithm(vilt, monkeypatch):
+def test_a_probability_of_0_has_a_finite_logarithm(vilt, monkeypatch):
     model = get_model(f"hf-vqa/{vilt}", device="cpu", memoize=False)
     from pipeline.inference.hf_vqa_base import VqaPrediction
 

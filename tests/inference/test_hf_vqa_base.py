@@ -23,7 +23,7 @@ from tests.inference.tiny_models import tiny_vilt  # noqa: E402
 @pytest.mark.parametrize(
     ("gpu", "wanted", "device"), [(True, "", "cuda"), (False, "", "cpu"), (True, "cpu", "cpu")]
 )
-def test_a_model_is_put_on_a_gpu_where_there_is_one_unless_told_otherwise(
+def test_a_model_uses_a_gpu_if_available_unless_configured(
     monkeypatch, tmp_path, gpu, wanted, device
 ):
     put = []
@@ -33,14 +33,14 @@ def test_a_model_is_put_on_a_gpu_where_there_is_one_unless_told_otherwise(
     assert put == [device] == [net.device] and net.model_info["device"] == device
 
 
-def test_answers_are_named_by_the_configuration_in_the_order_of_their_numbers():
+def test_answers_of_the_configuration_are_in_the_order_of_their_ids():
     config = SimpleNamespace(id2label={1: "no", 0: "yes", 2: 3})
     assert load_answer_vocabulary(VqaModelSettings(), config, 3) == ("yes", "no", "3")
     with pytest.raises(UserError, match="4 answers"):
         load_answer_vocabulary(VqaModelSettings(), config, 4)
 
 
-def test_a_folder_is_known_by_all_its_weights(tmp_path):
+def test_a_folder_is_identified_by_all_its_weights(tmp_path):
     assert hash_weights(tmp_path) == "" == hash_weights(tmp_path / "nosuch")
     (tmp_path / "b.safetensors").write_bytes(b"b")
     (tmp_path / "config.json").write_text("{}")
@@ -51,7 +51,7 @@ def test_a_folder_is_known_by_all_its_weights(tmp_path):
     assert hash_weights(tmp_path) == "sha256:" + hashlib.sha256(both.encode()).hexdigest()
 
 
-def test_a_model_of_the_hub_is_known_by_the_commit_that_was_loaded(tmp_path, monkeypatch):
+def test_a_model_of_the_hub_is_identified_by_its_commit(tmp_path, monkeypatch):
     # As the hub keeps what it fetched: a branch names a commit, whose files lie in a folder of its name.
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     kept = tmp_path / "models--a--b"
@@ -70,7 +70,7 @@ def test_a_model_of_the_hub_is_known_by_the_commit_that_was_loaded(tmp_path, mon
     ("value", "told"),
     [("1", True), ("true", True), ("YES", True), ("on", True), ("0", False), ("", False), ("no", False)],
 )
-def test_that_nothing_is_fetched_is_told_where_the_hub_is_switched_off(monkeypatch, tmp_path, value, told):
+def test_the_message_mentions_offline_mode(monkeypatch, tmp_path, value, told):
     # What huggingface_hub takes for true (its constants.ENV_VARS_TRUE_VALUES: 1, ON, YES, TRUE).
     monkeypatch.setenv("HF_HUB_OFFLINE", value)
     why = explain_load_error("hf-vqa/a/b", "a/b", OSError("no such file\nmore"))

@@ -68,7 +68,7 @@ def problem(model, recipe):
     return line
 
 
-def test_a_model_that_sees_is_asked_twice_and_nothing_is_warned_of():
+def test_a_model_that_sees_is_asked_twice_without_a_warning():
     model = FakeModel()
     assert found(model, "abstention") == (True, ()) and len(model.configs) == 2
     assert all(config.temperature == 0 and config.logprobs is None for config in model.configs)
@@ -82,7 +82,7 @@ def test_the_same_word_for_red_and_blue_is_a_warning_unless_no_image_is_sent():
 
 @pytest.mark.parametrize("thinks", [True, False])
 @pytest.mark.parametrize("recipe", ["abstention", "token-probability"])
-def test_a_model_whose_replies_are_all_cut_off_is_asked_nothing_and_more_tokens_are_named(recipe, thinks):
+def test_truncated_replies_end_the_probe_with_a_token_limit_to_set(recipe, thinks):
     # A reply of 700 tokens ends within the 2,048 that are tried; 4 * 700 = 2,800 leave room for longer questions.
     line = problem(FakeModel(needs=700, thinks=thinks), recipe)
     assert "--max-tokens 64" in line and "--max-tokens 2800" in line and "No question was asked" in line
@@ -93,20 +93,20 @@ def test_a_model_whose_replies_are_all_cut_off_is_asked_nothing_and_more_tokens_
 
 
 @pytest.mark.parametrize("recipe", ["token-probability", "p-true"])
-def test_without_log_probabilities_recipes_that_need_none_are_proposed(recipe):
+def test_without_log_probabilities_other_methods_are_proposed(recipe):
     line = problem(FakeModel(), recipe)
     assert "no log probabilities" in line and f"--confidence {recipe} needs" in line
     assert "use --confidence verbalized (or self-consistency, abstention)" in line
 
 
-def test_the_chosen_token_alone_is_enough_for_one_recipe_and_not_for_the_other():
+def test_p_true_needs_more_than_the_chosen_token():
     assert found(FakeModel(["logprobs"]), "token-probability").warnings == ()
     line = problem(FakeModel(["logprobs"]), "p-true")
     assert "of the chosen token only" in line and "use --confidence token-probability (or verbalized," in line
     assert found(FakeModel(["logprobs", "top_logprobs"]), "p-true").warnings == ()
 
 
-def test_a_server_that_refuses_log_probabilities_is_told_from_one_that_refuses_everything():
+def test_a_server_that_rejects_log_probabilities_is_distinguished_from_a_broken_one():
     line = problem(FakeModel(refuses=lambda config: config.logprobs), "token-probability")
     assert "log probabilities (status 400)" in line and "--confidence token-probability needs" in line
     assert "answers with an error (status 400)" in problem(
@@ -115,7 +115,7 @@ def test_a_server_that_refuses_log_probabilities_is_told_from_one_that_refuses_e
 
 
 @pytest.mark.parametrize("recipe", ["token-probability", "self-consistency", "abstention"])
-def test_an_error_that_no_wish_of_a_recipe_brings_about_is_told_at_once(recipe):
+def test_an_error_independent_of_the_method_is_reported_immediately(recipe):
     # 401: the key is wrong, whatever is asked for.
     model = FakeModel(refuses=lambda _: True, status=401)
     assert "log probabilities" not in problem(model, recipe) and len(model.configs) == 1
@@ -159,6 +159,6 @@ def test_a_package_that_is_missing_is_named(model, missing, words, monkeypatch):
     assert error.value.problems == [words]
 
 
-def test_the_square_is_a_image_of_one_colour():
+def test_the_square_is_an_image_of_one_color():
     image = Image.open(io.BytesIO(make_square_png((1, 2, 3), 5)))
     assert image.size == (5, 5) and image.getcolors() == [(25, (1, 2, 3))]

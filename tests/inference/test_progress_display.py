@@ -10,7 +10,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_without_a_terminal_there_are_ten_lines_at_most(capsys):
+def test_without_a_terminal_at_most_ten_lines_are_printed(capsys):
     with ProgressDisplay(0, 1000) as screen:
         for number in range(1, 1001):
             screen.update(number, number // 500)
@@ -19,7 +19,7 @@ def test_without_a_terminal_there_are_ten_lines_at_most(capsys):
     assert lines[0] == "run: 100 of 1,000 replies" and lines[-1] == "run: 1,000 of 1,000 replies, 2 failed"
 
 
-def test_going_on_counts_what_was_there(capsys):
+def test_a_resumed_run_counts_earlier_replies(capsys):
     with ProgressDisplay(900, 1000) as screen:
         screen.update(1, 0)
         screen.update(100, 0)
@@ -29,7 +29,7 @@ def test_going_on_counts_what_was_there(capsys):
     ]
 
 
-def test_on_a_terminal_there_is_a_bar_with_what_failed(monkeypatch):
+def test_a_terminal_shows_a_bar_with_the_failures(monkeypatch):
     pytest.importorskip("rich")
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
@@ -44,7 +44,7 @@ def test_on_a_terminal_there_is_a_bar_with_what_failed(monkeypatch):
     assert "about [bold]10[/bold] s" in terminal.getvalue()
 
 
-def test_ctrl_d_is_no(monkeypatch):
+def test_ctrl_d_means_no(monkeypatch):
     def ended(_):
         raise EOFError
 
@@ -55,7 +55,7 @@ def test_ctrl_d_is_no(monkeypatch):
 @pytest.mark.parametrize(
     ("answer", "agreed"), [("", True), ("Y", True), ("yes ", True), ("n", False), ("stop", False)]
 )
-def test_only_yes_goes_on(answer, agreed, monkeypatch):
+def test_only_yes_continues(answer, agreed, monkeypatch):
     asked = []
     monkeypatch.setattr("builtins.input", lambda text: asked.append(text) or answer)
     assert ProgressDisplay(0, 10).confirm("cost 3.00 more") is agreed

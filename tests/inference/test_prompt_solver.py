@@ -51,7 +51,7 @@ def test_p_true_is_a_second_turn_and_the_answer_stays_the_reply(answer):
     assert scores(run)["a1"].metadata["raw_replies"] == ["red", "Yes"]
 
 
-def test_the_prompt_that_asks_first_needs_no_turn_more_for_p_true(answer):
+def test_p_true_reuses_the_first_turn_of_prompt_ask_first(answer):
     def say(messages, config):
         if len(messages) == 1:
             assert "Reply with yes or no." in messages[0].text and image_in(messages[0]) == png("red")
@@ -64,7 +64,7 @@ def test_the_prompt_that_asks_first_needs_no_turn_more_for_p_true(answer):
     assert scores(run)["u1"].value["abstained"] == 1 and scores(run)["u1"].answer == "blue"
 
 
-def test_a_verbal_confidence_is_asked_for_after_the_answer(answer):
+def test_a_verbalized_confidence_is_requested_after_the_answer(answer):
     def say(messages, config):
         if len(messages) == 1:
             return said("red")
@@ -77,7 +77,7 @@ def test_a_verbal_confidence_is_asked_for_after_the_answer(answer):
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_agreement_asks_several_times_and_answers_with_the_commonest(answer, at_once):
+def test_self_consistency_answers_with_the_most_common_reply(answer, at_once):
     replies = ["blue", "red", "Red.", "unanswerable", "I cannot tell."]
     seeds = []
 
@@ -101,7 +101,7 @@ def test_agreement_asks_several_times_and_answers_with_the_commonest(answer, at_
     assert sorted(seeds) == ([7] if at_once else [8, 9, 10, 11, 12])  # or a server would say the same again
 
 
-def test_a_server_that_gives_one_of_several_is_asked_for_the_others(answer):
+def test_missing_replies_are_requested_one_by_one(answer):
     run = answer(
         lambda messages, config: said("red"),
         split="validation",
@@ -113,7 +113,7 @@ def test_a_server_that_gives_one_of_several_is_asked_for_the_others(answer):
     assert score.value["confidence"] == 1 and len(score.metadata["raw_replies"]) == 4
 
 
-def test_what_is_cut_off_is_an_error_and_no_answer(answer):
+def test_a_truncated_reply_is_an_error(answer):
     run = answer(
         lambda messages, config: said("red, because", stop="max_tokens"), split="validation", single=True
     )
@@ -122,7 +122,7 @@ def test_what_is_cut_off_is_an_error_and_no_answer(answer):
     assert sample.metadata["raw_replies"] == ["red, because"]
 
 
-def test_of_several_replies_those_that_were_cut_off_agree_with_none(answer):
+def test_truncated_replies_do_not_agree_with_others(answer):
     def say(messages, config):
         seed = config.seed
         return said(["red", "blue", "red", "green"][seed - 1], stop="max_tokens" if seed == 4 else "stop")
@@ -140,7 +140,7 @@ def test_of_several_replies_those_that_were_cut_off_agree_with_none(answer):
     assert sorted(score.metadata["raw_replies"]) == ["blue", "green", "red", "red"]
 
 
-def test_of_one_whole_reply_among_many_nobody_is_sure(answer):
+def test_one_complete_reply_among_many_has_a_low_confidence(answer):
     replies = [said("red").choices[0], *said(*["red and"] * 9, stop="max_tokens").choices]
     run = answer(
         lambda *_: said().model_copy(update={"choices": replies}),
@@ -151,38 +151,38 @@ def test_of_one_whole_reply_among_many_nobody_is_sure(answer):
     assert list(confidences(run).values()) == [1 / 10]
 
 
-def test_a_thought_whose_beginning_the_server_kept_is_no_split_of_the_answer(answer):
+def test_reasoning_without_its_start_marker_is_no_part_of_the_answer(answer):
     text = "A bowl? No, it is red.</think>\n\nRed"
     run = answer(lambda *_: said(text), split="validation", single=True)
     (score,) = scores(run).values()
     assert (score.answer, score.metadata["raw_replies"]) == ("Red", [text])
 
 
-def test_reasoning_without_an_end_is_truncated_whatever_the_server_calls_it(answer):
+def test_reasoning_without_an_end_counts_as_truncated(answer):
     run = answer(lambda messages, config: said("<think>The cup is", stop="stop"), split="validation")
     assert confidences(run) == {}
     assert {sample.error.message.partition(":")[0] for sample in run.samples} == {"truncated"}
 
 
-def test_marks_of_a_chat_template_are_no_split_of_the_answer(answer):
+def test_chat_template_markers_are_no_part_of_the_answer(answer):
     run = answer(lambda messages, config: said("<answer>red</answer><|im_end|>"), split="validation")
     assert {sample.output.completion for sample in run.samples} == {"red"}
 
 
-def test_what_a_filter_stops_is_a_refusal_without_words(answer):
+def test_a_filtered_reply_counts_as_an_empty_abstention(answer):
     run = answer(lambda messages, config: said("red is", stop="content_filter"), split="validation")
     assert confidences(run) == {"a1": 0.0, "u1": 0.0}
     assert {sample.output.completion for sample in run.samples} == {""}
 
 
-def test_a_reply_that_the_server_marks_as_a_refusal_is_one(answer):
+def test_a_reply_marked_as_refusal_by_the_server_is_an_abstention(answer):
     def say(messages, config):
         return said([ContentText(text="Red things", refusal=True)])
 
     assert confidences(answer(say, split="validation")) == {"a1": 0.0, "u1": 0.0}
 
 
-def test_a_server_without_log_probabilities_gives_errors_and_no_numbers(answer):
+def test_missing_log_probabilities_are_errors(answer):
     run = answer(lambda messages, config: said("red"), split="validation", confidence="token-probability")
     assert confidences(run) == {}
     assert {sample.error.message for sample in run.samples} == {
@@ -190,7 +190,7 @@ def test_a_server_without_log_probabilities_gives_errors_and_no_numbers(answer):
     }
 
 
-def test_a_failing_request_is_an_error_of_its_item_alone(answer):
+def test_a_failing_request_is_an_error_of_its_item_only(answer):
     def say(messages, config):
         if item_in(messages) == "u1":
             raise RuntimeError("the server is on fire")
@@ -203,7 +203,7 @@ def test_a_failing_request_is_an_error_of_its_item_alone(answer):
     ]
 
 
-def test_examples_stand_before_the_question_with_their_images_and_answers(answer):
+def test_examples_precede_the_question_with_images_and_answers(answer):
     def say(messages, config):
         roles = [message.role for message in messages[:5]]
         assert roles == ["user", "assistant", "user", "assistant", "user"]
@@ -223,7 +223,7 @@ def test_examples_of_the_prompt_that_asks_first_have_both_turns(answer):
     assert len(confidences(answer(say, shots=2, prompt="ask-first"))) == 4
 
 
-def test_a_blind_model_sees_no_image(answer):
+def test_no_image_is_sent_with_no_image(answer):
     def say(messages, config):
         assert [split.type for split in messages[0].content] == ["text"]
         return said("red")
@@ -231,7 +231,7 @@ def test_a_blind_model_sees_no_image(answer):
     assert len(confidences(answer(say, split="validation", no_image=True))) == 2
 
 
-def test_the_log_keeps_what_was_said_letter_by_letter(answer):
+def test_the_log_has_the_unchanged_text_of_a_reply(answer):
     run = answer(lambda messages, config: said(" The answer is:\n**Red** "), split="validation", single=True)
     (sample,) = run.samples
     assert (

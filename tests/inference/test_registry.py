@@ -49,7 +49,7 @@ class Flaky(ModelAPI):
         return said("red")
 
 
-def test_a_task_is_known_by_its_name_and_goes_on_where_it_failed(pictured, tmp_path):
+def test_a_task_is_found_by_name_and_resumes_after_a_failure(pictured, tmp_path):
     options = {"display": "none", "log_level": "error", "log_dir": str(tmp_path / "logs")}
     parameters = {
         "release": str(pictured),
@@ -70,7 +70,7 @@ def test_a_task_is_known_by_its_name_and_goes_on_where_it_failed(pictured, tmp_p
     )
 
 
-def test_a_users_mistake_is_a_message_of_inspect_ai(tmp_path, monkeypatch):
+def test_a_mistake_of_the_user_is_a_message_of_inspect_ai(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # no release
     with pytest.raises(PrerequisiteError) as caught:
         run_tasks("rgqa/all", model="flaky/model", display="none")

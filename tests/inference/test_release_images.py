@@ -39,19 +39,19 @@ def tables(tmp_path):
     return SimpleNamespace(folder=tmp_path, data=dict(rows))
 
 
-def test_images_come_from_the_tables_as_they_are(tables):
+def test_images_in_tables_are_unchanged(tables):
     found = ReleaseImages(tables.folder, tables.data)
     for name in ("n2", "p99", "p0", "n1", "p50"):  # in no order
         assert seen(found.encode_data_uri(name)) == ("png", tables.data[name])
 
 
-def test_only_what_is_wanted_is_copied_and_each_once(tables):
+def test_only_requested_images_are_copied_each_once(tables):
     found = ReleaseImages(tables.folder, ["p3", "n1"])
     found.encode_data_uri("n1")
     assert found._copy_file.seek(0, io.SEEK_END) == len(tables.data["p3"]) + len(tables.data["n1"])
 
 
-def test_few_rows_are_in_memory_at_once(tables, monkeypatch):
+def test_tables_are_read_in_small_batches(tables, monkeypatch):
     sizes = []
 
     def batches(self, size, **options):
@@ -64,7 +64,7 @@ def test_few_rows_are_in_memory_at_once(tables, monkeypatch):
     assert set(sizes) == {ROWS_PER_BATCH}
 
 
-def test_images_of_a_folder_may_have_any_ending(tmp_path):
+def test_images_of_a_folder_may_have_any_suffix(tmp_path):
     written = io.BytesIO()
     Image.new("RGB", (8, 8), "red").save(written, "JPEG")
     (tmp_path / "n1.jpeg").write_bytes(written.getvalue())
@@ -76,7 +76,7 @@ def test_images_of_a_folder_may_have_any_ending(tmp_path):
     )
 
 
-def test_a_large_image_is_made_smaller_and_a_small_one_left_alone(tmp_path):
+def test_only_large_images_are_resized(tmp_path):
     (tmp_path / "wide.png").write_bytes(png("red", (400, 100)))
     (tmp_path / "small.png").write_bytes(png("red", (100, 50)))
     found = ReleaseImages(tmp_path, ["wide", "small"], folder=tmp_path, max_image_size=100)
@@ -86,7 +86,7 @@ def test_a_large_image_is_made_smaller_and_a_small_one_left_alone(tmp_path):
     assert seen(found.encode_data_uri("small"))[1] == png("red", (100, 50))
 
 
-def test_what_shines_through_is_laid_on_white(tmp_path):
+def test_transparency_becomes_white(tmp_path):
     written = io.BytesIO()
     Image.new("RGBA", (200, 200), (255, 0, 0, 0)).save(written, "PNG")
     (tmp_path / "n1.png").write_bytes(written.getvalue())
@@ -96,7 +96,7 @@ def test_what_shines_through_is_laid_on_white(tmp_path):
     assert kind == "jpeg" and Image.open(io.BytesIO(data)).getpixel((5, 5)) == (255, 255, 255)
 
 
-def test_missing_images_are_said_at_once(tables, tmp_path):
+def test_all_missing_images_are_listed(tables, tmp_path):
     with pytest.raises(UserError, match="the tables of .*: 1 image not found: n9; .*--images"):
         ReleaseImages(tables.folder, ["n1", "n9"])
     with pytest.raises(UserError, match="2 images not found: n8, n9$"):
@@ -112,13 +112,13 @@ def test_tables_without_images_have_none(tmp_path):
 @pytest.mark.parametrize(
     ("lost", "message"), [("pyarrow", "pip install pyarrow"), ("PIL", "pip install pillow")]
 )
-def test_what_is_not_installed_is_named(tables, monkeypatch, lost, message):
+def test_a_missing_package_is_named(tables, monkeypatch, lost, message):
     monkeypatch.setitem(__import__("sys").modules, lost, None)
     with pytest.raises(UserError, match=message):
         ReleaseImages(tables.folder, ["n1"], max_image_size=9)
 
 
-def test_what_is_sent_is_upright_in_srgb_and_of_its_media_type(tmp_path):
+def test_encoded_images_are_upright_in_srgb_with_their_media_type(tmp_path):
     (tmp_path / "turned.jpg").write_bytes(
         saved(quarters(), "JPEG", exif=exif(6), icc_profile=swapped_profile())
     )
@@ -134,7 +134,7 @@ def test_what_is_sent_is_upright_in_srgb_and_of_its_media_type(tmp_path):
     assert seen(found.encode_data_uri("odd")) == ("jpeg", (tmp_path / "odd.jfif").read_bytes())
 
 
-def test_an_image_that_is_refused_is_named(tmp_path):
+def test_an_unsupported_image_is_named(tmp_path):
     (tmp_path / "n1.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
     with pytest.raises(ValueError, match="n1: .*HEIC"):
         ReleaseImages(tmp_path, ["n1"], folder=tmp_path).encode_data_uri("n1")

@@ -19,7 +19,7 @@ def folder(release):
     return {"release": release, "images": release / "images"}
 
 
-def test_each_question_on_a_image_is_asked_once_whatever_subsets_have_it(pictured):
+def test_each_question_about_an_image_is_asked_once_for_all_subsets(pictured):
     task = release_task(**folder(pictured))
     assert sorted(ids(task)) == ["a2", "a3", "u2", "u3"]  # split test; both subsets have all
     sample = task.dataset[ids(task).index("a2")]
@@ -27,7 +27,7 @@ def test_each_question_on_a_image_is_asked_once_whatever_subsets_have_it(picture
     assert sample.metadata["item_ids"] == ["a2"] and sample.metadata["answers"] == {"yes": 1.0}
 
 
-def test_items_that_ask_the_same_are_one_sample_that_names_both(pictured):
+def test_items_with_the_same_question_share_a_sample(pictured):
     file = pictured / "rgqa/pt-hard.json"
     rows = json.loads(file.read_text())
     rows[3]["sent"] = rows[2]["sent"]  # u2 asks what a2 asks, on the same image
@@ -54,7 +54,7 @@ def test_pairs_follow_each_other_in_the_order_of_their_hashes(pictured):
 @pytest.mark.parametrize(
     ("limit", "questions", "pairs"), [(0, 4, 2), (2, 2, 1), (3, 2, 1), (4, 4, 2), (99, 4, 2)]
 )
-def test_a_limit_draws_whole_pairs(pictured, limit, questions, pairs):
+def test_a_limit_takes_complete_pairs(pictured, limit, questions, pairs):
     task = release_task(**folder(pictured), limit=limit)
     assert len(task.dataset) == questions and task.metadata["pairs"] == pairs
     assert {name[1] for name in ids(task) if name[0] == "a"} == {
@@ -62,7 +62,7 @@ def test_a_limit_draws_whole_pairs(pictured, limit, questions, pairs):
     }
 
 
-def test_a_limit_below_a_pair_is_refused(pictured):
+def test_a_limit_below_a_pair_is_rejected(pictured):
     with pytest.raises(UserError, match="--limit 1: .* 2 or more"):
         release_task(**folder(pictured), limit=1)
 
@@ -73,13 +73,13 @@ def test_without_pairs_a_limit_counts_questions(pictured):
     assert len(task.dataset) == 3 and task.metadata["pairs"] == 0
 
 
-def test_a_pair_of_which_an_example_is_shown_is_not_drawn(pictured):
+def test_a_pair_with_an_example_is_not_asked(pictured):
     # Of validation one pair is shown, of test two are left; a drawing of everything takes no half of a pair.
     task = release_task(**folder(pictured), split="all", shots=2, limit=99)
     assert sorted(ids(task)) == ["a2", "a3", "u2", "u3"]
 
 
-def test_split_and_subset_choose(pictured):
+def test_split_and_subset_select_questions(pictured):
     assert sorted(ids(release_task(**folder(pictured), split="validation"))) == ["a1", "u1"]
     assert len(ids(release_task(**folder(pictured), split="all", subsets=["pt-hard"]))) == 6
 
@@ -95,12 +95,12 @@ def test_split_and_subset_choose(pictured):
         ({"images": ""}, "the tables of .*: 3 images not found"),
     ],
 )
-def test_what_is_not_there_is_refused(pictured, options, message):
+def test_unknown_values_are_rejected(pictured, options, message):
     with pytest.raises(UserError, match=message):
         release_task(**(folder(pictured) | {"split": "all"} | options))
 
 
-def test_a_log_keeps_how_was_asked(pictured):
+def test_a_log_has_the_settings(pictured):
     task = release_task(
         **folder(pictured),
         split="all",
@@ -125,7 +125,7 @@ def test_examples_are_not_asked(pictured):
     assert sorted(task.metadata["shots"]) == ["a1", "u1"]
 
 
-def test_what_the_log_says_is_what_rgqa_score_reads(answer, pictured, tmp_path, capsys):
+def test_the_scores_in_the_log_equal_those_of_rgqa_score(answer, pictured, tmp_path, capsys):
     # AQs a2 "yes" and a3 "dog", UQs u2 and u3. The model answers a2 right, a3 wrong, u3 "cat", and refuses u2.
     replies = {"a2": "Yes.", "a3": "cat", "u2": "unanswerable", "u3": "cat"}
     log = answer(lambda messages, config: said(replies[messages[-1].text[18:20]]))

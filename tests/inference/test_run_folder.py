@@ -38,13 +38,13 @@ def opened(folder, settings=SETTINGS):
     return before, again.rows
 
 
-def test_rows_are_there_again(folder):
+def test_rows_are_loaded_again(folder):
     folder.append_row(row("a"))
     folder.append_row(row("b", "c"))
     assert opened(folder) == (SETTINGS, [row("a"), row("b", "c")])
 
 
-def test_half_a_letter_is_kept_as_what_can_be_written(folder):
+def test_a_lone_surrogate_is_replaced(folder):
     # A lone surrogate, and a complete pair.
     folder.append_row(row("a") | {"prediction": "red \ud83d", "raw_replies": ["\ud83d\ude00"]})
     _, rows = opened(folder)
@@ -66,13 +66,13 @@ def test_a_distribution_is_written_from_the_journal(folder):
     }
 
 
-def test_a_journal_of_something_else_is_one_message(folder):
+def test_another_file_named_answers_jsonl_is_one_message(folder):
     (folder.path / "answers.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(UserError, match="answers.jsonl: "):
         opened(folder)
 
 
-def test_a_line_that_was_cut_off_is_dropped_and_the_next_row_is_whole(folder):
+def test_an_incomplete_last_line_is_dropped_and_the_next_row_is_complete(folder):
     folder.append_row(row("a"))
     path = folder.path / "answers.jsonl"
     path.write_bytes(path.read_bytes() + json.dumps(row("b"), ensure_ascii=False).encode()[:-9])
@@ -82,18 +82,18 @@ def test_a_line_that_was_cut_off_is_dropped_and_the_next_row_is_whole(folder):
     assert opened(folder)[1] == [row("a"), row("b")]
 
 
-def test_other_settings_are_refused_with_what_differs(folder):
+def test_other_settings_are_rejected_with_the_differences(folder):
     folder.append_row(row("a"))
     with pytest.raises(UserError) as error:
         opened(folder, SETTINGS | {"limit": 5, "confidence": {"name": "verbalized", "hash": "2"}})
     assert error.value.problems[1:] == ['confidence hash was "1", now "2"', "limit was 0, now 5"]
 
 
-def test_other_settings_are_taken_where_nothing_was_answered(folder):
+def test_other_settings_are_accepted_without_replies(folder):
     assert opened(folder, SETTINGS | {"limit": 5}) == ({}, [])
 
 
-def test_predictions_are_in_the_order_asked_for_with_every_item_of_a_sample(folder):
+def test_predictions_are_in_the_given_order_with_all_items_of_a_sample(folder):
     for one in (row("c"), row("a", "d"), row("b", failure="truncated: no answer", confidence=None)):
         folder.append_row(one)
     assert folder.write_predictions(["a", "b", "c", "d", "e"]) == 3
@@ -102,7 +102,7 @@ def test_predictions_are_in_the_order_asked_for_with_every_item_of_a_sample(fold
     assert lines[2] == '{"questionId": "d", "prediction": "é a", "confidence": 0.5}'
 
 
-def test_another_process_may_not_run_in_it(folder):
+def test_another_process_cannot_use_the_folder(folder):
     code = (
         "from pathlib import Path; import sys; from pipeline.inference.run_folder import RunFolder\n"
         "with RunFolder(Path(sys.argv[1])).hold_lock(): pass"
@@ -116,13 +116,13 @@ def failed_start(path):
         raise UserError("no server")
 
 
-def test_folders_that_a_failed_start_made_are_removed(tmp_path):
+def test_folders_that_a_failed_start_created_are_removed(tmp_path):
     failed_start(tmp_path / "runs" / "net")
     assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize("linked", [False, True])
-def test_a_folder_of_the_user_is_left_as_it_was(tmp_path, linked):
+def test_a_folder_of_the_user_stays_unchanged(tmp_path, linked):
     mine = tmp_path / "mine"
     mine.mkdir()
     given = tmp_path / "link" if linked else mine
@@ -149,7 +149,7 @@ def test_files_that_a_run_did_not_write_are_not_replaced(tmp_path, name, text):
 
 
 @pytest.mark.parametrize("place", ["/proc/x", "/dev/null", "/dev/null/x", "file/x", "x" * 300])
-def test_a_place_where_no_folder_can_be_is_one_message(tmp_path, monkeypatch, place):
+def test_a_path_where_no_folder_can_be_created_is_one_message(tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="--out") as error, RunFolder(Path(place)).hold_lock():
@@ -157,7 +157,7 @@ def test_a_place_where_no_folder_can_be_is_one_message(tmp_path, monkeypatch, pl
     assert len(error.value.problems) == 1 and [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_file_in_its_place_is_one_message(tmp_path):
+def test_a_file_instead_of_a_folder_is_one_message(tmp_path):
     (tmp_path / "run").write_text("")
     with (
         pytest.raises(UserError, match="wanted a folder, found a file"),
@@ -166,7 +166,7 @@ def test_a_file_in_its_place_is_one_message(tmp_path):
         pass
 
 
-def test_of_a_full_disk_no_half_line_stays(folder, monkeypatch):
+def test_a_full_disk_leaves_no_incomplete_line(folder, monkeypatch):
     folder.append_row(row("a"))
 
     class Full:

@@ -56,7 +56,7 @@ def test_a_reply_is_a_row_of_the_journal(monitor):
 
 
 @pytest.mark.parametrize("why", ["truncated: no answer", "no confidence: verbalized, from 'x'"])
-def test_a_reply_of_no_use_is_kept_as_what_it_is(why, monitor):
+def test_an_unusable_reply_is_saved_with_its_reason(why, monitor):
     after(monitor, sample("a", error=why))
     assert [(row["failure"], row["raw_replies"], row["confidence"]) for row in monitor.folder.rows] == [
         (why, ["half"], None)
@@ -71,7 +71,7 @@ def test_a_failed_request_is_no_row(monitor):
     assert [row["id"] for row in monitor.folder.rows] == ["b"] and monitor.steps == [(0, 1), (1, 1), (1, 2)]
 
 
-def test_that_requests_are_tried_again_is_told_once_for_each_kind(monitor):
+def test_retries_are_reported_once_for_each_kind(monitor):
     failures = (("RateLimitError", 429), ("RateLimitError", 429), ("APIConnectionError", None), (None, 503))
     for kind, status in failures:
         monitor.record_retry(kind, status)
@@ -83,12 +83,12 @@ def test_that_requests_are_tried_again_is_told_once_for_each_kind(monitor):
     assert monitor.num_retries == {"RateLimitError (429)": 2, "APIConnectionError": 1, "failure (503)": 1}
 
 
-def test_what_ctrl_c_cut_off_did_not_fail(monitor):
+def test_a_request_cancelled_by_ctrl_c_is_no_failure(monitor):
     after(monitor, sample("a", error='CancelledError("Cancelled via cancel scope 7f by <Task pending>")'))
     assert monitor.failures == {} and monitor.folder.rows == [] and monitor.steps == []
 
 
-def test_failures_in_a_row_end_the_run_and_a_reply_between_them_does_not(monitor):
+def test_consecutive_failures_stop_the_run(monitor):
     failing = [sample(str(number), error="Error code: 500 - x") for number in range(MAX_CONSECUTIVE_FAILURES)]
     after(monitor, *failing[1:], sample("between"), *failing[1:])
     assert monitor.signals == [] and not monitor.stop_reason
@@ -103,7 +103,7 @@ def test_failures_in_a_row_end_the_run_and_a_reply_between_them_does_not(monitor
     assert monitor.folder.rows[-1]["id"] == "late"  # a reply is a reply
 
 
-def test_the_forecast_is_told_once_after_the_first_replies(monitor):
+def test_the_forecast_is_shown_once_after_the_first_replies(monitor):
     after(monitor, *(sample(str(number)) for number in range(MIN_REPLIES_BEFORE_FORECAST + 5)))
     (line,) = monitor.lines
     # 80 left x 100 tokens = 8,000 in, x 3 = 240 out; 8,000 at 1 for a million
@@ -114,7 +114,7 @@ def test_the_forecast_is_told_once_after_the_first_replies(monitor):
 
 
 @pytest.mark.parametrize("agreed", [True, False])
-def test_where_somebody_is_asked_nothing_more_is_begun_until_they_agree(agreed, monitor):
+def test_no_request_starts_until_the_forecast_is_confirmed(agreed, monitor):
     asked, begun = [], []
 
     def answer(forecast):
@@ -141,7 +141,7 @@ def test_where_somebody_is_asked_nothing_more_is_begun_until_they_agree(agreed, 
     assert monitor.stop_reason == ("" if agreed else "the forecast was declined")
 
 
-def test_a_disk_that_is_full_ends_the_run(monitor, monkeypatch):
+def test_a_full_disk_stops_the_run(monitor, monkeypatch):
     def full(row):
         raise OSError(28, "No space left on device")
 
@@ -154,5 +154,5 @@ def test_a_disk_that_is_full_ends_the_run(monitor, monkeypatch):
     )
 
 
-def test_a_score_without_a_number_is_no_prediction():
+def test_a_score_without_a_confidence_is_no_prediction():
     assert make_journal_row(sample("a", confidence=None), "")["failure"].startswith("no confidence")

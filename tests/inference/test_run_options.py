@@ -19,7 +19,7 @@ def released(tmp_path):
     return make_release(tmp_path, 2)
 
 
-def test_settings_name_the_release_by_its_sums(released):
+def test_settings_identify_the_release_by_its_checksums(released):
     settings, order = resolve_settings(RunOptions(released, "net"))
     sums = hashlib.sha256((released / "CHECKSUMS.sha256").read_bytes()).hexdigest()
     prompt, method = get_prompt("abstain"), get_confidence_method("abstention")
@@ -41,7 +41,7 @@ def test_settings_name_the_release_by_its_sums(released):
         ("hf-vqa/x", "http://x/v1", "abstain", "abstention", 10),
     ],
 )
-def test_what_is_not_chosen_suits_the_model(model, server, prompt, confidence, connections):
+def test_defaults_depend_on_the_kind_of_model(model, server, prompt, confidence, connections):
     chosen = RunOptions(Path("r"), model, server).with_defaults
     assert (chosen.prompt, chosen.confidence, chosen.max_connections) == (prompt, confidence, connections)
     mine = RunOptions(
@@ -50,7 +50,7 @@ def test_what_is_not_chosen_suits_the_model(model, server, prompt, confidence, c
     assert mine.with_defaults == mine
 
 
-def test_what_does_not_change_answers_is_no_setting(released):
+def test_options_that_do_not_change_answers_are_no_settings(released):
     first, _ = resolve_settings(RunOptions(released, "net"))
     second, _ = resolve_settings(
         RunOptions(released, "net", server="http://x/v1", max_connections=3, yes=True)
@@ -69,14 +69,14 @@ def test_what_does_not_change_answers_is_no_setting(released):
         {"shots": 2},
     ],
 )
-def test_what_changes_answers_is_one(change, released):
+def test_options_that_change_answers_are_settings(change, released):
     assert (
         resolve_settings(RunOptions(released, "net"))[0]
         != resolve_settings(RunOptions(released, "net", **change))[0]
     )
 
 
-def test_what_would_change_nothing_is_refused(released):
+def test_all_incompatible_options_are_listed(released):
     with pytest.raises(UserError) as error:
         resolve_settings(
             RunOptions(
@@ -99,42 +99,42 @@ def test_what_would_change_nothing_is_refused(released):
         ({"model": "hf-vlm/x", "prices": Prices(1.0)}, "--input-price, --output-price "),
     ],
 )
-def test_an_option_without_effect_is_refused(released, change, option):
+def test_an_option_without_effect_is_rejected(released, change, option):
     with pytest.raises(UserError) as error:
         resolve_settings(RunOptions(released, "net")._replace(**change))
     (problem,) = error.value.problems
     assert problem.startswith(f"{option}has no effect: ")
 
 
-def test_a_model_that_takes_no_images_is_refused_unless_it_gets_none(released):
+def test_a_model_that_takes_no_images_needs_no_image(released):
     with pytest.raises(UserError, match="hf-vlm/x"):
         resolve_settings(RunOptions(released, "hf/x"))
     resolve_settings(RunOptions(released, "hf/x", no_image=True))
 
 
 @pytest.mark.parametrize("place", ["", "runs/net", "data"])
-def test_a_run_does_not_go_into_the_release(released, place):
+def test_a_run_inside_the_release_is_rejected(released, place):
     with pytest.raises(UserError, match="--out .*(release|replace)"):
         resolve_settings(RunOptions(released, "net", out=released / place))
 
 
-def test_a_release_has_its_name_wherever_it_lies(released, tmp_path):
+def test_a_release_has_the_same_name_in_any_folder(released, tmp_path):
     moved = shutil.copytree(released, tmp_path / "elsewhere" / "1.0.0")
     for folder in (released, moved):
         (folder / "params.json").write_text('{"version": "1.0.0", "dataset": "toy"}')
     assert resolve_settings(RunOptions(moved, "net"))[0] == resolve_settings(RunOptions(released, "net"))[0]
 
 
-def test_a_long_name_fits_a_file_system():
+def test_the_name_of_the_folder_fits_a_file_system():
     assert len(RunOptions(Path(), "m" * 300).output_folder.name) <= 255
 
 
-def test_how_many_replies_counts_where_they_are_counted(released):
+def test_the_number_of_replies_is_a_setting_of_self_consistency(released):
     options = RunOptions(released, "net", confidence="self-consistency")
     assert resolve_settings(options)[0] != resolve_settings(options._replace(num_replies=4))[0]
 
 
-def test_a_changed_release_is_told_by_file(released):
+def test_changed_files_of_a_release_are_listed(released):
     (released / "rgqa/pt-hard.json").write_text("[]")
     (released / "rgqa/clip-easy.json").unlink()
     with pytest.raises(UserError) as error:
@@ -145,7 +145,7 @@ def test_a_changed_release_is_told_by_file(released):
     ]
 
 
-def test_a_folder_that_is_no_release_is_told(tmp_path, released):
+def test_a_folder_that_is_no_release_is_rejected(tmp_path, released):
     (released / "CHECKSUMS.sha256").unlink()
     with pytest.raises(UserError, match="no CHECKSUMS.sha256 in it"):
         resolve_settings(RunOptions(released, "net"))
@@ -153,7 +153,7 @@ def test_a_folder_that_is_no_release_is_told(tmp_path, released):
         resolve_settings(RunOptions(Path("nowhere"), "net"))
 
 
-def test_the_folder_is_named_by_what_was_asked_how():
+def test_the_folder_is_named_by_model_prompt_and_confidence_method():
     options = RunOptions(Path("r"), "openai/gpt-4o: x", confidence="p_true")
     assert options.output_folder == Path("runs/openai-gpt-4o--x-abstain-p-true")
     assert options._replace(no_image=True).output_folder == Path(

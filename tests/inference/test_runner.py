@@ -86,7 +86,7 @@ def test_a_finished_run_asks_nothing_again(options, undisturbed):
         assert server.requests == before
 
 
-def test_failed_requests_are_no_answers_and_are_asked_again(options, undisturbed):
+def test_failed_requests_are_no_answers_and_are_repeated(options, undisturbed):
     with small_server(failing={10, 11, 30}, status=400) as server:
         done = run_model(options(server))
         assert done.record["counts"]["failed"] == 3 and len(done.record["failures"]) == 3
@@ -99,7 +99,7 @@ def test_failed_requests_are_no_answers_and_are_asked_again(options, undisturbed
 
 
 @pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN])
-def test_a_server_that_dies_ends_the_run_and_it_goes_on(handler, options, undisturbed):
+def test_a_run_resumes_after_the_server_died(handler, options, undisturbed):
     before = signal.signal(signal.SIGINT, handler)  # a script's job in the background ignores Ctrl-C
     try:
         with small_server(dead_after=25, status=401) as server:
@@ -118,7 +118,7 @@ def test_a_server_that_dies_ends_the_run_and_it_goes_on(handler, options, undist
 
 
 @pytest.mark.parametrize("fault", ["reset", "half"])
-def test_a_server_that_breaks_connections_ends_the_run_when_patience_does(
+def test_broken_connections_stop_the_run_after_a_while(
     fault, options, monkeypatch, undisturbed
 ):
     monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 5)  # more than 90 s for each question
@@ -132,7 +132,7 @@ def test_a_server_that_breaks_connections_ends_the_run_when_patience_does(
         assert predictions(run_model(options(server))) == undisturbed and len(server.asked) == 60 - 22
 
 
-def test_a_server_that_hangs_ends_the_run(options, monkeypatch):
+def test_a_hanging_server_stops_the_run(options, monkeypatch):
     monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 5)
     monkeypatch.setattr("pipeline.inference.runner.REQUEST_TIMEOUT_SECONDS", 1)
     monkeypatch.setattr("pipeline.inference.run_monitor.MAX_SECONDS_WITHOUT_REPLY", 1.0)
@@ -144,7 +144,7 @@ def test_a_server_that_hangs_ends_the_run(options, monkeypatch):
 @pytest.mark.parametrize(
     "fault", ["web_page", "half_json", "other_json", "no_choices", "null_choices", "error_in_200"]
 )
-def test_what_is_no_reply_is_no_answer(fault, options):
+def test_an_invalid_reply_is_no_answer(fault, options):
     with small_server(failing=range(5, 9), fault=fault) as server:
         done = run_model(options(server, limit=20))
         assert done.record["counts"]["answered"] == 16 and len(done.record["failures"]) == 4
@@ -152,11 +152,11 @@ def test_what_is_no_reply_is_no_answer(fault, options):
 
 
 @pytest.mark.parametrize("fault", ["web_page", "half_json", "other_json", "null_choices", "error_in_200"])
-def test_an_address_of_something_else_is_named_before_the_first_question(fault, options):
+def test_a_server_of_another_kind_is_reported_before_the_first_question(fault, options):
     with small_server(dead_after=1, fault=fault) as server, pytest.raises(UserError) as error:
         run_model(options(server))
     (problem,) = error.value.problems
-    assert server.url in problem and "is it the right address" in problem and not options(server).out.exists()
+    assert server.url in problem and "check the address" in problem and not options(server).out.exists()
 
 
 THOUGHTS = {"role": "assistant", "content": None, "reasoning_content": "It looks red, but"}
@@ -170,7 +170,7 @@ THOUGHTS = {"role": "assistant", "content": None, "reasoning_content": "It looks
         {"role": "assistant", "content": ""},
     ],
 )
-def test_a_reasoning_model_that_runs_out_of_tokens_is_asked_nothing(options, message):
+def test_a_truncated_reasoning_model_is_not_asked(options, message):
     how = {"message": message, "finish_reason": "length"}
     with small_server(spoilt_probe=how) as server, pytest.raises(UserError) as error:
         run_model(options(server, confidence="abstention"))
@@ -181,7 +181,7 @@ def test_a_reasoning_model_that_runs_out_of_tokens_is_asked_nothing(options, mes
 
 
 @pytest.mark.parametrize("name", ["HOME", "XDG_DATA_HOME"])
-def test_a_home_that_cannot_be_written_is_not_needed(options, name, tmp_path):
+def test_an_unwritable_home_is_no_problem(options, name, tmp_path):
     """In a process of its own: inspect_ai opens its trace once."""
     code = (
         "import sys; from pipeline.inference.cli import main\n"
@@ -204,7 +204,7 @@ def test_a_home_that_cannot_be_written_is_not_needed(options, name, tmp_path):
 
 
 @pytest.mark.parametrize("how", ["kill", "interrupt"])
-def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(how, options, undisturbed, tmp_path):
+def test_a_killed_run_resumes_to_the_same_bytes(how, options, undisturbed, tmp_path):
     code = (
         "import sys; from pathlib import Path; from pipeline.inference.runner import run_model\n"
         "from pipeline.inference.run_options import RunOptions\n"
@@ -235,7 +235,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(how, options, undistu
     assert len(twice & set(server.asked)) <= 4  # no more than were under way
 
 
-def test_a_server_without_log_probabilities_is_asked_nothing_and_others_are_proposed(options):
+def test_a_server_without_log_probabilities_is_not_asked(options):
     with small_server(logprobs=False) as server, pytest.raises(UserError) as error:
         run_model(options(server))
     assert not server.asked and not options(server).out.exists()
@@ -248,7 +248,7 @@ def test_a_server_without_log_probabilities_is_asked_nothing_and_others_are_prop
         assert run_model(options(server, confidence="abstention")).record["counts"]["answered"] == 60
 
 
-def test_a_model_that_does_not_see_is_warned_of(options, capsys):
+def test_a_model_that_does_not_see_gives_a_warning(options, capsys):
     with small_server(sees=False) as server:
         done = run_model(options(server, limit=4))
     (warning,) = done.record["warnings"]
@@ -263,14 +263,14 @@ def test_a_model_that_does_not_see_is_warned_of(options, capsys):
         )
 
 
-def test_the_blind_control_sends_no_image(options, released):
+def test_the_no_image_control_sends_no_image(options, released):
     with small_server() as server:
         sees = run_model(options(server, limit=8))
         blind = run_model(options(server, limit=8, no_image=True, out=Path("no-image"), images=None))
     assert predictions(sees) != predictions(blind)
 
 
-def test_the_key_comes_from_the_environment_and_stands_in_no_file(options, monkeypatch):
+def test_the_key_is_read_from_the_environment_and_written_nowhere(options, monkeypatch):
     monkeypatch.setenv("SERVER_API_KEY", KEY)
     with small_server(key=KEY, failing=range(20, 24), status=400) as server:
         done = run_model(options(server))
@@ -278,7 +278,7 @@ def test_the_key_comes_from_the_environment_and_stands_in_no_file(options, monke
         with pytest.raises(UserError) as error:  # the server repeats the key in its words
             run_model(options(server, out=Path("other")))
     assert done.record["counts"]["answered"] == 56
-    assert "refuses the key" in str(error.value) and "set SERVER_API_KEY" in str(error.value)
+    assert "refuses the API key" in str(error.value) and "set SERVER_API_KEY" in str(error.value)
     assert KEY not in str(error.value) and "***" in str(error.value)
     for path in Path().rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes()
@@ -286,7 +286,7 @@ def test_the_key_comes_from_the_environment_and_stands_in_no_file(options, monke
     assert KEY not in read_eval_log(str(log)).model_dump_json()
 
 
-def test_a_server_that_repeats_the_key_gets_it_into_no_log(options, monkeypatch):
+def test_a_key_in_a_servers_error_is_redacted(options, monkeypatch):
     monkeypatch.setenv("SERVER_API_KEY", KEY)
     with small_server(key=KEY, failing=range(20, 24), status=400) as server:
         monkeypatch.setattr(server, "words", f"wrong key {KEY}")
@@ -298,19 +298,19 @@ def test_a_server_that_repeats_the_key_gets_it_into_no_log(options, monkeypatch)
     assert all("wrong key ***" in reason for reason in done.record["failures"].values())
 
 
-def test_half_a_letter_loses_no_reply(options):
+def test_a_lone_surrogate_loses_no_reply(options):
     with small_server(mutter="\ud83d") as server:
         done = run_model(options(server, limit=8, confidence="abstention"))
     assert done.record["counts"]["answered"] == 8 and b"\xef\xbf\xbd" in predictions(done)
 
 
-def test_a_server_that_gives_several_replies_at_a_temperature_alone_is_asked_once(options):
+def test_several_replies_are_requested_at_a_temperature_above_0(options):
     with small_server(greedy=False) as server:  # as vLLM: "n must be 1 when using greedy sampling"
         done = run_model(options(server, limit=6, confidence="self-consistency", num_replies=4))
     assert done.record["counts"]["answered"] == 6 and server.requests == 6 + 2
 
 
-def test_a_reply_that_cannot_be_kept_ends_the_run(options, monkeypatch):
+def test_a_reply_that_cannot_be_saved_stops_the_run(options, monkeypatch):
     monkeypatch.setattr("pipeline.inference.run_monitor.make_journal_row", lambda *_: 1 / 0)
     with small_server() as server:
         done = run_model(options(server, limit=6))
@@ -340,14 +340,14 @@ def test_rate_limits_are_waited_for(options, undisturbed):
         ({"release": Path("nowhere")}, "nowhere: no such folder"),
     ],
 )
-def test_what_keeps_a_run_from_beginning_is_one_message(change, message, options):
+def test_a_run_that_cannot_start_is_one_message(change, message, options):
     with small_server() as server, pytest.raises(UserError) as error:
         run_model(options(server)._replace(**change))
     assert message in "\n".join(error.value.problems)
     assert not server.asked and not options(server).out.exists()
 
 
-def test_a_server_that_is_away_for_a_moment_is_waited_for(options, monkeypatch, capsys, undisturbed):
+def test_a_short_outage_of_the_server_is_waited_for(options, monkeypatch, capsys, undisturbed):
     monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 2)
     # one connection: the client asks three times, then inspect_ai waits 3 to 6 seconds and asks again
     with small_server(failing={5, 6, 7}, status=503) as server:
@@ -356,7 +356,7 @@ def test_a_server_that_is_away_for_a_moment_is_waited_for(options, monkeypatch, 
     assert said.count("InternalServerError (503) from the server; such requests are retried") == 1
 
 
-def test_a_forecast_comes_after_the_first_replies_with_its_cost(options, capsys):
+def test_the_forecast_after_the_first_replies_has_the_cost(options, capsys):
     with small_server() as server:
         done = run_model(options(server, prices=Prices(10.0, 20.0)))
     # After 3 times the 10 that are asked at once 30 are left: 30,000 tokens in at 10, 300 out at 20 for a million
@@ -365,7 +365,7 @@ def test_a_forecast_comes_after_the_first_replies_with_its_cost(options, capsys)
     assert done.record["cost"] == pytest.approx(0.612)  # 60,000 at 10, 600 at 20
 
 
-def test_a_full_disk_ends_the_run_with_what_there_is(options, monkeypatch, undisturbed):
+def test_a_full_disk_stops_the_run_and_keeps_replies(options, monkeypatch, undisturbed):
     from pipeline.inference.run_folder import RunFolder
 
     append_row = RunFolder.append_row
@@ -384,13 +384,13 @@ def test_a_full_disk_ends_the_run_with_what_there_is(options, monkeypatch, undis
         assert predictions(run_model(options(server))) == undisturbed
 
 
-def test_requests_go_side_by_side(options):
+def test_requests_are_concurrent(options):
     with small_server(delay=0.1) as server:
         run_model(options(server, max_connections=6, confidence="abstention"))
     assert 4 <= server.most_busy <= 6
 
 
-def test_a_server_with_one_reply_at_a_time_is_asked_as_often_as_needed(options):
+def test_missing_replies_are_requested_again(options):
     replies = {}
     for most in (10, 1):
         with small_server(most_choices=most) as server:
@@ -403,13 +403,13 @@ def test_a_server_with_one_reply_at_a_time_is_asked_as_often_as_needed(options):
     assert replies == {10: {1}, 1: {3}}
 
 
-def test_a_server_that_refuses_several_replies_at_once_is_asked_for_each(options):
+def test_replies_are_requested_singly_if_the_server_rejects_several(options):
     with small_server(several=False) as server:
         done = run_model(options(server, confidence="self-consistency", num_replies=3, limit=6))
     assert done.record["counts"]["answered"] == 6 and sorted(server.asked.values()) == [3] * 6
 
 
-def test_it_is_asked_as_was_wished_and_run_json_and_the_log_say_how(options):
+def test_options_reach_the_server_run_json_and_the_log(options):
     how = {
         "prompt": "ask-first",
         "confidence": "self-consistency",
@@ -436,7 +436,7 @@ def test_it_is_asked_as_was_wished_and_run_json_and_the_log_say_how(options):
     assert all(sample.metadata["subsets"] == ["pt-hard"] for sample in log.samples) and len(log.samples) == 2
 
 
-def test_other_weights_under_the_same_name_are_refused(options):
+def test_other_weights_under_the_same_name_are_rejected(options):
     with small_server() as server:
         run_model(options(server, limit=4))
         about = json.loads(Path("run/run.json").read_text())
@@ -445,7 +445,7 @@ def test_other_weights_under_the_same_name_are_refused(options):
             run_model(options(server, limit=6))
 
 
-def test_a_model_that_classifies_leaves_its_whole_distribution(options, tmp_path):
+def test_a_vqa_model_writes_its_answer_distributions(options, tmp_path):
     pytest.importorskip("transformers")
     from .tiny_models import tiny_vilt
 
@@ -467,7 +467,7 @@ def test_a_model_that_classifies_leaves_its_whole_distribution(options, tmp_path
             assert row.max() == pytest.approx(rows[name]["confidence"], abs=1e-3)  # kept with 11 bits
 
 
-def test_lxmert_is_asked_about_the_images_whose_regions_were_brought(options, tmp_path):
+def test_lxmert_runs_with_a_features_file(options, tmp_path):
     pytest.importorskip("transformers")
     from .tiny_models import ANSWERS, tiny_lxmert
 
@@ -486,7 +486,7 @@ def test_lxmert_is_asked_about_the_images_whose_regions_were_brought(options, tm
 
 
 @pytest.mark.parametrize(("empty", "warned"), [(0, 0), (1, 1), (20, 1)])
-def test_from_five_percent_of_replies_without_text_on_a_run_warns(empty, warned, capsys):
+def test_five_percent_of_empty_replies_give_a_warning(empty, warned, capsys):
     rows = [{"failure": "", "prediction": "" if n < empty else "red"} for n in range(20)]  # 1 of 20 is 5 %
     about = {"warnings": []}
     for _ in range(2):  # said once, though the run goes on

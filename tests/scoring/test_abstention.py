@@ -132,7 +132,7 @@ def test_free_text_reads_abstentions_and_tells_wrong_and_missed_ones_apart(relea
     said = ["red", "I cannot tell.", "unanswerable", "no", "dog", "There is no cat in the image."]
     rows = [{"question_id": row[0], "answer": text} for row, text in zip(ROWS, said, strict=True)]
     path = write(tmp_path / "m.json", rows)
-    assert "or take --detect-abstention" in refused(capsys, release, path)
+    assert "or use --detect-abstention" in refused(capsys, release, path)
     found = scored(tmp_path, release, path, "--detect-abstention", "--bootstrap", 0, "--split", "all")
     group = found["models"][0]["subsets"]["clip-easy"]["abstention"]
     assert {name: group[name] for name in ("abstentions", "unclear", "aq_abstentions", "answered_uqs")} == {

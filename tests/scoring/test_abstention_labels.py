@@ -87,7 +87,7 @@ def test_a_judges_file_with_faults_lists_them_all(tmp_path):
         add_external_labels(model, write(tmp_path / "judge.json", rows))
     assert caught.value.problems[1:] == [
         "1: abstained is 'maybe', expected true or false",
-        "0: stands there 2 times",
+        "0: occurs 2 times",
         "1 id has no prediction in m: 7",
     ]
     with pytest.raises(UserError, match="no row has item_id and p_answerable or abstained"):
@@ -101,7 +101,7 @@ def test_the_command_takes_a_judge_for_each_model(release, tmp_path, capsys):
     judge = write(tmp_path / "judge.json", labels)
     found = scored(tmp_path, release, model, "--abstention-labels", judge, "--bootstrap", 0, "--split", "all")
     assert found["models"][0]["subsets"]["clip-easy"]["realistic"]["auroc"] == 1.0
-    assert "--abstention-labels is given 2 times for 1 file of predictions; one for each" in refused(
+    assert "--abstention-labels is given 2 times for 1 predictions file" in refused(
         capsys, release, model, "--abstention-labels", judge, "--abstention-labels", judge
     )
 
@@ -116,15 +116,15 @@ def test_a_judge_of_a_few_is_told_and_one_that_nobody_asks_is_refused(release, t
     rows = [{"question_id": row[0], "answer": row[6], "confidence": row[7]} for row in ROWS]
     judge = write(tmp_path / "judge.json", [{"question_id": "a1", "abstained": False}])
     sure = write(tmp_path / "sure.json", rows)
-    assert "sure has confidences, which count; leave out --abstention-labels" in refused(
+    assert "sure has confidences, which take precedence. Remove --abstention-labels" in refused(
         capsys, release, sure, "--abstention-labels", judge
     )
     run(release, sure, "--abstention-labels", judge, "--detect-abstention", "--bootstrap", 0)
     assert (
-        "and 1 more: 5 of 6 have no label: whether they abstain is read from their words"
+        "and 1 more: 5 of 6 have no label: their abstentions are detected from the text"
         in capsys.readouterr().out
     )
     for row in rows:
         del row["confidence"]
     message = refused(capsys, release, write(tmp_path / "m.json", rows), "--abstention-labels", judge)
-    assert "(for every row: 5 of 6 have no label), or take --detect-abstention" in message
+    assert "(5 of 6 have no label), or use --detect-abstention" in message

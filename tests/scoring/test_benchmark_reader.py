@@ -64,7 +64,7 @@ def test_a_subsets_own_file_is_a_benchmark_too(release, tmp_path):
         ([{"n/a": 1.0}, {"UQ": 1.0}], "says that there is no answer"),
         ([{"UQ": 1.0, "red": 1.0}, {"red": 1.0}], "both UQ and an answer"),
         ([{}, {"red": 1.0}], "label is {}"),
-        ([{"red": "1"}], "wanted {answer: 1.0}"),
+        ([{"red": "1"}], "expected {answer: 1.0}"),
         ([{"UQ": 0.0}], "one more than 0"),
         ([{"red": 0.0, "blue": 0.0}], "one more than 0"),
         ([{"red": float("nan")}], "one more than 0"),
@@ -102,7 +102,7 @@ def test_every_faulty_row_is_listed(tmp_path):
     with pytest.raises(UserError) as caught:
         read_benchmark(write(tmp_path / "b.json", rows))
     assert caught.value.problems[1:] == [
-        "b.json, question 2: id 1 stands there twice",
+        "b.json, question 2: duplicate id 1",
         "b.json, question 3: expected an object with question_id and label",
         "b.json, question 4: expected an object with question_id and label",
     ]
@@ -127,7 +127,7 @@ def test_vqas_own_file_keeps_every_persons_answer(tmp_path):
     with pytest.raises(UserError) as caught:
         read_benchmark(write(tmp_path / "v.json", {"annotations": faulty}))
     assert [line.partition(": ")[2] for line in caught.value.problems[1:]] == [
-        "id 7 stands there twice",
+        "duplicate id 7",
         "id 8 has no answers",
         "expected question_id and answers (KeyError('question_id'))",
     ]
@@ -135,13 +135,13 @@ def test_vqas_own_file_keeps_every_persons_answer(tmp_path):
 
 @pytest.mark.parametrize("value", [3, {}, {"a": 1}, {"annotations": 3}])
 def test_other_files_are_refused(tmp_path, value):
-    with pytest.raises(UserError, match="wanted RGQA's list of questions"):
+    with pytest.raises(UserError, match="expected RGQA's list of questions"):
         read_benchmark(write(tmp_path / "b.json", value))
 
 
 def test_a_file_that_is_cut_off_is_refused(tmp_path):
     (tmp_path / "b.json").write_text(json.dumps([{"question_id": "1"}])[:-3])
-    with pytest.raises(UserError, match="the file may be cut off"):
+    with pytest.raises(UserError, match="The file may be truncated"):
         read_benchmark(tmp_path / "b.json")
 
 

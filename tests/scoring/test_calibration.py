@@ -77,7 +77,7 @@ def test_missing_predictions_are_left_out_and_logits_are_no_probabilities():
     missing = joined._replace(missing=np.array([True] + [False] * 5))
     assert score_calibration(missing, ScoringOptions())["items"] == 5
     logits = answered([(*row[:-1], 10 * row[-1]) for row in ROWS])
-    assert "no probabilities" in score_calibration(logits, ScoringOptions())["unavailable"]
+    assert "not probabilities" in score_calibration(logits, ScoringOptions())["unavailable"]
 
 
 def test_with_people_right_is_the_commonest_answer():

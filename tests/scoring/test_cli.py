@@ -70,12 +70,12 @@ def test_every_fault_of_options_and_files_is_said_at_once(release, tmp_path, cap
         "--scores: no nope; there are abstention, answerability",
         "--group-by: no weather; there are category, difficulty, edit, structural, semantic, detailed",
         "--resource nothing=x: expected NAME=FILE, NAME one of word-vectors, wordnet",
-        "--plots: `rgqa score` of the whole project makes it",
+        "--plots: not available in rgqa-score",
         "no subset x; there are clip-easy, pt-hard",
         "none.json: no such file",
         "m.json: 1 fault",
         "(a1): confidence is nan",
-        "human study, judgement 1: expected an object",
+        "human study, judgment 1: expected an object",
         "no data.noun in it",
     ):
         assert expected in text
@@ -136,7 +136,7 @@ def test_kinds_of_a_benchmark_of_answers_are_refused(tmp_path, capsys):
         write(tmp_path / "vqa.json", {"annotations": people}),
         write(tmp_path / "m.json", [{"id": 1, "answer": "red"}]),
     )
-    assert "scores `subgroups` are not for such a benchmark" in refused(
+    assert "scores `subgroups` do not apply to such a benchmark" in refused(
         capsys, *files, "--group-by", "category"
     )
 
@@ -203,7 +203,7 @@ def test_a_list_of_choices_is_refused(release, tmp_path, capsys):
         "--resource",
         f"choices={write(tmp_path / 'c.json', [])}",
     )
-    assert "wanted an object by id, got a list" in text
+    assert "expected an object by id, got a list" in text
 
 
 def test_parity_compares_letter_by_letter_and_says_so(release, tmp_path, capsys):
@@ -230,7 +230,7 @@ def test_thresholds_come_from_predictions_for_other_items(tmp_path):
 def test_each_file_of_predictions_has_its_own_validation_file(release, tmp_path, capsys):
     path = write(tmp_path / "m.json", predictions())
     text = refused(capsys, release, path, path, "--validation", path)
-    assert "--validation is given 1 times for 2 files of predictions" in text
+    assert "--validation is given 1 time for 2 predictions files" in text
 
 
 def test_files_may_stand_before_and_after_options(release, tmp_path):
@@ -259,7 +259,7 @@ def test_synonyms_are_read_from_a_file_of_strings(release, tmp_path, capsys):
     scores = scored(tmp_path, release, path, *words, "--synonyms", same)["models"][0]["subsets"]["clip-easy"]
     assert scores["realistic"]["facc"] == 1.0
     text = refused(capsys, release, path, "--synonyms", write(tmp_path / "bad.json", {"no": ["yes"]}))
-    assert "wanted a string for each answer; not so for no" in text
+    assert "expected a string for each answer. Invalid: no" in text
 
 
 def test_the_version_is_one_that_can_be_compared():

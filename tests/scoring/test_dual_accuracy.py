@@ -96,7 +96,7 @@ def test_fewer_than_twenty_pairs_have_no_score():
 
 def test_a_benchmark_that_names_no_pairs_has_no_dual_accuracy():
     rows = [(*row[:3], "", *row[4:]) for row in ROWS]
-    assert "which AQ and UQ belong together" in score_pairs(answered(rows), ScoringOptions())["unavailable"]
+    assert "name the pairs of AQs and UQs" in score_pairs(answered(rows), ScoringOptions())["unavailable"]
 
 
 def test_without_a_pair_dual_accuracy_is_undefined_and_numpy_does_not_warn():

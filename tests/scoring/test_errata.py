@@ -49,9 +49,9 @@ def test_where_items_name_no_pair_they_go_alone(release, tmp_path):
 @pytest.mark.parametrize("content", [{"u2": "why"}, ["u2"], [{"id": "u2"}]])
 def test_a_file_of_another_form_is_refused(release, tmp_path, content):
     path = write(tmp_path / "e.json", content)
-    with pytest.raises(UserError, match="wanted a list of"):
+    with pytest.raises(UserError, match="expected a list of"):
         exclude_errata(read_benchmark(release), release, str(path))
 
 
 def test_a_release_without_a_list_says_what_to_do(release, model, capsys):
-    assert "name a file instead" in refused(capsys, release, model, "--exclude-errata", "auto")
+    assert "Name a file instead" in refused(capsys, release, model, "--exclude-errata", "auto")

@@ -152,12 +152,12 @@ def test_a_question_that_points_nowhere_is_not_grounded():
 @pytest.mark.parametrize(
     ("attention", "message"),
     [
-        ([[0.5, 0.5], [0.5, -0.5]], "weights from -0.5 on, sum 1"),
+        ([[0.5, 0.5], [0.5, -0.5]], "smallest weight -0.5, sum 1"),
         ([[7.02]], "sum 7.02"),
         ([[float("nan")]], "NaN"),
         ([0.25, 0.25, 0.25, 0.25], r"shape \(4,\)"),
         ([[0.5, 0.5], [0.5]], "ragged"),
-        ([["x"]], "ragged or holds something other than numbers"),
+        ([["x"]], "ragged or has values that are not numbers"),
         (None, "shape"),
         ([[0.5, 0.0, 0.5, 1.0, 1.0]], "empty"),
     ],
@@ -209,7 +209,7 @@ def test_what_is_absent_says_which_file_it_needs():
         "unavailable": "needs the model's attention over the image (--resource attention=FILE)"
     }
     assert grounding_of(attention={"a": [[1.0]]}) == {
-        "unavailable": "needs scene graphs, which GQA gives for train and val only (--resource scenes=FILE)"
+        "unavailable": "needs scene graphs, which GQA has for train and val only (--resource scenes=FILE)"
     }
     assert grounding_of(attention={}, scenes={}) == {
         "unavailable": "1 of 1 question have no attention or no scene graph"

@@ -20,12 +20,12 @@ GOOD = {
 @pytest.mark.parametrize(
     ("field", "value", "wanted"),
     [
-        ("answer", ["red"], "a text"),
-        ("answer", None, "a text"),
-        ("types", "query", "an object of texts"),
-        ("types", {"structural": 3}, "an object of texts"),
-        ("groups", [1], "an object of texts"),
-        ("groups", {"global": ["a"]}, "an object of texts"),
+        ("answer", ["red"], "a string"),
+        ("answer", None, "a string"),
+        ("types", "query", "an object of strings"),
+        ("types", {"structural": 3}, "an object of strings"),
+        ("groups", [1], "an object of strings"),
+        ("groups", {"global": ["a"]}, "an object of strings"),
         ("entailed", 2, "a list of ids"),
         ("entailed", [["2"]], "a list of ids"),
         ("semantic", "select", "a list of objects with operation and argument"),
@@ -52,16 +52,16 @@ def test_fields_may_be_missing_or_null(tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "wanted"),
     [
-        ("all-questions", 3, "an object with answer, a text"),
-        ("all-questions", {"answer": 3}, "an object with answer, a text"),
-        ("choices", 3, "an object of lists of texts"),
-        ("choices", {"valid": "red"}, "an object of lists of texts"),
-        ("choices", {"plausible": [3]}, "an object of lists of texts"),
+        ("all-questions", 3, "an object with `answer`, a string, for each question"),
+        ("all-questions", {"answer": 3}, "an object with `answer`, a string, for each question"),
+        ("choices", 3, "an object of lists of strings for each question"),
+        ("choices", {"valid": "red"}, "an object of lists of strings for each question"),
+        ("choices", {"plausible": [3]}, "an object of lists of strings for each question"),
     ],
 )
 def test_other_files_of_gqas_are_told(tmp_path, name, value, wanted):
     path = write(
         tmp_path / "x.json", {"1": {"answer": "red"} if name != "choices" else {"valid": []}, "7": value}
     )
-    with pytest.raises(UserError, match=f"x.json: expected for each question {wanted}; not so for 7$"):
+    with pytest.raises(UserError, match=f"x.json: expected {wanted}. Invalid: 7$"):
         read_resources([f"{name}={path}"], None)

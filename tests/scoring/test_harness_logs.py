@@ -397,7 +397,7 @@ def test_row_numbers_for_ids_and_another_benchmarks_log_are_refused_with_what_to
     table.to_csv(tmp_path / "vlm.tsv", sep="\t", index=False)
     message = refused(capsys, release, tmp_path / "vlm.tsv")
     assert "6 ids are not in the benchmark" in message
-    assert "vlm: read as VLMEvalKit: id from index" in message and "a row's number is none" in message
+    assert "vlm: read as VLMEvalKit: id from index" in message and "row numbers are not item ids" in message
     rows = [inspect_row(f"gsm8k_{i}", "72") for i in range(3)]
     message = refused(capsys, release, write(tmp_path / "log.json", rows), "--detect-abstention")
     assert "3 ids are not in the benchmark" in message and "give each inspect_ai Sample the item's" in message
@@ -413,7 +413,7 @@ def test_a_question_asked_once_for_several_items_answers_all_of_them():
 
 def test_an_item_that_stands_in_a_log_twice_is_refused(tmp_path):
     rows = [{"doc_id": i, "item_id": "a", "filtered_resps": text} for i, text in enumerate(("red", "blue"))]
-    assert "row 2: id 'a' stands there twice" in read_predictions(write(tmp_path / "log.json", rows)).faults
+    assert "row 2: duplicate id 'a'" in read_predictions(write(tmp_path / "log.json", rows)).faults
 
 
 @pytest.mark.parametrize("form", ["batch.jsonl", "vlm.json", "vlm.tsv", "lmms.jsonl", "inspect.json"])
@@ -433,13 +433,13 @@ def test_an_item_twice_in_any_log_is_one_message(release, tmp_path, capsys, form
         lines = source.read_text().splitlines()
         path.write_text("\n".join([*lines, lines[0]]))
     message = refused(capsys, release, path, "--detect-abstention")
-    assert message.startswith("error: cannot score") and "id 'a1' stands there twice" in message
+    assert message.startswith("error: cannot score") and "duplicate id 'a1'" in message
 
 
 def test_a_log_without_confidences_says_that_free_text_is_wanted(release, tmp_path, capsys):
     rows = [{"doc_id": i, "item_id": row[0], "filtered_resps": row[-2]} for i, row in enumerate(ROWS)]
     message = refused(capsys, release, write(tmp_path / "log.json", rows))
-    assert "no confidences; give them, say in a column `abstained`" in message
+    assert "no confidences. Add them, or a column `abstained`" in message
 
 
 @pytest.mark.parametrize("ending", ["json", "tsv", "xlsx"])
@@ -460,7 +460,7 @@ def test_vlmevalkits_failures_are_counted_and_are_no_answers(release, tmp_path, 
         assert read.file_info.failures == {
             "a2": "Failed to obtain answer"
         } and read.file_info.empty_replies == {"a3": "empty"}
-        assert missing == 1 and "1 empty reply counts as abstaining" in capsys.readouterr().out
+        assert missing == 1 and "1 empty reply counts as an abstention" in capsys.readouterr().out
     else:
         assert (
             read.file_info.failures == {"a2": "Failed to obtain answer", "a3": "no answer"} and missing == 2
@@ -485,7 +485,7 @@ def test_samples_of_odd_shapes_are_told_without_a_traceback(tmp_path):
     ]
     for rows in odd[:-1]:
         assert read_predictions(write(tmp_path / "log.json", rows)).faults
-    with pytest.raises(UserError, match="wanted a log's rows to be objects|wanted a list of objects"):
+    with pytest.raises(UserError, match="expected an object|expected a list of objects"):
         read_predictions(write(tmp_path / "log.json", odd[-1]))
 
 
@@ -497,5 +497,5 @@ def test_an_inspect_log_that_was_cut_to_its_header_has_no_rows(tmp_path):
 
 
 def test_lmms_evals_results_are_not_taken_for_its_log(tmp_path):
-    with pytest.raises(UserError, match=r"wanted the file \*_samples_\*.jsonl beside it"):
+    with pytest.raises(UserError, match=r"expected the file \*_samples_\*.jsonl beside it"):
         read_predictions(write(tmp_path / "results.json", {"results": {}, "configs": {}, "versions": {}}))

@@ -81,4 +81,4 @@ def test_judgements_are_gathered_by_item_and_every_faulty_one_is_listed(tmp_path
             write(tmp_path / "h.json", [*rows, 3, {"accepted": True}, {"question_id": "8", "accepted": 1}])
         )
     wanted = "expected an object with item_id (or question_id) and accepted (true or false)"
-    assert caught.value.problems == [f"human study, judgement {number}: {wanted}" for number in (3, 4, 5)]
+    assert caught.value.problems == [f"human study, judgment {number}: {wanted}" for number in (3, 4, 5)]

@@ -28,9 +28,9 @@ def test_arrays_come_back_in_the_order_named():
     [
         ({"a": [[1]], "b": [1]}, "a has 2 dimensions, expected 1"),
         ({"a": [1, 2], "b": [1]}, "lengths differ: a 2, b 1"),
-        ({"a": ["x"]}, "a holds <U1, expected numbers or booleans"),
+        ({"a": ["x"]}, "a has type <U1, expected numbers or booleans"),
         ({"a": [1.0, float("nan"), float("inf")]}, "a has 2 NaN or infinite values"),
-        ({"a": ["x"], "b": [float("nan")]}, "a holds <U1, expected numbers or booleans; b has 1 NaN"),
+        ({"a": ["x"], "b": [float("nan")]}, "a has type <U1, expected numbers or booleans; b has 1 NaN"),
     ],
 )
 def test_wrong_arrays_are_refused_with_everything_that_is_wrong(arguments, expected):
@@ -64,8 +64,8 @@ def test_rows_are_made_one_by_one_and_every_fault_says_where():
 @pytest.mark.parametrize(
     ("predictions", "answers", "expected"),
     [
-        (["a"], ["a"], "^answers holds a string, expected a list of answers for each prediction$"),
-        (["a"], [[]], "1 empty lists"),
+        (["a"], ["a"], "^answers has a string, expected a list of answers for each prediction$"),
+        (["a"], [[]], "1 empty list"),
         ([1], [["a"]], "another type"),
         (["a"], [["a", 2]], "answers has 1 value of another type"),
         (["a", "b"], [["a"]], "lengths differ"),
@@ -87,7 +87,7 @@ def test_what_cannot_be_read_is_said_in_one_line(tmp_path):
         read_bytes(tmp_path / "none.json")
     with pytest.raises(UserError, match="cannot be read"):
         read_bytes(tmp_path)
-    with pytest.raises(UserError, match=r"x\.json: not valid JSON .* the file may be cut off"):
+    with pytest.raises(UserError, match=r"x\.json: not valid JSON .* The file may be truncated"):
         parse_json(b'{"a": ', "x.json")
     assert parse_json(b'{"a": [1]}', "x.json") == {"a": [1]}
 

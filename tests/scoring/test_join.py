@@ -160,7 +160,7 @@ def test_what_is_left_out_is_said(release, tmp_path, capsys):
     path = write(tmp_path / "m.json", predictions()[1:])
     words = "--missing", "drop", "--bootstrap", 0, "--subset", "clip-easy", "--split", "all"
     found = scored(tmp_path, release, path, *words)["models"][0]["subsets"]["clip-easy"]
-    assert "1 without a prediction LEFT OUT" in capsys.readouterr().out
+    assert "1 without a prediction EXCLUDED" in capsys.readouterr().out
     # a2 wrong, u2, a3 right, u1, u3: a2 beats 3, a3 2 of 6.
     assert found["realistic"]["auroc"] == pytest.approx(5 / 6) and found["counts"]["items"] == 5
 

@@ -45,7 +45,7 @@ def test_a_list_that_breaks_says_where_as_json_does(broken):
         json.loads(text)
     with pytest.raises(UserError) as ours:
         values_of(text)
-    assert ours.value.problems == [f"x.json: not valid JSON ({theirs.value}); the file may be cut off"]
+    assert ours.value.problems == [f"x.json: not valid JSON ({theirs.value}). The file may be truncated"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32-be"])

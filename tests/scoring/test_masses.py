@@ -155,7 +155,7 @@ def test_a_report_has_masses_with_and_without_word_vectors():
 
 
 def test_without_people_there_is_nobody_to_agree():
-    assert "several people's answers" in score_masses(answered(), ScoringOptions())["unavailable"]
+    assert "several human answers" in score_masses(answered(), ScoringOptions())["unavailable"]
 
 
 def test_word_vectors_are_read_with_and_without_word2vecs_first_line(tmp_path):
@@ -173,11 +173,11 @@ def test_word_vectors_are_read_with_and_without_word2vecs_first_line(tmp_path):
     ("text", "expected"),
     [
         ("cat 1 2\ndog 1\n", "line 2: 1 number"),
-        ("", "holds no vectors"),
+        ("", "has no vectors"),
         ("cat 1 x\n", "line 1: not a word"),
         ("cat 1 1_0\n", "line 1: not a word"),
-        ("cat 1 2\ndog nan 1\n", "line 2: a number that is none"),
-        ("cat 1 -inf\n", "line 1: a number that is none"),
+        ("cat 1 2\ndog nan 1\n", "line 2: a number is NaN"),
+        ("cat 1 -inf\n", "line 1: a number is NaN"),
     ],
 )
 def test_broken_vector_files_are_refused(tmp_path, text, expected):

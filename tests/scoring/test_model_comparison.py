@@ -109,12 +109,12 @@ def test_numbers_have_the_way_to_them_and_texts_are_left_out():
         ),
         (
             "x", "ff95", ScoreDifference(0.2, (-0.1, 0.5)),
-            "no difference can be told: a is ahead of b by 20.0 points of FF95 on x (lower is better), "
+            "statistically indistinguishable: a is ahead of b by 20.0 points of FF95 on x (lower is better), "
             "95 % interval -10.0 to 50.0, images resampled",
         ),
         (
             "x", "auroc", ScoreDifference(0.0, (0.0, 0.0)),
-            "no difference can be told: b and a have the same AUROC on x, 95 % interval 0.0 to 0.0, images resampled",
+            "statistically indistinguishable: b and a have the same AUROC on x, 95 % interval 0.0 to 0.0, images resampled",
         ),
         (
             "x", "auroc", ScoreDifference(0.01, (0.0003, 0.02)),
@@ -126,12 +126,12 @@ def test_numbers_have_the_way_to_them_and_texts_are_left_out():
         ),
         (
             "x", "auroc", ScoreDifference(0.01),
-            "b is ahead of a by 1.0 points of AUROC on x; no interval says whether by chance",
+            "b is ahead of a by 1.0 points of AUROC on x; without an interval this may be by chance",
         ),
         ("x", "ff95", ScoreDifference(math.nan, (0.0, 0.0)), "b and a cannot be compared: FF95 on x is undefined for one of them"),
         (
             "x", "ff95", ScoreDifference(0.5, (math.nan, math.nan)),
-            "no difference can be told: FF95 on x of a or b is undefined in too many repetitions",
+            "no difference can be established: FF95 on x of a or b is undefined in too many bootstrap replicates",
         ),
     ],
 )  # fmt: skip

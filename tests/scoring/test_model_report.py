@@ -123,7 +123,7 @@ def test_models_put_the_same_items_aside(tmp_path, capsys):
         for n, validation in (("d", rows[:2]), ("e", rows[:1]))
         for word in ("--validation", write(tmp_path / f"{n}.json", validation))
     ]
-    assert "put aside different items" in refused(capsys, benchmark, *files, *devs)
+    assert "are for different items" in refused(capsys, benchmark, *files, *devs)
 
 
 def test_groups_are_computed_when_asked_for(release, tmp_path):
@@ -139,7 +139,7 @@ def test_scores_that_do_not_fit_are_refused(release, tmp_path, capsys):
     assert "--scores: no nonsense" in refused(capsys, release, path, "--scores", "nonsense")
     text = refused(capsys, release, path, "--scores", "masses")
     assert (
-        "1.0.0: scores `masses` are not for such a benchmark; there are abstention, answerability, calibration"
+        "1.0.0: scores `masses` do not apply to such a benchmark; there are abstention, answerability, calibration"
         in text
     )
 
@@ -185,7 +185,7 @@ def test_of_a_log_that_names_no_item_of_the_benchmark_what_to_do_is_told(ids, to
 def test_uq_is_never_silently_an_answer(release, tmp_path, capsys):
     path = write(tmp_path / "m.json", [{**row, "prediction": "uq"} for row in predictions()])
     found = scored(tmp_path, release, path, "--bootstrap", 0, "--split", "all")
-    assert '6 answers read "UQ": never right as an answer' in capsys.readouterr().out
+    assert '6 answers are "UQ"' in capsys.readouterr().out
     assert found["models"][0]["mean"]["realistic"]["facc"] == 0.0
 
 

@@ -49,7 +49,7 @@ def test_every_faulty_row_is_listed(tmp_path):
         "row 4 (u2): the answer is 3, expected a string",
         "row 5 (a3): confidence is True, expected a number",
         "row 7: has prediction",
-        "row 6: id 'a3' stands there twice",
+        "row 6: duplicate id 'a3'",
     ]
 
 
@@ -147,13 +147,13 @@ def test_a_number_that_no_float_holds_is_refused(tmp_path):
         (
             "m.xls",
             b"\xd0\xcf",
-            ".xls is not read; expected .json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval",
+            ".xls is not supported; expected .json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval",
         ),
-        ("m.pkl", b"\x80\x04", ".pkl is not read, since opening a pickle runs whatever code is in it"),
+        ("m.pkl", b"\x80\x04", ".pkl is not supported, since opening a pickle runs the code in it"),
         ("m.json", b"[" * 200_000, "nested too deep"),
         ("m.json", '[{"id": "a", "prediction": "caf\xe9"}]'.encode("latin-1"), "not UTF-8 text"),
         ("m.csv", "id,prediction\na,caf\xe9".encode("latin-1"), "not UTF-8 text"),
-        ("m.json.gz", b"\x1f\x8b\x08broken", "not a gzip file, or cut off"),
+        ("m.json.gz", b"\x1f\x8b\x08broken", "not a gzip file, or truncated"),
     ],
 )
 def test_files_of_other_forms_are_refused_with_the_reason(tmp_path, name, data, expected):
@@ -174,7 +174,7 @@ def test_rows_are_told_by_number_however_many_stand_before_them(tmp_path):
     ]
     assert read_predictions(write(tmp_path / "m.json", faulty)).faults[1:] == (
         "row 2002 (x): confidence is '1', expected a number",
-        "row 2001: id '3' stands there twice",
+        "row 2001: duplicate id '3'",
     )
 
 
@@ -191,7 +191,7 @@ def test_rows_may_name_their_columns_differently(tmp_path):
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        ({"id": 3, "answer": "red", "confidence": 1}, "row 2001: id '3' stands there twice"),
+        ({"id": 3, "answer": "red", "confidence": 1}, "row 2001: duplicate id '3'"),
         (
             {"id": "x", "answer": "red", "confidence": math.nan},
             "row 2001 (x): confidence is nan, expected a finite number",
@@ -241,7 +241,7 @@ BESIDE = [
 @pytest.mark.parametrize("key", BESIDE)
 def test_an_answer_beside_a_column_that_may_be_the_answer_is_asked_about(tmp_path, key):
     path = write(tmp_path / "m.json", [{"question_id": "a", "answer": "red", key: "blue"}])
-    assert f"1 row has `answer` beside {key} (row 1): is it the model's" in read_predictions(path).faults[1]
+    assert f"1 row has `answer` beside {key} (row 1): it is unclear" in read_predictions(path).faults[1]
 
 
 def test_labels_of_a_file_that_comes_in_parts_are_all_kept(tmp_path):

@@ -28,7 +28,7 @@ def test_nothing_is_said_of_good_predictions():
         ([0.1, 0.2, 0.8, 0.9], "AUROC is 0.0, below chance"),
         ([9.0, 0.8, 0.3, -3.0], "2 confidences lie outside [0, 1]"),
         ([0.5, 0.5, 0.5, 0.5], "all confidences are 0.5"),
-        ([1, 1, 0, 0], "confidences are 0 and 1 alone"),
+        ([1, 1, 0, 0], "all confidences are 0 or 1"),
     ],
 )
 def test_odd_confidences_are_pointed_out(confidences, expected):
@@ -38,14 +38,14 @@ def test_odd_confidences_are_pointed_out(confidences, expected):
 
 def test_a_looser_comparison_that_would_find_more_is_pointed_out_with_examples():
     (warning,) = said([0.9, 0.8, 0.3, 0.1], ["Dog.", "cat", "dog", "cat"], match="exact")
-    assert warning == "--match vqa would call 1 more answer right: 'Dog.' for 'dog'"
+    assert warning == "--match vqa would accept 1 more answer as correct: 'Dog.' for 'dog'"
     assert said([0.9, 0.8, 0.3, 0.1], ["Dog.", "cat", "dog", "cat"]) == []
 
 
 def test_answers_that_hold_the_label_among_other_words_are_pointed_out():
     (warning,) = said([0.9, 0.8, 0.3, 0.1], ["It is a dog.", "cat", "dog", "cat"])
     assert (
-        "1 answer that counts as wrong holds the label among other words: 'It is a dog.' for 'dog'" in warning
+        "1 answer that counts as wrong contains the label among other words: 'It is a dog.' for 'dog'" in warning
     )
 
 

@@ -24,11 +24,11 @@ def lines(*rows):
         ({"edits": "abc"}, "edits is 'abc', expected a list of objects with kind"),
         ({"edits": [{}]}, "edits is [{}], expected a list of objects with kind"),
         ({"edits": [{"kind": "a"}, {"kind": 1}]}, "expected a list of objects with kind"),
-        ({"pair_id": [1]}, "pair_id is [1], expected a text"),
-        ({"split": 5}, "split is 5, expected a text"),
+        ({"pair_id": [1]}, "pair_id is [1], expected a string"),
+        ({"split": 5}, "split is 5, expected a string"),
         ({"split": "Test"}, "split is 'Test', expected validation or test"),
-        ({"category": ["a"]}, "category is ['a'], expected a text"),
-        ({"structural": {}}, "structural is {}, expected a text"),
+        ({"category": ["a"]}, "category is ['a'], expected a string"),
+        ({"structural": {}}, "structural is {}, expected a string"),
     ],
 )
 def test_what_is_no_such_field_is_told_with_line_and_item(tmp_path, fields, fault):
@@ -49,7 +49,7 @@ def test_all_lines_are_told_at_once(tmp_path):
     none = "not an item's provenance, expected item with subset and item_id"
     assert caught.value.problems[1:] == [
         *(f"line {number}: {none}" for number in (1, 3, 4)),
-        "line 5 (s's item a): stands there twice",
+        "line 5 (s's item a): duplicate item",
     ]
 
 
@@ -77,7 +77,7 @@ def test_a_file_may_be_missing_but_be_nothing_else(release, name, what):
 def test_a_pipe_for_a_subset_is_told(release):
     (release / "rgqa/pt-hard.json").unlink()
     os.mkfifo(release / "rgqa/pt-hard.json")
-    with pytest.raises(UserError, match=r"pt-hard.json: a pipe or a device, expected a file"):
+    with pytest.raises(UserError, match=r"pt-hard.json: a pipe or a device. Write"):
         read_benchmark(release)
 
 
@@ -87,5 +87,5 @@ def test_params_and_all_else_that_is_damaged_are_one_message(release, tmp_path, 
     (release / "provenance.jsonl").write_text("3")
     write(release / "rgqa/pt-hard.json", [3])
     told = refused(capsys, release, write(tmp_path / "m.json", predictions()))
-    for piece in ("params.json: ", "line 1: not an item's", "question 1: want"):
+    for piece in ("params.json: ", "line 1: not an item's", "question 1: expected"):
         assert piece in told

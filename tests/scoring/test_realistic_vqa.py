@@ -190,7 +190,7 @@ def test_nothing_right_has_no_ff95():
         ([0.1, float("nan")], "1 NaN or infinite"),
         ([0.1], "lengths differ"),
         ([["a"]], "2 dimensions"),
-        (["a", "b"], "wanted numbers"),
+        (["a", "b"], "expected numbers"),
     ],
 )
 def test_wrong_arrays_are_refused_with_what_came(confidence, expected):

@@ -66,7 +66,7 @@ def test_a_benchmark_that_says_nothing_of_its_items_has_no_slices():
     joined = join_predictions(
         Items.from_rows(items), model({"a": ("red", 1.0), "u": ("red", 0.0)}), ScoringOptions()
     )
-    assert "does not say of what kind" in score_subgroups(joined, ScoringOptions())["unavailable"]
+    assert "has no fields to group its items by" in score_subgroups(joined, ScoringOptions())["unavailable"]
 
 
 @pytest.mark.parametrize("count", [1, 3, 11, 19])

@@ -117,7 +117,7 @@ def test_kinds_are_a_table_with_intervals():
     assert " ".join(format_subgroups(report(groups)).splitlines()[-1].split()) == expected
     assert (
         lines({"subgroups": {"unavailable": "nothing known"}, "intervals": {}})[-1]
-        == "  by kind: nothing known"
+        == "  subgroups: nothing known"
     )
 
 

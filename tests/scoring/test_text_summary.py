@@ -195,7 +195,7 @@ def test_a_plain_file_says_why_dual_accuracy_is_not_there():
     of = benchmark(("x",))
     of = of._replace(subsets={"x": of.subsets["x"].with_columns(pair_id=[""] * 80, split=[""] * 80)})
     _, text = screen([("m",)], of)
-    assert "dual accuracy: the benchmark does not say which AQ and UQ belong together" in text
+    assert "dual accuracy: the benchmark does not say name the pairs of AQs and UQs" in text
     assert "mean" not in text
 
 

@@ -72,7 +72,7 @@ def test_a_folder_without_wordnet_is_refused(tmp_path):
     with pytest.raises(UserError, match="no data.noun in it"):
         read_wordnet(tmp_path)
     (tmp_path / "data.noun").write_text("not wordnet\n")
-    with pytest.raises(UserError, match="line 1: not a line of WordNet's"):
+    with pytest.raises(UserError, match="line 1: not a line of WordNet"):
         read_wordnet(tmp_path)
 
 

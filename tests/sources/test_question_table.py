@@ -211,7 +211,7 @@ def test_what_is_no_table_is_told_by_name(tmp_path, ending, content):
         (f'{HEAD}\n1,a,"What,x\n', "questions.csv: not a table (row 2: unexpected end of data)"),
         (
             f"{HEAD},answer\n1,a,What?,x,y\n",
-            "questions.csv: the header names answer more than once",
+            "questions.csv: the header has answer more than once",
         ),
     ],
 )

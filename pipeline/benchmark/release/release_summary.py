@@ -158,7 +158,8 @@ class ReleaseSummary(Record):
                 if len(splits) > 1
                 else f"only the split `{''.join(splits)}`"
             )
-            sentences.append(f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} {which}.")
+            listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
+            sentences.append(f"{listed} {'has' if len(names) == 1 else 'have'} {which}.")
         return " ".join(sentences)
 
     @property

@@ -58,7 +58,7 @@ def list_limitations(f: ReleaseSummary) -> list[str]:
         )
     if f.subsets_with_prefix("pt"):
         sentences.append(
-            "A model that has memorized the questions of the source can recognize edited questions (attacker `verbatim count` in the audit)."
+            'A model that has memorized the questions of the source can recognize edited questions (attacker "verbatim count" in the audit).'
         )
     if resolved := ", ".join(
         f"{points:.3f} on {name}" for name, points in f.min_detectable_difference.items()

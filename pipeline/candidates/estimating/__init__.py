@@ -1,1 +1,1 @@
-"""Estimate how probable it is that a candidate has an answer after all, and how hard it is to see that it has none."""
+"""Estimate how probably a candidate is answerable after all, and how difficult it is."""

@@ -1,5 +1,7 @@
-"""The probability that a candidate has an answer at its image after all, from what its question takes for granted: by
-logistic regression where there are graphs to fit it on, else by base rates alone."""
+"""Estimate the probability that a candidate is answerable for its image, from what its question presupposes.
+
+If there are scene graphs, a logistic regression is fitted to them. Otherwise the estimate uses base rates alone.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +19,22 @@ from pipeline.language.presuppositions import find_asserted_steps
 from pipeline.verifier.evidence import Evidence
 from pipeline.verifier.presence_model import get_known_names
 
-# No estimate is surer than this: graphs and programs have errors.
+# Upper bound of every estimate, because graphs and programs have errors.
 MAX_PROBABILITY = 0.999
-# What is left of a probability where the evidence speaks against it: of what the judge holds unanswerable 97 % are.
+# Factor of a probability if the evidence speaks against it: 97 % of the questions that the verifier finds unanswerable are.
 REFUTED_FACTOR = 0.03
 FEATURE_NAMES = ("objects", "attributes", "relations", "refuted", "edited")
 
 
 class LogisticWeights(Record):
-    """Weights of the log odds that a question has an answer.
+    """Weights of the log odds that a question is answerable.
 
     Attributes:
-        things: of the log odds that all things are there which it takes for granted. looks, relations: of the sums of log
-            probabilities that they have the attributes, are in the relations. refuted: where the evidence speaks against it.
-        edited: of an edited question. constant: always added.
+        objects: Weight of the log odds that all presupposed objects are there.
+        attributes, relations: Weights of the sums of log probabilities that they have the attributes and are in the relations.
+        refuted: Added if the evidence speaks against the question.
+        edited: Added for an edited question.
+        intercept: Always added.
     """
 
     objects: float
@@ -42,46 +46,45 @@ class LogisticWeights(Record):
 
 
 class ClaimProbability(NamedTuple):
-    """A claim and its probability."""
-
     claim: Claim
     probability: float
 
 
 def extract_candidate_claims(candidate: Candidate) -> list[Claim]:
-    """What a candidate takes for granted: by its program and text; where it has no program, what was put in."""
+    """Return what a candidate presupposes, by its program and text; if it has no program, only what was inserted."""
     if candidate.program:
         program = parse_program(candidate.program, candidate.text)
         asserted = find_asserted_steps(program, align_program(candidate.text, program, {}))
         return [claim for claim in extract_program_claims(program) if claim.step not in asserted]
-    put_in = ((edit, "" if edit.kind == "attribute" else edit.new.lower()) for edit in candidate.edits)
+    inserted = ((edit, "" if edit.kind == "attribute" else edit.new.lower()) for edit in candidate.edits)
     return [
         Claim(edit.kind, edit.step_index, name, () if name else (edit.new.lower(),))
-        for edit, name in put_in
+        for edit, name in inserted
         if edit.kind != "relation"
     ]
 
 
 def estimate_claims(
-    claims: Sequence[Claim], facts: Evidence | None, claim_estimator: ClaimEstimator
+    claims: Sequence[Claim], evidence: Evidence | None, claim_estimator: ClaimEstimator
 ) -> list[ClaimProbability]:
-    """Claims with their probabilities at an image."""
-    known = get_known_names(facts)
+    """Return the claims with their probabilities for an image."""
+    known = get_known_names(evidence)
     return [
-        ClaimProbability(claim, claim_estimator.estimate_probability(claim, facts, known)) for claim in claims
+        ClaimProbability(claim, claim_estimator.estimate_probability(claim, evidence, known))
+        for claim in claims
     ]
 
 
 def compute_features(
     claim_probabilities: Sequence[ClaimProbability], is_refuted: bool, is_edited: bool
 ) -> list[float]:
-    """In the order of FEATURES."""
+    """Return the features of a question, in the order of FEATURE_NAMES."""
     logs = dict.fromkeys(("object", "attribute", "relation"), 0.0)
     for claim, probability in claim_probabilities:
         logs[claim.kind] += math.log(probability)
-    things = min(max(math.exp(logs["object"]), 1 - MAX_PROBABILITY), MAX_PROBABILITY)
+    objects = min(max(math.exp(logs["object"]), 1 - MAX_PROBABILITY), MAX_PROBABILITY)
     return [
-        math.log(things / (1 - things)),
+        math.log(objects / (1 - objects)),
         logs["attribute"],
         logs["relation"],
         float(is_refuted),
@@ -90,17 +93,19 @@ def compute_features(
 
 
 def predict_probability(features: Sequence[float], weights: LogisticWeights) -> float:
-    """The probability, rounded to 4 places, by a row of features."""
+    """Return the probability that a question is answerable, rounded to 4 places."""
     odds = weights.intercept + math.fsum(
         getattr(weights, name) * x for name, x in zip(FEATURE_NAMES, features, strict=True)
     )
-    most = math.log(MAX_PROBABILITY / (1 - MAX_PROBABILITY))
-    return round(1 / (1 + math.exp(-min(max(odds, -most), most))), 4)
+    max_log_odds = math.log(MAX_PROBABILITY / (1 - MAX_PROBABILITY))
+    return round(1 / (1 + math.exp(-min(max(odds, -max_log_odds), max_log_odds))), 4)
 
 
 def estimate_by_base_rates(claim_probabilities: Sequence[ClaimProbability], is_refuted: bool) -> float:
-    """The probability where no graph is there to fit weights on: that all claims hold, were they independent. It is not
-    calibrated; rounded to 4 places."""
+    """Return the probability that all claims hold, as if they were independent, rounded to 4 places.
+
+    This is used if there is no scene graph to fit weights to. It is not calibrated.
+    """
     all_hold = math.prod(one.probability for one in claim_probabilities) * (
         REFUTED_FACTOR if is_refuted else 1
     )
@@ -108,8 +113,15 @@ def estimate_by_base_rates(claim_probabilities: Sequence[ClaimProbability], is_r
 
 
 def fit_weights(features: Sequence[Sequence[float]], labels: Sequence[bool]) -> LogisticWeights:
-    """Logistic regression, by Newton's method to the last digit and rounded to 3 places, so that it is the same on any machine;
-    a little ridge keeps what never occurs at 0."""
+    """Fit the weights by logistic regression.
+
+    Newton's method runs to the last digit and the weights are rounded to 3 places, so that they are the same on every machine. A small
+    ridge penalty keeps the weights of features that never occur at 0.
+
+    Args:
+        features: Rows of features, see `compute_features`.
+        labels: Whether each question is answerable.
+    """
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=10.0, solver="newton-cholesky", tol=1e-10, max_iter=200)

@@ -1,13 +1,13 @@
-"""Questions at images whose graph is hidden and then shown: what the probability of an answer is fitted on.
+"""Build the training cases of the answerability estimate: questions about images whose graph is held out.
 
-What is known of such an image is what its own questions tell, as of the benchmark's images. It is asked questions of other
-images, and its own with a thing, a look or a relation replaced. Whether they have an answer the graph says, taken as complete.
+For such an image, only what its own questions state is known, as for the benchmark's images. It is paired with questions of other images,
+and with its own questions in which an object, an attribute or a relation is replaced. The held-out graph, taken as complete, says whether
+each is answerable.
 
-It is not: of a published graph some facts are missing. A thing that is not listed makes a question look unanswerable; one that
-is not listed beside another of its name makes "the cup" look as if it were the only one. Only the first can be counted,
-by the images' own questions, all of which have an answer: `own_answerable` is the share that has one by the graph.
-On the sample, whose graphs lack a fifth of their facts, both about even out, and to correct the first alone is worse: with rates
-divided by that share the expected calibration error on images held out rises from 0.01 to 0.04. So nothing is corrected.
+Published graphs are not complete. A missing object makes a question look unanswerable. A missing second object of the same name makes "the
+cup" look unique. Only the first fault can be measured, by the images' own questions, all of which are answerable: `num_own_answerable` counts
+those that are by the graph. On the sample, whose graphs lack a fifth of their facts, both faults nearly cancel, and correcting only the first
+one is worse: dividing by its rate raises the expected calibration error on held-out images from 0.01 to 0.04. So nothing is corrected.
 """
 
 from __future__ import annotations
@@ -37,15 +37,14 @@ from pipeline.verifier.evidence import Evidence, build_scene_evidence
 from pipeline.verifier.partial_graphs import build_partial_graph, build_question_evidence
 from pipeline.verifier.verification import execute_program
 
-MAX_IMAGES = 2_000  # some thousands of cases tell six weights to two places
-MAX_EDITED_QUESTIONS, MAX_FOREIGN_QUESTIONS = (
-    8,
-    8,
-)  # questions of each image that are edited, and those of others that are asked of it
+# The resulting cases determine the six weights to two places.
+MAX_IMAGES = 2_000
+# Own questions that are edited, and questions of other images, per image.
+MAX_EDITED_QUESTIONS, MAX_FOREIGN_QUESTIONS = 8, 8
 
 
 class TrainingCase(NamedTuple):
-    """A question at an image whose graph is hidden: its features, and whether it has an answer by the graph."""
+    """A question about an image whose graph is held out: its features, and whether it is answerable by the graph."""
 
     image_id: str
     features: list[float]
@@ -53,7 +52,7 @@ class TrainingCase(NamedTuple):
 
 
 class HeldOutCases(NamedTuple):
-    """All cases; of the images' own questions how many there are, and how many have an answer by the graph."""
+    """All cases, the number of the images' own questions, and how many of these are answerable by the graph."""
 
     cases: list[TrainingCase]
     num_own: int
@@ -61,7 +60,7 @@ class HeldOutCases(NamedTuple):
 
 
 def sample_images(image_ids: Sequence[str], max_images: int = MAX_IMAGES) -> list[str]:
-    """Images to fit on, drawn by lot."""
+    """Sample the images to fit on, at random but reproducibly."""
     return sorted(sorted(image_ids, key=lambda key: content_hash("estimate", key))[:max_images])
 
 
@@ -72,10 +71,11 @@ def build_training_cases(
     claim_estimator: ClaimEstimator,
     seed: int,
 ) -> HeldOutCases:
-    """Judge questions at images with hidden graphs.
+    """Build cases from questions about images with held-out graphs.
 
     Args:
-        scenes: published graphs, of the images to fit on. questions: those of these images, by image id.
+        scenes: Image id -> published graph, for the images to fit on.
+        questions: Image id -> questions about it.
     """
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     own = {key: [q for q in questions.get(key, ()) if q.program] for key in scenes}
@@ -85,55 +85,58 @@ def build_training_cases(
         for q in own[key]
         if not is_existence_question(q)
     ]
-    swap = ProgramEditor(vocabulary, lexicon)
+    edit = ProgramEditor(vocabulary, lexicon)
     cases: list[TrainingCase] = []
-    true: Counter[Answerability] = Counter()  # of the images' own questions
+    own_counts: Counter[Answerability] = Counter()
     for key in sorted(scenes):
         rng = make_generator(seed, "estimate", key)
         shown = build_scene_evidence(msgspec.structs.replace(scenes[key], is_complete=True), lexicon)
         graph = build_partial_graph(questions.get(key, ()), lexicon) if own[key] else None
-        told = build_question_evidence(graph, lexicon) if graph else None
+        evidence = build_question_evidence(graph, lexicon) if graph else None
         programs = [parse_program(q.program, q.question_id) for q in own[key]]
-        true.update(_determine_answerability(program, shown) for program in programs)
-        drawn = rng.permutation(len(asked))[:MAX_FOREIGN_QUESTIONS].tolist()
-        tried = [(asked[i], False) for i in drawn if asked[i] not in programs]
+        own_counts.update(_determine_answerability(program, shown) for program in programs)
+        sampled = rng.permutation(len(asked))[:MAX_FOREIGN_QUESTIONS].tolist()
+        tried = [(asked[i], False) for i in sampled if asked[i] not in programs]
         tried += [
-            (edited, True) for p in programs[:MAX_EDITED_QUESTIONS] if (edited := swap(p, rng)) is not None
+            (edited, True) for p in programs[:MAX_EDITED_QUESTIONS] if (edited := edit(p, rng)) is not None
         ]
-        cases.extend(_make_cases(key, tried, told, shown, claim_estimator))
-    return HeldOutCases(cases, true["answerable"] + true["unanswerable"], true["answerable"])
+        cases.extend(_make_cases(key, tried, evidence, shown, claim_estimator))
+    return HeldOutCases(
+        cases, own_counts["answerable"] + own_counts["unanswerable"], own_counts["answerable"]
+    )
 
 
 def _make_cases(
     key: str,
     tried: Sequence[tuple[Program, bool]],
-    told: Evidence | None,
+    evidence: Evidence | None,
     shown: Evidence,
-    beliefs: ClaimEstimator,
+    claim_estimator: ClaimEstimator,
 ) -> Iterator[TrainingCase]:
-    """The cases among questions that were tried: not those that what is told answers, as `screen` drops them."""
+    """Yield the cases of one image. Questions that are answerable by the known evidence are skipped, because `screen` drops them."""
     for program, edited in tried:
-        evident = execute_program(program, told).answerability if told else "unknown"
+        by_evidence = execute_program(program, evidence).answerability if evidence else "unknown"
         true = _determine_answerability(program, shown)
-        if evident != "answerable" and true != "unknown":
+        if by_evidence != "answerable" and true != "unknown":
             row = compute_features(
-                estimate_claims(extract_program_claims(program), told, beliefs),
-                evident == "unanswerable",
+                estimate_claims(extract_program_claims(program), evidence, claim_estimator),
+                by_evidence == "unanswerable",
                 edited,
             )
             yield TrainingCase(key, row, true == "answerable")
 
 
 def _determine_answerability(program: Program, shown: Evidence) -> Answerability:
-    """Whether a question has an answer by a graph. That no colour is listed of a cup does not say that it has none."""
+    """Return whether a question is answerable by a graph. A cup without a listed colour still has one, so that is unknown."""
     outcome = execute_program(program, shown)
-    unsaid = outcome.category == "no valid answer" and program[-1].verb in ("query", "same", "different")
-    return "unknown" if unsaid else outcome.answerability
+    is_unlisted = outcome.category == "no valid answer" and program[-1].verb in ("query", "same", "different")
+    return "unknown" if is_unlisted else outcome.answerability
 
 
 class ProgramEditor:
-    """Edits of programs like those that `perturb` makes of questions: another thing, look or relation, as often as questions
-    take such for granted."""
+    """Edits programs as the stage perturb edits questions: it replaces an object, an attribute or a relation, as often as
+    questions presuppose it.
+    """
 
     def __init__(self, vocabulary: Vocabulary, lexicon: Lexicon) -> None:
         self._lexicon, self._attribute_counts = lexicon, vocabulary.attributes
@@ -142,12 +145,12 @@ class ProgramEditor:
         }
 
     def __call__(self, program: Program, rng: np.random.Generator) -> Program | None:
-        """The program with one word replaced, drawn by lot; None if it has none that could be."""
-        asked_for = (
+        """Replace a random word of the program. Returns None if no word can be replaced."""
+        selecting = (
             (i, o) for i, o in enumerate(program) if o.verb in OBJECT_SET_VERBS and not o.is_asserted
         )
         choices = [
-            (i, offer) for i, operation in asked_for for offer in self._iter_replacements(operation) if offer
+            (i, offer) for i, operation in selecting for offer in self._iter_replacements(operation) if offer
         ]
         if not choices:
             return None
@@ -161,7 +164,7 @@ class ProgramEditor:
         return (*program[:index], msgspec.structs.replace(operation, **changed), *program[index + 1 :])
 
     def _iter_replacements(self, operation: Operation) -> Iterator[Mapping[str, int]]:
-        """The words that each word of a step can be replaced by, with weights."""
+        """Yield, for each word of a step that can be replaced, the replacements with their weights."""
         value = operation.values[0] if operation.values else ""
         type_ = self._lexicon.get_attribute_type(value)
         if operation.name in self._lexicon.categories or operation.name in self._object_counts:

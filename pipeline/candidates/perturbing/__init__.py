@@ -1,6 +1,6 @@
-"""Edit a question so that what it takes for granted is no longer true. `edit_kinds` names all kinds of edits.
+"""Edit questions so that something they presuppose is no longer true of their image.
 
-objects, replacements and raking (what is put in), slots (what may be replaced without touching what is asked), fitting
-(how that is said, text and program afterwards), thing_edits and look_edits (the kinds of edits), blind (the paper's rule),
-perturb_image (all of it for one image).
+`edit_slots` finds what may be replaced without touching what is asked. `object_table`, `plausibility`, `replacements` and `raking` choose
+the replacement, and `surface_realization` rewrites text and program. `object_edits` and `attribute_edits` are the kinds of edits, which
+`edit_kinds` lists. `paper_rules` edits as RGQA did. `perturb_image` applies all of it to one image.
 """

@@ -1,6 +1,6 @@
-"""The kinds of edits, and which of them make a question of a subset.
+"""List the kinds of edits, and choose those that turn a question into a candidate of a subset.
 
-A new kind of edit is a function of a case, in a module of this room, and a row here.
+To add a kind of edit, write a function of a case in this package and add it to one of the tables below.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pipeline.language.presuppositions import Presupposition
 QUERY_ONLY_QUOTA_REACHED = "only query-only edits are possible, and their quota is reached"
 
 SLOT_FINDERS = {"pt-easy": find_object_slots, "pt-hard": find_attribute_and_relation_slots}
-# Made wherever a question has a place for them, without a draw of words; and those made where there is no other edit.
+# Edits that are made wherever they apply, and edits that are made only if there is no other.
 UNCONDITIONAL_EDITS = {
     "pt-easy": (),
     "pt-hard": (attribute_edits.toggle_negation, attribute_edits.swap_center_and_edge),
 }
 FALLBACK_EDITS = {"pt-easy": (object_edits.replace_pronoun,), "pt-hard": (attribute_edits.add_negation,)}
-# Replacements that are drawn for a slot, by its kind.
+# Edits whose replacement is sampled, by kind of slot.
 SAMPLED_EDITS = {
     "object": object_edits.replace_object,
     "attribute": attribute_edits.replace_attribute,
@@ -35,40 +35,45 @@ SAMPLED_EDITS = {
 
 
 def edit_question(subset: Subset, case: EditCase) -> tuple[list[Swap], str]:
-    """The swaps that make a question of a subset, or why there are none. Those of weak premises ("What is ON the wall?")
-    are made only where there are no others."""
+    """Edit a question for a subset.
+
+    Query-only edits ("What is ON the wall?") are made only if there are no others.
+
+    Returns:
+        The swaps, and the reason why there are none ("" otherwise).
+    """
     slots, reason = SLOT_FINDERS[subset](case)
-    always = [swap for kind in UNCONDITIONAL_EDITS[subset] for swap in kind(case)]
-    swaps = _sample_swaps(case, slots, always, weak=False)
+    unconditional = [swap for kind in UNCONDITIONAL_EDITS[subset] for swap in kind(case)]
+    swaps = _sample_swaps(case, slots, unconditional, query_only=False)
     swaps = swaps or [swap for kind in FALLBACK_EDITS[subset] for swap in kind(case)]
     if not swaps and case.may_be_query_only:
-        swaps = _sample_swaps(case, slots, always, weak=True)
-    elif not swaps and any(slot.is_query_only for slot in [*slots, *(swap.slot for swap in always)]):
+        swaps = _sample_swaps(case, slots, unconditional, query_only=True)
+    elif not swaps and any(slot.is_query_only for slot in [*slots, *(swap.slot for swap in unconditional)]):
         reason = QUERY_ONLY_QUOTA_REACHED
     return swaps, "" if swaps else reason
 
 
 def _sample_swaps(
-    case: EditCase, slots: Sequence[Presupposition], always: Sequence[Swap], weak: bool
+    case: EditCase, slots: Sequence[Presupposition], unconditional: Sequence[Swap], query_only: bool
 ) -> list[Swap]:
-    """Those of `always` and of the slots that something fits, all of them weak, or none.
+    """Return the unconditional swaps and sampled swaps of the slots, either all query-only or none.
 
-    Where a question has several, some may stay: one that is not there is enough. Which do is left to the draw, by how
-    much seldomer their words are put in than taken out. If all would, none may.
+    If a question has several slots, some may stay, because one absent object is enough. Which do is sampled, by how much less often their
+    words are inserted than removed. If all would stay, none may.
     """
-    earlier = [swap for swap in always if swap.slot.is_query_only == weak]
+    earlier = [swap for swap in unconditional if swap.slot.is_query_only == query_only]
     slots = [
         slot
         for slot in slots
-        if slot.is_query_only == weak
+        if slot.is_query_only == query_only
         and all(swap.slot.span.first_token != slot.span.first_token for swap in earlier)
     ]
     swaps: list[Swap] = []
-    for some_stay in (True, False):
+    for some_may_stay in (True, False):
         swaps = list(earlier)
-        for slot, random in zip(slots, case.uniforms, strict=False):
-            may_stay = some_stay and bool(swaps or slot is not slots[-1])
-            swap = SAMPLED_EDITS[slot.kind](case, slot, random, swaps, may_stay)
+        for slot, uniforms in zip(slots, case.uniforms, strict=False):
+            may_keep = some_may_stay and bool(swaps or slot is not slots[-1])
+            swap = SAMPLED_EDITS[slot.kind](case, slot, uniforms, swaps, may_keep)
             swaps += [swap] if swap else []
         if swaps:
             break

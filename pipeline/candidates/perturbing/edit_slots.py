@@ -1,7 +1,7 @@
-"""What of a question may be replaced so that it asks in vain: what it fixes or asks for and what something excludes.
+"""Find the slots of a question: what can be replaced so that the question becomes unanswerable.
 
-"Is the shirt red?" stays answerable whatever colour is put there (no), "What is the red shirt made of?" does
-not: `pipeline/language/presuppositions.py` tells them apart.
+"Is the shirt red?" stays answerable with any colour (no), while "What is the red shirt made of?" does not.
+`pipeline/language/presuppositions.py` distinguishes the two.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ from pipeline.language.word_lists import PARTITIVE_NOUNS
 from pipeline.verifier.evidence import Evidence
 
 NEVER_EDITED_TYPES = NON_ATTRIBUTE_TYPES | {"race"}
-# Of these a thing may have several values at a time; race is nothing to be judged by looks.
+# An object may have several values of these types at a time. Race must not be judged from an image.
 MULTI_VALUED_TYPES = NEVER_EDITED_TYPES | {"activity", "sport", "sportActivity", "other", "flavor"}
 
-SlotsAndReason = tuple[
-    list[Presupposition], str
-]  # of a question, and why it has no edit if nothing takes their place
+# The slots of a question, and the reason to report if none of them is replaced.
+SlotsAndReason = tuple[list[Presupposition], str]
 
 
 @dataclass(frozen=True, slots=True)
 class EditCase:
-    """A question with what is known of it.
+    """A question, with what is known about it and its image.
 
     Attributes:
-        program: () if the question came without one; premises: what it says.
-        facts: the evidence about its image, if any; absent: how probably it shows nothing of each row's name.
-        random: two numbers in [0, 1) for each slot, more than any question has.
-        may_be_weak: it may be edited in weak premises alone.
+        program: The operations; () if the question has no program.
+        presuppositions: What the question presupposes and asks for.
+        evidence: The evidence about its image, if any.
+        absence_probabilities: How probably the image shows nothing of each row's name.
+        uniforms: Two random numbers in [0, 1) for each slot, more than any question has.
+        may_be_query_only: Whether the edits may be query-only.
     """
 
     sentence: Sentence
@@ -50,22 +51,24 @@ class EditCase:
 
 
 def find_object_slots(case: EditCase) -> SlotsAndReason:
-    """The things that may give way."""
-    premises, tokens = case.presuppositions, case.sentence.tokens
-    slots = [thing for thing in premises.objects if not _is_irreplaceable(thing, case)]
+    """Find the objects that may be replaced, and the reason to report if none is."""
+    presuppositions, tokens = case.presuppositions, case.sentence.tokens
+    slots = [slot for slot in presuppositions.objects if not _is_irreplaceable(slot, case)]
     others = {slot.word for slot in slots if tokens[slot.span.first_token] == "other"}
-    # "The other man" makes no sense without the first one.
+    # "The other man" makes no sense if the first man is replaced.
     slots = [slot for slot in slots if slot.word not in others or tokens[slot.span.first_token] == "other"]
-    if premises.objects:
+    if presuppositions.objects:
         return slots, "no other object fits" if slots else "no other object makes sense there"
-    asked = "object" in premises.asserted_kinds
+    asked = "object" in presuppositions.asserted_kinds
     return [], "its objects are asked for, not presupposed" if asked else "names no object"
 
 
-def _is_irreplaceable(thing: Presupposition, case: EditCase) -> bool:
-    """Whether no other word makes sense: "a slice of PIZZA", "the GRASS field", "Are all the ANIMALS dogs?", "What ANIMAL is
-    it, a cow or a sheep?", and the thing of which the text says more than can be read."""
-    sentence, span, last = case.sentence, thing.span, case.sentence.num_content_tokens - 1
+def _is_irreplaceable(slot: Presupposition, case: EditCase) -> bool:
+    """Return whether no other word makes sense here, or the text says more about the object than can be parsed.
+
+    Examples: "a slice of PIZZA", "the GRASS field", "Are all the ANIMALS dogs?", "What ANIMAL is it, a cow or a sheep?".
+    """
+    sentence, span, last = case.sentence, slot.span, case.sentence.num_content_tokens - 1
     portion = (
         sentence.get_previous_token(span.first_token) == "of"
         and sentence.get_previous_token(span.first_token - 1) in PARTITIVE_NOUNS
@@ -74,37 +77,42 @@ def _is_irreplaceable(thing: Presupposition, case: EditCase) -> bool:
     named_after = (
         span.end_token == last and sentence.get_tag(last) in ("NN", "NNS") and not sentence.is_matched(last)
     )
-    has_options = thing.step == find_queried_step(case.program) and case.program[-1].verb == "choose"
-    return portion or compound or named_after or has_options or thing.has_unparsed_modifiers
+    has_options = slot.step == find_queried_step(case.program) and case.program[-1].verb == "choose"
+    return portion or compound or named_after or has_options or slot.has_unparsed_modifiers
 
 
 def find_attribute_and_relation_slots(case: EditCase) -> SlotsAndReason:
-    """The looks, spatial relations and positions that exclude others."""
-    said = case.presuppositions
-    looks = [look for look in said.attributes if not look.is_negated and look.type not in NEVER_EDITED_TYPES]
-    looks = [
-        look for look in looks if look.type not in MULTI_VALUED_TYPES or get_excluded_attributes(look.word)
+    """Find the attributes, spatial relations and positions that exclude others, and the reason to report if none is replaced."""
+    found = case.presuppositions
+    attributes = [
+        slot for slot in found.attributes if not slot.is_negated and slot.type not in NEVER_EDITED_TYPES
     ]
-    places = [
-        place for place in said.relations if not place.is_negated and _has_counterpart(place, case.program)
+    attributes = [
+        slot
+        for slot in attributes
+        if slot.type not in MULTI_VALUED_TYPES or get_excluded_attributes(slot.word)
+    ]
+    relations = [
+        slot for slot in found.relations if not slot.is_negated and _has_counterpart(slot, case.program)
     ]
     reasons = {
-        "its attributes have no other value that such objects have": looks,
-        "no other relation fits": places,
-        "its attributes and relations have no counterpart": said.attributes or said.relations,
-        "its attributes are asked for, not presupposed": "attribute" in said.asserted_kinds,
-        "its relations are asked for, not presupposed": "relation" in said.asserted_kinds,
+        "its attributes have no other value that such objects have": attributes,
+        "no other relation fits": relations,
+        "its attributes and relations have no counterpart": found.attributes or found.relations,
+        "its attributes are asked for, not presupposed": "attribute" in found.asserted_kinds,
+        "its relations are asked for, not presupposed": "relation" in found.asserted_kinds,
         "names no attribute and no relation": True,
     }
-    return [*looks, *places], next(reason for reason, holds in reasons.items() if holds)
+    return [*attributes, *relations], next(reason for reason, holds in reasons.items() if holds)
 
 
-def _has_counterpart(place: Presupposition, program: Sequence[Operation]) -> bool:
-    operation = program[place.step]
+def _has_counterpart(slot: Presupposition, program: Sequence[Operation]) -> bool:
+    """Return whether another relation excludes this one."""
+    operation = program[slot.step]
     if operation.verb == "filter":
-        return place.word in ANTONYMS
-    # "The man to the left of the other man": there is one to the right, too.
+        return slot.word in ANTONYMS
+    # "The man to the left of the other man": there is also a man to the right of one.
     return (
-        bool(get_excluded_relations(place.word))
+        bool(get_excluded_relations(slot.word))
         and program[find_root_step(program, operation.inputs[0])].name != operation.name
     )

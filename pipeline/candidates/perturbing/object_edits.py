@@ -1,4 +1,4 @@
-"""Another thing in the place of one that a question takes for granted (PT-Easy), like what the rest of it says."""
+"""Replace objects that a question presupposes (PT-Easy) by others that match what the rest of the question says."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ from pipeline.language.nouns import singularize
 from pipeline.language.presuppositions import Presupposition, find_queried_step
 from pipeline.language.word_lists import OBJECT_PRONOUNS, PRONOUN_REFERENTS
 
-WHO_WEIGHT = 0.1  # weight of "who" beside the category that stands there, before words are evened out
+# Weight of "who" relative to the original category, before words are balanced.
+WHO_WEIGHT = 0.1
 _OPPOSITE_PRONOUNS = {"he": "she", "she": "he"}
-_SPECIES_NOUNS = frozenset(("species", "breed", "breeds"))  # "of the same species": said of living things
+# "Of the same species" is said of living things.
+_SPECIES_NOUNS = frozenset(("species", "breed", "breeds"))
 
 
 def replace_object(
@@ -39,21 +41,24 @@ def replace_object(
     earlier_swaps: Sequence[Swap],
     may_keep: bool,
 ) -> Swap | None:
-    """The swap of a slot for a thing that is not in the image and is none of those put in already."""
+    """Swap an object for one that is neither in the image nor inserted already, or return None if there is none."""
     sentence, category = case.sentence, _needs_category(case, slot)
-    demanded = collect_constraints(case, slot, earlier_swaps)
-    if _should_become_who(case, slot, demanded, uniforms[0] * 1000 % 1):
+    constraints = collect_constraints(case, slot, earlier_swaps)
+    if _should_become_who(case, slot, constraints, uniforms[0] * 1000 % 1):
         return Swap(replace(slot, span=sentence.make_span(0, slot.span.end_token)), "person", "who")
     numbers: NumberChanges = find_possible_numbers(sentence, slot)
     types = case.replacements.vocabulary.attribute_types
-    sized = any(types.get(attribute) == "size" for group in demanded.attributes for attribute in group)
-    if sized and not category:  # no "small water"
+    has_size = any(types.get(attribute) == "size" for group in constraints.attributes for attribute in group)
+    # Mass nouns have no size ("small water").
+    if has_size and not category:
         numbers = {number: changes for number, changes in numbers.items() if number != "mass"}
-    swap = swap_object(case, slot, numbers, category, demanded, earlier_swaps, uniforms, may_keep)
+    swap = swap_object(case, slot, numbers, category, constraints, earlier_swaps, uniforms, may_keep)
     if swap and _is_who(case, slot):
         forms = dict.fromkeys(NAME_QUESTION_PHRASES[1:], 1.0)
         form = (
-            case.replacements.sample_from_weights(("name_question", swap.new), "who", forms, uniforms[1] * 1000 % 1)
+            case.replacements.sample_from_weights(
+                ("name_question", swap.new), "who", forms, uniforms[1] * 1000 % 1
+            )
             or "what"
         )
         return replace(swap, text=f"{form} {singularize(swap.new) if form.endswith('of') else swap.text}")
@@ -61,7 +66,7 @@ def replace_object(
 
 
 def replace_pronoun(case: EditCase) -> list[Swap]:
-    """The swap of "he" for "she", or the other way round, where nobody who may be called so is known to be there."""
+    """Swap "he" for "she", or the reverse, if nobody who may be called so is known to be in the image."""
     table = case.replacements.object_table
     for slot in case.presuppositions.pronouns:
         other = _OPPOSITE_PRONOUNS.get(slot.word, "")
@@ -77,8 +82,10 @@ def replace_pronoun(case: EditCase) -> list[Swap]:
 
 
 def _needs_category(case: EditCase, slot: Presupposition) -> bool | None:
-    """Whether a category takes a slot's place: of what is asked for its name and of another category, only
-    one does; of a person, whom anything may be, None: either."""
+    """Return whether the replacement must be a category; None for either.
+
+    It must be one if the question asks for the name of the object, or if the object is a category. A person may be replaced by anything.
+    """
     asked = slot.step == find_queried_step(case.program)
     if asked or follows_kind_of(case.sentence, slot) or _is_who(case, slot):
         return True
@@ -86,61 +93,66 @@ def _needs_category(case: EditCase, slot: Presupposition) -> bool | None:
 
 
 def _is_who(case: EditCase, slot: Presupposition) -> bool:
-    """Whether the slot is the word that asks: "WHO is standing?" becomes "WHICH ANIMAL is standing?"."""
+    """Return whether the slot is the question word: "WHO is standing?" becomes "WHICH ANIMAL is standing?"."""
     return case.sentence.tokens[slot.span.first_token] == "who"
 
 
 def _should_become_who(
-    case: EditCase, slot: Presupposition, demanded: ObjectConstraints, random: float
+    case: EditCase, slot: Presupposition, constraints: ObjectConstraints, uniform: float
 ) -> bool:
-    """Whether "WHICH ANIMAL is standing?" becomes "WHO is standing?", as often as the other way round; but not "What
-    animal is it?", which says nothing of it."""
+    """Return whether "WHICH ANIMAL is standing?" becomes "WHO is standing?", as often as the reverse.
+
+    "What animal is it?" stays, as it says nothing else about the animal.
+    """
     sentence, replacements = case.sentence, case.replacements
     form, row = (
         " ".join(sentence.tokens[: slot.span.first_token]),
         replacements.object_table.row_by_name.get("person"),
     )
-    says_more = demanded.attributes or demanded.relations
+    says_more = constraints.attributes or constraints.relations
     asked = says_more and slot.step == find_queried_step(case.program) and form in NAME_QUESTION_PHRASES
     if not asked or row is None or sentence.tokens[slot.span.end_token : slot.span.end_token + 1] != ("is",):
         return False
     fits = (
         float(case.absence_probabilities[row])
-        if replacements.plausibility.score_objects(demanded)[row]
+        if replacements.plausibility.score_objects(constraints)[row]
         else 0.0
     )
     weights = {form: 1.0, "who": WHO_WEIGHT * fits}
-    return replacements.sample_from_weights(("name_question", slot.word), form, weights, random) == "who"
+    return replacements.sample_from_weights(("name_question", slot.word), form, weights, uniform) == "who"
 
 
 def collect_constraints(
     case: EditCase, slot: Presupposition, earlier_swaps: Sequence[Swap]
 ) -> ObjectConstraints:
-    """All that a question says of a thing, in its program and besides. Only something of the same kind will do for the owner of
-    a part ("the girl's hair", "the man shirt") and for what is compared, in kind or in age."""
-    demanded, tokens = (
+    """Collect all that a question says of an object, in its program and beyond.
+
+    Only an object of the same category fits the owner of a part ("the girl's hair", "the man shirt"), and what is compared in kind or age.
+    """
+    from_program, tokens = (
         extract_program_constraints(apply_swaps(case.program, earlier_swaps), slot.step),
         case.sentence.tokens,
     )
-    after_it = slot.span.end_token
-    owner = tokens[after_it : after_it + 1] == ("'s",)
-    owner = owner or any(span.first_token == after_it for span in case.sentence.name_spans.values())
+    end = slot.span.end_token
+    owner = tokens[end : end + 1] == ("'s",)
+    owner = owner or any(span.first_token == end for span in case.sentence.name_spans.values())
     ranked = any(operation.verb == "compare" for operation in case.program)
-    looks, relations = slot.modifiers
-    types = demanded.types
-    if slot.step < 0 and slot is case.presuppositions.objects[0]:  # "What COLOR is the cup?"
+    attributes, relations = slot.modifiers
+    types = from_program.types
+    # "What COLOR is the cup?"
+    if slot.step < 0 and slot is case.presuppositions.objects[0]:
         known = {*case.replacements.vocabulary.attribute_types.values()}
         types = tuple(token for token in tokens if token in known)
     return ObjectConstraints(
-        (*demanded.attributes, *((look,) for look in looks)),
-        tuple(dict.fromkeys((*demanded.relations, *relations))),
+        (*from_program.attributes, *((attribute,) for attribute in attributes)),
+        tuple(dict.fromkeys((*from_program.relations, *relations))),
         types,
         same_category=owner or ranked or not _SPECIES_NOUNS.isdisjoint(tokens),
     )
 
 
 def extract_program_constraints(program: Sequence[Operation], step: int) -> ObjectConstraints:
-    """What a program says of the thing that one of its steps names; nothing of what none does (-1)."""
+    """Collect what a program says of the object that one of its steps names; nothing for step -1."""
     attributes: list[tuple[str, ...]] = []
     relations: list[tuple[str, str, str]] = []
     types: list[str] = []
@@ -162,8 +174,9 @@ def extract_program_constraints(program: Sequence[Operation], step: int) -> Obje
         elif operation.type in POSITION_TYPES:
             types.append(operation.type)
         elif operation.values and not (operation.is_negated and operation.type):
-            # Also an option (fences are wooden or metallic, shirts neither), and what is "not on" can be on.
+            # Options of a choice count too (fences are wooden or metallic, shirts neither), and what is "not on" can be on.
             attributes.append(operation.values)
-        elif operation.type:  # asked for, or denied: "not red" is said of what has a colour
+        elif operation.type:
+            # The type is asked for or negated: "not red" is said of objects with a colour.
             types.append(operation.type)
     return ObjectConstraints(tuple(attributes), tuple(relations), tuple(types))

@@ -1,6 +1,6 @@
-"""The vocabulary's objects as arrays: how often each is asked for, in what number it is said, what it may be taken for."""
+"""Hold the objects of a vocabulary as arrays: frequency, grammatical number, and which names may denote the same object."""
 
-# ruff: noqa: B019 - tables live as long as the process, and so does what they have worked out
+# ruff: noqa: B019 - tables live as long as the process, and so do their cached results.
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ from pipeline.language.object_taxonomy import get_main_kind
 from pipeline.language.similarity import get_similarity_keys
 from pipeline.language.word_lists import FRAME_WORDS, UNINFORMATIVE_NAMES
 
-# Weight of a name's share of the things in images beside its share of those asked for: what was never asked for is
-# rare, not impossible.
+# Weight of the frequency in images, relative to the frequency in questions. A name that no question mentions is rare, not impossible.
 SHOWN_FREQUENCY_WEIGHT = 0.02
 
-_NEVER_ASKED_CATEGORIES = frozenset(("person", "place"))  # one asks "who", "where"
-# One person may go by several names, but for those that tell man from woman.
+# Questions use "who" and "where" instead.
+_NEVER_ASKED_CATEGORIES = frozenset(("person", "place"))
+# The same person may have several names, except for names of different sexes.
 _MALE_NOUNS = frozenset(("man", "boy", "guy", "gentleman", "father", "men", "boys"))
 _FEMALE_NOUNS = frozenset(("woman", "girl", "lady", "mother", "daughter", "women", "girls"))
 
 
 class ObjectTable:
-    """All objects and categories; one row a name, in the order of the names.
+    """All objects and categories, one row per name, sorted by name.
 
     Attributes:
-        names, row: row -> name and back. category: rows that are categories.
-        weight: how often each is to be drawn: as often as questions take it for granted.
+        names: Row -> name.
+        row_by_name: Name -> row.
+        is_category: bool [rows].
+        sampling_weights: How often each name is to be sampled: as often as questions presuppose it.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -42,12 +44,12 @@ class ObjectTable:
         for name, row in self.row_by_name.items():
             for common in get_similarity_keys(name):
                 self._rows_by_similarity[common].append(row)
-        # "trees" can be said "tree", "jeans" in the plural only.
+        # "Trees" has a singular, "jeans" only a plural.
         self._grammatical_numbers = np.array(
             [get_grammatical_number(singularize(name)) for name in self.names], dtype=str
         )
         self.is_category = self._match_names(vocabulary.categories)
-        # The members of each category: by the vocabulary, and by WordNet what a small one does not tell.
+        # The members of each category, by the vocabulary and, as a small one is incomplete, by WordNet.
         members = defaultdict(set, {kind: set(names) for kind, names in vocabulary.categories.items()})
         for name in self.names:
             for kind in _wordnet_categories(name):
@@ -67,20 +69,22 @@ class ObjectTable:
     def match_number(
         self, numbers: frozenset[GrammaticalNumber], must_be_category: bool | None
     ) -> np.ndarray:
-        """Rows that can be said in one of the numbers and are categories one asks for (True), things (False),
-        any (None)."""
-        sayable = np.isin(self._grammatical_numbers, [*numbers])
+        """Return the rows that can be used in one of the numbers: bool [rows].
+
+        Args:
+            must_be_category: True for categories that one can ask for, False for objects, None for both.
+        """
+        matches = np.isin(self._grammatical_numbers, [*numbers])
         if must_be_category is None:
-            return sayable
-        things = ~self.is_category | self._match_names({"person"})
-        return sayable & (
-            self.is_category & ~self._match_names(_NEVER_ASKED_CATEGORIES) if must_be_category else things
+            return matches
+        objects = ~self.is_category | self._match_names({"person"})
+        return matches & (
+            self.is_category & ~self._match_names(_NEVER_ASKED_CATEGORIES) if must_be_category else objects
         )
 
     @cache
     def match_confusable(self, name: str) -> np.ndarray:
-        """Rows that may be said of a thing of this name: like names, its categories, its members, other
-        people."""
+        """Return the rows that may denote an object of this name: similar names, its categories, its members, other people."""
         kinds = self._categories_of(name)
         like = self._match_names(kinds) | self._match_members({name, lemmatize(name)})
         for common in get_similarity_keys(name):
@@ -100,11 +104,11 @@ class ObjectTable:
 
     @cache
     def match_siblings(self, name: str) -> np.ndarray:
-        """Rows that share a category with the name."""
+        """Return the rows that share a category with the name: bool [rows]."""
         return self._match_members(self._categories_of(name))
 
     def _categories_of(self, name: str) -> frozenset[str]:
-        """The categories of a name; of one that is not in the vocabulary itself, by WordNet."""
+        """Return the categories of a name; by WordNet if the vocabulary lacks it."""
         kinds = _wordnet_categories(name)
         if name in self.row_by_name:
             kinds = (
@@ -113,7 +117,6 @@ class ObjectTable:
         return frozenset(kinds) - {name}
 
     def _match_members(self, kinds: Iterable[str]) -> np.ndarray:
-        """The rows of the members of some categories."""
         members = [
             self._members_by_category[kind] for kind in sorted(kinds) if kind in self._members_by_category
         ]

@@ -1,6 +1,8 @@
-"""The paper's rule, RGQA section 3.1: each noun of the vocabulary is replaced by another one, each adjective by another
-attribute of the same object, each spatial term by its opposite; whether the question asks for it or takes it for granted is not
-looked at."""
+"""Edit questions by the paper's rule (RGQA, section 3.1).
+
+Each noun of the vocabulary is replaced by another one, each adjective by another attribute of the same object, and each spatial term by its
+opposite, whether the question presupposes them or asks for them.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +23,24 @@ from pipeline.language.presuppositions import Presupposition
 from pipeline.language.relations import ANTONYMS
 from pipeline.language.sentence import Sentence
 
-_NON_RELATIONAL_PREPOSITIONS = frozenset(("on", "under"))  # "on the left" is no relation to anything
+# "On the left" does not relate two objects.
+_NON_RELATIONAL_PREPOSITIONS = frozenset(("on", "under"))
 
 
 def edit_by_paper_rule(subset: Subset, case: EditCase) -> tuple[list[Swap], str]:
-    """The swaps that make a question of a subset by its word classes alone, or why there are none."""
+    """Edit a question for a subset by its word classes alone.
+
+    Returns:
+        The swaps, and the reason why there are none ("" otherwise).
+    """
     sentence, slots = case.sentence, list(_find_slots(case.sentence))
     nouns = [slot for slot in slots if slot.kind == "object"]
     swaps: list[Swap] = []
     if subset == "pt-easy":
-        for slot, random in zip(nouns, case.uniforms, strict=False):
+        for slot, uniforms in zip(nouns, case.uniforms, strict=False):
             category = True if follows_kind_of(sentence, slot) else None
             numbers = find_possible_numbers(sentence, slot)
-            swap = swap_object(case, slot, numbers, category, ObjectConstraints(), swaps, random)
+            swap = swap_object(case, slot, numbers, category, ObjectConstraints(), swaps, uniforms)
             swaps += [swap] if swap else []
         return swaps, "" if swaps else "no other object fits" if nouns else "names no object"
     swaps += _replace_attributes(case, nouns, [slot for slot in slots if slot.kind == "attribute"])
@@ -47,13 +54,13 @@ def edit_by_paper_rule(subset: Subset, case: EditCase) -> tuple[list[Swap], str]
 
 
 def _find_slots(sentence: Sentence) -> Iterator[Presupposition]:
-    """Things, looks and relations among the words; with the program's step where one stands at the same place."""
+    """Yield the objects, attributes and relations among the words, each with its step of the program if there is one."""
     steps = {span: (step, -1) for step, span in sentence.name_spans.items()}
-    steps |= {span: place for place, span in sentence.value_spans.items()}
-    lasts = {end: index + 1 for index, (_, end) in enumerate(sentence.char_spans)}
+    steps |= {span: step_and_value for step_and_value, span in sentence.value_spans.items()}
+    token_ends = {end: index + 1 for index, (_, end) in enumerate(sentence.char_spans)}
     for first, word in sorted(sentence.tagged_words.items()):
-        if word.word_class in ("object", "attribute", "relation") and word.end in lasts:
-            span = sentence.make_span(first, lasts[word.end])
+        if word.word_class in ("object", "attribute", "relation") and word.end in token_ends:
+            span = sentence.make_span(first, token_ends[word.end])
             step, value = steps.get(span, (-1, -1))
             yield Presupposition(
                 word.word_class, step, value, span, word.name, find_phrase_start(sentence, span.first_token)
@@ -61,11 +68,11 @@ def _find_slots(sentence: Sentence) -> Iterator[Presupposition]:
 
 
 def _replace_attributes(
-    case: EditCase, nouns: Sequence[Presupposition], looks: Sequence[Presupposition]
+    case: EditCase, nouns: Sequence[Presupposition], attributes: Sequence[Presupposition]
 ) -> Iterator[Swap]:
-    """The paper takes a look to be the first noun's where it stands before none."""
-    numbers = (number for pair in case.uniforms for number in pair)
-    for slot, random in zip(looks, numbers, strict=False):
+    """Yield the swaps of the attributes. As in the paper, an attribute that precedes no noun belongs to the first one."""
+    uniforms = (uniform for pair in case.uniforms for uniform in pair)
+    for slot, uniform in zip(attributes, uniforms, strict=False):
         described = [
             noun for noun in nouns if noun.phrase_start <= slot.span.first_token < noun.span.first_token
         ]
@@ -74,6 +81,6 @@ def _replace_attributes(
             options = case.replacements.list_attributes(
                 noun.word, slot.word, type_, frozenset(), before_noun=True
             )
-            new = case.replacements.sample_word(("attribute", type_), slot.word, options, random)
+            new = case.replacements.sample_word(("attribute", type_), slot.word, options, uniform)
             if new is not None:
                 yield Swap(slot, new, new)

@@ -1,4 +1,4 @@
-"""Perturb the questions of an image: a PT-Easy and a PT-Hard candidate of each, or why there is none."""
+"""Perturb the questions of an image: make a PT-Easy and a PT-Hard candidate of each, or report why there is none."""
 
 from __future__ import annotations
 
@@ -36,15 +36,21 @@ from pipeline.language.sentence import Sentence
 from pipeline.verifier.evidence import Evidence
 
 SUBSETS: tuple[Subset, ...] = ("pt-easy", "pt-hard")
-# Questions that show which words are taken out where and how many edits are weak: enough that a common context has hundreds
-# of slots, in less than half a minute.
+# Questions on which the words and the query-only edits are counted. With so many, a frequent context has hundreds of slots, and they take
+# less than half a minute.
 NUM_SURVEYED_QUESTIONS = 20_000
-MAX_SLOTS_PER_QUESTION = 12  # for which random numbers are drawn, two each; more than any question has
+# Each slot has two random numbers. No question has more slots.
+MAX_SLOTS_PER_QUESTION = 12
 
 
 class ParsedImage(NamedTuple):
-    """What is known of an image and its questions before anything is drawn: the evidence, how probably it shows nothing of
-    each row's name, and each question with its text, its program and its premises."""
+    """An image and its questions before anything is sampled.
+
+    Attributes:
+        evidence: The evidence about the image, if any.
+        absence_probabilities: How probably the image shows nothing of each row's name.
+        questions: Each question with its sentence, its program and its presuppositions.
+    """
 
     evidence: Evidence | None
     absence_probabilities: np.ndarray
@@ -53,11 +59,14 @@ class ParsedImage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PerturbInputs:
-    """What images are perturbed with: image id -> its questions, the evidence about it; text -> its words.
+    """The inputs of perturbing images.
 
     Attributes:
-        weak_kept: of each subset, the share of the weak candidates that is made; all where it is not said.
-        read: images that were read and are needed again.
+        questions: Image id -> its questions.
+        get_evidence: Image id -> the evidence about it.
+        tags: Text -> its tagged words.
+        query_only_rates: Subset -> proportion of its query-only candidates that are made; all if a subset is missing.
+        parsed_images: Images that have been parsed and are needed again.
     """
 
     questions: Mapping[str, Sequence[Question]]
@@ -69,44 +78,53 @@ class PerturbInputs:
 
 
 def perturb_image(inputs: PerturbInputs, image_id: str) -> list[Candidate | DroppedCandidate]:
-    """What becomes of the questions of one image, sorted by candidate id."""
+    """Return the candidates and the unedited questions of one image, sorted by candidate id."""
     return sorted(_perturb_questions(inputs, image_id), key=lambda row: row.candidate_id)
 
 
 def _perturb_questions(inputs: PerturbInputs, image_id: str) -> Iterator[Candidate | DroppedCandidate]:
-    """The same, question by question."""
+    """Yield the candidates and unedited questions of one image, question by question."""
     params = inputs.replacements.params
-    facts, absent, questions = inputs.parsed_images.get(image_id) or _parse_image(inputs, image_id)
-    for question, sentence, program, said in questions:
+    evidence, absence, questions = inputs.parsed_images.get(image_id) or _parse_image(inputs, image_id)
+    for question, sentence, program, presuppositions in questions:
         rng = make_generator(params.seed, "perturb", question.question_id)
-        for subset, random in zip(
+        for subset, uniforms in zip(
             SUBSETS, rng.random((len(SUBSETS), MAX_SLOTS_PER_QUESTION, 2)).tolist(), strict=True
         ):
-            wanted = _may_be_query_only(inputs, subset, question.question_id)
-            case = EditCase(sentence, program, said, facts, absent, inputs.replacements, random, wanted)
+            query_only = _may_be_query_only(inputs, subset, question.question_id)
+            case = EditCase(
+                sentence,
+                program,
+                presuppositions,
+                evidence,
+                absence,
+                inputs.replacements,
+                uniforms,
+                query_only,
+            )
             yield _perturb_question(question, subset, case, params.preset == "paper")
 
 
 def _parse_image(inputs: PerturbInputs, image_id: str) -> ParsedImage:
-    facts, questions = inputs.get_evidence(image_id), []
+    evidence, questions = inputs.get_evidence(image_id), []
     for question in inputs.questions.get(image_id, ()):
         words = inputs.tags[question.text].words
         program = parse_program(question.program, question.question_id) if question.program else ()
         sentence = align_program(question.text, program, question.annotations, words)
         questions.append((question, sentence, program, find_presuppositions(program, sentence)))
-    return ParsedImage(facts, inputs.replacements.estimate_absence(facts), questions)
+    return ParsedImage(evidence, inputs.replacements.estimate_absence(evidence), questions)
 
 
 def _may_be_query_only(inputs: PerturbInputs, subset: Subset, question_id: str) -> bool:
-    """Whether a question may have a weak candidate, if it can have no other; decided by lot."""
-    drawn = hash_uniform(str(inputs.replacements.params.seed), "weak", question_id)
-    return drawn < inputs.query_only_rates.get(subset, 1)
+    """Return whether a question may have a query-only candidate if it can have no other. The decision is random but reproducible."""
+    uniform = hash_uniform(str(inputs.replacements.params.seed), "weak", question_id)
+    return uniform < inputs.query_only_rates.get(subset, 1)
 
 
 def _perturb_question(
-    question: Question, subset: Subset, case: EditCase, by_the_paper: bool
+    question: Question, subset: Subset, case: EditCase, use_paper_rule: bool
 ) -> Candidate | DroppedCandidate:
-    swaps, reason = (edit_by_paper_rule if by_the_paper else edit_question)(subset, case)
+    swaps, reason = (edit_by_paper_rule if use_paper_rule else edit_question)(subset, case)
     unedited = Candidate(
         candidate_id=make_candidate_id(subset, question.image_id, question.question_id),
         subset=subset,
@@ -116,7 +134,7 @@ def _perturb_question(
     )
     if not swaps:
         return unedited.as_dropped("perturb", reason)
-    # A program that says other than the text would be judged in its place: better none.
+    # The verifier reads the program if there is one. A program that differs from the text would mislead it, so it is dropped.
     in_program = case.program and all(swap.slot.step >= 0 for swap in swaps)
     return msgspec.structs.replace(
         unedited,
@@ -128,18 +146,22 @@ def _perturb_question(
 
 
 def calibrate_inputs(inputs: PerturbInputs, images: Iterable[str]) -> PerturbInputs:
-    """The same inputs with what a sample of the images tells: how many of the weak candidates there may be and, from what
-    the slots of those that are made offer, the factors that even out the words. By the paper's rule nothing is told."""
+    """Calibrate the inputs on a sample of the images.
+
+    This estimates the proportion of query-only candidates to make and, from the slots of the candidates that are made, the factors that balance
+    the words. The preset "paper" needs no calibration.
+    """
     params, replacements = inputs.replacements.params, inputs.replacements
     if params.preset == "paper":
         return inputs
-    rows: list[tuple[Candidate, list[SlotOptions]]] = []  # with what its slots offered
+    # Candidates, with the options of their slots.
+    rows: list[tuple[Candidate, list[SlotOptions]]] = []
     left, replacements.recorded_slots = NUM_SURVEYED_QUESTIONS, []
     for image_id in sorted(images, key=lambda image: content_hash("even out", image)):
         if left <= 0:
             break
-        read = inputs.parsed_images[image_id] = _parse_image(inputs, image_id)
-        left -= len(read.questions)
+        parsed = inputs.parsed_images[image_id] = _parse_image(inputs, image_id)
+        left -= len(parsed.questions)
         for row in _perturb_questions(inputs, image_id):
             rows += [(row, replacements.recorded_slots)] if isinstance(row, Candidate) else []
             replacements.recorded_slots = []
@@ -151,29 +173,29 @@ def calibrate_inputs(inputs: PerturbInputs, images: Iterable[str]) -> PerturbInp
         ),
     )
     if params.balance_words:
-        made = (
+        slots = (
             each
             for row, each in rows
             if not row.query_only or _may_be_query_only(inputs, row.subset, row.question_id)
         )
         numbers = {sort: len(words) for sort, words in replacements.index_by_word.items()}
-        replacements.word_factors = fit_word_factors(chain.from_iterable(made), numbers)
+        replacements.word_factors = fit_word_factors(chain.from_iterable(slots), numbers)
     return inputs
 
 
-def _compute_query_only_rates(rows: Iterable[Candidate], share: float) -> dict[Subset, float]:
-    """Of each subset, the share of the weak candidates that leaves as many of them as there may be."""
-    if share == 1:
+def _compute_query_only_rates(rows: Iterable[Candidate], max_proportion: float) -> dict[Subset, float]:
+    """Return, for each subset, the proportion of query-only candidates to make so that at most `max_proportion` of all are query-only."""
+    if max_proportion == 1:
         return {}
     made = Counter((row.subset, row.query_only) for row in rows)
-    wanted = {subset: made[subset, False] * share / (1 - share) for subset in SUBSETS}
+    wanted = {subset: made[subset, False] * max_proportion / (1 - max_proportion) for subset in SUBSETS}
     return {subset: min(1.0, wanted[subset] / max(made[subset, True], 1)) for subset in SUBSETS}
 
 
 def perturb_by_paper_rule(
     questions: Iterable[Question], tags: Mapping[str, TaggedText], vocabulary: Vocabulary, seed: int
 ) -> list[Candidate]:
-    """The candidates that RGQA's rule makes of questions, sorted by id; what the images show is not looked at."""
+    """Return the candidates that RGQA's rule makes of questions, sorted by id. It ignores what the images show."""
     by_image = group_by(questions, lambda question: question.image_id)
     params = PerturbParams(seed=seed, preset="paper")
     inputs = PerturbInputs(by_image, lambda image_id: None, tags, ReplacementSampler(vocabulary, params))

@@ -1,16 +1,16 @@
-"""How well a thing, a look or a relation fits the rest of a question: one model, counted where it can be.
+"""Score how well an object, an attribute or a relation fits the rest of a question.
 
-A fact is "cups are red", "men are on horses", "one asks for the colour of cups". How well it fits is its lift: how many times
-more often it was seen than it would be by chance, the gamma-Poisson shrinkage of DuMouchel (1999),
+A fact is "cups are red", "men are on horses", or "the colour of cups is asked for". Its score is its lift: how many times more often it
+was observed than expected by chance, with the gamma-Poisson shrinkage of DuMouchel (1999),
 
-    lift = (seen + PRIOR * before) / (expected + PRIOR)
+    lift = (observed + PRIOR_STRENGTH * prior) / (expected + PRIOR_STRENGTH)
 
-where `before` is the lift of the same fact for things of its kind, whose own `before` is 1 where common sense allows it
-(`pipeline/language/commonsense.py`) and 0 elsewhere. So a vocabulary of a thousand questions goes by common sense, one of a
-hundred thousand graphs by its counts. Of two things that are related both must fit: the pair, and each of them alone.
+where `prior` is the lift of the same fact for objects of its kind. The prior of a kind is 1 where common sense allows the fact
+(`pipeline/language/commonsense.py`) and 0 elsewhere. So a vocabulary of a thousand questions follows common sense, and one of a hundred
+thousand graphs follows its counts. For two related objects, both the pair and each object alone must fit.
 """
 
-# ruff: noqa: B019 - models live as long as the process, and so does what they have worked out
+# ruff: noqa: B019 - models live as long as the process, and so do their cached results.
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from pipeline.language.object_taxonomy import NameFilter, get_main_kind, is_sele
 from pipeline.language.relations import canonicalize_relation
 from pipeline.language.word_lists import PRONOUN_REFERENTS, UNINFORMATIVE_NAMES
 
-# Expected sightings from which on what was counted says more than what was thought before.
+# Number of expected observations at which counts weigh as much as the prior.
 PRIOR_STRENGTH = 10.0
-# Lift below which a fact does not fit: three sightings against common sense are errors of annotation, four are not; and a
-# category of which fewer members would fit is not asked for.
+# A fact with a lower lift does not fit. So three observations against common sense count as annotation errors, and four do not. A category
+# of which a smaller proportion of members fits is not used either.
 MIN_LIFT = 0.3
 
-FactKey = tuple[
-    str, ...
-]  # ("attribute", "red"), ("type", "color"), ("relation", "on", "s", "table" or "" for anything)
+# ("attribute", "red", "color"), ("type", "color"), or ("relation", "on", "s", "table"), where "" stands for any other object.
+FactKey = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectConstraints:
-    """What is said of a thing; whatever takes its place should be like that.
+    """What a question says of an object. A replacement should match all of it.
 
     Attributes:
-        attributes: groups of attributes; of each group it should have one.
-        relations: (relation, "s" or "o" for one in which it is the subject or the object, name of the other thing or "").
-        types: types of attributes of which it should have a value.
-        kin: only one of its own category makes sense: "the girl's hair", "the same species".
+        attributes: Groups of attributes; the object should have one of each group.
+        relations: (relation, role, other): role is "s" if the object is the subject, "o" if it is the object; other is the name of the
+            other object or "".
+        types: Types of attributes of which it should have a value.
+        same_category: Only an object of its own category makes sense: "the girl's hair", "the same species".
     """
 
     attributes: tuple[tuple[str, ...], ...] = ()
@@ -55,7 +55,11 @@ class ObjectConstraints:
     same_category: bool = False
 
     def iter_fact_groups(self, types: Mapping[str, str]) -> Iterator[list[FactKey]]:
-        """Groups of facts of each of which one should hold. `types`: attribute -> its type."""
+        """Yield groups of facts; one fact of each group should hold.
+
+        Args:
+            types: Attribute -> its type.
+        """
         for group in self.attributes:
             yield [("attribute", word, types.get(word, "")) for word in group]
         for relation, role, other in self.relations:
@@ -69,7 +73,7 @@ class PlausibilityModel:
     """The model of one vocabulary.
 
     Args:
-        names: of things and categories, one row each.
+        names: Objects and categories, one row each.
     """
 
     def __init__(self, vocabulary: Vocabulary, names: Sequence[str]) -> None:
@@ -86,7 +90,7 @@ class PlausibilityModel:
         number = {kind: index for index, kind in enumerate(kinds)}
         self._kind_indices = np.array([number[get_main_kind(name)] for name in names], int)
         self._has_no_kind = self._kind_indices == number.get("", -1)
-        # Pairs (category's row, member's row); every name is one of its own.
+        # Pairs (row of a category, row of a member). Every name is a member of itself.
         pairs = [
             (r, self.row_by_name[m])
             for r, n in enumerate(names)
@@ -94,7 +98,7 @@ class PlausibilityModel:
             if m in self.row_by_name
         ]
         self._category_rows, self._member_rows = np.array(pairs, int).reshape(-1, 2).T
-        # fact -> rows and how often it was seen of them
+        # Fact -> rows, and how often it was observed of them.
         self._counts_by_fact: dict[FactKey, list[tuple[int, int]]] = defaultdict(list)
         for row, entry in enumerate(known):
             for attribute, count in entry.attributes.items() if entry else ():
@@ -118,7 +122,7 @@ class PlausibilityModel:
 
     @lru_cache(maxsize=1 << 12)
     def score_objects(self, constraints: ObjectConstraints) -> np.ndarray:
-        """How well each row fits all that is said of a thing [rows]; 0 where something of it does not fit."""
+        """Score how well each row matches the constraints [rows]; 0 where one of them does not fit."""
         weights = np.ones(len(self.names))
         for group in constraints.iter_fact_groups(self._attribute_types):
             lift = np.max([self._compute_lift(fact) for fact in group], axis=0)
@@ -126,12 +130,15 @@ class PlausibilityModel:
         return weights
 
     def score_attribute(self, name: str, attribute: str, type_: str) -> float:
-        """How well a look fits a thing; 0 if it does not, 1 if nothing is known of the thing. The type is that of a look
-        that the vocabulary does not know."""
+        """Score how well an attribute fits an object; 0 if it does not, 1 if nothing is known of the object.
+
+        Args:
+            type_: Type of the attribute, used if the vocabulary does not know it.
+        """
         return self._score_fact(name, ("attribute", attribute, self._attribute_types.get(attribute, type_)))
 
     def score_relation(self, subject: str, relation: str, other: str) -> float:
-        """How well a relation fits two things, "" for any; 0 if it does not."""
+        """Score how well a relation fits two objects, "" for any; 0 if it does not."""
         relation = canonicalize_relation(relation)
         if subject in self.row_by_name:
             return self._score_fact(subject, ("relation", relation, "s", other))
@@ -145,7 +152,7 @@ class PlausibilityModel:
 
     @lru_cache(maxsize=1 << 12)
     def _compute_lift(self, fact: FactKey) -> np.ndarray:
-        """The lift of a fact for each row; that of a category is the mean of its members', by how common they are."""
+        """Compute the lift of a fact for each row. A category has the frequency-weighted mean of its members."""
         lift = self._shrink_lift(fact, self._common_sense_prior(fact))
         if fact[0] == "relation" and fact[3]:
             lift = np.minimum(lift, self._compute_lift((*fact[:3], "")))
@@ -154,44 +161,45 @@ class PlausibilityModel:
         total = np.bincount(self._category_rows, weight * lift[self._member_rows], rows)
         return total / np.bincount(self._category_rows, weight, rows)
 
-    def _shrink_lift(self, fact: FactKey, thought: np.ndarray) -> np.ndarray:
-        """The lifts of the kinds, then those of the names."""
+    def _shrink_lift(self, fact: FactKey, prior: np.ndarray) -> np.ndarray:
+        """Compute the lifts of the kinds, then those of the names."""
         kind, others = fact[:3], [fact]
         if fact[0] == "relation" and fact[3]:
             others = [(*fact[:3], name) for name in self.expand_name(fact[3])]
             of_kind = [(*kind, name) for name in self._names_of_kind(get_main_kind(fact[3]))] or others
         else:
             of_kind = others
-        seen, share = self._count_sightings(others), self._frequencies
-        # What was seen of the others of its kind, of which common sense thinks alike.
-        alike, by_kind = 2 * self._kind_indices + thought.astype(int), self._count_sightings(of_kind)
-        kin = np.bincount(alike, by_kind)[alike] - by_kind
-        expected = by_kind.sum() * (np.bincount(alike, share)[alike] - share)
+        observed, frequencies = self._count_observations(others), self._frequencies
+        # Observations of the other names of its kind with the same prior.
+        groups, by_kind = 2 * self._kind_indices + prior.astype(int), self._count_observations(of_kind)
+        siblings = np.bincount(groups, by_kind)[groups] - by_kind
+        expected = by_kind.sum() * (np.bincount(groups, frequencies)[groups] - frequencies)
         lift = np.where(
-            self._has_no_kind, thought, (kin + PRIOR_STRENGTH * thought) / (expected + PRIOR_STRENGTH)
+            self._has_no_kind, prior, (siblings + PRIOR_STRENGTH * prior) / (expected + PRIOR_STRENGTH)
         )
-        return (seen + PRIOR_STRENGTH * lift) / (seen.sum() * share + PRIOR_STRENGTH)
+        return (observed + PRIOR_STRENGTH * lift) / (observed.sum() * frequencies + PRIOR_STRENGTH)
 
-    def _count_sightings(self, facts: Sequence[FactKey]) -> np.ndarray:
-        seen = np.zeros(len(self.names))
+    def _count_observations(self, facts: Sequence[FactKey]) -> np.ndarray:
+        observed = np.zeros(len(self.names))
         for fact in facts:
             for row, count in self._counts_by_fact.get(fact, ()):
-                seen[row] += count
-        return seen
+                observed[row] += count
+        return observed
 
     @cache
     def _names_of_kind(self, kind: str) -> list[str]:
         return [name for name in self.names if kind and get_main_kind(name) == kind]
 
     def expand_name(self, name: str) -> tuple[str, ...]:
-        """The names of what a name selects."""
+        """Return the names that a name selects: itself and its members."""
         return (name, *(member for member in self._members_by_category.get(name, ()) if member != name))
 
     @lru_cache(maxsize=1 << 10)
     def _common_sense_prior(self, fact: FactKey) -> np.ndarray:
-        """1 where common sense allows a fact, else 0 [rows]."""
+        """Return 1 where common sense allows a fact, else 0 [rows]."""
         rules: list[np.ndarray] | None = None
-        if fact[0] == "relation" and fact[3] in self._members_by_category:  # enough of a category
+        if fact[0] == "relation" and fact[3] in self._members_by_category:
+            # Enough members of the category must allow it.
             each = [
                 self._common_sense_prior((*fact[:3], name)) for name in self._members_by_category[fact[3]]
             ]
@@ -206,13 +214,13 @@ class PlausibilityModel:
                         allowed |= self._match_listed(own)
                 rules.append(allowed)
         else:
-            things = (
+            filters = (
                 get_attribute_rules("", fact[1])
                 if fact[0] == "type"
                 else get_attribute_rules(fact[1], fact[2])
             )
-            if things:
-                rules = [np.any([self._match_listed(each) for each in things], axis=0)]
+            if filters:
+                rules = [np.any([self._match_listed(each) for each in filters], axis=0)]
         allowed = np.all(rules, axis=0) if rules else self._empty_mask()
         return allowed.astype(float)
 
@@ -220,11 +228,11 @@ class PlausibilityModel:
         return np.zeros(len(self.names), bool)
 
     @cache
-    def _match_listed(self, things: NameFilter) -> np.ndarray:
-        """Rows on a list; of a thing of which the tables know nothing, its categories tell, and none is what they are not."""
-        return np.array([self._is_listed(name, things) for name in self.names], bool)
+    def _match_listed(self, name_filter: NameFilter) -> np.ndarray:
+        """Return the rows on a list. Names that the tables do not know are matched by their categories."""
+        return np.array([self._is_listed(name, name_filter) for name in self.names], bool)
 
-    def _is_listed(self, name: str, things: NameFilter) -> bool:
+    def _is_listed(self, name: str, name_filter: NameFilter) -> bool:
         above = self._categories_by_name.get(name, ())
         known = [name] if get_main_kind(name) else [name, *above]
-        return any(is_selected(one, things) for one in known) and things[1].isdisjoint(above)
+        return any(is_selected(one, name_filter) for one in known) and name_filter[1].isdisjoint(above)

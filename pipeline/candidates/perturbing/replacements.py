@@ -1,12 +1,11 @@
-"""Draw what a thing, a look or a relation is replaced by: by frequency, and so that the question stays plausible.
+"""Sample the replacement of an object, an attribute or a relation: by frequency, and so that the question stays plausible.
 
-A replacement that no image could show ("the wall holding the sky") would tell the answer without a look at
-the image. So each word is drawn as often as it is said, times how well it fits what the rest of the question says
-(`plausible`), and none that does not fit. Over all questions each word is put in about as often as it is taken out
-(`raking`).
+A replacement that no image could show ("the wall holding the sky") would reveal the answer without the image. So each word is weighted by
+how often it occurs, times how well it fits the rest of the question (`plausibility`); implausible words are never sampled. Over all
+questions, each word is inserted about as often as it is removed (`raking`).
 """
 
-# ruff: noqa: B019 - they live as long as the process, and so does what they have worked out
+# ruff: noqa: B019 - samplers live as long as the process, and so do their cached results.
 
 from __future__ import annotations
 
@@ -37,12 +36,11 @@ from pipeline.language.similarity import is_similar_attribute
 from pipeline.verifier.evidence import Evidence
 from pipeline.verifier.presence_model import PresenceModel, get_known_names
 
-# Weight of leaving a word where it is, as a share of that of all replacements, where another slot of the question
-# changes.
+# Weight of keeping a word, as a proportion of the weight of all replacements, where another slot of the question changes.
 KEEP_WEIGHT = 0.2
-# What an image shows with a higher probability is not put in: shoes and trousers where somebody is there (0.6).
+# Objects that an image shows with a higher probability are never inserted, such as shoes where there is a person (0.6).
 MAX_PRESENCE_PROBABILITY = 0.58
-# How one asks for a thing's name: "WHO is ...?", "WHICH KIND OF animal is ...?".
+# Phrases that ask for the name of an object: "WHO is ...?", "WHICH KIND OF animal is ...?".
 NAME_QUESTION_PHRASES = (
     "who",
     *(f"{what}{of}" for what in ("what", "which") for of in ("", " kind of", " type of", " sort of")),
@@ -50,7 +48,7 @@ NAME_QUESTION_PHRASES = (
 
 
 class WordOptions(NamedTuple):
-    """Words [n] that may be drawn, their numbers among those of their sort [n] and weights [n] > 0."""
+    """Words [n] that may be sampled, their indices in the list of their sort [n], and weights [n] > 0."""
 
     words: Sequence[str]
     word_indices: np.ndarray
@@ -58,20 +56,18 @@ class WordOptions(NamedTuple):
 
 
 class PerturbParams(Params):
-    """Parameters of stage `perturb`.
+    """Parameters of the stage perturb.
 
     Attributes:
         seed: Seed of all random choices.
-        preset: `presuppositions` edits only what a question presupposes, with replacements that fit.
-            `paper` is RGQA's rule (section 3.1): every noun and adjective, any replacement, whatever is
-            asked.
-        balance_words: Whether replacements are weighted so that each word is inserted about as often as
-            it is removed over all questions. Without it, a text-only model can tell edited questions;
-            with it, fewer edits are made.
-        same_category_rate: Probability (0 to 1) of replacing an object by one of its own category where
-            one fits.
-        max_query_only_proportion: Maximum proportion (0 to 1) of a subset's candidates that edit only
-            what the question asks for ("Who is wearing a hat?": nobody). Further ones are not made.
+        preset: "presuppositions" edits only what a question presupposes, with plausible replacements. "paper" is RGQA's rule (section
+            3.1): every noun and adjective, any replacement, whatever the question asks for.
+        balance_words: Weight replacements so that every word is inserted about as often as it is removed
+            (`pipeline/candidates/perturbing/raking.py`). Otherwise a text-only model can detect edits.
+        same_category_rate: Probability in [0, 1] of replacing an object by one of its own category where one fits.
+        max_query_only_proportion: Maximum proportion in [0, 1] of a subset's candidates that are query-only: they edit only what the question asks
+            for and does not presuppose, so "nothing" or "nobody" may be a true answer (`pipeline/language/presuppositions.py`). Further ones
+            are not made. 1 means no limit.
     """
 
     removed: ClassVar[Mapping[str, str]] = {"alternatives": "this parameter was removed; delete the line"}
@@ -84,12 +80,12 @@ class PerturbParams(Params):
 
 
 class ReplacementSampler:
-    """Draws replacements from a vocabulary; by the paper's rule any object, any of its attributes, all equally likely.
+    """Samples replacements from a vocabulary. With the preset "paper", all objects and all attributes of an object are equally likely.
 
     Attributes:
-        factors: by which weights are multiplied, as found from offers (`raking.factors`).
-        offers: where what slots offer is noted, so that factors can be found; None: nowhere.
-        numbers: sort of word -> word -> its number; of "", that of any other.
+        word_factors: Factors of the weights, fitted to recorded slots by `raking.fit_word_factors`.
+        recorded_slots: List to which the options of each slot are appended while factors are fitted; None otherwise.
+        index_by_word: Sort of word -> word -> its index. The index of "" stands for all other words.
     """
 
     def __init__(
@@ -127,16 +123,21 @@ class ReplacementSampler:
             self.index_by_word[sort] = {word: number for number, word in enumerate(["", *sorted(words)])}
         self._spatial_counts = _count_spatial_relations(vocabulary.presupposed_properties)
 
-    def estimate_absence(self, facts: Evidence | None) -> np.ndarray:
-        """How probably the image shows nothing of each row's name, by what the evidence says it shows, which may be said
-        in several words; by the paper's rule that is not looked at."""
+    def estimate_absence(self, evidence: Evidence | None) -> np.ndarray:
+        """Estimate how probably the image shows nothing of each row's name, given the evidence.
+
+        Objects of the evidence may have several names. With the preset "paper" the evidence is ignored.
+
+        Returns:
+            Probabilities [rows of the object table].
+        """
         absent = np.ones(len(self.object_table.names))
         if self.params.preset == "paper":
             return absent
-        for thing in facts.objects if facts else ():
-            for name in (thing.label,) if thing.label else thing.names:
+        for known in evidence.objects if evidence else ():
+            for name in (known.label,) if known.label else known.names:
                 absent[self.object_table.match_confusable(name)] = 0
-        present = self.presence.estimate_probabilities(get_known_names(facts))
+        present = self.presence.estimate_probabilities(get_known_names(evidence))
         return np.where(present > MAX_PRESENCE_PROBABILITY, 0, absent * (1 - present))
 
     def sample_object(
@@ -150,13 +151,15 @@ class ReplacementSampler:
         uniforms: Sequence[float],
         may_keep: bool = False,
     ) -> str | None:
-        """Draw another thing than `name`, or None if none fits.
+        """Sample an object to replace `name`, or return None if none fits.
 
         Args:
-            plural: whether the sentence speaks of several. numbers: which it can take.
-            category: whether it must (not) be a category; None: either.
-            absent: how probably the image shows none of each row. random: two numbers in [0, 1).
-            may_stay: `name` itself may be drawn, so that it stays, if that helps to even out the words.
+            is_plural: Whether the sentence uses the plural.
+            numbers: Grammatical numbers that the sentence can take.
+            must_be_category: Whether the replacement must (True) or must not (False) be a category; None for either.
+            absence_probabilities: How probably the image shows nothing of each row's name.
+            uniforms: Two random numbers in [0, 1).
+            may_keep: Whether `name` itself may be sampled, so that it stays, if this helps to balance the words.
         """
         table = self.object_table
         weight = absence_probabilities * self._weigh_objects(name, numbers, must_be_category, constraints)
@@ -167,8 +170,8 @@ class ReplacementSampler:
             weight[table.row_by_name[name]] = KEEP_WEIGHT * weight.sum()
         rows = np.flatnonzero(weight)
         kind = "objects" if is_plural else "object", _describe_constraints(constraints)
-        drawn = self._sample_index(kind, table.row_by_name.get(name, -1), rows, weight[rows], uniforms[1])
-        return None if drawn is None else table.names[rows[drawn]]
+        chosen = self._sample_index(kind, table.row_by_name.get(name, -1), rows, weight[rows], uniforms[1])
+        return None if chosen is None else table.names[rows[chosen]]
 
     @lru_cache(maxsize=1 << 12)
     def _weigh_objects(
@@ -178,7 +181,7 @@ class ReplacementSampler:
         category: bool | None,
         demanded: ObjectConstraints,
     ) -> np.ndarray:
-        """How often each row is said, times how well it fits; 0 for what may be said of the same thing."""
+        """Weight each row by its frequency and plausibility; 0 for names that may denote the same object."""
         weight = (
             self.object_table.match_number(numbers, category) & ~self.object_table.match_confusable(name)
         ).astype(float)
@@ -196,14 +199,17 @@ class ReplacementSampler:
         before_noun: bool,
         same_type_excludes: bool = True,
     ) -> WordOptions:
-        """Other attributes, that a thing of this name may have in place of one. By the paper's rule, all others that the
-        vocabulary knows of such things.
+        """List other attributes that an object of this name may have in place of one.
+
+        With the preset "paper", these are all others that the vocabulary knows of such objects.
 
         Args:
-            type_: the attribute's type, "" for one that only has alternatives (open, closed).
-            held: attributes that it must not be like: other options, what such things have in the image.
-            before_noun: it has to stand before the noun, as "taking an image" cannot.
-            of_type: any of the same type excludes it; else only those that are known to.
+            name: Name of the object.
+            value: The attribute to replace.
+            type_: Type of the attribute; "" for one that only has listed alternatives (open, closed).
+            conflicting: Attributes that the replacement must not resemble: other options, and what such objects have in the image.
+            before_noun: Whether it has to stand before the noun, as "taking an image" cannot.
+            same_type_excludes: Whether any attribute of the same type excludes it; otherwise only known opposites do.
         """
         options = self._weigh_attributes(name, value, type_, same_type_excludes)
         if self.params.preset == "paper":
@@ -220,11 +226,11 @@ class ReplacementSampler:
 
     @cache
     def list_relations(self, word: str, subject: str, object_: str, query_only: bool) -> WordOptions:
-        """Spatial relations or positions that exclude one, by how often each is said, times how well it fits.
+        """List the spatial relations or positions that exclude one, weighted by frequency and plausibility.
 
         Args:
-            subject, object_: names of the things that it relates, "" if not known.
-            weak: it is of what is asked for, so one that something is surely found in will not do.
+            subject, object_: Names of the related objects; "" if unknown.
+            query_only: Whether the relation belongs to what is asked for. A relation in which something is always found is then skipped.
         """
         others = [
             other
@@ -232,15 +238,14 @@ class ReplacementSampler:
             if not (query_only and extract_spatial_relation(other) in DIRECTIONAL_RELATIONS)
         ]
         fits = {other: self.plausibility.score_relation(subject, other, object_) for other in others}
-        if (
-            word in LEFT_RIGHT_RELATIONS and not query_only
-        ):  # where there is a left of a thing, there is a right of it
+        # Every object has both a left and a right side.
+        if word in LEFT_RIGHT_RELATIONS and not query_only:
             fits[get_excluded_relations(word)[0]] = 1.0
-        said = {
+        weights = {
             other: (self._spatial_counts[extract_spatial_relation(other)] + 0.5) * fit
             for other, fit in fits.items()
         }
-        return self._make_options("relation", said)
+        return self._make_options("relation", weights)
 
     @property
     def _is_balancing_words(self) -> bool:
@@ -254,19 +259,23 @@ class ReplacementSampler:
         uniform: float,
         may_keep: bool = False,
     ) -> str | None:
-        """Draw a look or a relation from options, or None if there are none; `taken` itself too if it may stay."""
+        """Sample an attribute or a relation, or return None if there are no options.
+
+        Args:
+            may_keep: Whether `removed_word` itself may be sampled, if this helps to balance the words.
+        """
         words, numbers, weights = options
         number = self.index_by_word[word_context[0]].get(removed_word, -1)
         if may_keep and self._is_balancing_words and words:
             words, numbers = [*words, removed_word], np.append(numbers, max(number, 0))
             weights = np.append(weights, KEEP_WEIGHT * weights.sum())
-        drawn = self._sample_index(word_context, number, numbers, weights, uniform)
-        return None if drawn is None else words[drawn]
+        chosen = self._sample_index(word_context, number, numbers, weights, uniform)
+        return None if chosen is None else words[chosen]
 
     def sample_from_weights(
         self, word_context: WordContext, removed_word: str, weights: Mapping[str, float], uniform: float
     ) -> str | None:
-        """Draw one of a few words by their weights, or None if none has any."""
+        """Sample one of a few words by their weights, or return None if no weight is positive."""
         return self.sample_word(
             word_context, removed_word, self._make_options(word_context[0], weights), uniform
         )
@@ -274,29 +283,31 @@ class ReplacementSampler:
     def _sample_index(
         self, kind: WordContext, taken: int, words: np.ndarray, weights: np.ndarray, random: float
     ) -> int | None:
-        """Draw one of the words [n], given by their numbers among those of a sort, with weights [n] > 0.
+        """Sample one of the words [n], given by their indices, with weights [n] > 0.
 
         Returns:
-            Its place among them, None if there are none.
+            The position among the words, or None if there are none.
         """
         if not len(words):
             return None
         if self.recorded_slots is not None:
-            shares = (weights / weights.sum()).astype(np.float32)
-            self.recorded_slots.append(SlotOptions(kind, taken, words.astype(np.int32), shares))
+            probabilities = (weights / weights.sum()).astype(np.float32)
+            self.recorded_slots.append(SlotOptions(kind, taken, words.astype(np.int32), probabilities))
         factors = self.word_factors.get(kind, self.word_factors.get((kind[0], "")))
         total = np.cumsum(weights if factors is None else weights * factors[words])
         return int(np.searchsorted(total, random * total[-1], side="right"))
 
     @cache
     def _weigh_attributes(self, name: str, value: str, type_: str, of_type: bool) -> WordOptions:
-        """Attributes of a type, if any of it is wanted, and those that exclude one; by how often each is seen, times how
-        well it fits, and how probably an image of such things shows none with it."""
+        """Weight attributes that exclude `value`, and all of its type if `of_type`.
+
+        The weight is the frequency, times the plausibility, times the probability that an image with such objects shows none with the attribute.
+        """
         vocabulary, seen = self.vocabulary, self.vocabulary.attributes
         if self.params.preset == "paper":
             called = {name, lemmatize(name), *vocabulary.categories.get(name, ())} & vocabulary.objects.keys()
-            held = {look for one in called for look in vocabulary.objects[one].attributes}
-            return self._make_options("attribute", dict.fromkeys(sorted(held - {value}), 1.0))
+            known = {attribute for one in called for attribute in vocabulary.objects[one].attributes}
+            return self._make_options("attribute", dict.fromkeys(sorted(known - {value}), 1.0))
         types, choices = vocabulary.attribute_types, vocabulary.attribute_alternatives.get(value, ())
         words = (
             [w for w in self.index_by_word["attribute"] if types.get(w) == type_ or w in choices]
@@ -316,14 +327,14 @@ class ReplacementSampler:
         return self._make_options("attribute", weights)
 
     def _make_options(self, sort: str, weights: Mapping[str, float]) -> WordOptions:
-        """The words that have a weight."""
+        """Return the words with a positive weight."""
         words = [word for word, weight in weights.items() if weight]
         numbers = [self.index_by_word[sort].get(word, 0) for word in words]
         return WordOptions(words, np.array(numbers, int), np.array([weights[word] for word in words], float))
 
 
 def _count_spatial_relations(counts: Mapping[str, int]) -> Counter[str]:
-    """Counts of the relations that have an opposite, without their verbs."""
+    """Count the relations that have an opposite, without their verbs."""
     spatial_counts: Counter[str] = Counter()
     for relation, count in counts.items():
         if get_excluded_relations(relation):
@@ -332,6 +343,6 @@ def _count_spatial_relations(counts: Mapping[str, int]) -> Counter[str]:
 
 
 def _describe_constraints(demanded: ObjectConstraints) -> str:
-    """What a question says of a thing, in short: slots of which the same is said take the same things."""
+    """Summarize what a question says of an object. Slots with the same summary share the factors of their words."""
     related = (f"{canonicalize_relation(relation)} {role}" for relation, role, _ in demanded.relations)
     return ", ".join(sorted({*related, *demanded.types, *("attribute" for _ in demanded.attributes)}))

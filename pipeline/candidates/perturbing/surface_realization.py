@@ -1,5 +1,4 @@
-"""How a replacement is said where it is put: number, article, portions, the form of an adjective; text and program after
-the swaps."""
+"""Realize a replacement in its sentence: number, article, partitive and form of an adjective. Rewrite text and program."""
 
 from __future__ import annotations
 
@@ -27,11 +26,10 @@ from pipeline.language.presuppositions import Presupposition
 from pipeline.language.relations import PREPOSITIONS, extract_spatial_relation, get_antonym
 from pipeline.language.sentence import Sentence
 
-NumberChanges = Mapping[
-    GrammaticalNumber, tuple[TokenEdit, ...]
-]  # a number that fits -> what has to change for it
+# A number that fits -> the changes that it requires.
+NumberChanges = Mapping[GrammaticalNumber, tuple[TokenEdit, ...]]
 
-# "a piece of furniture"; of food one says "food". # is the place of a plural's s.
+# "A piece of furniture", but simply "food". # marks where the plural adds an s.
 _PARTITIVE_FORMS = {
     "furniture": ("piece# of furniture", "item# of furniture"),
     "clothing": ("piece# of clothing", "clothing item#"),
@@ -43,16 +41,20 @@ _GOVERNING_WORDS = frozenset(phrase.split()[-1] for phrase in PREPOSITIONS) | {
     "hold",
     "holds",
 }
-_PRENOMINAL_FORMS = {
-    "wood": ("wooden", "wood"),
-    "metal": ("metal", "metallic"),
-}  # before a noun, all equally likely
+# Forms before a noun, all equally likely.
+_PRENOMINAL_FORMS = {"wood": ("wooden", "wood"), "metal": ("metal", "metallic")}
 
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """One slot's replacement: `new` is the program's word, `text` what the sentence says, `changes` follow
-    from it."""
+    """The replacement of one slot.
+
+    Attributes:
+        slot: What is replaced.
+        new: The new word in the program.
+        text: The new words in the sentence.
+        changes: Changes to other tokens that follow from it.
+    """
 
     slot: Presupposition
     new: str
@@ -68,7 +70,7 @@ class Swap:
 
 
 def find_possible_numbers(sentence: Sentence, slot: Presupposition) -> NumberChanges:
-    """The numbers that another noun may have in a slot."""
+    """Return the numbers that another noun may have in a slot, with the changes that each requires."""
     old = _detect_number(sentence, slot)
     if follows_kind_of(sentence, slot):
         return {"singular": (), "mass": ()}
@@ -81,9 +83,11 @@ def find_possible_numbers(sentence: Sentence, slot: Presupposition) -> NumberCha
             possible[new] = tuple(changes)
     if old == "plural" and slot.word in PLURAL_ONLY_NOUNS:
         if start == slot.span.first_token and governed:
-            possible["singular"] = ()  # "wearing jeans" becomes "wearing a hat"
+            # "Wearing jeans" becomes "wearing a hat".
+            possible["singular"] = ()
     elif old == "plural" and "plural" in possible:
-        possible["singular"] = possible["plural"]  # "the cups" becomes "the hats"
+        # "The cups" becomes "the hats".
+        possible["singular"] = possible["plural"]
     return possible
 
 
@@ -97,19 +101,21 @@ def swap_object(
     uniforms: Sequence[float],
     may_keep: bool = False,
 ) -> Swap | None:
-    """The swap of a slot for a thing that is not in the image and is none of those put in already; None if none fits,
-    or the one that stands there is to stay.
+    """Swap an object for one that is neither in the image nor inserted already.
 
     Args:
-        numbers: in one of which it can be said. category, demanded, may_stay: as in `Replacements.thing`.
+        numbers: Possible numbers of the new noun, with the changes that each requires.
+        must_be_category, constraints, may_keep: See `ReplacementSampler.sample_object`.
+
+    Returns:
+        The swap, or None if nothing fits or the original word is to stay.
     """
     sentence, replacements, absent = case.sentence, case.replacements, case.absence_probabilities
     for swap in earlier_swaps:
         absent = absent * ~replacements.object_table.match_confusable(swap.new)
-    several = _detect_number(sentence, slot) == "plural"
-    can_be = frozenset(numbers)
+    is_plural = _detect_number(sentence, slot) == "plural"
     new = replacements.sample_object(
-        slot.word, several, can_be, must_be_category, constraints, absent, uniforms, may_keep
+        slot.word, is_plural, frozenset(numbers), must_be_category, constraints, absent, uniforms, may_keep
     )
     if new is None or new == slot.word:
         return None
@@ -118,10 +124,10 @@ def swap_object(
         return Swap(slot, new, single)
     if new in _PARTITIVE_FORMS:
         return Swap(
-            slot, new, _pick_form(_PARTITIVE_FORMS[new], uniforms[1]).replace("#", "s" if several else "")
+            slot, new, _pick_form(_PARTITIVE_FORMS[new], uniforms[1]).replace("#", "s" if is_plural else "")
         )
     number = get_grammatical_number(single)
-    if number == "singular" and several:
+    if number == "singular" and is_plural:
         if slot.word not in PLURAL_ONLY_NOUNS:
             return Swap(slot, new, pluralize(single), numbers["singular"])
         if slot.phrase_start == slot.span.first_token:
@@ -130,34 +136,32 @@ def swap_object(
 
 
 def swap_attribute(slot: Presupposition, new: str, sentence: Sentence, uniform: float) -> Swap:
-    """The swap of a slot for another attribute: "made of wood", but "wooden" or "wood" before a noun."""
-    said = sentence.get_text(slot.span).lower()
-    if said.startswith("turned "):
+    """Swap a slot for another attribute: "made of wood", but "wooden" or "wood" before a noun."""
+    old_text = sentence.get_text(slot.span).lower()
+    if old_text.startswith("turned "):
         return Swap(slot, new, f"turned {new}")
     if "made" in sentence.tokens and sentence.get_previous_token(slot.span.first_token) in ("of", "or"):
         return Swap(slot, new, new)
     return Swap(slot, new, _pick_form(_PRENOMINAL_FORMS.get(new, (new,)), uniform))
 
 
-def _pick_form(forms: Sequence[str], drawn: float) -> str:
-    """One of a few forms, all equally likely: by the third digit of a number in [0, 1) whose first ones have drawn the
-    word itself."""
-    return forms[int(drawn * 1000) % len(forms)]
+def _pick_form(forms: Sequence[str], uniform: float) -> str:
+    """Pick one of several equally likely forms by the third digit of `uniform`, whose first digits have already chosen the word."""
+    return forms[int(uniform * 1000) % len(forms)]
 
 
 def swap_for_antonym(slot: Presupposition, sentence: Sentence) -> Swap:
-    """The swap of a spatial term for its opposite: of the words that stand there ("left of"), else of the
-    program's."""
-    said = sentence.get_text(slot.span).lower()
+    """Swap a spatial term for its opposite: of the words in the sentence ("left of") if known, else of the program's word."""
+    old_text = sentence.get_text(slot.span).lower()
     return Swap(
         slot,
         get_antonym(slot.word) or "",
-        get_antonym(said) or get_antonym(extract_spatial_relation(slot.word)) or "",
+        get_antonym(old_text) or get_antonym(extract_spatial_relation(slot.word)) or "",
     )
 
 
 def follows_kind_of(sentence: Sentence, slot: Presupposition) -> bool:
-    """Whether the noun follows "kind of": it stands there without article or number."""
+    """Return whether the noun follows "kind of", where it has neither article nor number."""
     first = slot.span.first_token
     return (
         sentence.get_previous_token(first) == "of" and sentence.get_previous_token(first - 1) in _KIND_NOUNS
@@ -165,27 +169,34 @@ def follows_kind_of(sentence: Sentence, slot: Presupposition) -> bool:
 
 
 def _detect_number(sentence: Sentence, slot: Presupposition) -> GrammaticalNumber:
-    """The number of the words that stand there: "pieces of furniture" is plural, so are the sheep in "are the
-    sheep white"."""
-    said = sentence.get_text(slot.span).lower()
-    if slot.word in _PARTITIVE_FORMS and " " in said:
-        words = said.split()
+    """Return the number of the words in a slot.
+
+    "Pieces of furniture" is plural, and so is the noun in "are the sheep white".
+    """
+    old_text = sentence.get_text(slot.span).lower()
+    if slot.word in _PARTITIVE_FORMS and " " in old_text:
+        words = old_text.split()
         return "plural" if words[0].endswith("s") or words[-1].endswith("s") else "singular"
-    number = get_grammatical_number(said)
+    number = get_grammatical_number(old_text)
     first, before = sentence.get_token(slot.phrase_start), sentence.get_previous_token(slot.phrase_start)
-    several = pluralize(said) == said and (first in ("these", "those") or before in ("are", "do", "were"))
-    return "plural" if number == "singular" and several else number
+    is_plural = pluralize(old_text) == old_text and (
+        first in ("these", "those") or before in ("are", "do", "were")
+    )
+    return "plural" if number == "singular" and is_plural else number
 
 
 def rewrite_text(sentence: Sentence, swaps: Sequence[Swap]) -> str:
-    """The new text, new words in the letter case of the old ones. Where two swaps change one word (a verb of both), the first
-    one's change counts."""
-    # Characters [start, end) become this.
+    """Return the new text. New words take the letter case of the old ones.
+
+    If two swaps change the same word (a verb of both), the change of the first one counts.
+    """
+    # Start -> end and the new text of these characters.
     by_start = {swap.slot.span.start: (swap.slot.span.end, swap.text) for swap in swaps}
     for swap in swaps:
         for index, new in swap.changes:
             start, end = sentence.char_spans[index]
-            if not new:  # a word that goes takes the blank after it along
+            # A removed word takes the following space with it.
+            if not new:
                 end = sentence.char_spans[index + 1][0]
             by_start.setdefault(start, (end, new))
     for index, token in enumerate(sentence.tokens[:-1]):
@@ -202,7 +213,7 @@ def rewrite_text(sentence: Sentence, swaps: Sequence[Swap]) -> str:
 
 
 def apply_swaps(program: Sequence[Operation], swaps: Iterable[Swap]) -> Sequence[Operation]:
-    """The operations with the swaps made."""
+    """Return the operations with the swaps applied."""
     operations = list(program)
     for swap in swaps:
         if (step := swap.slot.step) >= 0:
@@ -214,7 +225,7 @@ def apply_swaps(program: Sequence[Operation], swaps: Iterable[Swap]) -> Sequence
 def edit_program(
     program: Sequence[Step], operations: Sequence[Operation], swaps: Iterable[Swap]
 ) -> tuple[Step, ...]:
-    """The program with the swaps made; a step that names something else loses its object id (`-`)."""
+    """Return the program with the swaps applied. A step that names something else loses its object id (`-`)."""
     steps = list(program)
     for swap in swaps:
         slot, step = swap.slot, steps[swap.slot.step]

@@ -1,1 +1,1 @@
-"""Drop candidates by rules: `screen_rules` lists all rules in their order, `screen_faults` implements them."""
+"""Drop candidates by rules. `screen_rules` lists the rules in order, `screen_checks` and `grammar` implement them."""

@@ -1,7 +1,7 @@
-"""Slips that GQA's own templates make and that an edited question inherits.
+"""Find grammatical errors that GQA's templates make and that edited questions inherit.
 
-A released source question may keep them: it is GQA's. An edited one is ours, and a reader should not trip over it; nor may it be
-told by being the one that has no slip, so an edit goes if either has one.
+A released source question may keep them, because it is GQA's. An edited question must not have them. Nor may the absence of errors
+reveal which question was edited, so an edited question is dropped if it or its source has one.
 """
 
 from __future__ import annotations
@@ -22,20 +22,25 @@ _PREPOSITIONS_BEFORE_OF = parse_words("out, inside, outside, off")
 _RELATIVE_PRONOUNS = parse_words("that, which, who")
 _FINITE_VERBS = parse_words("is, are, was, were, do, does, have, has, can")
 _ATTRIBUTE_NOUNS = parse_words("color, colour, size, length, shape, height, material, pattern, weight, age")
-_SENTENCE_ENDS = frozenset(("", "?", ".", "!"))  # "" is the end of a text without a mark
+# "" is the end of a text without punctuation.
+_SENTENCE_ENDS = frozenset(("", "?", ".", "!"))
 _SINGULAR_PRONOUNS, _PLURAL_PRONOUNS = parse_words("it, this, that"), parse_words("these, those, they")
 
 
 @lru_cache(maxsize=1 << 16)
 def find_grammar_error(text: str) -> str:
-    """The first rule of English that a question breaks: one preposition for a noun, one verb for a clause, a verb that
-    agrees with its subject, an article where one is due, one way to ask; "" if it breaks none.
+    """Return the first grammatical error of a question, "" if there is none.
 
-    >>> slip("What is the man that to the left of the cup wearing?")
+    The rules: one preposition per noun, one verb per clause, verbs that agree with their subject, articles where they are required, and
+    idiomatic word order.
+
+    >>> find_grammar_error("What is the man that to the left of the cup wearing?")
     'a clause without a verb'
-    >>> slip("Is the cup in front or behind the vase?"), slip("Does the cup have large size?")
-    ('an incomplete preposition', 'a noun without an article')
-    >>> slip("Which color do you think is the cup?")
+    >>> find_grammar_error("Is the cup in front or behind the vase?")
+    'an incomplete preposition'
+    >>> find_grammar_error("Does the cup have large size?")
+    'a noun without an article'
+    >>> find_grammar_error("Which color do you think is the cup?")
     'a wrong word order'
     """
     tokens = ("", *tokenize_text(text), "", "")
@@ -62,7 +67,7 @@ def find_grammar_error(text: str) -> str:
             return "a verb that does not agree with its subject"
     if tokens[1] == "how" and "called" in tokens:
         return "an unidiomatic question for a name"
-    said = [token for token in tokens if token[:1].isalnum()]
-    if tokens[1] == "where" and said[-1] in {"of", *_SINGLE_WORD_PREPOSITIONS}:
+    words = [token for token in tokens if token[:1].isalnum()]
+    if tokens[1] == "where" and words[-1] in {"of", *_SINGLE_WORD_PREPOSITIONS}:
         return "a location asked for twice"
     return ""

@@ -1,6 +1,6 @@
-"""All rules by which candidates are dropped, in the order in which they are tried: the first one broken is the reason.
+"""List all rules by which candidates are dropped, in the order in which they are tried. The first rule that applies is the reason.
 
-A new rule is a function of a case, in `screen_faults`, and a row here.
+To add a rule, write a function of a case in `screen_checks` and add a row here.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ class ScreenRule(NamedTuple):
     """A reason to drop a candidate.
 
     Attributes:
-        fault: tells what is wrong with a case, if anything.
-        of_image: it claims that the image has an answer, so the truth can tell whether it is right.
-        paper: it is part of RGQA's conflict filter (section 3.1).
+        reason: The reason as it is reported.
+        find_fault: Returns what is wrong with a case, if anything.
+        claims_answerable: The rule claims that the question is answerable, so the truth can show whether it is right.
+        is_paper_rule: The rule belongs to RGQA's conflict filter (section 3.1).
     """
 
     reason: str
@@ -59,7 +60,7 @@ ANSWERABLE_REASONS = frozenset(rule.reason for rule in RULES if rule.claims_answ
 
 
 class ScreenInputs(NamedTuple):
-    """What candidates are screened with: image id -> its candidates, its own questions, the evidence about it."""
+    """The inputs of screening: image id -> its candidates, its own questions, the evidence about it."""
 
     candidates: Mapping[str, Sequence[Candidate]]
     questions: Mapping[str, Sequence[Question]]
@@ -68,8 +69,11 @@ class ScreenInputs(NamedTuple):
 
 
 def find_drop_reason(case: ScreenCase, rules: Iterable[ScreenRule] = RULES) -> tuple[str, str] | None:
-    """The reason of the first rule that a case breaks, with what is wrong ("" where that says no more); None to
-    keep it."""
+    """Return the first reason to drop a case.
+
+    Returns:
+        The reason and what is wrong ("" if the reason says it all), or None to keep the case.
+    """
     for rule in rules:
         if fault := rule.find_fault(case):
             return rule.reason, fault if isinstance(fault, str) else ""
@@ -77,28 +81,28 @@ def find_drop_reason(case: ScreenCase, rules: Iterable[ScreenRule] = RULES) -> t
 
 
 def screen_image(inputs: ScreenInputs, image_id: str) -> list[ScreenedCandidate | DroppedCandidate]:
-    """Screen the candidates of one image, in the order of their ids. Of two with one text the first stays."""
-    facts = inputs.get_evidence(image_id)
-    asked_of_it = ((question.question_id, question) for question in inputs.questions.get(image_id, ()))
-    own = RecordLookup(f"the questions of image {image_id} (stage ingest)", asked_of_it)
-    asked = {
+    """Screen the candidates of one image, in the order of their ids. The first of several candidates with the same text is kept."""
+    evidence = inputs.get_evidence(image_id)
+    own_questions = ((question.question_id, question) for question in inputs.questions.get(image_id, ()))
+    own = RecordLookup(f"the questions of image {image_id} (stage ingest)", own_questions)
+    own_texts = {
         normalize_text(text) for question in own.values() for text in (question.text, question.source_text)
     }
     kept: dict[Subset, set[str]] = defaultdict(set)
     rows: list[ScreenedCandidate | DroppedCandidate] = []
     for candidate in sorted(inputs.candidates.get(image_id, ()), key=lambda row: row.candidate_id):
-        judgement = verify_question(candidate.program, facts, candidate.text)
+        result = verify_question(candidate.program, evidence, candidate.text)
         source = own[candidate.question_id] if candidate.edits else None
-        case = ScreenCase(candidate, inputs.vocabulary, source, judgement, asked, kept[candidate.subset])
+        case = ScreenCase(candidate, inputs.vocabulary, source, result, own_texts, kept[candidate.subset])
         reason = find_drop_reason(case)
         if reason is None:
             kept[candidate.subset].add(normalize_text(candidate.text))
-            rows.append(ScreenedCandidate(candidate=candidate, verifier_result=judgement))
+            rows.append(ScreenedCandidate(candidate=candidate, verifier_result=result))
             continue
         rows.append(candidate.as_dropped("screen", *reason))
     return rows
 
 
 def apply_conflict_filter(candidates: Iterable[Candidate], vocabulary: Vocabulary) -> list[Candidate]:
-    """The candidates without those that RGQA's conflict filter removes (section 3.1)."""
+    """Return the candidates that RGQA's conflict filter (section 3.1) keeps."""
     return [row for row in candidates if not find_drop_reason(ScreenCase(row, vocabulary), PAPER_RULES)]

@@ -202,7 +202,7 @@ def _count_labels(rows, split):
 @given(verdicts(images=4, texts=4, most=9))
 def test_the_balanced_set_is_optimal_by_exhaustive_search(example):
     kept, _ = pair_by_image_and_text(*example)
-    split = drawn[3]
+    split = example[3]
     distinct = {(split[pair.aq.image_id], pair.aq.text) for pair in kept}
     assert (len(kept), len(distinct)) == search_largest_set(*example)
 

@@ -133,36 +133,45 @@ def run_inspect(release, url, folder):
     return log
 
 
-def lmms_evals_log(release, url, folder):
-    """The log of task rgqa, in an environment of lmms-eval's own."""
-    uv, place = str(Path(sys.executable).parent / "uv"), folder / "environment"
+def run_lmms_eval(release, url, folder):
+    """Run task rgqa in an environment with lmms-eval, and return the log."""
+    uv, environment = str(Path(sys.executable).parent / "uv"), folder / "environment"
     overrides = folder / "overrides.txt"
     overrides.write_text("".join(f'{name}; python_version < "0"\n' for name in EXCLUDED_PACKAGES))
-    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, place], check=True)
-    install = [uv, "pip", "install", "--quiet", "--python", place, "--overrides", overrides]
+    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, environment], check=True)
+    install = [uv, "pip", "install", "--quiet", "--python", environment, "--overrides", overrides]
     subprocess.run([*install, "-c", ROOT / "requirements.lock", LMMS_EVAL], check=True)
-    (packages,) = place.glob("lib/*/site-packages")
+    (packages,) = environment.glob("lib/*/site-packages")
     (packages / "torch.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    command = [place / "bin/lmms-eval", "--include_path", release / "harness/lmms_eval", "--tasks", "rgqa"]
+    command = [
+        environment / "bin/lmms-eval",
+        "--include_path",
+        release / "harness/lmms_eval",
+        "--tasks",
+        "rgqa",
+    ]
     options = f"model=m,base_url={url},api_key=none,max_retries=1,num_concurrent=2"
     command += ["--model", "openai", "--model_args", options, "--log_samples", "--output_path", "logs"]
     run(command, folder / "lmms")
-    shutil.rmtree(place)  # 1.1 GB
+    # The environment has 1.1 GB.
+    shutil.rmtree(environment)
     (log,) = (folder / "lmms/logs").rglob("*_samples_rgqa.jsonl")
     return log
 
 
-def vlmevalkits_log(release, answers, path):
-    """The table without its images, and the words of failure (vlmeval/inference.py and vlmeval/api/base.py at 3d2f88e). It
-    does not say what was cut off: that failed here, too."""
+def write_vlmevalkit_log(release, answers, path):
+    """Write a log like VLMEvalKit (vlmeval/inference.py and vlmeval/api/base.py at 3d2f88e), and return its path.
+
+    VLMEvalKit does not log truncation, so truncated answers are failures here.
+    """
     table = pd.read_csv(release / "harness/vlmevalkit/rgqa.tsv", sep="\t").drop(columns="image")
-    said = [answers.get(str(name), "Failed to obtain answer via API.") for name in table["index"]]
-    table.assign(prediction=said).to_excel(path, index=False)
+    predictions = [answers.get(str(name), "Failed to obtain answer via API.") for name in table["index"]]
+    table.assign(prediction=predictions).to_excel(path, index=False)
     return path
 
 
-def batchs_log(script, path):
-    """A line for each request, as OpenAI's batches have it."""
+def write_batch_log(script, path):
+    """Write a log like OpenAI's batch API, one line per request, and return its path."""
     lines = []
     for name, question in script.questions.items():
         status, body = script.reply(question)
@@ -173,14 +182,14 @@ def batchs_log(script, path):
 
 
 def scores(release, log, folder, *options):
-    """Every score by its place, and the names of what failed."""
+    """Return all scores by path, and the ids of failed items."""
     (model,) = scored(folder, release, log, "--missing", "wrong", "--bootstrap", 20, *options)["models"]
-    return numbers(model["subsets"]), model["reading"]["failed"].keys()
+    return numbers(model["subsets"]), model["file_info"]["failed"].keys()
 
 
 def plain_scores(release, script, folder):
-    """Those of a plain file with the same answers."""
-    rows = [{"questionId": name, "prediction": said} for name, said in script.answers().items()]
+    """Return the scores of a plain file with the same answers."""
+    rows = [{"questionId": name, "prediction": answer} for name, answer in script.answers().items()]
     (folder / "plain.json").write_text(json.dumps(rows))
     found, _ = scores(release, folder / "plain.json", folder, "--detect-abstention")
     assert len(found) > 100 and found["/clip-hard/realistic/auaf"] > 0
@@ -188,7 +197,7 @@ def plain_scores(release, script, folder):
 
 
 def assert_all_alike(release, script, logs, expected, folder):
-    """Each log has these scores, and names what failed."""
+    """Check that each log has the expected scores and failed items."""
     answers = script.answers()
     assert 2 < len(script.questions) - len(answers) < len(answers)
     for log in logs:
@@ -201,16 +210,16 @@ def assert_all_alike(release, script, logs, expected, folder):
 def test_inspect_batches_and_vlmevalkit_give_the_scores_of_the_same_answers(release, script, tmp_path):
     with serving(script) as (url, asked):
         inspects = run_inspect(release, url, tmp_path)
-    # A question on an image is asked once, though several items have it.
+    # A question about an image is asked once even if several items have it.
     assert {text for text, _ in asked} == {
         PROMPTS["abstain"].format_question(text) for text in script.questions.values()
     }
     assert len(set(asked)) == len(asked) <= len(script.questions)
-    batchs = batchs_log(script, tmp_path / "batch.jsonl")
-    vlmevalkits = vlmevalkits_log(release, script.answers(), tmp_path / "vlm.xlsx")
+    batchs = write_batch_log(script, tmp_path / "batch.jsonl")
+    vlmevalkits = write_vlmevalkit_log(release, script.answers(), tmp_path / "vlm.xlsx")
     expected = plain_scores(release, script, tmp_path)
     assert_all_alike(release, script, [inspects, batchs, vlmevalkits], expected, tmp_path)
-    # Recipe "refusal" has put into inspect's log what --detect-abstention reads from the words, which alone counts them.
+    # With the confidence method "abstention", the log of inspect has the abstentions that --detect-abstention finds in the answers.
     own, _ = scores(release, inspects, tmp_path)
     counts = {key for key in own.keys() | expected.keys() if "/abstention/" in key}
     assert own.keys() | counts == expected.keys() | counts
@@ -220,7 +229,7 @@ def test_inspect_batches_and_vlmevalkit_give_the_scores_of_the_same_answers(rele
 @pytest.mark.server
 def test_lmms_eval_gives_the_scores_of_the_same_answers(release, script, tmp_path):
     with serving(script) as (url, asked):
-        log = lmms_evals_log(release, url, tmp_path)
+        log = run_lmms_eval(release, url, tmp_path)
     texts = [PROMPTS["abstain"].format_question(text) for text in script.questions.values()]
     assert sorted(text for text, _ in asked) == sorted(texts)
     assert_all_alike(release, script, [log], plain_scores(release, script, tmp_path), tmp_path)

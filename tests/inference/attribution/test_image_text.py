@@ -23,14 +23,14 @@ def written(folder, content):
     return path
 
 
-def test_words_are_read_for_one_image_or_by_image(tmp_path):
+def test_words_are_read_for_one_image_or_by_image_id(tmp_path):
     soup = ImageWord("soup", (10, 20, 60, 40), 0.9)
     assert read_image_words(written(tmp_path, [SOUP]), "n1") == [soup]
     assert read_image_words(written(tmp_path, {"n1": [SOUP], "n2": []}), "n1") == [soup]
     assert read_image_words(written(tmp_path, {"n1": [SOUP]}), "n3") == []
 
 
-def test_all_that_is_wrong_with_a_file_is_told(tmp_path):
+def test_all_faults_of_a_file_are_listed(tmp_path):
     rows = [
         SOUP,
         {"text": "tin", "box": [60, 20, 50, 40]},  # x, y, width and height
@@ -48,31 +48,31 @@ def test_all_that_is_wrong_with_a_file_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["{", '"soup"', '{"n1": 3}'])
-def test_a_file_of_another_form_is_refused(tmp_path, content):
+def test_a_file_of_another_format_is_rejected(tmp_path, content):
     with pytest.raises(UserError):
         read_image_words(written(tmp_path, content), "n1")
     with pytest.raises(UserError, match="no such file"):
         read_image_words(tmp_path / "none.json", "n1")
 
 
-def test_words_lie_in_their_image_as_shares():
+def test_marks_of_words_are_fractions_of_the_image():
     (mark,) = make_word_marks([ImageWord("soup", (10, 20, 60, 40), 0.9)], (100, 80), "words.json")
     assert mark == ("soup", (0.1, 0.25, 0.6, 0.5), 0.9)
 
 
-def test_words_of_a_larger_image_are_refused():
+def test_words_of_a_larger_image_are_rejected():
     with pytest.raises(UserError, match=r"which has 100 x 80 pixels"):
         make_word_marks([ImageWord("soup", (10, 20, 160, 40))], (100, 80), "words.json")
 
 
-def test_tilted_boxes_become_upright_and_no_words_are_none():
+def test_tilted_boxes_become_upright_and_no_words_are_an_empty_list():
     corners = np.array([[[20.0, 23], [186, 25], [185, 81], [19, 79]]])
     read = SimpleNamespace(boxes=corners, txts=("SOUP 42",), scores=(0.95,))
     assert parse_ocr_result(read) == [ImageWord("SOUP 42", (19, 23, 186, 81), 0.95)]
     assert parse_ocr_result(SimpleNamespace(boxes=None, txts=None, scores=None)) == []
 
 
-def test_rapidocr_reads_a_word_where_it_stands(tmp_path):
+def test_rapidocr_reads_a_word_and_its_position(tmp_path):
     pytest.importorskip("rapidocr")
     image = Image.new("RGB", (320, 120), "white")
     ImageDraw.Draw(image).text((30, 30), "SOUP 42", fill="black", font=ImageFont.load_default(36))
@@ -83,7 +83,7 @@ def test_rapidocr_reads_a_word_where_it_stands(tmp_path):
     assert left <= 35 and top <= 45 and right >= 170 and bottom >= 60 and right < 240 and bottom < 100
 
 
-def test_without_rapidocr_one_is_told_what_to_install(monkeypatch, tmp_path):
+def test_a_missing_rapidocr_is_a_message_with_the_install_command(monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "rapidocr", None)
     with pytest.raises(UserError, match="--ocr-words FILE"):
         recognize_words(tmp_path / "soup.png")

@@ -24,19 +24,19 @@ PAIRS = benchmark(
 
 
 @pytest.mark.parametrize("asked", ["u1", "a1"])
-def test_an_item_is_shown_with_its_partner_the_uq_first(asked):
+def test_a_pair_lists_the_uq_first(asked):
     pair = find_pair(PAIRS, asked)
     assert (pair.subset, [one.id for one in pair.present_items]) == ("easy", ["u1", "a1"])
     assert pair.uq.id == "u1" and not pair.uq.answers
     assert pair.aq.id == "a1" and pair.aq.answers
 
 
-def test_an_item_without_a_pair_stands_alone():
+def test_an_item_without_a_pair_is_returned_alone():
     alone = benchmark(pope=[item("u1"), item("a1", "yes"), item("u2")])
     assert [one.id for one in find_pair(alone, "u2").present_items] == ["u2"]
 
 
-def test_an_unknown_item_and_one_without_image_or_text_are_refused():
+def test_an_unknown_item_and_one_without_image_or_text_are_rejected():
     with pytest.raises(UserError, match=r"no item x in toy; .*\(easy, hard\)"):
         find_pair(PAIRS, "x")
     with pytest.raises(UserError, match="item b of toy has no image"):
@@ -45,12 +45,12 @@ def test_an_unknown_item_and_one_without_image_or_text_are_refused():
         find_pair(benchmark(easy=[item("b", asked="")]), "b")
 
 
-def test_gqas_own_questions_have_a_text_too():
+def test_gqa_questions_have_a_text_too():
     question = {"question": "What is this?"}
     assert get_question_text(BenchmarkItem("q", "n", {"cup": 1.0}, gqa_question=question)) == "What is this?"
 
 
-def test_pairs_are_drawn_evenly_from_split_test_and_the_same_each_time():
+def test_pairs_are_sampled_evenly_from_split_test_and_reproducibly():
     many = benchmark(
         **{
             name: [one for k in range(9) for one in (item(f"{name}u{k}", pair=f"{name}{k}"), item(f"a{k}", "no", pair=f"{name}{k}"))]

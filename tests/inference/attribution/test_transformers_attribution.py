@@ -42,7 +42,7 @@ def in_order(monkeypatch):
     monkeypatch.setattr(torch, "multinomial", lambda weights, count, **_: torch.arange(count))
 
 
-def test_vilts_rollout_is_that_of_a_forward_that_shuffles_nothing(vilt, shown, monkeypatch):
+def test_vilts_rollout_equals_that_of_a_forward_pass_without_shuffling(vilt, shown, monkeypatch):
     found = sight(vilt).attribute(shown, QUESTIONS[:2])
     in_order(monkeypatch)
     model = transformers.ViltForQuestionAnswering.from_pretrained(vilt).eval()
@@ -60,7 +60,7 @@ def test_vilts_rollout_is_that_of_a_forward_that_shuffles_nothing(vilt, shown, m
         assert one.answer == ANSWERS[int(output.logits.argmax())]
 
 
-def test_the_order_that_vilt_draws_changes_no_grid(vilt, shown, monkeypatch):
+def test_the_random_order_of_vilt_does_not_change_the_map(vilt, shown, monkeypatch):
     model, seeds = sight(vilt), torch.manual_seed
     grids = []
     for more in (0, 1, 2):
@@ -71,7 +71,7 @@ def test_the_order_that_vilt_draws_changes_no_grid(vilt, shown, monkeypatch):
     assert grids[1] == pytest.approx(grids[0], abs=1e-6) and grids[2] == pytest.approx(grids[0], abs=1e-6)
 
 
-def test_looking_leaves_the_model_as_it_was(vilt, shown):
+def test_attribution_leaves_the_model_unchanged(vilt, shown):
     model = sight(vilt)
     embeddings = model.net.model.vilt.embeddings
     before = embeddings.visual_embed
@@ -81,7 +81,7 @@ def test_looking_leaves_the_model_as_it_was(vilt, shown):
 
 
 @pytest.mark.parametrize("listed", [False, True])
-def test_blips_words_look_at_patches(tmp_path, shown, listed):
+def test_blips_words_attend_to_patches(tmp_path, shown, listed):
     folder, settings = tiny_blip(tmp_path / "blip"), {}
     if listed:
         (tmp_path / "answers.txt").write_text("yes\nno\n")
@@ -104,7 +104,7 @@ def test_blips_words_look_at_patches(tmp_path, shown, listed):
     ]
 
 
-def test_lxmerts_words_look_at_the_regions_that_were_brought(tmp_path, shown):
+def test_lxmerts_words_attend_to_the_regions_of_the_features_file(tmp_path, shown):
     folder = tiny_lxmert(tmp_path / "lxmert")
     draw = np.random.default_rng(0)
     corners = np.sort(draw.uniform(size=(1, 36, 2, 2)), 2).reshape(1, 36, 4).astype(np.float32)
@@ -131,7 +131,7 @@ def test_lxmerts_words_look_at_the_regions_that_were_brought(tmp_path, shown):
         sight(folder, **settings).attribute(shown, ["is it?"], "n7")
 
 
-def test_what_cannot_be_loaded_or_read_is_told(tmp_path, vilt):
+def test_a_missing_model_and_a_damaged_image_are_one_message(tmp_path, vilt):
     with pytest.raises(UserError, match="cannot be loaded"):
         sight(tmp_path / "nothing")
     (tmp_path / "broken.png").write_bytes(b"no image")

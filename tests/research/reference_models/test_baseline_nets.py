@@ -54,7 +54,7 @@ def quiet(text):
     pass
 
 
-def test_halves_of_val_share_no_image_and_moments_are_of_train(data):
+def test_halves_of_val_share_no_image_and_moments_are_those_of_train(data):
     first, second = data.validation_halves
     assert not set(first.image_indices) & set(second.image_indices)
     assert len(first.answers) + len(second.answers) == len(data.val.answers) == 60
@@ -62,7 +62,7 @@ def test_halves_of_val_share_no_image_and_moments_are_of_train(data):
     np.testing.assert_allclose(data.feature_moments[0], features.mean((0, 1)), rtol=1e-4, atol=1e-6)
 
 
-def test_nets_are_trained_from_the_base_and_what_is_there_stays(data, tmp_path):
+def test_nets_start_from_the_base_and_existing_nets_stay(data, tmp_path):
     said = []
     train_missing_nets(tmp_path, ["vanilla", "separated"], 0, data, CONFIG, "cpu", said.append)
     assert sorted(path.name for path in tmp_path.glob("*.safetensors")) == [
@@ -76,7 +76,7 @@ def test_nets_are_trained_from_the_base_and_what_is_there_stays(data, tmp_path):
     assert len(said) == before
 
 
-def test_a_run_killed_in_its_second_net_comes_to_the_same_bytes(data, tmp_path, monkeypatch):
+def test_a_run_killed_in_its_second_net_resumes_to_the_same_bytes(data, tmp_path, monkeypatch):
     nets, whole, killed = ["vanilla", "mix"], tmp_path / "whole", tmp_path / "killed"
     make_config = baseline_nets.make_training_config
 
@@ -108,7 +108,7 @@ def test_a_run_killed_in_its_second_net_comes_to_the_same_bytes(data, tmp_path, 
         assert (killed / path.name).read_bytes() == path.read_bytes(), path.name
 
 
-def test_figures_of_a_net_are_those_of_its_answers(data, tmp_path):
+def test_metrics_of_a_net_are_those_of_its_answers(data, tmp_path):
     train_missing_nets(tmp_path, ["vanilla"], 0, data, CONFIG, "cpu", quiet)
     asked = load_net(tmp_path / "vanilla-0.safetensors")
     with torch.no_grad():
@@ -118,7 +118,7 @@ def test_figures_of_a_net_are_those_of_its_answers(data, tmp_path):
     assert found["accuracy"] == pytest.approx((data.val.answers == 1).mean()) and found["auroc"] == 0.5
 
 
-def test_what_is_fitted_has_the_shapes_of_the_net_and_is_fitted_once(data, tmp_path):
+def test_detectors_have_the_shapes_of_the_net_and_are_fitted_once(data, tmp_path):
     train_missing_nets(tmp_path, ["vanilla"], 0, data, CONFIG, "cpu", quiet)
     path = fit_detectors(tmp_path, 0, data, "cpu")
     found, before = read_fitted(path), path.read_bytes()
@@ -126,7 +126,7 @@ def test_what_is_fitted_has_the_shapes_of_the_net_and_is_fitted_once(data, tmp_p
     assert fit_detectors(tmp_path, 0, data, "cpu") == path and path.read_bytes() == before
 
 
-def test_a_work_folder_of_other_settings_is_refused(tmp_path):
+def test_a_work_folder_of_other_settings_is_rejected(tmp_path):
     check_work_settings(tmp_path, {"epochs": 5.0, "train": {"a.json": 7}})
     check_work_settings(tmp_path, {"epochs": 5.0, "train": {"a.json": 7}})
     with pytest.raises(UserError, match=r"other settings(.|\n)*epochs: 5.0 before, 2.0 now"):

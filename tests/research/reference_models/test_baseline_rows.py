@@ -39,7 +39,7 @@ def wanted(home, **changes):
     )
 
 
-def test_every_row_that_can_be_made_answers_every_item(tmp_path, capsys):
+def test_every_available_row_answers_every_item(tmp_path, capsys):
     home = write(tmp_path)
     run_baselines(wanted(home))
     files = sorted((home / "out").glob("*.json"))
@@ -59,7 +59,7 @@ def test_every_row_that_can_be_made_answers_every_item(tmp_path, capsys):
     assert all(path.read_bytes() == content for path, content in before.items())
 
 
-def test_rows_that_cannot_be_made_or_are_unknown_are_refused_with_the_reason():
+def test_unavailable_and_unknown_rows_are_rejected_with_the_reason():
     assert select_rows(["rp", "msp"]) == ["msp", "rp"]
     with pytest.raises(UserError, match="rp_hard: needs CLIP"):
         select_rows(["rp_hard", "msp"])
@@ -67,7 +67,7 @@ def test_rows_that_cannot_be_made_or_are_unknown_are_refused_with_the_reason():
         select_rows(["vilt"])
 
 
-def test_without_a_release_the_nets_are_made_and_it_says_so(tmp_path, monkeypatch, capsys):
+def test_without_a_release_only_nets_are_trained(tmp_path, monkeypatch, capsys):
     home = write(tmp_path)
     monkeypatch.setattr(baseline_rows.params, "read_release_version", lambda: "9.9.9")
     run_baselines(wanted(home, release=None, rows=["text_only_net"]))
@@ -75,7 +75,7 @@ def test_without_a_release_the_nets_are_made_and_it_says_so(tmp_path, monkeypatc
     assert (home / "work" / "blind-0.safetensors").exists() and not (home / "out").exists()
 
 
-def test_a_release_that_is_named_must_be_there(tmp_path):
+def test_a_given_release_must_exist(tmp_path):
     home = write(tmp_path)
     with pytest.raises(UserError, match="no such release"):
         run_baselines(wanted(home, release=home / "nothing"))

@@ -26,7 +26,7 @@ def test_distances_are_those_of_pytorch_ood():
 
 
 @pytest.mark.parametrize("copied", [False, True], ids=["regular", "singular"])
-def test_distances_are_those_of_scikit_learn_with_a_pseudo_inverse_where_it_must_be(copied):
+def test_distances_are_those_of_scikit_learn(copied):
     features, others = (np.hstack([x, x[:, :2]]) if copied else x for x in (FEATURES, OTHERS))
     means = np.stack([features[k == RIGHT].mean(axis=0, dtype=float) for k in range(4)])
     oracle = EmpiricalCovariance(assume_centered=True).fit(features - means[RIGHT])
@@ -55,7 +55,7 @@ def test_features_far_from_zero_keep_their_digits():
 @pytest.mark.parametrize(
     "right", [[], [0, 4], [0, -1], [0]], ids=["none", "too large", "negative", "too few"]
 )
-def test_places_that_are_no_answers_are_refused(right):
+def test_invalid_class_indices_are_rejected(right):
     features = np.zeros((len(right) if len(right) != 1 else 2, 3))
     with pytest.raises(ValueError, match="wanted as many of each, 0 to 3"):
         fit_gaussians(features, np.array(right, int), 4)

@@ -54,7 +54,7 @@ def test_each_row_gives_an_answer_and_a_finite_confidence_for_each_question(name
 
 
 @pytest.mark.parametrize("name", DETECTORS)
-def test_each_row_says_what_it_needs(name, everything):
+def test_missing_inputs_of_each_detector_are_named(name, everything):
     bare = DetectorInputs(everything.outputs._replace(head_logits={}, odin_perturbed=None))
     needed = [need for need in DETECTORS[name].required_inputs if need != "outputs"]
     assert missing_inputs(DETECTORS[name], everything) == []
@@ -111,25 +111,25 @@ ONE = DetectorInputs(
     }.items(),
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_each_row_is_what_its_title_says(name, expected):
+def test_each_detector_computes_its_score(name, expected):
     assert score(DETECTORS[name], ONE).confidence == pytest.approx([expected], rel=1e-6)
 
 
-def test_only_three_rows_answer_otherwise_than_the_net(everything):
+def test_only_three_detectors_change_answers(everything):
     own = [ANSWERS[place] for place in everything.outputs.logits.argmax(axis=1)]
     others = {name for name, row in DETECTORS.items() if score(row, everything).answers != own}
     assert others == {"mahalanobis_own", "ensemble", "vector_scaling"}
     assert score(DETECTORS["vector_scaling"], everything).answers == ["no"] * 40  # by a bias of 9
 
 
-def test_rows_of_one_head_do_not_take_another(everything):
+def test_detectors_of_heads_take_their_own_head(everything):
     heads = ("branched", "multi_branched", "separated", "caption_match", "k_plus_1")
     columns = {tuple(score(DETECTORS[name], everything).confidence) for name in heads}
     assert len(columns) == len(heads)
     assert {need for name in heads for need in DETECTORS[name].required_inputs} == set(HEAD_NAMES)
 
 
-def test_odin_looks_at_what_was_seen_after_the_step(everything):
+def test_odin_reads_the_outputs_after_the_step(everything):
     plain = score(
         DETECTORS["odin"],
         everything._replace(outputs=everything.outputs._replace(odin_perturbed=everything.outputs)),

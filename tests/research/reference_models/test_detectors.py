@@ -57,7 +57,7 @@ def test_msp_is_the_largest_sigmoid():
     assert (ranks(by.msp(seen(LOGITS))) == ranks(oracle(MaxLogit.score, LOGITS))).all()
 
 
-def test_maxprob_is_the_largest_softmax_and_orders_otherwise_than_msp():
+def test_maxprob_is_the_largest_softmax_and_its_order_differs_from_msp():
     assert by.maxprob(seen([[math.log(3), 0, 0]])) == pytest.approx([3 / 5])
     assert by.maxprob(seen(LOGITS)) == pytest.approx(oracle(MaxSoftmax.score, LOGITS), rel=1e-12)
     # Sure of two answers, or half sure of one: sigmoids .88 and .5, softmax 1/2 and e^0 / (e^0 + e^-9) = .9999.
@@ -66,7 +66,7 @@ def test_maxprob_is_the_largest_softmax_and_orders_otherwise_than_msp():
     assert by.maxprob(both)[0] < by.maxprob(both)[1]
 
 
-def test_energy_sums_over_as_many_answers_as_are_asked_for():
+def test_energy_sums_over_the_top_k_answers():
     three = seen(
         [[math.log(3), -50, math.log(3), math.log(3)]]
     )  # log(1 + 3) = 2 log 2 each; the fourth adds nothing
@@ -78,18 +78,18 @@ def test_energy_sums_over_as_many_answers_as_are_asked_for():
     assert by.energy(seen(LOGITS), 2) == pytest.approx(np.sort(terms)[:, -2:].sum(axis=1), rel=1e-12)
 
 
-def test_energy_of_fewer_answers_than_asked_for_takes_all():
+def test_energy_of_fewer_than_k_answers_takes_all():
     assert by.energy(seen([[0.0]]), 2) == pytest.approx([math.log(2)])
 
 
-def test_odin_is_the_largest_sigmoid_at_its_temperature_less_a_half():
+def test_odin_is_the_largest_sigmoid_at_its_temperature_minus_a_half():
     top = np.abs(LOGITS[:, :1])
     expected = oracle(MaxSoftmax.score, against_zero(top[:, 0]), by.ODIN_TEMPERATURE) - 0.5
     assert by.odin(seen(top)) == pytest.approx(expected, abs=2e-16)  # the oracle has no more digits near 1/2
 
 
 @given(arrays(np.float32, 20, elements=st.floats(-60, 15, width=32), unique=True))
-def test_a_temperature_changes_no_order(logits):
+def test_a_temperature_does_not_change_the_order(logits):
     asked = seen(logits[:, None])
     assert (ranks(by.odin(asked)) == ranks(logits)).all()
 
@@ -101,7 +101,7 @@ def test_msp_keeps_the_order_of_logits(logits):
     assert (ranks(by.msp(seen(rounded[:, None]))) == ranks(rounded)).all()
 
 
-def test_in_float32_or_with_four_decimals_odin_would_say_little_or_nothing():
+def test_odin_in_float32_or_with_four_decimals_has_ties():
     """What the published code does to its own confidences; the figures are those of its paper's net's range."""
     logits = np.linspace(-12, 4, 20_001, dtype=np.float32)
     published = torch.sigmoid(torch.from_numpy(logits) / by.ODIN_TEMPERATURE).numpy()
@@ -110,7 +110,7 @@ def test_in_float32_or_with_four_decimals_odin_would_say_little_or_nothing():
     assert len(np.unique(by.odin(seen(logits[:, None])))) == len(logits)
 
 
-def test_odin_as_it_is_published_is_a_half_for_all():
+def test_published_odin_is_a_half_for_all():
     assert set(by.odin_rounded(seen(np.linspace(-12, 9, 500, dtype=np.float32)[:, None]))) == {0.5}
 
 
@@ -137,13 +137,13 @@ def test_an_ensemble_multiplies():
     assert by.ensemble(first, (second, second)) == pytest.approx([0.5**3])
 
 
-def test_nets_with_other_answers_are_no_ensemble():
+def test_an_ensemble_needs_equal_answers():
     other = seen([[0.0, 1.0]])._replace(answers=("answer 1", "answer 0"))
     with pytest.raises(ValueError, match="different answers"):
         by.ensemble(seen([[0.0, 1.0]]), (other,))
 
 
-def test_shapes_are_sigmoids_of_their_heads_and_their_products_with_msp():
+def test_head_scores_are_sigmoids_and_their_products_with_msp():
     head, answers = np.array([logit(0.8)], np.float32), seen([[logit(0.5), logit(0.25)]])
     assert by.head_score(head) == pytest.approx([0.8])
     assert by.head_score_msp(head, answers) == pytest.approx([0.8 * 0.5])
@@ -161,7 +161,7 @@ def test_calibration_may_change_the_answer():
     assert by.calibrated_answer(asked, scaling).tolist() == [1]
 
 
-def test_a_detector_of_things_says_nothing_of_what_it_has_no_name_for():
+def test_frcnn_known_ignores_unknown_nouns():
     nouns, detected = [{"cup", "wood"}, {"cat"}], [{"cup"}, {"cup"}]
     assert by.frcnn_known(nouns, detected, {"cup", "cat"}).tolist() == [1, 0]
     assert by.frcnn_rule(nouns, detected).tolist() == [0, 0]

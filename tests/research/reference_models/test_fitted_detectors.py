@@ -36,7 +36,7 @@ def path(tmp_path):
     return tmp_path / "fitted-0.safetensors"
 
 
-def test_what_was_written_comes_back_as_float32(path):
+def test_fitted_detectors_are_read_as_float32(path):
     for state, was in zip(read_fitted(path), made(), strict=True):
         assert type(state) is type(was)
         for array, before in zip(state, was, strict=True):
@@ -55,7 +55,7 @@ def faults(path):
     return error.value.problems
 
 
-def test_no_file_or_another_file_is_refused(path):
+def test_a_missing_or_other_file_is_rejected(path):
     assert "no-such" in faults(path.parent / "no-such")[0]
     path.write_bytes(path.read_bytes()[:-8])
     assert (
@@ -72,7 +72,7 @@ def changed(path, **arrays):
     )
 
 
-def test_all_that_is_wrong_is_told_at_once(path):
+def test_all_faults_are_listed(path):
     changed(
         path,
         gaussians_in_classes=np.array([0.5, 1]),
@@ -86,7 +86,7 @@ def test_all_that_is_wrong_is_told_at_once(path):
     ]
 
 
-def test_what_was_fitted_for_a_net_of_other_features_is_no_part_of_this(path):
+def test_parameters_of_another_feature_size_are_rejected(path):
     tensors = flatten_arrays("selector", made(features=5).selector)
     changed(path, **{name.replace(".", "_in_"): array for name, array in tensors.items()})
     assert [line.split(":")[0] for line in faults(path)[1:]] == [
@@ -96,7 +96,7 @@ def test_what_was_fitted_for_a_net_of_other_features_is_no_part_of_this(path):
     ]
 
 
-def test_hidden_layers_that_do_not_meet_and_answers_that_there_are_not(path):
+def test_layers_that_do_not_match_and_invalid_answers_are_rejected(path):
     changed(path, selector_in_joint_weight=np.zeros((2, 3)), gaussians_in_classes=np.array([0, 4]))
     assert faults(path)[1:] == [
         "selector.joint_weight: takes 3, wanted 4",

@@ -26,7 +26,7 @@ def tagger():
         ("Is it sunny?", set()),
     ],
 )
-def test_a_question_names_things(tagger, text, nouns):
+def test_nouns_of_a_question(tagger, text, nouns):
     (tokens,) = tagger.tag([text])
     assert extract_nouns(text, tokens, NAMES) == nouns
 
@@ -40,7 +40,7 @@ def test_a_name_of_several_words_is_found(tagger):
     assert extract_nouns(text, tokens, ()) == {"traffic", "light"}  # of a detector without that name
 
 
-def test_all_that_is_named_must_be_there_and_a_question_that_names_nothing_is_accepted():
+def test_all_nouns_must_be_detected_and_no_nouns_are_accepted():
     assert frcnn_rule([{"cup", "cat"}, {"cup"}, set()], [{"cup"}, {"cup"}, set()]).tolist() == [0, 1, 1]
 
 

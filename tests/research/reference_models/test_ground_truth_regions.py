@@ -20,15 +20,15 @@ SCENE = SceneGraph(
 )
 
 
-def test_a_box_is_told_in_shares_of_the_image():
+def test_a_box_is_a_fraction_of_the_image():
     assert get_relative_box(DOG, SCENE) == (0.5, 0.5, 0.75, 0.75)
 
 
-def test_place_and_weather_are_settings():
+def test_location_and_weather_are_settings():
     assert get_setting_mask(SCENE, NAMES).tolist() == [True, False, True]
 
 
-def test_things_come_first_then_nothing_and_the_whole_comes_last():
+def test_objects_come_first_and_the_whole_image_last():
     regions = make_ground_truth_regions([SCENE], RegionHead(6, NAMES, hidden=4))
     names = regions.features[0, :, 4:-1]
     said = [{NAMES.all_names[i] for i in np.flatnonzero(row == 0)} for row in names]
@@ -50,7 +50,7 @@ def test_things_come_first_then_nothing_and_the_whole_comes_last():
     ]
 
 
-def test_of_more_things_than_there_are_regions_the_first_are_told():
+def test_the_first_objects_are_kept():
     many = SceneGraph(
         image_id="1", split="val", width=448, height=336, objects=(DOG, *[CUP] * MAX_DETECTIONS)
     )

@@ -18,14 +18,14 @@ def of_clip():
     return ClipTower(DatasetFolders("sample").clip)
 
 
-def test_vectors_of_a_clips_tower_are_those_of_the_encoder(of_clip):
+def test_embeddings_of_the_clip_tower_are_those_of_the_encoder(of_clip):
     """So its pixels are prepared alike."""
     encoder = clip.Encoder(f"local-dir:{DatasetFolders('sample').clip}", device="cpu")
     vectors = of_clip.embed_images(load_images(IMAGES, SIZE))
     np.testing.assert_allclose(vectors, encoder.stack_batches(encoder.encode_images(IMAGES, 2), 2), atol=2e-3)
 
 
-def test_maps_of_a_clips_tower_are_those_that_lead_to_its_vectors(of_clip):
+def test_maps_of_the_clip_tower_lead_to_its_embeddings(of_clip):
     pixels = load_images(IMAGES, SIZE)
     maps = of_clip.compute_maps(pixels)
     assert maps.shape == (2, 56 * 4 + 152 + 368, 12, 16)  # 8 pixels a cell, four to one of 16; 16; 32
@@ -36,7 +36,7 @@ def test_maps_of_a_clips_tower_are_those_that_lead_to_its_vectors(of_clip):
     assert of_clip.size == SIZE and not any(p.requires_grad for p in of_clip.parameters())
 
 
-def test_own_maps_have_a_cell_for_16_pixels_and_see_what_lies_there():
+def test_cells_of_the_residual_tower_have_16_pixels():
     torch.manual_seed(0)
     tower = ResidualTower(SIZE).eval()
     pixels = np.full((1, 3, *SIZE), 128, np.uint8)
@@ -61,7 +61,7 @@ def test_in_float64_maps_are_the_same_but_for_rounding(kind):
     assert (single - double).abs().max() < 1e-3 * double.abs().max()
 
 
-def test_own_weights_are_random_ones_of_their_seed():
+def test_weights_of_the_residual_tower_depend_on_the_seed():
     def weights(seed):
         torch.manual_seed(seed)
         return torch.cat([p.flatten() for p in ResidualTower(SIZE).parameters()])

@@ -28,7 +28,7 @@ def asked(**changes):
 ASKS = [VqaQuery("p3", "thing1?"), VqaQuery("p0", "thing4 thing0?"), VqaQuery("p3", "a dragon?")]
 
 
-def test_a_net_comes_back_from_its_file_to_half_precision(tmp_path):
+def test_a_net_is_saved_in_half_precision(tmp_path):
     given = asked(head="branch")
     save_net(tmp_path / "net.safetensors", given)
     back = load_net(tmp_path / "net.safetensors")
@@ -40,7 +40,7 @@ def test_a_net_comes_back_from_its_file_to_half_precision(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"nothing of the kind", None])
-def test_a_file_that_is_no_net_is_refused(content, tmp_path):
+def test_a_file_that_is_no_net_is_rejected(content, tmp_path):
     path = tmp_path / "net.safetensors"
     if content is not None:
         path.write_bytes(content)
@@ -48,7 +48,7 @@ def test_a_file_that_is_no_net_is_refused(content, tmp_path):
         load_net(path)
 
 
-def test_what_is_seen_does_not_depend_on_what_else_is_asked_nor_on_the_threads():
+def test_outputs_do_not_depend_on_other_queries_or_threads():
     store, _ = world()
     model = asked(head="branch")
     together = predict(model, ASKS, store)
@@ -60,7 +60,7 @@ def test_what_is_seen_does_not_depend_on_what_else_is_asked_nor_on_the_threads()
     assert torch.get_num_threads() == 2
 
 
-def test_what_is_asked_of_one_image_is_seen_as_if_each_had_its_own():
+def test_queries_about_one_image_share_its_regions():
     model, (store, _) = asked(), world()
     mixed = [ASKS[0], ASKS[1], ASKS[0], ASKS[2], ASKS[1]]
     each = np.concatenate([predict(model, [one], store).logits for one in mixed])
@@ -68,14 +68,14 @@ def test_what_is_asked_of_one_image_is_seen_as_if_each_had_its_own():
     assert not np.allclose(each[0], each[1])
 
 
-def test_a_step_does_not_change_what_is_seen_without_it():
+def test_odins_step_does_not_change_the_other_outputs():
     model, store = asked(), world()[0]
     np.testing.assert_allclose(
         predict(model, ASKS, store, odin_step=1e-4).logits, predict(model, ASKS, store).logits, rtol=2e-5
     )
 
 
-def test_a_feature_that_hardly_varies_is_hardly_moved():
+def test_odins_step_is_scaled_by_the_spread_of_a_feature():
     features = torch.randn(1, 2, 3, requires_grad=True)
     logits = (features.sum((1, 2)) * 3)[:, None]
     moved = odin_perturbed(features, logits, torch.tensor([1e-4, 1e-4, 1e-9]))
@@ -84,13 +84,13 @@ def test_a_feature_that_hardly_varies_is_hardly_moved():
     )
 
 
-def test_a_net_that_calculates_exactly_does_so_in_float64(tmp_path):
+def test_a_net_computes_in_float64_if_requested(tmp_path):
     save_net(tmp_path / "net.safetensors", asked())
     assert load_net(tmp_path / "net.safetensors", use_float64=True).net.answer.weight.dtype == torch.float64
     assert load_net(tmp_path / "net.safetensors").net.answer.weight.dtype == torch.float32
 
 
-def test_what_is_seen_goes_into_the_file_of_the_protocol(tmp_path):
+def test_outputs_can_be_written(tmp_path):
     seen = predict(asked(head="k_plus_1"), ASKS, world()[0], odin_step=1e-4)
     write_outputs(tmp_path / "seen.safetensors", ASKS, seen)
     asks, back = read_outputs(tmp_path / "seen.safetensors")
@@ -122,13 +122,13 @@ def test_odins_step_pushes_the_top_logit_away_from_one_half(lift):
     assert (torch.sign(lift * (after - before)) == 1).all()
 
 
-def test_without_a_step_nothing_is_stepped():
+def test_without_a_step_there_are_no_perturbed_outputs():
     assert predict(asked(), ASKS, world()[0]).odin_perturbed is None
     blind = predict(asked(blind=True), ASKS, world()[0], odin_step=1e-4)
     assert blind.odin_perturbed is None and blind.logits.shape == (3, 4)
 
 
-def test_a_gpu_that_is_asked_for_must_be_there(monkeypatch):
+def test_a_requested_gpu_must_exist(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert resolve_device("auto") == resolve_device("cpu") == "cpu"
     with pytest.raises(UserError, match="finds no GPU"):

@@ -30,7 +30,7 @@ def seen(rows, **extra):
 VANILLA = seen([[2, 0, 0], [0, 0, 1]])
 
 
-def test_every_row_names_a_detector_that_there_is_and_no_two_rows_are_one():
+def test_rows_are_distinct_and_name_existing_detectors():
     assert {row.detector for row in LEADERBOARD_ROWS.values()} <= DETECTORS.keys()
     assert set(SINGLE_OUTPUT_NETS) <= set(HEAD_NAMES)
     made = [row._replace(note="") for row in LEADERBOARD_ROWS.values()]
@@ -43,14 +43,14 @@ def test_a_row_has_the_answers_and_the_confidence_of_its_net():
     assert confidence == pytest.approx([1 / (1 + np.exp(-2)), 1 / (1 + np.exp(-1))])
 
 
-def test_another_net_may_answer_in_its_place():
+def test_another_net_may_give_the_answers():
     rp = seen([[0, -1, -1], [0, -3, -4]])
     answers, confidence = score_row(LEADERBOARD_ROWS["rp_confidence"], {"vanilla": VANILLA, "rp": rp})
     assert answers == ["yes", "red"]
     assert confidence.tolist() == [0.5, 0.5]
 
 
-def test_a_net_of_one_output_gives_the_confidence_beside_answers_of_another():
+def test_a_single_output_net_gives_the_confidence_for_another_nets_answers():
     alone = seen([[-1], [0]])
     answers, confidence = score_row(LEADERBOARD_ROWS["separated"], {"vanilla": VANILLA, "separated": alone})
     assert answers == ["yes", "red"]
@@ -64,10 +64,10 @@ def test_the_ensemble_is_of_the_row_s_nets():
     assert confidence == pytest.approx([0.5 / (1 + np.exp(-9))] * 2)
 
 
-def test_a_row_names_every_net_that_has_to_look():
+def test_a_row_lists_all_required_nets():
     assert LeaderboardRow("msp", "rp", ("mix",), "vanilla").required_nets == ("rp", "mix", "vanilla")
 
 
-def test_a_detector_that_lacks_something_says_what():
+def test_missing_inputs_of_a_detector_are_named():
     with pytest.raises(ValueError, match="Q-C needs caption_match"):
         score_row(LeaderboardRow("caption_match"), {"vanilla": VANILLA})

@@ -14,14 +14,14 @@ def inputs(rows=4):
 
 
 @pytest.mark.parametrize("changes", [{}, {"match": False}, {"head": "multi_branch"}])
-def test_shapes_of_what_comes_out(changes):
+def test_shapes_of_outputs(changes):
     output = net(**changes)(*inputs())
     assert output.logits.shape == (4, COLORS) and output.features.shape == (4, 16)
     assert output.attention.shape == (4, 3, REGIONS)
     torch.testing.assert_close(output.attention.sum(-1), torch.ones(4, 3))
 
 
-def test_padding_changes_nothing():
+def test_padding_has_no_effect():
     model = net().eval()
     tokens, features, boxes = inputs()
     longer = torch.cat([tokens, torch.zeros(4, 5, dtype=torch.long)], 1)
@@ -30,7 +30,7 @@ def test_padding_changes_nothing():
     torch.testing.assert_close(model(longer, features, boxes).logits[:3], alone, atol=1e-6, rtol=1e-5)
 
 
-def test_the_order_of_regions_changes_nothing():
+def test_the_order_of_regions_has_no_effect():
     model = net().eval()
     tokens, features, boxes = inputs()
     order = torch.tensor([2, 0, 1])
@@ -57,7 +57,7 @@ def test_a_text_only_net_needs_no_regions_and_ignores_them():
     assert torch.equal(output.logits, model(tokens, features, boxes).logits)
 
 
-def test_regions_are_centred_and_scaled_by_the_moments():
+def test_regions_are_normalized_by_the_moments():
     model = net().eval()
     tokens, features, boxes = inputs()
     plain = model(tokens, features, boxes).logits
@@ -66,7 +66,7 @@ def test_regions_are_centred_and_scaled_by_the_moments():
 
 
 @pytest.mark.parametrize("head", ["branch", "multi_branch", "k_plus_1"])
-def test_a_head_gives_one_logit_beside_the_answers(head):
+def test_an_extra_head_gives_one_logit(head):
     output = net(head=head)(*inputs())
     assert output.logits.shape == (4, COLORS) and {k: v.shape for k, v in output.head_logits.items()} == {
         head: (4,)
@@ -74,7 +74,7 @@ def test_a_head_gives_one_logit_beside_the_answers(head):
     assert net()(*inputs()).head_logits == {}
 
 
-def test_where_a_box_lies_to_another():
+def test_relative_positions_of_boxes():
     seat = torch.tensor([[0.4, 0.4, 0.6, 0.6]])
     boxes = torch.tensor([[[0.1, 0.4, 0.2, 0.6], [0.4, 0.4, 0.6, 0.6], [0.4, 0.8, 0.6, 1.0]]])
     left, same, below = encode_relative_boxes(boxes, seat)[0]
@@ -87,6 +87,6 @@ def test_where_a_box_lies_to_another():
     assert same[12] == pytest.approx(1) and left[12] < 0.1  # how close: exp(-8 * 0) and exp(-8 * 0.7)
 
 
-def test_where_a_box_lies_in_the_image():
+def test_positions_of_boxes():
     # middle (0.25, 0.5), size (0.5, 1), edges 0, 0, 0.5, 1; each times 2, less 1
     assert encode_boxes(torch.tensor([0.0, 0.0, 0.5, 1.0])).tolist() == [-0.5, 0, 0, 1, -1, -1, 0, 1]

@@ -41,7 +41,7 @@ def same(a, b):
 @pytest.mark.parametrize(
     "changes", [{}, {"head_logits": {}}, {"odin_perturbed": None}], ids=["all", "no heads", "no step"]
 )
-def test_what_was_written_is_read(tmp_path, changes):
+def test_outputs_are_read_as_written(tmp_path, changes):
     write_outputs(tmp_path / "seen.safetensors", ASKS, seen(**changes))
     asks, read = read_outputs(tmp_path / "seen.safetensors")
     assert asks == ASKS
@@ -50,7 +50,7 @@ def test_what_was_written_is_read(tmp_path, changes):
     assert {array.dtype for array in (read.logits, read.features)} == {np.dtype(np.float32)}
 
 
-def test_the_same_content_gives_the_same_bytes_whatever_the_arrays_look_like_in_memory(tmp_path):
+def test_the_bytes_do_not_depend_on_the_memory_layout(tmp_path):
     first, second = tmp_path / "1", tmp_path / "2"
     made = seen(head_logits={"k_plus_1": np.zeros(3, np.float32), "branch": np.ones(3, np.float32)})
     write_outputs(first, ASKS, made)
@@ -61,14 +61,14 @@ def test_the_same_content_gives_the_same_bytes_whatever_the_arrays_look_like_in_
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_a_net_that_was_asked_nothing_is_written_too(tmp_path):
+def test_outputs_for_no_queries_are_written_too(tmp_path):
     write_outputs(tmp_path / "seen", [], seen(n=0))
     asks, read = read_outputs(tmp_path / "seen")
     assert asks == []
     assert read.logits.shape == (0, 4)
 
 
-def test_everything_that_cannot_be_right_is_said_at_once_and_nothing_is_written(tmp_path):
+def test_all_faults_are_listed_and_nothing_is_written(tmp_path):
     bad = seen(
         answers=("yes", "yes", "no"),
         features=np.zeros((2, 5), np.float32),
@@ -110,13 +110,13 @@ def damaged(path, how):
     ["truncated", "no logits", "queries are no pairs", "half a step"],
     ids=lambda how: how.replace(" ", "-"),
 )
-def test_a_damaged_file_is_refused_by_name(tmp_path, how):
+def test_a_damaged_file_is_named(tmp_path, how):
     write_outputs(tmp_path / "seen", ASKS, seen())
     damaged(tmp_path / "seen", how)
     with pytest.raises(UserError, match="seen: not the outputs of a net"):
         read_outputs(tmp_path / "seen")
 
 
-def test_a_file_that_is_not_there_is_a_users_error(tmp_path):
+def test_a_missing_file_is_a_user_error(tmp_path):
     with pytest.raises(UserError, match="no such file"):
         read_outputs(tmp_path / "seen")

@@ -42,7 +42,7 @@ def seen(rp, texts):
     return rp.attribute(FILE, texts)
 
 
-def test_it_says_what_the_net_says_when_stage_answer_asks_it(seen, texts):
+def test_answers_and_attention_equal_those_of_stage_answer(seen, texts):
     """Compare with the regions of `region_extraction` and the outputs of `inference`."""
     regions = extract_regions(SAMPLE / "clip", load_head(SAMPLE / "vqa/regions.safetensors"), {IMAGE: FILE})
     asked = load_net(SAMPLE / "vqa/rp-0.safetensors", use_float64=True)
@@ -65,14 +65,14 @@ def test_it_says_what_the_net_says_when_stage_answer_asks_it(seen, texts):
         )
 
 
-def test_all_grids_sum_to_one_and_marks_are_what_counts(seen):
+def test_maps_sum_to_one_and_marks_have_a_minimum_weight(seen):
     for one in seen:
         for panel in one.panels:
             assert panel.attribution_map.sum() == pytest.approx(1) and panel.attribution_map.min() >= 0
         assert all(mark.score >= MIN_MARK_WEIGHT for mark in one.get_panel("attention").marks)
 
 
-def test_a_question_is_seen_alone_as_it_is_beside_others(rp, seen, texts):
+def test_attribution_does_not_depend_on_other_questions(rp, seen, texts):
     (alone,) = rp.attribute(FILE, texts[3:4])
     for method in ("attention", "grad-cam"):
         assert alone.get_panel(method).attribution_map == pytest.approx(
@@ -81,7 +81,7 @@ def test_a_question_is_seen_alone_as_it_is_beside_others(rp, seen, texts):
 
 
 @pytest.mark.parametrize("name", ["rp-0", "own_vanilla-0"])
-def test_grad_cam_is_captums(name, texts):
+def test_grad_cam_equals_captums(name, texts):
     attr = pytest.importorskip("captum.attr")
     sight = net(name)
 
@@ -108,7 +108,7 @@ def test_grad_cam_is_captums(name, texts):
         )
 
 
-def test_nearly_all_slopes_lie_in_the_cells_that_the_region_head_reads(rp, texts, monkeypatch):
+def test_gradients_are_concentrated_in_the_cells_of_regions(rp, texts, monkeypatch):
     """Why Grad-CAM's mean over cells says little of this net (docs/guides/attribution.md): 16 regions are read from 16 of 192 cells."""
     slopes = []
 
@@ -122,7 +122,7 @@ def test_nearly_all_slopes_lie_in_the_cells_that_the_region_head_reads(rp, texts
     assert min(slope[:16].sum() / slope.sum() for slope in slopes) > 0.99
 
 
-def test_cell_by_cell_weights_add_up_to_what_a_small_step_on_the_map_does(rp, texts):
+def test_hires_cam_equals_captums_input_times_gradient(rp, texts):
     """The sum of slope times map is how much the logit changes when all of the map grows by a share: by captum, which knows it as
     Input x Gradient of the layer."""
     attr = pytest.importorskip("captum.attr")
@@ -142,7 +142,7 @@ def test_cell_by_cell_weights_add_up_to_what_a_small_step_on_the_map_does(rp, te
         )
 
 
-def test_grad_cam_shows_what_raises_the_answer_not_what_lowers_it(rp, texts, monkeypatch):
+def test_grad_cam_shows_positive_evidence_only(rp, texts, monkeypatch):
     """After the tower a sum that is known: the second answer counts channel 0 of the map and takes away channel 1. Its Grad-CAM is
     ReLU(A_0 - A_1): the mean slope of channel 0 is 1 / cells, that of channel 1 the same below 0."""
 
@@ -166,12 +166,12 @@ def test_grad_cam_shows_what_raises_the_answer_not_what_lowers_it(rp, texts, mon
 
 
 @pytest.mark.parametrize("name", ["blind-0", "caption_match-0", "true_regions-0"])
-def test_nets_that_look_at_no_place_are_refused(name):
+def test_nets_without_positions_are_rejected(name):
     with pytest.raises(UserError, match="has no attribution"):
         net(name)
 
 
-def test_a_image_that_cannot_be_read_is_told(rp, texts, tmp_path):
+def test_an_unreadable_image_is_one_message(rp, texts, tmp_path):
     (tmp_path / "broken.jpg").write_bytes(b"no image")
     for name in ("broken.jpg", "none.jpg"):
         with pytest.raises(UserError, match=f"{name}: the image is missing or cannot be read"):

@@ -20,13 +20,13 @@ from tests.research.reference_models.toy_nets import tiny_shape as shape
 from tests.research.reference_models.toy_nets import tiny_store as store
 
 
-def test_every_net_of_a_row_has_a_plan():
+def test_every_net_of_a_row_has_a_config():
     assert {
         net for row in LEADERBOARD_ROWS.values() for net in row.required_nets
     } == NET_CONFIGS.keys() - set(BASE_NETS)
 
 
-def test_all_trained_rows_see_as_many_answerable_questions():
+def test_all_nets_see_the_same_number_of_answerable_questions():
     seen = {}
     for name, plan in NET_CONFIGS.items():
         recipe = make_training_config(plan, 100, 40, name in BASE_NETS, pointing_weight=0.3)
@@ -34,7 +34,7 @@ def test_all_trained_rows_see_as_many_answerable_questions():
     assert {name for name, count in seen.items() if count != 140 * 256} == set(BASE_NETS)
 
 
-def test_checkpoints_of_plain_nets_are_chosen_by_accuracy_and_of_the_others_by_what_they_are_for():
+def test_the_selection_metric_depends_on_the_net():
     assert {
         name: selection_metric(plan) for name, plan in NET_CONFIGS.items() if selection_metric(plan) != "auaf"
     } == {
@@ -50,7 +50,7 @@ def test_checkpoints_of_plain_nets_are_chosen_by_accuracy_and_of_the_others_by_w
 
 
 @pytest.mark.parametrize("head", ["branch", "k_plus_1"])
-def test_a_net_starts_from_the_base_as_far_as_they_are_built_alike(head):
+def test_a_net_starts_from_the_base_where_shapes_are_equal(head):
     base = loaded_model(initialize_net(shape(), compute_feature_moments(store()), seed=3))
     net = initialize_net(shape(head), compute_feature_moments(store()), seed=4, base=base)
     own, given = net.state_dict(), base.net.state_dict()
@@ -60,14 +60,14 @@ def test_a_net_starts_from_the_base_as_far_as_they_are_built_alike(head):
     assert torch.equal(alone["join.weight"], given["join.weight"]) and alone["answer.weight"].shape == (1, 8)
 
 
-def test_seeds_give_other_nets():
+def test_seeds_give_different_nets():
     one, two, again = (
         initialize_net(shape(), compute_feature_moments(store()), seed).join.weight for seed in (1, 2, 1)
     )
     assert torch.equal(one, again) and not torch.equal(one, two)
 
 
-def test_higher_confidence_is_answerable_whatever_the_shape():
+def test_higher_confidence_means_answerable_for_all_heads():
     logits = np.array([[-3.0, 2.0], [-5.0, -4.0]])
     assert compute_confidence(
         loaded_model(initialize_net(shape(), compute_feature_moments(store()), 0)), logits, {}
@@ -87,7 +87,7 @@ def test_higher_confidence_is_answerable_whatever_the_shape():
     ]
 
 
-def test_judged_by_hand():
+def test_selection_metrics_by_hand():
     # Accepting the surest two, the threshold between 0.9 and 0.5: one of two AQs is right, no UQ comes in.
     confidence, answerable = np.array([0.9, 0.5, 0.2]), np.array([True, True, False])
     found = compute_selection_metrics(confidence, answerable, np.array([1, 0, 0]))

@@ -19,14 +19,14 @@ def test_files_are_nets_by_seed_in_the_order_of_seeds(tmp_path):
     assert find_nets(tmp_path / "none") == {}
 
 
-def test_what_was_fitted_is_read_where_it_is_there(tmp_path):
+def test_fitted_detectors_are_read_if_the_file_exists(tmp_path):
     write_fitted(tmp_path / "fitted-1.safetensors", toy_fitted(answers=4, features=3))
     found = load_fitted(tmp_path, 1)
     assert [*found] == ["gaussians", "scaling", "selector"] and found["gaussians"].means.shape[0] == 4
     assert load_fitted(tmp_path, 0) == {}
 
 
-def test_nets_see_what_they_learned_from():
+def test_nets_take_the_regions_of_their_training():
     assert {
         name: plan.region_source
         for name, plan in NET_CONFIGS.items()

@@ -26,7 +26,7 @@ def test_the_target_of_an_extra_answer_and_of_a_single_output():
     assert make_targets(net(answers=1), answers, 2).tolist() == [[1], [1], [0], [0]]
 
 
-def test_the_loss_is_summed_over_answers_and_a_branch_leaves_pairs_out_of_the_answers():
+def test_with_a_branch_pairs_have_no_loss_over_answers():
     model = net(head="branch")
     output = model(torch.tensor([[2, 0], [3, 0]]), torch.zeros(2, 3, 9), torch.zeros(2, 3, 4))
     output = output._replace(logits=torch.zeros(2, COLORS), head_logits={"branch": torch.tensor([0.0, 2.0])})
@@ -35,7 +35,7 @@ def test_the_loss_is_summed_over_answers_and_a_branch_leaves_pairs_out_of_the_an
     assert losses.tolist() == pytest.approx([5 * math.log(2), math.log(1 + math.exp(2))])
 
 
-def test_pointing_wants_attention_on_the_region_that_fits():
+def test_the_pointing_loss_is_of_attention_to_the_matching_region():
     boxes = torch.tensor([[[0.0, 0, 0.5, 0.5], [0.5, 0.5, 1, 1]]])
     attention = torch.tensor([[[0.2, 0.8], [0.9, 0.1], [0.5, 0.5]]])
     nan = [float("nan")] * 4
@@ -48,6 +48,6 @@ def test_pointing_wants_attention_on_the_region_that_fits():
     assert compute_pointing_loss(attention, boxes, torch.tensor([[[0.6, 0.1, 0.7, 0.2]] * 3])) == 0
 
 
-def test_overlap_of_boxes():
+def test_iou_of_boxes():
     first, second = torch.tensor([0.0, 0, 2, 2]), torch.tensor([1.0, 1, 3, 3])
     assert box_iou(first, second).item() == pytest.approx(1 / 7)  # 1 of 4 + 4 - 1

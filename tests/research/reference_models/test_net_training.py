@@ -35,7 +35,7 @@ def right(model):
     return float((logits.argmax(1).numpy() == questions.answers).mean())
 
 
-def test_a_net_learns_to_look_where_the_question_asks(tmp_path):
+def test_a_net_learns_to_attend_to_the_named_object(tmp_path):
     trained = run(num_steps=200, batch_size=32, pointing_weight=0.3)
     train(trained, tmp_path / "net.pt", right)
     assert right(trained.net) > 0.95  # chance: 1 / 4
@@ -63,7 +63,7 @@ def seen_by(trained, monkeypatch):
 
 
 @pytest.mark.parametrize("pairs", ["random", "weighted", "hard"])
-def test_pseudo_pairs_are_of_two_images_as_many_as_answerable_and_all_targets_are_zero(pairs, monkeypatch):
+def test_pseudo_pairs_combine_two_images_and_have_targets_of_0(pairs, monkeypatch):
     images = world()[1].image_indices
     rng = np.random.default_rng(0)
     hard = find_hard_pairs(rng.normal(size=(60, 4)), rng.normal(size=(180, 4)), images, max_questions=5)
@@ -76,7 +76,7 @@ def test_pseudo_pairs_are_of_two_images_as_many_as_answerable_and_all_targets_ar
         assert all(question in hard[images[row]] for row, question in zip(shown, asked, strict=True))
 
 
-def test_an_epoch_has_each_question_once_and_the_same_ones_whatever_the_recipe():
+def test_an_epoch_has_each_question_once_for_all_configs():
     plain, paired = run(batch_size=18), run(batch_size=18, pseudo_pairs="random")
     rows = [plain.make_batch(number).rows for number in range(10)]  # 180 questions
     assert sorted(np.concatenate(rows).tolist()) == list(range(180))
@@ -108,14 +108,14 @@ def test_mixup_adds_as_many_mixed_rows_with_scaled_targets(monkeypatch):
     torch.testing.assert_close(mixed, 0.25 * plain)
 
 
-def test_resample_learns_weights_beside_the_net():
+def test_resample_learns_pair_weights():
     trained = run(pseudo_pairs="weighted", num_steps=4)
     for number in range(4):
         trained.step(number)
     assert trained.pair_weights is not None and trained.pair_weights.theta.abs().max() > 0
 
 
-def test_the_rate_goes_up_for_a_twentieth_and_down_to_nothing():
+def test_the_learning_rate_warms_up_and_decays():
     rates = [learning_rate_at(step, 200, 1.0) for step in range(201)]
     assert rates[0] == pytest.approx(0.04) and rates[10] == max(rates) == pytest.approx(1)
     assert rates[105] == pytest.approx(0.5, abs=0.01) and rates[200] == pytest.approx(1e-3)
@@ -129,7 +129,7 @@ class Killed(Exception):
     "changes",
     [{"pseudo_pairs": "random", "mixup_beta": 0.7}, {"pseudo_pairs": "weighted"}, {"pointing_weight": 0.3}],
 )
-def test_a_run_that_was_killed_comes_to_the_same_weights(changes, tmp_path, monkeypatch):
+def test_a_killed_run_resumes_to_the_same_weights(changes, tmp_path, monkeypatch):
     whole = run(**changes)
     train(whole, tmp_path / "whole.pt", lambda model: 0.0)
     step = NetTraining.step
@@ -150,7 +150,7 @@ def test_a_run_that_was_killed_comes_to_the_same_weights(changes, tmp_path, monk
     assert set(spent.scores) == {6, 5}
 
 
-def test_a_checkpoint_of_another_recipe_is_not_gone_on_from(tmp_path):
+def test_a_checkpoint_of_another_config_is_ignored(tmp_path):
     train(run(num_steps=6), tmp_path / "net.pt", lambda model: 0.0)
     other = run(num_steps=4)
     assert set(train(other, tmp_path / "net.pt", lambda model: 0.0).scores) == {4}
@@ -169,7 +169,7 @@ def test_the_best_checkpoint_is_kept_by_the_score_it_is_given(tmp_path):
     assert all(torch.equal(value, states[1][name]) for name, value in trained.net.state_dict().items())
 
 
-def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_good_checkpoint(tmp_path):
+def test_a_nan_loss_stops_the_run_and_keeps_the_last_checkpoint(tmp_path):
     trained = run(num_steps=8, checkpoint_interval=2)
     learn = trained.train_step
     trained.train_step = lambda number, batch: learn(number, batch) * (float("nan") if number == 5 else 1)
@@ -188,7 +188,7 @@ def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_good_checkpoi
         ({"blind": True}, {}),
     ],
 )
-def test_all_tensors_of_a_step_lie_where_the_net_does(shape, changes, monkeypatch):
+def test_all_tensors_of_a_step_are_on_the_device_of_the_net(shape, changes, monkeypatch):
     """On a GPU that is not there: torch follows devices without computing, and refuses what lies on two of them."""
     monkeypatch.setattr(
         MatchNet, "_encode_question", words_alone

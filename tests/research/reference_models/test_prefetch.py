@@ -7,7 +7,7 @@ import pytest
 from research.reference_models.prefetch import prefetch
 
 
-def test_things_come_in_order_and_no_more_than_asked_for_are_made_ahead():
+def test_values_come_in_order_and_few_are_computed_in_advance():
     made = []
     found = prefetch(lambda key: made.append(key) or -key, range(10), depth=2)
     for key, value in found:
@@ -16,12 +16,12 @@ def test_things_come_in_order_and_no_more_than_asked_for_are_made_ahead():
     assert made == list(range(10))
 
 
-def test_one_thread_makes_them_beside_the_one_that_uses_them():
+def test_values_are_computed_in_another_thread():
     threads = {thread for _, thread in prefetch(lambda key: threading.current_thread(), range(5))}
     assert len(threads) == 1 and threads != {threading.current_thread()}
 
 
-def test_a_fault_is_raised_at_its_key_and_what_waits_is_dropped():
+def test_an_error_is_raised_at_its_key_and_waiting_values_are_dropped():
     made, got = [], []
 
     def make(key):
@@ -34,7 +34,7 @@ def test_a_fault_is_raised_at_its_key_and_what_waits_is_dropped():
     assert got == [0, 1, 2] and len(made) < 10
 
 
-def test_whoever_stops_early_leaves_no_thread_behind():
+def test_an_early_stop_leaves_no_thread():
     found = prefetch(lambda key: key, range(1000))
     next(found)
     found.close()

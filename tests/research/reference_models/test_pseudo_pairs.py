@@ -23,7 +23,7 @@ def test_a_random_pair_is_never_of_one_image(seed):
     assert (images[pairs] != images).all()
 
 
-def test_every_row_of_another_image_is_as_likely():
+def test_random_pairs_are_uniform():
     images = np.array([5, 1, 5, 9])
     drawn = [sample_random_pairs(images, np.random.default_rng(seed))[0] for seed in range(4000)]
     counts = np.bincount(drawn, minlength=4)
@@ -31,12 +31,12 @@ def test_every_row_of_another_image_is_as_likely():
     assert abs(counts[1] - 2000) < 4 * np.sqrt(1000)  # binomial: 4 standard deviations
 
 
-def test_questions_of_one_image_alone_have_no_pairs():
+def test_questions_about_one_image_have_no_pairs():
     with pytest.raises(ValueError, match="two images"):
         sample_random_pairs(np.array([3, 3]), np.random.default_rng(0))
 
 
-def test_hard_pairs_are_the_most_alike_of_other_images():
+def test_hard_pairs_are_the_most_similar_of_other_images():
     images = np.array([0, 0, 1, 2, 2])
     of_images = np.eye(3)
     of_questions = np.array([[9, 1, 1], [9, 5, 2], [8, 9, 3], [7, 6, 9], [1, 7, 9.0]])
@@ -60,12 +60,12 @@ def mixed(share, rows=6, regions=10):
 
 
 @pytest.mark.parametrize(("share", "kept"), [(0.0, 0), (0.39, 3), (0.5, 5), (0.99, 9), (1.0, 10)])
-def test_mixup_keeps_a_share_of_the_regions_rounded_down(share, kept):
+def test_mixup_keeps_a_fraction_of_the_regions_rounded_down(share, kept):
     features, _, _, mixed_features, _, _ = mixed(share)
     assert ((features == mixed_features).all(-1).sum(1) == kept).all()
 
 
-def test_mixup_takes_boxes_along_and_all_of_one_other_row():
+def test_mixup_replaces_features_and_boxes_by_those_of_one_row():
     features, boxes, _, mixed_features, mixed_boxes, _ = mixed(0.5)
     assert torch.equal(mixed_features[..., 0], mixed_boxes[..., 0])  # both hold the number of their region
     changed = mixed_features[..., 0] != features[..., 0]
@@ -81,7 +81,7 @@ def test_mixup_scales_the_target():
     torch.testing.assert_close(mixed_targets, 0.3 * targets)
 
 
-def test_the_share_is_drawn_from_beta_1_b():
+def test_the_keep_rate_is_sampled_from_beta_1_b():
     rng = np.random.default_rng(0)
     drawn = [sample_keep_rate(5.0, rng) for _ in range(4000)]
     assert np.mean(drawn) == pytest.approx(1 / 6, abs=0.01)  # 1 / (1 + b)
@@ -110,7 +110,7 @@ def ours(model, pairs):
     return gradient
 
 
-def test_the_models_gradient_contains_the_part_of_the_pairs():
+def test_the_models_gradient_includes_the_pairs():
     # theta is 0, so all weights are alike and the factor is 1: d(w^2 + mean(w h)) / dw = 2 w + mean h = 4 + 1.825
     assert ours(Toy(), PairWeights(4)) == pytest.approx(4 + 1.825)
 
@@ -126,7 +126,7 @@ def test_weights_of_hard_pairs_rise_above_those_of_easy_ones():
     np.testing.assert_allclose(drawn, wanted, atol=0.02)
 
 
-def test_rgqas_arithmetic_loses_the_pairs_and_never_moves_the_weights():
+def test_in_rgqas_code_the_gradients_of_pairs_cancel():
     """Their BUTD branch: one graph, `loss.backward(); loss_w.backward()` with loss_w = -loss_neg, before either step."""
     model, theta = Toy(), torch.zeros(4, requires_grad=True)
     weights = softplus(theta)

@@ -27,7 +27,7 @@ def test_words_and_answers_are_the_frequent_ones():
     assert gathered.top_answers(9) == ("cup", "no", "yes")
 
 
-def test_the_numbers_are_those_of_the_word_table_the_answers_and_the_store():
+def test_ids_are_those_of_vocabulary_answers_and_store():
     gathered = QuestionCollector(TRAIN)
     words = gathered.build_vocabulary(min_count=2)
     found = gathered.to_question_set(words, ("cup", "no"), STORE, Path("train.json"))
@@ -36,7 +36,7 @@ def test_the_numbers_are_those_of_the_word_table_the_answers_and_the_store():
     assert found.tokens.dtype == np.uint8  # 5 numbers
 
 
-def test_a_question_of_very_many_words_is_cut():
+def test_a_very_long_question_is_truncated():
     long = [TrainingQuestion("n1", "cup " * 300, "no")]
     found = QuestionCollector(long).to_question_set(
         WordVocabulary(("cup",)), ("no",), STORE, Path("train.json")
@@ -44,7 +44,7 @@ def test_a_question_of_very_many_words_is_cut():
     assert found.tokens.shape == (1, 40)
 
 
-def test_images_without_regions_are_named_with_how_many_ask_for_them():
+def test_images_without_regions_are_named_with_their_number_of_questions():
     gathered = QuestionCollector(
         [*TRAIN, TrainingQuestion("n9", "Is it?", "no"), TrainingQuestion("n9", "Is?", "no")]
     )
@@ -52,7 +52,7 @@ def test_images_without_regions_are_named_with_how_many_ask_for_them():
         gathered.to_question_set(WordVocabulary(()), ("no",), STORE, Path("train.json"))
 
 
-def test_a_spread_part_has_first_and_last():
+def test_an_even_subsample_has_first_and_last():
     whole = QuestionCollector(TRAIN).to_question_set(
         WordVocabulary(()), ("cup", "no"), STORE, Path("train.json")
     )

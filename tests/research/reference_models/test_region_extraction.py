@@ -36,7 +36,7 @@ def regions():
     return extract_regions(CLIP, head(), IMAGES)
 
 
-def test_images_have_the_regions_that_the_head_finds_in_them(regions):
+def test_regions_are_those_of_the_head(regions):
     tower = ClipTower(CLIP)
     expected = find_regions(tower, head(), load_images([*IMAGES.values()], tower.size))
     assert [*regions.stores["detected"].index_of] == [*IMAGES]
@@ -48,7 +48,7 @@ def test_images_have_the_regions_that_the_head_finds_in_them(regions):
     assert regions.stores["detected"].boxes.dtype == np.float32
 
 
-def test_what_is_sure_counts_as_found(regions):
+def test_regions_above_the_threshold_count_as_detected(regions):
     scores = regions.stores["detected"].features[:, :-1, -1].astype(float)
     for row, image in zip(scores, IMAGES, strict=True):
         assert bool(regions.detected_names[image]) == bool((row > DETECTION_THRESHOLD).any())
@@ -56,7 +56,7 @@ def test_what_is_sure_counts_as_found(regions):
     assert any(regions.detected_names.values())
 
 
-def test_a_caption_has_no_places_and_the_truth_is_there_if_given(regions):
+def test_captions_have_no_positions_and_ground_truth_is_optional(regions):
     assert (regions.stores["caption"].boxes == 0).all() and "ground_truth" not in regions.stores
     dog = SceneObject(object_id="1", name="dog", x=0, y=0, w=5, h=5)
     scene = SceneGraph(image_id="x", split="testdev", width=10, height=10, objects=(dog,))
@@ -65,7 +65,7 @@ def test_a_caption_has_no_places_and_the_truth_is_there_if_given(regions):
     assert true.boxes[0, 0].tolist() == [0, 0, 0.5, 0.5] and true.features[0, 0, 8 + 1] == 0
 
 
-def test_a_tower_of_its_own_has_regions_of_its_own(regions):
+def test_the_own_tower_has_separate_regions(regions):
     torch.manual_seed(0)
     tower, own = ResidualTower((96, 128)).eval(), RegionHead(128, NAMES, hidden=8).eval()
     expected = find_regions(tower, own, load_images([*IMAGES.values()], tower.size))
@@ -75,7 +75,7 @@ def test_a_tower_of_its_own_has_regions_of_its_own(regions):
     assert "own_tower" not in regions.stores and next(tower.parameters()).dtype == torch.float64
 
 
-def test_every_image_that_cannot_be_seen_is_named(tmp_path):
+def test_every_unreadable_image_is_named(tmp_path):
     (tmp_path / "b.jpg").write_bytes(b"\xff\xd8 broken")
     bad = {**IMAGES, "a": tmp_path / "a.jpg", "b": tmp_path / "b.jpg"}
     with pytest.raises(UserError) as caught:

@@ -35,7 +35,7 @@ def tower():
     return ClipTower(DatasetFolders("sample").clip)
 
 
-def test_images_are_decoded_in_the_size_that_the_tower_takes():
+def test_images_are_loaded_in_the_size_of_the_tower():
     pixels = load_images(IMAGES, SIZE)
     assert pixels.shape == (2, 3, *SIZE) and pixels.dtype == np.uint8
     with Image.open(IMAGES[0]) as image:
@@ -53,7 +53,7 @@ def with_peaks(*peaks):
     return made, maps
 
 
-def test_the_best_regions_are_the_peaks_of_their_kind_and_the_whole_comes_last():
+def test_regions_are_peaks_and_the_whole_image_is_last():
     made, maps = with_peaks((1, 1, 0), (1, 1, 2), (3, 4, 1))
     with torch.inference_mode():
         features, boxes, kinds, scores = made.detect(maps)
@@ -74,7 +74,7 @@ def test_the_best_regions_are_the_peaks_of_their_kind_and_the_whole_comes_last()
     ).all()  # settings are the whole's alone
 
 
-def test_two_things_at_one_cell_are_told_apart():
+def test_two_objects_at_one_cell_are_distinguished():
     made, maps = with_peaks((1, 1, 0), (1, 1, 2))
     with torch.inference_mode():
         features, _, kinds, _ = made.detect(maps)
@@ -84,7 +84,7 @@ def test_two_things_at_one_cell_are_told_apart():
     assert not torch.allclose(features[0, 0, : made.hidden], features[0, 1, : made.hidden])
 
 
-def test_a_box_lies_about_its_cell():
+def test_a_box_is_relative_to_its_cell():
     made, maps = with_peaks((1, 1, 0))
     made.box.forward = lambda hidden: torch.tensor([0.01, 0.0, 0.2, 0.4]).expand(*hidden.shape[:-1], 4)  # pyright: ignore[reportAttributeAccessIssue]
     with torch.inference_mode():
@@ -93,7 +93,7 @@ def test_a_box_lies_about_its_cell():
     assert boxes[0, 0].tolist() == pytest.approx([0.21, 0.175, 0.41, 0.575])
 
 
-def test_a_head_comes_back_from_its_file(tmp_path, tower):
+def test_a_head_is_read_from_its_file(tmp_path, tower):
     made = head(744)
     save_head(tmp_path / "head.safetensors", made)
     back = load_head(tmp_path / "head.safetensors")
@@ -104,7 +104,7 @@ def test_a_head_comes_back_from_its_file(tmp_path, tower):
     np.testing.assert_allclose(first.scores, second.scores, atol=1e-3)
 
 
-def test_a_tower_lies_in_the_file_of_its_head_or_is_the_clips(tmp_path):
+def test_a_tower_is_in_the_file_of_its_head_or_that_of_the_clip(tmp_path):
     path, size = tmp_path / "head.safetensors", (32, 48)
     torch.manual_seed(1)
     own, made = ResidualTower(size, (4, 5, 6), (1, 0, 1)).eval(), head(6)
@@ -119,7 +119,7 @@ def test_a_tower_lies_in_the_file_of_its_head_or_is_the_clips(tmp_path):
     assert isinstance(load_tower(path, DatasetFolders("sample").clip), ClipTower)
 
 
-def test_a_caption_tells_likely_names_of_likely_things_and_nothing_else():
+def test_a_caption_has_the_likely_names_of_likely_objects():
     features = np.array(
         [
             [0.7, -9, 0, -0.1, -3, -6, -0.2, -6, 0.9],  # hidden 2, names 6, score

@@ -23,14 +23,14 @@ def arrays(images=3, regions=2, width=4):
     return features, np.full((images, regions, 4), 0.5, np.float32)
 
 
-def test_images_are_taken_in_the_order_asked_for_and_more_than_once():
+def test_images_are_read_in_the_given_order_with_repetitions():
     store = ArrayStore(["a", "b", "c"], *arrays())
     features, boxes = store.get_regions(np.array([2, 0, 2]))
     assert features[:, 0, 0].tolist() == [16, 0, 16] and features.dtype == np.float32
     assert boxes.shape == (3, 2, 4) and store.index_of["c"] == 2 and store.shape == (2, 4)
 
 
-def test_files_are_mapped_not_read(tmp_path):
+def test_arrays_are_memory_mapped(tmp_path):
     features, boxes = arrays()
     np.save(tmp_path / "features.npy", features)
     np.save(tmp_path / "boxes.npy", boxes)
@@ -40,7 +40,7 @@ def test_files_are_mapped_not_read(tmp_path):
     np.testing.assert_array_equal(store.get_regions(np.array([1]))[0][0], features[1])
 
 
-def test_arrays_that_do_not_fit_together_are_refused(tmp_path):
+def test_arrays_of_different_shapes_are_rejected(tmp_path):
     features, boxes = arrays()
     with pytest.raises(UserError, match=r"2 ids, features \(3, 2, 4\)"):
         ArrayStore(["a", "b"], features, boxes)
@@ -64,7 +64,7 @@ def test_moments_are_those_of_all_regions():
     assert spread[2] == 1
 
 
-def test_gqa_files_are_read_by_their_info_and_boxes_become_shares(tmp_path):
+def test_gqa_files_are_read_and_boxes_become_fractions(tmp_path):
     features = np.arange(2 * 3 * 5, dtype=np.float32).reshape(2, 3, 5)
     with h5py.File(tmp_path / "gqa_objects_4.h5", "w") as file:
         file["features"] = features
@@ -106,7 +106,7 @@ def test_without_h5py_the_message_says_what_to_install(tmp_path, monkeypatch):
         (None, "not object features"),
     ],
 )
-def test_a_file_that_is_no_object_features_is_refused(datasets, message, tmp_path):
+def test_a_file_without_object_features_is_rejected(datasets, message, tmp_path):
     row = {"file": 0, "idx": 0, "width": 9, "height": 9}
     (tmp_path / "gqa_objects_info.json").write_text(json.dumps({"7": row}))
     if datasets is None:
@@ -119,7 +119,7 @@ def test_a_file_that_is_no_object_features_is_refused(datasets, message, tmp_pat
         Hdf5Store(tmp_path)
 
 
-def test_an_info_file_that_lacks_something_is_refused(tmp_path):
+def test_an_incomplete_info_file_is_rejected(tmp_path):
     (tmp_path / "gqa_objects_info.json").write_text('{"7": {"file": 0, "idx": 0}}')
     with pytest.raises(UserError, match="width"):
         Hdf5Store(tmp_path)
@@ -136,7 +136,7 @@ def npz(folder, name, count=3, **changes):
     np.savez(folder / name, **{**arrays, **changes})
 
 
-def test_a_file_for_each_image_is_cut_or_filled_and_boxes_become_shares(tmp_path):
+def test_npz_files_are_truncated_or_padded_and_boxes_become_fractions(tmp_path):
     npz(tmp_path, "7.npz", count=3)
     npz(tmp_path, "8.jpg.npz", count=1)
     store = NpzStore(tmp_path, regions=2)
@@ -148,7 +148,7 @@ def test_a_file_for_each_image_is_cut_or_filled_and_boxes_become_shares(tmp_path
     assert boxes[0, 1].tolist() == [0, 0, 0, 0]
 
 
-def test_keys_of_bottom_up_attention_do_as_well_and_its_pickled_info_is_left_alone(tmp_path):
+def test_keys_of_bottom_up_attention_are_read_without_unpickling(tmp_path):
     names = {"x": "features", "bbox": "boxes", "width": "image_w", "height": "image_h"}
     npz(tmp_path, "7.npz")
     with np.load(tmp_path / "7.npz") as file:
@@ -164,7 +164,7 @@ def test_keys_of_bottom_up_attention_do_as_well_and_its_pickled_info_is_left_alo
         ({"x": np.zeros((3, 2, 2))}, r"wanted \[n, d\] and \[n, 4\]"),
     ],
 )
-def test_shapes_that_do_not_fit_are_named(changes, message, tmp_path):
+def test_other_shapes_are_named(changes, message, tmp_path):
     npz(tmp_path, "7.npz", **changes)
     with pytest.raises(UserError, match=message):
         NpzStore(tmp_path)
@@ -189,7 +189,7 @@ def constant_arrays():
     return np.ones((3, 2, 4), np.float32), np.full((3, 2, 4), 0.5, np.float32)
 
 
-def test_numbers_that_are_not_finite_and_boxes_in_pixels_are_refused_by_image(tmp_path):
+def test_values_that_are_not_finite_and_boxes_in_pixels_are_rejected(tmp_path):
     features, boxes = constant_arrays()
     features[1, 0, 2] = np.nan
     boxes[2] = 300
@@ -201,7 +201,7 @@ def test_numbers_that_are_not_finite_and_boxes_in_pixels_are_refused_by_image(tm
         store.get_regions(np.array([2, 0]))
 
 
-def test_each_layout_is_known_by_its_files(tmp_path):
+def test_each_layout_is_recognized_by_its_files(tmp_path):
     features, boxes = constant_arrays()
     for name in ("gqa", "arrays", "npz", "none"):
         (tmp_path / name).mkdir()

@@ -27,7 +27,7 @@ def refused(folders, name, seed=0, **more):
     return str(found.value)
 
 
-def test_a_row_opens_the_nets_that_look_and_names_those_that_do_not(folders):
+def test_a_row_opens_its_nets_with_positions_and_notes_others(folders):
     assert {name: type(one) for name, one in open_row(folders, "rp").models.items()} == {"rp": NetAttributor}
     assert [*open_row(folders, "own_msp").models] == ["own_vanilla"]
     assert [*open_row(folders, "separated").models] == ["vanilla", "separated"]
@@ -36,7 +36,7 @@ def test_a_row_opens_the_nets_that_look_and_names_those_that_do_not(folders):
     assert sight.note.startswith("net caption_match reads a caption, which has no positions")
 
 
-def test_what_a_row_says_comes_from_its_predictions_file(folders, made):
+def test_predictions_are_read_from_the_file_of_the_row(folders, made):
     sight = open_row(folders, "msp")
     assert sight.predictions == {} and "make leaderboard" in sight.note
     write_answers(made, "msp", ["01", "02"])
@@ -44,7 +44,7 @@ def test_what_a_row_says_comes_from_its_predictions_file(folders, made):
     assert open_row(folders, "msp").predictions == {"01": ("red", 0.25), "02": ("red", 0.25)}
 
 
-def test_rows_without_anything_to_show_say_why_and_which_there_are(folders):
+def test_rows_without_attribution_are_rejected_with_the_reason(folders):
     blind = refused(folders, "text_only_net")
     assert "--model text_only_net: " in blind and "net blind sees no image" in blind
     assert "rows of seed 0 with attribution: msp, maxprob" in blind and "hf-vqa/FOLDER" in blind
@@ -54,7 +54,7 @@ def test_rows_without_anything_to_show_say_why_and_which_there_are(folders):
     assert "no net mix of seed 0" in refused(folders, "ens")
 
 
-def test_unknown_rows_and_seeds_and_none_at_all_are_refused(folders):
+def test_unknown_rows_and_seeds_are_rejected(folders):
     assert refused(folders, "nobody").startswith(
         "--model nobody: no such row. Choose from the rows of seed 0"
     )
@@ -62,14 +62,14 @@ def test_unknown_rows_and_seeds_and_none_at_all_are_refused(folders):
     assert "no nets of seed 5 in data/tiny/vqa; there are 0" in refused(folders, "rp", 5)
 
 
-def test_a_row_of_predictions_alone_has_no_model_to_look(folders, made):
+def test_a_row_of_predictions_has_no_model(folders, made):
     assert "--model clip_score: this row is a file of predictions" in refused(folders, "clip_score")
     (made / "data/tiny/predictions").mkdir(exist_ok=True)
     (made / "data/tiny/predictions/theirs-seed0.json").write_text("[]")
     assert "--model theirs: this row is a file of predictions" in refused(folders, "theirs")
 
 
-def test_only_rows_that_look_are_listed(folders):
+def test_only_rows_with_attribution_are_listed(folders):
     rows = list_attributable_rows(folders, 0)
     assert {"msp", "rp", "separated", "own_msp", "rp_confidence"} <= set(rows)
     assert not {"text_only_net", "true_regions", "ens", "mix"} & set(rows)

@@ -58,12 +58,12 @@ ASKED = collect_queries(BENCHMARK)
 NETS = ("vanilla", "rp", "mix", "blind", "separated", "caption_match", "true_regions")
 
 
-def test_distinct_pairs_are_asked_once():
+def test_queries_are_distinct_pairs_of_image_and_text():
     assert ASKED.queries == [VqaQuery("p1", "Is it?"), VqaQuery("p1", "What?"), VqaQuery("p2", "Is it?")]
     assert ASKED.query_index == {"1": 2, "2": 0, "3": 2, "4": 1}
 
 
-def test_every_item_gets_what_is_said_to_its_pair_and_each_once():
+def test_every_item_gets_the_prediction_of_its_query():
     said = DetectorOutput(["no", "red", "yes"], np.array([0.1234567891234, 2e-7, 1]))
     made = format_predictions(ASKED, "msp", said)
     assert [tuple(row.values()) for row in made] == [
@@ -78,7 +78,7 @@ def test_every_item_gets_what_is_said_to_its_pair_and_each_once():
     assert distances[1]["confidence"] == -123.457
 
 
-def test_a_row_that_lacks_something_says_what():
+def test_missing_requirements_of_rows_are_named():
     lacks = find_missing_requirements(("vanilla", "rp"), ("gaussians",), has_ground_truth=False)
     assert lacks["msp"] == lacks["odin"] == lacks["rp_confidence"] == lacks["mahalanobis"] == ""
     assert lacks["ens"] == "no net mix" and lacks["selector"] == "no selector fitted"
@@ -91,7 +91,7 @@ def test_a_row_that_lacks_something_says_what():
     assert lacks.keys() == LEADERBOARD_ROWS.keys()
 
 
-def test_the_nets_of_rows_are_asked_once_each_on_what_they_see(tmp_path):
+def test_each_net_is_run_once_on_its_regions(tmp_path):
     files = {name: tmp_path / name for name in NETS}
     planned = plan_inference(("msp", "odin", "rp", "ens", "caption_match", "true_regions"), files)
     assert planned.keys() == {"vanilla", "rp", "mix", "caption_match", "true_regions"}
@@ -101,7 +101,7 @@ def test_the_nets_of_rows_are_asked_once_each_on_what_they_see(tmp_path):
     assert plan_inference(("msp",), files)["vanilla"].odin_step == 0
 
 
-def test_a_net_looks_in_float64_so_that_rounding_hides_where_it_was_calculated(tmp_path):
+def test_nets_run_in_float64_and_outputs_are_rounded(tmp_path):
     store, _ = world()
     made = LoadedModel(
         net().eval(), WordVocabulary(tuple(f"thing{i}" for i in range(KINDS))), ("a", "b", "c", "d")
@@ -137,11 +137,11 @@ def test_a_net_looks_in_float64_so_that_rounding_hides_where_it_was_calculated(t
         ("mahalanobis_own", "Maha, its own answers of vanilla"),
     ],
 )
-def test_a_row_s_confidence_is_told_in_words(row, said):
+def test_the_confidence_of_a_row_is_described(row, said):
     assert describe_row(LEADERBOARD_ROWS[row])["confidence"] == said
 
 
-def test_rows_whose_net_the_clip_feeds_say_so_and_references_are_marked():
+def test_rows_with_clip_features_have_a_note_and_references_are_marked():
     assert describe_row(LEADERBOARD_ROWS["rp"])["note"] == SAME_CLIP_NOTE
     assert describe_row(LEADERBOARD_ROWS["text_only_net"]) == {
         "confidence": "MSP of blind",
@@ -154,7 +154,7 @@ def test_rows_whose_net_the_clip_feeds_say_so_and_references_are_marked():
     )
 
 
-def test_sure_confidences_keep_their_order():
+def test_confidences_near_1_keep_their_order():
     logits = np.arange(14, 20, 0.01)  # two decimals, as five significant digits have them there and more
     confidence = [round_confidence(value, 9) for value in (1 / (1 + np.exp(-logits))).tolist()]
     assert (np.diff(confidence) > 0).all()
@@ -172,7 +172,7 @@ def home(tmp_path_factory):
     return made
 
 
-def test_rows_are_planned_by_what_lies_there_and_by_whether_the_truth_is_known(home):
+def test_available_rows_depend_on_files_and_ground_truth(home):
     plan = plan_rows(home / VQA, has_ground_truth=False)
     assert set(plan.planned_inference) == {0, 1}
     assert "ens" in plan.available_rows(1) and plan.missing_requirements[0]["ens"] == "no net mix"
@@ -184,7 +184,7 @@ def test_rows_are_planned_by_what_lies_there_and_by_whether_the_truth_is_known(h
         plan_rows(home / "nowhere", has_ground_truth=True)
 
 
-def test_each_row_says_what_its_net_says(home, monkeypatch):
+def test_predictions_of_a_row_are_those_of_its_net(home, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     plan = plan_rows(home / VQA, has_ground_truth=False)
     regions = load_regions(plan, SAMPLE / "clip", IMAGES)
@@ -199,12 +199,12 @@ def test_each_row_says_what_its_net_says(home, monkeypatch):
     np.testing.assert_allclose(said[1, "rp"].confidence, expected)
 
 
-def test_nouns_are_those_of_each_ask(home):
+def test_nouns_are_those_of_each_query(home):
     head = load_head(home / VQA / "regions.safetensors")
     assert extract_query_nouns(ASKS, head)[1] == {"cup"} and extract_query_nouns(ASKS, head)[0] == frozenset()
 
 
-def test_images_that_are_not_there_are_named(home):
+def test_missing_images_are_named(home):
     plan = plan_rows(home / VQA, has_ground_truth=False)
     with pytest.raises(UserError, match=r"lost\.jpg is missing"):
         load_regions(plan, SAMPLE / "clip", {"lost": Path("lost.jpg")})

@@ -33,14 +33,14 @@ def test_without_a_ridge_each_answer_is_a_logistic_regression():
         assert found.bias[k] == pytest.approx(oracle.intercept_[0], rel=1e-4, abs=1e-4)
 
 
-def test_answers_that_are_right_in_part_are_met_in_the_mean():
+def test_partly_correct_answers_are_fitted_on_average():
     # At the minimum over the bias the mean of sigmoids is the mean of targets.
     targets = np.full((400, 1), 0.3)
     found = fit_scaling(LOGITS[:400, :1], targets, ridge=0)
     assert expit(LOGITS[:400, :1] * found.scale + found.bias).mean() == pytest.approx(0.3, abs=1e-5)
 
 
-def test_an_answer_that_val_never_has_stays_finite_and_one_that_fits_stays_as_it_is():
+def test_unseen_answers_stay_finite_and_calibrated_ones_unchanged():
     logits = RANDOM.normal(size=(20_000, 2))
     targets = np.stack([np.zeros(20_000), expit(logits[:, 1])], axis=1)
     found = fit_scaling(logits, targets)
@@ -49,7 +49,7 @@ def test_an_answer_that_val_never_has_stays_finite_and_one_that_fits_stays_as_it
     assert found.bias[1] == pytest.approx(0, abs=1e-4)
 
 
-def test_logits_are_scaled_and_nothing_else():
+def test_only_logits_are_scaled():
     seen = ModelOutputs(("yes", "no"), np.array([[1, 2]], np.float32), np.ones((1, 1), np.float32))
     found = fit_scaling(np.array([[0.0, 1]]), np.array([[1.0, 0]]), ridge=1)
     again = apply_scaling(seen, found)
@@ -66,7 +66,7 @@ def test_logits_are_scaled_and_nothing_else():
         (np.zeros((1, 1)), np.full((1, 1), 2.0), "outside of"),
     ],
 )
-def test_what_cannot_be_fitted_is_refused(logits, targets, message):
+def test_invalid_targets_are_rejected(logits, targets, message):
     with pytest.raises(ValueError, match=message):
         fit_scaling(logits, targets)
 
@@ -75,7 +75,7 @@ VAL = np.array([0.9, 0.8, 0.7, 0.1]), np.array([1, 1, 0, 0])
 TEST = np.array([0.95, 0.85, 0.75, 0.2]), np.array([0, 1, 1, 1])
 
 
-def test_thresholds_are_those_of_val_and_are_not_moved_by_what_is_tested():
+def test_thresholds_are_chosen_on_val_only():
     chosen = make_threshold_table(*VAL, risks=[0.0, 0.4], costs=[1, 10])
     # Val: no risk down to .8, a third at .7, half at .1. A wrong answer costs 1: 2 are earned at .8, 1 at .7.
     assert chosen.at_risk == {0.0: 0.8, 0.4: 0.7}
@@ -87,7 +87,7 @@ def test_thresholds_are_those_of_val_and_are_not_moved_by_what_is_tested():
     assert found["at_cost"]["10"]["phi"] == (1 - 10) / 4
 
 
-def test_the_transfer_is_that_of_the_scorers():
+def test_thresholds_agree_with_the_scorers():
     for risk in (0.0, 0.4):
         expected = threshold_transfer(*VAL, *TEST, risk)
         found = evaluate_thresholds(make_threshold_table(*VAL, risks=[risk], costs=[]), *TEST)["at_risk"][
@@ -96,7 +96,7 @@ def test_the_transfer_is_that_of_the_scorers():
         assert found == {name: expected[name] for name in found}
 
 
-def test_where_nothing_should_be_answered_the_threshold_is_infinite():
+def test_the_threshold_is_infinite_if_nothing_should_be_answered():
     chosen = make_threshold_table(np.array([0.9, 0.1]), np.zeros(2), risks=[0.1], costs=[1])
     assert chosen.at_risk == {0.1: math.inf}
     assert chosen.at_cost == {1: math.inf}

@@ -19,7 +19,7 @@ FEATURES = RANDOM.normal(3, 2, size=(30, 4)).astype(np.float32)
 SEEN = ModelOutputs(tuple("abcde"), LOGITS, FEATURES)
 
 
-def test_maxprobs_logit_is_that_of_the_largest_softmax_and_keeps_its_digits():
+def test_maxprobs_logit_is_precise():
     assert compute_maxprob_logit(np.array([[math.log(3), 0, 0]])) == pytest.approx(
         [math.log(3 / 2)]
     )  # 3/5 against 2/5
@@ -29,7 +29,7 @@ def test_maxprobs_logit_is_that_of_the_largest_softmax_and_keeps_its_digits():
     assert sure == pytest.approx([50, 60])
 
 
-def test_numpy_applies_what_torch_has():
+def test_numpy_and_torch_give_the_same_confidence():
     torch.manual_seed(0)
     net = SelectorNet(4, 5, 8, 0.5).double()
     for tensor in net.parameters():

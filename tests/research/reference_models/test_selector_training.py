@@ -22,13 +22,13 @@ def graded(seed, *, n=1500):
     return GradedOutputs([f"{seed}-{i // 10}" for i in range(n)], seen, right.astype(float))
 
 
-def test_untrained_it_is_maxprob():
+def test_the_untrained_selector_is_maxprob():
     seen = graded(0).outputs
     selector = train_selector(graded(0), graded(1), epochs=0)
     assert compute_selector_confidence(seen, selector) == pytest.approx(maxprob(seen), rel=1e-9)
 
 
-def test_it_learns_from_features_what_logits_do_not_tell():
+def test_the_selector_learns_from_features():
     fit, check, test = graded(0), graded(1), graded(2)
     selector = train_selector(fit, check, epochs=15, learning_rate=3e-3)
     confidence = compute_selector_confidence(test.outputs, selector)
@@ -37,7 +37,7 @@ def test_it_learns_from_features_what_logits_do_not_tell():
     assert risk_coverage_auc(confidence, test.accuracy) < 0.17
 
 
-def test_what_it_learned_is_given_up_where_the_check_says_that_it_does_harm():
+def test_harmful_training_is_discarded():
     fit, check = graded(0), graded(1)
     check = check._replace(accuracy=1 - check.accuracy)  # what tells right on `fit` tells wrong here
     selector = train_selector(fit, check, epochs=3, learning_rate=3e-3)
@@ -46,7 +46,7 @@ def test_what_it_learned_is_given_up_where_the_check_says_that_it_does_harm():
     )
 
 
-def test_the_same_seed_gives_the_same_weights_and_leaves_torchs_own_numbers_alone():
+def test_training_is_reproducible_and_the_global_generator_unchanged():
     fit, check = graded(0), graded(1)
     torch.manual_seed(5)
     expected = torch.rand(3)
@@ -57,7 +57,7 @@ def test_the_same_seed_gives_the_same_weights_and_leaves_torchs_own_numbers_alon
     assert not np.array_equal(first.features_weight, other.features_weight)
 
 
-def test_a_feature_that_never_varies_is_no_division_by_zero():
+def test_a_constant_feature_is_no_division_by_zero():
     fit, check = graded(0), graded(1)
     for part in (fit, check):
         part.outputs.features[:, 3] = 7
@@ -65,6 +65,6 @@ def test_a_feature_that_never_varies_is_no_division_by_zero():
     assert np.isfinite(confidence).all()
 
 
-def test_images_to_fit_on_are_not_those_to_check_on():
+def test_fit_and_validation_share_no_image():
     with pytest.raises(ValueError, match="150 images in both fit and validation"):
         train_selector(graded(0), graded(0))

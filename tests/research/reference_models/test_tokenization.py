@@ -3,7 +3,7 @@
 from research.reference_models.tokenization import PADDING_ID, UNKNOWN_ID, WordVocabulary, split_words
 
 
-def test_words_are_in_lower_case_and_without_marks():
+def test_words_are_in_lower_case_and_without_punctuation():
     assert split_words("What color is the man's T-shirt?") == [
         "what",
         "color",
@@ -15,13 +15,13 @@ def test_words_are_in_lower_case_and_without_marks():
     ]
 
 
-def test_an_unknown_word_is_not_taken_for_padding():
+def test_an_unknown_word_is_no_padding():
     table = WordVocabulary.from_texts(["the cup"])
     assert table.encode(["the dragon", "the"]).tolist() == [[3, UNKNOWN_ID], [3, PADDING_ID]]
     assert UNKNOWN_ID != PADDING_ID
 
 
-def test_words_are_those_of_train_alone():
+def test_words_are_those_of_train_only():
     table = WordVocabulary.from_texts(["red cup", "red dog"], min_count=2)
     assert table.words == ("red",) and len(table) == 3
 

@@ -54,7 +54,7 @@ def test_models_differ_as_by_tukeys_range_test():
 
 
 def test_many_models_that_are_alike_differ_significantly_in_at_most_one_table_of_twenty():
-    """With 12 models and one pair at a time 95 % each, two tables of three would call some pair different."""
+    """With 12 models and one pair at a time 95 % each, two tables of three would accept some pair different."""
     false = singly = 0
     for seed in range(200):
         rng = np.random.default_rng(seed)

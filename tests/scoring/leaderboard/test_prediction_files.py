@@ -63,13 +63,13 @@ def test_everything_wrong_with_every_file_is_told_in_one_message(write, tmp_path
     (tmp_path / "nan.json").write_text(text)
     (tmp_path / "torn.json").write_text("[{")
     told = "\n".join(faults(tmp_path, benchmark))
-    assert "other.json: cannot stand on the leaderboard" in told
+    assert "other.json: cannot be on the leaderboard" in told
     assert "made for version 0.9.0 of the benchmark, this is 1.0.0" in told
     assert "not in the benchmark" in told and "nobody" in told
     assert "clip-hard: 1 of 80 items have no prediction: 3" in told
     assert "pt-hard: 2 of 80 items have no prediction: 3, pt-hard_1" in told
     assert (
-        "nan.json: cannot stand on the leaderboard" in told
+        "nan.json: cannot be on the leaderboard" in told
         and "confidence is nan, expected a finite number" in told
     )
     assert "torn.json: not valid JSON" in told
@@ -96,7 +96,7 @@ def test_a_file_without_any_uq_is_refused(write, tmp_path, benchmark):
         (["blind.json"], "blind is the name of a reference"),
         (["m.json", "m-seed1.json"], "row m has a file without a seed beside seeds 1"),
         (["m.json", "m.jsonl"], "another file has row m's predictions for clip-hard, pt-hard, too"),
-        (["a b.json"], "'a b' is no name for a row"),
+        (["a b.json"], "'a b' is not a valid row name"),
         (["elsewhere/m.json"], "no subset has this name; there are clip-hard, pt-hard"),
     ],
 )

@@ -79,9 +79,9 @@ def test_the_board_says_what_it_is():
         "AUAF by kind of UQ",
     ):
         assert told in text
-    assert "**No model's predictions are here yet.**" not in text
+    assert "**There are no predictions of models yet.**" not in text
     assert "simulated" not in render_markdown(made(one("vilt", 0.5), is_simulated=False), FOLDER)
-    assert "**A rehearsal, no benchmark.**" in render_markdown(
+    assert "**This is a rehearsal, not a benchmark.**" in render_markdown(
         made(one("vilt", 0.5), is_rehearsal=True), FOLDER
     )
 
@@ -89,7 +89,7 @@ def test_the_board_says_what_it_is():
 def test_a_board_of_references_alone_says_how_to_add_a_row():
     text = render_markdown(made(one("constant", 0.1, "reference")), FOLDER)
     assert (
-        "**No model's predictions are here yet.** Add a row: put its predictions into `data/b/predictions/NAME.json`"
+        "**There are no predictions of models yet.** Add a row: put its predictions into `data/b/predictions/NAME.json`"
         in text
     )
     assert "| - | *constant (reference)* | 10.0 [6.2, 13.8] |" in text
@@ -98,14 +98,16 @@ def test_a_board_of_references_alone_says_how_to_add_a_row():
 def test_rows_of_our_own_nets_are_said_to_see_through_the_clip_that_chose():
     own = one("msp", 0.5)
     board = made(own._replace(row=own.row._replace(is_built_in=True)), one("vilt", 0.5))
-    assert "**The same CLIP in selection and features.** 1 of 2 rows are of" in render_markdown(board, FOLDER)
-    assert "The same CLIP in" not in render_markdown(made(one("vilt", 0.5)), FOLDER)
+    assert "**The same CLIP for selection and features.** 1 of 2 rows are of" in render_markdown(
+        board, FOLDER
+    )
+    assert "The same CLIP for" not in render_markdown(made(one("vilt", 0.5)), FOLDER)
 
 
 def test_a_score_that_chose_the_items_is_marked_where_it_did():
     board = made(one("clip_score", 0.3, "reference", chosen=("clip-hard",)))
-    assert make_score_table(board, "clip-hard")[1][2].endswith(" *chosen by it*")
-    assert make_score_table(board, "mean")[1][2].endswith(" *clip-hard chosen by it*")
+    assert make_score_table(board, "clip-hard")[1][2].endswith(" *selected by it*")
+    assert make_score_table(board, "mean")[1][2].endswith(" *clip-hard selected by it*")
     assert "chosen" not in "".join(make_score_table(made(one("vilt", 0.3)), "clip-hard")[1])
 
 

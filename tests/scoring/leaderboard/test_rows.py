@@ -60,7 +60,7 @@ def test_a_name_that_is_in_both_folders_is_refused_with_all_other_faults(write, 
         load_all_rows(folders, tmp_path, benchmark)
     (told,) = caught.value.problems
     assert told == (
-        "data/b/predictions: msp is the name of a row in data/b/interim/answer, too; call the file otherwise"
+        "data/b/predictions: msp is the name of a row in data/b/interim/answer, too; Rename the file"
     )
     write("data/b/predictions/constant.json")
     write("data/b/interim/answer/rp-seed0.json", more=["nobody"])
@@ -69,7 +69,7 @@ def test_a_name_that_is_in_both_folders_is_refused_with_all_other_faults(write, 
     told = "\n".join(caught.value.problems)
     assert (
         "constant is the name of a reference" in told
-        and "rp-seed0.json: cannot stand on the leaderboard" in told
+        and "rp-seed0.json: cannot be on the leaderboard" in told
     )
 
 

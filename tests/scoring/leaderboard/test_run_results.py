@@ -80,7 +80,7 @@ def test_two_folders_of_one_name_are_told_apart_by_those_above(a_run):
 
 @pytest.mark.parametrize("counts", [{}, {"questions": 4, "replies": 2, "failed": 1}])
 def test_a_run_that_was_killed_in_the_middle_is_no_result(counts, a_run):
-    with pytest.raises(UserError, match="the run has not come to its end"):
+    with pytest.raises(UserError, match="the run is not finished"):
         read_results([a_run("a", "rp", counts=counts)])
 
 
@@ -119,7 +119,7 @@ def test_runs_name_their_release_and_it_must_be_the_one_they_asked(a_run, a_file
     with pytest.raises(UserError, match="say --release"):
         read_results([a_file("x")])
     other = {"name": "birds", "version": "2.0.0", "sha256": "0" * 64}
-    with pytest.raises(UserError, match="results of another release(.|\n)*b: of birds 2.0.0"):
+    with pytest.raises(UserError, match="results for another release(.|\n)*b: of birds 2.0.0"):
         resolve_release(runs(a_run("a", "rp"), a_run("b", "blind", release=other)), release)
     assert fingerprint_release(release) == both[0].record["release"]["sha256"]
 
@@ -130,7 +130,7 @@ def test_runs_of_different_splits_are_not_compared(a_run):
         resolve_split(runs(a_run("a", "rp", split="validation"), a_run("b", "rp", split="all")))
         == "validation"
     )
-    with pytest.raises(UserError, match="runs of different parts"):
+    with pytest.raises(UserError, match="runs of different splits"):
         resolve_split(runs(a_run("a", "rp", split="validation"), a_run("b", "rp")))
 
 
