@@ -133,13 +133,13 @@ def params_types() -> dict[str, type[Params]]:
 
 def meanings(kind: type[Params]) -> dict[str, str]:
     """Return the meaning of each parameter, from the section `Attributes:` of the class's docstring."""
-    text = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:\n")[2]
     found: dict[str, str] = {}
-    for line in text.splitlines():
-        if start := re.match(r" {4}(\w+): (.*)", line):
-            found[start[1]] = start[2]
-        elif line.strip():
-            found[list(found)[-1]] += f" {line.strip()}"
+    for base in reversed(kind.__mro__):  # the parameters of a base class are described there
+        for line in inspect.cleandoc(base.__dict__.get("__doc__") or "").partition("Attributes:\n")[2].splitlines():
+            if start := re.match(r" {4}(\w+): (.*)", line):
+                found[start[1]] = start[2]
+            elif line.strip() and found:
+                found[list(found)[-1]] += f" {line.strip()}"
     return found
 
 

@@ -46,32 +46,40 @@ QualityCheck = Literal["sensitivity", "specificity", "drift", "speed"]
 
 
 class QualityRules(Params):
-    """The rules of quality control and vote aggregation, part of section `collect` of params.yaml."""
+    """The rules of quality control and vote aggregation, part of section `collect` of params.yaml.
+
+    Attributes:
+        aggregation: How votes become verdicts: `dawid-skene` (posterior from priors, votes and gold questions),
+            `majority` or `unanimity`.
+        min_posterior: Dawid-Skene: minimum posterior probability (0.5 to 1) of a verdict. Less certain candidates are
+            not released.
+        min_votes: Majority and unanimity: minimum number of votes for a verdict.
+        min_sensitivity: Minimum proportion (0 to 1) of unanswerable gold questions that an annotator must recognize.
+        min_specificity: Minimum proportion (0 to 1) of answerable gold questions that an annotator must recognize.
+        drift_window: Number of consecutive gold questions of one kind over which drift is checked.
+        max_discarded_rate: Maximum proportion (0 to 1) of a source's gold questions that may be discarded. Above it the
+            stage stops.
+        exclusion_checks: Quality checks that exclude an annotator. The others are only reported.
+        min_task_seconds: A task of two questions answered in fewer seconds counts as too fast.
+        max_fast_rate: Annotators with a larger proportion (0 to 1) of too fast tasks are excluded.
+    """
 
     aggregation: Literal["dawid-skene", "majority", "unanimity"] = "dawid-skene"
-    # For dawid-skene: below this posterior probability a candidate is doubtful. One vote can be enough.
     min_posterior: Annotated[float, msgspec.Meta(gt=0.5, le=1)] = 0.95
-    # For majority and unanimity: with fewer votes a candidate has the status no_votes.
     min_votes: Count = 2
     # Minimum accuracy on invalid and on valid gold questions. The limit for valid ones is higher, because a question wrongly called
     # invalid gets into the benchmark, while a question wrongly called valid is only lost.
     min_sensitivity: Proportion = 0.7
     min_specificity: Proportion = 0.8
-    # Number of consecutive gold questions of one kind over which drift is checked.
     drift_window: Annotated[int, msgspec.Meta(ge=10, le=1_000_000)] = 40
-    # Maximum proportion of a source's gold questions that may be discarded (one is always allowed). Above it, the source or the
-    # annotators must be wrong, and stage collect stops.
     max_discarded_rate: Proportion = 0.03
-    # Checks that exclude an annotator. The others are only reported.
     exclusion_checks: tuple[QualityCheck, ...] = (
         "sensitivity",
         "specificity",
         "drift",
         "speed",
     )
-    # Reading two questions and looking at the image takes longer than this.
     min_task_seconds: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 3.0
-    # Annotators with a larger proportion of faster tasks are excluded.
     max_fast_rate: Proportion = 0.5
 
 

@@ -23,7 +23,7 @@ from pipeline.core import params
 from pipeline.core.atomic_files import open_for_reading
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_jsonl
-from pipeline.core.stage_graph import find_changed_stages, stage_module
+from pipeline.core.stage_graph import find_changed_stages
 
 K = TypeVar("K")
 R = TypeVar("R")
@@ -141,8 +141,7 @@ class MissingRecordError(UserError, KeyError):
         hint = f" Files that changed since DVC recorded them: {', '.join(changed)}." if changed else ""
         return [
             f"{self.source}: no record of {self.key!r}, to which a file of another stage refers. The files are from different "
-            f"runs, or one was overwritten.{hint} Run dvc repro, or by hand python -m "
-            f"{stage_module(changed[0]) if changed else 'pipeline.stages.STAGE'} and the stages after it"
+            f"runs, or one was overwritten.{hint} Run dvc repro"
         ]
 
     def __str__(self) -> str:

@@ -138,7 +138,7 @@ def _format_several_models(report: ScoreReport) -> Iterator[str]:
     if left := len(report.comparisons) - len(pairs):
         yield f"{left} more pairs: --full"
     if len(pairs) > 1 and pairs[0].scores[place][names[0]].interval:
-        yield f"The intervals of all {format_count(len(report.comparisons), 'pair')} are simultaneous: in 95 % of samples all of them contain the true difference."
+        yield f"The intervals of all {format_count(len(report.comparisons), 'pair')} are simultaneous: with 95 % confidence all of them hold."
 
 
 def _difference_cells(pair: ModelComparison, place: str, names: Sequence[str]) -> list[str]:

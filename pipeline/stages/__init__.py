@@ -1,4 +1,4 @@
-"""The nodes of dvc.yaml and research/dvc.yaml: each reads what earlier stages wrote, calls its package, and writes."""
+"""The stages of dvc.yaml: each reads what earlier stages wrote, calls its package, and writes its files."""
 
 from pipeline.core.errors import require_docstrings
 

@@ -1,9 +1,9 @@
-"""Measure what the benchmark gives away, what it kept and lost, and what it can resolve.
+"""Measure how predictable the labels are without the image, what the stages kept and dropped, and which differences can be detected.
 
-Reads   balance/, ingest/, embed/images.npy, the reports and drops of every stage,
-        truth/ where the complete truth is known (the sample), ingest/ and vocabulary/ for how often the verifier agrees with the source
-Writes  audit.json  every figure; `warnings` lists the limits that the release is over
-        audit.md    the same for people
+Reads   balance/, ingest/, embed/images.npy, the reports and dropped candidates of every stage; truth/ if the complete truth is known (the
+        sample); ingest/ and vocabulary/ for the agreement of the verifier with the source
+Writes  audit.json  all figures; `warnings` lists the limits that are exceeded
+        audit.md    the same for readers
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from pipeline.core.paths import DatasetFolders
 from pipeline.core.randomness import make_generator
 from pipeline.core.records import Item, Question
 
+# Stages whose reports are part of the audit.
 REPORTING_STAGES = (
     "rank",
     "perturb",
@@ -37,7 +38,7 @@ REPORTING_STAGES = (
     "batch",
     "collect",
     "balance",
-)  # whose yields are told
+)
 
 
 def main() -> None:

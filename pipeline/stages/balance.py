@@ -1,15 +1,14 @@
-"""Choose the items of the release so that neither the text nor the image tells which questions are answerable.
+"""Select the items of the release so that neither the text nor the image reveals which questions are answerable.
 
-Rule `image_and_text`: in CLIP subsets every text is as often UQ as AQ and every image has as many of either,
-within validation and within test; PT subsets pair each UQ with its original, and words are put in about as often as they
-are taken out. Rule `image` is RGQA's: beside each UQ an AQ
-of the same image (CLIP) or its original (PT), duplicates among the AQs dropped.
+Rule `image_and_text`: in CLIP subsets, every text and every image is as often a UQ as an AQ, within validation and within test. PT subsets
+pair each UQ with its original, and words are inserted about as often as they are removed. Rule `image` is RGQA's: each UQ comes with an AQ of
+the same image (CLIP) or its original (PT), and duplicates among the AQs are dropped.
 
 Reads   collect/verified.jsonl, collect/aq_checks.jsonl, ingest/questions.jsonl, rank/source_scores.jsonl, rank/splits.json,
         similarity/edit_scores.jsonl, estimate/estimates.jsonl
 Writes  items.jsonl      Item: the UQs and AQs of each subset
-        unpaired.jsonl   Dropped: verified UQs that are not in it, each with a reason
-        balance.json     what was kept, margins, reasons
+        unpaired.jsonl   DroppedCandidate: verified UQs that are not released, each with a reason
+        balance.json     number of kept items, label imbalance, reasons
 """
 
 from __future__ import annotations
@@ -46,26 +45,28 @@ from pipeline.core.records import (
 def summarize_subset(
     rows: Sequence[Item], verified: int, excluded: Sequence[tuple[CollectedCandidate, str]]
 ) -> dict[str, Any]:
-    """What one subset came to: kept = verified - left out. Margins are the largest differences |UQs - AQs| of any
-    text and of any image, over all and within each part."""
+    """Summarize one subset: kept = verified - excluded.
+
+    Imbalances are the largest differences |UQs - AQs| of any text and of any image, over all items and within each split.
+    """
     scopes = {"all": rows} | {
         split: [row for row in rows if row.split == split] for split in ("validation", "test")
     }
-    margins = {}
+    counts = {}
     for scope, inside in scopes.items():
         by_text, uqs = (
             measure_imbalance(inside, lambda item: item.text),
             sum(item.unanswerable for item in inside),
         )
-        margins[scope] = {
+        counts[scope] = {
             "uqs": uqs,
             "aqs": len(inside) - uqs,
             "distinct_texts_per_uq": by_text.distinct_per_uq,
             "text_imbalance": by_text.max_difference,
             "image_imbalance": measure_imbalance(inside, lambda item: item.image_id).max_difference,
         }
-    kept = margins["all"]["uqs"]
-    return margins | {
+    kept = counts["all"]["uqs"]
+    return counts | {
         "verified": verified,
         "kept": kept,
         "kept_fraction": round(kept / verified, 4) if verified else None,
@@ -75,14 +76,14 @@ def summarize_subset(
 
 
 def read_questions(folders: DatasetFolders, split: Mapping[str, str]) -> dict[str, Question]:
-    """The questions on the images by id, sorted, without what no item tells: programs and annotations, most of their size."""
+    """Read the questions about the images by id, sorted, without programs and annotations, which are most of their size."""
     none = {"program": (), "annotations": {}, "full_answer_annotations": {}, "entailed": (), "equivalent": ()}
     rows = (msgspec.structs.replace(row, **none) for row in folders.read_questions_about(split))
     return {row.question_id: row for row in sorted(rows, key=lambda row: row.question_id)}
 
 
 def read_verified_uqs(folders: DatasetFolders, subset: Subset) -> list[CollectedCandidate]:
-    """The verified UQs of a subset, sorted by id, without their programs."""
+    """Read the verified UQs of a subset, sorted by id, without their programs."""
     rows = (row for row in folders.read_records(CollectedCandidate) if row.status == "unanswerable")
     lean = (
         msgspec.structs.replace(row, candidate=msgspec.structs.replace(row.candidate, program=()))
@@ -95,15 +96,19 @@ def read_verified_uqs(folders: DatasetFolders, subset: Subset) -> list[Collected
 def check_verified(
     verified: Iterable[CollectedCandidate], questions: Container[str], split: Container[str]
 ) -> None:
-    """Raise a UserError that lists the UQs among the verified whose question or image is not in the data set."""
+    """Check that the questions and images of the verified UQs are in the data set.
+
+    Raises:
+        UserError: Lists those that are not.
+    """
     problems = Problems(
-        "verified candidates that do not fit the data set (were verdicts collected for another one?)"
+        "verified candidates that do not belong to the data set (check that the verdicts are for this data set)"
     )
     for c in (row.candidate for row in verified if row.status == "unanswerable"):
         if c.question_id not in questions:
-            problems.add(c.candidate_id, f"no question {c.question_id}")
+            problems.add(c.candidate_id, f"question {c.question_id} does not exist")
         if c.image_id not in split:
-            problems.add(c.candidate_id, f"no image {c.image_id} in rank/splits.json")
+            problems.add(c.candidate_id, f"image {c.image_id} is not in rank/splits.json")
     problems.raise_if_any()
 
 
@@ -133,7 +138,8 @@ def main() -> None:
 
     unpaired: list[DroppedCandidate] = []
     subsets = {}
-    with atomic_write(folders.record_file(Item)) as file:  # a subset at a time
+    # One subset at a time is in memory.
+    with atomic_write(folders.record_file(Item)) as file:
         for subset in SUBSETS:
             uqs = read_verified_uqs(folders, subset)
             pairs, left = balance_subset(subset, uqs, questions, refuted, split, p, estimates)
@@ -142,8 +148,8 @@ def main() -> None:
             file.write(encode_jsonl(rows))
             unpaired += [uq.candidate.as_dropped("balance", reason) for uq, reason in left]
     report = {"rule": p.rule, "refuted_questions": len(refuted), "subsets": subsets}
-    uqs, aqs = (sum(told["all"][kind] for told in subsets.values()) for kind in ("uqs", "aqs"))
-    what = f"{uqs + aqs:,} items, {uqs:,} unanswerable; {len(unpaired):,} left out"
+    uqs, aqs = (sum(summary["all"][kind] for summary in subsets.values()) for kind in ("uqs", "aqs"))
+    what = f"{uqs + aqs:,} items, {uqs:,} unanswerable; {len(unpaired):,} dropped"
     folders.write_stage_outputs("balance", what, {"unpaired.jsonl": unpaired, "balance.json": report})
 
 

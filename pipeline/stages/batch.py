@@ -1,18 +1,17 @@
-"""Make annotation tasks: an image and two questions in random order, one a candidate, the other its companion: a filter
-question, whose verdict is known, or a repeat, another candidate once more.
+"""Make annotation tasks: an image and two questions in random order.
 
-Half of the filters have the known verdict "valid" (the image's own questions, which verifies those on the
-way; templates), half "invalid" (candidates and questions of other images that name something which, by the
-evidence, is not there; templates).
+One question is a candidate. The other is a gold question, whose verdict is known, or a repeat: another candidate shown again. Half of the gold
+questions are valid (the image's own questions, which are verified on the way, and templates), half invalid (candidates and
+questions of other images that name something which is absent by the evidence, and templates).
 
-Candidates that are most probably unanswerable go out first, in blocks that hold as much of every subset and are shuffled.
+Candidates that are most probably unanswerable come first, in blocks with equal proportions of the subsets and in random order.
 
 Reads   screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, images.jsonl, vocabulary.json, reconstructed.jsonl
         data/<data set>/rounds/   what earlier rounds verified (`rgqa annotate end-round`), if there are any
-Writes  tasks.jsonl                Task: everything about each task, the filter and its verdict included
-        label_studio_tasks.json    what the browser may see: task key, image, the two texts
-        batch.json                 tasks per subset, filters per source, repeats, and how well repetition, words, position
-                                   and order tell which questions are filters, on streams of simulated annotators
+Writes  tasks.jsonl                Task: everything about each task, including the gold question and its verdict
+        label_studio_tasks.json    what the browser may show: task key, image, the two texts
+        batch.json                 tasks per subset, gold questions per source, repeats, and gold question leakage: how well repetition, words,
+                                   position and order identify gold questions in task sequences of simulated annotators
 """
 
 from __future__ import annotations
@@ -63,40 +62,36 @@ from pipeline.tasks.second_questions import Offer
 from pipeline.tasks.task_builder import make_tasks, to_label_studio_task
 from pipeline.verifier.evidence_loading import make_evidence_loader
 
-NUM_SIMULATED_ANNOTATORS = 8  # simulated, to measure what tells filters
-MAX_SIMULATED_JUDGEMENTS = 8_000  # of their judgements; more do not sharpen the figures
+# Annotators that are simulated to measure gold question leakage.
+NUM_SIMULATED_ANNOTATORS = 8
+# Their judgements. More do not make the figures more precise.
+MAX_SIMULATED_JUDGEMENTS = 8_000
 
 
 class BatchParams(Params):
-    """Parameters of stage `batch`.
+    """Parameters of the stage batch.
 
     Attributes:
-        seed: Seed of the tasks: gold questions, order, second questions.
-        template_proportion: Proportion (0 to 1) of gold questions that are made from the paper's
-            templates instead of source questions.
-        gold_proportion: Maximum proportion (above 0, up to 1) of tasks that contain a gold question
-            beside the candidate. The others repeat another candidate of the image.
-        num_negative_trials: Number of questions of other images tried for each image as gold questions
-            with the verdict "invalid".
+        seed: Seed of all random choices.
+        template_proportion: Proportion in [0, 1] of gold questions made from the paper's templates. Annotators recognise them ("Is there a ...?"
+            is never a candidate), so there are few. 1 is the paper's way.
+        gold_proportion: Maximum proportion in (0, 1] of tasks with a gold question, as far as those of an image suffice with two uses each. The
+            others have a repeat, another candidate shown again, which is a vote on that candidate.
+        num_negative_trials: Questions of other images that are tried per image, among those that name something absent.
     """
 
     seed: Seed = 0
-    # Share of filters made from the paper's templates. They are known at sight ("Is there a ...?" is never a
-    # candidate), so few of them; 1.0 is the paper's way.
     template_proportion: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.05
-    # Tasks that have a filter beside the candidate, at most: as far as an image's filters last with two uses of each. The
-    # others have a repeat, another candidate once more, which is a vote on that.
     gold_proportion: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.4
-    # Questions of other images tried per image, of those that name something this image has not.
     num_negative_trials: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 100
 
 
 def simulate_gold_leakage(
     tasks: Iterable[Task], estimates: Iterable[CandidateEstimate], seed: int
 ) -> list[GoldLeakage]:
-    """What tells filters from candidates in the streams of simulated people who share the tasks as `Asking` gives them."""
+    """Measure what identifies gold questions in the task sequences of simulated annotators, as `AdaptiveAssigner` assigns the tasks."""
     rules = AssignmentRules(max_judgements=MAX_SIMULATED_JUDGEMENTS, seed=seed)
-    # The blocks that so many judgements can reach: a judgement begins one task at most, and waves are begun in order.
+    # Only the blocks that this number of judgements can reach: a judgement starts at most one task, and waves start in order.
     reached: list[Task] = []
     for task in tasks:
         if (
@@ -107,51 +102,51 @@ def simulate_gold_leakage(
         reached.append(task)
     ids = {row.candidate_id for task in reached for row in (task.first, task.second)}
     known = {row.candidate_id: row.p_answerable for row in estimates if row.candidate_id in ids}
-    asking = AdaptiveAssigner([to_task_mapping(task) for task in reached], known, rules)
+    assigner = AdaptiveAssigner([to_task_mapping(task) for task in reached], known, rules)
     stream = simulate_assignments(
-        asking, [f"person {number}" for number in range(NUM_SIMULATED_ANNOTATORS)], seed
+        assigner, [f"person {number}" for number in range(NUM_SIMULATED_ANNOTATORS)], seed
     )
     return measure_gold_leakage(build_shown_questions(stream, {task.task_id: task for task in reached}), seed)
 
 
 def make_report(tasks: Iterable[Task], leakage: Sequence[GoldLeakage]) -> dict[str, Any]:
-    """Tasks per subset, filters per source and expected verdict, repeats, and what tells filters."""
-    subsets, filters, expected = Counter[str](), Counter[str](), Counter[str | None]()
+    """Count tasks per subset, gold questions per source and expected verdict, and repeats; add the gold question leakage."""
+    subsets, gold_questions, expected = Counter[str](), Counter[str](), Counter[str | None]()
     candidate_first = 0
     for task in tasks:
         subsets[task.subset] += 1
         candidate_first += task.first.role == "candidate"
         for row in (task.first, task.second):
             if row.role == "gold":
-                filters[f"{row.gold_source}, {row.expected_choice}"] += 1
+                gold_questions[f"{row.gold_source}, {row.expected_choice}"] += 1
                 expected[row.expected_choice] += 1
     return {
         "tasks": subsets,
-        "gold_questions": filters,
+        "gold_questions": gold_questions,
         "gold_valid": expected["valid"],
         "gold_invalid": expected["invalid"],
-        "repeats": subsets.total() - filters.total(),
+        "repeats": subsets.total() - gold_questions.total(),
         "candidate_first": candidate_first,
         "gold_leakage": leakage,
     }
 
 
 def warn_about_leakage(report: Mapping[str, Any]) -> None:
-    """Say what would let annotators pass without looking."""
+    """Warn about everything that lets annotators pass without looking at the images."""
     for row in select_leaks(report["gold_leakage"]):
         warn(
-            f"filter questions can be distinguished from candidates by: {row.cue} (AUROC {row.auroc}, up to {row.high} by its interval, "
-            f"more than {MAX_HIDDEN_AUROC}); annotators may learn it"
+            f"gold questions can be distinguished from candidates by: {row.cue} (AUROC {row.auroc}, upper bound {row.high}, "
+            f"more than {MAX_HIDDEN_AUROC}). Annotators may learn this."
         )
     if report["tasks"] and not report["gold_invalid"]:
         warn(
-            "no filter question is known to be unanswerable, as nothing is known of these images: an annotator who calls every "
-            "question valid passes all of them; give programs or scene graphs, or end a first round (rgqa annotate end-round)"
+            "no gold question is known to be unanswerable, because nothing is known about these images. An annotator who calls every "
+            "question valid passes all gold questions. Add programs or scene graphs, or end a first round (rgqa annotate end-round)."
         )
 
 
 class GoldQuestionInputs:
-    """What filter questions are made of; of the rows in files those of one image at a time are in memory."""
+    """The sources of gold questions. Only the rows of one image at a time are in memory."""
 
     def __init__(self, folders: DatasetFolders, p: BatchParams) -> None:
         self._p, self._vocabulary = p, folders.read_vocabulary()
@@ -164,20 +159,20 @@ class GoldQuestionInputs:
         self._questions_by_name = QuestionsByName(
             UniqueIndex(folders.record_file(Question), Question, "question_id"), images
         )
-        self._facts_of = make_evidence_loader(folders, self._vocabulary)
+        self._get_evidence = make_evidence_loader(folders, self._vocabulary)
 
     def make_offer(self, image_id: str) -> Offer:
-        """The filter questions that an image offers."""
-        rng, facts = make_generator(self._p.seed, "batch", "pool", image_id), self._facts_of(image_id)
+        """Return the gold questions that an image offers."""
+        rng, evidence = make_generator(self._p.seed, "batch", "pool", image_id), self._get_evidence(image_id)
         own, members = self._questions.get(image_id, ()), self._candidates[image_id]
         texts = [row.candidate.text for row in members]
         return Offer.from_questions(
             [
                 *collect_known_questions(own, members, self._verified.get(image_id, ())),
                 *sample_foreign_questions(
-                    image_id, self._questions_by_name, facts, self._p.num_negative_trials, rng
+                    image_id, self._questions_by_name, evidence, self._p.num_negative_trials, rng
                 ),
-                *match_text_style(make_all_template_questions(self._vocabulary, facts, rng), texts),
+                *match_text_style(make_all_template_questions(self._vocabulary, evidence, rng), texts),
             ]
         )
 
@@ -185,10 +180,10 @@ class GoldQuestionInputs:
 def make_offers(
     folders: DatasetFolders, p: BatchParams, images: Sequence[str]
 ) -> Iterator[tuple[str, Offer]]:
-    """The filter questions that each of the images, all with candidates, offers."""
+    """Yield the gold questions that each image offers. All images have candidates."""
     inputs = partial(GoldQuestionInputs, folders, p)
     found = ordered_map(GoldQuestionInputs.make_offer, images, inputs, choose_num_workers(len(images)))
-    yield from zip(images, track(found, "batch: filters", len(images), "image"), strict=True)
+    yield from zip(images, track(found, "batch: gold questions", len(images), "image"), strict=True)
 
 
 def main() -> None:
@@ -199,20 +194,20 @@ def main() -> None:
     )
     if not candidates:
         raise UserError(
-            f"{folders.record_file(ScreenedCandidate)}: no candidate is left to be judged; give more images and questions, or names of things "
-            "(scene graphs, functional programs), and look at rank.json, perturb.json and screen.json for what became of them"
+            f"{folders.record_file(ScreenedCandidate)}: no candidate is left to be judged. Add images and questions, or scene graphs or functional programs, which provide "
+            "names. See rank.json, perturb.json and screen.json for the reasons."
         )
     images = sorted({row.image_id for row in candidates})
-    offered = SpillMap(out, Offer, make_offers(folders, p, images))
+    offers = SpillMap(out, Offer, make_offers(folders, p, images))
     estimates = ((row.candidate_id, row.p_answerable) for row in folders.read_records(CandidateEstimate))
-    made = make_tasks(candidates, offered, p.template_proportion, p.gold_proportion, p.seed, estimates)
-    write_jsonl(out / "tasks.jsonl", made)
+    tasks = make_tasks(candidates, offers, p.template_proportion, p.gold_proportion, p.seed, estimates)
+    write_jsonl(out / "tasks.jsonl", tasks)
 
     image = RecordLookup(
         folders.record_file(ImageRecord), ((row.image_id, row) for row in folders.read_records(ImageRecord))
     )
-    seen = (to_label_studio_task(task, image[task.image_id]) for task in folders.read_records(Task))
-    write_json_list(out / "label_studio_tasks.json", seen)
+    shown = (to_label_studio_task(task, image[task.image_id]) for task in folders.read_records(Task))
+    write_json_list(out / "label_studio_tasks.json", shown)
     figures = make_report(
         folders.read_records(Task),
         simulate_gold_leakage(folders.read_records(Task), folders.read_records(CandidateEstimate), p.seed),

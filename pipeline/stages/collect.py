@@ -1,21 +1,21 @@
 """Turn annotators' verdicts into verified candidates.
 
-Annotators whose sensitivity or specificity on filter questions is below the limits, who drift below them, or who answer too
-fast are set aside, and so is every answer whose own filter question was failed. What is left are votes; a candidate goes on
-only if they say "invalid", by Dawid and Skene's estimate, majority, or unanimity; or if an expert says so.
+Annotators are excluded if their sensitivity or specificity on gold questions is below the limits or drifts below them, or if they answer too fast.
+An answer is also excluded if the gold question of its task was failed. The remaining answers are votes. A candidate is unanswerable only if
+they say "invalid", by the Dawid-Skene posterior, majority or unanimity, or if an adjudicator says so.
 
 Reads   tasks.jsonl, screened.jsonl, estimates.jsonl
         data/<data set>/annotations/pulled.json   what `rgqa annotate pull` and `import` wrote, or, with `simulate: true`,
         data/<data set>/truth, images.jsonl, vocabulary.json   what simulated annotators see and know; with
                                              `simulate: rehearsal` instead of the truth
         scenes.jsonl, reconstructed.jsonl    incomplete graphs, taken as complete
-Writes  verdicts.jsonl    Verdict: all of them, under pseudonyms, simulated ones marked
+Writes  verdicts.jsonl           Verdict: all verdicts, under pseudonyms; simulated ones are marked
         excluded_answers.jsonl   ExcludedAnswer: answers on candidates that do not count, each with a reason
-        verified.jsonl    Verified: every candidate with its votes and one status
-        posteriors.jsonl  Posterior: how probably each is unanswerable, if the rule is dawid-skene; else empty
-        aq_checks.jsonl   AqCheck: the images' own questions that were verified or refuted on the way
+        verified.jsonl           CollectedCandidate: every candidate with its votes and one status
+        posteriors.jsonl         Posterior: the probability that each candidate is unanswerable, for the rule dawid-skene; else empty
+        aq_checks.jsonl          GoldQuestionCheck: the images' own questions that were verified or refuted on the way
         quality.json, quality.html   the quality report
-        collect.json      skill and agreement of annotators, statuses per subset
+        collect.json             skill and agreement of annotators, statuses per subset
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ from pipeline.tasks.verdict_aggregation import (
 def gather_verdicts(
     folders: DatasetFolders, tasks: Mapping[str, Task], params: CollectParams
 ) -> tuple[list[Verdict], dict[str, int]]:
-    """The verdicts, and how many annotations of what kind there were in pulled.json.
+    """Return the verdicts, and the number of annotations of each kind in pulled.json.
 
     Raises:
-        UserError: nobody has judged anything yet, exports were not imported, or see `verdicts_in` and `simulated`.
+        UserError: There are no verdicts yet, exports were not imported, or see `read_verdicts`.
     """
     verdicts, counts = [], dict[str, int]()
     pulled = folders.annotations / PULLED_FILENAME
@@ -64,14 +64,14 @@ def gather_verdicts(
     if others and not params.simulate:
         raise UserError(
             [
-                f"{folders.annotations}: {PULLED_FILENAME} alone is read here, and there are exports beside it; take them in and out",
+                f"{folders.annotations}: only {PULLED_FILENAME} is read here, and there are other exports beside it. Import and then move them:",
                 f"rgqa annotate import {' '.join(others)}, then move them to another folder",
             ]
         )
     if params.simulate == "rehearsal":
         warn(
-            "this is a REHEARSAL: the verdicts are simulated, and the truth they are simulated from is "
-            f"incomplete graphs taken as complete ({folders.dataset}.collect.simulate: rehearsal)"
+            "this is a REHEARSAL: the verdicts are simulated from incomplete graphs that are taken as complete "
+            f"({folders.dataset}.collect.simulate: rehearsal)"
         )
         verdicts = rehearsed(folders, tasks.values(), params.simulated_votes, params.seed)
     elif params.simulate:
@@ -79,25 +79,29 @@ def gather_verdicts(
     elif pulled.exists():
         verdicts, counts = read_verdicts(pulled, tasks)
     if not verdicts:
-        held = f"{pulled} {'holds no whole answer' if pulled.exists() else 'is not there'}"
-        screen = folders.stage_dir("batch") / "label_studio_tasks.json"
+        found = f"{pulled} {'has no complete answer' if pulled.exists() else 'does not exist'}"
+        tasks_file = folders.stage_dir("batch") / "label_studio_tasks.json"
         raise UserError(
             [
-                f"{format_count(len(tasks), 'task waits', 'tasks wait')} for annotators: there are no verdicts yet",
-                held + (f" with annotations {counts}" if counts else ""),
-                "have them judged: make annotate (docs/guides/human_annotation.md), then rgqa annotate pull, then dvc repro",
-                f"or by hand: import {screen} into a project with annotation/client/interface.xml, then rgqa annotate import EXPORT",
+                f"{format_count(len(tasks), 'task')} without verdicts: nobody has judged them yet",
+                found + (f" with annotations {counts}" if counts else ""),
+                "Let annotators judge them: make annotate (docs/guides/human_annotation.md), then rgqa annotate pull, then dvc repro",
+                f"Or without our server: import {tasks_file} into a project with annotation/client/interface.xml, then rgqa annotate import EXPORT",
             ]
         )
     return verdicts, counts
 
 
 def check_votes(collected: AggregatedVerdicts, params: CollectParams) -> None:
-    """Raise a UserError if no candidate has votes enough, with what may be the cause."""
+    """Check that at least one candidate has enough votes.
+
+    Raises:
+        UserError: None has. The message lists possible causes.
+    """
     rows, quality = collected.verified, collected.quality
     if rows and all(row.status == "no_votes" for row in rows):
-        most = max(row.votes_invalid + row.votes_valid for row in rows)
-        wanted = 1 if params.aggregation == "dawid-skene" else params.min_votes
+        max_votes = max(row.votes_invalid + row.votes_valid for row in rows)
+        required = 1 if params.aggregation == "dawid-skene" else params.min_votes
         excluded = [
             f"{row.name} is excluded: {'; '.join(row.exclusion_reasons)}"
             for row in quality.annotators
@@ -105,8 +109,8 @@ def check_votes(collected: AggregatedVerdicts, params: CollectParams) -> None:
         ]
         raise UserError(
             [
-                f"{format_count(quality.num_verdicts, 'verdict')}, and no candidate has {wanted} that count (the most is {most}): have more tasks "
-                "judged, or look at the limits of section collect in params.yaml",
+                f"{format_count(quality.num_verdicts, 'verdict')}, and no candidate has {required} that count (the maximum is {max_votes}). Let annotators judge more "
+                "tasks, or check the limits in the section collect of params.yaml.",
                 *excluded,
                 *quality.warnings,
             ]
@@ -117,37 +121,37 @@ def main() -> None:
     folders, params = DatasetFolders(), load_params("collect", CollectParams)
     if params.simulate and params.aggregation != "dawid-skene" and params.min_votes > params.simulated_votes:
         raise UserError(
-            f"collect.min_votes is {params.min_votes}, more than collect.simulated_votes, {params.simulated_votes}: "
-            "nothing could be verified"
+            f"collect.min_votes is {params.min_votes}, more than collect.simulated_votes, {params.simulated_votes}, so "
+            "nothing could be verified. Lower min_votes or raise simulated_votes."
         )
     out = folders.stage_dir("collect")
     tasks = UniqueIndex(folders.record_file(Task), Task, "task_id")
     verdicts, exported = gather_verdicts(folders, tasks, params)
     write_jsonl(out / "verdicts.jsonl", verdicts)
-    given = len(verdicts)
+    num_verdicts = len(verdicts)
     del verdicts
-    answerable = {row.candidate_id: row.p_answerable for row in folders.read_records(CandidateEstimate)}
+    priors = {row.candidate_id: row.p_answerable for row in folders.read_records(CandidateEstimate)}
     rules = load_params("annotate", AnnotateParams).to_assignment_rules()
-    own = (
+    overlap_questions = (
         row for key in tasks if is_overlap_task(key, rules) for row in (tasks[key].first, tasks[key].second)
     )
-    overlap = {row.candidate_id for row in own if row.role == "candidate" and row.candidate_id}
+    overlap = {row.candidate_id for row in overlap_questions if row.role == "candidate" and row.candidate_id}
     screened = UniqueIndex(
         folders.record_file(ScreenedCandidate), ScreenedCandidate, "candidate.candidate_id"
     )
 
-    def keep(rows: Iterable[CollectedCandidate]) -> Collection[CollectedCandidate]:
+    def store(rows: Iterable[CollectedCandidate]) -> Collection[CollectedCandidate]:
         return SpillMap(out, CollectedCandidate, ((row.candidate.candidate_id, row) for row in rows)).values()
 
-    judged = build_answers_table(tasks, folders.read_records(Verdict))
-    collected = aggregate_verdicts(screened, judged, params, answerable, overlap, keep)
+    answers = build_answers_table(tasks, folders.read_records(Verdict))
+    collected = aggregate_verdicts(screened, answers, params, priors, overlap, store)
     check_votes(collected, params)
-    for alarm in collected.quality.warnings:
-        print(f"collect: ALARM: {alarm}", file=sys.stderr)
+    for warning in collected.quality.warnings:
+        print(f"collect: WARNING: {warning}", file=sys.stderr)
     images = {row.image_id: row.path for row in folders.read_records(ImageRecord)}
     folders.write_stage_outputs(
         "collect",
-        f"{collected.quality.num_unanswerable:,} of {format_count(len(collected.verified), 'candidate')} unanswerable by {format_count(given, 'verdict')}",
+        f"{collected.quality.num_unanswerable:,} of {format_count(len(collected.verified), 'candidate')} unanswerable by {format_count(num_verdicts, 'verdict')}",
         {
             "verified.jsonl": collected.verified,
             "excluded_answers.jsonl": collected.excluded_answers,

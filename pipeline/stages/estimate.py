@@ -1,13 +1,13 @@
-"""Estimate how probably each candidate has an answer at its image after all, and how hard it is to see that it has none.
+"""Estimate how probably each candidate is answerable after all, and how difficult it is to see that it is not.
 
 Reads   ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json, vocabulary/reconstructed.jsonl,
         screen/screened.jsonl
-Writes  estimates.jsonl   Estimate: one of each candidate, in the order of screened.jsonl
-        estimate.json     the weights and what they were fitted on; per subset how many questions are expected to have an
-                          answer, and how many are of each difficulty
+Writes  estimates.jsonl   CandidateEstimate: one per candidate, in the order of screened.jsonl
+        estimate.json     the weights and the data they were fitted to; per subset, how many questions are expected to be answerable, and how
+                          many have each difficulty
 
-The weights are fitted on images with published graphs, which are hidden and then shown (`pipeline/candidates/estimating/held_out_graphs.py`).
-Where there is none, base rates must do: that all that a question takes for granted is there. That is not calibrated.
+The weights are fitted to images with published graphs, which are held out (`pipeline/candidates/estimating/held_out_graphs.py`). Without
+graphs, base rates are used: the probability that everything a question presupposes is there. They are not calibrated.
 """
 
 from __future__ import annotations
@@ -42,100 +42,107 @@ from pipeline.core.records import CandidateEstimate, Question, SceneGraph, Scree
 from pipeline.verifier.evidence_loading import make_evidence_loader
 from pipeline.verifier.presence_model import get_known_names
 
-CANDIDATES_PER_BATCH = 256  # candidates that a process is given at once
-CANDIDATES_PER_PROCESS = 20_000  # candidates for which another process is worth its start
+# Candidates that a process gets at once.
+CANDIDATES_PER_BATCH = 256
+# Starting another process pays off for this number of candidates.
+CANDIDATES_PER_PROCESS = 20_000
 
 
 class EstimateParams(Params):
-    """Parameters of stage `estimate`.
+    """Parameters of the stage estimate.
 
     Attributes:
-        seed: Seed of the questions that are tried at images with scene graphs to calibrate the
-            estimates.
+        seed: Seed of the questions that are tried on images with graphs.
     """
 
     seed: Seed = 0
 
 
-def fit_on_hidden_graphs(
+def fit_on_held_out_graphs(
     folders: DatasetFolders, claim_estimator: ClaimEstimator, seed: int
 ) -> tuple[LogisticWeights | None, dict[str, Any]]:
-    """The weights, None where there are no graphs to fit them on, and what is told of how they came about."""
+    """Fit the weights to held-out graphs.
+
+    Returns:
+        The weights, or None if there are no graphs to fit them to, and the figures for the report.
+    """
     scenes = UniqueIndex(folders.record_file(SceneGraph), SceneGraph, "image_id")
-    drawn = sample_images(list(scenes))
-    asked = GroupedIndex(folders.record_file(Question), Question, "image_id") if drawn else {}
-    hidden = build_training_cases(
-        {key: scenes[key] for key in drawn},
-        {key: asked[key] for key in drawn if key in asked},
+    sampled = sample_images(list(scenes))
+    questions = GroupedIndex(folders.record_file(Question), Question, "image_id") if sampled else {}
+    held_out = build_training_cases(
+        {key: scenes[key] for key in sampled},
+        {key: questions[key] for key in sampled if key in questions},
         folders.read_vocabulary(),
         claim_estimator,
         seed,
     )
-    labels = [case.is_answerable for case in hidden.cases]
+    labels = [case.is_answerable for case in held_out.cases]
     calibrated = 0 < sum(labels) < len(labels)
-    weights = fit_weights([case.features for case in hidden.cases], labels) if calibrated else None
+    weights = fit_weights([case.features for case in held_out.cases], labels) if calibrated else None
     return weights, {
         "calibrated": calibrated,
-        "images": len(drawn),
+        "images": len(sampled),
         "questions": len(labels),
         "answerable": sum(labels),
-        "own_questions": hidden.num_own,
-        "own_questions_answerable": hidden.num_own_answerable,
+        "own_questions": held_out.num_own,
+        "own_questions_answerable": held_out.num_own_answerable,
         "weights": weights,
     }
 
 
 class Estimator:
-    """What candidates are estimated with; of the rows in files those of one image at a time are in memory."""
+    """Estimates candidates. Only the rows of one image at a time are in memory."""
 
     def __init__(self, folders: DatasetFolders, weights: LogisticWeights | None) -> None:
         vocabulary = folders.read_vocabulary()
         self._claim_estimator, self._weights = ClaimEstimator(vocabulary), weights
         self._difficulty = DifficultyClassifier(vocabulary, self._claim_estimator)
-        self._facts_of = make_evidence_loader(folders, vocabulary)
+        self._get_evidence = make_evidence_loader(folders, vocabulary)
 
     def estimate_batch(self, rows: Sequence[ScreenedCandidate]) -> list[tuple[Subset, CandidateEstimate]]:
-        """The estimates of candidates, with their subsets."""
-        made = []
+        """Return the estimates of candidates, with their subsets."""
+        estimates = []
         for image, same in groupby(rows, lambda row: row.candidate.image_id):
-            facts = self._facts_of(image)
+            evidence = self._get_evidence(image)
             for row in same:
                 candidate, refuted = row.candidate, row.verifier_result.answerability == "unanswerable"
-                found = estimate_claims(extract_candidate_claims(candidate), facts, self._claim_estimator)
+                found = estimate_claims(extract_candidate_claims(candidate), evidence, self._claim_estimator)
                 if self._weights:
-                    sure = predict_probability(
+                    probability = predict_probability(
                         compute_features(found, refuted, bool(candidate.edits)), self._weights
                     )
                 else:
-                    sure = estimate_by_base_rates(found, refuted)
-                difficulty = self._difficulty(candidate, found, get_known_names(facts))
+                    probability = estimate_by_base_rates(found, refuted)
+                difficulty = self._difficulty(candidate, found, get_known_names(evidence))
                 key = candidate.candidate_id
-                estimate = CandidateEstimate(candidate_id=key, p_answerable=sure, difficulty=difficulty)
-                made.append((candidate.subset, estimate))
-        return made
+                estimate = CandidateEstimate(
+                    candidate_id=key, p_answerable=probability, difficulty=difficulty
+                )
+                estimates.append((candidate.subset, estimate))
+        return estimates
 
 
 def estimate_all(
     folders: DatasetFolders, weights: LogisticWeights | None
 ) -> Iterator[tuple[Subset, CandidateEstimate]]:
-    """The estimates of all candidates, with their subsets, in the order of screened.jsonl."""
+    """Yield the estimates of all candidates, with their subsets, in the order of screened.jsonl."""
     with open_for_reading(folders.record_file(ScreenedCandidate)) as file:
         candidates = sum(1 for _ in file)
     rows = folders.read_records(ScreenedCandidate)
-    parts = iter(lambda: list(islice(rows, CANDIDATES_PER_BATCH)), [])
-    set_up, side_by_side = (
+    batches = iter(lambda: list(islice(rows, CANDIDATES_PER_BATCH)), [])
+    set_up, num_workers = (
         partial(Estimator, folders, weights),
         choose_num_workers(candidates, CANDIDATES_PER_PROCESS),
     )
-    done = ordered_map(Estimator.estimate_batch, parts, set_up, side_by_side, 1)
-    for part in track(
-        done, "estimate", -(-candidates // CANDIDATES_PER_BATCH), f"{CANDIDATES_PER_BATCH} candidates"
+    results = ordered_map(Estimator.estimate_batch, batches, set_up, num_workers, 1)
+    for estimates in track(
+        results, "estimate", -(-candidates // CANDIDATES_PER_BATCH), f"{CANDIDATES_PER_BATCH} candidates"
     ):
-        yield from part
+        yield from estimates
 
 
 class EstimateCounter:
-    """Counts estimates as they pass: how many there are, how many are expected to have an answer, of which difficulty."""
+    """Counts estimates as they pass: how many there are of each difficulty, and how many are expected to be answerable."""
 
     def __init__(self) -> None:
         self._difficulty: defaultdict[Subset, Counter[str]] = defaultdict(Counter)
@@ -148,7 +155,7 @@ class EstimateCounter:
             yield row
 
     def report(self) -> dict[Subset, dict[str, Any]]:
-        """Per subset."""
+        """Return the figures of each subset."""
         return {
             subset: {
                 "candidates": found.total(),
@@ -161,13 +168,13 @@ class EstimateCounter:
 
 def main() -> None:
     folders, p = DatasetFolders(), load_params("estimate", EstimateParams)
-    weights, fitted = fit_on_hidden_graphs(folders, ClaimEstimator(folders.read_vocabulary()), p.seed)
-    expected = EstimateCounter()
-    write_jsonl(folders.record_file(CandidateEstimate), expected.count(estimate_all(folders, weights)))
-    subsets = expected.report()
+    weights, fitted = fit_on_held_out_graphs(folders, ClaimEstimator(folders.read_vocabulary()), p.seed)
+    counter = EstimateCounter()
+    write_jsonl(folders.record_file(CandidateEstimate), counter.count(estimate_all(folders, weights)))
+    subsets = counter.report()
     candidates = sum(figures["candidates"] for figures in subsets.values())
-    what = f"{sum(expected.expected_answerable.values()):,.0f} of {format_count(candidates, 'candidate')} are expected to have an answer"
-    what += "" if fitted["calibrated"] else " (not calibrated here: no graphs)"
+    what = f"{sum(counter.expected_answerable.values()):,.0f} of {format_count(candidates, 'candidate')} are expected to be answerable"
+    what += "" if fitted["calibrated"] else " (not calibrated, because there are no graphs)"
     folders.write_stage_outputs("estimate", what, {"estimate.json": {"fitted": fitted, "subsets": subsets}})
 
 

@@ -1,14 +1,14 @@
-"""Read the source into records and check all of it; everything wrong is told at once.
+"""Read the source into records and check all of it. All problems are reported at once.
 
-Reads   data/<data set>/source     GQA's files (sources/gqa_files.py) or a table of own questions (sources/own_table.py)
-Writes  images.jsonl    Image: the images of the split that the benchmark is built from, each decoded once
-        questions.jsonl   Question: those of the splits asked for
-        unbalanced.jsonl  Question: GQA's unbalanced questions about these images, where their file is there and no graph
-                          is read: for what they tell of the images, never to be asked
-        scenes.jsonl      Scene: the published scene graphs of the splits asked for; boxes clipped to their image
-        unused_questions.jsonl    UnusedQuestion: questions without an answer, that is, with one such as "unanswerable" or "n/a"
-        ingest.json       counts per split; relations left out because they point to no object; questions said in other words
-All are sorted by id. Nothing is written unless everything is right.
+Reads   data/<data set>/source     GQA's files (sources/gqa_files.py) or a table of questions (sources/question_table.py)
+Writes  images.jsonl            ImageRecord: the images of the split that the benchmark is built from, each decoded once
+        questions.jsonl         Question: those of the requested splits
+        unbalanced.jsonl        Question: GQA's unbalanced questions about these images, if their file exists and no graph is read. They are
+                                evidence about the images and never become items.
+        scenes.jsonl            SceneGraph: the published scene graphs of the requested splits; boxes are clipped to their image
+        unused_questions.jsonl  UnusedQuestion: questions without an answer, or with one such as "unanswerable" or "n/a"
+        ingest.json             counts per split; relations without an object, which are skipped; number of paraphrased questions
+All files are sorted by id. Nothing is written unless everything is valid.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def main() -> None:
             warn(warning)
     source, out = SourceFolder(folders.source, params), folders.stage_dir("ingest")
     encode, paraphrased = msgspec.json.Encoder().encode, 0
-    with ExitStack() as written:  # the files take their places together, when all is right
+    # The files replace the old ones together, once everything is valid.
+    with ExitStack() as stack:
         for name, read in (
             ("questions", source.read_questions),
             ("unbalanced", source.read_unbalanced_questions),
@@ -48,34 +49,36 @@ def main() -> None:
             records = read()
             if params.paraphrase and name == "questions":
                 records = paraphrase_questions(source.read_questions(), params.split, params.seed)
-            file = written.enter_context(atomic_write(out / f"{name}.jsonl"))
+            file = stack.enter_context(atomic_write(out / f"{name}.jsonl"))
             total = len(source.questions_by_image) if name == "images" else None
             for record in track(records, f"ingest: {name}", total=total, unit="record"):
                 paraphrased += isinstance(record, Question) and record.source_text != ""
                 file.write(encode(record) + b"\n")
         report = source.make_report(paraphrased)
-        left_out = source.get_unused_questions()
-        written.enter_context(atomic_write(out / "unused_questions.jsonl")).write(encode_jsonl(left_out))
+        unused = source.get_unused_questions()
+        stack.enter_context(atomic_write(out / "unused_questions.jsonl")).write(encode_jsonl(unused))
     questions = report.counts[params.split]["questions"]
     what = f"{format_count(questions, 'question')} on {format_count(len(source.questions_by_image), 'image')} of {params.split}"
     what += f", {paraphrased:,} paraphrased" if params.paraphrase else ""
-    if left_out:
-        examples = join_examples([f"{row.question_id} ({row.answer!r})" for row in left_out])
-        number = format_count(len(left_out), "question")
-        warn(f"left out {number} without an answer: {examples}; all are in {out / 'unused_questions.jsonl'}")
+    if unused:
+        examples = join_examples([f"{row.question_id} ({row.answer!r})" for row in unused])
+        number = format_count(len(unused), "question")
+        warn(
+            f"skipped {number} without an answer: {examples}. All of them are in {out / 'unused_questions.jsonl'}."
+        )
     folders.write_stage_outputs("ingest", what, {"ingest.json": report})
 
 
 def check_source_folders(folders: DatasetFolders) -> None:
-    """Told at the first stage, by whoever runs `dvc repro`.
+    """Check that the folders of the data set exist. This runs at the first stage of `dvc repro`.
 
     Raises:
-        UserError: lists the folders that are missing.
+        UserError: Lists the folders that are missing.
     """
     if missing := [str(folder) for folder in folders.dvc_dirs() if not folder.is_dir()]:
         raise UserError(
-            f"{', '.join(missing)}: no such folder; run: rgqa init {folders.dataset} (it makes what is missing, "
-            "which may stay empty, and changes nothing else)"
+            f"{', '.join(missing)}: no such folder. Run: rgqa init {folders.dataset}. It creates what is missing, "
+            "which may stay empty, and changes nothing else."
         )
 
 

@@ -1,9 +1,9 @@
-"""Edit questions so that what they take for granted is no longer true of their own image.
+"""Edit questions so that something they presuppose is no longer true of their own image.
 
 Reads   ingest/images.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
         vocabulary/reconstructed.jsonl, tag/tags.jsonl
-Writes  candidates.jsonl     Candidate. PT-Easy: other things; PT-Hard: other attributes of the same thing, opposites
-        unedited.jsonl    Dropped: questions that have no such edit, with the reason, per subset
+Writes  candidates.jsonl     Candidate. PT-Easy: other objects; PT-Hard: other attributes of the same object, opposite relations
+        unedited.jsonl       DroppedCandidate: questions without such an edit, with the reason, per subset
         perturb.json         counts: questions == candidates + unedited, in each subset
 """
 
@@ -37,8 +37,10 @@ SurveyResult = tuple[Mapping[WordContext, np.ndarray], Mapping[Subset, float]]
 
 @lru_cache(maxsize=1)
 def read_inputs(folders: DatasetFolders, params: PerturbParams) -> PerturbInputs:
-    """What images are perturbed with; of the rows in files those of one image at a time are in memory. A process that
-    surveys images and perturbs them, too, does so with the same inputs, and what they have worked out."""
+    """Read the inputs of perturbing. Only the rows of one image at a time are in memory.
+
+    A process that calibrates and then perturbs uses the same inputs and their cached results.
+    """
     vocabulary = folders.read_vocabulary()
     return PerturbInputs(
         GroupedIndex(folders.record_file(Question), Question, "image_id"),
@@ -49,40 +51,49 @@ def read_inputs(folders: DatasetFolders, params: PerturbParams) -> PerturbInputs
 
 
 def survey_images(inputs: PerturbInputs, images: Sequence[str]) -> SurveyResult:
-    """What a sample of the images tells: factors that even out the words, the share of weak candidates that is made."""
-    told = calibrate_inputs(inputs, images)
-    return told.replacements.word_factors, told.query_only_rates
+    """Calibrate on a sample of the images: factors that balance the words, and the proportion of query-only candidates to make."""
+    calibrated = calibrate_inputs(inputs, images)
+    return calibrated.replacements.word_factors, calibrated.query_only_rates
 
 
 def apply_survey(
     folders: DatasetFolders,
     params: PerturbParams,
     factors: Mapping[WordContext, np.ndarray],
-    weak_kept: Mapping[Subset, float],
+    query_only_rates: Mapping[Subset, float],
 ) -> PerturbInputs:
-    """The same inputs with what the survey found."""
-    inputs = replace(read_inputs(folders, params), query_only_rates=weak_kept)
+    """Return the inputs with the results of the calibration."""
+    inputs = replace(read_inputs(folders, params), query_only_rates=query_only_rates)
     inputs.replacements.word_factors = factors
     return inputs
 
 
 def count_keys(row: Candidate | DroppedCandidate) -> list[CountKey]:
-    """What is counted: candidates, weak ones, the kinds of their edits, the reasons why a question has none."""
+    """Return what is counted of a row: candidates, query-only ones, kinds of edits, and reasons why a question has none."""
     if isinstance(row, DroppedCandidate):
         return [(row.subset, "unedited", row.reason)]
-    weak: list[CountKey] = [(row.subset, "query_only", "")] if row.query_only else []
-    return [(row.subset, "candidates", ""), *weak, *((row.subset, "edits", edit.kind) for edit in row.edits)]
+    query_only: list[CountKey] = [(row.subset, "query_only", "")] if row.query_only else []
+    return [
+        (row.subset, "candidates", ""),
+        *query_only,
+        *((row.subset, "edits", edit.kind) for edit in row.edits),
+    ]
 
 
 def make_report(counts: Counts) -> dict[str, dict[str, object]]:
-    """Counts per subset and reason, and edits per kind. Each question has a candidate or a reason why not."""
+    """Return counts per subset and reason, and edits per kind. Each question has a candidate or a reason why not."""
     subsets = {}
     for subset in SUBSETS:
         named = select_counts(counts, subset, "edits", "unedited")
         candidates = counts[subset, "candidates", ""]
         questions = candidates + sum(named["unedited"].values())
-        weak = counts[subset, "query_only", ""]
-        subsets[subset] = {"questions": questions, "candidates": candidates, "query_only": weak, **named}
+        query_only = counts[subset, "query_only", ""]
+        subsets[subset] = {
+            "questions": questions,
+            "candidates": candidates,
+            "query_only": query_only,
+            **named,
+        }
     return subsets
 
 
@@ -90,10 +101,10 @@ def main() -> None:
     folders, params = DatasetFolders(), load_params("perturb", PerturbParams)
     files = {"candidates.jsonl": Candidate, "unedited.jsonl": DroppedCandidate}
     images = list_image_ids(folders)
-    set_up, side_by_side = partial(read_inputs, folders, params), choose_num_workers(len(images))
-    # Where there are several processes, one more surveys and then ends: what it read is as much as they hold.
-    [told] = ordered_map(survey_images, [images], set_up, side_by_side, 1)
-    inputs = partial(apply_survey, folders, params, *told)
+    set_up, num_workers = partial(read_inputs, folders, params), choose_num_workers(len(images))
+    # With several processes, a separate one calibrates and then ends, because what it has read takes as much memory as they use.
+    [survey] = ordered_map(survey_images, [images], set_up, num_workers, 1)
+    inputs = partial(apply_survey, folders, params, *survey)
     counts = write_per_image(folders.stage_dir("perturb"), images, files, inputs, perturb_image, count_keys)
     subsets = make_report(counts)
     candidates = sum(counts[subset, "candidates", ""] for subset in SUBSETS)

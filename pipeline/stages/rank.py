@@ -1,14 +1,14 @@
-"""Propose CLIP candidates: every image's most and least similar questions among those of other images.
+"""Propose CLIP candidates: the most and the least similar questions of other images, for each image.
 
-Existence questions and the image's own questions (by id and by text) are never proposed. CLIP-Hard draws from the
-best questions, CLIP-Easy takes from the last ones (RGQA 3.1). Beyond the paper, `cap` limits how often a question is
-used, and the draw is spread so that every image is asked as many questions as it gives to others, within its split.
+Existence questions and the image's own questions (by id and by text) are never proposed. CLIP-Hard is selected from the most similar
+questions, CLIP-Easy from the least similar ones (RGQA, section 3.1). Beyond the paper, `max_question_uses` limits how often a question is
+used, and the selection is balanced: each image receives as many questions as it gives to others of its split.
 
 Reads   ingest/questions.jsonl, embed/images.npy, image_ids.json, texts.npy, texts.json
-Writes  candidates.jsonl   Candidate: clip-easy and clip-hard
-        source_scores.jsonl   SourceQuestionScore: the CLIP score of every question with its own image
-        splits.json         validation or test, for every image
-        rank.json          pairs left out by reason, margins, score quantiles, distance from the optimum
+Writes  candidates.jsonl     Candidate: clip-easy and clip-hard
+        source_scores.jsonl  SourceQuestionScore: the CLIP score of every question with its own image
+        splits.json          validation or test, for every image
+        rank.json            excluded pairs by reason, balance, score quantiles, distance from the optimum
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def _check_pools(p: RankParams) -> RankParams:
     problems = Problems("params.yaml, rank")
     for draw, pool in (("hard_draw", "hard_pool"), ("easy_last", "easy_pool")):
         if getattr(p, draw) > getattr(p, pool):
-            problems.add(draw, f"{getattr(p, draw)} cannot be drawn from {pool}: {getattr(p, pool)}")
+            problems.add(
+                draw, f"{getattr(p, draw)} is more than {pool}, {getattr(p, pool)}. Lower it or raise {pool}."
+            )
     problems.raise_if_any()
     return p
 
@@ -44,13 +46,13 @@ def main() -> None:
     vectors = load_embeddings(folders.stage_dir("embed"))
     split = assign_splits(vectors.image_ids, p.validation_proportion, p.seed)
     proposed, figures = propose_candidates(folders.read_questions_about(split), vectors, split, p)
-    own = score_own_questions(folders.read_questions_about(split), vectors)
-    in_splits, scores = Counter(split.values()), compute_quantiles([row.score for row in own])
-    report = {**figures, "splits": in_splits, "source_score_quantiles": scores}
-    asked = UniqueIndex(folders.record_file(Question), Question, "question_id")
+    own_scores = score_own_questions(folders.read_questions_about(split), vectors)
+    split_sizes, quantiles = Counter(split.values()), compute_quantiles([row.score for row in own_scores])
+    report = {**figures, "splits": split_sizes, "source_score_quantiles": quantiles}
+    questions = UniqueIndex(folders.record_file(Question), Question, "question_id")
     files = {
-        "candidates.jsonl": attach_programs(proposed, asked),
-        "source_scores.jsonl": own,
+        "candidates.jsonl": attach_programs(proposed, questions),
+        "source_scores.jsonl": own_scores,
         "splits.json": split,
         "rank.json": report,
     }

@@ -1,6 +1,6 @@
 """Write the release: the folder that others download and cite.
 
-Reads   everything that earlier stages decided: items, questions, images, candidates, verdicts, drops, audit
+Reads   what earlier stages decided: items, questions, images, candidates, verdicts, dropped candidates, audit
 Writes  data/release/<data set>/<version>/   see its README.md for every file
 """
 
@@ -45,10 +45,8 @@ from pipeline.core.progress import report_written, track
 from pipeline.core.records import SUBSETS, CollectedCandidate, ImageRecord, Item, Question, Subset, Verdict
 from pipeline.core.release_params import ReleaseParams, check_release_params
 
-EVALUATION_STAGES = {
-    "paper",
-    "leaderboard",
-}  # stages of the evaluation: what they do does not change a release
+# Stages of the evaluation, which do not change a release.
+EVALUATION_STAGES = {"paper", "leaderboard"}
 
 
 class AuditedSubset(msgspec.Struct):
@@ -56,7 +54,7 @@ class AuditedSubset(msgspec.Struct):
 
 
 class AuditSummary(msgspec.Struct):
-    """What the release says of audit.json (`pipeline.benchmark.auditing.subset_audit.AuditReport`, which would bring the verifier along)."""
+    """What the release uses of audit.json. Importing `subset_audit.AuditReport` would also load the verifier."""
 
     warnings: tuple[str, ...]
     attack_table: str
@@ -75,7 +73,9 @@ def main() -> None:
     )
     items = SortedJsonl(folders.record_file(Item), Item, make_release_order(version))
     if not len(items):
-        raise UserError("no items to release: balance kept none; see its report and the verdicts collected")
+        raise UserError(
+            "balance/items.jsonl: there are no items to release. See balance.json and collect.json for the reasons."
+        )
     check_item_counts(folders)
     check_answers(items)
     facts = summarize_release(items, folders, p, version)
@@ -89,12 +89,12 @@ def main() -> None:
         write_items(home, items, folders, facts.canary, p, images)
         for path in (folders.stage_dir(name) for name in COPIED_FILES):
             copy_file(path, home / path.name)
-        made_by = {
+        used_params = {
             name: values
             for name, values in params.read_dataset_params().items()
             if name not in EVALUATION_STAGES
         }
-        write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **made_by})
+        write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **used_params})
         write_texts(home, items, folders, facts, images if p.include_images else {})
         build_wheel(home / "scorers", version)
         paths = {key: row.path for key, row in images.items()}
@@ -105,13 +105,13 @@ def main() -> None:
 
 
 def check_answers(items: Iterable[Item]) -> None:
-    """Refuse AQs whose answer says that there is none, as scorers do.
+    """Check that no AQ has an answer that says there is none, by the rule of the scorers.
 
     Raises:
-        UserError: lists them.
+        UserError: Lists those that do.
     """
     problems = Problems(
-        "AQs whose answer says that there is no answer; leave them out of the source and run dvc repro"
+        "AQs whose answer says "no answer" (remove them from the source and run dvc repro)"
     )
     for item in items:
         if not item.unanswerable and is_no_answer(item.answer):
@@ -120,11 +120,15 @@ def check_answers(items: Iterable[Item]) -> None:
 
 
 def check_version(version: str, rehearsal: bool) -> None:
-    """Refuse a rehearsal whose version does not say so, and any other release whose version does."""
+    """Check that the version ends in "-rehearsal" if and only if the release is a rehearsal.
+
+    Raises:
+        UserError: It does not.
+    """
     if rehearsal != version.endswith("-rehearsal"):
         wanted = f'params.yaml: version: "{version.partition("-")[0]}-rehearsal"'
         raise UserError(
-            f'version {version!r}: a rehearsal, and nothing else, has a version that ends in "-rehearsal"; edit '
+            f'version {version!r}: the version of a rehearsal, and of nothing else, ends in "-rehearsal". Edit '
             + (wanted if rehearsal else "`version` in params.yaml")
         )
 
@@ -137,7 +141,7 @@ def write_items(
     p: ReleaseParams,
     images: Mapping[str, ImageRecord],
 ) -> None:
-    """The items of each subset, and the stories of all of them and of what was dropped."""
+    """Write the items of each subset, and the provenance of all items and dropped candidates."""
     for subset in track(SUBSETS, "release", unit="subset"):
         if members := [item for item in items if item.subset == subset]:
             write_subset(home, subset, members, images, canary, p)
@@ -155,16 +159,16 @@ def write_items(
 def count_votes(
     items: Iterable[Item], verified: Iterable[CollectedCandidate], quality: QualityReport
 ) -> VoteCounts:
-    """What the UQs among the items rest on."""
+    """Summarize the votes on which the UQs among the items are based."""
     uqs = {item.item_id for item in items if item.unanswerable}
     votes, decided_by = Counter[int](), Counter[str]()
     for row in verified:
         if row.candidate.candidate_id in uqs:
             decided_by[row.decided_by] += 1
             votes.update([row.votes_invalid + row.votes_valid] if row.decided_by == "votes" else ())
-    agreed, wrong = quality.agreement[0], quality.expected_error
+    agreed, label_error = quality.agreement[0], quality.expected_error
     people = [row for row in quality.annotators if not row.is_adjudicator]
-    told = (
+    agreement_text = (
         f"On {format_count(agreed.candidates, 'candidate')}, sampled at random, that two or more judged, Krippendorff's alpha is {format_interval(agreed.krippendorff_alpha)} and Gwet's AC1 "
         f"{format_interval(agreed.gwet_ac1)}, with 95 % intervals."
     )
@@ -174,20 +178,20 @@ def count_votes(
         excluded=sum(bool(row.exclusion_reasons) for row in people),
         uqs_by_votes=dict(votes),
         by_adjudicator=decided_by["adjudicator"],
-        agreement_text=told
+        agreement_text=agreement_text
         if agreed.candidates
         else "No candidate sampled at random was judged twice: nothing is known of agreement.",
         invalid_gold_answers=quality.num_invalid_gold_answers,
         label_error_text=""
-        if wrong.value is None
-        else f"{wrong.value:.2%} ({wrong.low:.2%} to {wrong.high:.2%})",
+        if label_error.value is None
+        else f"{label_error.value:.2%} ({label_error.low:.2%} to {label_error.high:.2%})",
     )
 
 
 def summarize_release(
     items: Collection[Item], folders: DatasetFolders, p: ReleaseParams, version: str
 ) -> ReleaseSummary:
-    """What card, licences and croissant.json tell, from the reports of the stages."""
+    """Summarize the release for its card, licences and croissant.json, from the reports of the stages."""
     audit = read_json(folders.stage_dir("audit") / "audit.json", AuditSummary)
     model = read_json(folders.stage_dir("embed") / "embed.json", EmbedReport).model
     quality = read_json(folders.stage_dir("collect") / "quality.json", QualityReport)
@@ -221,7 +225,7 @@ def summarize_release(
 
 
 def find_faulty_items(items: Iterable[Item], errata: Sequence[Erratum]) -> set[str]:
-    """The ids of the items of which there is an erratum."""
+    """Return the ids of the items that have an erratum."""
     noted = {row.item_id for row in errata}
     return {item.item_id for item in items if item.item_id in noted} if noted else set()
 
@@ -233,8 +237,10 @@ def write_texts(
     facts: ReleaseSummary,
     images: Mapping[str, ImageRecord],
 ) -> None:
-    """Card with its image, licences, description, errata and the quality report (with images only if they are in the
-    release)."""
+    """Write the card with its image, the licences, the description, the errata and the quality report.
+
+    The quality report contains images only if they are part of the release.
+    """
     paths = {key: row.path for key, row in images.items()}
     write_text(
         home / "quality.html",

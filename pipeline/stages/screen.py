@@ -1,14 +1,13 @@
-"""Drop candidates that give their answer away, are badly said, or are known to have an answer.
+"""Drop candidates that reveal their answer, are ungrammatical, or are known to be answerable.
 
 Reads   ingest/images.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
         vocabulary/reconstructed.jsonl, rank/candidates.jsonl, perturb/candidates.jsonl
-Writes  screened.jsonl   Screened: candidates that stay, each with what the judge says and from which evidence
-        dropped.jsonl    Dropped: candidates that go, each with one reason (`pipeline/candidates/screening/screen_rules.py`)
-        screen.json      counts per subset: in == kept + sum(dropped); judgements of what was kept
+Writes  screened.jsonl   ScreenedCandidate: candidates that are kept, each with the verifier's result and the source of its evidence
+        dropped.jsonl    DroppedCandidate: candidates that are dropped, each with one reason (`pipeline/candidates/screening/screen_rules.py`)
+        screen.json      counts per subset: candidates == kept + sum(dropped); results of the verifier for the kept ones
 
-The evidence about an image is its scene graph where there is one, else what its own questions say, else
-none. The judge only ever drops what it knows to be answerable; "unknown" stays, and is no proof of the
-contrary.
+The evidence about an image is its scene graph if there is one, else what its own questions state, else none. The verifier only drops what it
+knows to be answerable. "unknown" is kept, and does not prove that the question is unanswerable.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from pipeline.verifier.evidence_loading import make_evidence_loader
 
 
 def read_inputs(folders: DatasetFolders) -> ScreenInputs:
-    """What candidates are screened with; of the rows in files those of one image at a time are in memory."""
+    """Read the inputs of screening. Only the rows of one image at a time are in memory."""
     vocabulary = folders.read_vocabulary()
     proposed = [folders.stage_dir(stage) / "candidates.jsonl" for stage in ("rank", "perturb")]
     return ScreenInputs(
@@ -37,15 +36,15 @@ def read_inputs(folders: DatasetFolders) -> ScreenInputs:
 
 
 def count_keys(row: ScreenedCandidate | DroppedCandidate) -> list[CountKey]:
-    """What is counted of a candidate: one that stays by judgement and evidence, one that goes by its reason."""
+    """Return what is counted of a row: a kept candidate by verifier result and evidence, a dropped one by its reason."""
     if isinstance(row, DroppedCandidate):
         return [(row.subset, "dropped", row.reason)]
-    subset, judgement = row.candidate.subset, row.verifier_result
-    return [(subset, "verifier", judgement.answerability), (subset, "evidence", judgement.evidence_source)]
+    subset, result = row.candidate.subset, row.verifier_result
+    return [(subset, "verifier", result.answerability), (subset, "evidence", result.evidence_source)]
 
 
 def make_report(counts: Counts) -> dict[str, dict[str, object]]:
-    """Counts per subset: in == kept + sum(dropped)."""
+    """Return counts per subset: candidates == kept + sum(dropped)."""
     subsets = {}
     for subset in SUBSETS:
         named = select_counts(counts, subset, "verifier", "evidence", "dropped")
@@ -61,9 +60,9 @@ def main() -> None:
     )
     inputs, images = partial(read_inputs, folders), list_image_ids(folders)
     counts = write_per_image(folders.stage_dir("screen"), images, files, inputs, screen_image, count_keys)
-    stay, go = (sum(counts[key] for key in counts if key[1] == what) for what in ("verifier", "dropped"))
+    kept, dropped = (sum(counts[key] for key in counts if key[1] == what) for what in ("verifier", "dropped"))
     folders.write_stage_outputs(
-        "screen", f"{stay:,} of {stay + go:,} candidates stay", {"screen.json": make_report(counts)}
+        "screen", f"{kept:,} of {kept + dropped:,} candidates kept", {"screen.json": make_report(counts)}
     )
 
 

@@ -1,12 +1,12 @@
 """Score every edited question with its image by CLIP, as `rank` scores the others.
 
-Reads   screen/screened.jsonl, embed/images.npy, image_ids.json, embed.json, vectors/clip.safetensors if there is one
-Writes  edit_scores.jsonl        EditScore: the CLIP score of every candidate whose text was edited
-        texts.npy, texts.json    float32 [m, d]; row i is edited text i, texts sorted
-        similarity.json          the model, how many, quantiles of the scores of each subset
+Reads   screen/screened.jsonl, embed/images.npy, image_ids.json, embed.json, and embeddings/clip.safetensors if it exists
+Writes  edit_scores.jsonl        EditedQuestionScore: the CLIP score of every candidate whose text was edited
+        texts.npy, texts.json    float32 [m, d]; row i is edited text i, sorted
+        similarity.json          the model, counts, quantiles of the scores of each subset
 
-The model is loaded only if there is a text whose vector is neither in the cache nor in `vectors/`. An edit may make a text
-longer than the model's context: it then has no vector, and its score is not known.
+The model is loaded only if a vector is missing both in the cache and in `embeddings/`. An edit may make a text longer than the model's
+context. It then has neither vector nor score.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from pipeline.core.records import SUBSETS, Candidate, EditedQuestionScore, Scree
 
 
 def read_edited_candidates(folders: DatasetFolders) -> list[Candidate]:
-    """The screened candidates that `rank` has not scored, by id, without what a score does not need."""
+    """Read the screened candidates that `rank` has not scored, sorted by id, without programs and edits."""
     rows = (row.candidate for row in folders.read_records(ScreenedCandidate))
     lean = (msgspec.structs.replace(row, program=(), edits=()) for row in rows if row.score is None)
     return sorted(lean, key=lambda row: row.candidate_id)
 
 
 def encode_texts(texts: Sequence[str], p: EmbedParams, model: clip.ModelRecord) -> clip.EmbeddingBatches:
-    """Encode texts with the model that embed used, but for those that are too long for it.
+    """Encode texts with the model of the stage embed. Texts that are too long for it are skipped.
 
     Raises:
-        UserError: the parameters name another one by now, or it cannot be loaded.
+        UserError: The parameters now name another model, or it cannot be loaded.
     """
     encoder = clip.Encoder(p.model, p.pretrained, device=p.device)
     if encoder.record.fingerprint != model.fingerprint:
         raise UserError(
-            f"embed: model: {p.model} is not the model that made the images' vectors ({model.model}, weights "
-            f"{model.weights_sha256[:12]}); run dvc repro, so that embed comes first"
+            f"embed: model: {p.model} is not the model that made the vectors of the images ({model.model}, weights "
+            f"{model.weights_sha256[:12]}). Run dvc repro, which runs embed first."
         )
     return encoder.encode_texts(texts, p.text_batch_size, skip_long=True)
 
@@ -61,7 +61,7 @@ def encode_texts(texts: Sequence[str], p: EmbedParams, model: clip.ModelRecord) 
 def compute_quantiles_by_subset(
     candidates: Sequence[Candidate], scores: Sequence[EditedQuestionScore]
 ) -> dict[Subset, dict[str, float]]:
-    """Quantiles of the known scores of each subset that has some."""
+    """Return the quantiles of the known scores of each subset that has some."""
     found: dict[Subset, list[float]] = {subset: [] for subset in SUBSETS}
     for candidate, row in zip(candidates, scores, strict=True):
         if row.score is not None:
@@ -79,7 +79,7 @@ def main() -> None:
     with closing(
         EmbeddingCache(CACHE_PATH, model.dimension, precomputed=folders.embeddings / PRECOMPUTED_FILE_NAME)
     ) as cache:
-        asked = cache.encode_missing(
+        num_missing = cache.encode_missing(
             list(key_of.values()), distinct, partial(encode_texts, p=p, model=model), "edited texts"
         )
         too_long = set(cache.find_missing(list(key_of.values())))
@@ -90,8 +90,8 @@ def main() -> None:
     if too_long:
         first = next(text for text in distinct if key_of[text] in too_long)
         warn(
-            f"{len(too_long):,} edited texts are longer than the model's context of {format_count(model.context_length, 'token')} and "
-            f"have no CLIP score; the first is {first!r}"
+            f"{format_count(len(too_long), 'edited text')} longer than the model's context of {format_count(model.context_length, 'token')}, "
+            f"without a CLIP score. The first is {first!r}."
         )
     report = SimilarityReport(
         model=model,
@@ -100,7 +100,7 @@ def main() -> None:
         texts_too_long=len(too_long),
         score_quantiles=compute_quantiles_by_subset(candidates, scores),
     )
-    what = f"{len(scores):,} edited questions, {len(texts):,} texts ({asked - len(too_long):,} newly encoded)"
+    what = f"{len(scores):,} edited questions, {len(texts):,} texts ({num_missing - len(too_long):,} newly encoded)"
     folders.write_stage_outputs("similarity", what, {"edit_scores.jsonl": scores, "similarity.json": report})
 
 

@@ -1,9 +1,8 @@
-"""Say what every word of every distinct question is: a thing, a look, a relation, a frame of the question, or
-none.
+"""Classify every word of every distinct question: an object, an attribute, a relation, part of the question's frame, or none.
 
 Reads   ingest/questions.jsonl, ingest/images.jsonl, vocabulary/vocabulary.json
-Writes  tags.jsonl    Tagged: one per distinct text of the benchmark's images, sorted by text
-        tag.json      how many texts, and how many words of each class
+Writes  tags.jsonl    TaggedText: one per distinct text about the benchmark's images, sorted by text
+        tag.json      number of texts, and of words of each class
 """
 
 from __future__ import annotations
@@ -21,16 +20,17 @@ from pipeline.core.records import ImageRecord
 from pipeline.language.tagger import BATCH_SIZE, Tagger
 from pipeline.language.word_classification import WordClassifier, tag_texts
 
-TEXTS_PER_PROCESS = 20_000  # texts for which another process, with a tagger of its own, is worth its start
+# Starting another process, with a tagger of its own, pays off for this number of texts.
+TEXTS_PER_PROCESS = 20_000
 
 
 def load_tagger(folders: DatasetFolders) -> tuple[WordClassifier, Tagger]:
-    """What texts are tagged with."""
+    """Load the word classifier and the part-of-speech tagger."""
     return WordClassifier(folders.read_vocabulary()), Tagger()
 
 
 def tag_block(tagger_inputs: tuple[WordClassifier, Tagger], texts: list[str]) -> tuple[bytes, Counter[str]]:
-    """Texts tagged, as lines of tags.jsonl; and how many words there are of each class."""
+    """Tag texts. Returns lines of tags.jsonl, and the number of words of each class."""
     rows = list(tag_texts(texts, *tagger_inputs))
     return encode_jsonl(rows), Counter(word.word_class for row in rows for word in row.words)
 
@@ -39,7 +39,7 @@ def main() -> None:
     folders = DatasetFolders()
     shown = {image.image_id for image in folders.read_records(ImageRecord)}
     texts = sorted({question.text for question in folders.read_questions_about(shown)})
-    # Whole batches of the tagger, so that it sees the same ones in however many processes.
+    # Whole batches of the tagger, so that it gets the same batches with any number of processes.
     batches = [texts[start : start + BATCH_SIZE] for start in range(0, len(texts), BATCH_SIZE)]
     counts: Counter[str] = Counter()
     with atomic_write(folders.stage_dir("tag") / "tags.jsonl") as file:

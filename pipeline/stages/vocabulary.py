@@ -1,14 +1,13 @@
-"""Collect what the images show: objects with their attributes and relations, categories, attribute types.
+"""Count what the images show: objects with their attributes and relations, categories, and types of attributes.
 
 Reads   ingest/images.jsonl, ingest/scenes.jsonl, ingest/questions.jsonl, ingest/unbalanced.jsonl
 Writes  vocabulary.json       Vocabulary: names with frequencies, types, categories
-        reconstructed.jsonl   Reconstructed: a partial graph of each image that has questions, but none of those that have a
-                              published graph and are not the benchmark's
+        reconstructed.jsonl   PartialGraph: a partial graph of each image with questions, except of images that have a published graph and do
+                              not belong to the benchmark
 
-Objects, attributes and relations are counted in the scene graphs. Where there is none, they are counted in
-the partial graphs: what the answered questions say. Categories ("furniture") and types of attributes ("color")
-come from the questions' programs. How much of what is there graphs list is told by how much they list of what
-questions take for granted.
+Objects, attributes and relations are counted in the scene graphs. If there are none, they are counted in the partial graphs, which hold what
+the answered questions state. Categories ("furniture") and types of attributes ("color") come from the programs of the questions. How
+completely graphs list what an image shows is estimated by how much they list of what questions presuppose.
 """
 
 from __future__ import annotations
@@ -26,7 +25,8 @@ from pipeline.language.lexicon import Lexicon
 from pipeline.verifier.graph_completeness import estimate_annotation_recall
 from pipeline.verifier.vocabulary import VocabularyParams, build_vocabulary, write_partial_graphs
 
-MIN_NAME_COUNT = 5  # times that a name must be seen for anything to be known of what goes with it
+# Observations of a name that its typical attributes and relations can be learned from.
+MIN_NAME_COUNT = 5
 
 
 def main() -> None:
@@ -36,22 +36,22 @@ def main() -> None:
         folders.read_records(SceneGraph), folders.read_records(Question), params, graphs
     )
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-    asked = GroupedIndex(folders.record_file(Question), Question, "image_id")
-    at_most = {str(kind): share for kind, share in params.max_annotation_recall.items()}
-    listed = estimate_annotation_recall(folders.read_records(SceneGraph), asked, lexicon, at_most)
-    vocabulary = msgspec.structs.replace(vocabulary, annotation_recall=listed)
+    questions = GroupedIndex(folders.record_file(Question), Question, "image_id")
+    max_recall = {str(kind): recall for kind, recall in params.max_annotation_recall.items()}
+    recall = estimate_annotation_recall(folders.read_records(SceneGraph), questions, lexicon, max_recall)
+    vocabulary = msgspec.structs.replace(vocabulary, annotation_recall=recall)
     if not vocabulary.objects:
         warn(
-            "neither scene graphs nor programs of questions: no names of objects and attributes are known, so"
-            " pt-easy stays empty and pt-hard has relations alone; graphs of other images will do (data/README.md)"
+            "neither scene graphs nor programs of questions were found, so no names of objects and attributes are known. "
+            "pt-easy stays empty and pt-hard has only relations. Add scene graphs, also of other images (data/README.md)."
         )
-    elif (seldom := sum(entry.count < MIN_NAME_COUNT for entry in vocabulary.objects.values())) * 2 > len(
+    elif (num_rare := sum(entry.count < MIN_NAME_COUNT for entry in vocabulary.objects.values())) * 2 > len(
         vocabulary.objects
     ):
         warn(
-            f"a thin vocabulary: {seldom:,} of {len(vocabulary.objects):,} names are seen fewer than {MIN_NAME_COUNT} times, so what "
-            "fits with what is hardly known: edits are drawn almost blindly and few candidates are screened; more scene "
-            "graphs, also of other images, or questions with programs will do (data/README.md)"
+            f"a small vocabulary: {num_rare:,} of {len(vocabulary.objects):,} names occur fewer than {MIN_NAME_COUNT} times. Edits are then "
+            "sampled almost uniformly, and few candidates are screened. Add scene graphs, also of other images, or questions with programs "
+            "(data/README.md)."
         )
     kinds = ("objects", "attributes", "relations", "categories")
     what = ", ".join(f"{len(getattr(vocabulary, name)):,} {name}" for name in kinds)

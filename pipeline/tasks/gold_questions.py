@@ -36,7 +36,9 @@ from pipeline.verifier.evidence import Evidence
 from pipeline.verifier.verification import verify_question
 
 KnownVerdict = Literal["valid", "invalid"]
-GoldSource = Literal["template", "own question", "candidate refuted by evidence", "foreign question", "verified candidate"]
+GoldSource = Literal[
+    "template", "own question", "candidate refuted by evidence", "foreign question", "verified candidate"
+]
 
 # Template questions of each kind per image.
 MAX_TEMPLATES_PER_KIND = 3
@@ -80,8 +82,7 @@ def make_template_question(text: str, expected: KnownVerdict, *steps: tuple[str,
 
 
 def make_existence_question(name: str, grammatical_number: str) -> GoldQuestion:
-    """Make a question such as `Is there a cup?`, `Are there jeans?` or `Is there grass?`. It is always answerable, if only with no.
-    """
+    """Make a question such as `Is there a cup?`, `Are there jeans?` or `Is there grass?`. It is always answerable, if only with no."""
     article = {"singular": "an " if name[0].lower() in "aeiou" else "a ", "plural": "", "mass": ""}[
         grammatical_number
     ]
@@ -119,7 +120,9 @@ def collect_known_questions(
             if not is_existence_question(row)
         ),
         *(
-            _make_gold_question(row.candidate, "invalid", "candidate refuted by evidence", row.verifier_result.detail)
+            _make_gold_question(
+                row.candidate, "invalid", "candidate refuted by evidence", row.verifier_result.detail
+            )
             for row in refuted
         ),
         *(
@@ -201,7 +204,9 @@ def sample_foreign_questions(
     words = find_absent_names(questions_by_name.rows_by_name, evidence, num_trials, rng)
     absent = {kind for word in words for kind in evidence.lexicon.get_hyponym_closure(word) or ()}
     sampled = questions_by_name.sample(absent, image_id, num_trials, rng)
-    verified = ((question, verify_question(question.program, evidence, question.text)) for question in sampled)
+    verified = (
+        (question, verify_question(question.program, evidence, question.text)) for question in sampled
+    )
     return [
         _make_gold_question(question, "invalid", "foreign question", result.detail)
         for question, result in verified

@@ -26,7 +26,7 @@ REPETITION_CUE_WEIGHT = 16
 
 
 class AnnotatorAdversary:
-    """An annotator who knows which of the questions shown so far were gold questions.
+    """An annotator to whom all gold questions shown so far have been revealed.
 
     It counts how many gold questions, and how many candidates or repeats, had each cue.
     """
@@ -130,8 +130,7 @@ class SecondQuestionPicker:
         return self._get_candidate(self._repeats[self._hosts_with_repeat.index(number)])
 
     def pick_repeat(self, host: Candidate) -> Candidate | None:
-        """Pick another candidate at random. It has another text, and was made from another question if there is such a candidate.
-        """
+        """Pick another candidate at random. It has another text, and was made from another question if there is such a candidate."""
         rows = {number: self._get_candidate(number) for number in self.unrepeated}
         other = self._take_repeat(host, rows)
         return None if other is None else rows[other]

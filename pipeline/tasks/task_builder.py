@@ -90,7 +90,9 @@ class TaskColumns(NamedTuple):
         if not known:
             return cls(positions, image_numbers, np.zeros(len(positions), np.int64), order_in_block)
         if [key for key, _ in known] != sorted(ids):
-            raise UserError("estimate/estimates.jsonl: the estimates are not those of the candidates. Run: dvc repro estimate")
+            raise UserError(
+                "estimate/estimates.jsonl: the estimates are not those of the candidates. Run: dvc repro estimate"
+            )
         estimate = np.array([value for _, value in known])
         blocks = assign_blocks(np.array(subset)[positions], estimate, tiebreakers)
         return cls(positions, image_numbers, blocks, order_in_block)

@@ -34,13 +34,9 @@ class CollectParams(QualityRules):
         simulated_votes: Simulated verdicts per task; used only if `simulate` is set.
     """
 
-    # Simulated annotators instead of exports; true needs the complete truth. "rehearsal" takes incomplete graphs for
-    # it, to see the machinery work before people are asked: what comes out is marked, and cannot be published.
     simulate: bool | Literal["rehearsal"] = False
-    seed: Seed = 0  # of the simulated annotators
-    simulated_votes: Annotated[int, msgspec.Meta(ge=1, le=NUM_SIMULATED_ANNOTATORS)] = (
-        3  # simulated verdicts per task
-    )
+    seed: Seed = 0
+    simulated_votes: Annotated[int, msgspec.Meta(ge=1, le=NUM_SIMULATED_ANNOTATORS)] = 3
 
     def get_active_values(self) -> dict[str, object]:
         """Return the parameters on which the quality report depends; those of the simulation only if it runs."""
@@ -78,28 +74,34 @@ def aggregate_verdicts(
     Raises:
         UserError: See `assess_quality`.
     """
-    weighed = assess_quality(answers_table, params)
-    answers_table, wrong = weighed.answers, IntervalEstimate()
-    by_rule = params.aggregation == "dawid-skene" and len(select_votes(answers_table)) > 0
-    probable, tables, again = (
-        estimate_posteriors(answers_table, answerable_priors) if by_rule else ([], [], np.empty((0, 0)))
+    assessed = assess_quality(answers_table, params)
+    answers_table, label_error = assessed.answers, IntervalEstimate()
+    uses_posteriors = params.aggregation == "dawid-skene" and len(select_votes(answers_table)) > 0
+    posteriors, tables, resampled = (
+        estimate_posteriors(answers_table, answerable_priors)
+        if uses_posteriors
+        else ([], [], np.empty((0, 0)))
     )
-    invalid = {row.candidate_id: row.invalid for row in probable}
+    invalid = {row.candidate_id: row.invalid for row in posteriors}
     verified = store(verify_candidates(screened, answers_table, params, invalid))
-    if by_rule:
+    if uses_posteriors:
         released = {
             row.candidate.candidate_id
             for row in verified
             if row.status == "unanswerable" and row.decided_by == "votes"
         }
-        chosen = np.array([row.candidate_id in released for row in probable])
-        wrong = estimate_label_error(np.array(list(invalid.values()))[chosen], (row[chosen] for row in again))
+        is_released = np.array([row.candidate_id in released for row in posteriors])
+        label_error = estimate_label_error(
+            np.array(list(invalid.values()))[is_released], (row[is_released] for row in resampled)
+        )
     return AggregatedVerdicts(
         verified=verified,
-        excluded_answers=weighed.excluded_answers,
+        excluded_answers=assessed.excluded_answers,
         aq_checks=check_aqs(answers_table),
-        posteriors=probable,
-        quality=build_report(weighed, verified, invalid, wrong, tables, params.get_active_values(), overlap),
+        posteriors=posteriors,
+        quality=build_report(
+            assessed, verified, invalid, label_error, tables, params.get_active_values(), overlap
+        ),
     )
 
 
@@ -136,11 +138,15 @@ def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
         },
         "verdicts": quality.num_verdicts,
         "excluded_answers": Counter(row.reason for row in aggregated.excluded_answers),
-        "discarded_gold_questions": sorted(f"{row.image_id}: {row.text}" for row in quality.discarded_gold_questions),
+        "discarded_gold_questions": sorted(
+            f"{row.image_id}: {row.text}" for row in quality.discarded_gold_questions
+        ),
         "agreement": asdict(quality.agreement[0]),
         "retest": asdict(quality.retest),
         "expected_label_error": asdict(quality.expected_error),
         "candidates": {row.subset: row.statuses for row in quality.subsets},
-        "by_adjudicator": Counter(row.status for row in aggregated.verified if row.decided_by == "adjudicator"),
+        "by_adjudicator": Counter(
+            row.status for row in aggregated.verified if row.decided_by == "adjudicator"
+        ),
         "aqs": Counter(row.status for row in aggregated.aq_checks),
     }

@@ -93,7 +93,7 @@ class PairAudit(Record):
 
     subsets: dict[str, SubsetAudit]
     warnings: list[str]
-    table: str
+    attack_table: str
 
 
 def build_pair_release(secret: str, pairs: int, name: str = "") -> None:
@@ -233,7 +233,9 @@ def _write_release(
     report, audit = _build_report(mark, made, vectors), audit_subset(items, vectors, AUDIT_PARAMS)
     table = render_attack_table({"counterfactual": audit}, AUDIT_PARAMS.max_text_auroc)
     write_json(home / "counterfactual.json", report)
-    write_json(home / "audit.json", PairAudit(subsets={"counterfactual": audit}, warnings=[], table=table))
+    write_json(
+        home / "audit.json", PairAudit(subsets={"counterfactual": audit}, warnings=[], attack_table=table)
+    )
     write_json(home / "params.json", {"dataset": folders.dataset, "version": VERSION, "seed_sha256": mark})
     write_text(home / "README.md", format_card(report, items, table, marked))
     write_text(

@@ -101,7 +101,7 @@ def test_what_moves_is_refused_and_one_frame_is_not(tmp_path, ending):
     frames = [Image.new("RGB", (3, 2), colour) for colour in ("red", "blue", "green")]
     frames[0].save(tmp_path / f"a.{ending}", save_all=True, append_images=frames[1:])
     frames[0].save(tmp_path / f"b.{ending}")
-    with pytest.raises(ValueError, match="^3 frames: browsers move them"):
+    with pytest.raises(ValueError, match="^3 frames: browsers animate them"):
         load_rgb(tmp_path / f"a.{ending}")
     assert load_rgb(tmp_path / f"b.{ending}").size == (3, 2)
 

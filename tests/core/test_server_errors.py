@@ -57,9 +57,9 @@ def test_what_to_do_is_said(error, words, monkeypatch):
     ("variables", "named"),
     [
         ({}, None),
-        ({"HTTP_PROXY": "http://proxy.example.org:3128"}, "proxy.example.org:3128 that HTTP_PROXY"),
-        ({"http_proxy": "http://me:secret@proxy.example.org"}, "proxy.example.org that http_proxy"),
-        ({"ALL_PROXY": "socks5://proxy.example.org:1080"}, "proxy.example.org:1080 that ALL_PROXY"),
+        ({"HTTP_PROXY": "http://proxy.example.org:3128"}, "proxy.example.org:3128 of HTTP_PROXY"),
+        ({"http_proxy": "http://me:secret@proxy.example.org"}, "proxy.example.org of http_proxy"),
+        ({"ALL_PROXY": "socks5://proxy.example.org:1080"}, "proxy.example.org:1080 of ALL_PROXY"),
         ({"HTTPS_PROXY": "http://proxy.example.org:3128"}, None),  # the address is one of http
         ({"HTTP_PROXY": "http://proxy.example.org", "NO_PROXY": "localhost,127.0.0.1"}, None),
     ],

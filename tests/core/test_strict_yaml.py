@@ -89,8 +89,8 @@ def test_text_in_quotes_and_plain_words_are_never_refused():
         ("a: {b: 1, c: 2, b: 3}\n", "line 1: the key b occurs twice; keep one"),
         ("true: 1\n", "line 1: the key true is not a string; put it in quotes"),
         ("7: 1\n", "line 1: the key 7 is not a string; put it in quotes"),
-        ("? [a, b]\n: 1\n", "line 1: the key in brackets is no text"),
-        ("{a: 1}: 1\n", "line 1: the key in brackets is no text"),
+        ("? [a, b]\n: 1\n", "line 1: the key in brackets is not a string"),
+        ("{a: 1}: 1\n", "line 1: the key in brackets is not a string"),
     ],
 )
 def test_keys_are_texts_and_stand_there_once(text, fault):

@@ -141,7 +141,7 @@ def test_plots_are_written_into_the_folder_of_the_run(line, capsys):
 
 
 @pytest.mark.parametrize(
-    ("raised", "told"),
+    ("raised", "message"),
     [
         (OSError(errno.ENOSPC, "No space left", "x"), "the disk is full (x)"),
         (OSError(errno.EACCES, "Permission denied", "x"), "no permission"),
@@ -149,14 +149,14 @@ def test_plots_are_written_into_the_folder_of_the_run(line, capsys):
         (UserError(["one", "two"]), "one\n  two"),
     ],
 )
-def test_an_error_that_ends_a_run_is_one_message_without_a_traceback(monkeypatch, capsys, raised, told):
+def test_an_error_that_ends_a_run_is_one_message_without_a_traceback(monkeypatch, capsys, raised, message):
     def ended(options):
         raise raised
 
     monkeypatch.setattr(cli, "run_model", ended)
     with pytest.raises(SystemExit) as end:
         main(["release", "--model", "net"])
-    assert end.value.code == 1 and capsys.readouterr().err.startswith(f"error: {told}")
+    assert end.value.code == 1 and capsys.readouterr().err.startswith(f"error: {message}")
 
 
 def test_an_internal_error_keeps_its_traceback(monkeypatch):

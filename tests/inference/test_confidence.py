@@ -2,6 +2,7 @@ from math import log
 
 import pytest
 
+from pipeline.core.errors import UserError
 from pipeline.inference.confidence import (
     answer_agreement,
     find_most_common,
@@ -10,6 +11,7 @@ from pipeline.inference.confidence import (
     token_probability,
     verbalized_confidence,
 )
+from pipeline.inference.confidence_methods import CONFIDENCE_METHODS, Replies, get_confidence_method
 from pipeline.scoring.abstention import classify_abstention
 
 from .conftest import first_word, tokens
@@ -104,7 +106,7 @@ def test_a_verbalized_confidence_is_one_number_from_0_to_100(reply, number):
 
 
 def test_agreement_is_the_proportion_of_the_most_common_answer():
-    # "Two" and "2." are alike to VQA: 3 of 6; the two refusals are alike, too, but no answer
+    # "Two" and "2." are alike to VQA: 3 of 6; the two abstentions are equal, too, but no answers
     replies = ["red", "2.", "Two", "two", "unanswerable", "I cannot tell."]
     answers = classify_abstention(["How many dogs are there?"] * 6, replies).tolist()
     assert answers == [1, 1, 1, 1, 0, 0]
@@ -130,3 +132,42 @@ def test_the_first_yes_or_no_counts():
         0.5,
     ]
     assert read_yes_no("<think>no</think>yes") == 1
+
+
+def test_a_no_before_the_question_counts_as_abstention():
+    heard = Replies(["red"], [1.0], tokens(("red", 0.9)), first_turn="No.")
+    for name in ("token-probability", "abstention", "self-consistency"):
+        assert CONFIDENCE_METHODS[name].compute(heard) == 0.0
+    sure = heard._replace(first_turn="Yes.")
+    assert CONFIDENCE_METHODS["token-probability"].compute(sure) == pytest.approx(0.9)
+    assert (
+        CONFIDENCE_METHODS["abstention"].compute(sure)
+        == CONFIDENCE_METHODS["self-consistency"].compute(sure)
+        == 1.0
+    )
+
+
+def test_p_true_reads_the_turn_before_the_question_if_there_is_one():
+    turns = {
+        "first_turn_logprobs": first_word("yes", yes=0.5),
+        "followup_logprobs": first_word("no", yes=0.1, no=0.3),
+    }
+    assert CONFIDENCE_METHODS["p-true"].compute(Replies(["red"], [1.0], first_turn="yes", **turns)) == 1.0
+    assert CONFIDENCE_METHODS["p-true"].compute(
+        Replies(["red"], [1.0], followup="no", **turns)
+    ) == pytest.approx(0.25)
+
+
+def test_abstention_is_the_result_of_the_abstention_classifier():
+    replies = ["red", "unanswerable"]
+    for reply, answer in zip(replies, classify_abstention(["What color is it?"] * 2, replies), strict=True):
+        assert CONFIDENCE_METHODS["abstention"].compute(Replies([reply], [answer])) == answer
+
+
+def test_a_confidence_method_has_a_hash_of_its_turn():
+    assert (
+        len({method.hash for method in CONFIDENCE_METHODS.values()}) == 3
+    )  # p-true, verbalized, and those without a follow-up turn
+    assert get_confidence_method("p_true") is CONFIDENCE_METHODS["p-true"]
+    with pytest.raises(UserError, match="--confidence logits: .* token-probability, p-true, verbalized"):
+        get_confidence_method("logits")

@@ -6,17 +6,17 @@ from pipeline.inference.cost_forecast import Prices, Usage, format_duration, for
 def test_a_forecast_is_proportional_to_the_usage_so_far():
     # 20 replies in 10 s, 1,000 tokens in and 5 out each; 480 left: x 24 = 240 s, 480,000 and 2,400 tokens;
     # 0.48 x 0.15 + 0.0024 x 0.60 = 0.072 + 0.00144
-    told = format_forecast(Usage(20, 10.0, 20_000, 100), 480, Prices(0.15, 0.60))
+    text = format_forecast(Usage(20, 10.0, 20_000, 100), 480, Prices(0.15, 0.60))
     assert (
-        told == "480 more to ask: about 4 min 0 s, 480 thousand tokens in, 2.4 thousand out, cost 0.07 more"
+        text == "480 more to ask: about 4 min 0 s, 480 thousand tokens in, 2.4 thousand out, cost 0.07 more"
     )
 
 
 @pytest.mark.parametrize(
-    ("tokens_in", "tokens_out", "told"), [(0, 100, "0 tokens in, 100 out"), (100, 0, "100 tokens in, 0 out")]
+    ("tokens_in", "tokens_out", "text"), [(0, 100, "0 tokens in, 100 out"), (100, 0, "100 tokens in, 0 out")]
 )
-def test_a_server_may_count_input_or_output_tokens_only(tokens_in, tokens_out, told):
-    assert f"about 10 s, {told}, cost 0.00 more" in format_forecast(
+def test_a_server_may_count_input_or_output_tokens_only(tokens_in, tokens_out, text):
+    assert f"about 10 s, {text}, cost 0.00 more" in format_forecast(
         Usage(20, 10.0, tokens_in, tokens_out), 20, Prices(1.0, 1.0)
     )
 

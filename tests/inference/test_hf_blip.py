@@ -69,9 +69,7 @@ def test_padding_after_the_end_of_an_answer_does_not_count(blip, shown, model, p
         assert (reply.answer, reply.probability) == (alone.answer, pytest.approx(alone.probability, rel=1e-4))
 
 
-def test_a_list_of_answers_is_ranked_by_likelihood(
-    blip, model, processor, shown, tmp_path, monkeypatch
-):
+def test_a_list_of_answers_is_ranked_by_likelihood(blip, model, processor, shown, tmp_path, monkeypatch):
     (tmp_path / "answers.txt").write_text("\n".join(LISTED))
     monkeypatch.setattr(hf_blip, "ANSWERS_PER_BATCH", 2)
     net = load_vqa_model(str(blip), {"device": "cpu", "answers_file": str(tmp_path / "answers.txt")})
@@ -97,7 +95,9 @@ def test_a_truncated_question_keeps_its_end_token(blip, shown):
     long = ImageQuestion("is the cup red ? " * 9, shown[0].image_bytes)
     cut, whole = net.predict([long, shown[0]])
     assert cut.is_question_truncated and not whole.is_question_truncated
-    (same,) = net.predict([ImageQuestion("is the cup red ? " * 6, shown[0].image_bytes)])  # 30 words and two marks
+    (same,) = net.predict(
+        [ImageQuestion("is the cup red ? " * 6, shown[0].image_bytes)]
+    )  # 30 words and two marks
     assert not same.is_question_truncated and (same.answer, pytest.approx(same.probability)) == (
         cut.answer,
         cut.probability,

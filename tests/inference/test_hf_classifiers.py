@@ -43,13 +43,13 @@ def shown():
 def regions(tmp_path):
     def write(**changed):
         draw = np.random.default_rng(0)
-        told = {
+        arrays = {
             "ids": np.array(["n3", "n2", "n1", "n0"]),
             "features": draw.normal(size=(4, 36, 8)).astype(np.float16),
             "boxes": draw.uniform(size=(4, 36, 4)).astype(np.float32),
         }
-        np.savez(tmp_path / "regions.npz", **(told | changed))
-        return str(tmp_path / "regions.npz"), told
+        np.savez(tmp_path / "regions.npz", **(arrays | changed))
+        return str(tmp_path / "regions.npz"), arrays
 
     return write
 
@@ -116,7 +116,8 @@ def test_a_long_question_is_truncated_and_marked(vilt, shown):
 def test_a_model_without_answer_names_needs_an_answers_file(tmp_path, shown):
     folder = str(tiny_vilt(tmp_path / "vilt", named=False))
     with pytest.raises(
-        UserError, match="5 answers, and its configuration does not name them; give --model-arg answers_file=FILE"
+        UserError,
+        match="5 answers, and its configuration does not name them; give --model-arg answers_file=FILE",
     ):
         load_vqa_model(folder, {})
     (tmp_path / "four.txt").write_text("yes\nno\nred\nblue\n")
@@ -141,7 +142,7 @@ def test_model_info_identifies_the_model(vilt):
 
 
 def test_lxmert_reads_the_regions_of_the_features_file(lxmert, shown, regions, tmp_path):
-    path, told = regions()
+    path, arrays = regions()
     (tmp_path / "names.txt").write_text("\n".join(ANSWERS))
     settings = {"features_file": path, "answers_file": str(tmp_path / "names.txt"), "device": "cpu"}
     net = load_vqa_model(str(lxmert), settings)
@@ -152,8 +153,8 @@ def test_lxmert_reads_the_regions_of_the_features_file(lxmert, shown, regions, t
         with torch.no_grad():
             said = model(
                 **words,
-                visual_feats=torch.tensor(told["features"][row : row + 1].astype(np.float32)),
-                visual_pos=torch.tensor(told["boxes"][row : row + 1]),
+                visual_feats=torch.tensor(arrays["features"][row : row + 1].astype(np.float32)),
+                visual_pos=torch.tensor(arrays["boxes"][row : row + 1]),
             ).question_answering_score[0]
         assert reply.distribution == pytest.approx(said.sigmoid().numpy(), abs=1e-5)
     with pytest.raises(ValueError, match="no features of image 'n9'"):
@@ -161,9 +162,7 @@ def test_lxmert_reads_the_regions_of_the_features_file(lxmert, shown, regions, t
 
 
 def test_missing_or_invalid_regions_of_lxmert_are_one_message(lxmert, regions):
-    with pytest.raises(
-        UserError, match=r"--model-arg features_file=FILE.npz"
-    ):
+    with pytest.raises(UserError, match=r"--model-arg features_file=FILE.npz"):
         load_vqa_model(str(lxmert), {})
     for changed, words in (
         ({"boxes": np.ones((4, 36, 3))}, r"boxes \(4, 36, 3\) do not fit together"),

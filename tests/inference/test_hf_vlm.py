@@ -101,8 +101,12 @@ def test_several_replies_are_sampled_by_seed_and_the_global_generator_unchanged(
 
 
 def test_model_info_identifies_the_model(model):
-    assert model.api.model_info["class"] == "LlavaForConditionalGeneration" and model.api.answer_vocabulary == ()
-    assert model.api.model_info["revision"].startswith("sha256:") and model.api.model_info["dtype"] == "float32"
+    assert (
+        model.api.model_info["class"] == "LlavaForConditionalGeneration" and model.api.answer_vocabulary == ()
+    )
+    assert (
+        model.api.model_info["revision"].startswith("sha256:") and model.api.model_info["dtype"] == "float32"
+    )
     assert all(
         math.isfinite(t.logprob) for t in said(model, [asked()], logprobs=True).choices[0].logprobs.content
     )
@@ -111,9 +115,7 @@ def test_model_info_identifies_the_model(model):
 @pytest.mark.parametrize(
     ("gpu", "wanted", "device"), [(True, "", "cuda"), (False, "", "cpu"), (True, "cpu", "cpu")]
 )
-def test_the_model_uses_a_gpu_if_available_unless_configured(
-    monkeypatch, folder, gpu, wanted, device
-):
+def test_the_model_uses_a_gpu_if_available_unless_configured(monkeypatch, folder, gpu, wanted, device):
     put = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
     monkeypatch.setattr(transformers.PreTrainedModel, "to", lambda model, place: put.append(place) or model)

@@ -63,14 +63,18 @@ def test_the_log_has_the_answer_distribution(vilt, tmp_path):
         assert math.exp(token.logprob) == pytest.approx(wanted.probability, abs=1e-5)
         tops = [top.token for top in token.top_logprobs]
         assert tops == [ANSWERS[place] for place in wanted.distribution.argsort()[::-1][:3]]
-    assert model.api.answer_vocabulary == ANSWERS and model.api.model_info["class"] == "ViltForQuestionAnswering"
+    assert (
+        model.api.answer_vocabulary == ANSWERS and model.api.model_info["class"] == "ViltForQuestionAnswering"
+    )
 
 
 def test_a_generating_model_has_no_distribution(tmp_path):
     model = get_model(f"hf-vqa/{tiny_blip(tmp_path / 'blip')}", device="cpu")
     samples = [Sample(id=seed, input=[asked("is the cup red?", image(seed))]) for seed in range(8)]
     log = evaluated(model, tmp_path, samples, logprobs=True)
-    replies = model.api.vqa_model.predict([ImageQuestion("is the cup red?", image(seed)) for seed in range(8)])
+    replies = model.api.vqa_model.predict(
+        [ImageQuestion("is the cup red?", image(seed)) for seed in range(8)]
+    )
     for sample, reply in zip(log.samples, replies, strict=True):
         assert sample.output.stop_reason == ("max_tokens" if reply.is_answer_truncated else "stop")
     assert {reply.is_answer_truncated for reply in replies} == {True, False}

@@ -1,4 +1,4 @@
-"""What the models of transformers share: names of answers, hashes, images."""
+"""The common interface of VQA models: answer vocabularies, hashes, devices."""
 
 import hashlib
 from types import SimpleNamespace
@@ -23,9 +23,7 @@ from tests.inference.tiny_models import tiny_vilt  # noqa: E402
 @pytest.mark.parametrize(
     ("gpu", "wanted", "device"), [(True, "", "cuda"), (False, "", "cpu"), (True, "cpu", "cpu")]
 )
-def test_a_model_uses_a_gpu_if_available_unless_configured(
-    monkeypatch, tmp_path, gpu, wanted, device
-):
+def test_a_model_uses_a_gpu_if_available_unless_configured(monkeypatch, tmp_path, gpu, wanted, device):
     put = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
     monkeypatch.setattr(transformers.PreTrainedModel, "to", lambda model, place: put.append(place) or model)
@@ -67,16 +65,16 @@ def test_a_model_of_the_hub_is_identified_by_its_commit(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "is_offline"),
     [("1", True), ("true", True), ("YES", True), ("on", True), ("0", False), ("", False), ("no", False)],
 )
-def test_the_message_mentions_offline_mode(monkeypatch, tmp_path, value, told):
+def test_the_message_mentions_offline_mode(monkeypatch, tmp_path, value, is_offline):
     # What huggingface_hub takes for true (its constants.ENV_VARS_TRUE_VALUES: 1, ON, YES, TRUE).
     monkeypatch.setenv("HF_HUB_OFFLINE", value)
     why = explain_load_error("hf-vqa/a/b", "a/b", OSError("no such file\nmore"))
     assert (
         why
-        == f"hf-vqa/a/b cannot be loaded{' (HF_HUB_OFFLINE is set, so nothing is downloaded)' * told}: no such file"
+        == f"hf-vqa/a/b cannot be loaded{' (HF_HUB_OFFLINE is set, so nothing is downloaded)' * is_offline}: no such file"
     )
     assert "OFFLINE" not in explain_load_error(
         "m", str(tmp_path), OSError("damaged")

@@ -22,11 +22,11 @@ class StatusError(Exception):
 
 
 class FakeModel:
-    """Says the colour that it sees; `gives` are what it can: logprobs, top_logprobs, several."""
+    """Replies with the color that it sees; `gives` are what it can: logprobs, top_logprobs, several."""
 
-    def __init__(self, gives=(), sees=True, refuses=None, status=400, needs=1, thinks=False):
+    def __init__(self, gives=(), sees=True, rejects=None, status=400, needs=1, thinks=False):
         self.needs, self.thinks = needs, thinks  # tokens of a reply; are its first ones thoughts?
-        self.gives, self.sees, self.refuses, self.configs, self.status = gives, sees, refuses, [], status
+        self.gives, self.sees, self.rejects, self.configs, self.status = gives, sees, rejects, [], status
         self.api = SimpleNamespace(base_url="http://127.0.0.1:9/v1", api_key_vars=["NET_API_KEY"])
 
     def __str__(self):
@@ -34,7 +34,7 @@ class FakeModel:
 
     async def generate(self, messages, config):
         self.configs.append(config)
-        if self.refuses and self.refuses(config):
+        if self.rejects and self.rejects(config):
             raise StatusError(self.status)
         (image,) = [part.image for part in messages[0].content if part.type == "image"]
         pixel = Image.open(io.BytesIO(base64.b64decode(image.partition(",")[2]))).getpixel((0, 0))
@@ -57,13 +57,13 @@ class FakeModel:
         )
 
 
-def found(model, recipe, **how):
-    return asyncio.run(probe_server(model, CONFIDENCE_METHODS[recipe], **how))
+def found(model, method, **how):
+    return asyncio.run(probe_server(model, CONFIDENCE_METHODS[method], **how))
 
 
-def problem(model, recipe):
+def problem(model, method):
     with pytest.raises(UserError) as error:
-        found(model, recipe)
+        found(model, method)
     (line,) = error.value.problems
     return line
 
@@ -81,21 +81,21 @@ def test_the_same_word_for_red_and_blue_is_a_warning_unless_no_image_is_sent():
 
 
 @pytest.mark.parametrize("thinks", [True, False])
-@pytest.mark.parametrize("recipe", ["abstention", "token-probability"])
-def test_truncated_replies_end_the_probe_with_a_token_limit_to_set(recipe, thinks):
+@pytest.mark.parametrize("method", ["abstention", "token-probability"])
+def test_truncated_replies_end_the_probe_with_a_token_limit_to_set(method, thinks):
     # A reply of 700 tokens ends within the 2,048 that are tried; 4 * 700 = 2,800 leave room for longer questions.
-    line = problem(FakeModel(needs=700, thinks=thinks), recipe)
+    line = problem(FakeModel(needs=700, thinks=thinks), method)
     assert "--max-tokens 64" in line and "--max-tokens 2800" in line and "No question was asked" in line
     assert ("reasoning" in line) is thinks
     # One of 5,000 does not; 4 * 2,048 = 8,192.
-    assert "--max-tokens 8192" in problem(FakeModel(needs=5000, thinks=thinks), recipe)
-    found(FakeModel(["logprobs"], needs=700, thinks=thinks), recipe, max_tokens=800)
+    assert "--max-tokens 8192" in problem(FakeModel(needs=5000, thinks=thinks), method)
+    found(FakeModel(["logprobs"], needs=700, thinks=thinks), method, max_tokens=800)
 
 
-@pytest.mark.parametrize("recipe", ["token-probability", "p-true"])
-def test_without_log_probabilities_other_methods_are_proposed(recipe):
-    line = problem(FakeModel(), recipe)
-    assert "no log probabilities" in line and f"--confidence {recipe} needs" in line
+@pytest.mark.parametrize("method", ["token-probability", "p-true"])
+def test_without_log_probabilities_other_methods_are_proposed(method):
+    line = problem(FakeModel(), method)
+    assert "no log probabilities" in line and f"--confidence {method} needs" in line
     assert "use --confidence verbalized (or self-consistency, abstention)" in line
 
 
@@ -107,18 +107,18 @@ def test_p_true_needs_more_than_the_chosen_token():
 
 
 def test_a_server_that_rejects_log_probabilities_is_distinguished_from_a_broken_one():
-    line = problem(FakeModel(refuses=lambda config: config.logprobs), "token-probability")
+    line = problem(FakeModel(rejects=lambda config: config.logprobs), "token-probability")
     assert "log probabilities (status 400)" in line and "--confidence token-probability needs" in line
     assert "answers with an error (status 400)" in problem(
-        FakeModel(refuses=lambda _: True), "token-probability"
+        FakeModel(rejects=lambda _: True), "token-probability"
     )
 
 
-@pytest.mark.parametrize("recipe", ["token-probability", "self-consistency", "abstention"])
-def test_an_error_independent_of_the_method_is_reported_immediately(recipe):
+@pytest.mark.parametrize("method", ["token-probability", "self-consistency", "abstention"])
+def test_an_error_independent_of_the_method_is_reported_immediately(method):
     # 401: the key is wrong, whatever is asked for.
-    model = FakeModel(refuses=lambda _: True, status=401)
-    assert "log probabilities" not in problem(model, recipe) and len(model.configs) == 1
+    model = FakeModel(rejects=lambda _: True, status=401)
+    assert "log probabilities" not in problem(model, method) and len(model.configs) == 1
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_an_error_independent_of_the_method_is_reported_immediately(recipe):
     [
         (FakeModel(["several"]), True),
         (FakeModel(), False),
-        (FakeModel(refuses=lambda config: config.num_choices), False),
+        (FakeModel(rejects=lambda config: config.num_choices), False),
     ],
 )
 def test_several_replies_at_once_are_tried(model, at_once):

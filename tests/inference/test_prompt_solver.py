@@ -1,4 +1,4 @@
-"""Each recipe by a real run of inspect_ai on split validation: the items a1 ("red") and u1, both on image n1."""
+"""Each confidence method by a real run of inspect_ai on split validation: the items a1 ("red") and u1, both on image n1."""
 
 import pytest
 from inspect_ai.model import ContentText
@@ -21,7 +21,7 @@ def item_in(messages):
 
 
 def test_the_probability_of_the_answers_tokens(answer):
-    # a1: 0.5 x 0.6 = 0.3; u1 refuses, so 0
+    # a1: 0.5 x 0.6 = 0.3; u1 abstains, so 0
     def say(messages, config):
         assert config.logprobs and config.temperature == 0 and config.max_tokens == 64
         known = item_in(messages) == "a1"

@@ -59,7 +59,10 @@ def test_a_task_is_found_by_name_and_resumes_after_a_failure(pictured, tmp_path)
     }
     (first,) = run_tasks("rgqa/pt_hard", task_args=parameters, model="flaky/model", **options)
     assert first.eval.task == "rgqa/pt_hard" and first.eval.task_args_passed == parameters
-    assert first.eval.metadata["prompt"]["name"] == "short-answer" and first.eval.metadata["max_image_size"] == 1024
+    assert (
+        first.eval.metadata["prompt"]["name"] == "short-answer"
+        and first.eval.metadata["max_image_size"] == 1024
+    )
     assert first.samples[0].metadata["subsets"] == ["pt-hard"]
     (failed,) = [sample.id for sample in first.samples if sample.error]
     (second,) = eval_retry(first, **options)

@@ -126,7 +126,7 @@ def test_examples_are_not_asked(pictured):
 
 
 def test_the_scores_in_the_log_equal_those_of_rgqa_score(answer, pictured, tmp_path, capsys):
-    # AQs a2 "yes" and a3 "dog", UQs u2 and u3. The model answers a2 right, a3 wrong, u3 "cat", and refuses u2.
+    # AQs a2 "yes" and a3 "dog", UQs u2 and u3. The model answers a2 right, a3 wrong, u3 "cat", and abstains on u2.
     replies = {"a2": "Yes.", "a3": "cat", "u2": "unanswerable", "u3": "cat"}
     log = answer(lambda messages, config: said(replies[messages[-1].text[18:20]]))
     # Thresholds 1 and 0: FPR 1/2 (u3), ACC 1/2 (a2); then FPR 1, ACC 1/2. The area: 1/2 x 1/2 / 2 + 1/2 x 1/2 = 3/8.

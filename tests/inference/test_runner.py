@@ -118,9 +118,7 @@ def test_a_run_resumes_after_the_server_died(handler, options, undisturbed):
 
 
 @pytest.mark.parametrize("fault", ["reset", "half"])
-def test_broken_connections_stop_the_run_after_a_while(
-    fault, options, monkeypatch, undisturbed
-):
+def test_broken_connections_stop_the_run_after_a_while(fault, options, monkeypatch, undisturbed):
     monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 5)  # more than 90 s for each question
     monkeypatch.setattr("pipeline.inference.run_monitor.MAX_SECONDS_WITHOUT_REPLY", 1.0)
     began = time.monotonic()
@@ -266,8 +264,8 @@ def test_a_model_that_does_not_see_gives_a_warning(options, capsys):
 def test_the_no_image_control_sends_no_image(options, released):
     with small_server() as server:
         sees = run_model(options(server, limit=8))
-        blind = run_model(options(server, limit=8, no_image=True, out=Path("no-image"), images=None))
-    assert predictions(sees) != predictions(blind)
+        without = run_model(options(server, limit=8, no_image=True, out=Path("no-image"), images=None))
+    assert predictions(sees) != predictions(without)
 
 
 def test_the_key_is_read_from_the_environment_and_written_nowhere(options, monkeypatch):
@@ -318,7 +316,7 @@ def test_a_reply_that_cannot_be_saved_stops_the_run(options, monkeypatch):
 
 
 def test_rate_limits_are_waited_for(options, undisturbed):
-    # the first ten requests after the probe's two are refused: each sample waits a second, and has its reply then
+    # the first ten requests after the probe's two are rejected: each sample waits a second, and has its reply then
     with small_server(failing=range(3, 13), status=429, retry_after="1") as server:
         done = run_model(options(server))
         assert predictions(done) == undisturbed and server.requests == 72

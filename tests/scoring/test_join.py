@@ -119,7 +119,7 @@ def test_who_answered_whole_subsets_is_asked_whether_these_were_meant():
 
     def hint(*names):
         (fault,) = find_faults(benchmark, model(dict.fromkeys(names, ("red", 0.5))), ScoringOptions())
-        return fault.partition("leaves them out)")[2].partition(": ")[0]
+        return fault.partition("excludes them)")[2].partition(": ")[0]
 
     assert hint("x") == "; did you mean --subset x?"
     assert hint("x", "z") == "; did you mean --subset x --subset z?"

@@ -179,7 +179,7 @@ def test_of_a_log_that_names_no_item_of_the_benchmark_what_to_do_is_told(ids, to
     assert (
         "m: read as VLMEvalKit: id from index, answer from prediction, no confidence" in caught.value.problems
     )
-    assert any("VLMEvalKit's column index" in line for line in caught.value.problems) == told
+    assert any("VLMEvalKit's column `index`" in line for line in caught.value.problems) == told
 
 
 def test_uq_is_never_silently_an_answer(release, tmp_path, capsys):

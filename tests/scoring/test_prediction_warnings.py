@@ -45,7 +45,8 @@ def test_a_looser_comparison_that_would_find_more_is_pointed_out_with_examples()
 def test_answers_that_hold_the_label_among_other_words_are_pointed_out():
     (warning,) = said([0.9, 0.8, 0.3, 0.1], ["It is a dog.", "cat", "dog", "cat"])
     assert (
-        "1 answer that counts as wrong contains the label among other words: 'It is a dog.' for 'dog'" in warning
+        "1 answer that counts as wrong contains the label among other words: 'It is a dog.' for 'dog'"
+        in warning
     )
 
 

@@ -48,7 +48,7 @@ def test_the_version_may_stand_beside_the_rows(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "why"),
-    [("m.pkl", "runs whatever code is in it; expected .json"), ("m.npz", "is not supported; expected .json")],
+    [("m.pkl", "runs the code in it; expected .json"), ("m.npz", "is not supported; expected .json")],
 )
 def test_forms_that_are_not_read(tmp_path, name, why):
     with pytest.raises(UserError, match=why):

@@ -81,7 +81,7 @@ def test_scores_that_belong_together_stand_in_a_line_or_below_each_other():
 
 def test_the_headline_names_what_was_not_answered_as_it_should_be():
     (headline,) = lines({"intervals": {}}, missing=1000, num_uq_answers=2)[2:]
-    assert "; 1,000 MISSING, counted as accepted with a wrong answer; 2 answers read" in headline
+    assert "; 1,000 MISSING, counted as accepted with a wrong answer; 2 answers are" in headline
 
 
 def slices(intervals, **counts):
@@ -157,7 +157,7 @@ def test_models_stand_side_by_side_after_their_differences():
             "difference",
             "can",
             "be",
-            "told:",
+            "established:",
             "AUAF",
             "on",
             "x",
@@ -170,7 +170,8 @@ def test_models_stand_side_by_side_after_their_differences():
             "in",
             "too",
             "many",
-            "repetitions",
+            "bootstrap",
+            "replicates",
         ],
         [],
         ["m", "n"],

@@ -136,14 +136,14 @@ def test_two_models_are_compared_in_numbers_and_words():
     assert f"good is better than bad: {-100 * change.difference:.1f} points of mean AUAF" in " ".join(
         text.split()
     )
-    assert " ".join(text.split()).count("(lower is better)") == 1 and "hold together" not in text
+    assert " ".join(text.split()).count("(lower is better)") == 1 and "simultaneous" not in text
 
 
 def test_of_many_models_the_intervals_hold_together_and_the_screen_stays_short():
     _, text = screen([(f"model-{i}", i, 0.2 + 0.1 * i) for i in range(4)])
     lines = text.splitlines()
     assert len(lines) <= 40 and max(map(len, lines)) <= 100
-    assert sum("minus" in line for line in lines) == 6 and "all 6 pairs hold together" in text
+    assert sum("minus" in line for line in lines) == 6 and "all 6 pairs are simultaneous" in text
     _, text = screen([(f"model-{i}", i) for i in range(6)], bootstrap=20)  # 15 pairs
     assert len(text.splitlines()) <= 40 and "8 more pairs: --full" in text
 
@@ -183,19 +183,19 @@ def test_long_warnings_are_wrapped_not_cut():
     model = predicted(dict.fromkeys(of.ids, ("red", 0.5)), "m" * 60)
     text = format_summary(score_models(of, [model, said("n", of)], ScoringOptions(bootstrap=0)))
     assert "..." not in text and max(map(len, text.splitlines())) <= 100
-    assert "is it the right column?" in " ".join(text.split())
+    assert "Is it the right column?" in " ".join(text.split())
 
 
 def test_parity_has_no_intervals_that_could_hold_together():
     _, text = screen([(f"m{i}", i) for i in range(3)], mode="published")
-    assert "hold together" not in text and "no interval says" in text
+    assert "simultaneous" not in text and "without an interval" in text
 
 
 def test_a_plain_file_says_why_dual_accuracy_is_not_there():
     of = benchmark(("x",))
     of = of._replace(subsets={"x": of.subsets["x"].with_columns(pair_id=[""] * 80, split=[""] * 80)})
     _, text = screen([("m",)], of)
-    assert "dual accuracy: the benchmark does not say name the pairs of AQs and UQs" in text
+    assert "dual accuracy: the benchmark does not name the pairs of AQs and UQs" in text
     assert "mean" not in text
 
 
@@ -205,7 +205,7 @@ def test_a_subset_without_pairs_has_a_dash_beside_one_with_them():
     _, text = screen([("m",)], of)
     (row,) = [line for line in text.splitlines() if line.startswith("y   20   20")]
     assert row.split() == ["y", "20", "20", "20", *"-----"]
-    assert text.count("no dual accuracy of y: the benchmark does not say") == 1
+    assert text.count("no dual accuracy of y: the benchmark does not name") == 1
 
 
 def test_too_few_pairs_are_counted_and_have_no_score():

@@ -250,4 +250,4 @@ def test_verdicts_of_another_data_set_are_refused(project):
     )
     with pytest.raises(UserError) as caught:
         project("image_and_text")
-    assert len(caught.value.problems) == 3 and "Z9" in str(caught.value) and "no image Z" in str(caught.value)
+    assert len(caught.value.problems) == 3 and "Z9" in str(caught.value) and "image Z" in str(caught.value)

@@ -49,7 +49,7 @@ def test_a_bare_table_goes_through_to_a_release_that_says_what_is_missing(bare, 
     run("rank", "tag", "perturb", "screen")
     keep_bags_of_words(bare / "interim")
     run("similarity", "estimate", "batch")
-    assert "warning: no filter question is known to be unanswerable" in capsys.readouterr().err
+    assert "warning: no gold question is known to be unanswerable" in capsys.readouterr().err
     screen = read_json(bare / "interim/screen/screen.json")
     assert screen["clip-hard"]["evidence"] == {
         "none": screen["clip-hard"]["candidates"]

@@ -107,7 +107,7 @@ def test_filters_that_are_all_made_from_the_papers_templates_betray_themselves(s
     auroc_by_cue = {row["cue"]: row["auroc"] for row in read_json(OUT / "batch.json")["gold_leakage"]}
     assert auroc_by_cue["bag of words, grouped by text"] > 0.8
     assert (
-        "warning: filter questions can be distinguished from candidates by: bag of words"
+        "warning: gold questions can be distinguished from candidates by: bag of words"
         in capsys.readouterr().err
     )
 
@@ -188,12 +188,12 @@ def test_filters_are_counted_by_source_and_verdict(capsys):
 
 def test_tasks_whose_filters_are_all_valid_are_warned_about(capsys):
     warn_about_leakage(make_report([asked(1, "valid", "own question", True)], []))
-    assert "no filter question is known to be unanswerable" in capsys.readouterr().err
+    assert "no gold question is known to be unanswerable" in capsys.readouterr().err
 
 
 def test_where_no_candidate_is_left_nobody_is_sent_to_judge_none(screened):
     (screened / "screen/screened.jsonl").write_text("")
-    with pytest.raises(UserError, match="no candidate is left to be judged; give more images and questions"):
+    with pytest.raises(UserError, match="no candidate is left to be judged"):
         batch.main()
 
 

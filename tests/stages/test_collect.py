@@ -105,12 +105,12 @@ def test_without_verdicts_the_message_says_how_many_tasks_wait_and_what_to_run(b
     count = len(list(read_jsonl(batched / "batch/tasks.jsonl", Task)))
     with pytest.raises(UserError) as caught:
         collect.main()
-    assert caught.value.problems[0] == f"{count} tasks wait for annotators: there are no verdicts yet"
+    assert caught.value.problems[0] == f"{count} tasks without verdicts: nobody has judged them yet"
     assert (
         "make annotate" in caught.value.problems[2]
         and "rgqa annotate pull, then dvc repro" in caught.value.problems[2]
     )
-    assert caught.value.problems[1] == f"{PULLED} is not there"
+    assert caught.value.problems[1] == f"{PULLED} does not exist"
     assert "label_studio_tasks.json" in caught.value.problems[3]
     assert "rgqa annotate import EXPORT" in caught.value.problems[3]
     assert not OUT.exists()
@@ -276,7 +276,7 @@ def test_parameters_of_the_quality_that_make_no_sense_are_all_refused_at_once(ba
 
 def test_too_few_verdicts_for_any_candidate_are_told_at_once(batched, set_params):
     set_params("collect", min_votes=4)  # the file has three of each
-    with pytest.raises(UserError, match=r"no candidate has 4 that count \(the most is 3\)"):
+    with pytest.raises(UserError, match=r"no candidate has 4 that count \(the maximum is 3\)"):
         collected_from(batched, set_params, lambda who, question: question.expected_choice or "invalid")
     assert not (OUT / "verified.jsonl").exists()
 

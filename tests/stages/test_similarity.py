@@ -213,15 +213,15 @@ def test_where_nothing_was_edited_no_model_is_loaded_and_the_files_are_empty(
     assert json.loads((OUT / "similarity.json").read_text())["score_quantiles"] == {}
 
 
-def test_a_text_that_the_edit_made_too_long_has_no_score_and_is_told_of(
+def test_a_text_that_the_edit_made_too_long_has_no_score_and_is_reported(
     world: Path, encoded: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     long = "Is the horse " + "very " * 20 + "red?"  # the tiny model reads 20 tokens
     screen([*EDITED, ("pt-hard", "a", "06", long)])
     similarity.main()
-    told = capsys.readouterr()
-    assert "warning: 1 edited texts are longer than the model's context of 20 tokens" in told.err
-    assert "5 edited questions, 3 texts (3 newly encoded)" in told.out and sorted(encoded) == TEXTS
+    output = capsys.readouterr()
+    assert "warning: 1 edited text longer than the model's context of 20 tokens" in output.err
+    assert "5 edited questions, 3 texts (3 newly encoded)" in output.out and sorted(encoded) == TEXTS
     scores = {
         row.candidate_id: row.score for row in read_jsonl(OUT / "edit_scores.jsonl", EditedQuestionScore)
     }

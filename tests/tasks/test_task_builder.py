@@ -134,8 +134,8 @@ def test_without_evidence_of_absence_every_filter_is_valid():
     assert {roles(t)[1].expected_choice for t in tasks} == {"valid", None}
 
 
-def test_a_image_without_any_filter_is_told():
-    with pytest.raises(UserError, match="no filter question for candidate cliphard_n1\\+0"):
+def test_an_image_without_any_gold_question_is_refused():
+    with pytest.raises(UserError, match="candidate cliphard_n1\\+0: no gold question"):
         tasks_of(CANDIDATES[:1], {"n1": []}, 0, 0.5, seed=0)
 
 
@@ -179,7 +179,7 @@ def test_between_equals_the_lot_decides():
 
 
 def test_estimates_of_other_candidates_are_refused():
-    with pytest.raises(UserError, match="candidates without an estimate"):
+    with pytest.raises(UserError, match="estimates.jsonl: "):
         tasks_of(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, 3, [("cliphard_n1+0", 0.5)])
 
 

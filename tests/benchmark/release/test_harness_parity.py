@@ -184,7 +184,7 @@ def write_batch_log(script, path):
 def scores(release, log, folder, *options):
     """Return all scores by path, and the ids of failed items."""
     (model,) = scored(folder, release, log, "--missing", "wrong", "--bootstrap", 20, *options)["models"]
-    return numbers(model["subsets"]), model["file_info"]["failed"].keys()
+    return numbers(model["subsets"]), model["file_info"]["failures"].keys()
 
 
 def plain_scores(release, script, folder):

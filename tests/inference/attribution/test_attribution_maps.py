@@ -84,9 +84,7 @@ def test_the_area_outside_of_the_image_does_not_count():
 
 
 def test_width_and_height_instead_of_edges_are_rejected():
-    with pytest.raises(
-        ValueError, match=r"\[0.5, 0.5, 0.25, 0.25\] has .*; wanted left, top, right"
-    ):
+    with pytest.raises(ValueError, match=r"\[0.5, 0.5, 0.25, 0.25\] has .*; wanted left, top, right"):
         rasterize_boxes(np.ones(2), np.array([[0.5, 0.5, 0.75, 0.75], [0.5, 0.5, 0.25, 0.25]]))
 
 

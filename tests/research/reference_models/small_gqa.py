@@ -1,4 +1,4 @@
-"""A data set of GQA's form that a net learns in a second: each image has things of colours, in random features."""
+"""A data set in GQA's format that a net learns in a second: objects with colors, as random features."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from pathlib import Path
 
 import numpy as np
 
-THINGS = ("cup", "dog", "lamp", "tree")
+KINDS = ("cup", "dog", "lamp", "tree")
 COLORS = ("blue", "green", "red")
 REGIONS, WIDTH = 3, 12
 
 
 def write(home: Path, images: int = 40, seed: int = 0) -> Path:
-    """features/ (arrays), train.json and val.json in GQA's form, subset.json in RGQA's; a half of the images is val's."""
+    """features/ (arrays), train.json and val.json in GQA's format, subset.json in RGQA's. Half of the questions are in val."""
     rng = np.random.default_rng(seed)
-    looks = rng.normal(size=(len(THINGS) * len(COLORS), WIDTH))
+    looks = rng.normal(size=(len(KINDS) * len(COLORS), WIDTH))
     features = np.zeros((images, REGIONS, WIDTH), np.float32)
     ids, questions = [f"n{i}" for i in range(images)], []
     for image in range(images):
-        for place, thing in enumerate(rng.permutation(len(THINGS))[:REGIONS]):
+        for place, kind in enumerate(rng.permutation(len(KINDS))[:REGIONS]):
             color = int(rng.integers(len(COLORS)))
-            features[image, place] = looks[thing * len(COLORS) + color] + rng.normal(0, 0.1, WIDTH)
-            text = f"What color is the {THINGS[thing]}?"
+            features[image, place] = looks[kind * len(COLORS) + color] + rng.normal(0, 0.1, WIDTH)
+            text = f"What color is the {KINDS[kind]}?"
             questions.append({"imageId": ids[image], "question": text, "answer": COLORS[color]})
     folder = home / "features"
     folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What was fitted comes back from its file; a damaged one is refused with all that is wrong."""
+"""Fitted detectors are read as written, and all faults of a file are listed."""
 
 from __future__ import annotations
 

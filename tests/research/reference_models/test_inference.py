@@ -124,8 +124,8 @@ def test_odins_step_pushes_the_top_logit_away_from_one_half(lift):
 
 def test_without_a_step_there_are_no_perturbed_outputs():
     assert predict(asked(), ASKS, world()[0]).odin_perturbed is None
-    blind = predict(asked(blind=True), ASKS, world()[0], odin_step=1e-4)
-    assert blind.odin_perturbed is None and blind.logits.shape == (3, 4)
+    text_only = predict(asked(blind=True), ASKS, world()[0], odin_step=1e-4)
+    assert text_only.odin_perturbed is None and text_only.logits.shape == (3, 4)
 
 
 def test_a_requested_gpu_must_exist(monkeypatch):

@@ -1,4 +1,4 @@
-"""What a net saw comes back from its file as it was; what cannot be right is refused, with all that is wrong."""
+"""Outputs of nets are read as written, and all faults are listed."""
 
 from __future__ import annotations
 

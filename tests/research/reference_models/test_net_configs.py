@@ -29,8 +29,8 @@ def test_every_net_of_a_row_has_a_config():
 def test_all_nets_see_the_same_number_of_answerable_questions():
     seen = {}
     for name, plan in NET_CONFIGS.items():
-        recipe = make_training_config(plan, 100, 40, name in BASE_NETS, pointing_weight=0.3)
-        seen[name] = (recipe.num_steps + (0 if plan.trains_from_scratch else 100)) * recipe.batch_size
+        config = make_training_config(plan, 100, 40, name in BASE_NETS, pointing_weight=0.3)
+        seen[name] = (config.num_steps + (0 if plan.trains_from_scratch else 100)) * config.batch_size
     assert {name for name, count in seen.items() if count != 140 * 256} == set(BASE_NETS)
 
 

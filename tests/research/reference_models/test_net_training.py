@@ -189,7 +189,7 @@ def test_a_nan_loss_stops_the_run_and_keeps_the_last_checkpoint(tmp_path):
     ],
 )
 def test_all_tensors_of_a_step_are_on_the_device_of_the_net(shape, changes, monkeypatch):
-    """On a GPU that is not there: torch follows devices without computing, and refuses what lies on two of them."""
+    """On a GPU that is not there: torch follows devices without computing, and rejects what lies on two of them."""
     monkeypatch.setattr(
         MatchNet, "_encode_question", words_alone
     )  # packing needs lengths, which nobody computed

@@ -45,9 +45,9 @@ def test_predictions_are_read_from_the_file_of_the_row(folders, made):
 
 
 def test_rows_without_attribution_are_rejected_with_the_reason(folders):
-    blind = refused(folders, "text_only_net")
-    assert "--model text_only_net: " in blind and "net blind sees no image" in blind
-    assert "rows of seed 0 with attribution: msp, maxprob" in blind and "hf-vqa/FOLDER" in blind
+    message = refused(folders, "text_only_net")
+    assert "--model text_only_net: " in message and "net blind sees no image" in message
+    assert "rows of seed 0 with attribution: msp, maxprob" in message and "hf-vqa/FOLDER" in message
     assert "net true_regions reads the ground truth, which is not loaded here" in refused(
         folders, "true_regions"
     )

@@ -65,7 +65,7 @@ def test_without_predictions_the_board_of_a_run_has_the_references_alone(tiny_ru
     folder = tiny_run / "data/tiny/interim/leaderboard"
     assert {path.name for path in folder.iterdir() if path.is_file()} == FILES
     text = (folder / "leaderboard.md").read_text()
-    assert "No model's predictions are here yet" in text and "verdicts are simulated" in text
+    assert "There are no predictions of models yet" in text and "verdicts are simulated" in text
     metrics = read_json(folder / "leaderboard.json")
     assert {"text_only", "constant"} <= set(metrics) and all(
         row["best_rank"] is None for row in metrics.values()

@@ -53,9 +53,9 @@ def test_every_text_and_every_image_is_once_an_aq_and_once_a_uq(items: list[Item
         assert len(kinds) == 48
 
 
-def test_both_images_of_a_scene_are_in_one_part(items: list[Item]) -> None:
-    parts = {(int(item.image_id[1:]) // 2, item.part) for item in items}
-    assert len(parts) == 12
+def test_both_images_of_a_scene_are_in_one_split(items: list[Item]) -> None:
+    splits = {(int(item.image_id[1:]) // 2, item.split) for item in items}
+    assert len(splits) == 12
 
 
 def test_the_hash_of_the_seed_is_published_but_not_the_seed(home: Path) -> None:
@@ -95,7 +95,7 @@ def test_the_report_has_counts_and_attacks_on_the_altered_image(home: Path) -> N
     report = json.loads((home / "data/release/small/1.0.0/counterfactual.json").read_text())
     assert report["pairs"] == 24
     assert report["categories"] == {"missing object": 8, "wrong attribute": 8, "wrong relation": 8}
-    assert report["altered_by_things"]["groups"] == report["altered_by_vector"]["groups"] == 12
+    assert report["objects_attack"]["groups"] == report["embedding_attack"]["groups"] == 12
 
 
 @pytest.mark.parametrize(("seed", "pairs"), [("", 24), ("s", 3), ("s", 0)])
@@ -103,20 +103,20 @@ def test_impossible_requests_are_errors(
     seed: str, pairs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match="an even number|the seed is empty"):
+    with pytest.raises(UserError, match="must be even|--seed is empty"):
         build_pair_release(seed, pairs)
     assert not any(tmp_path.iterdir())
 
 
 def test_a_data_set_that_is_there_is_left_as_it_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
-    with pytest.raises(UserError, match="is there; give another --name"):
+    with pytest.raises(UserError, match="exists already. Choose another --dataset"):
         build_pair_release("other", 24, "small")
     check_release(home / "data/release/small/1.0.0")
 
 
 def test_a_failed_attempt_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # without the sample's CLIP
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError):
         build_pair_release("s", 4, "small")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

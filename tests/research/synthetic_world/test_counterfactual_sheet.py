@@ -22,7 +22,7 @@ def item(image: str, unanswerable: bool) -> Item:
         unanswerable=unanswerable,
         answer="" if unanswerable else "cup",
         pair_id="1",
-        part="test",
+        split="test",
         category="missing object" if unanswerable else None,
     )
 

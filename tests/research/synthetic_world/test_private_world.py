@@ -92,7 +92,7 @@ def test_a_folder_of_another_seed_or_with_other_files_is_not_changed(
         build_private_world("a secret", tmp_path / "mine")
     build_private_world("a secret", tmp_path / "new")
     before = len(stages)
-    with pytest.raises(UserError, match="drawn from another seed"):
+    with pytest.raises(UserError, match="generated from another seed"):
         build_private_world("another", tmp_path / "new")
     assert len(stages) == before
 

@@ -95,7 +95,7 @@ def test_a_file_without_any_uq_is_refused(write, tmp_path, benchmark):
     [
         (["blind.json"], "blind is the name of a reference"),
         (["m.json", "m-seed1.json"], "row m has a file without a seed beside seeds 1"),
-        (["m.json", "m.jsonl"], "another file has row m's predictions for clip-hard, pt-hard, too"),
+        (["m.json", "m.jsonl"], "another file also has predictions of row m for clip-hard, pt-hard"),
         (["a b.json"], "'a b' is not a valid row name"),
         (["elsewhere/m.json"], "no subset has this name; there are clip-hard, pt-hard"),
     ],

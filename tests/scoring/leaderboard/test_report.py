@@ -74,7 +74,7 @@ def test_the_board_says_what_it_is():
         "**The verdicts are simulated.**",
         "Drawn &lt;by&gt; code.",
         "Scored: split test, 700 AQs and 600 UQs of 120 images.",
-        "images resampled 500 times, the same replicates for every row",
+        "images resampled 500 times, with the same replicates for every row",
         "| vilt | 1 | max sigmoid | - |",
         "AUAF by kind of UQ",
     ):
@@ -89,7 +89,7 @@ def test_the_board_says_what_it_is():
 def test_a_board_of_references_alone_says_how_to_add_a_row():
     text = render_markdown(made(one("constant", 0.1, "reference")), FOLDER)
     assert (
-        "**There are no predictions of models yet.** Add a row: put its predictions into `data/b/predictions/NAME.json`"
+        "**There are no predictions of models yet.** To add a row, put its predictions into `data/b/predictions/NAME.json`"
         in text
     )
     assert "| - | *constant (reference)* | 10.0 [6.2, 13.8] |" in text
@@ -98,7 +98,7 @@ def test_a_board_of_references_alone_says_how_to_add_a_row():
 def test_rows_of_our_own_nets_are_said_to_see_through_the_clip_that_chose():
     own = one("msp", 0.5)
     board = made(own._replace(row=own.row._replace(is_built_in=True)), one("vilt", 0.5))
-    assert "**The same CLIP for selection and features.** 1 of 2 rows are of" in render_markdown(
+    assert "**The same CLIP for selection and features.** 1 of 2 rows are from" in render_markdown(
         board, FOLDER
     )
     assert "The same CLIP for" not in render_markdown(made(one("vilt", 0.5)), FOLDER)

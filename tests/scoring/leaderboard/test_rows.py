@@ -60,7 +60,7 @@ def test_a_name_that_is_in_both_folders_is_refused_with_all_other_faults(write, 
         load_all_rows(folders, tmp_path, benchmark)
     (told,) = caught.value.problems
     assert told == (
-        "data/b/predictions: msp is the name of a row in data/b/interim/answer, too; Rename the file"
+        "data/b/predictions: msp is also the name of a row in data/b/interim/answer. Rename the file"
     )
     write("data/b/predictions/constant.json")
     write("data/b/interim/answer/rp-seed0.json", more=["nobody"])

@@ -116,10 +116,10 @@ def test_everything_wrong_with_results_is_said_at_once(a_run, tmp_path):
 def test_runs_name_their_release_and_it_must_be_the_one_they_asked(a_run, a_file, release):
     both = runs(a_run("a", "rp"), a_run("b", "blind"))
     assert resolve_release(both, None) == release == resolve_release(both, release)
-    with pytest.raises(UserError, match="say --release"):
+    with pytest.raises(UserError, match="Add --release"):
         read_results([a_file("x")])
     other = {"name": "birds", "version": "2.0.0", "sha256": "0" * 64}
-    with pytest.raises(UserError, match="results for another release(.|\n)*b: of birds 2.0.0"):
+    with pytest.raises(UserError, match="results for another release(.|\n)*b: for birds 2.0.0"):
         resolve_release(runs(a_run("a", "rp"), a_run("b", "blind", release=other)), release)
     assert fingerprint_release(release) == both[0].record["release"]["sha256"]
 
