@@ -1,4 +1,4 @@
-"""`rgqa attribute`: one page of what a model looked at, and grids for scorers."""
+"""The command `rgqa attribute`: a page that shows where a model looked, and attribution maps for scoring."""
 
 from __future__ import annotations
 
@@ -24,8 +24,20 @@ from pipeline.scoring.items import Benchmark, BenchmarkItem
 
 
 class AttributionOptions(NamedTuple):
-    """What `rgqa attribute` was told. `items`: ids; none for all, then no page is written. `method`: of the grids; the model's first that
-    is drawn as a veil if "". `of`: a release or a file of questions, the release of the data set in use if None."""
+    """Options of the command line.
+
+    Attributes:
+        items: Ids of items. If there are none, maps of all items are written and no page.
+        model: A row of the leaderboard, or hf-vqa/FOLDER.
+        seed: Seed of the row's models.
+        out: The page.
+        maps: File of the attribution maps.
+        method: Method of the maps; "" for the first one of the model that is shown as a heat map.
+        release: A release or a file of questions; None for the release of the data set in use.
+        ocr_words: JSON file of the words in the images.
+        ocr: Recognize the words in the images.
+        model_args: Arguments NAME=VALUE of an hf-vqa/ model.
+    """
 
     items: Sequence[str]
     model: str
@@ -40,16 +52,19 @@ class AttributionOptions(NamedTuple):
 
 
 def write_attributions(options: AttributionOptions) -> None:
-    """Write what was asked for.
+    """Write the page and the attribution maps.
+
+    Args:
+        options: Options of the command line.
 
     Raises:
-        UserError: an item, row or method that there is not; words that are not as they should be.
+        UserError: An item, row or method is unknown, or the words are invalid.
     """
     folders = DatasetFolders()
     if not options.items and (options.out or not options.maps):
-        raise UserError("name an item to look at; or --maps FILE without items, for the grids of all")
+        raise UserError("no item is given; name an item, or use --maps FILE for all items")
     if options.ocr_words and options.ocr:
-        raise UserError("--ocr-words brings the words, --ocr reads them: give one of the two")
+        raise UserError("--ocr-words and --ocr exclude each other; give one of them")
     page = options.out or (Path("attribution.html") if options.items and not options.maps else None)
     folders.check_outputs(
         Output("--out", page) if page else None,
@@ -61,51 +76,54 @@ def write_attributions(options: AttributionOptions) -> None:
     items = [item for pair in pairs for item in pair.present_items]
     images = read_images(items, folders)
     words = {name: _load_image_words(options, record) for name, record in images.items()}
-    sight = open_row(folders, options.model, options.seed, _parse_model_args(options.model_args))
+    attribution = open_row(folders, options.model, options.seed, _parse_model_args(options.model_args))
     if not options.items:
-        _write_all_maps(benchmark, sight, folders, options)
+        _write_all_maps(benchmark, attribution, folders, options)
         return
-    shown = compute_attributions(pairs, sight, folders, words)
+    shown = compute_attributions(pairs, attribution, folders, words)
     if options.maps:
-        grids = {
+        maps = {
             one.item.id: _select_map(next(iter(one.attributions.values())).panels, options.method)
             for pair in shown
             for one in pair.items
         }
-        write_gqa_attention(options.maps, grids)
-        report_written("attribute", f"{format_count(len(grids), 'grid')}", options.maps)
+        write_gqa_attention(options.maps, maps)
+        report_written("attribute", format_count(len(maps), "map"), options.maps)
     if options.out or not options.maps:
-        lead = "Pairs of an unanswerable question and the answerable one beside it."
+        lead = "Pairs of an unanswerable and an answerable question."
         command = f"rgqa attribute {' '.join(options.items)} --model {options.model}"
-        write_page(options.out or Path("attribution.html"), shown, sight, lead, command)
+        write_page(options.out or Path("attribution.html"), shown, attribution, lead, command)
 
 
 def _write_all_maps(
-    benchmark: Benchmark, sight: RowAttribution, folders: DatasetFolders, options: AttributionOptions
+    benchmark: Benchmark, attribution: RowAttribution, folders: DatasetFolders, options: AttributionOptions
 ) -> None:
-    """The grids of all items, each question of an image once."""
+    """Write the maps of all items. Each question of an image is computed once."""
     by_image: dict[str, dict[str, BenchmarkItem]] = defaultdict(dict)
     for items in benchmark.subsets.values():
         for item in items:
             by_image[item.image].setdefault(item.id, item)
     images = read_images([item for group in by_image.values() for item in group.values()], folders)
-    model, grids = next(iter(sight.models.values())), {}
+    model, maps = next(iter(attribution.models.values())), {}
     assert options.maps is not None
     for image, group in track(sorted(by_image.items()), "attribute", unit="image"):
         texts = [get_question_text(item) for item in group.values()]
-        seen = model.attribute(Path(images[image].path), texts, image)
-        grids |= {
-            name: _select_map(one.panels, options.method) for name, one in zip(group, seen, strict=True)
+        attributions = model.attribute(Path(images[image].path), texts, image)
+        maps |= {
+            name: _select_map(one.panels, options.method)
+            for name, one in zip(group, attributions, strict=True)
         }
-    write_gqa_attention(options.maps, grids)
-    report_written("attribute", f"{format_count(len(grids), 'grid')}", options.maps)
+    write_gqa_attention(options.maps, maps)
+    report_written("attribute", format_count(len(maps), "map"), options.maps)
 
 
 def _select_map(panels: Sequence[Panel], method: str) -> AttributionMap:
     found = [panel for panel in panels if panel.method == method or (not method and panel.show_heatmap)]
     if not found:
-        there = ", ".join(panel.method for panel in panels)
-        raise UserError(f"--method {method!r}: this model has {there} ({', '.join(METHOD_TITLES)} are known)")
+        available = ", ".join(panel.method for panel in panels)
+        raise UserError(
+            f"--method {method!r}: this model has {available}; all methods are {', '.join(METHOD_TITLES)}"
+        )
     return found[0].attribution_map
 
 
@@ -119,12 +137,12 @@ def _load_image_words(options: AttributionOptions, image: ImageRecord) -> tuple[
 
 
 def _parse_model_args(pairs: Sequence[str]) -> dict[str, str]:
-    """NAME=VALUE of each.
+    """Parse arguments NAME=VALUE.
 
     Raises:
-        UserError: those that are not like this.
+        UserError: Lists arguments of another form.
     """
     parts = [pair.partition("=") for pair in pairs]
     if wrong := [name for name, sign, _ in parts if not (name and sign)]:
-        raise UserError([f"--model-arg {name}: wanted NAME=VALUE" for name in wrong])
+        raise UserError([f"--model-arg {name}: expected NAME=VALUE" for name in wrong])
     return {name: value for name, _, value in parts}

@@ -1,4 +1,4 @@
-"""`rgqa audit`: how well the label can be predicted from the question text alone, for a release or for any other set."""
+"""The command `rgqa audit`: measure how well the label of a release or another set can be predicted from the question text alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pipeline.core.progress import report_written
 from pipeline.core.records import Question, Record
 
 MAX_SHOWN_WORDS = 12
-# The whole of a release, one level above the folders of its subsets' files.
+# Folders of a release with the files of its subsets.
 SUBSET_FOLDERS = ("rgqa", "data")
 
 
@@ -37,13 +37,14 @@ class AuditOptions(NamedTuple):
 
     Attributes:
         source: A file, a folder or the name of a data set.
-        annotations: VQA's annotations, if `source` has the questions only.
-        config, split: Of a data set by name.
+        annotations: Annotations of VQA v2, if `source` has only the questions.
+        config, split: Configuration and split of a data set that is given by name.
         columns: Columns that the user named.
-        folds, repetitions: None for those of the release that `source` is in, or else the defaults.
-        seed: Seed of folds, bootstrap replicates and permutations.
-        source_questions: ingest/questions.jsonl of the data set that the questions are from.
-        balance, json, page: Where the balanced subset, the figures and the page are written.
+        folds: Number of cross-validation folds; None for that of the release, or the default.
+        num_bootstrap: Number of bootstrap replicates; None for that of the release, or the default.
+        seed: Seed of folds, bootstrap and permutations.
+        source_questions: ingest/questions.jsonl of the source data set.
+        balanced_subset, json, html: Files that are written.
     """
 
     source: str
@@ -61,7 +62,13 @@ class AuditOptions(NamedTuple):
 
 
 class AuditResults(Record):
-    """What `--json` writes: the figures of each set (of a release, of each subset) by name, and of the balanced subset."""
+    """The figures that `--json` writes.
+
+    Attributes:
+        sets: Audit of each set (of each subset of a release) by name.
+        balancing: What the balanced subset keeps and excludes.
+        balanced_subset: Audit of the balanced subset.
+    """
 
     sets: Mapping[str, TextAudit]
     balancing: BalanceReport | None = None
@@ -69,10 +76,13 @@ class AuditResults(Record):
 
 
 def run_audit(options: AuditOptions) -> None:
-    """Measure, print, and write what was asked for.
+    """Audit a set, print the figures and write the files that the options name.
+
+    Args:
+        options: Options of the command line.
 
     Raises:
-        UserError: the set cannot be read or lacks something, or no part of it is balanced.
+        UserError: The set cannot be read, or has no balanced subset.
     """
     inputs = [Path(options.source), options.annotations, options.source_questions]
     check_output_paths(list_outputs(options), inputs)
@@ -86,15 +96,15 @@ def run_audit(options: AuditOptions) -> None:
     known, why_not = load_source_questions(options, release)
     found = {
         name: audit_texts(
-            SetDescription(name, of.format, of.label_names, of.excluded_rows), of, settings, known
+            SetDescription(name, rows.format, rows.label_names, rows.excluded_rows), rows, settings, known
         )
-        for name, of in sets.items()
+        for name, rows in sets.items()
     }
     console = Console()
     for one in found.values():
         print_audit(one, console, details=len(found) == 1)
     if why_not:
-        console.print(f"not tried: other questions, verbatim ({escape(why_not)})")
+        console.print(f"attackers not run: other questions, verbatim count ({escape(why_not)})")
     report = after = None
     if options.balanced_subset is not None:
         (name, rows), source = next(iter(sets.items())), next(iter(sets.values())).source
@@ -116,16 +126,16 @@ def run_audit(options: AuditOptions) -> None:
         report_written("audit", "one page", options.html)
     if report and not after:
         raise UserError(
-            f"{options.source}: no part of it is balanced, since no text has both labels such that images are balanced, too;"
-            " add or change questions, as leaving some out is not enough"
+            f"{options.source}: it has no balanced subset, because no text has both labels such that images are balanced, too;"
+            " add or change questions"
         )
 
 
 def read_sets(options: AuditOptions) -> dict[str, LabelledSet]:
-    """The subsets of a release by name, or the one set of anything else.
+    """Return the subsets of a release, or else the one set, by name.
 
     Raises:
-        UserError: everything that is wrong with any of them.
+        UserError: Lists every problem of the sets.
     """
     folder = Path(options.source)
     files = sorted((folder / "rgqa").glob("*.json")) if folder.is_dir() else []
@@ -146,36 +156,40 @@ def open_labelled_rows(options: AuditOptions) -> RowSource:
     if options.annotations is None:
         return open_rows(options.source, options.config, options.split)
     if options.config or options.split:
-        raise UserError("--annotations is for two files; --config and --split choose from a data set by name")
+        raise UserError("--annotations needs SOURCE to be a file; leave out --config and --split")
     return JoinedRows(Path(options.source), options.annotations)
 
 
 def find_release(source: str) -> Path | None:
-    """The release that a folder is, or that a file lies in."""
+    """Return the release that a folder is or that a file belongs to, or None."""
     path = Path(source)
     folder = path if path.is_dir() else path.parent.parent if path.parent.name in SUBSET_FOLDERS else None
     return folder if folder is not None and (folder / "params.json").is_file() else None
 
 
 def resolve_settings(options: AuditOptions, release: Path | None) -> AuditSettings:
-    """Folds and replicates as in the audit that the release carries, if nothing else is asked for."""
+    """Return the settings of the options, or else those of the release's own audit, or else the defaults."""
     own = _read_json_object(release / "params.json").get("audit") if release else None
     own = own if isinstance(own, dict) else {}
     default = AuditSettings()
-    folds, repetitions = own.get("folds", default.folds), own.get("num_replicates", own.get("repetitions", default.num_replicates))
-    return AuditSettings(options.folds or int(folds), options.num_bootstrap or int(repetitions), options.seed)
+    folds = own.get("folds", default.folds)
+    # Releases of earlier versions have `repetitions`.
+    num_replicates = own.get("num_replicates", own.get("repetitions", default.num_replicates))
+    return AuditSettings(
+        options.folds or int(folds), options.num_bootstrap or int(num_replicates), options.seed
+    )
 
 
 def load_source_questions(options: AuditOptions, release: Path | None) -> tuple[KnownQuestions | None, str]:
-    """The questions of the source, for the attackers that have read them, or why they are not known.
+    """Return the questions of the source for attackers that know them, or why they are not available.
 
-    A release does not carry them: they may be a million. It names their data set and the SHA-256 of their file, which is used if it
-    lies where the pipeline wrote it.
+    A release does not contain them, because there may be a million. It states their data set and the SHA-256 of their file. The file is
+    used if it is where the pipeline wrote it.
     """
     path = options.source_questions
     if path is None:
         if release is None:
-            return None, "they need the questions of the source: --source-questions FILE"
+            return None, "they need the source questions: --source-questions FILE"
         dataset = _read_json_object(release / "params.json").get("dataset")
         path = (
             DatasetFolders(dataset).record_file(Question)
@@ -185,19 +199,19 @@ def load_source_questions(options: AuditOptions, release: Path | None) -> tuple[
         if not path.is_file():
             return (
                 None,
-                f"they need the questions of the source, which are not at {path}: --source-questions FILE",
+                f"they need the source questions, which are not at {path}: --source-questions FILE",
             )
-        wanted = _read_json_object(release / "audit.json").get("source_questions_sha256")
-        if wanted != sha256_file(path):
+        expected = _read_json_object(release / "audit.json").get("source_questions_sha256")
+        if expected != sha256_file(path):
             return (
                 None,
-                f"{path} is not the file that the release was audited with; --source-questions {path} uses it all the same",
+                f"{path} differs from the file of the release's audit; use it anyway with --source-questions {path}",
             )
     return collect_known_questions(read_jsonl(path, Question)), ""
 
 
 def _read_json_object(path: Path) -> dict[str, Any]:
-    """A JSON object of a release; {} if there is none."""
+    """Return a JSON object of a release; {} if it cannot be read."""
     try:
         value = json_library.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -206,7 +220,7 @@ def _read_json_object(path: Path) -> dict[str, Any]:
 
 
 def list_outputs(options: AuditOptions) -> list[Output | None]:
-    """The files that will be written, by the option that names them."""
+    """Return the files that will be written."""
     balance = None
     if options.balanced_subset is not None and options.annotations is not None:
         names = (Path(options.source).name, options.annotations.name)
@@ -218,14 +232,14 @@ def list_outputs(options: AuditOptions) -> list[Output | None]:
 
 
 def print_audit(result: TextAudit, console: Console, *, details: bool) -> None:
-    """Print how the set was read, what attackers reach, which words predict the label, the margins, and the finding."""
+    """Print how the set was read, the AUROC of attackers, predictive words, label imbalance and the finding."""
     where = "images not known" if result.images is None else format_count(result.images, "image")
     console.print(
         f"[bold]{escape(result.name)}[/bold]: {escape(result.format)}; {result.negatives:,} {escape(result.negative_label)}, {result.positives:,} "
         f"{escape(result.positive_label)}; {format_count(result.texts, 'text')}, {where}"
     )
     for reason, count in result.excluded_rows.items():
-        console.print(f"  {format_count(count, 'row')} left out: {escape(reason)}")
+        console.print(f"  {format_count(count, 'row')} excluded: {escape(reason)}")
     if result.duplicates or result.contradictory:
         console.print(
             f"  {format_count(result.duplicates, 'row')} repeat another one; {result.contradictory:,} have both labels for the same text and image"
@@ -233,15 +247,18 @@ def print_audit(result: TextAudit, console: Console, *, details: bool) -> None:
     if not result.too_small_reason:
         table = Table("AUROC", *(f"folds by {by}" for by in result.attacks))
         for attacker in ATTACKERS:
-            if any(attacker in of for of in result.attacks.values()):
+            if any(attacker in by_attacker for by_attacker in result.attacks.values()):
                 cells = (
-                    format_auroc(of[attacker]) if attacker in of else "" for of in result.attacks.values()
+                    format_auroc(by_attacker[attacker]) if attacker in by_attacker else ""
+                    for by_attacker in result.attacks.values()
                 )
                 table.add_row(attacker, *cells)
         table.add_section()
         tests = (result.permutation_tests[by] for by in result.attacks)
         table.add_row("p of the maximum", *(format_p_value(test and test.p_value) for test in tests))
-        if any(attack.is_below_half for of in result.attacks.values() for attack in of.values()):
+        if any(
+            attack.is_below_half for by_attacker in result.attacks.values() for attack in by_attacker.values()
+        ):
             table.caption = f"* {BELOW_HALF_NOTE}"
         console.print(table)
     if details and not result.too_small_reason:
@@ -253,26 +270,26 @@ def print_audit(result: TextAudit, console: Console, *, details: bool) -> None:
             "AUROC of the word alone",
         )
         for word in result.predictive_words[:MAX_SHOWN_WORDS]:
-            proportions = (f"{100 * share:.1f} %" for share in (word.negative_rate, word.positive_rate))
-            alone = f"{word.auroc:.3f} [{word.low:.3f}, {word.high:.3f}]"
-            words.add_row(escape(word.word), f"{word.rows:,}", *proportions, alone)
+            proportions = (f"{100 * rate:.1f} %" for rate in (word.negative_rate, word.positive_rate))
+            auroc = f"{word.auroc:.3f} [{word.low:.3f}, {word.high:.3f}]"
+            words.add_row(escape(word.word), f"{word.rows:,}", *proportions, auroc)
         console.print(words if result.predictive_words else "no word predicts the label beyond chance")
     if details:
-        for what, margin in (("text", result.text_imbalance), ("image", result.image_imbalance)):
-            if margin is not None:
+        for unit, imbalance in (("text", result.text_imbalance), ("image", result.image_imbalance)):
+            if imbalance is not None:
                 console.print(
-                    f"margins of {what}s: {margin.unbalanced_keys:,} of {margin.keys:,} have more rows of one label, at most {margin.max_difference:,} more"
+                    f"{unit}s: {imbalance.unbalanced_keys:,} of {imbalance.keys:,} have more rows of one label, by at most {imbalance.max_difference:,}"
                 )
     console.print(summarize_finding(result) + "\n")
 
 
 def print_balance(report: BalanceReport, console: Console) -> None:
-    """Print what the balanced subset keeps, and why the rest is left out."""
-    rows, of = (sum(pair) for pair in zip(report.positives, report.negatives, strict=True))
+    """Print what the balanced subset keeps, and why other rows are excluded."""
+    rows, total = (sum(pair) for pair in zip(report.positives, report.negatives, strict=True))
     images = f", {report.images[0]:,} of {report.images[1]:,} images" if report.images else ""
     console.print(
-        f"[bold]balanced subset[/bold]: {report.rule}. It keeps {rows:,} of {format_count(of, 'row')} and"
-        f" {report.texts[0]:,} of {report.texts[1]:,} texts{images}; left out:"
+        f"[bold]balanced subset[/bold]: {report.rule}. It keeps {rows:,} of {format_count(total, 'row')} and"
+        f" {report.texts[0]:,} of {report.texts[1]:,} texts{images}; excluded:"
     )
     for reason, count in report.excluded_rows.items():
         console.print(f"  {count:,}: {reason}")

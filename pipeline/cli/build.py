@@ -1,4 +1,4 @@
-"""Commands of `rgqa` that make a benchmark and look at it; heavy imports happen inside."""
+"""Commands of `rgqa` that build a benchmark and inspect it. Heavy modules are imported inside the commands."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pipeline.core.errors import run_command
 from pipeline.core.records import Split
 
 app = new_app()
-DatasetOption = Annotated[str, Option(help="Name of the data set.")]
-SplitOption = Annotated[Split, Option(help="testdev, train, val or test.")]
+DatasetOption = Annotated[str, Option(help="Write into this data set.")]
+SplitOption = Annotated[Split, Option(help="Assign the data to this split of the source.")]
 
 
 @app.command(epilog="Example: `rgqa init birds`")
 def init(
     name: Annotated[str, Argument(help="Name of the new data set: lower-case letters, digits and dashes.")],
 ) -> None:
-    """Make room for a data set of your own."""
+    """Create the folders and the parameters of a new data set."""
     from pipeline.cli.init_dataset import create_dataset
 
     run_command(lambda: print(f"init: {create_dataset(name)}"))
@@ -30,37 +30,50 @@ def init(
 @app.command(epilog="Example: `rgqa fetch gqa --split testdev --dry-run`")
 def fetch(
     context: typer.Context,
-    what: Annotated[str, Argument(help="What to fetch: gqa.")],
+    what: Annotated[str, Argument(help="What to download: gqa.")],
     split: Annotated[
         Split | None,
-        Option(help="Whose images: testdev, val or train; as params.yaml says if not given."),
+        Option(
+            help="Download the images of this split: testdev, val or train (default: the one in params.yaml)."
+        ),
     ] = None,
     origin: Annotated[
-        str, Option("--from", help="official, hub, or a copy of the archives: web address or folder.")
+        str,
+        Option(
+            "--from", help="Choose the source: official, hub, or the URL or folder of a copy of the archives."
+        ),
     ] = "official",
-    archives_from: Annotated[str | None, Option(help="Address of the archives, if not the authors'.")] = None,
-    dataset: Annotated[str, Option(help="Name of the data set that is fetched for.")] = "gqa",
-    jobs: Annotated[int, Option(min=1, max=32, help="Requests at the same time.")] = 8,
+    archives_from: Annotated[
+        str | None,
+        Option(help="Download the archives from this URL or folder instead of the authors' server."),
+    ] = None,
+    dataset: Annotated[str, Option(help="Download for this data set.")] = "gqa",
+    jobs: Annotated[
+        int, Option(min=1, max=32, help="Send at most this number of requests at the same time.")
+    ] = 8,
     dry_run: Annotated[
-        bool, Option("--dry-run", help="Only say what would be fetched, and how much.")
+        bool, Option("--dry-run", help="Print what would be downloaded and its size, and download nothing.")
     ] = False,
-    whole: Annotated[
-        bool, Option("--full-archives", help="Fetch archives whole, from servers that ignore byte ranges.")
+    full_archives: Annotated[
+        bool,
+        Option("--full-archives", help="Download complete archives, from servers without byte ranges."),
     ] = False,
-    cache_dir: Annotated[Path | None, Option(help="Folder that keeps all that is received.")] = None,
-    offline: Annotated[bool, Option("--offline", help="Take all from the cache, ask no server.")] = False,
-    choices: Annotated[
-        bool, Option("--answer-choices", help="The choices of GQA's evaluation, too.")
+    cache_dir: Annotated[
+        Path | None, Option(help="Keep everything that is downloaded in this folder.")
+    ] = None,
+    offline: Annotated[bool, Option("--offline", help="Use only the cache, without a network.")] = False,
+    answer_choices: Annotated[
+        bool, Option("--answer-choices", help="Download the answer choices of GQA's evaluation, too.")
     ] = False,
-    accept_changed: Annotated[
-        bool, Option("--accept-changes", help="Take what changed since it was first seen.")
+    accept_changes: Annotated[
+        bool, Option("--accept-changes", help="Accept files that changed since the first download.")
     ] = False,
 ) -> None:
-    """Fetch GQA, of it only what a data set needs. docs/guides/download_data.md."""
+    """Download the part of GQA that a data set needs (docs/guides/download_data.md)."""
     if dry_run:
-        refuse_options(context, "accept_changed", "--dry-run changes nothing")
+        refuse_options(context, "accept_changes", "--dry-run downloads nothing")
     if offline:
-        refuse_options(context, "jobs whole", "--offline asks no server")
+        refuse_options(context, "jobs full_archives", "--offline uses no server")
     from pipeline.sources.download.fetch import FetchOptions, fetch
 
     options = FetchOptions(
@@ -70,17 +83,17 @@ def fetch(
         archives_from=archives_from,
         jobs=jobs,
         dry_run=dry_run,
-        full_archives=whole,
+        full_archives=full_archives,
         cache_dir=cache_dir,
         offline=offline,
-        answer_choices=choices,
-        accept_changes=accept_changed,
+        answer_choices=answer_choices,
+        accept_changes=accept_changes,
     )
     run_command(lambda: fetch(what, options))
 
 
 convert = new_app(
-    "Write other sources in the form that the pipeline reads.",
+    "Convert other sources to the formats that the pipeline reads.",
     "rgqa convert vqa questions.json annotations.json --dataset vqa",
 )
 app.add_typer(convert, name="convert")
@@ -90,16 +103,19 @@ app.add_typer(convert, name="convert")
     epilog="Example: `rgqa convert vqa v2_OpenEnded_mscoco_val2014_questions.json v2_mscoco_val2014_annotations.json --dataset vqa`"
 )
 def vqa(
-    questions: Annotated[Path, Argument(help="File of questions, in the form of VQA v2.")],
-    annotations: Annotated[Path, Argument(help="File of annotations, in the form of VQA v2.")],
+    questions: Annotated[Path, Argument(help="File of questions in the format of VQA v2.")],
+    annotations: Annotated[Path, Argument(help="File of annotations in the format of VQA v2.")],
     dataset: DatasetOption,
     split: SplitOption = "val",
     image_prefix: Annotated[
-        str | None, Option(help="Prefix of the images' names; `COCO_SUBTYPE_` if not given.")
+        str | None,
+        Option(help="Put this prefix before image numbers in file names (default: `COCO_SUBTYPE_`)."),
     ] = None,
-    image_digits: Annotated[int, Option(min=1, max=20, help="Of the images' numbers.")] = 12,
+    image_digits: Annotated[
+        int, Option(min=1, max=20, help="Pad image numbers with zeros to this length.")
+    ] = 12,
 ) -> None:
-    """Questions with ten answers each, in the form of VQA v2."""
+    """Convert questions with ten answers each in the format of VQA v2."""
     from pipeline.sources.vqa_files import convert_questions
 
     run_command(
@@ -113,13 +129,15 @@ def vqa(
     epilog="Example: `rgqa convert visual-genome scene_graphs.json image_data.json --dataset vqa --split train`"
 )
 def visual_genome(
-    graphs: Annotated[Path, Argument(help="Visual Genome's scene_graphs.json.")],
-    images: Annotated[Path, Argument(help="Visual Genome's image_data.json.")],
+    graphs: Annotated[Path, Argument(help="File scene_graphs.json of Visual Genome.")],
+    images: Annotated[Path, Argument(help="File image_data.json of Visual Genome.")],
     dataset: DatasetOption,
     split: SplitOption = "train",
-    attributes: Annotated[Path | None, Option(help="Visual Genome's attributes.json.")] = None,
+    attributes: Annotated[
+        Path | None, Option(help="Add the attributes in attributes.json of Visual Genome.")
+    ] = None,
 ) -> None:
-    """Visual Genome's own scene graphs."""
+    """Convert scene graphs of Visual Genome."""
     from pipeline.sources.visual_genome import convert_scene_graphs
 
     run_command(lambda: print(f"convert: {convert_scene_graphs(graphs, images, dataset, split, attributes)}"))
@@ -127,17 +145,17 @@ def visual_genome(
 
 @app.command(epilog="Example: `rgqa export-embeddings`")
 def export_embeddings() -> None:
-    """Write the vectors of `embed` and `similarity` for others. They go to `data/NAME/embeddings/clip.safetensors`."""
+    """Write the embeddings of stages `embed` and `similarity` to `data/NAME/embeddings/clip.safetensors`, so that others need not compute them."""
     from pipeline.candidates.encoders.embedding_cache import export_embeddings
 
-    run_command(lambda: print(f"vectors: -> {export_embeddings()}"))
+    run_command(lambda: print(f"export-embeddings: -> {export_embeddings()}"))
 
 
 @app.command(epilog="Example: `rgqa explain 00095300` (an item of the sample)")
 def explain(
     question_id: Annotated[str, Argument(help="Id of an item, a candidate or a source question.")],
 ) -> None:
-    """Print the whole story of an item."""
+    """Print the provenance of an item, a candidate or a source question."""
     from pipeline.cli.explain import explain_item
     from pipeline.core.paths import DatasetFolders
 
@@ -149,17 +167,17 @@ def report(
     context: typer.Context,
     out: Annotated[
         Path | None,
-        Option(help="The page; `data/NAME/report.html` if not given."),
+        Option(help="Write the page to this file (default: `data/NAME/report.html`)."),
     ] = None,
     examples_per_subset: Annotated[
-        int, Option(help="Items of each subset shown with their images, 0 to 25.", min=0, max=25)
+        int, Option(help="Show this number of items per subset with their images, 0 to 25.", min=0, max=25)
     ] = 12,
     attribution: Annotated[
         str | None,
-        Option(metavar="ROW", help="24 items drawn by lot: what a row of the leaderboard looked at."),
+        Option(metavar="ROW", help="Show where this row of the leaderboard looked in 24 random items."),
     ] = None,
 ) -> None:
-    """Write one HTML page on a run, or on what a row of the leaderboard looked at."""
+    """Write an HTML page about a run, or about where a row of the leaderboard looked."""
     if attribution:
         refuse_options(context, "examples_per_subset", "--attribution shows 24 items")
         from pipeline.benchmark.report.attribution_page import write_attribution_report
@@ -173,10 +191,12 @@ def report(
 
 @app.command(epilog="Example: `rgqa export items --out items.xlsx`")
 def export(
-    source: Annotated[str, Argument(help="items, verdicts, dropped, or a JSONL file that a stage wrote.")],
-    out: Annotated[Path, Option(help="FILE.csv, FILE.xlsx or FILE.parquet.")],
+    source: Annotated[
+        str, Argument(help="What to export: items, verdicts, dropped, or a JSONL file of a stage.")
+    ],
+    out: Annotated[Path, Option(help="Write the table to this file (.csv, .xlsx or .parquet).")],
 ) -> None:
-    """Write what a run made as a table for a notebook. Ids are text, so read CSV with dtype=str."""
+    """Export results of a run as a table for a notebook or spreadsheet. Ids are strings, so read CSV with dtype=str."""
     from pipeline.cli.export import export_table
 
     run_command(lambda: export_table(source, out))

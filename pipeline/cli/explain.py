@@ -1,4 +1,4 @@
-"""The whole story of one question: where it came from, what was done to it and why."""
+"""The command `rgqa explain`: the provenance of a question, and what each stage did with it."""
 
 from __future__ import annotations
 
@@ -29,10 +29,14 @@ T = TypeVar("T")
 
 
 def explain_item(identifier: str, folders: DatasetFolders) -> list[str]:
-    """Lines telling the story of an item, a candidate or a source question, from what the stages wrote so far.
+    """Return lines about an item, a candidate or a source question, from the files that stages have written.
+
+    Args:
+        identifier: Id of an item, a candidate or a source question.
+        folders: The data set.
 
     Raises:
-        UserError: nothing of that id was found.
+        UserError: The id is unknown.
     """
     question_id = identifier.split("+")[-1]
     sources = list(_read_matching(folders, "ingest/questions.jsonl", Question, question_id, "question_id"))
@@ -42,7 +46,7 @@ def explain_item(identifier: str, folders: DatasetFolders) -> list[str]:
         )
     if identifier != question_id and not _is_candidate(identifier, folders):
         raise UserError(
-            f"{identifier}: no such candidate in the data set {folders.dataset!r}, though there is a question {question_id}; "
+            f"{identifier}: no such candidate in the data set {folders.dataset!r}; "
             f"rgqa explain {question_id} lists its candidates"
         )
     lines = [identifier, *_format_source(sources[0])]
@@ -61,7 +65,7 @@ def explain_item(identifier: str, folders: DatasetFolders) -> list[str]:
 
 
 def _is_candidate(identifier: str, folders: DatasetFolders) -> bool:
-    """Whether a stage proposed a candidate of this id, or tried to and noted why there is none."""
+    """Report whether a stage proposed a candidate with this id, or recorded why there is none."""
     kinds: dict[str, type[Candidate] | type[DroppedCandidate]] = {
         "rank/candidates.jsonl": Candidate,
         "perturb/candidates.jsonl": Candidate,
@@ -87,12 +91,12 @@ def _format_candidate(candidate: Candidate) -> Iterator[str]:
     for edit in candidate.edits:
         yield f"  edit       {edit.kind}: {edit.old!r} -> {edit.new!r} at characters {edit.start} to {edit.end}"
     if candidate.score is not None:
-        place = f", place {candidate.rank:,} among the image's questions" if candidate.rank else ""
-        yield f"  CLIP       score {candidate.score:.4f}{place}"
+        rank = f", rank {candidate.rank:,} among the image's questions" if candidate.rank else ""
+        yield f"  CLIP       score {candidate.score:.4f}{rank}"
 
 
 def _format_stages(candidate: Candidate, folders: DatasetFolders) -> Iterator[str]:
-    """What each stage after the one that proposed it made of a candidate."""
+    """Yield what each later stage did with a candidate."""
     key = candidate.candidate_id
     for row in _read_matching(folders, "screen/dropped.jsonl", DroppedCandidate, key, "candidate_id"):
         yield f"  dropped    by screen: {row.reason} {row.detail}".rstrip()
@@ -100,39 +104,43 @@ def _format_stages(candidate: Candidate, folders: DatasetFolders) -> Iterator[st
         folders, "screen/screened.jsonl", ScreenedCandidate, key, "candidate.candidate_id"
     ):
         yield from _format_evidence(row, folders)
-    for sure in _read_matching(folders, "estimate/estimates.jsonl", CandidateEstimate, key, "candidate_id"):
-        yield f"  estimate   has an answer with {sure.p_answerable:.1%}; {sure.difficulty}"
+    for estimate in _read_matching(
+        folders, "estimate/estimates.jsonl", CandidateEstimate, key, "candidate_id"
+    ):
+        yield f"  estimate   answerable with probability {estimate.p_answerable:.1%}; difficulty {estimate.difficulty}"
     for scored in _read_matching(
         folders, "similarity/edit_scores.jsonl", EditedQuestionScore, key, "candidate_id"
     ):
         yield "  CLIP       " + (
-            f"score {scored.score:.4f}" if scored.score is not None else "no score, too long"
+            f"score {scored.score:.4f}"
+            if scored.score is not None
+            else "no score, because the text is too long"
         )
     for task in _read_matching(
         folders, "batch/tasks.jsonl", Task, key, "first.candidate_id", "second.candidate_id"
     ):
-        place = "first" if task.first.candidate_id == key else "second"
-        asked, beside = (task.first, task.second) if place == "first" else (task.second, task.first)
-        again = ", once more" if asked.role == "repeat" else ""
-        known = f"filter question {beside.text!r} (known: {beside.expected_choice})"
-        other = known if beside.role == "gold" else f"candidate {beside.text!r}"
-        yield f"  task       {task.task_id}: it is the {place} of the two questions{again}; the other is the {other}"
+        position = "first" if task.first.candidate_id == key else "second"
+        this, other = (task.first, task.second) if position == "first" else (task.second, task.first)
+        repeated = ", repeated" if this.role == "repeat" else ""
+        gold = f"gold question {other.text!r} (known: {other.expected_choice})"
+        described = gold if other.role == "gold" else f"candidate {other.text!r}"
+        yield f"  task       {task.task_id}: it is the {position} question{repeated}; the other is the {described}"
     for row in _read_matching(
         folders, "collect/verified.jsonl", CollectedCandidate, key, "candidate.candidate_id"
     ):
         yield from _format_votes(row, folders)
     for row in _read_matching(folders, "balance/unpaired.jsonl", DroppedCandidate, key, "candidate_id"):
-        yield f"  left out   by balance: {row.reason} {row.detail}".rstrip()
+        yield f"  excluded   by balance: {row.reason} {row.detail}".rstrip()
     for item in _read_matching(folders, "balance/items.jsonl", Item, key, "item_id"):
         yield _format_item(item)
 
 
 def _format_evidence(row: ScreenedCandidate, folders: DatasetFolders) -> Iterator[str]:
-    """What the judge said, and the facts from other questions that it rests on, each with the questions that state it."""
-    judgement = row.verifier_result
-    category = f", {judgement.category}" if judgement.category else ""
-    yield f"  evidence   {judgement.evidence_source}: {judgement.answerability}{category} {judgement.detail}".rstrip()
-    if judgement.evidence_source != "other questions":
+    """Yield the result of the verifier, and the facts that it used, with the questions that state them."""
+    result = row.verifier_result
+    category = f", {result.category}" if result.category else ""
+    yield f"  evidence   {result.evidence_source}: {result.answerability}{category} {result.detail}".rstrip()
+    if result.evidence_source != "other questions":
         return
     vocabulary = folders.read_vocabulary()
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
@@ -144,24 +152,26 @@ def _format_evidence(row: ScreenedCandidate, folders: DatasetFolders) -> Iterato
 
 
 def _format_votes(row: CollectedCandidate, folders: DatasetFolders) -> Iterator[str]:
-    made = " (a rehearsal)" if row.rehearsal else " (simulated)" if row.simulated else ""
-    counts = f"{row.votes_invalid} invalid, {row.votes_valid} valid, {row.votes_excluded} set aside"
+    origin = " (a rehearsal)" if row.rehearsal else " (simulated)" if row.simulated else ""
+    counts = f"{row.votes_invalid} invalid, {row.votes_valid} valid, {row.votes_excluded} excluded"
     word = " by an adjudicator" if row.decided_by == "adjudicator" else ""
-    yield f"  votes      {counts} -> {row.status}{word}{made}"
+    yield f"  votes      {counts} -> {row.status}{word}{origin}"
     key = row.candidate.candidate_id
     fields = ("first.candidate_id", "second.candidate_id")
     tasks = {task.task_id: task for task in _read_matching(folders, "batch/tasks.jsonl", Task, key, *fields)}
-    aside = {
-        one.verdict_id: f" (set aside: {one.reason})"
-        for one in _read_matching(folders, "collect/excluded_answers.jsonl", ExcludedAnswer, key, "candidate_id")
+    excluded = {
+        one.verdict_id: f" (excluded: {one.reason})"
+        for one in _read_matching(
+            folders, "collect/excluded_answers.jsonl", ExcludedAnswer, key, "candidate_id"
+        )
     }
     for verdict in _read_matching(folders, "collect/verdicts.jsonl", Verdict):
         if verdict.verdict_id in row.verdict_ids:
-            said, beside = verdict.first, verdict.second
+            choice, other = verdict.first, verdict.second
             if tasks[verdict.task_id].first.candidate_id != key:
-                said, beside = beside, said
-            why = aside.get(verdict.verdict_id, "")
-            yield f"  verdict    {verdict.annotator}: {said}{why}; of the other question {beside}"
+                choice, other = other, choice
+            reason = excluded.get(verdict.verdict_id, "")
+            yield f"  verdict    {verdict.annotator}: {choice}{reason}; other question: {other}"
 
 
 def _format_item(item: Item) -> str:
@@ -172,7 +182,7 @@ def _format_item(item: Item) -> str:
 def _read_matching(
     folders: DatasetFolders, name: str, kind: type[T], key: str = "", *fields: str
 ) -> Iterator[T]:
-    """The records of `stage/file`, those alone of which a field is `key`; none where the stage has not run."""
+    """Yield the records of a file in which one of the fields is `key`; none if the stage has not run."""
     path, getters = folders.root / "interim" / name, [attrgetter(field) for field in fields]
     if path.is_file():
         yield from (

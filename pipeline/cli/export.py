@@ -1,4 +1,4 @@
-"""`rgqa export`: what a run wrote, as a table for a notebook or a spreadsheet."""
+"""The command `rgqa export`: write results of a run as a table for a notebook or spreadsheet."""
 
 from __future__ import annotations
 
@@ -24,10 +24,14 @@ SOURCE_FILES = {"items": ("balance", "items.jsonl"), "verdicts": ("collect", "ve
 
 
 def export_table(source: str, out: Path) -> None:
-    """Write `items`, `verdicts` or `dropped` of the data set in use, or any JSONL file, as CSV, Excel or Parquet.
+    """Write records as CSV, Excel or Parquet.
+
+    Args:
+        source: `items`, `verdicts` or `dropped` of the data set in use, or a JSONL file.
+        out: The table. Its suffix determines the format.
 
     Raises:
-        UserError: another kind of file is asked for, there is no such source, or it does not fit that kind.
+        UserError: The format or the source is unknown, or the records do not fit into the format.
     """
     if problems := check_table_suffix(out):
         raise UserError(problems)
@@ -44,7 +48,7 @@ def export_table(source: str, out: Path) -> None:
 
 
 def read_source(source: str) -> Iterator[dict[str, Any]]:
-    """The records of a source as they stand in JSON."""
+    """Yield the records of a source as JSON objects."""
     if source == "dropped":
         folders = DatasetFolders()
         verified = read_jsonl(folders.stage_dir("collect") / "verified.jsonl", CollectedCandidate)
@@ -54,15 +58,17 @@ def read_source(source: str) -> Iterator[dict[str, Any]]:
         return read_jsonl(DatasetFolders().stage_dir(stage) / name, dict)
     if not source.endswith(".jsonl"):
         raise UserError(
-            f"{source!r}: wanted {', '.join(SOURCE_FILES)}, dropped or a .jsonl file that a stage wrote"
+            f"{source!r}: unknown source; use {', '.join(SOURCE_FILES)}, dropped or a .jsonl file of a stage"
         )
     return _read_untrusted(source)
 
 
 def _read_untrusted(path: str) -> Iterator[dict[str, Any]]:
-    """The records of a file that others may have written: in each no key twice, of which one value would be lost, and in all no
-    two ways to a column."""
-    ways: dict[str, tuple[str, ...]] = {}
+    """Yield the records of a file that others may have written.
+
+    Duplicate keys and different fields that would become the same column are refused, because values would be lost.
+    """
+    paths_by_column: dict[str, tuple[str, ...]] = {}
     for number, raw in enumerate(read_jsonl(path, msgspec.Raw), 1):
         where = f"{path}, line {number}"
         try:
@@ -70,24 +76,26 @@ def _read_untrusted(path: str) -> Iterator[dict[str, Any]]:
             loads_strict(bytes(raw))
         except (msgspec.DecodeError, ValueError) as error:
             raise UserError(f"{where}: {error}") from error
-        for way in _leaf_paths(row):
-            name = ".".join(way).removeprefix(".")  # as pandas has it
-            if ways.setdefault(name, way) != way:
-                raise UserError(f"{where}: two fields would be the column {name}; rename one of them")
+        for field_path in _leaf_paths(row):
+            # The name that pandas gives to the column.
+            name = ".".join(field_path).removeprefix(".")
+            if paths_by_column.setdefault(name, field_path) != field_path:
+                raise UserError(f"{where}: two fields would become the column {name}; rename one of them")
         yield row
 
 
 def _leaf_paths(row: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The keys that lead to each value of a record that is no record itself."""
+    """Yield the keys that lead to each value in a record and its nested records."""
     for key, value in row.items():
-        yield from ((key, *way) for way in _leaf_paths(value)) if isinstance(value, dict) else ((key,),)
+        yield from ((key, *inner) for inner in _leaf_paths(value)) if isinstance(value, dict) else ((key,),)
 
 
 def flatten_records(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """A column for each field, those of a record within a record as `record.field`; lists stay JSON.
+    """Return a table with a column per field. Fields of nested records are `record.field`, and lists become JSON texts.
 
-    >>> flat([{"item": {"id": "0012"}, "edits": [{"old": "red"}], "rank": None}]).to_dict("records")
-    [{'edits': '[{"old": "red"}]', 'rank': None, 'item.id': '0012'}]
+    Example:
+        >>> flatten_records([{"item": {"id": "0012"}, "edits": [{"old": "red"}], "rank": None}]).to_dict("records")
+        [{'edits': '[{"old": "red"}]', 'rank': None, 'item.id': '0012'}]
     """
     table = pd.json_normalize(list(rows))
     for name in table.columns:

@@ -1,4 +1,4 @@
-"""`rgqa leaderboard`: results of several models on one release, in one table."""
+"""The command `rgqa leaderboard`: compare models on one release in one table."""
 
 from __future__ import annotations
 
@@ -34,32 +34,33 @@ def write_leaderboard(
     num_bootstrap: int = 1000,
     seed: int = 0,
 ) -> None:
-    """Print the table in Markdown, and write it to a folder as Markdown, HTML and CSV. Of the same files it is the table of stage
-    `leaderboard`, with the same intervals, ranks and letters. An item that a run got no answer to counts as answered wrong; a
-    predictions file has to have all items of each subset that it is for.
+    """Print the leaderboard in Markdown, and write it as Markdown, HTML and CSV.
+
+    Stage `leaderboard` makes the same table from the same files. Items that a run did not answer count as wrong. A predictions file
+    must have all items of each subset that it contains.
 
     Args:
         paths: Folders of `rgqa run`, and predictions files.
-        release: The release of predictions files; runs name theirs.
-        out: The folder; None to print only.
-        by: The score that rows are ordered and compared by.
-        repetitions: Replicates of the bootstrap.
-        seed: Of the bootstrap.
+        release: Release of the predictions files. Runs state theirs.
+        out: Folder for the files; None to print only.
+        sort_by: Score by which rows are ranked and compared.
+        num_bootstrap: Number of bootstrap replicates.
+        seed: Seed of the bootstrap.
 
     Raises:
-        UserError: everything that is wrong with the results, or that keeps them from being compared.
+        UserError: Lists every problem with the results, or says why they cannot be compared.
     """
-    wanted, fits = VALUE_CHECKS["bootstrap"]
-    if not fits(num_bootstrap):
-        raise UserError(f"--bootstrap is {num_bootstrap}, wanted {wanted}")
+    expected, is_valid = VALUE_CHECKS["bootstrap"]
+    if not is_valid(num_bootstrap):
+        raise UserError(f"--bootstrap is {num_bootstrap}; expected {expected}")
     p = LeaderboardParams(baseline="", num_replicates=num_bootstrap, seed=seed)
     check_output_paths(
         [Output("--out", out, "folder", tuple(OUTPUT_WRITERS)) if out else None], [*paths, release]
     )
     results = read_results(paths, release)
-    made = build_leaderboard(results.release, results.benchmark, results.rows, p, sort_by)
-    print(render_markdown(made, show_all_scores=False), end="")  # which bears a closed output
+    board = build_leaderboard(results.release, results.benchmark, results.rows, p, sort_by)
+    print(render_markdown(board, show_all_scores=False), end="")
     if out:
         for name, write in OUTPUT_WRITERS.items():
-            write_text(out / name, write(made))
-        report_written("leaderboard", format_count(len(made.rows), "row"), out, sys.stderr)
+            write_text(out / name, write(board))
+        report_written("leaderboard", format_count(len(board.rows), "row"), out, sys.stderr)

@@ -1,4 +1,4 @@
-"""`rgqa`: the command-line door. Every command is a thin layer over one function; heavy imports happen inside."""
+"""The command `rgqa`. Every subcommand calls one function, and heavy modules are imported inside it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pipeline.core.errors import require_docstrings
 
 # The sections of `rgqa --help` and their commands.
 COMMAND_SECTIONS = {
-    "I have a model": "run score attribute leaderboard baselines audit",
-    "I build a benchmark": "init fetch convert export-embeddings annotate explain report export",
-    "I release it": "check publish diff errata",
-    "The project itself": "sample study",
+    "Evaluate a model": "run score attribute leaderboard baselines audit",
+    "Build a benchmark": "init fetch convert export-embeddings annotate explain report export",
+    "Publish a release": "check publish diff errata",
+    "Project": "sample study",
 }
 
 app = new_app(
-    "Build test sets of unanswerable questions about images. The pipeline itself runs with `dvc repro`."
+    "Build test sets of unanswerable questions about images, and evaluate models on them. `dvc repro` runs the pipeline."
 )
 RESEARCH = research_registry.command_groups()
 UNNAMED = (models.app, build.app, release.app, RESEARCH[""])
@@ -36,7 +36,7 @@ for name, group in RESEARCH.items():
 
 
 def _assign_help_panels() -> None:
-    """Put each command into its section, in the order of `SECTIONS`."""
+    """Put each command into its section of the help (`COMMAND_SECTIONS`)."""
     commands = {
         one.name or one.callback.__name__.replace("_", "-"): one
         for group in UNNAMED
@@ -53,7 +53,7 @@ _assign_help_panels()
 
 
 def show_version(is_requested: bool) -> None:
-    """Print the version of the pipeline and end."""
+    """Print the version of the pipeline and exit."""
     if is_requested:
         print(f"rgqa {importlib.metadata.version('rgqa-pipeline')}")
         raise typer.Exit
@@ -70,15 +70,15 @@ def root_options(
 
 
 def main() -> None:
-    """Entry point of the `rgqa` command."""
+    """Run the command `rgqa`."""
     require_docstrings()
     try:
         app()
     except ModuleNotFoundError as error:
-        ours = ("pipeline", "annotation", "research")
-        if str(error.name).split(".")[0] in ours:
+        # A missing module of this project is a bug, which keeps its traceback.
+        if str(error.name).split(".")[0] in ("pipeline", "annotation", "research"):
             raise
         sys.exit(
-            f"error: {error.name} is not installed: this command belongs to building a benchmark, not to scoring one; "
-            'install the whole from a clone with `pip install ".[build]"`'
+            f"error: {error.name} is not installed, which this command needs to build a benchmark; install everything from a "
+            'clone with `pip install ".[build]"`'
         )

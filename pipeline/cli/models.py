@@ -1,4 +1,4 @@
-"""Commands of `rgqa` that run and score models, or attack what should not be told without an image; heavy imports happen inside."""
+"""Commands of `rgqa` that evaluate models and audit benchmarks. Heavy modules are imported inside the commands."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from pipeline.core.command_line import new_app, refuse_options
 from pipeline.core.errors import run_command
 
 app = new_app()
-MAX_SEED = 2**32 - 1  # what NumPy and scikit-learn take
-# Their options are read by the scorers themselves, as in the wheel.
+# The largest seed of NumPy and scikit-learn.
+MAX_SEED = 2**32 - 1
+# `run` and `score` hand their options on to the parsers of the wheel.
 FORWARD_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
@@ -24,7 +25,7 @@ FORWARD_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
     epilog="Example: `rgqa run data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava`",
 )
 def run_model(context: typer.Context) -> None:
-    """Ask a model a release's questions and score its answers. `rgqa run --help` shows the options; docs/guides/run_a_model.md."""
+    """Run a model on the questions of a release and score its answers (docs/guides/run_a_model.md). `rgqa run --help` lists the options."""
     from pipeline.cli.run import main
 
     run_command(lambda: main(context.args))
@@ -36,32 +37,39 @@ def run_model(context: typer.Context) -> None:
     epilog="Example: `rgqa score data/release/sample/1.0.0 model.json --plots plots`",
 )
 def score(context: typer.Context) -> None:
-    """Score predictions. `rgqa score --help` shows the options; docs/reference/scores.md defines every score."""
+    """Score predictions (docs/reference/scores.md defines every score). `rgqa score --help` lists the options."""
     from pipeline.cli.score import main
 
     run_command(lambda: main(context.args))
 
 
-@app.command(epilog="Example: `rgqa leaderboard runs/rp-word-p-true runs/blind-word-p-true --out board`")
+@app.command(
+    epilog="Example: `rgqa leaderboard runs/llava-abstain-p-true runs/qwen-abstain-p-true --out board`"
+)
 def leaderboard(
     results: Annotated[list[Path], Argument(help="Folders of `rgqa run`, or predictions files.")],
     release: Annotated[
-        Path | None, Option(help="The release that predictions files are of; runs name theirs.")
+        Path | None, Option(help="Read the release of predictions files from this folder. Runs state theirs.")
     ] = None,
     out: Annotated[
-        Path | None, Option(help="Folder for leaderboard.md, .html and .csv; printed alone if not given.")
+        Path | None,
+        Option(
+            help="Write leaderboard.md, .html and .csv into this folder, in addition to the printed table."
+        ),
     ] = None,
     sort_by: Annotated[
         Literal["auaf", "ff95", "facc", "auroc"],
-        Option(help="The score that models are ordered and compared by."),
+        Option(help="Rank and compare the models by this score."),
     ] = "auaf",
     bootstrap: Annotated[
         int,
-        Option(min=100, max=1_000_000, help="Bootstrap replicates of each interval; images are resampled."),
+        Option(
+            min=100, max=1_000_000, help="Use this number of bootstrap replicates (over images) per interval."
+        ),
     ] = 1000,
-    seed: Annotated[int, Option(min=0, max=MAX_SEED, help="Seed of the bootstrap replicates.")] = 0,
+    seed: Annotated[int, Option(min=0, max=MAX_SEED, help="Set the seed of the bootstrap.")] = 0,
 ) -> None:
-    """Show models in one table, with intervals and letters. Models that share a letter are not told apart."""
+    """Compare models in one table, with confidence intervals. Models that share a letter are statistically indistinguishable."""
     from pipeline.cli.leaderboard import write_leaderboard
 
     run_command(lambda: write_leaderboard(results, release, out, sort_by, bootstrap, seed))
@@ -73,54 +81,64 @@ def audit(
         str,
         Argument(
             metavar="SOURCE",
-            help="A release, a file (JSON, JSONL, CSV, TSV, Parquet), or a folder or name of a data set for `datasets`.",
+            help="A release, a file (JSON, JSONL, CSV, TSV, Parquet), or the folder or name of a data set that `datasets` loads.",
         ),
     ],
     annotations: Annotated[
-        Path | None, Option(help="VQA v2: the annotations, if SOURCE has the questions only.")
+        Path | None,
+        Option(help="Read the annotations of VQA v2 from this file, if SOURCE has only the questions."),
     ] = None,
-    config: Annotated[str | None, Option(help="Choose a configuration of a data set.")] = None,
-    split: Annotated[str | None, Option(help="Choose a split of a data set.")] = None,
+    config: Annotated[str | None, Option(help="Load this configuration of a data set.")] = None,
+    split: Annotated[str | None, Option(help="Load this split of a data set.")] = None,
     text_column: Annotated[
-        str | None, Option(help="Name the column of the question, if the format is not known.")
+        str | None, Option(help="Read questions from this column, if the format is not recognized.")
     ] = None,
     label_column: Annotated[
-        str | None, Option(help="Name the column of the label, which has two values.")
+        str | None, Option(help="Read labels from this column, which has two values.")
     ] = None,
     positive_label: Annotated[
-        str | None, Option(help="Name the value of --label that counts against all others.")
+        str | None, Option(help="Compare this value of --label-column with all others.")
     ] = None,
-    image_column: Annotated[str | None, Option(help="Name the column of the image.")] = None,
+    image_column: Annotated[str | None, Option(help="Read images from this column.")] = None,
     where: Annotated[
         str | None, Option(metavar="COLUMN=VALUE", help="Use only rows with this value in this column.")
     ] = None,
     folds: Annotated[
-        int | None, Option(min=2, max=100, help="Folds of the cross-validation; a release's own, else 5.")
+        int | None,
+        Option(
+            min=2,
+            max=100,
+            help="Use this number of cross-validation folds (default: that of the release, or 5).",
+        ),
     ] = None,
     bootstrap: Annotated[
         int | None,
-        Option(min=50, max=100_000, help="Bootstrap replicates of each interval; a release's own, else 500."),
-    ] = None,
-    seed: Annotated[int, Option(min=0, max=MAX_SEED, help="Seed of folds, replicates and permutations.")] = 0,
-    source_questions: Annotated[
-        Path | None,
         Option(
-            help="The questions of the source (ingest/questions.jsonl), for attackers that have read them."
+            min=50,
+            max=100_000,
+            help="Use this number of bootstrap replicates (default: that of the release, or 500).",
         ),
     ] = None,
-    balanced_subset: Annotated[
-        Path | None, Option(help="Write the largest balanced subset there, in the format of SOURCE.")
+    seed: Annotated[
+        int, Option(min=0, max=MAX_SEED, help="Set the seed of folds, bootstrap and permutations.")
+    ] = 0,
+    source_questions: Annotated[
+        Path | None,
+        Option(help="Read the source questions (ingest/questions.jsonl) for attackers that know them."),
     ] = None,
-    json: Annotated[Path | None, Option(help="Write the figures there, JSON.")] = None,
-    html: Annotated[Path | None, Option(help="Write one HTML page there.")] = None,
+    balanced_subset: Annotated[
+        Path | None, Option(help="Write the largest balanced subset to this file, in the format of SOURCE.")
+    ] = None,
+    json: Annotated[Path | None, Option(help="Write the figures to this JSON file.")] = None,
+    html: Annotated[Path | None, Option(help="Write a report to this HTML file.")] = None,
 ) -> None:
-    """Measure how well the label can be predicted from the question text alone. docs/guides/audit_a_benchmark.md has the formats."""
+    """Measure how well the label can be predicted from the question text alone (docs/guides/audit_a_benchmark.md)."""
     from pipeline.benchmark.auditing.labelled_set import ColumnOptions
     from pipeline.cli.audit import AuditOptions, run_audit
 
     column, equals, value = (where or "").partition("=")
     if where and not equals:
-        raise typer.BadParameter("wanted COLUMN=VALUE", param_hint="--where")
+        raise typer.BadParameter("expected COLUMN=VALUE", param_hint="--where")
     columns = ColumnOptions(
         text_column, label_column, image_column, positive_label, (column, value) if where else None
     )
@@ -145,31 +163,46 @@ def audit(
 def attribute(
     context: typer.Context,
     items: Annotated[
-        list[str] | None, Argument(metavar="ITEM...", help="Ids of items; none with --maps: all.")
+        list[str] | None,
+        Argument(metavar="ITEM...", help="Ids of items. With --maps, no id means all items."),
     ] = None,
     model: Annotated[
-        str, Option(help="A row of the leaderboard, or hf-vqa/FOLDER; without it the rows are named.")
+        str, Option(help="Choose a row of the leaderboard, or hf-vqa/FOLDER. Without it the rows are listed.")
     ] = "",
-    out: Annotated[Path | None, Option(help="The page; attribution.html if not given.")] = None,
+    out: Annotated[
+        Path | None, Option(help="Write the page to this file (default: attribution.html).")
+    ] = None,
     maps: Annotated[
-        Path | None, Option(help="Write grids there, for `rgqa score --resource attention=FILE`.")
+        Path | None,
+        Option(help="Write attribution maps to this file, for `rgqa score --resource attention=FILE`."),
     ] = None,
-    method: Annotated[str, Option(help="Of the grids: attention, grad-cam, detections, rollout ...")] = "",
-    seed: Annotated[int, Option(min=0, max=MAX_SEED, help="Of the row's nets.")] = 0,
+    method: Annotated[
+        str, Option(help="Choose the method of the maps: attention, grad-cam, detections, rollout ...")
+    ] = "",
+    seed: Annotated[
+        int,
+        Option(min=0, max=MAX_SEED, help="Choose the models of the row that were trained with this seed."),
+    ] = 0,
     release: Annotated[
-        Path | None, Option(help="Release or file of questions; this version's if not given.")
+        Path | None,
+        Option(help="Read items from this release or file of questions (default: the current version)."),
     ] = None,
-    ocr_words: Annotated[Path | None, Option(help="Words in the images: [{text, box, score}], JSON.")] = None,
-    ocr: Annotated[bool, Option("--ocr", help="Let rapidocr read them (extra ocr).")] = False,
+    ocr_words: Annotated[
+        Path | None, Option(help="Show the words in this JSON file: [{text, box, score}].")
+    ] = None,
+    ocr: Annotated[
+        bool, Option("--ocr", help="Recognize the words in the images with rapidocr (extra `ocr`).")
+    ] = False,
     model_arg: Annotated[
-        list[str] | None, Option(metavar="NAME=VALUE", help="Of hf-vqa/, as `rgqa run` takes them.")
+        list[str] | None,
+        Option(metavar="NAME=VALUE", help="Set an argument of an hf-vqa/ model, as in `rgqa run`."),
     ] = None,
 ) -> None:
-    """Show where in an image a model looked; docs/guides/attribution.md."""
+    """Show where in an image a model looked (docs/guides/attribution.md)."""
     if not maps:
-        refuse_options(context, "method", "it chooses what --maps writes")
+        refuse_options(context, "method", "it only changes --maps")
     if model.startswith("hf-vqa/"):
-        refuse_options(context, "seed", "a model release transformers has no seed here")
+        refuse_options(context, "seed", "a model of transformers has no seed")
     from pipeline.cli.attribute import AttributionOptions, write_attributions
 
     options = AttributionOptions(

@@ -1,4 +1,4 @@
-"""Commands of `rgqa` around a release: whole, published, compared, corrected; heavy imports happen inside."""
+"""Commands of `rgqa` that check, publish, compare and correct releases. Heavy modules are imported inside the commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.core.command_line import new_app, refuse_options
 from pipeline.core.errors import run_command
 
 app = new_app()
-ReleaseArgument = Annotated[Path, Argument(help="A release's folder, `data/release/NAME/VERSION`.")]
+ReleaseArgument = Annotated[Path, Argument(help="Folder of a release, `data/release/NAME/VERSION`.")]
 ItemIdArgument = Annotated[
     str,
     Argument(help="Id of an item: `item_id` in a release's tables, question_id in its `rgqa/SUBSET.json`."),
@@ -21,7 +21,7 @@ ItemIdArgument = Annotated[
 
 @app.command(epilog="Example: `rgqa check data/release/sample/1.0.0`")
 def check(release: ReleaseArgument) -> None:
-    """Check that a release is whole."""
+    """Check that a release is complete and consistent."""
     from pipeline.benchmark.release.check_release import check_release
 
     run_command(lambda: print(f"check: {check_release(release)}"))
@@ -32,26 +32,27 @@ def publish(
     context: typer.Context,
     release: ReleaseArgument,
     destination: Annotated[
-        Path | None, Option(help="Where published versions stay; published/ if not given.")
+        Path | None, Option(help="Copy the release into this folder (default: published/).")
     ] = None,
     hub: Annotated[
         str | None,
         Option(
-            metavar="OWNER/NAME", help="A data set on the Hugging Face hub instead (HF_ENDPOINT, HF_TOKEN)."
+            metavar="OWNER/NAME",
+            help="Upload to this data set on the Hugging Face Hub instead (HF_ENDPOINT, HF_TOKEN).",
         ),
     ] = None,
-    as_demo: Annotated[
-        bool, Option("--allow-simulated", help="On the hub also what is simulated, or a rehearsal.")
+    allow_simulated: Annotated[
+        bool, Option("--allow-simulated", help="Upload a release with simulated verdicts, too.")
     ] = False,
 ) -> None:
-    """Copy a release to an immutable version, or put it on the hub."""
+    """Publish a release as an immutable copy, or on the Hugging Face Hub."""
     if hub:
-        refuse_options(context, "destination", "--hub names the place")
+        refuse_options(context, "destination", "--hub chooses the destination")
         from pipeline.benchmark.release.publish_hub import publish_to_hub
 
-        run_command(lambda: print(f"publish: {publish_to_hub(release, hub, as_demo)}"))
+        run_command(lambda: print(f"publish: {publish_to_hub(release, hub, allow_simulated)}"))
         return
-    refuse_options(context, "as_demo", "without --hub, nothing is refused for being a demonstration")
+    refuse_options(context, "allow_simulated", "only --hub refuses simulated verdicts")
     from pipeline.benchmark.release.check_release import publish_release
 
     run_command(lambda: print(f"publish: {publish_release(release, destination or Path('published'))}"))
@@ -60,17 +61,19 @@ def publish(
 @app.command(epilog="Example: `rgqa diff data/release/sample/1.0.0 data/release/sample/1.1.0 --list-items`")
 def diff(
     old: ReleaseArgument,
-    new: Annotated[Path, Argument(help="Another version's.")],
-    full: Annotated[bool, Option("--list-items", help="List the items, not only how many.")] = False,
+    new: Annotated[Path, Argument(help="Folder of another version.")],
+    list_items: Annotated[
+        bool, Option("--list-items", help="List the items, not only their number.")
+    ] = False,
 ) -> None:
-    """Tell what changed between two versions of a release."""
+    """Show what changed between two versions of a release."""
     from pipeline.benchmark.release.release_diff import compare_releases
 
-    run_command(lambda: print("\n".join(compare_releases(old, new, full))))
+    run_command(lambda: print("\n".join(compare_releases(old, new, list_items))))
 
 
 errata = new_app(
-    "Note faults of released items. The next release lists them, and `rgqa score --exclude-errata` leaves them out.",
+    "Record errors in released items. The next release lists them, and `rgqa score --exclude-errata` excludes them.",
     "rgqa errata add 00095300 'two dogs are meant'",
 )
 app.add_typer(errata, name="errata")
@@ -79,9 +82,9 @@ app.add_typer(errata, name="errata")
 @errata.command(epilog="Example: `rgqa errata add 00095300 'two dogs are meant'`")
 def add(
     item: ItemIdArgument,
-    reason: Annotated[str, Argument(help="What is wrong with it, in a sentence.")],
+    reason: Annotated[str, Argument(help="What is wrong with the item, in one sentence.")],
 ) -> None:
-    """Note that an item is faulty."""
+    """Record an error in an item."""
     from pipeline.benchmark.release.errata import add_erratum
     from pipeline.core import params
     from pipeline.core.paths import DatasetFolders
@@ -95,8 +98,8 @@ def add(
 
 @errata.command(epilog="Example: `rgqa errata remove 00095300`")
 def remove(item: ItemIdArgument) -> None:
-    """Take back what was noted of an item."""
+    """Remove the recorded error of an item."""
     from pipeline.benchmark.release.errata import remove_erratum
     from pipeline.core.paths import DatasetFolders
 
-    run_command(lambda: print(f"errata: {item} is gone from {remove_erratum(DatasetFolders(), item)}"))
+    run_command(lambda: print(f"errata: {item} is removed from {remove_erratum(DatasetFolders(), item)}"))

@@ -1,4 +1,4 @@
-"""`rgqa run`: what the wheel's `rgqa-run` does, and plots."""
+"""The command `rgqa run`, which is `rgqa-run` of the wheel with plots."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from pipeline.scoring.model_report import resolve_options
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Ask a model the questions of a release, score its answers and draw the plots.
+    """Run a model on the questions of a release, score its answers and draw the plots.
+
+    Args:
+        arguments: The words after `rgqa run`.
 
     Raises:
-        UserError: everything that is wrong, or why the run ended before its end.
+        UserError: Options are invalid, or the run stopped early.
     """
     run_and_score(arguments, "rgqa run", _write_plots)
 
@@ -23,7 +26,7 @@ def main(arguments: Sequence[str]) -> None:
 def _write_plots(
     benchmark: Benchmark, models: list[Predictions], options: ScoringOptions, folder: Path
 ) -> list[Path]:
-    """Where altair is not installed, none."""
+    # Without altair there are no plots.
     try:
         from pipeline.benchmark.report.score_plots import write_plots
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""`rgqa score`: what the wheel's `rgqa-score` does, and plots, and a table for a notebook."""
+"""The command `rgqa score`, which is `rgqa-score` of the wheel with plots and a table for notebooks."""
 
 from __future__ import annotations
 
@@ -13,21 +13,25 @@ from pipeline.scoring.cli_options import build_parser
 from pipeline.scoring.input_validation import pause_garbage_collection
 from pipeline.scoring.model_report import resolve_options, restrict_to_common_items, score_models
 
-MAX_PLOTTED_MODELS = 7  # that plots have for models
+# Number of colours in plots.
+MAX_PLOTTED_MODELS = 7
 
 
 @pause_garbage_collection()
 def main(arguments: Sequence[str]) -> None:
-    """Print the scores; write the JSON, the folder, the plots and the table for a notebook if asked for.
+    """Print the scores, and write the files that the options name.
+
+    Args:
+        arguments: The words after `rgqa score`.
 
     Raises:
-        UserError: lists everything that is wrong with the options and the files.
+        UserError: Lists every problem with the options and the files.
     """
     parsed = build_parser("rgqa score").parse_intermixed_args(arguments)
     problems = check_table_suffix(parsed.table)
     if parsed.plots and len(parsed.predictions) > MAX_PLOTTED_MODELS:
         problems.append(
-            f"--plots: {format_count(len(parsed.predictions), 'model')}; wanted {MAX_PLOTTED_MODELS} or fewer, as there are no more colours"
+            f"--plots: {format_count(len(parsed.predictions), 'model')}; plots can show at most {MAX_PLOTTED_MODELS}"
         )
     benchmark, models, options = cli.load_inputs(parsed, problems)
     report = score_models(benchmark, models, options)

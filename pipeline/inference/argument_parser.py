@@ -36,8 +36,8 @@ def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.Ar
         "run",
         prog=prog,
         usage=f"{prog} RELEASE --model MODEL [options]",
-        description="Ask a model the questions of a release and score its answers (docs/guides/run_a_model.md). If a "
-        "run stops, the same command resumes it and repeats the failed requests.",
+        description="Ask a model the questions of a release and score its answers (docs/guides/run_a_model.md).\n"
+        "If a run stops, the same command resumes it and repeats the failed requests.",
         epilog=f"{names}\n\nExamples:\n"
         f"  {prog} data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava --confidence token-probability\n"
         f"  {prog} data/release/sample/1.0.0 --model openai/gpt-4o-mini --limit 200 --input-price 0.15 --output-price 0.6\n"

@@ -272,8 +272,9 @@ def _unsupported_message(model: Any, method: ConfidenceMethod, fault: str) -> st
         if not other.needs_logprobs
         or (method.needs_top_logprobs and not other.needs_top_logprobs and fault == CHOSEN_TOKEN_ONLY)
     ]
+    needed = "log probabilities" + " of tokens that were not chosen" * method.needs_top_logprobs
     return (
-        f"{model} {fault}, but --confidence {method.name} needs more; use --confidence {others[0]}"
+        f"{model} {fault}; --confidence {method.name} needs {needed}. Use --confidence {others[0]}"
         f" (or {', '.join(others[1:])}). No question was asked"
     )
 

@@ -1,4 +1,4 @@
-"""`rgqa attribute` on the tiny project with nets of random weights."""
+"""`rgqa attribute` on the tiny project with models of random weights."""
 
 import json
 import subprocess
@@ -30,26 +30,26 @@ def pair(made, monkeypatch):
     return sample_pairs(read_benchmark(DatasetFolders().release_dir(params.read_release_version())), 1)[0]
 
 
-def refused(**told):
+def refused(**options):
     with pytest.raises(UserError) as found:
-        write_attributions(AttributionOptions(**{"items": (), "model": "rp"} | told))
+        write_attributions(AttributionOptions(**{"items": (), "model": "rp"} | options))
     return str(found.value)
 
 
-def test_an_item_gives_a_page_with_its_partner_and_grids_of_both(pair, tmp_path, capsys):
-    page, grids = tmp_path / "attribution.html", tmp_path / "grids.json"
-    write_attributions(AttributionOptions((pair.aq.id, pair.aq.id), "rp", out=page, maps=grids))
+def test_an_item_gives_a_page_with_its_pair_and_maps_of_both(pair, tmp_path, capsys):
+    page, maps = tmp_path / "attribution.html", tmp_path / "maps.json"
+    write_attributions(AttributionOptions((pair.aq.id, pair.aq.id), "rp", out=page, maps=maps))
     html = page.read_text()
     assert html.index(f'id">{pair.uq.id},') < html.index(f'id">{pair.aq.id},')
-    assert read_attention(grids).keys() == {pair.uq.id, pair.aq.id}
+    assert read_attention(maps).keys() == {pair.uq.id, pair.aq.id}
     first, second = capsys.readouterr().out.splitlines()
-    assert first == f"attribute: 2 grids -> {grids}" and second.endswith(f"MB, rp, 2 items -> {page}")
+    assert first == f"attribute: 2 maps -> {maps}" and second.endswith(f"MB, rp, 2 items -> {page}")
 
 
-def test_grids_alone_write_no_page_and_take_the_method_that_is_named(pair, tmp_path):
+def test_maps_without_a_page_use_the_given_method(pair, tmp_path):
     tables = {}
     for method in ("", "attention", "grad-cam"):
-        path = tmp_path / f"grids-{method}.json"
+        path = tmp_path / f"maps-{method}.json"
         write_attributions(AttributionOptions((pair.uq.id,), "rp", maps=path, method=method))
         tables[method] = np.array(json.loads(path.read_text())[pair.uq.id])
     assert tables[""].tolist() == tables["attention"].tolist() and tables[""].shape == (24, 24)
@@ -59,20 +59,20 @@ def test_grids_alone_write_no_page_and_take_the_method_that_is_named(pair, tmp_p
     assert "'rollout': this model has detections, attention, glance-1" in message
 
 
-def test_without_items_the_grids_of_all_are_written_and_scored_by_gqas_rule(pair, tmp_path):
+def test_without_items_the_maps_of_all_are_written_and_scored_as_in_gqa(pair, tmp_path):
     questions = "data/tiny/source/questions1.2/testdev_balanced_questions.json"
-    grids = tmp_path / "grids.json"
-    write_attributions(AttributionOptions((), "rp", maps=grids, release=questions))
+    maps = tmp_path / "maps.json"
+    write_attributions(AttributionOptions((), "rp", maps=maps, release=questions))
     asked = json.loads((ROOT / "tests/tiny" / questions.removeprefix("data/tiny/")).read_text())
-    attention = read_attention(grids)
+    attention = read_attention(maps)
     assert attention.keys() == asked.keys()
     scenes = json.loads((ROOT / "tests/tiny/truth/testdev_sceneGraphs.json").read_text())
-    said = dict.fromkeys(asked, "yes")
-    found = compute_gqa_diagnostics(asked, said, scenes=scenes, attention=attention)["grounding"]
+    answers = dict.fromkeys(asked, "yes")
+    found = compute_gqa_diagnostics(asked, answers, scenes=scenes, attention=attention)["grounding"]
     assert found["items"] == len(asked) and found["value"] >= 0
 
 
-def test_words_are_drawn_where_the_user_brings_them(pair, tmp_path):
+def test_words_of_the_user_are_shown(pair, tmp_path):
     words, page = tmp_path / "words.json", tmp_path / "attribution.html"
     words.write_text(
         json.dumps({pair.uq.image: [{"text": "soup & co", "box": [1, 2, 30, 12], "score": 0.8}]})
@@ -85,13 +85,15 @@ def test_words_are_drawn_where_the_user_brings_them(pair, tmp_path):
     assert "boxes outside of the image" in refused(items=(pair.uq.id,), ocr_words=words)
 
 
-def test_what_cannot_be_looked_at_is_told(pair):
+def test_invalid_requests_are_refused(pair):
     assert "no item n0 in" in refused(items=("n0",))
     assert "--model: missing. Choose from the rows of seed 0" in refused(items=(pair.uq.id,), model="")
-    assert "--model clip_score: this row is a file of predictions" in refused(items=(pair.uq.id,), model="clip_score")
-    assert "name an item to look at" in refused()
-    assert "give one of the two" in refused(items=(pair.uq.id,), ocr_words="w.json", ocr=True)
-    assert "--model-arg device: wanted NAME=VALUE" in refused(items=(pair.uq.id,), model_args=("device",))
+    assert "--model clip_score: this row is a file of predictions" in refused(
+        items=(pair.uq.id,), model="clip_score"
+    )
+    assert "no item is given" in refused()
+    assert "give one of them" in refused(items=(pair.uq.id,), ocr_words="w.json", ocr=True)
+    assert "--model-arg device: expected NAME=VALUE" in refused(items=(pair.uq.id,), model_args=("device",))
 
 
 def test_the_command_ends_with_one_message_and_exit_code_1(pair):

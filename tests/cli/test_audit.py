@@ -25,7 +25,7 @@ def run(*words):
     return CliRunner().invoke(app, ["audit", *map(str, words), "--bootstrap", "50"])
 
 
-def test_screen_figures_and_page(tmp_path):
+def test_terminal_json_and_html(tmp_path):
     pope(tmp_path / "pope.json")
     ran = run(
         tmp_path / "pope.json", "--json", tmp_path / "f.json", "--html", tmp_path / "p.html", "--folds", 3
@@ -90,7 +90,7 @@ def test_the_balanced_subset_is_written_in_the_format_of_the_file_and_measured(t
         (("/dev/zero",), "/dev/zero: a device where a file was expected"),
         (("{}", "--annotations", "nosuch"), "nosuch: no such file"),
         (("{}", "--split", "test"), "s.json: --config and --split"),
-        (("{}", "--annotations", "s.json", "--config", "x"), "--annotations is for two files"),
+        (("{}", "--annotations", "s.json", "--config", "x"), "--annotations needs SOURCE to be a file"),
     ],
 )
 def test_a_mistake_is_one_message_and_exit_code_1(tmp_path, monkeypatch, words, message):
@@ -104,31 +104,31 @@ def test_a_mistake_is_one_message_and_exit_code_1(tmp_path, monkeypatch, words, 
     assert ran.stderr.startswith("error: ") and (tmp_path / "s.json").read_text() == before
 
 
-def test_a_set_that_cannot_be_balanced_is_said_and_nothing_is_written(tmp_path):
+def test_a_set_without_balanced_subset_is_an_error_and_nothing_is_written(tmp_path):
     rows = [{"image": f"p{i}", "text": f"Is it t{i}?", "label": ("no", "yes")[i % 2]} for i in range(20)]
     (tmp_path / "s.json").write_text(json.dumps(rows))
     ran = run(tmp_path / "s.json", "--balanced-subset", tmp_path / "out.json", "--json", tmp_path / "f.json")
     assert (
         ran.exit_code == 1
-        and "no part of it is balanced" in ran.stderr
+        and "it has no balanced subset" in ran.stderr
         and not (tmp_path / "out.json").exists()
     )
-    figures = json.loads((tmp_path / "f.json").read_text())  # what was measured is kept
+    figures = json.loads((tmp_path / "f.json").read_text())  # The measured figures are kept.
     assert figures["balancing"]["positives"] == [0, 10] and figures["balanced_subset"] is None
 
 
-def test_where_wants_a_column_and_a_value(tmp_path):
-    assert "wanted COLUMN=VALUE" in run("x.json", "--where", "popular").stderr
+def test_where_needs_a_column_and_a_value(tmp_path):
+    assert "expected COLUMN=VALUE" in run("x.json", "--where", "popular").stderr
 
 
-def test_of_too_small_a_set_nothing_else_is_said(tmp_path):
+def test_a_too_small_set_has_no_figures(tmp_path):
     rows = [{"image": f"p{i}", "text": f"Is it t{i}?", "label": ("no", "yes")[i % 2]} for i in range(20)]
     (tmp_path / "s.json").write_text(json.dumps(rows))
     ran = run(tmp_path / "s.json")
     assert ran.exit_code == 0 and "Too small to measure: 20 rows" in ran.stdout and "AUROC" not in ran.stdout
 
 
-def test_fewer_texts_than_folds_are_said(tmp_path):
+def test_fewer_texts_than_folds_are_reported(tmp_path):
     rows = [
         {"image": f"p{i}", "text": ("Is it?", "Was it?")[i % 2], "label": ("no", "yes")[i % 3 % 2]}
         for i in range(80)
@@ -191,7 +191,7 @@ def test_a_release_is_audited_subset_by_subset_as_each_of_its_files_is(tmp_path,
     assert {key for key in one if one[key] != figures["pt-easy"][key]} == {"name"}
 
 
-def test_a_file_that_was_copied_elsewhere_has_the_same_figures_but_those_that_know_the_source(
+def test_a_copied_file_has_the_same_figures_except_those_of_attackers_that_know_the_source(
     tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -203,7 +203,7 @@ def test_a_file_that_was_copied_elsewhere_has_the_same_figures_but_those_that_kn
         "whole": run(folder / "rgqa/pt-easy.json", "--json", "whole.json"),
     }
     assert "--source-questions FILE" in " ".join(outputs["copy"].stdout.split())
-    assert "not tried" not in outputs["whole"].stdout
+    assert "attackers not run" not in outputs["whole"].stdout
     copied, whole = (
         next(iter(json.loads((tmp_path / f"{name}.json").read_text())["sets"].values()))
         for name in ("copied", "whole")
@@ -211,7 +211,10 @@ def test_a_file_that_was_copied_elsewhere_has_the_same_figures_but_those_that_kn
     different = {
         name for name, row in whole["attacks"]["text"].items() if copied["attacks"]["text"][name] != row
     }
-    assert different == {"other questions", "verbatim count"} and copied["permutation_tests"] == whole["permutation_tests"]
+    assert (
+        different == {"other questions", "verbatim count"}
+        and copied["permutation_tests"] == whole["permutation_tests"]
+    )
     assert run("copy.json", "--source-questions", source, "--json", "known.json").exit_code == 0
     known = json.loads((tmp_path / "known.json").read_text())["sets"]["copy.json"]
     assert known["attacks"] == whole["attacks"]
@@ -221,11 +224,11 @@ def test_questions_of_another_run_are_not_used(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder, _ = release(tmp_path)
     (folder / "audit.json").write_text(json.dumps({"source_questions_sha256": "00"}))
-    said = " ".join(run(folder).stdout.split())
-    assert "is not the file that the release was audited with" in said
+    output = " ".join(run(folder).stdout.split())
+    assert "differs from the file of the release's audit" in output
 
 
-def test_everything_wrong_with_a_release_is_said_at_once(tmp_path):
+def test_all_problems_of_a_release_are_reported_together(tmp_path):
     for name in ("clip-hard", "pt-easy"):
         subset(tmp_path / f"rgqa/{name}.json", name)
     (tmp_path / "rgqa/clip-easy.json").write_text("[")
@@ -234,7 +237,7 @@ def test_everything_wrong_with_a_release_is_said_at_once(tmp_path):
     assert ran.exit_code == 1 and "clip-easy.json" in ran.stderr and "pt-hard.json" in ran.stderr
 
 
-def test_a_balanced_subset_is_of_one_set(tmp_path):
+def test_a_balanced_subset_needs_one_set(tmp_path):
     for name in ("clip-hard", "pt-easy"):
         subset(tmp_path / f"r/rgqa/{name}.json", name)
     ran = run(tmp_path / "r", "--balanced-subset", tmp_path / "out.json")

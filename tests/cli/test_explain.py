@@ -1,4 +1,4 @@
-"""`rgqa explain`: the whole story of one question."""
+"""`rgqa explain`: the provenance of one question."""
 
 import subprocess
 import sys
@@ -25,21 +25,21 @@ def items(release):
     return [row.item for row in read_jsonl(release / "provenance.jsonl", Provenance)]
 
 
-def test_explain_tells_the_story_of_an_item(release):
+def test_explain_prints_the_provenance_of_an_item(release):
     item = next(item for item in items(release) if item.subset == "clip-easy" and item.unanswerable)
     text = "\n".join(explain_item(item.item_id, DatasetFolders()))
-    for part in (
+    for fragment in (
         item.text,
         "CLIP       score",
         "evidence",
-        "estimate   has an answer with",
-        f"%; {item.difficulty}",
+        "estimate   answerable with probability",
+        f"%; difficulty {item.difficulty}",
         "votes",
         "simulated",
         "released   clip-easy",
         item.pair_id,
     ):
-        assert part in text
+        assert fragment in text
     edited = next(item for item in items(release) if item.edits)
     text = "\n".join(explain_item(edited.item_id, DatasetFolders()))
     assert f"{edited.edits[0].old!r} -> {edited.edits[0].new!r}" in text
@@ -49,7 +49,7 @@ def test_explain_tells_the_story_of_an_item(release):
 @pytest.mark.parametrize("prefix", ["clipeasy_nosuch+", "x+", "+", "pthard_n1+"])
 def test_a_candidate_that_does_not_exist_has_no_history_of_another(release, prefix):
     source = next(item for item in items(release) if item.unanswerable).question_id
-    with pytest.raises(UserError, match=f"no such candidate .* question {source}"):
+    with pytest.raises(UserError, match=f"no such candidate .*rgqa explain {source} lists"):
         explain_item(f"{prefix}{source}", DatasetFolders())
     assert explain_item(source, DatasetFolders())
 
@@ -79,27 +79,29 @@ def test_explain_of_an_answerable_item_names_its_pair(release):
     assert f"answerable, {item.answer!r}; pair {item.pair_id}" in text
 
 
-@pytest.mark.parametrize("place", ["first", "second"])
-def test_explain_says_which_of_a_tasks_two_questions_was_the_candidate(release, place):
-    other = {"first": "second", "second": "first"}[place]
+@pytest.mark.parametrize("position", ["first", "second"])
+def test_explain_says_which_question_of_a_task_was_the_candidate(release, position):
+    other = {"first": "second", "second": "first"}[position]
     uqs = {item.item_id for item in items(release) if item.unanswerable}
-    task = next(t for t in DatasetFolders().read_records(Task) if getattr(t, place).candidate_id in uqs)
+    task = next(t for t in DatasetFolders().read_records(Task) if getattr(t, position).candidate_id in uqs)
     verdict = next(v for v in DatasetFolders().read_records(Verdict) if v.task_id == task.task_id)
-    text = "\n".join(explain_item(getattr(task, place).candidate_id, DatasetFolders()))
-    assert f"{task.task_id}: it is the {place} of the two questions" in text
+    text = "\n".join(explain_item(getattr(task, position).candidate_id, DatasetFolders()))
+    assert f"{task.task_id}: it is the {position} question" in text
     assert (
-        f"{verdict.annotator}: {getattr(verdict, place)}; of the other question {getattr(verdict, other)}\n"
+        f"{verdict.annotator}: {getattr(verdict, position)}; other question: {getattr(verdict, other)}\n"
         in text
     )
 
 
 def test_explain_says_which_verdicts_do_not_count_and_why(release):
     uqs = {item.item_id for item in items(release) if item.unanswerable}
-    aside = next(
+    excluded = next(
         row
-        for row in read_jsonl(DatasetFolders().stage_dir("collect") / "excluded_answers.jsonl", ExcludedAnswer)
+        for row in read_jsonl(
+            DatasetFolders().stage_dir("collect") / "excluded_answers.jsonl", ExcludedAnswer
+        )
         if row.candidate_id in uqs
     )
-    text = "\n".join(explain_item(aside.candidate_id, DatasetFolders()))
-    assert f"(set aside: {aside.reason}); of the other question" in text
-    assert text.count("(set aside: ") < text.count("verdict  ")
+    text = "\n".join(explain_item(excluded.candidate_id, DatasetFolders()))
+    assert f"(excluded: {excluded.reason}); other question:" in text
+    assert text.count("(excluded: ") < text.count("verdict  ")

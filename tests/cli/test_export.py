@@ -1,4 +1,4 @@
-"""`rgqa export`: the same rows as CSV, Excel and Parquet."""
+"""`rgqa export` writes the same rows as CSV, Excel and Parquet."""
 
 import json
 
@@ -37,14 +37,14 @@ def test_items_keep_their_ids_and_texts_in_each_kind_of_file(tiny_run, monkeypat
     assert f'"old": "{items[edited].edits[0].old}"' in rows["edits"][edited]
 
 
-def test_records_within_records_get_columns_of_their_own(tiny_run, monkeypatch, tmp_path):
+def test_nested_records_get_their_own_columns(tiny_run, monkeypatch, tmp_path):
     monkeypatch.chdir(tiny_run)
     code, _ = table("data/tiny/interim/collect/verified.jsonl", "--out", tmp_path / "verified.parquet")
     columns = pd.read_parquet(tmp_path / "verified.parquet").columns
     assert code == 0 and {"candidate.text", "verifier_result.evidence_source", "status"} <= set(columns)
 
 
-def test_dropped_has_what_every_stage_dropped(tiny_run, monkeypatch, tmp_path):
+def test_dropped_has_the_removed_candidates_of_all_stages(tiny_run, monkeypatch, tmp_path):
     monkeypatch.chdir(tiny_run)
     table("dropped", "--out", tmp_path / "dropped.parquet")
     rows = pd.read_parquet(tmp_path / "dropped.parquet")
@@ -52,7 +52,7 @@ def test_dropped_has_what_every_stage_dropped(tiny_run, monkeypatch, tmp_path):
     assert sorted(rows["candidate_id"]) == sorted(row.candidate_id for row in released)
 
 
-def test_a_text_is_no_formula_in_excel_and_control_characters_do_no_harm(tmp_path):
+def test_excel_cells_are_no_formulas_and_have_no_control_characters(tmp_path):
     source = tmp_path / "rows.jsonl"
     source.write_text('{"text": "=1+1"}\n{"text": "a\\u0007b"}\n')
     assert table(source, "--out", tmp_path / "rows.xlsx")[0] == 0
@@ -63,11 +63,11 @@ def test_a_text_is_no_formula_in_excel_and_control_characters_do_no_harm(tmp_pat
     ("arguments", "error"),
     [
         (("items", "--out", "items.ods"), "use a name that ends in .csv, .xlsx, .parquet"),
-        (("item", "--out", "item.csv"), "wanted items, verdicts, dropped or a .jsonl file"),
+        (("item", "--out", "item.csv"), "use items, verdicts, dropped or a .jsonl file"),
         (("gone.jsonl", "--out", "gone.csv"), "gone.jsonl: no such file"),
     ],
 )
-def test_what_cannot_be_written_is_refused_with_one_message(tiny_run, monkeypatch, arguments, error):
+def test_unknown_sources_and_formats_are_refused_with_one_message(tiny_run, monkeypatch, arguments, error):
     monkeypatch.chdir(tiny_run)
     code, output = table(*arguments)
     assert code == 1 and output.startswith("error: ") and error in " ".join(output.split())
@@ -76,8 +76,8 @@ def test_what_cannot_be_written_is_refused_with_one_message(tiny_run, monkeypatc
 @pytest.mark.parametrize(
     ("rows", "out", "error"),
     [
-        ('{"a": {"b": 1}, "a.b": 2}', "t.csv", "line 1: two fields would be the column a.b; rename one"),
-        ('{"a": {"b": 1}}\n{"a.b": 2}', "t.csv", "line 2: two fields would be the column a.b; rename one"),
+        ('{"a": {"b": 1}, "a.b": 2}', "t.csv", "line 1: two fields would become the column a.b; rename one"),
+        ('{"a": {"b": 1}}\n{"a.b": 2}', "t.csv", "line 2: two fields would become the column a.b; rename one"),
         ('{"a": 1, "a": 2}', "t.csv", "line 1: an object has the key a twice; keep one"),
         ('{"b": {"a": 1, "a": 2}}', "t.csv", "line 1: an object has the key a twice; keep one"),
         ('{"a": NaN}', "t.csv", "line 1: "),
@@ -86,7 +86,7 @@ def test_what_cannot_be_written_is_refused_with_one_message(tiny_run, monkeypatc
         (json.dumps(dict.fromkeys(map(str, range(16_385)))), "t.xlsx", "16,385 columns do not fit"),
     ],
 )  # fmt: skip
-def test_rows_of_which_something_would_be_lost_are_refused(tmp_path, rows, out, error):
+def test_rows_that_would_lose_values_are_refused(tmp_path, rows, out, error):
     (tmp_path / "rows.jsonl").write_text(rows + "\n")
     code, output = table(tmp_path / "rows.jsonl", "--out", tmp_path / out)
     assert code == 1 and output.startswith("error: ") and error in output and not (tmp_path / out).exists()

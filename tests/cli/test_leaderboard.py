@@ -11,11 +11,11 @@ from pipeline.core.errors import UserError
 from tests.scoring.leaderboard.conftest import a_file, a_run, release  # noqa: F401
 
 
-def test_runs_become_one_table_in_three_forms(a_run, tmp_path, capsys):  # noqa: F811
+def test_runs_become_one_table_in_three_formats(a_run, tmp_path, capsys):  # noqa: F811
     runs = [a_run("a", "rp"), a_run("b", "blind", right=False)]
     write_leaderboard(runs, out=tmp_path / "board", num_bootstrap=100)
     printed = capsys.readouterr().out
-    # Every AQ above every UQ and all answers right: AUAF 100 %; with the confidences the other way round 0.
+    # Every AQ above every UQ and all answers right: AUAF 100 %; with reversed confidences 0.
     rows = [line.split("|") for line in printed.splitlines() if line.startswith("|")]
     assert [(row[3].strip(), row[4].split()[0]) for row in rows[2:4]] == [("rp", "100.0"), ("blind", "0.0")]
     whole = (tmp_path / "board" / "leaderboard.md").read_text()
@@ -29,8 +29,8 @@ def test_runs_become_one_table_in_three_forms(a_run, tmp_path, capsys):  # noqa:
     }
 
 
-def test_a_complete_result_beside_a_limited_one_is_told(a_run, a_file, capsys):  # noqa: F811
-    """Fault 7: a complete run beside one of `--limit` was tabled on the fewer items without a word."""
+def test_a_complete_and_a_limited_run_are_compared_on_common_items_with_a_note(a_run, a_file, capsys):  # noqa: F811
+    """Regression: a complete run and one with `--limit` were compared on the common items without a note."""
     limited = a_run("a", "rp", limit=2)
     (limited / "answers.jsonl").write_text('{"id": "a1"}\n{"id": "u1"}\n{"id": "p1"}\n')
     write_leaderboard([limited, a_run("b", "blind"), a_file("c")], num_bootstrap=100)
@@ -41,7 +41,7 @@ def test_a_complete_result_beside_a_limited_one_is_told(a_run, a_file, capsys): 
     assert "of 12 items" not in capsys.readouterr().out
 
 
-def test_what_a_run_got_no_answer_to_is_wrong_and_a_file_has_to_be_whole(a_run, a_file, release, capsys):  # noqa: F811
+def test_unanswered_items_of_a_run_are_wrong_and_a_file_must_be_complete(a_run, a_file, release, capsys):  # noqa: F811
     write_leaderboard([a_run("a", "rp", left_out=("a1",))], num_bootstrap=100)
     printed = capsys.readouterr().out
     # FACC: 2 of 3 AQs right in both subsets; the AQ without an answer is in both.
@@ -51,15 +51,19 @@ def test_what_a_run_got_no_answer_to_is_wrong_and_a_file_has_to_be_whole(a_run, 
 
 
 def test_wrong_input_is_one_message(a_run, tmp_path):  # noqa: F811
-    told = CliRunner().invoke(
+    ended = CliRunner().invoke(
         app, ["leaderboard", str(tmp_path / "none"), str(a_run("a", "rp")), "--bootstrap", "100"]
     )
-    assert told.exit_code == 1 and "none" in told.output + str(told.stderr) and "Traceback" not in told.output
+    assert (
+        ended.exit_code == 1
+        and "none" in ended.output + str(ended.stderr)
+        and "Traceback" not in ended.output
+    )
     with pytest.raises(UserError, match="--out .*run.json: "):
         write_leaderboard([a_run("b", "rp")], out=a_run("c", "rp") / "run.json")
 
 
-def test_what_is_written_takes_no_inputs_place_and_draws_have_an_end(a_file, release, tmp_path):  # noqa: F811
+def test_outputs_replace_no_input_and_the_bootstrap_is_limited(a_file, release, tmp_path):  # noqa: F811
     path = a_file("x")
     (tmp_path / "board").mkdir()
     board = path.rename(tmp_path / "board/leaderboard.csv")

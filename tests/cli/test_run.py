@@ -21,7 +21,7 @@ def command(released, server, *more):
     return CliRunner().invoke(app, [*words, *more])
 
 
-def test_the_command_draws_plots_beside_the_scores(tmp_path, monkeypatch):
+def test_the_command_draws_plots(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     released = make_release(tmp_path, 6)
     with small_server() as server:

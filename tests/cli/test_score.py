@@ -16,9 +16,9 @@ def files(tmp_path):
         {"img_id": "n", "question_id": str(i), "sent": "?", "label": {"red" if i % 2 else "UQ": 1.0}}
         for i in range(8)
     ]
-    said = [{"questionId": str(i), "prediction": "red", "confidence": i / 10} for i in range(8)]
+    answers = [{"questionId": str(i), "prediction": "red", "confidence": i / 10} for i in range(8)]
     (tmp_path / "b.json").write_text(json.dumps(rows))
-    (tmp_path / "m.json").write_text(json.dumps(said))
+    (tmp_path / "m.json").write_text(json.dumps(answers))
     return tmp_path / "b.json", tmp_path / "m.json"
 
 
@@ -33,7 +33,7 @@ def test_table_json_and_plots_are_made_from_one_call(files, tmp_path, capsys):
     assert table["realistic", "auroc"] == pytest.approx(10 / 16)
 
 
-def test_everything_wrong_with_options_and_files_is_said_at_once(files, tmp_path):
+def test_all_problems_of_options_and_files_are_reported_together(files, tmp_path):
     words = [
         "--scores",
         "realistic,nope",
@@ -58,19 +58,19 @@ def test_everything_wrong_with_options_and_files_is_said_at_once(files, tmp_path
     ]
 
 
-def test_what_is_made_beside_the_scores_is_not_told_among_them(files, tmp_path, capsys):
+def test_messages_about_further_files_are_not_on_stdout(files, tmp_path, capsys):
     words = [*map(str, files), "--bootstrap", "0"]
     cli.main(words)
-    alone = capsys.readouterr().out
+    plain = capsys.readouterr().out
     main([*words, "--table", str(tmp_path / "t.csv")])
-    told = capsys.readouterr()
-    assert told.out == alone and "rows -> " in told.err
+    printed = capsys.readouterr()
+    assert printed.out == plain and "rows -> " in printed.err
 
 
-def test_plots_and_tables_that_cannot_be_made_are_said_before_anything_is_scored(files, tmp_path):
+def test_invalid_plots_and_tables_are_refused_before_scoring(files, tmp_path):
     taken, many = str(files[1]), [str(files[1])] * 8
     for words, expected in (
-        ([*many, "--plots", str(tmp_path / "p")], "--plots: 8 models; wanted 7 or fewer"),
+        ([*many, "--plots", str(tmp_path / "p")], "--plots: 8 models; plots can show at most 7"),
         ([taken, "--plots", taken], f"--plots {taken}: "),
         ([taken, "--table", str(tmp_path)], "unknown table format"),
     ):
@@ -79,7 +79,7 @@ def test_plots_and_tables_that_cannot_be_made_are_said_before_anything_is_scored
         assert expected in str(caught.value)
 
 
-def test_the_command_line_hands_all_words_on(files, tmp_path):
+def test_the_command_line_passes_all_arguments_on(files, tmp_path):
     words = [
         str(files[0]),
         "--bootstrap=0",

@@ -96,13 +96,13 @@ def test_truncated_replies_end_the_probe_with_a_token_limit_to_set(method, think
 def test_without_log_probabilities_other_methods_are_proposed(method):
     line = problem(FakeModel(), method)
     assert "no log probabilities" in line and f"--confidence {method} needs" in line
-    assert "use --confidence verbalized (or self-consistency, abstention)" in line
+    assert "Use --confidence verbalized (or self-consistency, abstention)" in line
 
 
 def test_p_true_needs_more_than_the_chosen_token():
     assert found(FakeModel(["logprobs"]), "token-probability").warnings == ()
     line = problem(FakeModel(["logprobs"]), "p-true")
-    assert "of the chosen token only" in line and "use --confidence token-probability (or verbalized," in line
+    assert "of the chosen token only" in line and "Use --confidence token-probability (or verbalized," in line
     assert found(FakeModel(["logprobs", "top_logprobs"]), "p-true").warnings == ()
 
 

@@ -239,7 +239,7 @@ def test_a_server_without_log_probabilities_is_not_asked(options):
     assert not server.asked and not options(server).out.exists()
     (problem,) = error.value.problems
     assert (
-        "returns no log probabilities, but --confidence token-probability needs more; use --confidence verbalized"
+        "returns no log probabilities; --confidence token-probability needs log probabilities. Use --confidence verbalized"
         in problem
     )
     with small_server(logprobs=False) as server:

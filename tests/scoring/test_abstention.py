@@ -62,7 +62,7 @@ def test_a_reply_is_a_string():
         is_abstention(3)
 
 
-def test_what_the_reader_is_not_sure_of_is_unclear(monkeypatch):
+def test_replies_between_the_thresholds_are_unclear(monkeypatch):
     class Drawn:
         vocabulary = frozenset()
 
@@ -89,7 +89,7 @@ def test_a_reply_that_is_a_tag_alone_is_read_like_any_other(monkeypatch):
     ]
 
 
-def test_the_readers_error_is_corrected_as_rogan_and_gladen_do():
+def test_the_classifiers_error_is_corrected_as_rogan_and_gladen_do():
     error = ClassifierErrorRates(0.8, 0.1)
     # of 30 % that abstain 0.8 x 0.3 + 0.1 x 0.7 = 0.31 are read so
     assert error.correct_proportion(0.31) == pytest.approx(0.3)
@@ -100,7 +100,7 @@ def test_the_readers_error_is_corrected_as_rogan_and_gladen_do():
     assert error.correct_proportion(seen.mean()) == pytest.approx(0.3, abs=0.01)
 
 
-def test_auaf_is_corrected_to_that_of_a_reader_without_error():
+def test_auaf_is_corrected_to_that_of_a_classifier_without_error():
     drawn, count, error = np.random.default_rng(1), 100_000, ClassifierErrorRates(0.9, 0.05)
     answerable = np.arange(2 * count) < count
     correct = (answerable & (drawn.random(2 * count) < 0.7)).astype(float)
@@ -128,7 +128,7 @@ def test_the_range_is_that_of_all_ways_to_read_what_is_unclear():
         assert (found["auaf_lowest"], found["auaf_highest"]) == (min(ways), max(ways))
 
 
-def test_free_text_reads_abstentions_and_tells_wrong_and_missed_ones_apart(release, tmp_path, capsys):
+def test_detect_abstention_counts_abstentions_on_aqs_and_answers_to_uqs(release, tmp_path, capsys):
     said = ["red", "I cannot tell.", "unanswerable", "no", "dog", "There is no cat in the image."]
     rows = [{"question_id": row[0], "answer": text} for row, text in zip(ROWS, said, strict=True)]
     path = write(tmp_path / "m.json", rows)
@@ -146,7 +146,7 @@ def test_free_text_reads_abstentions_and_tells_wrong_and_missed_ones_apart(relea
     capsys.readouterr()
 
 
-def test_words_are_read_only_where_asked_for():
+def test_abstentions_are_detected_only_if_requested():
     joined = answered()
     assert "unavailable" in score_abstention(joined, ScoringOptions())
     found = score_abstention(

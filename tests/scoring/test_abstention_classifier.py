@@ -47,7 +47,7 @@ def test_the_network_is_torchs(networks, drawn):
     assert np.ptp(expected) > 1e-4
 
 
-def test_who_stands_beside_a_reply_does_not_matter(drawn):
+def test_other_replies_of_the_batch_do_not_matter(drawn):
     together = drawn.predict_abstention(QUESTIONS * 300, REPLIES * 300)
     alone = [
         drawn.predict_abstention([question], [reply])[0]
@@ -57,7 +57,7 @@ def test_who_stands_beside_a_reply_does_not_matter(drawn):
     assert drawn.predict_abstention([], []).tolist() == []
 
 
-def test_words_that_it_does_not_know_are_alike(drawn):
+def test_unknown_words_are_equal(drawn):
     first, second = drawn.predict_abstention(["is it red?"] * 2, ["zzyzx is dark", "qwerty is dark"])
     assert first == second
 

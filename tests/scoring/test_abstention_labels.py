@@ -61,7 +61,7 @@ def test_labels_of_all_rows_are_the_confidence_where_there_is_no_other(tmp_path)
     assert both.confidence.tolist() == [0.4, 0.3]
 
 
-def test_labels_overrule_what_the_words_say(tmp_path):
+def test_labels_override_detected_abstentions(tmp_path):
     items = [
         BenchmarkItem("0", "p", {"red": 1.0}, question_text="Red?"),
         BenchmarkItem("1", "p", {}, question_text="Red?"),
@@ -73,13 +73,13 @@ def test_labels_overrule_what_the_words_say(tmp_path):
     assert joined.confidence.tolist() == [1.0, 0.0]
 
 
-def test_a_judges_labels_count_before_the_files_own(tmp_path):
+def test_external_labels_take_precedence_over_the_files_own(tmp_path):
     model = said(tmp_path, {"abstained": True}, {"abstained": True})
     judge = write(tmp_path / "judge.json", [{"id": "1", "abstained": False}])
     assert add_external_labels(model, judge).abstention_labels == {"0": 0.0, "1": 1.0}
 
 
-def test_a_judges_file_with_faults_lists_them_all(tmp_path):
+def test_every_fault_of_a_label_file_is_listed(tmp_path):
     model = said(tmp_path, {}, {})
     rows = [{"id": "7", "abstained": True}, {"id": "1", "abstained": "maybe"}, {"id": "0", "abstained": True}]
     rows.append({"id": "0", "abstained": False})
@@ -94,7 +94,7 @@ def test_a_judges_file_with_faults_lists_them_all(tmp_path):
         add_external_labels(model, write(tmp_path / "judge.json", [{"id": "1"}]))
 
 
-def test_the_command_takes_a_judge_for_each_model(release, tmp_path, capsys):
+def test_the_command_takes_a_label_file_for_each_model(release, tmp_path, capsys):
     rows = [{"question_id": row[0], "answer": row[6]} for row in ROWS]
     model = write(tmp_path / "m.json", rows)
     labels = [{"question_id": row[0], "abstained": row[2] == "UQ"} for row in ROWS]  # a perfect model
@@ -106,13 +106,13 @@ def test_the_command_takes_a_judge_for_each_model(release, tmp_path, capsys):
     )
 
 
-def test_a_judge_overrules_what_was_a_confidence_only_by_the_files_own_labels(tmp_path):
+def test_external_labels_override_confidences_made_from_the_files_own_labels(tmp_path):
     model = said(tmp_path, {"abstained": True}, {"abstained": True})
     judge = write(tmp_path / "judge.json", [{"id": "1", "abstained": False}])
     assert add_external_labels(model, judge, detect_abstention=False).confidence.tolist() == [0.0, 1.0]
 
 
-def test_a_judge_of_a_few_is_told_and_one_that_nobody_asks_is_refused(release, tmp_path, capsys):
+def test_labels_of_some_answers_are_reported_and_labels_without_effect_are_refused(release, tmp_path, capsys):
     rows = [{"question_id": row[0], "answer": row[6], "confidence": row[7]} for row in ROWS]
     judge = write(tmp_path / "judge.json", [{"question_id": "a1", "abstained": False}])
     sure = write(tmp_path / "sure.json", rows)

@@ -16,7 +16,7 @@ from pipeline.scoring.joined_predictions import ScoringOptions
 from tests.scoring.conftest import answered, vqa_answered
 
 
-def test_with_people_the_scores_of_vqa_are_given_too():
+def test_with_human_answers_the_scores_of_vqa_are_given_too():
     # Three of ten people said red: 0.9; VQA3+ the same. As a string it is one of the right answers.
     joined = vqa_answered([["red"] * 3 + ["blue"] * 7, ["cat"] * 10], ["red", "a dog"])
     scores = score_answers(joined, ScoringOptions())
@@ -25,7 +25,7 @@ def test_with_people_the_scores_of_vqa_are_given_too():
     assert scores["vqa_accuracy_corrected"] == pytest.approx(0.45)
 
 
-def test_without_people_answers_are_compared_with_the_label():
+def test_without_human_answers_the_label_counts():
     scores = compute_item_scores(answered().select(np.array([0, 2, 4])))
     assert set(scores) >= {"exact_match", "normalized_match", "token_f1", "anls", "anls_no_threshold"}
     assert not {"vqa_accuracy", "vqa_accuracy_corrected", "vqa3_plus"} & set(scores)
@@ -69,14 +69,14 @@ WORDS = st.sampled_from(["red", "blue", "dark red"])
     st.lists(WORDS, min_size=2, max_size=10),
     st.sampled_from(["official", "official-2017", "corrected"]),
 )
-def test_vqa_accuracy_is_the_mean_over_all_ways_to_leave_one_person_out(said, people, form):
+def test_vqa_accuracy_is_the_mean_over_all_ways_to_omit_one_answer(said, people, form):
     left = itertools.combinations(people, len(people) - 1)
     expected = np.mean([min(rest.count(said) / 3, 1) for rest in left])
     assert vqa_accuracy([said], [people], normalization=form)[0] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("agree", "expected"), [(0, 0.0), (1, 0.3), (2, 0.6), (3, 0.9), (4, 1.0), (10, 1.0)])
-def test_with_ten_people_accuracy_is_as_the_papers_say(agree, expected):
+def test_with_ten_human_answers_accuracy_is_as_the_papers_say(agree, expected):
     people = [["red"] * agree + ["blue"] * (10 - agree)]
     assert vqa_accuracy(["red"], people)[0] == pytest.approx(expected)
     assert vqa3_plus(["red"], people)[0] == pytest.approx(expected)
@@ -102,7 +102,7 @@ def test_corrected_takes_a_full_stop_away_where_official_does():
     assert vqa_accuracy(["pm"], [["p.m."] * 10], normalization="corrected").tolist() == [1]
 
 
-def test_one_person_leaves_nobody():
+def test_one_human_answer_leaves_none():
     assert vqa_accuracy(["red"], [["red"]]).tolist() == [0.0]
     assert np.isnan(vqa_accuracy(["red"], [["red"]], normalization="corrected"))[0]
 

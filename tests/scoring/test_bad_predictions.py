@@ -161,7 +161,7 @@ def told(capsys: pytest.CaptureFixture[str], release: Path, path: Path) -> tuple
 @pytest.mark.parametrize(
     ("name", "data", "said"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
-def test_it_is_read_as_meant_or_told_in_one_message(release, tmp_path, capsys, name, data, said):
+def test_it_is_read_as_intended_or_reported_in_one_message(release, tmp_path, capsys, name, data, said):
     plain = told(capsys, release, write(tmp_path / "plain.json", ROWS))
     data = data() if callable(data) else data
     (tmp_path / name).write_bytes(data if isinstance(data, bytes) else data.encode())
@@ -182,7 +182,7 @@ def numbers_of(page: str) -> list[str]:
 
 
 @pytest.mark.parametrize("what", ["folder", "missing", "link", "pipe", "device"])
-def test_what_is_no_file_is_told(release, tmp_path, capsys, what):
+def test_what_is_not_a_file_is_reported(release, tmp_path, capsys, what):
     path = tmp_path / "m.json"
     if what == "folder":
         path.mkdir()

@@ -8,7 +8,7 @@ from pipeline.scoring.benchmark_reader import read_benchmark, read_release_name
 from tests.scoring.conftest import predictions, scored, write
 
 
-def test_a_release_tells_what_it_knows_of_its_items(release):
+def test_the_fields_of_items_are_read_from_a_release(release):
     benchmark = read_benchmark(release)
     assert (benchmark.kind, benchmark.name, benchmark.version) == ("rgqa", "1.0.0", "1.0.0")
     assert list(benchmark.subsets) == ["clip-easy", "pt-hard"]
@@ -25,7 +25,7 @@ def test_a_release_tells_what_it_knows_of_its_items(release):
     assert set(benchmark.sha256) == {"provenance.jsonl", "rgqa/clip-easy.json", "rgqa/pt-hard.json"}
 
 
-def test_a_benchmark_is_cut_to_the_subsets_named_and_knows_the_ids_of_all(release):
+def test_only_named_subsets_are_read_but_all_ids_are_known(release):
     write(release / "rgqa/clip-hard.json", [{"img_id": "n", "question_id": "other", "label": {"UQ": 1.0}}])
     benchmark = read_benchmark(release, ["pt-hard"])
     assert list(benchmark.subsets) == ["pt-hard"] and "other" in benchmark.ids
@@ -116,7 +116,7 @@ def test_gqas_own_file_keeps_ids_and_questions_as_they_are(tmp_path):
     assert (item.structural, item.semantic, item.gqa_question) == ("query", "", question)
 
 
-def test_vqas_own_file_keeps_every_persons_answer(tmp_path):
+def test_vqas_own_file_keeps_every_human_answer(tmp_path):
     answers = [{"answer": "red"}, {"answer": "blue"}, {"answer": "red"}]
     rows = [{"question_id": 7, "image_id": 3, "answer_type": "other", "answers": answers}]
     benchmark = read_benchmark(write(tmp_path / "v.json", {"annotations": rows}))
@@ -139,7 +139,7 @@ def test_other_files_are_refused(tmp_path, value):
         read_benchmark(write(tmp_path / "b.json", value))
 
 
-def test_a_file_that_is_cut_off_is_refused(tmp_path):
+def test_a_truncated_file_is_refused(tmp_path):
     (tmp_path / "b.json").write_text(json.dumps([{"question_id": "1"}])[:-3])
     with pytest.raises(UserError, match="The file may be truncated"):
         read_benchmark(tmp_path / "b.json")

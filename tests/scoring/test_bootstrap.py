@@ -19,7 +19,7 @@ from pipeline.scoring.bootstrap import (
 )
 
 
-def test_clusters_are_drawn_with_replacement():
+def test_clusters_are_sampled_with_replacement():
     counts = sample_cluster_counts(2, 500, 0)
     assert counts.shape == (500, 2) and (counts.sum(axis=1) == 2).all()
     # Each count is binomial(2, 1/2): mean 1, standard error 0.03.
@@ -151,7 +151,7 @@ def test_what_never_varies_or_is_undefined_does_not_widen_the_others():
     assert simultaneous_intervals([], np.empty((0, 9))).shape == (0, 2)
 
 
-def test_replicates_in_which_one_of_them_is_undefined_are_left_out_of_all():
+def test_undefined_replicates_are_excluded_for_all_statistics():
     samples = np.random.default_rng(0).normal(size=(2, 1000))
     holes = samples.copy()
     holes[0, :40] = math.nan

@@ -55,7 +55,7 @@ def items_and_answers(count, levels, seed=0):
 @pytest.mark.parametrize("levels", [7, 10**6])
 @pytest.mark.parametrize("lost", [0, 9])
 @pytest.mark.parametrize("split", ["test", "all"])
-def test_a_repetition_is_the_score_of_the_drawn_items(levels, lost, split):
+def test_a_replicate_is_the_score_of_the_sampled_items(levels, lost, split):
     items, said = items_and_answers(300, levels)
     options = OPTIONS._replace(missing="wrong", split=split)
     joined = join_predictions(items, model(dict(list(said.items())[lost:])), options)
@@ -95,7 +95,7 @@ def test_a_repetition_is_the_score_of_the_drawn_items(levels, lost, split):
         assert set(found) - set(expected) == pairs
 
 
-def test_pairs_are_drawn_with_their_images():
+def test_pairs_are_sampled_with_their_images():
     scores = make_score_statistic(answered(), np.array([0, 0, 1, 1, 2, 2]), OPTIONS, ("pairs",))
     # Pairs p1 and p3 are handled right, p2 is not: 2 of 3 drawn, 3 of 3, 3 of 3. At 0.5 u1 and u3 are rejected, u2 is not.
     for drawn, dual in zip(np.array([[2, 1, 0], [1, 0, 2], [0, 0, 3]]), (2 / 3, 1, 1), strict=True):
@@ -104,7 +104,7 @@ def test_pairs_are_drawn_with_their_images():
         )
 
 
-def test_of_pairs_that_are_answered_right_those_count_whose_uq_is_less_sure():
+def test_a_correct_pair_counts_if_its_uq_has_less_confidence():
     # p1: the AQ at 0.9, the UQ at 0.2; p2: at 0.6 and 0.7, so in the wrong order, and 0.5 accepts both.
     rows = [("a1", "n1", "red", "p1", "", None, "red", 0.9), ("u1", "n1", "UQ", "p1", "", None, "", 0.2)]
     rows += [("a2", "n2", "red", "p2", "", None, "red", 0.6), ("u2", "n2", "UQ", "p2", "", None, "", 0.7)]
@@ -113,7 +113,7 @@ def test_of_pairs_that_are_answered_right_those_count_whose_uq_is_less_sure():
         assert one(scores, drawn) == {"dual_accuracy": dual, "dual_accuracy_at_threshold": dual}
 
 
-def test_without_pairs_validation_or_probabilities_there_is_nothing_to_repeat():
+def test_without_pairs_validation_or_probabilities_there_are_no_replicates():
     joined = answered([(i, p, a, "", "", c, said, 10 * s) for i, p, a, _, _, c, said, s in ROWS])
     found = make_score_statistic(
         joined, np.zeros(6, int), OPTIONS, ("realistic", "pairs", "selective", "calibration")
@@ -122,7 +122,7 @@ def test_without_pairs_validation_or_probabilities_there_is_nothing_to_repeat():
     assert set(one(found, [1])) == expected
 
 
-def test_with_people_a_repetition_is_the_mean_of_the_drawn_items():
+def test_with_human_answers_a_replicate_is_the_mean_of_the_sampled_items():
     # VQA accuracies 0.9, 0, NaN (one person, corrected): the undefined one never counts.
     people, said = [["red"] * 3 + ["blue"] * 7, ["cat"] * 10, ["cat"]], ["red", "dog", "cat"]
     joined = vqa_answered(people, said, [0.8, 0.6, 0.4])
@@ -140,7 +140,7 @@ def test_with_people_a_repetition_is_the_mean_of_the_drawn_items():
     assert found[0]["coverage_at_risk/0.6"] == coverage_at_risk([0.8, 0.6, 0.4], accuracy, 0.6)
 
 
-def test_repetitions_of_a_subset_and_of_the_mean_have_the_same_scores():
+def test_replicates_of_a_subset_and_of_the_mean_have_the_same_scores():
     items, said = items_and_answers(60, 10)
     joined = {name: join_predictions(items, model(said), OPTIONS) for name in "xy"}
     options = OPTIONS._replace(bootstrap=30)
@@ -191,7 +191,7 @@ def test_realistic_scores_of_a_replicate_are_those_of_the_repeated_items(count, 
             assert own == pytest.approx(expected, nan_ok=True, rel=1e-12)
 
 
-def test_the_scores_that_are_asked_for_are_computed():
+def test_the_requested_scores_are_computed():
     by = rank_items(np.array([0.9, 0.5]), np.ones(2), np.array([True, False]))
     assert [*make_realistic_statistic(by, np.array([0, 1]), ("ff95", "auaf"))(np.ones((1, 2), int))] == [
         "ff95",

@@ -72,7 +72,7 @@ def test_confidence_is_held_against_answerable_and_against_right():
     assert found["correct"]["brier"] == pytest.approx(1.35 / 6) and found["items"] == 6
 
 
-def test_missing_predictions_are_left_out_and_logits_are_no_probabilities():
+def test_missing_predictions_are_excluded_and_logits_are_not_probabilities():
     joined = answered()
     missing = joined._replace(missing=np.array([True] + [False] * 5))
     assert score_calibration(missing, ScoringOptions())["items"] == 5
@@ -80,7 +80,7 @@ def test_missing_predictions_are_left_out_and_logits_are_no_probabilities():
     assert "not probabilities" in score_calibration(logits, ScoringOptions())["unavailable"]
 
 
-def test_with_people_right_is_the_commonest_answer():
+def test_with_human_answers_the_most_frequent_one_is_correct():
     joined = vqa_answered([["red"] * 3 + ["blue"] * 7, ["cat"] * 10], ["red", "cat"], [0.8, 0.6])
     found = score_calibration(joined, ScoringOptions())
     assert found["correct"]["brier"] == pytest.approx((0.64 + 0.16) / 2) and "answerable" not in found

@@ -130,7 +130,7 @@ def test_groups_that_are_named_are_printed_in_full(release, tmp_path, capsys):
     assert "threshold source" in text and "by category" in text and "AUPR" not in text
 
 
-def test_kinds_of_a_benchmark_of_answers_are_refused(tmp_path, capsys):
+def test_subgroups_of_a_benchmark_of_answers_are_refused(tmp_path, capsys):
     people = [{"question_id": 1, "answers": [{"answer": "red"}] * 4}]
     files = (
         write(tmp_path / "vqa.json", {"annotations": people}),
@@ -141,7 +141,7 @@ def test_kinds_of_a_benchmark_of_answers_are_refused(tmp_path, capsys):
     )
 
 
-def test_what_few_need_is_imported_when_it_is_asked_for(release, tmp_path):
+def test_optional_modules_are_imported_only_when_needed(release, tmp_path):
     code = (
         "import sys; from pipeline.scoring.cli import main; main(sys.argv[1:]);"
         "print(*sorted(name.rpartition('.')[2] for name in sys.modules if name.startswith('pipeline.scoring.')))"
@@ -181,7 +181,7 @@ def test_predictions_of_one_subset_are_recognised(release, tmp_path, capsys):
     assert "6 of 12 items have no prediction" in text and "did you mean --subset clip-easy?" in text
 
 
-def test_two_files_of_one_name_are_told_apart_by_their_folders(release, tmp_path):
+def test_two_files_of_one_name_are_distinguished_by_their_folders(release, tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         write(tmp_path / folder / "m.json", predictions())
@@ -206,7 +206,7 @@ def test_a_list_of_choices_is_refused(release, tmp_path, capsys):
     assert "expected an object by id, got a list" in text
 
 
-def test_parity_compares_letter_by_letter_and_says_so(release, tmp_path, capsys):
+def test_published_mode_compares_exactly_and_says_so(release, tmp_path, capsys):
     report = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--mode", "published")
     assert report["options"]["match"] == "exact"
     assert "mode published, answers compared by exact" in capsys.readouterr().out
@@ -239,7 +239,7 @@ def test_files_may_stand_before_and_after_options(release, tmp_path):
     assert [model["name"] for model in found["models"]] == ["m", "n"]
 
 
-def test_a_closed_output_keeps_nobody_from_writing(release, tmp_path, monkeypatch):
+def test_files_are_written_even_if_the_output_is_closed(release, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     assert scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0)["models"]
 

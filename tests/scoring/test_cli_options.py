@@ -81,7 +81,7 @@ def test_what_cannot_be_is_refused(words, expected):
         ("missing", ("error", "wrong", "drop")),
     ],
 )
-def test_what_a_message_offers_is_taken_and_nothing_else(name, values):
+def test_only_what_a_message_suggests_is_accepted(name, values):
     wanted, fits = VALUE_CHECKS[name]
     assert wanted == " or ".join((", ".join(values[:-1]), values[-1]))
     assert all(fits(value) for value in values) and not any(fits(value.upper()) for value in values)
@@ -174,7 +174,7 @@ def test_it_is_refused_before_anything_is_written(release, tmp_path, monkeypatch
     assert everything(tmp_path) == before
 
 
-def test_files_beside_each_other_are_written_and_written_anew(release, tmp_path, monkeypatch):
+def test_outputs_beside_inputs_are_written_and_replaced(release, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "m.json", predictions())
     for _ in range(2):

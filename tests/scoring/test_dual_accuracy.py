@@ -76,7 +76,7 @@ def test_one_threshold_for_all_pairs_is_chosen_on_validation_and_applied_to_test
 
 
 @pytest.mark.parametrize(("threshold", "source", "right"), [(0.5, "default", 2 / 3), (0.85, "option", 1 / 3)])
-def test_without_validation_items_the_fixed_threshold_serves(threshold, source, right):
+def test_without_validation_items_the_fixed_threshold_is_used(threshold, source, right):
     # At 0.5: p1 and p3 are handled right, p2's answer is wrong. At 0.85 p1 alone is.
     rows = [(*row[:4], "", *row[5:]) for row in times(7)]
     found = score_pairs(answered(rows), ScoringOptions(threshold=threshold))

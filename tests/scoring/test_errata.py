@@ -15,7 +15,7 @@ def model(tmp_path):
     return write(tmp_path / "m.json", predictions())
 
 
-def test_faulty_items_and_their_pairs_are_left_out_and_it_says_so(release, model, tmp_path, capsys):
+def test_faulty_items_and_their_pairs_are_excluded_and_reported(release, model, tmp_path, capsys):
     write(release / "errata.json", FAULTY)
     words = "--bootstrap", "0", "--split", "all"
     whole, less = (
@@ -34,20 +34,20 @@ def test_faulty_items_and_their_pairs_are_left_out_and_it_says_so(release, model
     assert "errata" not in capsys.readouterr().out
 
 
-def test_a_list_that_names_no_item_here_is_said_all_the_same(release, model, tmp_path, capsys):
+def test_an_errata_list_without_items_of_this_benchmark_is_reported(release, model, tmp_path, capsys):
     path = write(tmp_path / "e.json", [{"item_id": "elsewhere"}])
     run(release, model, "--bootstrap", "0", "--exclude-errata", path)
     assert "WITHOUT 0 items by errata" in " ".join(capsys.readouterr().out.split())
 
 
-def test_where_items_name_no_pair_they_go_alone(release, tmp_path):
+def test_items_without_a_pair_are_excluded_alone(release, tmp_path):
     single = release / "rgqa/pt-hard.json"
     left = exclude_errata(read_benchmark(single), single, str(write(tmp_path / "e.json", FAULTY)))
     assert left.errata == ("u2",) and len(left.subsets["pt-hard"]) == 5 and "u2" in left.ids
 
 
 @pytest.mark.parametrize("content", [{"u2": "why"}, ["u2"], [{"id": "u2"}]])
-def test_a_file_of_another_form_is_refused(release, tmp_path, content):
+def test_a_file_of_another_format_is_refused(release, tmp_path, content):
     path = write(tmp_path / "e.json", content)
     with pytest.raises(UserError, match="expected a list of"):
         exclude_errata(read_benchmark(release), release, str(path))

@@ -34,7 +34,7 @@ def question(
     }
 
 
-def test_accuracy_in_all_its_parts():
+def test_accuracy_by_question_type():
     questions = {
         "a": question("red"),
         "b": question("yes", "verify", "obj", program=("select: dog (1)", "exist: ?")),
@@ -65,7 +65,7 @@ def test_steps_that_only_ask_do_not_count():
     assert count_reasoning_steps(question("x", program=("select: dog (1)", "query: color"))) == 2
 
 
-def test_consistency_is_the_mean_over_right_questions_of_the_share_of_entailed_ones_right():
+def test_consistency_is_the_mean_accuracy_on_entailed_questions_of_correct_ones():
     # a is right: of b, c one is right: 1/2. b is right: c is wrong: 0. c is wrong and does not count. (1/2 + 0) / 2
     questions = {
         "a": question("red", entailed=["a", "b", "c"]),
@@ -175,7 +175,7 @@ def test_unbalanced_questions_are_not_scored_but_can_be_entailed():
     assert scores["consistency"] == {"value": 0.0, "items": 1}
 
 
-def test_what_a_split_has_no_files_for_is_said_and_not_zero():
+def test_scores_without_their_files_are_unavailable_not_zero():
     found = compute_gqa_diagnostics({"a": question("red")}, {"a": "red"})
     assert {name for name, value in found.items() if "unavailable" in value} == {
         "binary",
@@ -201,7 +201,7 @@ def test_entailed_questions_are_answered_in_the_same_file_of_predictions():
     assert "needs GQA's questions file" in score_gqa(answered(), ScoringOptions())["unavailable"]
 
 
-def test_what_is_absent_says_which_file_it_needs():
+def test_an_unavailable_score_says_which_file_it_needs():
     def grounding_of(**given):
         return compute_gqa_diagnostics({"a": question("red")}, {"a": "red"}, **given)["grounding"]
 

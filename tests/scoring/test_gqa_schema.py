@@ -33,7 +33,7 @@ GOOD = {
         ("isBalanced", "false", "true or false"),
     ],
 )
-def test_all_questions_that_are_not_so_are_told(tmp_path, field, value, wanted):
+def test_all_invalid_questions_are_listed(tmp_path, field, value, wanted):
     path = write(tmp_path / "q.json", {"1": GOOD, "2": GOOD | {field: value}, "3": GOOD | {field: value}})
     with pytest.raises(UserError) as caught:
         read_benchmark(path)
@@ -59,7 +59,7 @@ def test_fields_may_be_missing_or_null(tmp_path):
         ("choices", {"plausible": [3]}, "an object of lists of strings for each question"),
     ],
 )
-def test_other_files_of_gqas_are_told(tmp_path, name, value, wanted):
+def test_invalid_gqa_resources_are_refused(tmp_path, name, value, wanted):
     path = write(
         tmp_path / "x.json", {"1": {"answer": "red"} if name != "choices" else {"valid": []}, "7": value}
     )

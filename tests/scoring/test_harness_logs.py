@@ -51,7 +51,7 @@ def test_each_row_is_one_harnesss_and_says_the_item_and_the_answer(harness):
         {"id": "a", "output": "red"},
     ],
 )
-def test_rows_of_no_harness_are_left_alone(row):
+def test_rows_of_no_harness_are_unchanged(row):
     assert not any(harness.is_log_row(row) for harness in HARNESSES.values())
 
 
@@ -65,12 +65,12 @@ def test_the_probability_of_a_batchs_words_is_no_confidence():
 @pytest.mark.parametrize(
     ("given", "read"), [("0.25", 0.25), (0.0, 0.0), (0, 0.0), ("", ""), ("high", "high")]
 )
-def test_a_vlmevalkit_tables_confidences_are_numbers_even_where_it_holds_text(given, read):
+def test_confidences_of_a_vlmevalkit_table_are_numbers_even_if_stored_as_text(given, read):
     sample = HARNESSES["VLMEvalKit"].parse_row(rows()["VLMEvalKit"] | {"confidence": given})
     assert sample.confidence_sources[""]["confidence"] == read
 
 
-def test_names_are_looked_for_in_their_order_before_places():
+def test_field_names_are_searched_in_order_before_sources():
     places = {"": {"id": "1"}, "metric": {"item_id": "a", "id": ""}}
     assert find_field(places, ("item_id", "id")) == ("metric.item_id", "a")
     assert find_field(places, ("id",)) == ("id", "1")
@@ -115,7 +115,7 @@ def with_answer(harness, text):
         ("lmms-eval", None, ""),  # which is no answer either
     ],
 )
-def test_words_that_a_harness_writes_where_a_request_failed_are_no_answer(harness, text, failure):
+def test_error_texts_of_a_harness_are_failures(harness, text, failure):
     assert HARNESSES[harness].parse_row(with_answer(harness, text)).failure == failure
 
 
@@ -126,7 +126,7 @@ def inspect_sample(text, stop_reason="stop", **more):
 
 
 @pytest.mark.parametrize("stop_reason", ["max_tokens", "model_length"])
-def test_what_inspect_says_was_cut_off_is_a_failure_unless_it_was_said_after_the_answer(stop_reason):
+def test_a_reply_truncated_according_to_inspect_is_a_failure_unless_it_was_after_the_answer(stop_reason):
     assert inspect_sample("The image shows", stop_reason).failure == "truncated"
     assert inspect_sample("Hm", stop_reason, scores={"s": {"value": {"prediction": "red"}}}).failure == ""
 
@@ -163,7 +163,7 @@ def test_a_scorers_prediction_that_is_no_text_is_not_passed_over():
     assert sample.answer == ("scores.s.value.prediction", 0)
 
 
-def test_a_batchs_answer_that_was_cut_off_is_a_failure():
+def test_a_truncated_answer_of_a_batch_is_a_failure():
     row = rows()["OpenAI batch"]
     row["response"]["body"]["choices"][0]["finish_reason"] = "length"
     assert HARNESSES["OpenAI batch"].parse_row(row).failure == "truncated"
@@ -250,7 +250,7 @@ def test_the_same_answers_score_the_same_through_every_form(release, tmp_path):
         ("inspect_ai.eval", ("inspect_ai", "id", "output.completion", "scores.confidence")),
     ],
 )
-def test_form_and_fields_are_said(release, tmp_path, capsys, name, expected):
+def test_format_and_fields_are_reported(release, tmp_path, capsys, name, expected):
     path = next(path for path in all_forms(tmp_path) if path.name == name)
     report = scored(tmp_path, release, path, "--scores", "realistic", "--bootstrap", 0, "--detect-abstention")
     reading = report["models"][0]["file_info"]
@@ -266,7 +266,7 @@ def test_form_and_fields_are_said(release, tmp_path, capsys, name, expected):
 @pytest.mark.parametrize(
     ("name", "form"), [("m", "plain JSON"), ("m.jsonl.gz", "plain JSONL"), ("m.1.csv", "plain CSV")]
 )
-def test_a_plain_files_form_is_its_ending(name, form):
+def test_the_format_of_a_plain_file_is_its_suffix(name, form):
     assert convert_log_rows([{"id": "a", "answer": "red"}], Path(name))[1].file_format == form
 
 
@@ -360,7 +360,7 @@ def test_a_confidence_is_found_where_scorers_and_solvers_put_it(more, field):
     assert (reading.confidence_field, kept[0]["confidence"]) == (field, 0.25 if field else None)
 
 
-def test_what_a_task_says_of_abstaining_comes_along():
+def test_abstention_labels_of_a_task_are_kept():
     row = {"doc_id": 0, "item_id": "a", "resps": "red", "p_answerable": 0.0, "abstained": True}
     kept, reading, _ = read_rows([row])
     assert kept[0] == {"item_id": "a", "prediction": "red"} | {
@@ -411,13 +411,13 @@ def test_a_question_asked_once_for_several_items_answers_all_of_them():
     assert reading.failures == {"c": "no answer", "d": "no answer"}
 
 
-def test_an_item_that_stands_in_a_log_twice_is_refused(tmp_path):
+def test_a_duplicate_item_of_a_log_is_refused(tmp_path):
     rows = [{"doc_id": i, "item_id": "a", "filtered_resps": text} for i, text in enumerate(("red", "blue"))]
     assert "row 2: duplicate id 'a'" in read_predictions(write(tmp_path / "log.json", rows)).faults
 
 
 @pytest.mark.parametrize("form", ["batch.jsonl", "vlm.json", "vlm.tsv", "lmms.jsonl", "inspect.json"])
-def test_an_item_twice_in_any_log_is_one_message(release, tmp_path, capsys, form):
+def test_a_duplicate_item_of_any_log_is_one_message(release, tmp_path, capsys, form):
     all_forms(tmp_path)
     path = tmp_path / form
     if form == "vlm.tsv":
@@ -436,7 +436,7 @@ def test_an_item_twice_in_any_log_is_one_message(release, tmp_path, capsys, form
     assert message.startswith("error: cannot score") and "duplicate id 'a1'" in message
 
 
-def test_a_log_without_confidences_says_that_free_text_is_wanted(release, tmp_path, capsys):
+def test_a_log_without_confidences_suggests_detect_abstention(release, tmp_path, capsys):
     rows = [{"doc_id": i, "item_id": row[0], "filtered_resps": row[-2]} for i, row in enumerate(ROWS)]
     message = refused(capsys, release, write(tmp_path / "log.json", rows))
     assert "no confidences. Add them, or a column `abstained`" in message
@@ -475,7 +475,7 @@ def test_loglikelihoods_are_no_answers(tmp_path):
     )
 
 
-def test_samples_of_odd_shapes_are_told_without_a_traceback(tmp_path):
+def test_malformed_samples_are_reported_without_a_traceback(tmp_path):
     odd = [
         [{"id": "a", "epoch": 1, "output": [], "scores": [], "error": None, "metadata": 3}, {}],
         [{"custom_id": "a", "response": []}, {"custom_id": None, "response": {"body": {"choices": [3]}}}],
@@ -489,7 +489,7 @@ def test_samples_of_odd_shapes_are_told_without_a_traceback(tmp_path):
         read_predictions(write(tmp_path / "log.json", odd[-1]))
 
 
-def test_an_inspect_log_that_was_cut_to_its_header_has_no_rows(tmp_path):
+def test_an_inspect_log_with_only_a_header_has_no_rows(tmp_path):
     log = json.loads(gzip.decompress((LOGS / "inspect_ai.json.gz").read_bytes()))
     assert len(get_log_samples(log, tmp_path) or []) == 6 and get_log_samples([log], tmp_path) is None
     del log["samples"]

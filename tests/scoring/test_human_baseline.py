@@ -13,7 +13,7 @@ from pipeline.scoring.joined_predictions import ScoringOptions
 from tests.scoring.conftest import answered, predictions, scored, write
 
 
-def test_people_reject_and_a_model_at_their_rate():
+def test_human_rejection_and_that_of_a_model_at_their_rate():
     # People accept 3 of 4 AQs and reject 1 of 2 UQs.
     assert compute_human_rejection([1, 1, 1, 0, 0, 1], [True] * 4 + [False] * 2) == {
         "true_positive_rate": 0.75,
@@ -33,7 +33,7 @@ def test_people_reject_and_a_model_at_their_rate():
     )
 
 
-def test_people_are_compared_on_their_own_items(release, tmp_path):
+def test_humans_are_compared_on_the_judged_items(release, tmp_path):
     study = [
         {"question_id": "a1", "accepted": True},
         {"question_id": "a2", "accepted": True},
@@ -54,7 +54,7 @@ def test_people_are_compared_on_their_own_items(release, tmp_path):
     assert people["model_rejection_accuracy_on_all_items"] == pytest.approx(2 / 3)
 
 
-def test_each_judgement_of_an_item_counts():
+def test_each_judgment_of_an_item_counts():
     # a1 is taken by one of two people, u1 rejected by one of three: 1/2 and 1/3, on 2 items of 5 judgements.
     study = {"u1": [True, False, True], "a1": [True, False], "elsewhere": [True]}
     found = score_human_baseline(answered(), ScoringOptions(human_judgments=study))
@@ -62,7 +62,7 @@ def test_each_judgement_of_an_item_counts():
     assert found["true_positive_rate"] == 0.5 and found["rejection_accuracy"] == pytest.approx(1 / 3)
 
 
-def test_without_judgements_there_is_nothing_to_compare():
+def test_without_judgments_there_is_nothing_to_compare():
     assert (
         "--resource human-judgments=FILE" in score_human_baseline(answered(), ScoringOptions())["unavailable"]
     )
@@ -73,7 +73,7 @@ def test_without_judgements_there_is_nothing_to_compare():
     )
 
 
-def test_judgements_are_gathered_by_item_and_every_faulty_one_is_listed(tmp_path):
+def test_judgments_are_collected_by_item_and_every_faulty_one_is_listed(tmp_path):
     rows = [{"question_id": 7, "accepted": True}, {"question_id": "7", "accepted": False}]
     assert read_human_judgments(write(tmp_path / "h.json", rows)) == {"7": [True, False]}
     with pytest.raises(UserError) as caught:

@@ -48,7 +48,7 @@ def test_fractions_lie_between_0_and_1():
         check_fractions(a=[float("nan")])
 
 
-def test_rows_are_made_one_by_one_and_every_fault_says_where():
+def test_rows_are_parsed_one_by_one_and_every_fault_says_where():
     def make(row):
         if row < 0:
             raise UserError(["below 0", "no good"])
@@ -82,7 +82,7 @@ def test_an_error_of_the_input_keeps_its_lines_apart():
     assert UserError(line for line in "ab").problems == ["a", "b"] and str(UserError(["a", "b"])) == "a\nb"
 
 
-def test_what_cannot_be_read_is_said_in_one_line(tmp_path):
+def test_an_unreadable_file_is_reported_in_one_line(tmp_path):
     with pytest.raises(UserError, match=r"none\.json: no such file$"):
         read_bytes(tmp_path / "none.json")
     with pytest.raises(UserError, match="cannot be read"):
@@ -92,7 +92,7 @@ def test_what_cannot_be_read_is_said_in_one_line(tmp_path):
     assert parse_json(b'{"a": [1]}', "x.json") == {"a": [1]}
 
 
-def test_lines_are_numbered_and_empty_ones_passed_over():
+def test_lines_are_numbered_and_empty_ones_skipped():
     assert list(parse_json_lines(b'1\n\n{"a": 2}\r\n  \n', "x.jsonl")) == [(1, 1), (3, {"a": 2})]
     with pytest.raises(UserError, match=r"x\.jsonl, line 2: not valid JSON"):
         list(parse_json_lines(b"1\n{", "x.jsonl"))
@@ -101,7 +101,7 @@ def test_lines_are_numbered_and_empty_ones_passed_over():
 @pytest.mark.parametrize(
     "text", ['{"a": 1, "b": 2, "a": 1}', '[{"a": 1, "a": 2}]', '{"x": [{"a": {}, "a": 3}]}']
 )
-def test_a_key_that_stands_twice_in_an_object_is_refused(text):
+def test_a_duplicate_key_of_an_object_is_refused(text):
     with pytest.raises(UserError, match=r"^x\.json: an object has the key a twice; keep one$"):
         parse_json(text.encode(), "x.json")
     with pytest.raises(UserError, match=r"^x\.jsonl, line 2: an object has the key a twice; keep one$"):
@@ -122,7 +122,7 @@ def test_of_many_lines_the_broken_one_is_named():
             list(parse_json_lines("\n".join([*lines[:1500], broken, *lines]).encode(), "x"))
 
 
-def test_the_collector_is_left_as_it_was():
+def test_the_garbage_collector_is_restored():
     with pytest.raises(ZeroDivisionError), pause_garbage_collection():
         assert not gc.isenabled()
         _ = 1 / 0

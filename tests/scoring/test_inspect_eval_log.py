@@ -63,7 +63,7 @@ def without(monkeypatch):
     return missing
 
 
-def test_without_what_unpacks_it_the_message_says_what_to_install(without):
+def test_without_a_decompressor_the_message_says_what_to_install(without):
     without |= {"pyarrow", "zstandard", "openpyxl"}
     assert "pip install zstandard, or convert the log to JSON: inspect log dump" in refusal(
         LOG.read_bytes(), LOG.name
@@ -77,7 +77,7 @@ def test_zstandard_serves_as_well_as_pyarrow(without):
     assert len(read_eval_samples(LOG, LOG.read_bytes())) == 6
 
 
-def test_a_log_that_is_cut_off_changed_or_none_is_refused():
+def test_a_truncated_changed_or_wrong_log_is_refused():
     data = LOG.read_bytes()
     assert "not a .eval file" in refusal(data[:8000])
     assert "not a .eval file" in refusal(b"")

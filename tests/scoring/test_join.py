@@ -43,18 +43,18 @@ def test_missing_predictions_are_wrong_and_accepted_before_all_others():
     assert joined.is_literal_match.tolist() == [True, False]
 
 
-def test_a_missing_answer_to_an_aq_does_not_help_to_tell_aqs_from_uqs():
+def test_a_missing_answer_to_an_aq_does_not_help_to_separate_aqs_from_uqs():
     joined = join_predictions(ITEMS, model({"u": ("red", -3.0)}), ScoringOptions(missing="wrong"))
     assert joined.confidence.tolist() == [-2.0, -3.0] and joined.correct.tolist() == [0.0, 0.0]
     assert joined.metric_inputs[0][0] < joined.metric_inputs[0][1] == -3.0
 
 
-def test_missing_predictions_can_be_left_out():
+def test_missing_predictions_can_be_dropped():
     joined = join_predictions(ITEMS, model({"u": ("red", -3.0)}), ScoringOptions(missing="drop"))
     assert [item.id for item in joined.items] == ["u"] and not joined.missing.any()
 
 
-def test_without_confidences_all_items_are_alike_and_free_text_reads_them_from_the_answers():
+def test_without_confidences_all_items_are_equal_unless_abstention_is_detected():
     said = model({"a": ("dog", None), "u": ("I cannot tell.", None)})
     plain, free = (
         join_predictions(ITEMS, said, ScoringOptions()),
@@ -113,7 +113,7 @@ def test_ids_of_subsets_not_chosen_and_of_the_unbalanced_file_are_known():
     assert [*find_faults(benchmark, said, ScoringOptions(all_questions={"entailed": {}}))] == []
 
 
-def test_who_answered_whole_subsets_is_asked_whether_these_were_meant():
+def test_predictions_for_complete_subsets_get_a_hint():
     items = {name: Items.from_rows([BenchmarkItem(name, "n", {})]) for name in ("x", "y", "z")}
     benchmark = Benchmark("rgqa", "b", "", {}, items, frozenset(items))
 
@@ -143,7 +143,7 @@ def test_confidences_are_needed_where_questions_can_be_rejected():
 
 
 @pytest.mark.parametrize(("left_out", "facc", "auroc"), [("a1", 1 / 3, 5 / 9), ("u3", 2 / 3, 5 / 9)])
-def test_leaving_out_wins_nothing(release, tmp_path, capsys, left_out, facc, auroc):
+def test_omitting_predictions_does_not_help(release, tmp_path, capsys, left_out, facc, auroc):
     # a1 0.9 right, u1 0.2, a2 0.8 wrong, u2 0.7, a3 0.6 right, u3 0.1: AUROC 8/9, FACC 2/3.
     # Without a1: wrong and last of all: a2 beats 3 UQs, a3 two, a1 none: 5/9. Without u3: accepted before all: 2 + 2 + 1 = 5.
     rows = [row for row in predictions() if row["questionId"] != left_out]
@@ -156,7 +156,7 @@ def test_leaving_out_wins_nothing(release, tmp_path, capsys, left_out, facc, aur
     assert len(ROWS) == found["counts"]["items"]
 
 
-def test_what_is_left_out_is_said(release, tmp_path, capsys):
+def test_dropped_items_are_reported(release, tmp_path, capsys):
     path = write(tmp_path / "m.json", predictions()[1:])
     words = "--missing", "drop", "--bootstrap", 0, "--subset", "clip-easy", "--split", "all"
     found = scored(tmp_path, release, path, *words)["models"][0]["subsets"]["clip-easy"]
@@ -196,7 +196,7 @@ def test_an_item_cannot_be_scored_and_chosen_on():
     assert [*find_faults(benchmark, said, ScoringOptions())] == ["1 id is both scored and in --validation: u"]
 
 
-def test_hard_items_cannot_be_put_aside_as_validation(release, tmp_path, capsys):
+def test_scored_items_cannot_be_validation_items(release, tmp_path, capsys):
     rows = predictions()
     test, validation = (
         write(tmp_path / "m.json", rows[:-1]),
@@ -207,6 +207,6 @@ def test_hard_items_cannot_be_put_aside_as_validation(release, tmp_path, capsys)
     )
 
 
-def test_the_headline_says_how_many_items_thresholds_are_from(release, tmp_path, capsys):
+def test_the_subset_line_says_how_many_items_thresholds_are_from(release, tmp_path, capsys):
     scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0, "--full")
     assert "4 items" not in (text := capsys.readouterr().out) and "; thresholds from 2 others" in text

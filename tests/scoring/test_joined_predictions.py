@@ -6,7 +6,7 @@ from pipeline.scoring.joined_predictions import PredictionFileInfo, ScoringOptio
 from tests.scoring.conftest import ROWS, answered, model, vqa_answered
 
 
-def test_the_right_answers_are_peoples_one_by_one_or_the_labels():
+def test_reference_answers_are_the_human_answers_or_the_labels():
     items = Items.from_rows(
         [BenchmarkItem("1", "n", {"red": 1.0, "dark red": 0.5}), BenchmarkItem("2", "n", {})]
     )
@@ -21,7 +21,7 @@ def test_items_are_paired_where_each_names_its_pair():
     assert not answered([(*ROWS[0][:3], "", *ROWS[0][4:]), *ROWS[1:]]).has_pairs
 
 
-def test_how_a_file_was_read_says_which_fields_it_lacks():
+def test_the_description_of_a_file_names_missing_fields():
     (line,) = PredictionFileInfo("plain CSV", "id", "answer").describe()
     assert line == "read as plain CSV: id from id, answer from answer, no confidence"
     assert PredictionFileInfo().describe() == ["read as : no id, no answer, no confidence"]
@@ -36,7 +36,7 @@ def test_fields_that_no_file_names_are_empty_in_the_table_too():
     assert not len(Items.from_rows([])) and not [*Items.from_rows([])]
 
 
-def test_the_words_of_a_benchmark_are_peoples():
+def test_the_words_of_a_benchmark_are_those_of_human_answers():
     items = [BenchmarkItem("1", "n", {}, ("Dark red", "red")), BenchmarkItem("2", "n", {"blue": 1.0})]
     assert Benchmark("vqa", "b", "", {}, {"x": Items.from_rows(items)}, frozenset()).human_answer_words() == {
         "dark",

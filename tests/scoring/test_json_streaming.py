@@ -11,7 +11,7 @@ def values_of(text):
 
 
 @pytest.mark.parametrize("layout", [{}, {"indent": 2}, {"separators": (",", ":")}])
-def test_a_long_list_is_read_in_parts(layout):
+def test_a_long_list_is_read_in_chunks(layout):
     rows = [
         {"id": str(i), "label": {"red": 1.0}, "text": "}, {", "more": [{}, {}]}
         for i in range(BYTES_PER_CHUNK // 20)
@@ -20,7 +20,7 @@ def test_a_long_list_is_read_in_parts(layout):
     assert len(text) > 3 * BYTES_PER_CHUNK and values_of(text) == rows
 
 
-def test_a_part_never_ends_inside_of_a_value():
+def test_a_chunk_never_ends_inside_a_value():
     # Every gap is in a string or in an inner list, so that after some tries the rest is read at once.
     rows = [
         {"text": "}, {" * BYTES_PER_CHUNK},
@@ -31,7 +31,7 @@ def test_a_part_never_ends_inside_of_a_value():
     assert values_of(json.dumps(rows)) == rows
 
 
-def test_what_is_no_list_and_what_is_empty():
+def test_files_without_a_list_and_empty_files():
     assert stream_list(b'{"a": [1]}', "x.json") is None and stream_list(b"3", "x.json") is None
     assert values_of("[]") == values_of(" [ ] ") == []
 
@@ -49,6 +49,6 @@ def test_a_list_that_breaks_says_where_as_json_does(broken):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32-be"])
-def test_encodings_are_told_apart_as_json_does(encoding):
+def test_encodings_are_detected_like_json_does(encoding):
     rows = [{"text": "Ä 犬 }, {"}] * BYTES_PER_CHUNK
     assert list(stream_list(json.dumps(rows, ensure_ascii=False).encode(encoding), "x.json") or ()) == rows

@@ -124,7 +124,7 @@ def test_s_is_scipys_wasserstein_distance_normalised(counts, group, said, ma, s,
     assert subjectivity([people])[0] == pytest.approx(distance / (n - 1))
 
 
-def test_with_one_person_s_is_not_defined():
+def test_with_one_human_answer_s_is_undefined():
     assert np.isnan(subjectivity([["yes"]])).all() and np.isnan(masses(["yes"], [["yes"]])).all()
     assert majority(["yes"], [["yes"]]).tolist() == [1.0]
 
@@ -154,7 +154,7 @@ def test_a_report_has_masses_with_and_without_word_vectors():
     assert merged["ses_0.9"] == pytest.approx(5 / 9) and merged["masses_0.9"] == plain["ma_x_s"]
 
 
-def test_without_people_there_is_nobody_to_agree():
+def test_masses_needs_human_answers():
     assert "several human answers" in score_masses(answered(), ScoringOptions())["unavailable"]
 
 
@@ -193,7 +193,7 @@ def test_vectors_are_a_file_or_a_model_of_spacy(tmp_path):
         load_word_vectors("no-such-model", set())
 
 
-def test_of_a_spacy_model_the_words_with_a_vector_are_taken(tmp_path):
+def test_only_words_with_a_vector_are_taken_from_a_spacy_model(tmp_path):
     spacy = pytest.importorskip("spacy")
     model = spacy.blank("en")
     model.vocab.set_vector("cat", np.array([1.0, 0.0], np.float32))

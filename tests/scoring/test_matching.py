@@ -16,7 +16,7 @@ from pipeline.scoring.normalize import fold_case
         ("kitchens", 0, 0, 0),
     ],
 )
-def test_each_form_forgives_what_it_says(said, exact, vqa, squad):
+def test_each_match_mode_ignores_what_it_states(said, exact, vqa, squad):
     for form, expected in zip(NORMALIZERS, (exact, vqa, squad), strict=True):
         assert match_answers([said], [{"kitchen": 1.0}], form).tolist() == [expected]
 

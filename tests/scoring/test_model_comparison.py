@@ -15,7 +15,7 @@ from pipeline.scoring.model_comparison import (
 )
 
 
-def test_every_model_is_compared_with_every_one_before_it_on_the_same_draws():
+def test_every_model_is_compared_with_every_one_before_it_on_the_same_samples():
     drawn = np.array([0.1, 0.2, 0.3])
     models = [
         (
@@ -39,14 +39,14 @@ def test_every_model_is_compared_with_every_one_before_it_on_the_same_draws():
 
 
 @pytest.mark.parametrize(("name", "better"), [("auroc", 0.25), ("ff95", 0.5)])
-def test_the_share_in_which_a_model_is_better_leaves_out_what_is_equal(name, better):
+def test_the_proportion_better_excludes_ties(name, better):
     # Against 0.5 in each of four repetitions: one is higher, one equal, two are lower.
     models = [("a", {"x": {name: 0.5}}, {"x": {name: np.full(4, 0.5)}})]
     models += [("b", {"x": {name: 0.5}}, {"x": {name: np.array([0.75, 0.5, 0.25, 0.0])}})]
     assert compare_models(models)[0].scores["x"][name].proportion_better == better
 
 
-def test_without_repetitions_there_is_the_difference_alone():
+def test_without_replicates_there_is_only_the_difference():
     models = [("a", {"x": {"auaf": 0.5}}, {}), ("b", {"x": {"auaf": 0.75}}, {})]
     assert compare_models(models)[0].scores == {"x": {"auaf": ScoreDifference(0.25)}}
 
@@ -88,7 +88,7 @@ def test_scores_are_named_and_the_better_way_is_known():
     assert [lower_is_better(name) for name in names] == [False, False, True, True, False]
 
 
-def test_numbers_have_the_way_to_them_and_texts_are_left_out():
+def test_numbers_have_their_path_and_strings_are_omitted():
     assert flatten_scores({"a": {"b": 1, "c": "x"}, "d": (0.5, 1.0)}) == [("a/b", 1.0)]
 
 
@@ -135,5 +135,5 @@ def test_numbers_have_the_way_to_them_and_texts_are_left_out():
         ),
     ],
 )  # fmt: skip
-def test_a_difference_is_said_in_words_the_right_way_round(place, name, change, expected):
+def test_a_difference_in_words_names_the_better_model_first(place, name, change, expected):
     assert describe_difference(ModelComparison("b", "a", {place: {name: change}}), place, name) == expected

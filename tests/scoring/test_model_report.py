@@ -43,7 +43,7 @@ def test_a_release_is_scored_subset_by_subset_and_on_average(release, tmp_path):
     assert set(report["mean"]["intervals"]) == set(easy["intervals"]) >= {"auaf", "dual_accuracy"}
 
 
-def test_parity_gives_the_scripts_thirteen_numbers(release, tmp_path):
+def test_published_mode_gives_the_scripts_thirteen_numbers(release, tmp_path):
     words = "--mode", "published", "--subset", "clip-easy"
     found = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), *words)["models"][0]
     numbers = found["subsets"]["clip-easy"]["realistic"]
@@ -77,7 +77,7 @@ def test_models_are_compared_in_pairs(release, tmp_path, capsys):
     assert "interval" in rows["auaf"] and "interval" in rows["dual_accuracy"]
 
 
-def test_which_file_has_how_many_items_is_told_and_the_complete_one_is_not_blamed(release, tmp_path, capsys):
+def test_the_number_of_items_of_each_file_is_reported(release, tmp_path, capsys):
     full = write(tmp_path / "full.json", predictions())
     small = write(tmp_path / "small.json", predictions()[:4])  # of 6 items
     found = scored(tmp_path, release, full, small, "--missing", "drop", "--bootstrap", 0, "--split", "all")
@@ -113,7 +113,7 @@ def test_models_are_compared_on_the_items_that_all_have_answered(release, tmp_pa
     assert all(row["difference"] == 0 and row.get("interval", [0, 0]) == [0, 0] for row in rows.values())
 
 
-def test_models_put_the_same_items_aside(tmp_path, capsys):
+def test_models_need_the_same_validation_items(tmp_path, capsys):
     people = [{"question_id": i, "answers": [{"answer": "red"}] * 4} for i in range(4)]
     benchmark = write(tmp_path / "vqa.json", {"annotations": people})
     rows = [{"question_id": i, "answer": "red", "confidence": 0.5} for i in range(4)]
@@ -168,7 +168,7 @@ def test_two_files_of_one_name_are_refused(release, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(("ids", "told"), [(["0", "1"], True), (["a1", "1"], False)])
-def test_of_a_log_that_names_no_item_of_the_benchmark_what_to_do_is_told(ids, told):
+def test_a_log_without_items_of_the_benchmark_gets_a_hint(ids, told):
     subset = Items.from_rows([BenchmarkItem("a1", "n", {"red": 1.0}), BenchmarkItem("u1", "n", {})])
     benchmark = Benchmark("rgqa", "b", "", {}, {"x": subset}, frozenset({"a1", "u1"}))
     log = model(dict.fromkeys(ids, ("red", 0.5)))._replace(
@@ -189,7 +189,7 @@ def test_uq_is_never_silently_an_answer(release, tmp_path, capsys):
     assert found["models"][0]["mean"]["realistic"]["facc"] == 0.0
 
 
-def test_what_a_run_cost_stands_beside_its_scores(release, tmp_path, capsys):
+def test_the_efficiency_of_a_run_is_beside_its_scores(release, tmp_path, capsys):
     (tmp_path / "log.jsonl").write_text('{"seconds": 2}\n{"seconds": 4}\n')
     path = write(tmp_path / "m.json", predictions())
     found = scored(
@@ -226,7 +226,7 @@ def test_vqa_annotations_are_a_benchmark_of_answers(tmp_path):
     assert found["calibration"]["correct"]["ece"] == pytest.approx(0.8)
 
 
-def test_the_mean_stands_before_the_subsets_and_has_the_scores_that_all_have(release, tmp_path):
+def test_the_mean_precedes_the_subsets_and_has_their_common_scores(release, tmp_path):
     found = scored(
         tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0, "--split", "all"
     )

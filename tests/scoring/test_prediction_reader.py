@@ -71,7 +71,7 @@ def test_a_csv_has_numbers_as_text_and_may_begin_with_a_mark(tmp_path):
     assert "row 2 (2): confidence is 'high', expected a number" in found.faults
 
 
-def test_confidences_written_as_text_are_numbers_in_a_table_alone(tmp_path):
+def test_confidences_written_as_text_are_numbers_only_in_a_table(tmp_path):
     (tmp_path / "m.csv").write_text("id,answer,confidence\na,red,0.25\nb,blue,0.75\n")
     table = read_predictions(tmp_path / "m.csv")
     assert table.confidence is not None and table.confidence.tolist() == [0.25, 0.75]
@@ -82,7 +82,7 @@ def test_confidences_written_as_text_are_numbers_in_a_table_alone(tmp_path):
     )
 
 
-def test_the_version_may_stand_in_the_file_or_in_its_rows(tmp_path):
+def test_the_version_may_be_in_the_file_or_in_its_rows(tmp_path):
     row = {"id": 1, "answer": "red"}
     assert read_predictions(write(tmp_path / "m.json", [row])).benchmark_version == ""
     assert (
@@ -156,13 +156,13 @@ def test_a_number_that_no_float_holds_is_refused(tmp_path):
         ("m.json.gz", b"\x1f\x8b\x08broken", "not a gzip file, or truncated"),
     ],
 )
-def test_files_of_other_forms_are_refused_with_the_reason(tmp_path, name, data, expected):
+def test_files_of_other_formats_are_refused_with_the_reason(tmp_path, name, data, expected):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(UserError, match=re.escape(expected)):
         read_predictions(tmp_path / name)
 
 
-def test_rows_are_told_by_number_however_many_stand_before_them(tmp_path):
+def test_rows_are_named_by_number_however_many_precede_them(tmp_path):
     rows = [{"id": i, "answer": "red", "confidence": i / 2000} for i in range(2000)]
     read = read_predictions(write(tmp_path / "m.json", rows))
     assert read.faults == () and read.confidence is not None and read.confidence[1999] == 1999 / 2000
@@ -239,7 +239,7 @@ BESIDE = [
 
 
 @pytest.mark.parametrize("key", BESIDE)
-def test_an_answer_beside_a_column_that_may_be_the_answer_is_asked_about(tmp_path, key):
+def test_an_answer_beside_a_column_that_may_be_the_answer_is_ambiguous(tmp_path, key):
     path = write(tmp_path / "m.json", [{"question_id": "a", "answer": "red", key: "blue"}])
     assert f"1 row has `answer` beside {key} (row 1): it is unclear" in read_predictions(path).faults[1]
 

@@ -18,7 +18,7 @@ def said(confidences, answers=("dog", "cat", "dog", "cat"), **options):
     return find_prediction_warnings(join_predictions(Items.from_rows(items), model(rows), chosen), chosen)
 
 
-def test_nothing_is_said_of_good_predictions():
+def test_good_predictions_have_no_warnings():
     assert said([0.9, 0.8, 0.3, 0.1]) == []
 
 
@@ -31,18 +31,18 @@ def test_nothing_is_said_of_good_predictions():
         ([1, 1, 0, 0], "all confidences are 0 or 1"),
     ],
 )
-def test_odd_confidences_are_pointed_out(confidences, expected):
+def test_suspicious_confidences_give_a_warning(confidences, expected):
     (warning,) = said(np.array(confidences, float))
     assert expected in warning
 
 
-def test_a_looser_comparison_that_would_find_more_is_pointed_out_with_examples():
+def test_a_looser_match_mode_that_would_accept_more_is_suggested_with_examples():
     (warning,) = said([0.9, 0.8, 0.3, 0.1], ["Dog.", "cat", "dog", "cat"], match="exact")
     assert warning == "--match vqa would accept 1 more answer as correct: 'Dog.' for 'dog'"
     assert said([0.9, 0.8, 0.3, 0.1], ["Dog.", "cat", "dog", "cat"]) == []
 
 
-def test_answers_that_hold_the_label_among_other_words_are_pointed_out():
+def test_answers_that_contain_the_label_among_other_words_are_reported():
     (warning,) = said([0.9, 0.8, 0.3, 0.1], ["It is a dog.", "cat", "dog", "cat"])
     assert (
         "1 answer that counts as wrong contains the label among other words: 'It is a dog.' for 'dog'"
@@ -50,5 +50,5 @@ def test_answers_that_hold_the_label_among_other_words_are_pointed_out():
     )
 
 
-def test_confidences_read_from_the_words_are_not_judged():
+def test_detected_abstentions_get_no_confidence_warnings():
     assert said([0.1, 0.2, 0.8, 0.9], detect_abstention=True) == []

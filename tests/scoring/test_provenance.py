@@ -31,7 +31,7 @@ def lines(*rows):
         ({"structural": {}}, "structural is {}, expected a string"),
     ],
 )
-def test_what_is_no_such_field_is_told_with_line_and_item(tmp_path, fields, fault):
+def test_invalid_fields_are_reported_with_line_and_item(tmp_path, fields, fault):
     with pytest.raises(UserError) as caught:
         parse_provenance(
             lines({"item": ITEM | {"item_id": "b"}}, {"item": ITEM | fields}), tmp_path / "p.jsonl"
@@ -41,7 +41,7 @@ def test_what_is_no_such_field_is_told_with_line_and_item(tmp_path, fields, faul
     assert problem.startswith("line 2 (s's item a): ") and fault in problem
 
 
-def test_all_lines_are_told_at_once(tmp_path):
+def test_all_lines_are_reported_at_once(tmp_path):
     rows = [3, {"item": ITEM}, {"item": None}, {"item": {"subset": "s", "item_id": 7}}]
     rows += [{"item": ITEM | {"split": "validation"}}, {"item": ITEM | {"subset": "t"}}]
     with pytest.raises(UserError) as caught:
@@ -74,7 +74,7 @@ def test_a_file_may_be_missing_but_be_nothing_else(release, name, what):
         read_benchmark(release)
 
 
-def test_a_pipe_for_a_subset_is_told(release):
+def test_a_pipe_for_a_subset_is_reported(release):
     (release / "rgqa/pt-hard.json").unlink()
     os.mkfifo(release / "rgqa/pt-hard.json")
     with pytest.raises(UserError, match=r"pt-hard.json: a pipe or a device. Write"):

@@ -1,4 +1,4 @@
-"""Our scores against what the published scripts compute (written anew in `published`), on random cases full of ties."""
+"""Our scores against what the published scripts compute (written again in `published`), on random cases full of ties."""
 
 import random
 
@@ -100,7 +100,7 @@ def realistic_rows(draw):
     return [*rows, (draw.choice(levels), "dog", "dog"), (draw.choice(levels), "dog", "UQ")]
 
 
-def test_parity_mode_is_the_script_of_rgqas_authors():
+def test_published_mode_is_the_script_of_rgqas_authors():
     draw = random.Random(2)
     for _ in range(CASES):
         rows = realistic_rows(draw)

@@ -133,7 +133,7 @@ def test_detection_error_is_higher_where_the_best_threshold_lies_inside_of_equal
     assert found == pytest.approx(oracle(confidence, answerable, answerable)["detection_error"])
 
 
-def test_uq_is_a_right_answer_to_a_uq_at_the_fixed_threshold_alone():
+def test_uq_is_a_correct_answer_to_a_uq_only_at_the_fixed_threshold():
     # accept > 0.5: the AQ (right) and one UQ, for which the model said "UQ".
     found = published_scores([0.9, 0.8, 0.1], [True, True, False], [True, False, False])
     assert (
@@ -177,7 +177,7 @@ def test_published_selective_scores_are_those_of_reliable_vqas_script():
         assert ours == pytest.approx(expected, abs=1e-12)
 
 
-def test_parity_mode_gives_the_scripts_numbers():
+def test_published_mode_gives_the_scripts_numbers():
     # Two of two people agree on the first, none on the others: accuracies 1/3 and 0.
     joined = vqa_answered(
         [["red", "red"], ["cat", "cat"], ["cat", "cat"]], ["red", "dog", "dog"], [0.9, 0.5, 0.5]

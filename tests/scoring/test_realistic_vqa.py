@@ -193,7 +193,7 @@ def test_nothing_right_has_no_ff95():
         (["a", "b"], "expected numbers"),
     ],
 )
-def test_wrong_arrays_are_refused_with_what_came(confidence, expected):
+def test_invalid_arrays_are_refused_with_their_values(confidence, expected):
     with pytest.raises(ValueError, match=expected):
         acc_fpr_curve(confidence, [1, 1], [True, False])
 
@@ -243,7 +243,7 @@ def test_answerability_is_scikit_learns_f1_and_average_precision_of_unanswerable
         assert math.isnan(answerability_ap(confidence, answerable))
 
 
-def test_unanswerable_is_what_lies_below_the_threshold_of_the_options():
+def test_unanswerable_is_what_is_below_the_threshold_of_the_options():
     # Below 0.5: u1, u3, both right; of three UQs: F1 = 2 x 2 / (2 + 3). Below 0.75 a3 and u2 too: 2 x 3 / (4 + 3).
     assert score_answerability(answered(), ScoringOptions())["f1"] == pytest.approx(4 / 5)
     found = score_answerability(answered(), ScoringOptions(threshold=0.75))

@@ -33,7 +33,7 @@ OF_REASONING = [
 
 @pytest.mark.parametrize(("opening", "closing"), OF_REASONING)
 @pytest.mark.parametrize("answer", ["red", " \n\nred\n", "+"])
-def test_reasoning_is_no_part_of_the_answer(opening, closing, answer):
+def test_reasoning_is_removed_from_the_answer(opening, closing, answer):
     reply = f"{opening}The cup is blue. Or is it?{closing}{answer}"
     found = extract_final_answer(reply)
     assert (found.text, found.is_truncated) == (answer.strip(), False)
@@ -86,7 +86,7 @@ def test_the_prompt_may_have_opened_the_reasoning(closing):
         "<think>\n\n</think>\n\nred",
     ],
 )
-def test_marks_around_an_answer_are_no_part_of_it(reply):
+def test_markers_around_an_answer_are_removed(reply):
     found = extract_final_answer(reply)
     assert (found.text, found.is_truncated) == ("red", False)
     assert reply[found.start : found.end] == "red"
@@ -109,7 +109,7 @@ def test_marks_around_an_answer_are_no_part_of_it(reply):
         "{red}",
     ],
 )
-def test_a_reply_without_marks_is_left_to_the_letter(reply):
+def test_a_reply_without_markers_is_unchanged(reply):
     assert extract_final_answer(reply) == (reply, False, 0, len(reply))
 
 
@@ -124,5 +124,5 @@ def test_a_reply_without_marks_is_left_to_the_letter(reply):
         "<think>x</think><answer> </answer>",
     ],
 )
-def test_a_reply_of_marks_alone_is_empty(reply):
+def test_a_reply_of_markers_only_is_empty(reply):
     assert extract_final_answer(reply)[:2] == ("", False)

@@ -82,7 +82,7 @@ def test_the_published_scripts_take_a_reply_as_it_is_written(release, tmp_path):
         "yes\u00a0", "yes\u2028", "\u200eyes\u200f", "yes\u00ad", "yes، ", "yes।", "¡yes!", "yes؟", "✅ yes", "yes 👍🏽", "yes\x00", "• yes",
     ],
 )  # fmt: skip
-def test_marks_beyond_ascii_cost_nothing(said):
+def test_non_ascii_punctuation_does_not_matter(said):
     assert match_answers([said], [{"yes": 1.0}], "vqa").tolist() == [1.0]
     assert match_answers([said], [{"yes": 1.0}], "exact").tolist() == [0.0]
 
@@ -195,7 +195,7 @@ def test_a_filtered_reply_abstains_in_every_reader(tmp_path, text):
 
 
 @pytest.mark.parametrize(("empty", "warned"), [(0, False), (1, True)])
-def test_from_five_percent_on_empty_replies_are_warned_about(release, tmp_path, empty, warned):
+def test_five_percent_empty_replies_give_a_warning(release, tmp_path, empty, warned):
     rows = predictions()  # 4 of part test; 1 of 4 is 25 %
     for row in rows[2 : 2 + empty]:
         row["prediction"] = ""
@@ -334,7 +334,7 @@ def test_json_lines_of_one_line_are_read(tmp_path):
     assert read_predictions(tmp_path / "m.json").answer_by_id == {"a1": "red"}
 
 
-def test_a_line_that_is_cut_off_is_named_whatever_the_suffix(tmp_path):
+def test_a_truncated_line_is_named_whatever_the_suffix(tmp_path):
     (tmp_path / "m.json").write_text("\n".join(LINES)[:-5])
     with pytest.raises(UserError, match="line 6"):
         read_predictions(tmp_path / "m.json")
@@ -359,7 +359,7 @@ def found_faults(tmp_path, known, *ids):
     return [*find_faults(benchmark(*known), read_file, ScoringOptions(missing="wrong"))]
 
 
-def test_ids_of_source_questions_are_told_with_what_to_use(tmp_path):
+def test_ids_of_source_questions_are_reported_with_what_to_use(tmp_path):
     (line,) = found_faults(tmp_path, ["clipeasy_n1+0229", "x"], "0229", "x")
     assert "source question" in line and "0229" in line and "clipeasy_n1+0229" in line and "item_id" in line
     (twice,) = found_faults(tmp_path, ["clipeasy_n1+0229", "0229"], "0229", "0229")
@@ -367,12 +367,12 @@ def test_ids_of_source_questions_are_told_with_what_to_use(tmp_path):
 
 
 @pytest.mark.parametrize("given", [229, 229.0, "229", "229.0"])
-def test_lost_leading_zeros_are_told(tmp_path, given):
+def test_lost_leading_zeros_are_reported(tmp_path, given):
     (line,) = found_faults(tmp_path, ["0229", "x"], given, "x")
     assert "leading zeros" in line and "0229" in line and "text" in line
 
 
-def test_unknown_ids_of_each_kind_are_told_apart(tmp_path):
+def test_unknown_ids_of_each_kind_are_distinguished(tmp_path):
     lines = found_faults(tmp_path, ["0229", "pt_n1+051", "x"], 229, "051", "y")
     assert ["source" in lines[0], "leading" in lines[1], "not in the benchmark" in lines[2]] == [True] * 3
 

@@ -35,7 +35,7 @@ def test_files_are_read_into_their_options(tmp_path):
     assert read_resources([], None) == {} and find_resource_groups(ScoringOptions()) == []
 
 
-def test_everything_wrong_is_said_at_once(tmp_path):
+def test_all_problems_are_reported_at_once(tmp_path):
     with pytest.raises(UserError) as caught:
         read_resources(
             ["weather=x", "human-judgments", f"choices={tmp_path / 'none'}", f"choices={tmp_path}"], None

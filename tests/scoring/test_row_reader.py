@@ -35,12 +35,12 @@ def written(path):
 
 
 @pytest.mark.parametrize("name", ["m.json", "m.jsonl", "m.csv", "m.tsv", "m.parquet", "m.csv.gz", "m"])
-def test_every_form_has_the_same_rows(tmp_path, name):
+def test_every_format_has_the_same_rows(tmp_path, name):
     data = written(tmp_path / name)
     assert [*read_rows(tmp_path / name, data)[0]] == ROWS
 
 
-def test_the_version_may_stand_beside_the_rows(tmp_path):
+def test_the_version_may_be_beside_the_rows(tmp_path):
     data = json.dumps({"predictions": ROWS, "version": "1.0.0"}).encode()
     rows, version = read_rows(tmp_path / "m.json", data)
     assert ([*rows], version) == (ROWS, "1.0.0")
@@ -50,6 +50,6 @@ def test_the_version_may_stand_beside_the_rows(tmp_path):
     ("name", "why"),
     [("m.pkl", "runs the code in it; expected .json"), ("m.npz", "is not supported; expected .json")],
 )
-def test_forms_that_are_not_read(tmp_path, name, why):
+def test_unsupported_formats(tmp_path, name, why):
     with pytest.raises(UserError, match=why):
         read_rows(tmp_path / name, b"")

@@ -137,7 +137,7 @@ def test_without_validation_items_no_threshold_is_chosen():
     assert found["effective_reliability"] == found["threshold_transfer"]
 
 
-def test_with_people_the_accuracy_is_vqas():
+def test_with_human_answers_the_accuracy_is_vqas():
     joined = vqa_answered([["red"] * 3 + ["blue"] * 7, ["cat"] * 10], ["red", "dog"], [0.9, 0.1])
     found = score_selective_prediction(joined, ScoringOptions())
     assert found["accuracy"] == pytest.approx(0.45) and "unavailable" in found["threshold_transfer"]

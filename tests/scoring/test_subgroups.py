@@ -13,7 +13,7 @@ from pipeline.scoring.subgroups import bounded_mean_interval, has_too_few_items,
 from tests.scoring.conftest import answered, model
 
 
-def test_uqs_of_a_category_are_set_against_all_aqs():
+def test_uqs_of_a_category_are_compared_with_all_aqs():
     # By confidence: a1, a2, u2, a3, u1, u3. "missing object" is u1 and u3: all AQs are above both.
     slices = score_subgroups(answered(), ScoringOptions())["category"]
     assert list(slices) == ["missing object", "wrong attribute"]
@@ -23,7 +23,7 @@ def test_uqs_of_a_category_are_set_against_all_aqs():
     assert slices["wrong attribute"]["auroc"] == 2 / 3 and slices["wrong attribute"]["uqs"] == 1
 
 
-def test_uqs_of_a_difficulty_are_set_against_all_aqs():
+def test_uqs_of_a_difficulty_are_compared_with_all_aqs():
     items = [
         BenchmarkItem("a", "n", {"red": 1.0}),
         BenchmarkItem("u", "n", {}, difficulty="adversarial"),
@@ -61,7 +61,7 @@ def test_an_edit_counts_where_it_is_one_of_several_and_a_question_type_for_both_
     assert slices["structural"]["verify"]["uqs"] == 0 and "category" not in slices
 
 
-def test_a_benchmark_that_says_nothing_of_its_items_has_no_slices():
+def test_a_benchmark_without_grouping_fields_has_no_subgroups():
     items = [BenchmarkItem("a", "n", {"red": 1.0}), BenchmarkItem("u", "n", {})]
     joined = join_predictions(
         Items.from_rows(items), model({"a": ("red", 1.0), "u": ("red", 0.0)}), ScoringOptions()
@@ -129,7 +129,7 @@ def test_auaf_of_few_uqs_is_at_most_facc():
     assert wrong["intervals"]["auaf"] == (0.0, 0.0)
 
 
-def test_others_have_an_interval_from_images_where_it_is_asked_for():
+def test_other_subgroups_have_a_bootstrap_interval_if_requested():
     assert score_subgroups(many(20), ScoringOptions())["category"]["missing object"]["intervals"] == {}
     row = score_subgroups(many(20), ScoringOptions(group_by=("category",), bootstrap=50))["category"][
         "missing object"
@@ -140,7 +140,7 @@ def test_others_have_an_interval_from_images_where_it_is_asked_for():
     }  # fmt: skip
 
 
-def test_only_the_kinds_asked_for_are_told_apart():
+def test_only_the_requested_subgroups_are_scored():
     assert list(score_subgroups(answered(), ScoringOptions(group_by=("category",), bootstrap=0))) == [
         "category"
     ]

@@ -33,7 +33,7 @@ def lines(*arguments, **more):
     return format_report(report(*arguments, **more)).splitlines()
 
 
-def test_shares_are_in_percent_and_undefined_is_a_dash():
+def test_proportions_are_in_percent_and_undefined_is_a_dash():
     text = lines({"realistic": {"auaf": 0.1275, "ff95": math.nan}, "intervals": {"auaf": [0.1, 0.2]}})
     assert (
         text[0]
@@ -47,7 +47,7 @@ def test_shares_are_in_percent_and_undefined_is_a_dash():
     ]
 
 
-def test_numbers_that_are_no_shares_are_left_as_they_are():
+def test_numbers_that_are_not_proportions_are_not_in_percent():
     groups = {
         "pairs": {"pairs": 1234, "threshold": math.inf, "threshold_source": "validation"},
         "intervals": {},
@@ -59,7 +59,7 @@ def test_numbers_that_are_no_shares_are_left_as_they_are():
     ]
 
 
-def test_scores_that_belong_together_stand_in_a_line_or_below_each_other():
+def test_related_scores_are_in_one_line_or_below_each_other():
     groups = {
         "selective": {"coverage_at_risk": {"0.1": 0.5, "0.2": 1.0}, "transfer": {"0.1": {"risk": 0.25}}},
         "gqa": {"accuracy": {"value": 0.5, "items": 1200}, "grounding": {"unavailable": "no file"}},
@@ -79,7 +79,7 @@ def test_scores_that_belong_together_stand_in_a_line_or_below_each_other():
     ]
 
 
-def test_the_headline_names_what_was_not_answered_as_it_should_be():
+def test_the_subset_line_names_what_was_not_answered_as_expected():
     (headline,) = lines({"intervals": {}}, missing=1000, num_uq_answers=2)[2:]
     assert "; 1,000 MISSING, counted as accepted with a wrong answer; 2 answers are" in headline
 
@@ -98,7 +98,7 @@ def test_a_benchmark_is_named_with_its_version_unless_that_is_its_name(name, ver
     assert format_benchmark_line(made) == f"benchmark {told}, mode strict, answers compared by vqa"
 
 
-def test_kinds_are_a_table_with_intervals():
+def test_subgroups_are_a_table_with_intervals():
     intervals = {"auaf": (0.4, 0.6)}
     groups = {"subgroups": slices(intervals), "intervals": {}}
     assert lines(groups)[-2].split() == [
@@ -121,7 +121,7 @@ def test_kinds_are_a_table_with_intervals():
     )
 
 
-def test_of_few_items_the_interval_stands_alone():
+def test_a_subgroup_of_few_items_only_has_its_interval():
     # 19 UQs are few for all but FACC, which is of AQs.
     found = lines({"subgroups": slices({"auaf": (0.1, 0.9), "auroc": (0.0, 1.0)}, uqs=19), "intervals": {}})[
         -1
@@ -140,7 +140,7 @@ def test_scores_within_others_have_their_intervals_too():
     ]
 
 
-def test_models_stand_side_by_side_after_their_differences():
+def test_models_are_side_by_side_after_their_differences():
     two = report({"realistic": {"auaf": 0.5}, "intervals": {}})
     (first,) = two.models
     other = ModelReport("n", "", {"x": first.subsets["x"] | {"realistic": {"auaf": 0.75}}})

@@ -86,14 +86,14 @@ def test_without_validation_the_threshold_is_the_options():
     assert text.splitlines()[11].endswith("0.5  the default")
 
 
-def test_without_repetitions_there_are_no_intervals():
+def test_without_replicates_there_are_no_intervals():
     _, text = screen([("vilt",)], bootstrap=0)
     assert "[" not in text and "no intervals" in text
     _, text = screen([("vilt",)], mode="published")
     assert "[" not in text and "mode published gives no intervals" in text
 
 
-def test_warnings_are_a_line_each_and_said_once():
+def test_warnings_are_a_line_each_and_not_repeated():
     of = benchmark()
     model = predicted(dict.fromkeys(of.ids, ("red", 0.5)))
     text = format_summary(score_models(of, [model], ScoringOptions(bootstrap=0)))
@@ -106,7 +106,7 @@ def test_warnings_are_a_line_each_and_said_once():
     )
 
 
-def test_warnings_that_differ_in_numbers_alone_are_said_once():
+def test_warnings_that_differ_only_in_numbers_are_not_repeated():
     of = benchmark()
     # Outside [0, 1]; UQs, which have odd numbers, are above AQs but for a few of the last two subsets.
     low = {i for i in of.ids if i.startswith("pt") and i[-1] == "3"}
@@ -116,7 +116,7 @@ def test_warnings_that_differ_in_numbers_alone_are_said_once():
     assert [line.partition(":")[0] for line in warnings] == ["WARNING clip-easy and 3 more"] * 2
 
 
-def test_what_was_not_answered_is_said_of_its_subset():
+def test_missing_answers_are_reported_for_their_subset():
     of = benchmark()
     lost = next(item.id for item in of.subsets["pt-easy"] if item.split == "test")
     model = predicted({i: ("red", float(i[-1])) for i in of.ids if i != lost})
@@ -139,7 +139,7 @@ def test_two_models_are_compared_in_numbers_and_words():
     assert " ".join(text.split()).count("(lower is better)") == 1 and "simultaneous" not in text
 
 
-def test_of_many_models_the_intervals_hold_together_and_the_screen_stays_short():
+def test_intervals_of_many_models_are_simultaneous_and_the_summary_stays_short():
     _, text = screen([(f"model-{i}", i, 0.2 + 0.1 * i) for i in range(4)])
     lines = text.splitlines()
     assert len(lines) <= 40 and max(map(len, lines)) <= 100
@@ -148,7 +148,7 @@ def test_of_many_models_the_intervals_hold_together_and_the_screen_stays_short()
     assert len(text.splitlines()) <= 40 and "8 more pairs: --full" in text
 
 
-def test_how_a_log_was_read_is_said():
+def test_the_summary_says_how_a_log_was_read():
     of = benchmark()
     log = said("m", of)._replace(file_info=PredictionFileInfo("lmms-eval", "doc_id", "resps"))
     assert "m: read as lmms-eval: id from doc_id, answer from resps" in format_summary(
@@ -157,7 +157,7 @@ def test_how_a_log_was_read_is_said():
 
 
 @pytest.mark.parametrize("several", [True, False])
-def test_names_are_never_cut_and_leave_room_for_the_scores(several):
+def test_names_are_never_truncated_and_leave_space_for_the_scores(several):
     """Fault of 1.8: names that differ in the middle were shown as the same."""
     subset = "a-subset-with-a-very-long-name-of-its-own"
     of = benchmark((subset, "b"))
@@ -173,12 +173,12 @@ def test_names_are_never_cut_and_leave_room_for_the_scores(several):
         assert below.startswith("    ") and lines[lines.index(subset) + 2].startswith("b")
 
 
-def test_short_names_stand_beside_their_scores():
+def test_short_names_are_beside_their_scores():
     _, text = screen([("vilt", 0), ("a-name-of-twenty-five-chars", 1)], bootstrap=0)
     assert any(line.startswith("2 a-name-of-twenty-five-chars  ") for line in text.splitlines())
 
 
-def test_long_warnings_are_wrapped_not_cut():
+def test_long_warnings_are_wrapped_not_truncated():
     of = benchmark(("x",))
     model = predicted(dict.fromkeys(of.ids, ("red", 0.5)), "m" * 60)
     text = format_summary(score_models(of, [model, said("n", of)], ScoringOptions(bootstrap=0)))
@@ -186,12 +186,12 @@ def test_long_warnings_are_wrapped_not_cut():
     assert "Is it the right column?" in " ".join(text.split())
 
 
-def test_parity_has_no_intervals_that_could_hold_together():
+def test_published_mode_has_no_intervals():
     _, text = screen([(f"m{i}", i) for i in range(3)], mode="published")
     assert "simultaneous" not in text and "without an interval" in text
 
 
-def test_a_plain_file_says_why_dual_accuracy_is_not_there():
+def test_a_single_file_says_why_dual_accuracy_is_unavailable():
     of = benchmark(("x",))
     of = of._replace(subsets={"x": of.subsets["x"].with_columns(pair_id=[""] * 80, split=[""] * 80)})
     _, text = screen([("m",)], of)
@@ -232,7 +232,7 @@ def test_a_benchmark_of_answers_shows_scores_of_answers(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_what_an_extra_file_serves_is_shown_below(release, tmp_path, capsys, several):
+def test_scores_of_a_resource_are_shown_below(release, tmp_path, capsys, several):
     study = write(tmp_path / "h.json", [{"question_id": "a2", "accepted": True}])
     models = [write(tmp_path / f"{name}.json", predictions()) for name in ("m", "n")[: 1 + several]]
     run(release, *models, "--bootstrap", 0, "--resource", f"human-judgments={study}")

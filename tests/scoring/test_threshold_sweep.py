@@ -91,7 +91,7 @@ def test_the_lowest_fpr_is_read_between_points(gain, uqs, expected):
     )
 
 
-def test_a_share_of_nothing_and_a_mean_of_nothing_are_undefined():
+def test_a_proportion_and_a_mean_of_nothing_are_undefined():
     assert safe_divide_arrays(np.array([1.0, 0.0]), np.array([4.0, 0.0])).tolist()[0] == 0.25
     assert np.isnan(safe_divide_arrays(np.array([1.0]), np.array([0.0]))).all()
     assert safe_divide(1, 4) == 0.25 and np.isnan(safe_divide(1, 0))

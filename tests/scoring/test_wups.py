@@ -46,7 +46,7 @@ def test_wu_palmer_in_a_small_taxonomy(taxonomy, one, other, expected):
     assert taxonomy.similarity(other, one) == pytest.approx(expected)
 
 
-def test_acm_is_the_mean_over_people_and_mcm_the_best(taxonomy):
+def test_acm_is_the_mean_over_human_answers_and_mcm_the_best(taxonomy):
     people = [["dog", "cat", "cat"]]
     assert wups(["puppy"], people, taxonomy, threshold=0.0)[0] == pytest.approx((6 / 7 + 4 / 7 + 4 / 7) / 3)
     assert wups(["puppy"], people, taxonomy, threshold=0.0, consensus="max")[0] == pytest.approx(6 / 7)

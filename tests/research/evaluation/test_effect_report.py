@@ -47,7 +47,7 @@ def test_differences_are_paired_and_of_the_mean_of_seeds(scored):
     assert high - low < np.quantile(shuffled, 0.975) - np.quantile(shuffled, 0.025)
 
 
-def test_a_gain_by_chance_alone_is_not_shown(scored):
+def test_a_gain_by_chance_is_inconclusive(scored):
     (found,) = evaluate_effects(scored, effects=[MIX])
     assert found.difference and found.difference.value != 0 and found.outcome == "inconclusive"
 
@@ -60,20 +60,20 @@ def test_rows_of_other_numbers_of_seeds_have_the_mean_alone(scored):
     )
 
 
-def test_what_our_nets_cannot_show_anybodys_rows_may(scored):
+def test_limitations_only_apply_to_built_in_rows(scored):
     ours = evaluate_effects([mine(scored, "msp"), mine(scored, "frcnn")], effects=[FRCNN])[0]
     assert ours.outcome == "not testable" and "62 kinds" in ours.reason and ours.difference
     theirs = evaluate_effects(scored, effects=[FRCNN])[0]
     assert theirs.outcome == "contradicted" and not theirs.reason
 
 
-def test_a_row_that_is_not_there_is_named(scored):
+def test_a_missing_row_is_named(scored):
     found = evaluate_effects([mine(scored, "msp")], effects=[RP])[0]
     assert (found.outcome, found.reason, found.difference) == ("not testable", "there is no row rp", None)
     assert all(one.outcome == "not testable" for one in evaluate_effects([]))
 
 
-def test_scores_beside_the_boards_come_in_by_row_place_and_score(scored):
+def test_extra_scores_are_found_by_row_scope_and_score(scored):
     one = next(one for one in EXPECTED_EFFECTS if one.claim.startswith("Selector above Calibration: C@1 %"))
     drawn = np.linspace(-0.01, 0.01, 101)
     extra = {
@@ -87,7 +87,7 @@ def test_scores_beside_the_boards_come_in_by_row_place_and_score(scored):
     assert there.reason == "there is no row vector_scaling"
 
 
-def test_the_table_has_every_direction_its_verdict_and_no_text_of_data_unescaped(scored):
+def test_the_table_has_every_effect_its_outcome_and_escaped_text(scored):
     found = evaluate_effects([mine(scored, name) for name in ("msp", "rp", "mix", "frcnn")])
     text = render_effects_markdown(found, "B <1>")
     assert "B &lt;1&gt;" in text

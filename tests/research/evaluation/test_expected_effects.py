@@ -72,7 +72,7 @@ def test_a_margin_is_the_papers_largest_difference_and_gain_at_least():
     assert lost.effective_margin == 0.01
 
 
-def test_the_paper_stands_on_the_side_that_it_is_said_to_stand_on():
+def test_the_published_differences_confirm_the_claims():
     """In the mean over its nets. Claims that single nets contradict say so: Maha, and Calibration's Phi 100 (Pythia)."""
     for one in EXPECTED_EFFECTS:
         if not one.published_differences:
@@ -87,14 +87,14 @@ def test_the_paper_stands_on_the_side_that_it_is_said_to_stand_on():
     )
 
 
-def test_directions_speak_of_rows_that_stage_answer_writes_and_each_once():
+def test_effects_name_rows_that_stage_answer_writes_and_are_unique():
     assert set(ROW_TITLES) <= set(LEADERBOARD_ROWS)
     claims = [one.claim for one in EXPECTED_EFFECTS]
     assert len(set(claims)) == len(claims)
     assert {row for one in EXPECTED_EFFECTS for row in one.row_names} == set(ROW_TITLES)
 
 
-def test_a_lead_on_clip_subsets_is_told_from_one_everywhere():
+def test_a_lead_on_clip_subsets_is_distinguished_from_one_everywhere():
     lead = of("RP is as far ahead of RP without the CLIP on CLIP subsets as on PT subsets: AUAF")
 
     def comes_to(clip, pt):

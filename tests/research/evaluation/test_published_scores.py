@@ -17,7 +17,7 @@ def test_means_of_rgqas_rows_are_those_that_its_table_5_prints():
             )
 
 
-def test_cells_are_shares_of_the_papers_rows_on_its_subsets():
+def test_published_scores_are_fractions_by_row_and_subset():
     """Three cells of Table H1 and two of Whitehead et al.'s Tables 1 and 2."""
     assert [*load_published_scores(RGQA_TABLE)] == ["BUTD", "UNITER", "LXMERT"] and len(
         load_published_scores(RGQA_TABLE)["BUTD"]

@@ -43,7 +43,7 @@ def test_scores_are_those_of_the_scorers_on_repeated_items(decimals, worth):
         assert own == pytest.approx(expected, abs=1e-12)
 
 
-def test_cells_are_of_the_three_rows_and_feed_their_directions(benchmark, row):
+def test_scores_are_of_the_three_selector_rows_and_feed_their_effects(benchmark, row):
     rows = [row("selector", seeds=(1, 2)), row("vector_scaling", seeds=(1, 2)), row("maxprob"), row("msp")]
     told = {
         "": RowThresholds(at_risk={}, at_cost={"10": 0.0, "100": 0.5})

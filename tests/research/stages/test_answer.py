@@ -70,7 +70,7 @@ def test_each_row_of_a_seed_whose_nets_are_there_is_a_file_for_every_item(made):
         assert set(read_predictions(OUT / name).index_by_id) == benchmark.ids
 
 
-def test_pairs_that_several_items_ask_are_asked_once(made, monkeypatch):
+def test_a_question_of_several_items_is_asked_once(made, monkeypatch):
     """Copies of items under other ids ask nothing new, and get the same."""
     read, run_inference = answer.read_benchmark, row_predictions.run_inference
     asked = []
@@ -105,7 +105,7 @@ def test_pairs_that_several_items_ask_are_asked_once(made, monkeypatch):
     assert files() == before  # the same bytes again
 
 
-def test_what_is_left_out_and_why_is_told(made, capsys):
+def test_skipped_rows_and_reasons_are_reported(made, capsys):
     told = read_json(OUT / "answer.json")
     assert told["skipped"]["ens"] == {"0": "no net mix"}
     assert told["skipped"]["selector"] == {"0": "no selector fitted"}
@@ -136,7 +136,7 @@ def test_rows_that_need_a_net_go_with_it_and_their_old_files_too(project):
     assert read_json(OUT / "answer.json")["skipped"]["ens"] == {"0": "no net mix", "1": "no net mix"}
 
 
-def test_damaged_files_are_all_named_before_anything_is_asked(project):
+def test_damaged_files_are_all_named_before_any_query(project):
     (VQA / "rp-0.safetensors").write_bytes(b"nothing of the kind")
     (VQA / "regions.safetensors").write_bytes(b"")
     (VQA / "fitted-1.safetensors").write_bytes(b"{}")
@@ -165,7 +165,7 @@ def test_a_missing_image_is_named(project):
         answer.main()
 
 
-def test_without_a_truth_the_row_that_sees_it_is_left_out(project):
+def test_without_a_truth_the_row_that_needs_it_is_skipped(project):
     shutil.rmtree("data/tiny/truth")
     answer.main()
     assert not (OUT / "true_regions-seed0.json").exists()

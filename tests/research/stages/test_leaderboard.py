@@ -61,7 +61,7 @@ def board(project):
     return project / "data/tiny/interim/leaderboard"
 
 
-def test_without_predictions_the_board_of_a_run_has_the_references_alone(tiny_run):
+def test_without_predictions_the_leaderboard_only_has_references(tiny_run):
     folder = tiny_run / "data/tiny/interim/leaderboard"
     assert {path.name for path in folder.iterdir() if path.is_file()} == FILES
     text = (folder / "leaderboard.md").read_text()
@@ -73,7 +73,7 @@ def test_without_predictions_the_board_of_a_run_has_the_references_alone(tiny_ru
     assert {path.stem for path in (folder / "metrics").iterdir()} == set(metrics)
 
 
-def test_a_file_that_is_dropped_in_becomes_a_row_and_one_taken_out_goes(project, add):
+def test_an_added_file_becomes_a_row_and_a_removed_file_disappears(project, add):
     add("perfect.json")
     leaderboard.main()
     metrics = read_json(board(project) / "leaderboard.json")
@@ -120,7 +120,7 @@ def test_the_same_files_give_the_same_bytes(project, add):
     assert bytes_of[0] == bytes_of[1]
 
 
-def test_faulty_files_end_it_with_one_message_and_the_old_board_stays(project, add):
+def test_faulty_files_are_one_message_and_keep_the_old_leaderboard(project, add):
     leaderboard.main()
     before = (board(project) / "leaderboard.md").read_bytes()
     add("m.json", questionId="nobody")
@@ -132,13 +132,13 @@ def test_faulty_files_end_it_with_one_message_and_the_old_board_stays(project, a
     assert (board(project) / "leaderboard.md").read_bytes() == before
 
 
-def test_without_a_release_it_says_so(project):
+def test_a_missing_release_is_reported(project):
     shutil.rmtree(project / "data/release")
     with pytest.raises(UserError, match=r"0\.1\.0"):
         leaderboard.main()
 
 
-def test_the_documents_copy_of_the_directions_is_that_of_the_last_run():
+def test_the_documents_copy_of_the_expected_effects_is_that_of_the_last_run():
     made = ROOT / "data/sample/interim/leaderboard/expected_effects.md"
     copy = ROOT / "docs/explanation/expected_effects.md"
     if not (made.is_file() and copy.is_file()):

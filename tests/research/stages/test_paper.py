@@ -11,7 +11,7 @@ from research.simulated_annotators.simulated_verdicts import load_truth_view
 from research.stages import paper
 
 
-def test_the_papers_rules_give_items_beside_ours(tiny_run):
+def test_the_papers_rules_give_items_of_their_own(tiny_run):
     items = list(read_jsonl(tiny_run / "data/tiny/interim/paper/items.jsonl", Item))
     report = json.loads((tiny_run / "data/tiny/interim/paper/paper.json").read_text())
     assert report["truth_known"] is True
@@ -58,13 +58,13 @@ def without_truth(tiny_run, monkeypatch):
     os.rename("data/tiny/interim/kept", "data/tiny/interim/paper")
 
 
-def test_where_nobody_knows_the_truth_there_is_nothing_to_compare(without_truth):
+def test_without_a_known_truth_there_is_nothing_to_compare(without_truth):
     paper.main()
     assert list(read_jsonl(without_truth / "items.jsonl", Item)) == []
     assert json.loads((without_truth / "paper.json").read_text()) == {"subsets": {}, "truth_known": False}
 
 
-def test_without_names_of_things_the_papers_rules_are_applied_all_the_same(screened, vocabulary):
+def test_the_papers_rules_are_applied_without_object_names(screened, vocabulary):
     nameless = msgspec.structs.replace(vocabulary, objects={})  # as of a bare table of questions
     candidates = [row.candidate for row in DatasetFolders().read_records(ScreenedCandidate)][:2]
     look = load_truth_view(DatasetFolders())

@@ -45,12 +45,12 @@ def test_risk_begins_at_20_answers_and_ends_with_all(benchmark, row):
     assert line(found, "m", "pt-hard", "risk")[-1] == pytest.approx(1 - at.correct.sum() / 80, abs=1e-6)
 
 
-def test_rows_have_points_in_their_own_subsets_alone(benchmark, row):
+def test_rows_have_points_only_in_their_own_subsets(benchmark, row):
     found = compute_curve_points(benchmark, [row("m", subsets=["pt-hard"])], ACC_FPR)
     assert {point["subset"] for point in found} == {"pt-hard"}
 
 
-def test_the_image_names_every_row_escaped_and_fetches_nothing(benchmark, row):
+def test_the_plot_names_every_row_escaped_and_loads_nothing(benchmark, row):
     rows = [row("a<b>&"), row("n"), row("blind", kind="reference")]
     drawn = draw_curves(compute_curve_points(benchmark, rows, ACC_FPR), rows, ACC_FPR)
     assert drawn.startswith("<svg") and "a&lt;b&gt;&amp;" in drawn and "<b>" not in drawn
@@ -58,13 +58,13 @@ def test_the_image_names_every_row_escaped_and_fetches_nothing(benchmark, row):
     assert "href" not in drawn and "<script" not in drawn
 
 
-def test_lines_of_many_models_can_be_told_apart(row):
+def test_lines_of_many_models_are_distinct(row):
     rows = [row(f"m{i}") for i in range(28)] + [row(f"r{i}", kind="reference") for i in range(5)]
     looks = assign_line_styles(rows)
     assert len({(colour, *dashes) for colour, dashes in looks.values()}) == 33
 
 
-def test_anybodys_rows_and_references_are_drawn_but_few_of_our_own_nets(row):
+def test_all_rows_are_plotted_except_most_built_in_ones(row):
     ours = [row(name)._replace(is_built_in=True) for name in ("msp", "odin", "rp", "rp_hard")]
     others = [row("odin2"), row("text_only_net", kind="reference")._replace(is_built_in=True)]
     assert [one.name for one in select_plotted_rows([*ours, *others])] == [

@@ -18,7 +18,7 @@ def release(tmp_path, tiny_run):
     return tmp_path
 
 
-def test_the_board_says_what_it_rests_on(release, benchmark):
+def test_the_evaluation_is_described(release, benchmark):
     rests_on = describe_evaluation(release, benchmark, 100)
     assert (rests_on.title, rests_on.data_source, rests_on.split) == (benchmark.full_name, "Drawn.", "test")
     assert rests_on.is_simulated and not rests_on.is_rehearsal
@@ -26,12 +26,12 @@ def test_the_board_says_what_it_rests_on(release, benchmark):
     assert rests_on.num_images == 40  # the same in both subsets
 
 
-def test_a_leaderboard_of_peoples_verdicts_does_not_say_simulated(release, benchmark):
+def test_a_leaderboard_of_human_verdicts_does_not_say_simulated(release, benchmark):
     (release / "provenance.jsonl").write_text('{"item": {"item_id": "1", "subset": "pt-hard"}}\n')
     assert not describe_evaluation(release, benchmark, 100).is_simulated
 
 
-def test_a_release_that_does_not_say_how_it_was_made_has_no_origin(tmp_path, benchmark):
+def test_a_release_that_does_not_state_its_data_source_has_none(tmp_path, benchmark):
     write_json(tmp_path / "params.json", {"version": "1.0.0"})
     assert describe_evaluation(tmp_path, benchmark, 100).data_source == ""
 
@@ -56,7 +56,7 @@ def test_models_come_first_by_their_mean_then_those_that_lack_a_subset_then_refe
     assert made.model_names == ["skilled", "poor", "lacking"]
 
 
-def test_the_table_of_a_subset_stands_in_its_own_order(release, benchmark, row):
+def test_the_table_of_a_subset_has_its_own_order(release, benchmark, row):
     rows = [row("lacking", 2.5, subsets=["pt-hard"]), row("poor", 0.0), row("r", 3.0, kind="reference")]
     made = build_leaderboard(release, benchmark, rows, LeaderboardParams(num_replicates=100))
     assert [one.row.name for one in made.rows] == ["poor", "lacking", "r"]

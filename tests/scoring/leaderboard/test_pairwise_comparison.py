@@ -53,7 +53,7 @@ def test_models_differ_as_by_tukeys_range_test():
     assert len(agree) > 35 and all(agree)
 
 
-def test_many_models_that_are_alike_differ_significantly_in_at_most_one_table_of_twenty():
+def test_many_equal_models_differ_significantly_in_at_most_one_table_of_twenty():
     """With 12 models and one pair at a time 95 % each, two tables of three would accept some pair different."""
     false = singly = 0
     for seed in range(200):
@@ -69,7 +69,7 @@ def test_many_models_that_are_alike_differ_significantly_in_at_most_one_table_of
     assert false <= 0.08 * 200 and singly > 0.5 * 200  # 5 % and three standard errors
 
 
-def test_the_true_ranks_lie_in_the_intervals():
+def test_the_true_ranks_are_in_the_intervals():
     """Of 200 tables of 8 models that differ a little, with unequal errors, all true ranks lie in 95 %."""
     true, errors = np.linspace(2, 0, 8), np.array([0.2, 1, 0.2, 1, 0.2, 1, 0.2, 1])
     held = 0
@@ -86,7 +86,7 @@ def test_the_true_ranks_lie_in_the_intervals():
 
 
 @given(BETTER)
-def test_ranks_run_with_the_order_of_the_table_and_hold_what_is_known(better):
+def test_ranks_are_monotonic_and_contain_the_raw_intervals(better):
     ranks = compute_rank_intervals(NAMES, better)
     best, worst = zip(*ranks.values(), strict=True)
     assert [*ranks] == NAMES and [*best] == sorted(best) and [*worst] == sorted(worst)
@@ -95,7 +95,7 @@ def test_ranks_run_with_the_order_of_the_table_and_hold_what_is_known(better):
         assert ranks[name][0] <= min(1 + above, place + 1) and ranks[name][1] >= max(7 - below, place + 1)
 
 
-def test_models_that_all_differ_have_one_rank_each_and_those_that_do_not_share_all():
+def test_different_models_have_one_rank_each_and_equal_models_share_all():
     assert [*compute_rank_intervals(NAMES, PAIRS).values()] == [(n, n) for n in range(1, 8)]
     assert {*compute_rank_intervals(NAMES, []).values()} == {(1, 7)}
 
@@ -106,7 +106,7 @@ def test_a_noisy_model_does_not_push_its_rank_above_the_one_over_it():
     assert compare_models(scores).rank_intervals == {"a": (1, 2), "b": (1, 3), "c": (1, 3)}
 
 
-def test_being_indistinguishable_is_not_transitive():
+def test_indistinguishable_is_not_transitive():
     # Errors 1, critical value about 2.3 * sqrt(2) = 3.3: a and c are 4 apart, b is 2 from either.
     found = compare_models({"a": normal(4, seed=1), "b": normal(2, seed=2), "c": normal(0, seed=3)})
     assert found.rank_intervals == {"a": (1, 2), "b": (1, 3), "c": (2, 3)}
@@ -126,7 +126,7 @@ def test_a_model_without_a_value_is_not_compared():
     assert compare_models({}).model_names == []
 
 
-def test_a_difference_can_be_asked_for_in_both_directions():
+def test_a_difference_is_available_in_both_directions():
     found = compare_models({"a": normal(9, seed=1), "b": normal(0, seed=2)})
     one, other = found.get_difference("a", "b"), found.get_difference("b", "a")
     assert one.difference == -other.difference == 9 and one.interval == (
@@ -148,7 +148,7 @@ def test_a_real_gap_is_found_and_a_chance_one_is_not(benchmark, said):
         assert found.rank_intervals == {"skilled": (1, 1), "poor": (2, 3), "twin": (2, 3)}
 
 
-def test_differences_are_those_that_rgqa_score_tells(benchmark, said):
+def test_differences_equal_those_of_rgqa_score(benchmark, said):
     """One rule: of the same files `rgqa score A B C` and the leaderboard have the same intervals."""
     models = [said(skill, seed, f"m{seed}") for seed, skill in enumerate((0.5, 0.8, 2.0))]
     rows = [LeaderboardRow(one.name, "model", (dict.fromkeys(benchmark.subsets, one),), "") for one in models]
@@ -162,12 +162,12 @@ def test_differences_are_those_that_rgqa_score_tells(benchmark, said):
             assert own.interval == pytest.approx(change.interval, abs=1e-12)
 
 
-def test_all_alike_share_one_letter_and_all_apart_share_none():
+def test_equal_models_share_one_letter_and_different_models_share_none():
     assert set(compact_letter_display(NAMES, []).values()) == {"a"}
     assert list(compact_letter_display(NAMES, PAIRS).values()) == [*"abcdefg"]
 
 
-def test_a_letter_whose_models_all_share_another_is_left_out():
+def test_a_letter_whose_models_all_share_another_is_omitted():
     # Apart: 1-3, 1-4, 2-4. The sets that hold only models not apart, none within another: {1, 2}, {2, 3}, {3, 4}.
     apart = [("m1", "m3"), ("m1", "m4"), ("m2", "m4")]
     found = compact_letter_display(["m1", "m2", "m3", "m4"], apart)

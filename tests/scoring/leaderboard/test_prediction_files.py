@@ -57,7 +57,7 @@ def test_files_in_the_subsets_folders_are_joined_to_one_row_and_may_differ_on_th
     assert [only.seeds[0][name].confidence[0] for name in ("clip-hard", "pt-hard")] == [0.1, 0.9]
 
 
-def test_everything_wrong_with_every_file_is_told_in_one_message(write, tmp_path, benchmark):
+def test_all_problems_of_all_files_are_one_message(write, tmp_path, benchmark):
     write("other.json", version="0.9.0", leave_out=["pt-hard_1", "3"], more=["nobody"])
     text = write("nan.json").read_text().replace("0.5", "NaN", 1)
     (tmp_path / "nan.json").write_text(text)
@@ -80,7 +80,7 @@ def test_a_file_of_the_same_version_is_taken(write, tmp_path, benchmark):
     assert [*find_rows(tmp_path, benchmark)] == ["m"]
 
 
-def test_a_subsets_folder_holds_its_items_alone(write, tmp_path, benchmark):
+def test_a_subsets_folder_has_only_its_items(write, tmp_path, benchmark):
     write("pt-hard/m.json")  # all subsets' items
     assert any("40 ids are not in the benchmark" in line for line in faults(tmp_path, benchmark))
 
@@ -100,7 +100,7 @@ def test_a_file_without_any_uq_is_refused(write, tmp_path, benchmark):
         (["elsewhere/m.json"], "no subset has this name; there are clip-hard, pt-hard"),
     ],
 )
-def test_names_that_cannot_stand_on_the_board(files, told, write, tmp_path, benchmark):
+def test_invalid_row_names(files, told, write, tmp_path, benchmark):
     for name in files:
         path = write(name)
         if name.endswith(".jsonl"):
@@ -115,7 +115,7 @@ def test_seeds_of_different_subsets_are_refused(write, tmp_path, benchmark):
     assert any(told in line for line in faults(tmp_path, benchmark))
 
 
-def test_what_a_row_is_may_be_told_beside_the_files(write, tmp_path, benchmark):
+def test_rows_may_be_described_beside_the_files(write, tmp_path, benchmark):
     write("m.json")
     (tmp_path / "rows.yaml").write_text("m: {confidence: max sigmoid, note: three epochs, reference: true}")
     (only,) = find_rows(tmp_path, benchmark).values()
@@ -164,7 +164,7 @@ def test_a_folder_called_rows_yaml_is_a_fault_and_an_empty_file_is_none(write, t
     assert any("rows.yaml" in line for line in faults(tmp_path, benchmark))
 
 
-def test_every_row_of_rows_yaml_that_is_wrong_is_told(write, tmp_path, benchmark):
+def test_every_invalid_row_of_rows_yaml_is_listed(write, tmp_path, benchmark):
     write("m.json")
     (tmp_path / "rows.yaml").write_text("m: 3\nn: {rank: 1}\n")
     told = faults(tmp_path, benchmark)

@@ -59,7 +59,7 @@ def made(*rows, against="", by="auaf", **changes):
     return Leaderboard(rests_on, [*rows], comparisons, against, by)
 
 
-def test_a_score_stands_with_its_interval_and_the_range_of_its_seeds():
+def test_a_score_has_its_interval_and_the_range_of_its_seeds():
     # 101 repetitions from 0.46 to 0.54, evenly: 2.5 % of 0.08 inside either end are 0.462 and 0.538.
     assert format_estimate(measured(0.5)) == "50.0 [46.2, 53.8]"
     assert format_estimate(measured(0.5, 0.48, 0.52)) == "50.0 [46.2, 53.8] (48.0 to 52.0)"
@@ -67,7 +67,7 @@ def test_a_score_stands_with_its_interval_and_the_range_of_its_seeds():
     assert format_estimate(ScoreEstimate(np.array([np.nan]), np.full(9, np.nan))) == "-"
 
 
-def test_the_board_says_what_it_is():
+def test_the_leaderboard_says_what_it_is():
     text = render_markdown(made(one("vilt", 0.5)), FOLDER)
     for told in (
         "# Leaderboard of B 1.0.0",
@@ -86,7 +86,7 @@ def test_the_board_says_what_it_is():
     )
 
 
-def test_a_board_of_references_alone_says_how_to_add_a_row():
+def test_a_leaderboard_of_references_only_says_how_to_add_a_row():
     text = render_markdown(made(one("constant", 0.1, "reference")), FOLDER)
     assert (
         "**There are no predictions of models yet.** To add a row, put its predictions into `data/b/predictions/NAME.json`"
@@ -95,7 +95,7 @@ def test_a_board_of_references_alone_says_how_to_add_a_row():
     assert "| - | *constant (reference)* | 10.0 [6.2, 13.8] |" in text
 
 
-def test_rows_of_our_own_nets_are_said_to_see_through_the_clip_that_chose():
+def test_built_in_rows_are_said_to_use_the_clip_of_the_selection():
     own = one("msp", 0.5)
     board = made(own._replace(row=own.row._replace(is_built_in=True)), one("vilt", 0.5))
     assert "**The same CLIP for selection and features.** 1 of 2 rows are from" in render_markdown(
@@ -104,7 +104,7 @@ def test_rows_of_our_own_nets_are_said_to_see_through_the_clip_that_chose():
     assert "The same CLIP for" not in render_markdown(made(one("vilt", 0.5)), FOLDER)
 
 
-def test_a_score_that_chose_the_items_is_marked_where_it_did():
+def test_a_score_that_selected_the_items_is_marked():
     board = made(one("clip_score", 0.3, "reference", chosen=("clip-hard",)))
     assert make_score_table(board, "clip-hard")[1][2].endswith(" *selected by it*")
     assert make_score_table(board, "mean")[1][2].endswith(" *clip-hard selected by it*")
@@ -147,7 +147,7 @@ def test_kinds_have_a_table_with_their_numbers_where_there_are_any():
         ("*bold* _it_ `code` [link](x)", "\\*bold\\* \\_it\\_ \\`code\\` \\[link\\](x)"),
     ],
 )
-def test_text_of_others_is_shown_as_it_is(text, safe):
+def test_markdown_and_control_characters_of_others_are_escaped(text, safe):
     board = render_markdown(made(one("vilt", 0.5, note=text)), FOLDER)
     assert f"| vilt | 1 | max sigmoid | {safe} |" in board
 
@@ -170,13 +170,13 @@ def test_a_short_table_has_the_mean_and_the_ranking_score_of_each_subset():
     assert tables[0] in render_markdown(board, FOLDER)
 
 
-def test_of_two_models_the_difference_is_told_in_words():
+def test_the_difference_of_two_models_is_described_in_words():
     (told,) = make_notes(made(one("rp", 0.6), one("msp", 0.5)))
     assert told.startswith("rp is better than msp: 10.0 points of mean AUAF")
     assert not [*make_notes(made(one("rp", 0.6), one("msp", 0.5), one("mix", 0.4)))]
 
 
-def test_items_that_not_all_were_asked_and_items_without_an_answer_are_told():
+def test_items_that_were_not_asked_and_items_without_an_answer_are_noted():
     board = made(one("rp", 0.6, available=1300), one("msp", 0.5, available=2600), one("x", 0.4, missing=4))
     asked, missing = make_notes(board)
     assert "1,300 of 2,600 items" in asked and "rp has 1,300" in asked and "msp has all" in asked
@@ -208,7 +208,7 @@ def test_names_are_no_formulas_in_csv_and_steer_no_terminal():
     assert "\x1b" not in text and "<script" not in text
 
 
-def test_the_page_fetches_nothing_and_escapes_what_it_shows():
+def test_the_page_loads_nothing_and_escapes_what_it_shows():
     board = made(one(NASTY, 0.6), one("good", 0.5), one("c", 0.1, "reference"))
     page = render_html(board)
     assert "<script" not in page and "&lt;script&gt;alert(1)&lt;/script&gt;" in page

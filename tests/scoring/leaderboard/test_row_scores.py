@@ -18,14 +18,14 @@ def test_a_row_has_the_scores_and_intervals_of_the_scorers_report(benchmark, row
             assert measured.interval == pytest.approx(groups["intervals"][name], abs=1e-12)
 
 
-def test_all_rows_are_scored_on_the_same_draws_also_those_of_one_subset(benchmark, row):
+def test_all_rows_are_scored_on_the_same_samples_also_those_of_one_subset(benchmark, row):
     both, alone = score_rows(benchmark, [row("m"), row("n", subsets=["pt-hard"])], OPTIONS)
     assert set(alone.scores) == {"pt-hard"} and set(both.scores) == {"mean", "clip-hard", "pt-hard"}
     for name, measured in alone.scores["pt-hard"].items():
         np.testing.assert_array_equal(measured.replicates, both.scores["pt-hard"][name].replicates)
 
 
-def test_the_difference_to_a_twin_is_known_where_its_scores_are_not(benchmark, row):
+def test_the_difference_to_an_equal_model_is_known_where_its_scores_are_not(benchmark, row):
     """Drawn in pairs, a model that is the same has a difference of 0 for sure; unpaired it would be as wide as both."""
     one, twin = (made.scores["mean"]["auaf"] for made in score_rows(benchmark, [row("m"), row("n")], OPTIONS))
     assert percentile_interval(one.replicates - twin.replicates) == (0.0, 0.0)
@@ -74,7 +74,7 @@ def test_kinds_of_uqs_that_are_rare_have_no_score(benchmark, row):
     assert len(measured.seed_values) == 2 and measured.interval[0] < measured.value < measured.interval[1]
 
 
-def test_a_kind_has_the_score_of_its_uqs_against_all_aqs(benchmark, row):
+def test_a_subgroup_has_the_score_of_its_uqs_against_all_aqs(benchmark, row):
     (one,) = score_rows(benchmark, [row("m")], OPTIONS)
     items = benchmark.subsets["pt-hard"]
     which = make_kind_masks(items)["missing object"]

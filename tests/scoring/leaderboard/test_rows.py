@@ -15,7 +15,7 @@ def folders(tmp_path, monkeypatch):
     return DatasetFolders("b")
 
 
-def test_rows_come_from_anybodys_files_from_our_nets_and_from_the_release(
+def test_rows_come_from_users_files_from_built_in_nets_and_from_the_release(
     write, tmp_path, folders, benchmark
 ):
     for subset, items in benchmark.subsets.items():
@@ -41,7 +41,7 @@ def test_rows_come_from_anybodys_files_from_our_nets_and_from_the_release(
     assert not math.isnan(rows[0].seeds[0]["pt-hard"].confidence.sum())
 
 
-def test_rows_may_be_told_to_be_references(write, tmp_path, folders, benchmark):
+def test_rows_can_be_declared_references(write, tmp_path, folders, benchmark):
     for folder, name in (("predictions", "people.json"), ("interim/answer", "text_only_net-seed0.json")):
         path = write(f"data/b/{folder}/{name}")
         row = path.name.split(".")[0].removesuffix("-seed0")
@@ -73,9 +73,7 @@ def test_a_name_that_is_in_both_folders_is_refused_with_all_other_faults(write, 
     )
 
 
-def test_what_no_file_tells_of_a_confidence_is_read_from_its_field_or_from_words(
-    write, tmp_path, folders, benchmark
-):
+def test_an_undescribed_confidence_is_named_by_its_field_or_by_detection(write, tmp_path, folders, benchmark):
     write("data/b/predictions/m.json")
     path = write("data/b/predictions/chat.json")
     rows = [{k: v for k, v in row.items() if k != "confidence"} for row in json.loads(path.read_text())]

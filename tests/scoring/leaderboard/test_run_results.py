@@ -31,7 +31,7 @@ def test_a_run_is_named_by_its_model_and_by_what_differs(a_run, a_file):
     assert names(both) == ["rp (word, verbal)", "rp (ask, p-true)"]
 
 
-def test_two_of_one_name_are_told_apart_by_where_they_lie(a_run, a_file, release, tmp_path):
+def test_two_rows_of_one_name_are_distinguished_by_their_paths(a_run, a_file, release, tmp_path):
     assert names([a_run("first", "rp"), a_run("second", "rp")]) == ["rp [first]", "rp [second]"]
     (tmp_path / "sub").mkdir()
     copy = tmp_path / "sub" / "other.jsonl"
@@ -41,7 +41,7 @@ def test_two_of_one_name_are_told_apart_by_where_they_lie(a_run, a_file, release
     assert names([a_run("third", "other"), copy]) == ["other [third]", "other [sub/other.jsonl]"]
 
 
-def test_files_are_put_together_as_in_the_folder_of_the_stage(a_file, release, tmp_path):
+def test_files_are_combined_as_in_the_folder_of_the_stage(a_file, release, tmp_path):
     """Seeds are one row, files in a subset's folder too, and `rows.yaml` says what is a reference."""
     paths = [a_file(name) for name in ("m-seed0", "m-seed1", "people")]
     for subset in ("clip-hard", "pt-hard"):
@@ -73,13 +73,13 @@ def test_a_file_has_to_have_all_items_of_its_subsets_whatever_runs_were_asked(a_
         read_results([limited, a_file("lacking", left_out=("a3",))])
 
 
-def test_two_folders_of_one_name_are_told_apart_by_those_above(a_run):
+def test_two_folders_of_one_name_are_distinguished_by_their_parents(a_run):
     found = names([a_run("first/run", "rp"), a_run("second/run", "rp"), a_run("third", "rp")])
     assert found == ["rp [first/run]", "rp [second/run]", "rp [third]"]
 
 
 @pytest.mark.parametrize("counts", [{}, {"questions": 4, "replies": 2, "failed": 1}])
-def test_a_run_that_was_killed_in_the_middle_is_no_result(counts, a_run):
+def test_an_unfinished_run_is_refused(counts, a_run):
     with pytest.raises(UserError, match="the run is not finished"):
         read_results([a_run("a", "rp", counts=counts)])
 
@@ -97,7 +97,7 @@ def test_examples_were_not_asked(a_run, release):
     assert sorted(asked.subsets["clip-hard"].ids) == ["a1", "u1"]
 
 
-def test_everything_wrong_with_results_is_said_at_once(a_run, tmp_path):
+def test_all_problems_of_results_are_reported_at_once(a_run, tmp_path):
     empty, broken, fine = tmp_path / "empty", a_run("broken", "rp"), a_run("fine", "rp")
     empty.mkdir()
     (broken / "run.json").write_text("[]")

@@ -87,7 +87,7 @@ def test_a_rows_seeds_meet_their_own_thresholds_by_the_names_of_their_files():
     assert "50.0 (25.0 to 75.0)" in found.table[1]
 
 
-def test_rows_without_thresholds_for_each_seed_or_without_a_subset_are_left_out():
+def test_rows_without_thresholds_for_each_seed_or_without_a_subset_are_excluded():
     chosen = {"m": {"0": CHOSEN}}
     assert not make_selective_table(benchmark(), [row("m-seed0", "m-seed1")], chosen).rows
     assert not make_selective_table(benchmark(), [row("m-seed0", subsets="x")], chosen).rows

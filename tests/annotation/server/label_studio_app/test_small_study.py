@@ -254,7 +254,7 @@ def test_tasks_removed_by_a_new_batch_are_not_accessible(studio: Studio) -> None
         assert ann.post(body).status_code == 404
     given = {"first": "valid", "second": "valid", "seconds": 1}
     assert ann.post({"answer": {"assignment": 4, **given}}).status_code == 404
-    assert ann.session.get(studio.url + shown[2]["image"], timeout=60).status_code == 404
+    assert ann.session.get(studio.url + shown[2]["image_url"], timeout=60).status_code == 404
     assert ann.session.get(studio.url + now["image_url"], timeout=60).status_code == 200
 
 
