@@ -111,7 +111,7 @@ def check_answers(items: Iterable[Item]) -> None:
         UserError: Lists those that do.
     """
     problems = Problems(
-        "AQs whose answer says "no answer" (remove them from the source and run dvc repro)"
+        "AQs whose answer means that there is none (remove them from the source and run dvc repro)"
     )
     for item in items:
         if not item.unanswerable and is_no_answer(item.answer):

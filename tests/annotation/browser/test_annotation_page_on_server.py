@@ -204,7 +204,9 @@ def test_browser_gets_only_texts_image_and_own_number(enter):
         "contact",
     }
     assert set(shown(page)) == fields
-    assert re.fullmatch(rf"/annotate/image/{shown(page)['assignment']}\?[0-9a-f]{{16}}", shown(page)["image_url"])
+    assert re.fullmatch(
+        rf"/annotate/image/{shown(page)['assignment']}\?[0-9a-f]{{16}}", shown(page)["image_url"]
+    )
 
 
 @pytest.mark.parametrize(("width", "height"), [(1366, 768), (768, 1024), (390, 844)])

@@ -363,3 +363,14 @@ def test_concurrent_project_change_is_reported(study):
 
 def test_secrets_file_is_private(own):
     assert (LABEL_STUDIO_DIR / "secrets.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_volunteers_are_added_to_the_roster(own, capsys):
+    row = {"email": "zoe@volunteer.rgqa.local", "name": "Zoe"}
+    own.report["tiny"]["annotators"] = [row, {"email": "ann@example.org", "name": ""}]
+    push_tasks()
+    push_tasks()
+    assert [(p.name, p.pseudonym) for p in read_roster(DatasetFolders())][3:] == [("Zoe", "annotator-04")]
+    content = read_json(DatasetFolders().study / "queue.json")
+    assert content["annotators"]["zoe@volunteer.rgqa.local"] == "annotator-04"
+    assert capsys.readouterr().out.count("1 volunteer signed up through the open link: Zoe") == 1

@@ -8,6 +8,9 @@ import pytest
 from scipy.stats import binomtest
 
 from annotation.study.assignment import AdaptiveAssigner, AssignmentRules, wilson_interval
+from annotation.study.assignment_params import AnnotateParams
+from pipeline.core.errors import UserError
+from pipeline.core.params import convert_params
 
 V, X, U = "valid", "invalid", "unsure"
 # Votes are requested one at a time, except for the first task.
@@ -606,3 +609,29 @@ def test_gold_answers_after_exclusion_have_no_effect():
         study.record_answer("ann", study.assign_next_task("ann"), X, X)  # fails the filters
     study.exclude_annotator("ann", since=1)
     assert study.get_posterior_invalid("c0") == before
+
+
+def test_assignment_rules_are_parameters_of_the_same_names():
+    given = {
+        "max_votes": 4,
+        "min_posterior": 0.9,
+        "overlap_rate": 0.2,
+        "wave_size": 50,
+        "max_judgements": 7,
+        "max_tasks_per_annotator": 8,
+        "seed": 9,
+    }
+    assert AnnotateParams(**given).to_assignment_rules() == AssignmentRules(**given)
+
+
+def test_defaults_are_equal():
+    assert AnnotateParams().to_assignment_rules() == AssignmentRules()
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [("min_posterior", 1), ("min_posterior", 0.5), ("max_votes", 0), ("wave_size", 0), ("overlap_rate", 1.1)],
+)
+def test_invalid_parameter_is_refused(name, value):
+    with pytest.raises(UserError, match=name):
+        convert_params({name: value}, AnnotateParams, "params.yaml, tiny.annotate")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.annotation.server.conftest import PageClient, Studio, annotations
+from tests.annotation.server.conftest import PageClient, Studio, annotations, run_inside
 
 pytestmark = pytest.mark.server
 
@@ -159,3 +159,39 @@ def test_training_gives_feedback_and_failed_test_can_be_retaken_once(studio: Stu
         assert shown["screen"] == "test_failed"
     finally:
         studio.queue.write_text(json.dumps(content))
+
+
+def test_tables_are_created_once_and_have_unique_rows(studio: Studio) -> None:
+    lines = [
+        "from django.db import IntegrityError, connection, transaction",
+        "from django.utils.timezone import now",
+        "from annotation.server.label_studio_app.models import Participant, TaskAssignment, ensure_tables",
+        "ensure_tables()",
+        "ensure_tables()",
+        "row = {'user': 10**9, 'dataset': 'x', 'number': 1, 'kind': 'task', 'key': 'a', 'opened_at': now()}",
+        "def twice(model, **fields):",
+        "    try:",
+        "        with transaction.atomic():",
+        "            model.objects.create(**fields)",
+        "    except IntegrityError:",
+        "        return 'refused'",
+        "TaskAssignment.objects.create(**row)",
+        "Participant.objects.create(user=10**9, dataset='x')",
+        "answer = [twice(TaskAssignment, **row | {'key': 'b'}), twice(TaskAssignment, **row | {'number': 2}), twice(Participant, user=10**9, dataset='x')]",
+        "TaskAssignment.objects.filter(user=10**9).delete()",
+        "Participant.objects.filter(user=10**9).delete()",
+    ]
+    assert run_inside(studio, "\n".join(lines)) == ["refused"] * 3
+
+
+def test_concurrent_answers_are_all_stored(studio: Studio) -> None:
+    def answer(client: PageClient) -> None:
+        shown = client.step({})
+        for _ in range(3):
+            shown = client.answer(shown)
+
+    names = ("fay", "joe", "kim", "lea")
+    before = {name: len(annotations(studio, name)) for name in names}
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(answer, [studio.open_page(name) for name in names]))
+    assert {name: len(annotations(studio, name)) - before[name] for name in names} == dict.fromkeys(names, 3)
