@@ -1,12 +1,13 @@
-"""GQA's official files, as they come out of its zips, into records.
+"""Read the official files of GQA as records.
 
     questions1.2/<split>_balanced_questions.json
     questions1.2/<split>_all_questions.json, or a folder <split>_all_questions/ of such files (train)
     sceneGraphs/<split>_sceneGraphs.json
     images/<image id>.jpg
 
-The form of what a file says is checked here (types, fields, ids twice), its meaning by `ingest`. A field that nobody
-knows is a misspelt one: refused, or its content would be lost without a word.
+This module checks types, fields and duplicate ids. Stage `ingest` checks the content. Unknown fields are refused, because they are
+probably misspelled and would be ignored silently.
+
 Format: https://cs.stanford.edu/people/dorarad/gqa/download.html
 """
 
@@ -24,7 +25,8 @@ from pipeline.core.records import Question, Record, Relation, SceneGraph, SceneO
 from pipeline.sources.large_json import decode_members
 
 QuestionSet = Literal["balanced", "all"]
-MAX_IMAGE_SIDE = 1_000_000  # pixels of an image in one direction; more are a mistake
+# Maximum width and height of an image in pixels. Larger values are errors.
+MAX_IMAGE_SIDE = 1_000_000
 
 
 class _QuestionTypes(Record):
@@ -39,7 +41,7 @@ class _Groups(Record):
 
 
 class _WordAnnotations(Record):
-    """Word positions -> object ids, for each of the three texts."""
+    """Word position -> object id, for each of the three texts."""
 
     question: dict[str, str] = msgspec.field(default_factory=dict)
     answer: dict[str, str] = msgspec.field(default_factory=dict)
@@ -51,7 +53,8 @@ class _Question(Record, rename="camel"):
     question: str
     semantic: tuple[Step, ...]
     types: _QuestionTypes
-    answer: str = ""  # test questions have none; ingest says which
+    # Questions of split test have no answer. Stage `ingest` reports them.
+    answer: str = ""
     full_answer: str = ""
     is_balanced: bool = True
     groups: _Groups | None = None
@@ -62,14 +65,14 @@ class _Question(Record, rename="camel"):
 
 
 class GqaRelation(Record):
-    """A relation from the object that carries it to another one, by id."""
+    """A relation from the object that has it to the object with id `object`."""
 
     name: str
     object: str
 
 
 class GqaObject(Record):
-    """An object of a scene graph; x, y, w, h in pixels."""
+    """An object of a scene graph. Its box (x, y, w, h) is in pixels."""
 
     name: str
     x: int
@@ -81,7 +84,7 @@ class GqaObject(Record):
 
 
 class GqaSceneGraph(Record, omit_defaults=True):
-    """A scene graph; its objects by id."""
+    """A scene graph, with its objects by id."""
 
     width: int
     height: int
@@ -93,7 +96,14 @@ class GqaSceneGraph(Record, omit_defaults=True):
 def read_questions(
     source: Path, splits: tuple[Split, ...], problems: Problems, question_set: QuestionSet = "balanced"
 ) -> Iterator[Question]:
-    """The questions of some splits, sorted by id; what is wrong with a file or a row goes to `problems`."""
+    """Yield the questions of some splits, sorted by id.
+
+    Args:
+        source: The source folder.
+        splits: Splits to read.
+        problems: Collects problems of files and rows.
+        question_set: Read the balanced questions or all of them.
+    """
     split_of: dict[str, Split] = {
         name: split for split in splits for name in _question_files(source, split, question_set)
     }
@@ -120,7 +130,7 @@ def read_questions(
 
 
 def has_all_questions(source: Path, split: Split) -> bool:
-    """Whether the file (or folder) with a split's unbalanced questions is there."""
+    """Report whether the file or folder with all questions of a split exists."""
     names = _question_files(source, split, "all")
     return bool(names) and all((source / name).is_file() for name in names)
 
@@ -132,29 +142,33 @@ def read_scene_graphs(
     is_complete: bool = False,
     omitted_counts: Counter[tuple[Split, str]] | None = None,
 ) -> Iterator[SceneGraph]:
-    """The scene graphs of some splits in `folder`, sorted by image id, without relations that point to no object.
+    """Yield the scene graphs of some splits, sorted by image id.
+
+    Relations to missing objects are omitted, and boxes are clipped to the image.
 
     Args:
-        folder: `source/sceneGraphs`, or the folder of the complete truth, whose files have the same form.
-        complete: what the graphs do not list is false (the truth), not unknown (published graphs).
-        left_out: counts by split what could not be kept as it is: "relations left out", "boxes clipped" to their image.
+        folder: `source/sceneGraphs`, or the folder `truth`, whose files have the same format.
+        splits: Splits to read.
+        problems: Collects problems of files and graphs.
+        is_complete: Whether everything that a graph does not list is false (the true graphs) instead of unknown.
+        omitted_counts: Counts "relations omitted" and "boxes clipped" by split.
     """
     split_of: dict[str, Split] = {f"{folder.name}/{split}_sceneGraphs.json": split for split in splits}
     for image_id, name, row in decode_members(folder.parent, split_of, "image", GqaSceneGraph, problems):
-        faults = [*_find_blank_names(row), *find_size_errors(row)]
-        for fault in faults:
-            problems.add(f"{name}, image {image_id}", fault)
+        errors = [*_find_blank_names(row), *find_size_errors(row)]
+        for error in errors:
+            problems.add(f"{name}, image {image_id}", error)
         objects, counts = [], Counter[str]()
-        if not faults:
+        if not errors:
             row, counts["boxes clipped"] = clip_boxes(row)
-        for object_id, thing in row.objects.items():
+        for object_id, obj in row.objects.items():
             relations = tuple(
                 Relation(name=to.name, object_id=to.object)
-                for to in thing.relations
+                for to in obj.relations
                 if to.object in row.objects
             )
-            counts["relations left out"] += len(thing.relations) - len(relations)
-            fields: dict[str, Any] = msgspec.structs.asdict(thing) | {"relations": relations}
+            counts["relations omitted"] += len(obj.relations) - len(relations)
+            fields: dict[str, Any] = msgspec.structs.asdict(obj) | {"relations": relations}
             objects.append(SceneObject(object_id=object_id, **fields))
         if omitted_counts is not None:
             omitted_counts.update({(split_of[name], what): number for what, number in counts.items()})
@@ -171,62 +185,67 @@ def read_scene_graphs(
 
 
 def _find_blank_names(row: GqaSceneGraph) -> Iterator[str]:
-    """Names of which nothing is left without blanks: no question can be asked of such a thing."""
-    for object_id, thing in row.objects.items():
-        said = {
-            "its name": [thing.name],
-            "an attribute": thing.attributes,
-            "a relation's name": [to.name for to in thing.relations],
+    """Yield a message for each name that is empty or consists of blanks."""
+    for object_id, obj in row.objects.items():
+        all_names = {
+            "its name": [obj.name],
+            "an attribute": obj.attributes,
+            "the name of a relation": [to.name for to in obj.relations],
         }
-        for what, names in said.items():
+        for what, names in all_names.items():
             if any(not name.strip() for name in names):
                 yield f"object {object_id}: {what} is blank"
 
 
 def find_size_errors(row: GqaSceneGraph) -> Iterator[str]:
-    """What is wrong with the sizes of an image and of the boxes in it."""
+    """Yield a message for each invalid size of the image or of a box."""
     for what, size in (("width", row.width), ("height", row.height)):
         if not 1 <= size <= MAX_IMAGE_SIDE:
-            yield f"{what} {size}: the image's {what} in pixels is wanted, from 1 to {MAX_IMAGE_SIDE:,}"
-    for object_id, thing in row.objects.items():
-        for what, size in (("w", thing.w), ("h", thing.h)):
+            yield f"{what} {size}: expected the {what} of the image in pixels, from 1 to {MAX_IMAGE_SIDE:,}"
+    for object_id, obj in row.objects.items():
+        for what, size in (("w", obj.w), ("h", obj.h)):
             if size < 0:
-                yield f"object {object_id}: {what} is {size}; the size of its box is wanted, 0 at least"
+                yield f"object {object_id}: {what} is {size}; expected the size of its box, at least 0"
 
 
 def clip_boxes(row: GqaSceneGraph) -> tuple[GqaSceneGraph, int]:
-    """Clip every box to the image, with one pixel at least.
+    """Clip every box to the image, with a size of at least one pixel.
 
     Returns:
-        The scene graph, and how many of its boxes changed.
+        The scene graph, and the number of boxes that changed.
     """
     objects = {}
-    for object_id, thing in row.objects.items():
-        left, top = min(max(thing.x, 0), row.width - 1), min(max(thing.y, 0), row.height - 1)
-        right = min(max(thing.x + thing.w, left + 1), row.width)
-        bottom = min(max(thing.y + thing.h, top + 1), row.height)
+    for object_id, obj in row.objects.items():
+        left, top = min(max(obj.x, 0), row.width - 1), min(max(obj.y, 0), row.height - 1)
+        right = min(max(obj.x + obj.w, left + 1), row.width)
+        bottom = min(max(obj.y + obj.h, top + 1), row.height)
         box = {"x": left, "y": top, "w": right - left, "h": bottom - top}
-        objects[object_id] = msgspec.structs.replace(thing, **box)
-    changed = sum(objects[object_id] != thing for object_id, thing in row.objects.items())
+        objects[object_id] = msgspec.structs.replace(obj, **box)
+    changed = sum(objects[object_id] != obj for object_id, obj in row.objects.items())
     return msgspec.structs.replace(row, objects=objects), changed
 
 
 def read_true_scene_graphs(folder: Path, splits: Iterable[Split]) -> dict[str, SceneGraph]:
-    """The complete scene graphs of some splits, by image id. Simulated annotators, the audit, and one
-    reference row of the leaderboard (stage answer) alone may see them.
+    """Return the complete scene graphs of some splits by image id.
+
+    Only simulated annotators, the audit and one reference row of the leaderboard (stage `answer`) may read them.
+
+    Args:
+        folder: The folder `truth`.
+        splits: Splits to read.
 
     Raises:
-        UserError: lists every file that is missing and everything that is wrong with the others.
+        UserError: Lists missing files and all problems of the others.
     """
-    problems = Problems(f"{folder} (the complete truth; where nobody knows it, set collect.simulate: false)")
+    problems = Problems(f"{folder} (complete scene graphs; without them, set collect.simulate: false)")
     complete = read_scene_graphs(folder, tuple(sorted(set(splits))), problems, is_complete=True)
     by_image = {scene.image_id: scene for scene in complete}
     problems.raise_if_any()
     return by_image
 
 
-def _question_files(source: Path, split: Split, which: QuestionSet) -> list[str]:
-    folder = source / f"questions1.2/{split}_{which}_questions"
+def _question_files(source: Path, split: Split, question_set: QuestionSet) -> list[str]:
+    folder = source / f"questions1.2/{split}_{question_set}_questions"
     if folder.is_dir():
         return sorted(f"questions1.2/{folder.name}/{path.name}" for path in folder.glob("*.json"))
     return [f"questions1.2/{folder.name}.json"]

@@ -1,4 +1,4 @@
-"""Image files of a source: which there are in a folder, and whether one can be opened to its last pixel."""
+"""Find and check the image files of a source."""
 
 from __future__ import annotations
 
@@ -13,26 +13,34 @@ _ID_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def is_valid_id(text: str) -> bool:
-    """Whether an id can be part of file names and candidate ids: letters, digits, dot, dash, underscore."""
+    """Report whether an id consists of letters, digits, dots, hyphens and underscores, so that it can be part of file names."""
     return _ID_PATTERN.fullmatch(text) is not None
 
 
 def list_images(folder: Path, problems: Problems) -> dict[str, Path]:
-    """Image id -> file, for the images directly in `folder` (see `image_files`)."""
+    """Return the image files in a folder by image id (`find_image_files`).
+
+    Args:
+        folder: The folder; subfolders are ignored.
+        problems: Collects problems of the folder.
+    """
     if not folder.is_dir():
-        problems.add(f"{folder.name}/", "no such folder; the images belong into it")
+        problems.add(f"{folder.name}/", "no such folder; put the images there")
         return {}
     files, clashes = find_image_files(folder)
     for first, second in clashes:
-        problems.add(f"{folder.name}/{second.name}", f"{first.name} is of the same name; keep one")
+        problems.add(f"{folder.name}/{second.name}", f"{first.name} has the same id; keep one of them")
     return files
 
 
 def inspect_image(path: Path) -> tuple[int, int, str]:
-    """Decode an image wholly; return its width and height, as it is shown, and the SHA-256 of the file.
+    """Decode an image completely.
+
+    Returns:
+        Width and height as the image is shown, and the SHA-256 of the file.
 
     Raises:
-        ValueError: the file is empty, truncated, no image or of a kind that is refused (`load_rgb`); the message says which.
+        ValueError: The file is empty, truncated, not an image, or refused by `load_rgb`. The message says what to do.
     """
     width, height = load_rgb(path).size
     return width, height, sha256_file(path)

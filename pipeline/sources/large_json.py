@@ -1,7 +1,7 @@
-"""The members of one large JSON object, one at a time: GQA's files are objects of up to a million members.
+"""Read the members of a large JSON object one by one. Files of GQA are objects with up to a million members.
 
-The file is mapped, not read, and cut into undecoded members; only the member in use is turned into objects.
-So memory is an index of a few hundred bytes a member, whatever the members' size.
+The file is memory-mapped and split into members, which are decoded one by one. The index needs a few hundred bytes per member,
+whatever their size.
 """
 
 from __future__ import annotations
@@ -19,19 +19,23 @@ from pipeline.core.duplicate_keys import find_duplicate_keys, find_duplicates
 from pipeline.core.errors import Problems
 
 T = TypeVar("T")
-DECODE_ERRORS = (msgspec.MsgspecError, ValueError, RecursionError)  # what decoders raise
+# Errors that decoders raise.
+DECODE_ERRORS = (msgspec.MsgspecError, ValueError, RecursionError)
 
 
 class TrackedKey(str):
-    """A key of a JSON object. JSON allows a key twice and decoders keep the last one silently; decoding a key
-    as this type lets a hook see every one of them."""
+    """A key of a JSON object.
+
+    Decoders silently keep the last one of duplicate keys. With this type, a hook sees each key.
+    """
 
 
 def map_file(path: Path) -> mmap.mmap:
-    """The content of a file, of which only the parts in use are in memory.
+    """Map a file into memory. Only the parts that are used are loaded.
 
     Raises:
-        ValueError: it is empty. OSError: it is missing, or a pipe, whose end might never come.
+        ValueError: The file is empty.
+        OSError: The file is missing, or a pipe.
     """
     if path.is_fifo():
         raise OSError(errno.ESPIPE, "a pipe where a file was expected", str(path))
@@ -40,25 +44,27 @@ def map_file(path: Path) -> mmap.mmap:
 
 
 def explain_decode_error(error: Exception) -> str:
-    """A decoder's message, with what to do when a number stands where an id or another text is wanted."""
+    """Return the message of a decoder, with what to do if a number was found instead of a string."""
     if isinstance(error, RecursionError):
-        return "lists or objects nested too deeply to be read"
+        return "lists or objects are nested too deeply"
     message = str(error)
     if not re.search(r"Expected `str`, got `(int|float|bool)`", message):
         return message
     if re.search(r"`\$\.(answer|question|fullAnswer|full_answer)`", message):
-        return message + '; a text is wanted, "2" not 2'
-    return message + "; ids are strings, a number loses its leading zeros"
+        return message + '; expected a string: "2", not 2'
+    return message + "; ids are strings, because numbers lose leading zeros"
 
 
 def read_members(path: Path, name: str, problems: Problems) -> dict[str, msgspec.Raw]:
-    """Key -> undecoded value of the JSON object in `path`; what is wrong with the file goes to `problems`.
+    """Return the undecoded members of a JSON object by key.
 
     Args:
-        name: how messages call the file.
+        path: The file.
+        name: Name of the file in messages.
+        problems: Collects problems of the file.
 
     Returns:
-        An empty mapping when the file is missing, empty, cut off or not an object.
+        The members; empty if the file is missing, empty, truncated or not an object.
     """
     seen: list[str] = []
     try:
@@ -66,7 +72,7 @@ def read_members(path: Path, name: str, problems: Problems) -> dict[str, msgspec
             map_file(path), type=dict[TrackedKey, msgspec.Raw], dec_hook=_make_key_hook(seen)
         )
     except FileNotFoundError:
-        problems.add(name, "no such file; put it there, or leave its split out of `ingest` in params.yaml")
+        problems.add(name, "no such file; put it there, or remove its split from `ingest` in params.yaml")
     except IsADirectoryError:
         problems.add(name, "a folder where a file was expected")
     except OSError as error:
@@ -76,9 +82,10 @@ def read_members(path: Path, name: str, problems: Problems) -> dict[str, msgspec
     except msgspec.ValidationError as error:
         problems.add(name, f"expected one JSON object with ids as keys: {error}")
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        problems.add(name, f"not valid JSON ({error}); the file may be cut off, fetch it again")
-    except ValueError:  # what mmap says of an empty file
-        problems.add(name, "the file is empty; fetch it again")
+        problems.add(name, f"not valid JSON ({error}); the file may be truncated, download it again")
+    # mmap raises this for an empty file.
+    except ValueError:
+        problems.add(name, "the file is empty; download it again")
     else:
         for key in find_duplicates(seen):
             problems.add(name, f"the id {key} occurs more than once")
@@ -89,11 +96,17 @@ def read_members(path: Path, name: str, problems: Problems) -> dict[str, msgspec
 def decode_members(
     folder: Path, names: Iterable[str], label: str, kind: type[T], problems: Problems
 ) -> Iterator[tuple[str, str, T]]:
-    """The members of several files in a folder, decoded: (id, name of the file, record), sorted by id; what is wrong
-    with a file or a member goes to `problems`.
+    """Yield the decoded members of several files, sorted by id.
 
     Args:
-        what: what a member is called in messages.
+        folder: Folder of the files.
+        names: Names of the files.
+        label: What a member is, for messages ("question").
+        kind: Type of a member.
+        problems: Collects problems of files and members.
+
+    Yields:
+        Id, name of the file, and record.
     """
     rows = [
         (key, name, raw) for name in names for key, raw in read_members(folder / name, name, problems).items()
@@ -108,17 +121,17 @@ def decode_members(
         before = key, name
         try:
             record = decoder.decode(raw)
-            twice = find_duplicate_keys(bytes(raw))
+            duplicates = find_duplicate_keys(bytes(raw))
         except DECODE_ERRORS as error:
             problems.add(where, explain_decode_error(error))
             continue
-        for inner in twice:
+        for inner in duplicates:
             problems.add(where, f"the key {inner} occurs more than once")
         yield key, name, record
 
 
 def write_members(file: BinaryIO, items: Iterable[tuple[str, Any]]) -> int:
-    """Write one large JSON object, a member a line, and return how many there are."""
+    """Write a large JSON object with one member per line, and return the number of members."""
     encode = msgspec.json.Encoder().encode
     count = 0
     for count, (key, value) in enumerate(items, 1):
@@ -128,7 +141,7 @@ def write_members(file: BinaryIO, items: Iterable[tuple[str, Any]]) -> int:
 
 
 def _make_key_hook(seen: list[str]) -> Callable[[type, Any], TrackedKey]:
-    """A decoding hook that appends each `Key` met to `seen`."""
+    """Return a decoding hook that appends each `TrackedKey` to `seen`."""
 
     def hook(_: type, value: str) -> TrackedKey:
         seen.append(value)

@@ -1,4 +1,4 @@
-"""A source folder as records, with everything that is wrong with it; and where a source in another form is written to."""
+"""Read and check a source folder, and prepare the files of converted sources."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from pipeline.sources import gqa_files, question_table
 from pipeline.sources.image_files import inspect_image, is_valid_id, list_images
 
 SourceFormat = Literal["gqa", "table"]
-NO_ANSWER_REASON = "its answer says that there is none"
-MAX_ID_LENGTH = 200  # characters of an id, which names files too; those have 255 at most, with what is put before and after
+NO_ANSWER_REASON = "its answer means that there is none"
+# Maximum number of characters of an id. File names, which contain ids, have at most 255.
+MAX_ID_LENGTH = 200
 
 
 class IngestParams(Params):
@@ -46,8 +47,14 @@ class IngestParams(Params):
 
 
 class IngestReport(Record):
-    """The format that was read, the benchmark's split, split -> what -> how many, and how many questions of the benchmark's
-    split were said in other words."""
+    """What stage `ingest` read.
+
+    Attributes:
+        format: Format of the source.
+        split: Split from which the benchmark is built.
+        counts: Number of questions, images, scenes and so on, by split.
+        num_paraphrased: Number of questions of this split that were paraphrased.
+    """
 
     format: SourceFormat
     split: Split
@@ -56,10 +63,14 @@ class IngestReport(Record):
 
 
 def detect_format(source: Path, requested: SourceFormat | Literal["auto"]) -> SourceFormat:
-    """Which reader fits what lies in `source`.
+    """Return the format of a source folder.
+
+    Args:
+        source: The folder.
+        requested: The format in the parameters; "auto" to recognize it.
 
     Raises:
-        UserError: nothing there that any reader knows.
+        UserError: No format is recognized.
     """
     if requested != "auto":
         return requested
@@ -69,43 +80,47 @@ def detect_format(source: Path, requested: SourceFormat | Literal["auto"]) -> So
         return "table"
     raise UserError(
         f"{source}: neither GQA's files (a folder questions1.2) nor a table ({' or '.join(question_table.TABLE_FILE_NAMES)}); "
-        f"{question_table.describe_misplaced_table(source)}data/README.md says what to put there"
+        f"{question_table.describe_misplaced_table(source)}data/README.md describes the formats"
     )
 
 
 def find_question_errors(question: Question) -> list[str]:
-    """What makes a question unusable; [] when nothing does."""
-    plain = "letters, digits, '.', '-' and '_' only"
-    sound = {
-        f"the id may hold {plain}": is_valid_id(question.question_id),
-        f"image {question.image_id!r} is outside of images/ or no plain name: {plain}": is_valid_id(
+    """Return the problems that make a question unusable."""
+    allowed = "only letters, digits, '.', '-' and '_' are allowed"
+    conditions = {
+        f"invalid id; {allowed}": is_valid_id(question.question_id),
+        f"invalid name of image {question.image_id!r}; {allowed}": is_valid_id(
             question.image_id
         ),
         "the question is empty": question.text.strip(),
         "it has no answer": question.answer.strip(),
     }
-    reasons = [reason for reason, holds in sound.items() if not holds]
+    reasons = [reason for reason, holds in conditions.items() if not holds]
     for what, name in (("the id", question.question_id), ("the image's name", question.image_id)):
         if len(name) > MAX_ID_LENGTH:
             reasons.append(
                 f"{what} has {format_count(len(name), 'character')}, more than {MAX_ID_LENGTH}: {name[:20]}..."
             )
     for number, step in enumerate(question.program):
-        wrong = [needed for needed in step.dependencies if not 0 <= needed < number]
-        if wrong:
+        invalid = [needed for needed in step.dependencies if not 0 <= needed < number]
+        if invalid:
             reasons.append(
-                f"step {number} ({step.operation}) depends on step {wrong[0]}, which does not come before it"
+                f"step {number} ({step.operation}) depends on step {invalid[0]}, which is not an earlier step"
             )
     return reasons
 
 
 class SourceFolder:
-    """A data set's source folder, read record by record: first `questions`, then the others in any order.
+    """A source folder, read record by record. Call `read_questions` first, then the other methods in any order.
+
+    Args:
+        folder: The folder.
+        params: Parameters of stage `ingest`.
 
     Attributes:
-        format: which reader reads it.
-        problems: what is wrong, of all that was read so far.
-        wanted: image id -> the questions of the benchmark's split that ask for it.
+        format: Format of the folder.
+        problems: Problems of everything that was read so far.
+        questions_by_image: Image id -> ids of its questions in the split of the benchmark.
     """
 
     def __init__(self, folder: Path, params: IngestParams) -> None:
@@ -122,7 +137,7 @@ class SourceFolder:
         self._counts: defaultdict[Split, Counter[str]] = defaultdict(Counter)
 
     def read_questions(self) -> Iterator[Question]:
-        """The questions of `question_splits`, sorted by id."""
+        """Yield the questions of `question_splits`, sorted by id."""
         splits = self.params.question_splits
         if self.format == "gqa":
             questions = gqa_files.read_questions(self.folder, splits, self.problems, self.params.question_set)
@@ -136,50 +151,52 @@ class SourceFolder:
             yield self._check_question(question, "questions")
 
     def read_unbalanced_questions(self) -> Iterator[Question]:
-        """GQA's unbalanced questions about the wanted images, if their file is there and nothing better tells of
-        these: no graphs are read, and not all questions are asked anyway."""
+        """Yield unbalanced questions of GQA about the images of the benchmark, as evidence.
+
+        They are read if their file exists, no scene graphs of the split are read, and only balanced questions are used.
+        """
         params = self.params
-        only_asked = self.format == "gqa" and params.question_set == "balanced"
-        if not only_asked or params.split in params.graph_splits:
+        uses_balanced = self.format == "gqa" and params.question_set == "balanced"
+        if not uses_balanced or params.split in params.graph_splits:
             return
         if not gqa_files.has_all_questions(self.folder, params.split):
             return
         for question in gqa_files.read_questions(self.folder, (params.split,), self.problems, "all"):
-            asked = self.questions_by_image.get(question.image_id)
-            if asked and question.question_id not in asked and not self._is_unused(question):
+            used = self.questions_by_image.get(question.image_id)
+            if used and question.question_id not in used and not self._is_unused(question):
                 yield self._check_question(question, "unbalanced questions")
 
     def read_scene_graphs(self) -> Iterator[SceneGraph]:
-        """The published scene graphs of `graph_splits`, sorted by image; own questions may do without."""
+        """Yield the scene graphs of `graph_splits`, sorted by image. They are optional for a table."""
         folder = self.folder / "sceneGraphs"
         if self.format == "table" and not folder.is_dir():
             return
-        left_out = Counter[tuple[Split, str]]()
+        omitted = Counter[tuple[Split, str]]()
         splits = self.params.graph_splits
-        for scene in gqa_files.read_scene_graphs(folder, splits, self.problems, omitted_counts=left_out):
-            relations = sum(len(thing.relations) for thing in scene.objects)
+        for scene in gqa_files.read_scene_graphs(folder, splits, self.problems, omitted_counts=omitted):
+            relations = sum(len(obj.relations) for obj in scene.objects)
             counts = self._counts[scene.split]
             counts.update({"scenes": 1, "objects": len(scene.objects), "relations": relations})
-            counts["relations left out"] = left_out[scene.split, "relations left out"]
-            if boxes := left_out[scene.split, "boxes clipped"]:
+            counts["relations omitted"] = omitted[scene.split, "relations omitted"]
+            if boxes := omitted[scene.split, "boxes clipped"]:
                 counts["boxes clipped"] = boxes
             if scene.image_id in self.questions_by_image:
                 self._image_sizes[scene.image_id] = scene.width, scene.height
             yield scene
 
     def read_images(self) -> Iterator[ImageRecord]:
-        """The images wanted, sorted by id, each decoded to its last pixel."""
+        """Yield the images of the benchmark, sorted by id. Each one is decoded completely."""
         folder, split = self.folder / "images", self.params.split
         files = list_images(folder, self.problems)
         if self.questions_by_image and not files and folder.is_dir():
             self.problems.add(
-                "images/", f"no image in it, but {len(self.questions_by_image)} are asked about"
+                "images/", f"no image in it, but questions need {len(self.questions_by_image)}"
             )
-        for image_id, asked in sorted(self.questions_by_image.items()) if files else ():
+        for image_id, question_ids in sorted(self.questions_by_image.items()) if files else ():
             where, path = f"image {image_id}", files.get(image_id)
             if path is None:
-                wanted_by = f"questions that ask for it: {len(asked)}, the first is {asked[0]}"
-                self.problems.add(where, f"no such file in images/; {wanted_by}")
+                needed_by = f"{format_count(len(question_ids), 'question')} about it, for example {question_ids[0]}"
+                self.problems.add(where, f"no such file in images/; {needed_by}")
                 continue
             try:
                 width, height, sha256 = inspect_image(path)
@@ -188,7 +205,7 @@ class SourceFolder:
                 continue
             w, h = self._image_sizes.get(image_id, (width, height))
             if (w, h) != (width, height):
-                sizes = f"{width} x {height}, its scene graph says {w} x {h}"
+                sizes = f"{width} x {height}, but its scene graph says {w} x {h}"
                 self.problems.add(where, f"images/{path.name} is {sizes}")
             self._counts[split]["images"] += 1
             yield ImageRecord(
@@ -200,29 +217,32 @@ class SourceFolder:
                 sha256=sha256,
             )
 
-    def make_report(self, paraphrased: int = 0) -> IngestReport:
-        """Counts of all that was read.
+    def make_report(self, num_paraphrased: int = 0) -> IngestReport:
+        """Return the counts of everything that was read.
+
+        Args:
+            num_paraphrased: Number of paraphrased questions.
 
         Raises:
-            UserError: lists everything that is wrong.
+            UserError: Lists all problems.
         """
         if not self.questions_by_image and not self.problems.lines:
             unused = sum(row.split == self.params.split for row in self._unused_questions.values())
-            but = f" but {unused:,} whose answer says there is none" if unused else ""
-            self.problems.add(f"split {self.params.split}", f"there is no question of it{but}")
+            hint = f" except {unused:,} whose answer means that there is none" if unused else ""
+            self.problems.add(f"split {self.params.split}", f"it has no questions{hint}")
         self.problems.raise_if_any()
         return IngestReport(
             format=self.format,
             split=self.params.split,
             counts=dict(self._counts),
-            num_paraphrased=paraphrased,
+            num_paraphrased=num_paraphrased,
         )
 
     def _is_unused(self, question: Question) -> bool:
-        """Whether a question's answer says that it has none, so that it can be no answerable question; it is noted then."""
+        """Report whether the answer of a question means that there is none, and record the question."""
         if not is_no_answer(question.answer):
             return False
-        self._counts[question.split][f"questions left out: {NO_ANSWER_REASON}"] += 1
+        self._counts[question.split][f"questions excluded: {NO_ANSWER_REASON}"] += 1
         row = UnusedQuestion(
             question_id=question.question_id,
             image_id=question.image_id,
@@ -235,29 +255,33 @@ class SourceFolder:
         return True
 
     def get_unused_questions(self) -> list[UnusedQuestion]:
-        """The questions left out of all that was read, sorted by id."""
+        """Return the excluded questions of everything that was read, sorted by id."""
         return [row for _, row in sorted(self._unused_questions.items())]
 
-    def _check_question(self, question: Question, what: str) -> Question:
-        for fault in find_question_errors(question):
-            self.problems.add(f"question {question.question_id}", fault)
-        self._counts[question.split][what] += 1
+    def _check_question(self, question: Question, label: str) -> Question:
+        for error in find_question_errors(question):
+            self.problems.add(f"question {question.question_id}", error)
+        self._counts[question.split][label] += 1
         return question
 
 
 def resolve_new_source_file(dataset: str, name: str) -> Path:
-    """A file to be made in the source folder of a data set.
+    """Return the path of a new file in the source folder of a data set.
+
+    Args:
+        dataset: Name of the data set.
+        name: Path of the file below the source folder.
 
     Raises:
-        UserError: that is no name, there is no such folder, or the file is there already.
+        UserError: The name is invalid, the folder does not exist, or the file exists.
     """
     if not is_valid_id(dataset):
         raise UserError(
-            f"{dataset!r}: no data set's name; wanted that of a folder in data/, as rgqa init made it"
+            f"{dataset!r}: invalid name of a data set; use that of a folder in data/ made by rgqa init"
         )
     source = DatasetFolders(dataset).source
     if not source.is_dir():
         raise UserError(f"{source}: no such folder; run: rgqa init {dataset}")
     if (source / name).exists():
-        raise UserError(f"{source / name}: is there already; move it away and run the same command again")
+        raise UserError(f"{source / name}: already exists; move it away and run the same command again")
     return source / name

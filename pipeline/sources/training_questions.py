@@ -1,4 +1,4 @@
-"""Of GQA's questions what a model learns from: the image, the text, the answer; read one by one."""
+"""Read the image, text and answer of GQA's questions one by one, for training."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ from pipeline.sources.large_json import DECODE_ERRORS, explain_decode_error, rea
 
 
 class TrainingQuestion(NamedTuple):
-    """A question of an image and its one right answer."""
+    """A question about an image, and its correct answer."""
 
     image_id: str
     text: str
     answer: str
 
 
-class _Row(msgspec.Struct, rename="camel"):  # the many other fields are passed over
+class _Row(msgspec.Struct, rename="camel"):
+    """The fields that are used. The others are skipped."""
+
     image_id: str
     question: str
     answer: str
 
 
 def list_question_files(path: Path) -> list[Path]:
-    """The file itself, or those of a folder such as GQA's train_all_questions."""
+    """Return the file itself, or the JSON files of a folder such as GQA's train_all_questions."""
     return sorted(path.glob("*.json")) if path.is_dir() else [path]
 
 
 def read_training_questions(path: Path) -> Iterator[TrainingQuestion]:
-    """The questions of a file, or of a folder of such files, as they come; one file's index is in memory at a time.
+    """Yield the questions of a file or of a folder of files. Only the index of one file is in memory.
 
     Raises:
-        UserError: at the end: everything that is wrong with files and rows, or that there is no question.
+        UserError: After the last question: lists all problems of files and rows, or says that there is no question.
     """
     problems, count = Problems(str(path)), 0
     decode = msgspec.json.Decoder(_Row).decode
@@ -50,6 +52,6 @@ def read_training_questions(path: Path) -> Iterator[TrainingQuestion]:
             yield TrainingQuestion(row.image_id, row.question, row.answer)
     if not count and not problems.lines:
         problems.add(
-            "questions", "none; wanted GQA's <split>_balanced_questions.json or a folder of such files"
+            "questions", "none; expected GQA's <split>_balanced_questions.json or a folder of such files"
         )
     problems.raise_if_any()

@@ -1,12 +1,14 @@
-"""Visual Genome's own scene graphs, with the noise that GQA cleaned, in GQA's form. GQA's train and val images
-are Visual Genome's and have its ids. https://homes.cs.washington.edu/~ranjay/visualgenome/api.html
+"""Convert scene graphs of Visual Genome to the format of GQA.
+
+GQA's train and val images are from Visual Genome and have its ids, but GQA cleaned the graphs.
+https://homes.cs.washington.edu/~ranjay/visualgenome/api.html
 
     scene_graphs.json   objects with names, boxes and (in some versions) attributes; relationships
     image_data.json     width and height of the images
     attributes.json     optional: attributes by object, for versions whose scene graphs have none
 
-Names are in lower case and without spaces around, an object's first name is its name. Positions ("to the left of"),
-of which GQA's graphs are full, are not in these.
+Names are converted to lower case and stripped. The first name of an object is used. Unlike GQA's graphs, these have no positions
+("to the left of").
 """
 
 from __future__ import annotations
@@ -82,11 +84,17 @@ def read_scene_graphs(
     omitted_counts: Counter[str],
     attribute_file: Path | None = None,
 ) -> Iterator[tuple[str, GqaSceneGraph]]:
-    """Image id and scene graph, in the file's order; what is wrong with one goes to `problems`, what GQA's form
-    cannot hold is counted in `left_out`.
+    """Yield image id and scene graph, in the order of the file.
+
+    Args:
+        graph_file: scene_graphs.json.
+        image_file: image_data.json.
+        problems: Collects problems of graphs.
+        omitted_counts: Counts what the format of GQA cannot represent.
+        attribute_file: attributes.json, for versions whose graphs have no attributes.
 
     Raises:
-        UserError: a file is missing or of another form.
+        UserError: A file is missing or has another format.
     """
     sizes = _index_by_image(read_json(image_file, list[_ImageMetadata]), image_file.name, problems)
     attribute_rows = _read_json_list(attribute_file, _ImageAttributes, "attributes") if attribute_file else []
@@ -99,11 +107,11 @@ def read_scene_graphs(
             graph = graphs.decode(raw)
             own = described[graph.image_id].attributes if graph.image_id in described else b"[]"
             extra = attributes.decode(own)
-            twice = sorted({*find_duplicate_keys(bytes(raw)), *find_duplicate_keys(bytes(own))})
-        except DECODE_ERRORS as error:
-            problems.add(where, str(error))
+            duplicates = sorted({*find_duplicate_keys(bytes(raw)), *find_duplicate_keys(bytes(own))})
+        except DECODE_ERRORS as reason:
+            problems.add(where, str(reason))
             continue
-        for key in twice:
+        for key in duplicates:
             problems.add(where, f"the key {key} occurs more than once")
         if graph.image_id in seen:
             problems.add(where, f"image {graph.image_id} is in the file twice")
@@ -115,9 +123,9 @@ def read_scene_graphs(
         row = GqaSceneGraph(
             width=size.width, height=size.height, objects=_merge_objects(graph, extra, omitted_counts)
         )
-        if faults := [*find_size_errors(row)]:
-            for what in faults:
-                problems.add(where, what)
+        if errors := [*find_size_errors(row)]:
+            for error in errors:
+                problems.add(where, error)
             continue
         row, boxes = clip_boxes(row)
         omitted_counts["boxes clipped to their image"] += boxes
@@ -125,12 +133,12 @@ def read_scene_graphs(
 
 
 def _index_by_image(rows: Iterable[R], name: str, problems: Problems) -> dict[int, R]:
-    """The rows by image; two different rows of one image are a problem."""
+    """Return rows by image. Different rows of the same image are a problem."""
     found: dict[int, R] = {}
     for row in rows:
         if found.setdefault(row.image_id, row) != row:
             problems.add(
-                f"{name}, image {row.image_id}", "it is there twice, with different content; keep one"
+                f"{name}, image {row.image_id}", "occurs twice with different content; keep one"
             )
     return found
 
@@ -138,76 +146,88 @@ def _index_by_image(rows: Iterable[R], name: str, problems: Problems) -> dict[in
 def convert_scene_graphs(
     graph_file: Path, image_file: Path, dataset: str, split: Split, attribute_file: Path | None = None
 ) -> str:
-    """Write the scene graphs as GQA's file of a split into a data set's source folder; say what was left out.
+    """Write scene graphs in the format of GQA into the source folder of a data set.
+
+    Args:
+        graph_file: scene_graphs.json.
+        image_file: image_data.json.
+        dataset: Name of the data set.
+        split: Split of the graphs.
+        attribute_file: attributes.json, for versions whose graphs have no attributes.
+
+    Returns:
+        A message about what was written and omitted.
 
     Raises:
-        UserError: lists all that is wrong; nothing is written then. A file that is there stays.
+        UserError: Lists all problems, or the file exists. Then nothing is written.
     """
     converted = resolve_new_source_file(dataset, f"sceneGraphs/{split}_sceneGraphs.json")
-    problems, left_out = Problems(graph_file.name), Counter[str]()
-    graphs = read_scene_graphs(graph_file, image_file, problems, left_out, attribute_file)
+    problems, omitted = Problems(graph_file.name), Counter[str]()
+    graphs = read_scene_graphs(graph_file, image_file, problems, omitted, attribute_file)
     with atomic_write(converted) as file:
         count = write_members(file, track(graphs, "convert: scene graphs", unit="graph"))
         problems.raise_if_any()
         if not count:
-            raise UserError(f"{graph_file}: there is no scene graph in it")
-    lost = "".join(f"; {what}: {number:,}" for what, number in sorted((+left_out).items()))
-    return f"{count:,} scene graphs -> {converted}{lost}"
+            raise UserError(f"{graph_file}: it has no scene graph")
+    notes = "".join(f"; {what}: {number:,}" for what, number in sorted((+omitted).items()))
+    return f"{count:,} scene graphs -> {converted}{notes}"
 
 
 def _merge_objects(
-    graph: _Graph, extra: list[_ObjectAttributes], left_out: Counter[str]
+    graph: _Graph, extra: list[_ObjectAttributes], omitted_counts: Counter[str]
 ) -> dict[str, GqaObject]:
-    """A graph's objects that have a name, by id; those that were merged into one count as that one. Of several that share an
-    id nobody knows which one relations mean."""
-    things = {thing.object_id: thing for thing in graph.objects}
-    unclear = {thing.object_id for thing in graph.objects if thing != things[thing.object_id]}
-    left_out["different objects of one id left out"] += sum(row.object_id in unclear for row in graph.objects)
-    things = {object_id: thing for object_id, thing in things.items() if object_id not in unclear}
-    named = {object_id: thing for object_id, thing in things.items() if _normalize_names(thing.names)}
-    left_out["objects without a name left out"] += len(things) - len(named)
-    now = {merged: thing.object_id for thing in named.values() for merged in thing.merged_object_ids}
-    now |= {object_id: object_id for object_id in named}
-    attributes = {object_id: list(thing.attributes or []) for object_id, thing in named.items()}
+    """Return the named objects of a graph by id, with merged objects as one.
+
+    Different objects with the same id are omitted, because relations to them are ambiguous.
+    """
+    objects = {obj.object_id: obj for obj in graph.objects}
+    ambiguous = {obj.object_id for obj in graph.objects if obj != objects[obj.object_id]}
+    omitted_counts["different objects with the same id omitted"] += sum(
+        row.object_id in ambiguous for row in graph.objects
+    )
+    objects = {object_id: obj for object_id, obj in objects.items() if object_id not in ambiguous}
+    named = {object_id: obj for object_id, obj in objects.items() if _normalize_names(obj.names)}
+    omitted_counts["objects without a name omitted"] += len(objects) - len(named)
+    # Id of an object -> id of the object into which it was merged, or its own.
+    target = {merged: obj.object_id for obj in named.values() for merged in obj.merged_object_ids}
+    target |= {object_id: object_id for object_id in named}
+    attributes = {object_id: list(obj.attributes or []) for object_id, obj in named.items()}
     for described in extra:
-        if described.object_id in now:
-            attributes[now[described.object_id]] += described.attributes or []
+        if described.object_id in target:
+            attributes[target[described.object_id]] += described.attributes or []
     relations: dict[int, dict[GqaRelation, None]] = {object_id: {} for object_id in named}
     for relation in graph.relationships:
         predicate = _normalize_names([relation.predicate])
-        if predicate and relation.subject_id in now and relation.object_id in now:
-            to = GqaRelation(name=predicate[0], object=str(now[relation.object_id]))
-            relations[now[relation.subject_id]][to] = None
+        if predicate and relation.subject_id in target and relation.object_id in target:
+            to = GqaRelation(name=predicate[0], object=str(target[relation.object_id]))
+            relations[target[relation.subject_id]][to] = None
         else:
-            left_out["relations without a name or an object left out"] += 1
+            omitted_counts["relations without a name or an object omitted"] += 1
     return {
         str(object_id): GqaObject(
-            name=_normalize_names(thing.names)[0],
-            x=thing.x,
-            y=thing.y,
-            w=thing.w,
-            h=thing.h,
+            name=_normalize_names(obj.names)[0],
+            x=obj.x,
+            y=obj.y,
+            w=obj.w,
+            h=obj.h,
             attributes=tuple(dict.fromkeys(_normalize_names(attributes[object_id]))),
             relations=tuple(relations[object_id]),
         )
-        for object_id, thing in named.items()
+        for object_id, obj in named.items()
     }
 
 
 def _normalize_names(names: Iterable[str]) -> list[str]:
-    """Lower case, single spaces; empty ones go."""
+    """Return names in lower case with single spaces, without empty ones."""
     return [plain for name in names if (plain := " ".join(name.lower().split()))]
 
 
-def _read_json_list(path: Path, kind: type[T], what: str) -> list[T]:
-    """The rows of a JSON list, whose large parts stay undecoded: the files have up to 750 MB."""
+def _read_json_list(path: Path, kind: type[T], label: str) -> list[T]:
+    """Read a JSON list. Large parts of the rows stay undecoded, because files have up to 750 MB."""
     try:
         return msgspec.json.decode(map_file(path), type=list[kind])
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
-    except (
-        ValueError,
-        OSError,
-        RecursionError,
-    ) as error:  # what mmap says of an empty file, and msgspec of a damaged one
-        raise UserError(f"{path}: empty, cut off, or not a list of {what} ({error})") from error
+    # mmap raises these for an empty file, and msgspec for a damaged one.
+    except (ValueError, OSError, RecursionError) as error:
+        raise UserError(f"{path}: empty, truncated, or not a list of {label} ({error})") from error

@@ -1,8 +1,8 @@
-"""Questions in the form of VQA v2 (OK-VQA and others share it): a file of questions and one of annotations with ten
-answers each. https://visualqa.org/download.html
+"""Convert questions in the format of VQA v2, which OK-VQA and others share, to a table of questions.
 
-The records know one right answer: the annotators' commonest. All ten stay where they are, in the annotations, which
-`rgqa score` reads for VQA accuracy. There are no programs, so such questions are ranked and perturbed, not judged.
+The format has a file of questions and a file of annotations with ten answers per question (https://visualqa.org/download.html).
+Questions get one correct answer, the most common one. `rgqa score` reads all ten from the annotations for VQA accuracy. There are no
+programs, so questions are ranked and perturbed, but not verified.
 """
 
 from __future__ import annotations
@@ -58,14 +58,18 @@ def read_questions(
     prefix: str | None = None,
     digits: int = 12,
 ) -> list[TableRow]:
-    """The questions as rows of a table, sorted by id; `detailed` is VQA's question type ("what color is the").
+    """Return the questions as rows of a table, sorted by id. `detailed` is VQA's question type ("what color is the").
 
     Args:
-        prefix, digits: the image 262148 is called `<prefix>000000262148` with 12 digits; the prefix is
-            `COCO_<data_subtype>_` if None, as COCO's images of 2014 are named.
+        question_file: Questions of VQA v2.
+        annotation_file: Annotations of VQA v2.
+        split: Split of the questions.
+        problems: Collects problems of the rows.
+        prefix: Prefix of image names; None for `COCO_<data_subtype>_` as in COCO 2014.
+        digits: Image numbers are padded with zeros to this length: image 262148 is `<prefix>000000262148` with 12 digits.
 
     Raises:
-        UserError: a file is missing or of another form.
+        UserError: A file is missing or has another format.
     """
     asked, answers = read_json(question_file, _Questions), annotation_file.name
     answered: dict[int, _Annotation] = {}
@@ -76,13 +80,13 @@ def read_questions(
     if prefix is None:
         prefix = f"COCO_{asked.data_subtype}_" if asked.data_subtype else ""
     if not is_valid_id(f"{prefix}0"):
-        problems.add(f"prefix {prefix!r}", "names of images have letters, digits, '.', '-' and '_' only")
+        problems.add(f"prefix {prefix!r}", "only letters, digits, '.', '-' and '_' are allowed in image names")
     rows = []
     for row in asked.questions:
         where = f"{question_file.name}, question {row.question_id}"
         annotation = answered.pop(row.question_id, None)
         if annotation is None:
-            problems.add(where, f"it has no annotation in {answers}, or is there twice")
+            problems.add(where, f"it has no annotation in {answers}, or occurs twice")
             continue
         if annotation.image_id != row.image_id:
             problems.add(where, f"image {row.image_id}, but {annotation.image_id} in {answers}")
@@ -105,7 +109,7 @@ def read_questions(
 
 
 def find_most_common_answer(annotation: _Annotation) -> str:
-    """The answer given most often; of equally frequent ones VQA's own choice, else the first by the alphabet."""
+    """Return the most common answer. Ties are decided by `multiple_choice_answer` of VQA, then by the alphabet."""
     counts = Counter(answer.answer for answer in annotation.answers if answer.answer.strip())
     chosen = annotation.multiple_choice_answer
     return min(counts, key=lambda answer: (-counts[answer], answer != chosen, answer), default=chosen)
@@ -119,17 +123,28 @@ def convert_questions(
     prefix: str | None = None,
     digits: int = 12,
 ) -> str:
-    """Write the questions as the table of a data set, `source/questions.jsonl`; say what to do next.
+    """Write questions of VQA v2 as `source/questions.jsonl` of a data set.
+
+    Args:
+        question_file: Questions of VQA v2.
+        annotation_file: Annotations of VQA v2.
+        dataset: Name of the data set.
+        split: Split of the questions.
+        prefix: Prefix of image names; None for `COCO_<data_subtype>_`.
+        digits: Length to which image numbers are padded with zeros.
+
+    Returns:
+        A message that says what to do next.
 
     Raises:
-        UserError: lists all that is wrong; nothing is written then. A table that is there stays.
+        UserError: Lists all problems, or the table exists. Then nothing is written.
     """
     table = resolve_new_source_file(dataset, "questions.jsonl")
     problems = Problems(f"{question_file.name} and {annotation_file.name}")
     rows = read_questions(question_file, annotation_file, split, problems, prefix, digits)
     problems.raise_if_any()
     if not rows:
-        raise UserError(f"{question_file}: there is no question in it")
+        raise UserError(f"{question_file}: it has no questions")
     write_jsonl(table, rows)
     images = len({row.image for row in rows})
     return (

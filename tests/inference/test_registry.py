@@ -77,4 +77,4 @@ def test_a_mistake_of_the_user_is_a_message_of_inspect_ai(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)  # no release
     with pytest.raises(PrerequisiteError) as caught:
         run_tasks("rgqa/all", model="flaky/model", display="none")
-    assert str(caught.value.message).endswith("no rgqa/*.json in it; wanted a release's folder or a file")
+    assert "no rgqa/*.json in it" in str(caught.value.message)
