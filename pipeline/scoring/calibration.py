@@ -45,7 +45,10 @@ def reliability_table(
     """Return the values of a reliability diagram.
 
     Args:
-        confidence, correct, num_bins, binning: As in `expected_calibration_error`.
+        confidence: As in `expected_calibration_error`.
+        correct: See `confidence`.
+        num_bins: See `confidence`.
+        binning: See `confidence`.
 
     Returns:
         [bins, 3]: items, mean confidence and mean correctness of each bin that is not empty.

@@ -38,7 +38,8 @@ def acc_fpr_curve(
         answerable: [n] booleans.
 
     Returns:
-        acc, fpr: [m + 1] each, starting at (0, 0), for m distinct confidences in falling order. ACC is the proportion of
+        acc: [m + 1] each, starting at (0, 0), for m distinct confidences in falling order. ACC is the proportion of
+        fpr: See `acc`.
         answerable items that are accepted *and* correct, FPR the proportion of unanswerable items that are accepted. A rate
         is NaN if there is no item of its kind.
 
@@ -79,7 +80,9 @@ def ff95(
     item.
 
     Args:
-        confidence, correct, answerable: As in `acc_fpr_curve`.
+        confidence: As in `acc_fpr_curve`.
+        correct: See `confidence`.
+        answerable: See `confidence`.
         proportion: Proportion of FACC.
 
     >>> ff95([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])

@@ -174,8 +174,10 @@ def threshold_transfer(
     """Choose the threshold for a risk on validation items and apply it to other items (appendix F).
 
     Args:
-        validation_confidence, validation_accuracy: [m] each.
-        confidence, accuracy: [n] each.
+        validation_confidence: [m] each.
+        validation_accuracy: See `validation_confidence`.
+        confidence: [n] each.
+        accuracy: See `confidence`.
         risk: The risk level.
 
     Returns:

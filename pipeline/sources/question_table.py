@@ -1,23 +1,24 @@
-"""Any other images and questions: a table in `source/`, one question a row. The way in for own data.
+"""Read your own images and questions: a table in `source/` with one question per row.
 
-    questions.csv      UTF-8, with a header; between the cells commas, semicolons or tabs (or what Excel's line `sep=;` names)
-    questions.xlsx     one sheet, with a header; cells that hold ids or answers are text: no numbers, dates or formulas
-    questions.parquet  columns of text
-    questions.jsonl    one object a line
-    images/            the images (JPEG, PNG, WebP, GIF, BMP, AVIF), in this folder itself
-    sceneGraphs/<split>_sceneGraphs.json      optional, as GQA writes them, keyed by image id
+    questions.csv      UTF-8 with a header. The delimiter is a comma, semicolon or tab, or that of Excel's line `sep=;`.
+    questions.xlsx     One sheet with a header. Ids and answers are text cells, not numbers, dates or formulas.
+    questions.parquet  Columns of strings.
+    questions.jsonl    One object per line.
+    images/            The images (JPEG, PNG, WebP, GIF, BMP, AVIF), not in subfolders.
+    sceneGraphs/<split>_sceneGraphs.json      Optional, in the format of GQA.
 
 Columns:
-    question_id   text; unique
-    image       file name in images/, with or without its ending; without it, it is the image's id
-    question      the text
-    answer        the one right answer
-    split         optional: testdev, train, val or test; when missing, that which the benchmark is built from
-    program       optional: the functional program as GQA's `semantic` list, or as JSON text; without it the question
-                  can be ranked and perturbed, but not judged
-    full_answer, structural, semantic, detailed   optional, as in GQA
-The same checks hold for all four formats. An empty cell, null and NaN are missing; "NA" and "None" are texts. Columns may be
-written with capitals and blanks ("Question ID"), or have another name of `pipeline/core/column_aliases.py` ("image", "id").
+    question_id   Unique id.
+    image         File name in images/, with or without its suffix. Without the suffix, it is the id of the image.
+    question      Text of the question.
+    answer        The correct answer.
+    split         Optional: testdev, train, val or test; by default the split from which the benchmark is built.
+    program       Optional: the functional program as GQA's list `semantic`, or as JSON text. Without it the question can be ranked
+                  and perturbed, but not verified.
+    full_answer, structural, semantic, detailed   Optional, as in GQA.
+
+All formats are checked in the same way. An empty cell, null and NaN are missing values; "NA" and "None" are strings. Column names
+may have capitals and blanks ("Question ID"), or be another name in `pipeline/core/column_aliases.py` ("img_id", "id").
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class TableRow(Record, omit_defaults=True):
 
 
 _COLUMNS = {field.encode_name for field in msgspec.structs.fields(TableRow)}
-# Other names of columns, by ours.
+# Name of a column -> other names that it may have.
 _COLUMN_ALIASES = {
     "question_id": COLUMN_ALIASES["question id"],
     "image": COLUMN_ALIASES["image"],
@@ -69,15 +70,20 @@ _COLUMN_ALIASES = {
 def read_questions(
     source: Path, splits: tuple[Split, ...], problems: Problems, default_split: Split
 ) -> Iterator[Question]:
-    """The table's questions of some splits, sorted by id; what is wrong with a row goes to `problems`.
+    """Yield the questions of some splits, sorted by id.
 
     Args:
-        default: the split of rows that name none.
+        source: The source folder.
+        splits: Splits to read.
+        problems: Collects problems of files and rows.
+        default_split: Split of rows that have none.
     """
     present = [name for name in TABLE_FILE_NAMES if (source / name).is_file()]
     if len(present) != 1:
-        what = f"{describe_misplaced_table(source)}expected one of them, there are {len(present)}"
-        problems.add(" or ".join(TABLE_FILE_NAMES), what)
+        hint = describe_misplaced_table(source)
+        problems.add(
+            " or ".join(TABLE_FILE_NAMES), f"{hint}expected one of these files, found {len(present)}"
+        )
         return
     table: dict[str, tuple[str, TableRow]] = {}
     for where, row in _decode_rows(source / present[0], problems):
@@ -94,43 +100,44 @@ def read_questions(
 
 
 def describe_misplaced_table(source: Path) -> str:
-    """What lies there under a table's name and is none, for messages; "" where nothing does."""
-    told = ""
+    """Return a note about files that have the name of a table but cannot be read; "" if there are none."""
+    note = ""
     for path in sorted(source.iterdir()) if source.is_dir() else ():
         if path.name.lower() in TABLE_FILE_NAMES and not (path.name in TABLE_FILE_NAMES and path.is_file()):
             what = (
-                "to be written in small letters"
+                "not in lower case"
                 if path.is_file()
                 else "a folder, not a file"
                 if path.is_dir()
-                else "a link that leads to no file"
+                else "a broken link"
                 if path.is_symlink()
-                else "no regular file"
+                else "not a regular file"
             )
-            told += f"{path.name} is {what}; "
-    return told
+            note += f"{path.name} is {what}; "
+    return note
 
 
 def _decode_rows(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
     with problems.collect():
         for where, row in _read_jsonl_lines(path) if path.suffix == ".jsonl" else _read_table_rows(path):
             try:
-                cells, twice = _parse_jsonl_row(row) if isinstance(row, bytes) else (row, [])
+                cells, duplicates = _parse_jsonl_row(row) if isinstance(row, bytes) else (row, [])
                 cells = {name: cell for name, cell in cells.items() if cell is not None and cell == cell}
-                if changed := [
+                if unsupported := [
                     f"{name} is {what}"
                     for name, cell in cells.items()
                     if (what := describe_unsupported_cell(cell))
                 ]:
                     problems.add(
-                        where, f"{', '.join(changed)}; format the column as text before it is filled"
+                        where,
+                        f"{', '.join(unsupported)}; format the column as text, then enter the values again",
                     )
                     continue
                 if isinstance(cells.get("program"), str):
                     text = cells["program"]
                     cells["program"] = msgspec.json.decode(text)
-                    twice += find_duplicate_keys(text.encode())
-                for key in twice:
+                    duplicates += find_duplicate_keys(text.encode())
+                for key in duplicates:
                     problems.add(where, f"the key {key} occurs more than once")
                 yield where, msgspec.convert(cells, TableRow)
             except DECODE_ERRORS as error:
@@ -138,7 +145,7 @@ def _decode_rows(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow
 
 
 def _parse_jsonl_row(line: bytes) -> tuple[dict[str, Any], list[str]]:
-    """The cells of a line of JSONL by our names of columns, and the columns that it names more than once."""
+    """Return the cells of a JSONL line by column, and the columns that occur more than once."""
     cells = msgspec.json.decode(line, type=dict[str, Any])
     names = _normalize_columns(cells)
     return dict(zip(names, cells.values(), strict=True)), [
@@ -148,7 +155,7 @@ def _parse_jsonl_row(line: bytes) -> tuple[dict[str, Any], list[str]]:
 
 
 def _read_jsonl_lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Lines of JSON. Not read by pandas: it makes numbers of ids, and ends at the first line that is wrong."""
+    """Yield the lines of JSONL. pandas is not used, because it converts ids to numbers and stops at the first invalid line."""
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
@@ -157,11 +164,12 @@ def _read_jsonl_lines(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _read_table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Where a row stands, and its cells by column; counted as a spreadsheet counts them: the header is row 1 (in Parquet,
-    which has none, the first row is).
+    """Yield the place of each row, and its cells by column.
+
+    Rows are counted as in a spreadsheet, where the header is row 1. In Parquet, the first row is row 1.
 
     Raises:
-        UserError: it cannot be read, or its header names a column twice.
+        UserError: The file cannot be read, or a column occurs twice.
     """
     data, name = path.read_bytes(), Path(path.name)
     readers = {".csv": _read_csv, ".xlsx": read_xlsx, ".parquet": read_parquet}
@@ -170,8 +178,8 @@ def _read_table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if header is None:
         raise UserError(f"{name}: the file is empty")
     names = _normalize_columns(header)
-    if twice := find_duplicates(name for name in names if name != BEYOND_HEADER):
-        raise UserError(f"{name}: the header has {', '.join(twice)} more than once")
+    if duplicates := find_duplicates(name for name in names if name != BEYOND_HEADER):
+        raise UserError(f"{name}: the header has {', '.join(duplicates)} more than once")
     for number, row in enumerate(rows, 1 if path.suffix == ".parquet" else 2):
         named = zip(chain(names, repeat(BEYOND_HEADER)), row, strict=False)
         if cells := {column: cell for column, cell in named if cell is not None}:
@@ -183,7 +191,7 @@ def _read_csv(data: bytes, name: Path) -> Iterator[list[Any]]:
 
 
 def _normalize_columns(header: Iterable[object]) -> list[str]:
-    """Our names of columns, for those that are known under whatever name."""
+    """Return the names of columns, with those of this format for known aliases."""
     names = [BEYOND_HEADER if name is None else normalize_column_name(name, _COLUMNS) for name in header]
     for ours, others in _COLUMN_ALIASES.items():
         there = [name for name in others if name in names]

@@ -89,9 +89,7 @@ def find_question_errors(question: Question) -> list[str]:
     allowed = "only letters, digits, '.', '-' and '_' are allowed"
     conditions = {
         f"invalid id; {allowed}": is_valid_id(question.question_id),
-        f"invalid name of image {question.image_id!r}; {allowed}": is_valid_id(
-            question.image_id
-        ),
+        f"invalid name of image {question.image_id!r}; {allowed}": is_valid_id(question.image_id),
         "the question is empty": question.text.strip(),
         "it has no answer": question.answer.strip(),
     }
@@ -189,13 +187,13 @@ class SourceFolder:
         folder, split = self.folder / "images", self.params.split
         files = list_images(folder, self.problems)
         if self.questions_by_image and not files and folder.is_dir():
-            self.problems.add(
-                "images/", f"no image in it, but questions need {len(self.questions_by_image)}"
-            )
+            self.problems.add("images/", f"no image in it, but questions need {len(self.questions_by_image)}")
         for image_id, question_ids in sorted(self.questions_by_image.items()) if files else ():
             where, path = f"image {image_id}", files.get(image_id)
             if path is None:
-                needed_by = f"{format_count(len(question_ids), 'question')} about it, for example {question_ids[0]}"
+                needed_by = (
+                    f"{format_count(len(question_ids), 'question')} about it, for example {question_ids[0]}"
+                )
                 self.problems.add(where, f"no such file in images/; {needed_by}")
                 continue
             try:

@@ -137,9 +137,7 @@ def _index_by_image(rows: Iterable[R], name: str, problems: Problems) -> dict[in
     found: dict[int, R] = {}
     for row in rows:
         if found.setdefault(row.image_id, row) != row:
-            problems.add(
-                f"{name}, image {row.image_id}", "occurs twice with different content; keep one"
-            )
+            problems.add(f"{name}, image {row.image_id}", "occurs twice with different content; keep one")
     return found
 
 

@@ -80,7 +80,9 @@ def read_questions(
     if prefix is None:
         prefix = f"COCO_{asked.data_subtype}_" if asked.data_subtype else ""
     if not is_valid_id(f"{prefix}0"):
-        problems.add(f"prefix {prefix!r}", "only letters, digits, '.', '-' and '_' are allowed in image names")
+        problems.add(
+            f"prefix {prefix!r}", "only letters, digits, '.', '-' and '_' are allowed in image names"
+        )
     rows = []
     for row in asked.questions:
         where = f"{question_file.name}, question {row.question_id}"

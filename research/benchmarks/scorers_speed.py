@@ -1,7 +1,7 @@
 """Measure the speed of the scorers, each compared with a reference.
 
-    python -m research.benchmarks.scorers_speed            one million predictions, from files, the bootstrap, VQA accuracy
-    python -m research.benchmarks.scorers_speed --growth   1,000 to ten million predictions: growth like n log n?
+    python -m research.benchmarks.scorers_speed                    one million predictions, from files, the bootstrap, VQA accuracy
+    python -m research.benchmarks.scorers_speed --measure-growth   1,000 to ten million predictions: growth like n log n?
 
 Limits: the published script's thirteen scores and the eight strict scores take at most as long as 3 argsorts of the same
 confidences (one million; 4 for ten million). From files to printed scores as a whole process, without and with 1,000 bootstrap repetitions:

@@ -182,7 +182,7 @@ def test_a_relation_to_no_object_of_the_scene_goes_and_is_counted_and_the_others
     )
     (first, _), (second, _) = (scene.objects for scene in found)
     assert first == second
-    assert left_out["val", "relations left out"] == 1
+    assert left_out["val", "relations omitted"] == 1
 
 
 def test_the_truth_is_marked_complete(tmp_path):

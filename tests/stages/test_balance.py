@@ -130,7 +130,7 @@ def ids(items, subset):
     return {i.item_id for i in items if i.subset == subset}
 
 
-def test_margins_are_zero_and_what_is_left_out_has_a_reason(project):
+def test_imbalances_are_zero_and_excluded_candidates_have_a_reason(project):
     items, unpaired, report = project("image_and_text")
     assert ids(items, "clip-easy") == {
         "clipeasy_B+A1",
@@ -170,7 +170,7 @@ def test_margins_are_zero_and_what_is_left_out_has_a_reason(project):
     assert report["subsets"]["pt-easy"]["kept_fraction"] is None  # nothing verified: undefined, not zero
 
 
-def test_items_tell_where_they_come_from(project):
+def test_items_record_their_provenance(project):
     items, _, _ = project("image_and_text")
     by_id = {(i.subset, i.item_id): i for i in items}
     uq, aq = by_id["clip-easy", "clipeasy_B+A1"], by_id["clip-easy", "A1"]

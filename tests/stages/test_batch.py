@@ -42,14 +42,14 @@ def test_every_candidate_is_judged_in_one_task(screened):
     )
 
 
-def test_filters_are_valid_and_as_far_as_the_evidence_lasts_invalid(screened):
+def test_gold_questions_are_valid_and_as_far_as_the_evidence_suffices_invalid(screened):
     made = tasks()
     counts = Counter(row.expected_choice for row in filters_of(made))
     assert 0 < counts["invalid"] <= counts["valid"] + 2  # two subsets, each with one more at most
     assert Counter(questions_of(t)[1].role for t in made)["gold"] == counts.total() < len(made)
 
 
-def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
+def test_every_gold_question_agrees_with_the_complete_truth(screened, vocabulary):
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
     truth = {
         s.image_id: s
@@ -62,11 +62,13 @@ def test_every_filter_holds_in_the_complete_truth(screened, vocabulary):
         filter_question = questions_of(task)[1]
         if filter_question.role == "gold" and filter_question.text != "Is this a color image?":
             reason = find_obstacle(filter_question.program, truth[task.image_id], words)
-            wrong += [(filter_question, reason)] * ((reason is None) != (filter_question.expected_choice == "valid"))
+            wrong += [(filter_question, reason)] * (
+                (reason is None) != (filter_question.expected_choice == "valid")
+            )
     assert wrong == []
 
 
-def test_filters_come_from_all_sources(screened):
+def test_gold_questions_come_from_all_sources(screened):
     assert {row.gold_source for row in filters_of(tasks())} == {
         "own question",
         "candidate refuted by evidence",
@@ -75,7 +77,7 @@ def test_filters_come_from_all_sources(screened):
     }
 
 
-def test_the_browser_sees_nothing_that_tells_the_filter(screened):
+def test_the_browser_sees_nothing_that_identifies_the_gold_question(screened):
     made = tasks()
     shown = read_json(OUT / "label_studio_tasks.json")
     assert [row["data"]["task"] for row in shown] == [t.task_id for t in made]
@@ -101,7 +103,7 @@ def test_the_same_input_gives_the_same_bytes_and_another_seed_other_tasks(screen
     assert (OUT / "tasks.jsonl").read_bytes() != before["tasks.jsonl"]
 
 
-def test_filters_that_are_all_made_from_the_papers_templates_betray_themselves(screened, set_params, capsys):
+def test_gold_questions_from_templates_alone_leak(screened, set_params, capsys):
     set_params("batch", template_proportion=1.0)
     batch.main()
     auroc_by_cue = {row["cue"]: row["auroc"] for row in read_json(OUT / "batch.json")["gold_leakage"]}
@@ -112,16 +114,20 @@ def test_filters_that_are_all_made_from_the_papers_templates_betray_themselves(s
     )
 
 
-def test_the_report_counts_tasks_and_filters(screened):
+def test_the_report_counts_tasks_and_gold_questions(screened):
     made = tasks()
     report = read_json(OUT / "batch.json")
-    assert sum(report["tasks"].values()) == sum(report["gold_questions"].values()) + report["repeats"] == len(made)
+    assert (
+        sum(report["tasks"].values())
+        == sum(report["gold_questions"].values()) + report["repeats"]
+        == len(made)
+    )
     assert report["gold_valid"] + report["gold_invalid"] + report["repeats"] == len(made)
     valid = sum(row.expected_choice == "valid" for row in filters_of(made))
     assert report["gold_valid"] == valid
 
 
-def test_candidates_verified_in_an_earlier_round_serve_as_filters(screened):
+def test_candidates_verified_in_an_earlier_round_serve_as_gold_questions(screened):
     rows = list(read_jsonl(screened / "screen/screened.jsonl", ScreenedCandidate))
     known = [
         CollectedCandidate(
@@ -168,7 +174,7 @@ def asked(number, expected, source, candidate_first):
     return Task(task_id=str(number), image_id="n1", subset="clip-hard", first=first, second=second)
 
 
-def test_filters_are_counted_by_source_and_verdict(capsys):
+def test_gold_questions_are_counted_by_source_and_verdict(capsys):
     rows = [
         asked(1, "valid", "own question", True),
         asked(2, "valid", "own question", False),
@@ -186,18 +192,18 @@ def test_filters_are_counted_by_source_and_verdict(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_tasks_whose_filters_are_all_valid_are_warned_about(capsys):
+def test_gold_questions_that_are_all_valid_cause_a_warning(capsys):
     warn_about_leakage(make_report([asked(1, "valid", "own question", True)], []))
     assert "no gold question is known to be unanswerable" in capsys.readouterr().err
 
 
-def test_where_no_candidate_is_left_nobody_is_sent_to_judge_none(screened):
+def test_without_candidates_the_stage_stops(screened):
     (screened / "screen/screened.jsonl").write_text("")
     with pytest.raises(UserError, match="no candidate is left to be judged"):
         batch.main()
 
 
-def test_what_tells_filters_is_measured_on_the_blocks_that_its_judgements_reach(monkeypatch):
+def test_gold_leakage_is_measured_on_the_blocks_that_the_judgements_reach(monkeypatch):
     def row(number):
         block = number // 50
         asked = TaskQuestion(key="c", text=f"candidate {number}", role="candidate", candidate_id=f"c{number}")

@@ -37,7 +37,7 @@ def test_every_candidate_gets_exactly_one_status(batched):
     assert sum(count for subset in report["candidates"].values() for count in subset.values()) == len(rows)
 
 
-def test_every_vote_is_counted_once_or_set_aside_with_a_reason(batched, set_params):
+def test_every_vote_is_counted_once_or_excluded_with_a_reason(batched, set_params):
     set_params("collect", simulated_votes=8)
     collect.main()
     verdicts = list(read_jsonl(OUT / "verdicts.jsonl", Verdict))
@@ -131,7 +131,9 @@ def collected_from(batched, set_params, choose, rule="majority"):
 
 
 def test_verdicts_of_people_are_collected_and_not_marked_simulated(batched, set_params):
-    rows, report = collected_from(batched, set_params, lambda who, question: question.expected_choice or "invalid")
+    rows, report = collected_from(
+        batched, set_params, lambda who, question: question.expected_choice or "invalid"
+    )
     assert {row.status for row in rows} == {"unanswerable"}
     assert {row.votes_invalid for row in rows} == {3}
     assert not any(row.simulated for row in rows)
@@ -160,7 +162,7 @@ def test_a_crowd_that_calls_everything_invalid_verifies_nothing(batched, set_par
     assert sum("is excluded: " in line and "specificity" in line for line in caught.value.problems) == 3
 
 
-def test_a_source_that_three_good_judges_contradict_stops_the_stage(batched, set_params):
+def test_a_source_contradicted_by_three_reliable_annotators_stops_the_stage(batched, set_params):
     tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
     known = [asked for task in tasks for asked in (task.first, task.second) if asked.role == "gold"]
     wrong = {asked.text for asked in known if asked.gold_source == "own question"}
@@ -185,7 +187,7 @@ def test_unsure_in_doubt_discards_a_candidate(batched, set_params):
     assert {row.status for row in rows} == {"doubtful"}
 
 
-def test_somebody_who_always_says_invalid_counts_for_nothing(batched, set_params):
+def test_an_annotator_who_always_says_invalid_is_excluded(batched, set_params):
     rows, report = collected_from(
         batched, set_params, lambda who, q: "invalid" if who == 3 else (q.expected_choice or "valid")
     )
@@ -206,7 +208,7 @@ def test_more_votes_needed_than_given_is_refused(batched, set_params):
         collect.main()
 
 
-def test_the_quality_report_tells_the_same_as_the_files(batched, set_params):
+def test_the_quality_report_agrees_with_the_files(batched, set_params):
     set_params("collect", simulated_votes=8)
     collect.main()
     quality = read_json(OUT / "quality.json", QualityReport)
@@ -242,7 +244,7 @@ def test_by_dawid_and_skene_each_decision_has_its_probability(batched, set_param
     assert "Dawid and Skene" in (OUT / "quality.html").read_text()
 
 
-def test_who_answers_too_fast_is_set_aside_unless_that_is_only_told(batched, set_params):
+def test_an_annotator_who_answers_too_fast_is_excluded_unless_speed_is_only_reported(batched, set_params):
     def answer(who, question):  # person 3 is always right about filters, in a second each
         return question.expected_choice or "invalid"
 
@@ -268,13 +270,15 @@ def test_who_answers_too_fast_is_set_aside_unless_that_is_only_told(batched, set
 
 
 def test_parameters_of_the_quality_that_make_no_sense_are_all_refused_at_once(batched, set_params):
-    set_params("collect", aggregation="plurality", exclusion_checks=["mood"], min_posterior=0.5, max_fast_rate=2)
+    set_params(
+        "collect", aggregation="plurality", exclusion_checks=["mood"], min_posterior=0.5, max_fast_rate=2
+    )
     with pytest.raises(UserError) as caught:
         collect.main()
     assert len(caught.value.problems) == 5
 
 
-def test_too_few_verdicts_for_any_candidate_are_told_at_once(batched, set_params):
+def test_too_few_verdicts_for_any_candidate_stop_the_stage(batched, set_params):
     set_params("collect", min_votes=4)  # the file has three of each
     with pytest.raises(UserError, match=r"no candidate has 4 that count \(the maximum is 3\)"):
         collected_from(batched, set_params, lambda who, question: question.expected_choice or "invalid")
@@ -295,7 +299,7 @@ def test_a_rehearsal_needs_no_truth_and_says_so_everywhere(batched, set_params, 
     assert '<p class="simulated">REHEARSAL.' in (OUT / "quality.html").read_text()
 
 
-def test_who_rehearses_takes_what_is_not_stated_for_absent(batched, set_params):
+def test_a_rehearsal_takes_unstated_objects_as_absent(batched, set_params):
     set_params("collect", simulate="rehearsal")
     collect.main()
     rows = {row.candidate.candidate_id: row for row in verified()}
@@ -313,7 +317,7 @@ def test_other_verdicts_are_no_rehearsal(batched):
     )
 
 
-def test_agreement_is_told_of_what_the_annotate_section_draws(batched, set_params):
+def test_agreement_is_measured_on_the_overlap_of_the_annotate_section(batched, set_params):
     tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
     set_params("annotate", overlap_rate=0.3, seed=5)
     collect.main()
@@ -326,7 +330,7 @@ def test_agreement_is_told_of_what_the_annotate_section_draws(batched, set_param
     assert read_json(OUT / "collect.json")["agreement"]["candidates"] == 0
 
 
-def test_an_experts_word_goes_from_the_pulled_file_to_the_report(batched, set_params):
+def test_an_adjudicators_verdict_reaches_the_report(batched, set_params):
     set_params("collect", simulate=False, aggregation="majority")
     tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
     rows = export(tasks, lambda who, asked: asked.expected_choice or ("invalid" if who < 3 else "valid"))

@@ -61,7 +61,12 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> P
     write_jsonl("data/world/interim/ingest/images.jsonl", images)
     write_jsonl("data/world/interim/ingest/questions.jsonl", questions)
     shutil.copytree(tiny_clip, "data/world/clip")
-    section = {"model": "local-dir:data/world/clip", "device": "cpu", "image_batch_size": 2, "text_batch_size": 2}
+    section = {
+        "model": "local-dir:data/world/clip",
+        "device": "cpu",
+        "image_batch_size": 2,
+        "text_batch_size": 2,
+    }
     Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
     return tmp_path
 
@@ -155,7 +160,7 @@ def test_after_a_kill_nothing_is_encoded_twice(
     assert len(encoded) == len(set(encoded)) == 7
 
 
-def test_exported_vectors_stand_in_for_the_model_and_its_images(world: Path, encoded: list[str]) -> None:
+def test_exported_vectors_replace_the_model_and_the_images(world: Path, encoded: list[str]) -> None:
     embed.main()
     first = written()
     assert embedding_cache.export_embeddings() == Path("data/world/embeddings/clip.safetensors")

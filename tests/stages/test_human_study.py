@@ -33,7 +33,7 @@ def run(*words):
     return done.output
 
 
-def test_people_and_a_model_are_compared_on_what_was_drawn(copied):
+def test_people_and_a_model_are_compared_on_the_sampled_items(copied):
     output = run("human-baseline", "sample", "--items-per-label", "4", "--seed", "5")
     assert "AQs" in output and "dataset: tiny-human" in output
     items = {

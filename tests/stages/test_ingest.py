@@ -151,13 +151,13 @@ def cut_image():
         ),
     ],
 )
-def test_each_fault_of_the_source_is_told(tiny, damage, message):
+def test_each_fault_of_the_source_is_reported(tiny, damage, message):
     damage()
     (problem,) = problems_of_ingest()
     assert problem.startswith(message)
 
 
-def test_all_faults_are_told_at_once(tiny):
+def test_all_faults_are_reported_at_once(tiny):
     first("answer", "")()
     first("question", "")()
     drop_image()
@@ -165,7 +165,7 @@ def test_all_faults_are_told_at_once(tiny):
     assert len(problems_of_ingest()) == 4
 
 
-def test_a_image_of_another_size_than_its_scene_graph_is_refused(tiny, set_params):
+def test_an_image_of_another_size_than_its_scene_graph_is_refused(tiny, set_params):
     set_params("ingest", split="val")
     for image_id in ("2400001", "2400002", "2400003"):
         Image.new("RGB", (448, 336 if image_id != "2400002" else 300)).save(IMAGES / f"{image_id}.jpg")
@@ -174,14 +174,14 @@ def test_a_image_of_another_size_than_its_scene_graph_is_refused(tiny, set_param
     ]
 
 
-def test_relations_to_nothing_are_left_out_and_counted(tiny):
+def test_relations_without_an_object_are_skipped_and_counted(tiny):
     change(
         "data/tiny/source/sceneGraphs/val_sceneGraphs.json",
         lambda graphs: graphs["2400002"]["objects"]["83"]["relations"].append({"name": "on", "object": "99"}),
     )
     ingest.main()
     report = read_json(OUT / "ingest.json")["counts"]
-    assert (report["val"]["relations left out"], report["train"]["relations left out"]) == (1, 0)
+    assert (report["val"]["relations omitted"], report["train"]["relations omitted"]) == (1, 0)
     assert all(
         to.object_id != "99"
         for scene in read_jsonl(OUT / "scenes.jsonl", SceneGraph)
@@ -197,7 +197,7 @@ def test_a_question_whose_answer_says_that_there_is_none_is_left_out_and_counted
     first("answer", answer)()
     ingest.main()
     counts = read_json(OUT / "ingest.json")["counts"]["testdev"]
-    assert (counts["questions"], counts[f"questions left out: {NO_ANSWER_REASON}"]) == (before - 1, 1)
+    assert (counts["questions"], counts[f"questions excluded: {NO_ANSWER_REASON}"]) == (before - 1, 1)
     (row,) = read_jsonl(OUT / "unused_questions.jsonl", UnusedQuestion)
     assert (row.question_id, row.answer, row.reason) == ("00100101", answer, NO_ANSWER_REASON)
     assert "00100101" in capsys.readouterr().err
@@ -262,7 +262,7 @@ def test_own_images_and_questions_come_in_from_a_table(tiny, set_params):
     assert read_json(OUT / "ingest.json")["format"] == "table"
 
 
-def test_a_missing_or_empty_image_folder_is_told_in_one_line(tiny):
+def test_a_missing_or_empty_image_folder_is_reported_in_one_line(tiny):
     for path in IMAGES.iterdir():
         path.unlink()
     assert problems_of_ingest() == ["images/: no image in it, but 8 are asked about"]

@@ -37,7 +37,7 @@ def project(tiny_run, tmp_path_factory):
         ("audit", "estimate/estimates.jsonl"),
     ],
 )
-def test_a_file_that_lacks_rows_of_its_run_is_told_or_borne(project, monkeypatch, stage, file, share):
+def test_a_file_that_lacks_rows_of_its_run_is_reported_or_tolerated(project, monkeypatch, stage, file, share):
     monkeypatch.chdir(project)
     path = project / "data/tiny/interim" / file
     whole = path.read_bytes()

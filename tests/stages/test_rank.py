@@ -56,7 +56,7 @@ def test_the_files_say_the_same_as_the_functions_and_are_the_same_bytes_each_tim
     assert {path.name: path.read_bytes() for path in (project / "rank").iterdir()} == first
 
 
-def test_a_draw_larger_than_its_pool_is_refused(project):
+def test_a_selection_larger_than_its_pool_is_refused(project):
     (project.parents[2] / "params.yaml").write_text(
         "dataset: d\nd:\n  rank: {hard_draw: 40, hard_pool: 25, easy_last: 30, easy_pool: 25}\n"
     )

@@ -88,9 +88,7 @@ def test_a_rehearsal_cannot_be_mistaken_for_a_benchmark(rehearsal):
         and "reconstructed from the answers" in card
     )
     rows = [row for path in (home / "rgqa").glob("*.json") for row in json.loads(path.read_text())]
-    assert rows and all(
-        row["canary"].startswith("REHEARSAL") for row in rows
-    )
+    assert rows and all(row["canary"].startswith("REHEARSAL") for row in rows)
     assert all(row.rehearsal for row in items(home)) and "REHEARSAL" in check_release(home)
     assert json.loads((home / "croissant.json").read_text())["description"].startswith("REHEARSAL")
     with pytest.raises(UserError, match="a rehearsal"):
@@ -110,7 +108,7 @@ def test_the_version_says_whether_it_is_a_rehearsal(rehearsal, tiny_run, monkeyp
         release_stage.main()
 
 
-def test_what_rests_on_an_experts_word_is_counted_apart_and_experts_are_no_annotators():
+def test_candidates_decided_by_adjudicators_are_counted_separately():
     said = {
         "a": {"x": "invalid", "adjudicator-01": "invalid"},
         "b": {"x": "invalid", "y": "invalid"},

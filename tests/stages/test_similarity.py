@@ -81,7 +81,12 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> P
     write_jsonl(HOME / "interim/ingest/images.jsonl", images)
     write_jsonl(HOME / "interim/ingest/questions.jsonl", questions)
     shutil.copytree(tiny_clip, HOME / "clip")
-    section = {"model": f"local-dir:{HOME / 'clip'}", "device": "cpu", "image_batch_size": 2, "text_batch_size": 1}
+    section = {
+        "model": f"local-dir:{HOME / 'clip'}",
+        "device": "cpu",
+        "image_batch_size": 2,
+        "text_batch_size": 1,
+    }
     Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
     embed.main()
     screen(EDITED)
@@ -193,7 +198,7 @@ def test_after_a_kill_it_goes_on_with_what_is_missing(
     )
 
 
-def test_exported_vectors_stand_in_for_the_model(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exported_vectors_replace_the_model(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     similarity.main()
     first = written()
     embedding_cache.export_embeddings()
@@ -245,7 +250,9 @@ def test_a_model_other_than_that_of_embed_is_refused(
     section = {"model": f"local-dir:{other}", "device": "cpu"}
     Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
     told = error(capsys)
-    assert f"error: embed: model: local-dir:{other} is not the model that made the images' vectors" in told
+    assert (
+        f"error: embed: model: local-dir:{other} is not the model that made the vectors of the images" in told
+    )
     assert "run dvc repro" in told and encoded == [] and not OUT.exists()
 
 
@@ -262,9 +269,7 @@ def test_vectors_of_another_width_or_length_are_refused(
 ) -> None:
     bad_seed(lambda vectors: vectors[:, :8])
     told = error(capsys)
-    assert (
-        "found vectors of length 8, expected 16" in told
-    )
+    assert "found vectors of length 8, expected 16" in told
     assert told.count("error:") == 1 and "Traceback" not in told
     (HOME / "embeddings/clip.safetensors").unlink()
     embedding_cache.CACHE_PATH.unlink()

@@ -24,7 +24,5 @@ def test_the_stages_run_on_the_tiny_world_and_give_the_same_bytes_again(tiny, se
     report = read_json(tiny / "data/tiny/interim/perturb/perturb.json")
     for counts in report.values():
         assert (
-            counts["questions"]
-            == len(questions)
-            == counts["candidates"] + sum(counts["unedited"].values())
+            counts["questions"] == len(questions) == counts["candidates"] + sum(counts["unedited"].values())
         )

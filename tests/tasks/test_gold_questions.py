@@ -55,7 +55,7 @@ def scene(*objects):
         ("grass", "mass", "Is there grass?"),
     ],
 )
-def test_a_filter_on_existence_is_answerable_even_where_there_is_nothing(name, number, text):
+def test_an_existence_question_is_always_answerable(name, number, text):
     found = make_existence_question(name, number)
     assert (found.text, found.expected_choice) == (text, "valid")
     assert find_obstacle(found.program, scene(), EMPTY) is None
@@ -137,7 +137,7 @@ def test_own_questions_are_offered_but_for_those_on_existence():
     )
 
 
-def test_a_foreign_question_is_offered_only_where_something_it_names_is_known_to_be_absent():
+def test_a_foreign_question_is_offered_only_if_it_names_something_known_to_be_absent():
     naming = naming_of(NO_DOG, TABLE, *DOGS, CUP)
     rng = np.random.default_rng(0)
     filters = sample_foreign_questions("here", naming, FACTS, 10, rng)
@@ -171,7 +171,7 @@ def test_questions_are_found_by_the_names_they_say_on_other_images_alone_whateve
     )
 
 
-def test_by_a_graph_that_leaves_little_out_what_it_does_not_list_is_absent():
+def test_unlisted_names_are_absent_in_a_nearly_complete_graph():
     listed = {"here": notation.scene("table 1", "cup 2", complete=False)}
     naming = naming_of(TABLE, *DOGS, CUP)
 
@@ -203,7 +203,7 @@ def test_templates_name_what_a_nearly_complete_graph_does_not_list(vocabulary):
         assert len(invalid) == number and all(row.text.endswith(f" the {name}?") for row in invalid)
 
 
-def test_candidates_are_offered_only_for_something_missing():
+def test_candidates_are_offered_only_if_an_object_is_missing():
     def row(category):
         candidate = Candidate(candidate_id="c", subset="pt-hard", image_id="here", question_id="9", text="?")
         return ScreenedCandidate(
@@ -221,7 +221,7 @@ def test_candidates_are_offered_only_for_something_missing():
     ("status", "expected"),
     [("unanswerable", ["invalid"]), ("answerable", ["valid"]), ("doubtful", []), ("no_votes", [])],
 )
-def test_what_annotators_agreed_on_is_offered_as_they_said(status, expected):
+def test_agreed_candidates_are_offered_with_their_verdict(status, expected):
     candidate = Candidate(candidate_id="c", subset="pt-hard", image_id="here", question_id="9", text="?")
     row = CollectedCandidate(
         candidate=candidate,
@@ -236,7 +236,7 @@ def test_what_annotators_agreed_on_is_offered_as_they_said(status, expected):
     assert [filters.expected_choice for filters in collect_known_questions([], [], [row])] == expected
 
 
-def test_templates_ask_for_absent_things_beside_present_ones(vocabulary):
+def test_templates_ask_about_absent_objects_near_present_ones(vocabulary):
     made = make_all_template_questions(vocabulary, FACTS, np.random.default_rng(0))
     (invalid,) = [row for row in made if row.expected_choice == "invalid"]
     assert invalid.text.startswith("What color is the dog ")

@@ -68,21 +68,21 @@ def test_how_many_have_a_filter(candidates, texts, share, expected):
 
 
 @pytest.mark.parametrize(("candidates", "texts"), [(30, 20), (34, 24), (100, 7), (12, 11)])
-def test_filters_come_again_as_often_as_candidates(candidates, texts):
+def test_gold_questions_are_repeated_as_often_as_candidates(candidates, texts):
     count = count_gold_questions(candidates, texts, 1.0)
     repeated = candidates - count
     # One filter more or less moves the first share by at most 1 / count.
     assert abs((count - texts) / count - repeated / (candidates + repeated)) <= 1 / count
 
 
-def test_a_text_is_given_at_most_twice_and_not_at_all_where_candidates_used_it_up():
+def test_a_text_is_picked_at_most_twice_and_never_if_candidates_used_it_up():
     pool = companions(filters("a"))
     assert [draw(pool) for _ in range(3)] == ["a", "a", None]
     shown_twice = [candidate(1, "a"), candidate(2, "a")]
     assert draw(companions(filters("a"), [ASKED, *shown_twice])) is None
 
 
-def test_the_wanted_verdict_is_given_first_and_templates_where_they_are_asked_for():
+def test_the_expected_verdict_is_preferred_and_templates_are_picked_on_request():
     rows = [*filters("t", source="template"), *filters("v"), *filters("i", expected="invalid")]
     assert draw(companions(rows)) == "v"
     assert draw(companions(rows), "invalid") == "i"
@@ -98,14 +98,14 @@ def test_never_the_same_question_nor_the_one_that_was_edited():
     assert draw(pool) is None
 
 
-def test_what_is_left_of_a_verdict_is_known():
+def test_the_remaining_gold_questions_of_a_verdict_are_known():
     pool = companions([*filters("v"), *filters("t", expected="invalid", source="template")])
     assert pool.has_gold_question("valid") and not pool.has_gold_question("invalid")
     draw(pool), draw(pool)
     assert not pool.has_gold_question("valid")
 
 
-def test_what_looks_like_a_filter_is_given_less():
+def test_a_question_that_resembles_a_gold_question_is_picked_less_often():
     shown = AnnotatorAdversary()
     for number in range(20):
         shown.observe(f"p{number}", f"a pear {number}", is_gold=True)
@@ -120,7 +120,7 @@ def test_what_looks_like_a_filter_is_given_less():
     assert drawn["a pear"] <= 5
 
 
-def test_a_text_that_came_before_is_given_when_candidates_come_before_more_often_than_filters():
+def test_a_repeated_text_is_picked_if_candidates_are_repeated_more_often():
     shown = AnnotatorAdversary()
     for number in range(20):
         shown.observe(f"p{number}", "asked again", is_gold=False)
@@ -129,7 +129,7 @@ def test_a_text_that_came_before_is_given_when_candidates_come_before_more_often
     assert draw(companions(filters("fresh", "old")), shown=shown) == "old"
 
 
-def test_naive_bayes_on_nothing_tells_nothing():
+def test_naive_bayes_without_observations_has_log_odds_zero():
     assert AnnotatorAdversary().compute_log_odds("p", "any text") == 0
 
 

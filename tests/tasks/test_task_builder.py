@@ -59,7 +59,7 @@ MANY = [
 ]
 
 
-def test_every_candidate_is_under_judgement_once_beside_one_companion():
+def test_every_candidate_has_one_task_with_a_second_question():
     tasks = made()
     assert sorted(roles(t)[0].candidate_id for t in tasks) == sorted(row.candidate_id for row in CANDIDATES)
     assert {roles(t)[1].role for t in tasks} == {"gold", "repeat"}
@@ -67,7 +67,7 @@ def test_every_candidate_is_under_judgement_once_beside_one_companion():
     assert [t.task_id for t in tasks] == sorted(t.task_id for t in tasks)
 
 
-def test_no_text_comes_more_than_twice_at_a_image_and_no_candidate_is_repeated_more_than_once():
+def test_no_text_occurs_more_than_twice_per_image_and_no_candidate_is_repeated_twice():
     for tasks in (made(), made(filters=MANY, filter_share=1.0)):
         shown_texts = Counter(q.text for task in tasks for q in (task.first, task.second))
         assert max(shown_texts.values()) == 2
@@ -75,14 +75,14 @@ def test_no_text_comes_more_than_twice_at_a_image_and_no_candidate_is_repeated_m
         assert max(again.values(), default=0) <= 1
 
 
-def test_as_many_tasks_have_a_filter_as_the_share_says_and_as_filters_last():
+def test_the_proportion_of_gold_questions_holds_as_far_as_they_suffice():
     # 18 filters beside 200 candidates: 2 * 18 * 200 / 218 = 33 tasks, of 33 shown 15 come again (0.45), and of 367 shown of
     # candidates 167 (0.455). The templates are no part of it.
     assert sum(roles(t)[1].role == "gold" for t in made(template_share=0)) == 33
     assert sum(roles(t)[1].role == "gold" for t in made(filters=MANY, template_share=0)) == 100
 
 
-def test_half_of_the_filters_are_invalid_and_some_are_templates_and_either_comes_first():
+def test_half_of_the_gold_questions_are_invalid_some_are_templates_and_the_order_is_random():
     tasks = made(filters=MANY)
     found = [roles(t)[1] for t in tasks if roles(t)[1].role == "gold"]
     assert sum(q.expected_choice == "invalid" for q in found) in range(48, 53)  # one template of each
@@ -139,7 +139,7 @@ def test_an_image_without_any_gold_question_is_refused():
         tasks_of(CANDIDATES[:1], {"n1": []}, 0, 0.5, seed=0)
 
 
-def test_the_browser_gets_a_key_a_image_and_two_texts_and_nothing_else():
+def test_the_browser_gets_only_a_key_an_image_and_two_texts():
     (task,) = tasks_of(
         [candidate(1, "What is the dog on?")], {"n1": [invalid("Where is the cat?")]}, 0, 0.5, seed=0
     )
@@ -159,7 +159,7 @@ def test_the_browser_gets_a_key_a_image_and_two_texts_and_nothing_else():
         assert secret not in json.dumps(row)
 
 
-def test_the_surest_of_each_subset_go_out_first_and_no_block_lacks_a_subset():
+def test_the_most_certain_of_each_subset_come_first_and_no_block_lacks_a_subset():
     subset = np.repeat([0, 1], [30, 10])
     estimate = np.random.default_rng(0).random(40)
     block = assign_blocks(subset, estimate, np.arange(40), block_size=8)
@@ -169,7 +169,7 @@ def test_the_surest_of_each_subset_go_out_first_and_no_block_lacks_a_subset():
         assert own == sorted(own) and set(own) == set(range(5))
 
 
-def test_between_equals_the_lot_decides():
+def test_ties_are_broken_by_the_tiebreaker():
     assert assign_blocks(np.zeros(4, int), np.zeros(4), np.array([3, 0, 2, 1]), block_size=2).tolist() == [
         1,
         0,
@@ -183,7 +183,7 @@ def test_estimates_of_other_candidates_are_refused():
         tasks_of(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, 3, [("cliphard_n1+0", 0.5)])
 
 
-def test_within_a_block_the_order_tells_nothing_of_the_estimate():
+def test_the_order_within_a_block_is_independent_of_the_estimate():
     estimates = {row.candidate_id: i / 1000 for i, row in enumerate(CANDIDATES)}
     tasks = tasks_of(CANDIDATES, {"n1": FILTERS}, 0.1, 0.5, 3, estimates.items())
     assert {task.priority_block for task in tasks} == {0}

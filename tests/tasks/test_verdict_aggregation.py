@@ -38,7 +38,7 @@ def collected(prior=None, given=GIVEN, overlap=("ca", "cb", "cc", "cd"), **param
     )
 
 
-def test_votes_are_counted_after_failed_filters_are_set_aside():
+def test_votes_are_counted_after_failed_gold_questions_are_excluded():
     result = collected(aggregation="majority")
     assert [(row.candidate.candidate_id, row.status) for row in result.verified] == [
         ("ca", "unanswerable"),  # two of three
@@ -52,7 +52,7 @@ def test_votes_are_counted_after_failed_filters_are_set_aside():
     assert result.posteriors == []
 
 
-def test_the_report_tells_the_same_in_short():
+def test_the_report_summarizes_the_results():
     figures = make_report(collected(aggregation="majority"))
     assert (figures["simulated"], figures["rehearsal"], figures["verdicts"]) == (True, False, 9)
     assert figures["excluded_answers"] == {"gold question failed": 1}
@@ -63,7 +63,10 @@ def test_the_report_tells_the_same_in_short():
     assert figures["aqs"] == {"verified": 3, "open": 1}
     # Candidates a, b, c count twice or more: a third, all and none of the pairs of verdicts on them agree.
     assert figures["agreement"]["observed"]["value"] == pytest.approx(4 / 9, abs=1e-6)
-    assert figures["retest"] == {"num_repeated": 0, "agreement_rate": {"value": None, "low": None, "high": None}}
+    assert figures["retest"] == {
+        "num_repeated": 0,
+        "agreement_rate": {"value": None, "low": None, "high": None},
+    }
 
 
 def test_by_dawid_and_skene_every_candidate_with_votes_has_a_probability():
@@ -81,14 +84,16 @@ def test_the_prior_of_a_candidate_is_what_is_estimated_of_it():
 
 
 @pytest.mark.parametrize("rule", ["majority", "unanimity", "dawid-skene"])
-def test_an_experts_word_decides_whatever_the_votes_say_and_is_marked(rule):
+def test_an_adjudicators_verdict_overrides_the_votes_and_is_marked(rule):
     before = {row.candidate.candidate_id: row for row in collected(aggregation=rule).verified}
     words = {
         "a": (V, U),
         "c": (V, X),
         "d": (X, X),
     }  # "unsure" is valid; what is said beside a failed filter counts not
-    given = {key: row | ({"adjudicator-01": words[key]} if key in words else {}) for key, row in GIVEN.items()}
+    given = {
+        key: row | ({"adjudicator-01": words[key]} if key in words else {}) for key, row in GIVEN.items()
+    }
     result = collected(aggregation=rule, given=given)
     a, b, c, d = result.verified
     assert [(row.status, row.decided_by) for row in (a, c)] == [
@@ -115,20 +120,20 @@ def test_an_experts_word_decides_whatever_the_votes_say_and_is_marked(rule):
         }  # no expert is estimated
 
 
-def test_experts_of_whom_as_many_say_the_one_as_the_other_decide_nothing():
+def test_adjudicators_who_are_split_evenly_decide_nothing():
     given = GIVEN | {"c": GIVEN["c"] | {"adjudicator-01": (V, X), "adjudicator-02": (V, V)}}
     row = collected(aggregation="majority", given=given).verified[2]
     assert (row.status, row.decided_by) == ("doubtful", "votes")
 
 
-def test_what_is_expected_to_be_wrong_is_told_of_what_votes_decided():
+def test_the_expected_label_error_is_that_of_candidates_decided_by_votes():
     prior = {"ca": 0.5, "cb": 0.5, "cc": 0.5, "cd": 0.5}
     given = {key: row | {"adjudicator-01": (V, X)} for key, row in GIVEN.items()}
     assert collected(prior, given, min_posterior=0.6).quality.expected_error.value is None
     assert collected(prior, min_posterior=0.6).quality.expected_error.value > 0
 
 
-def test_what_is_left_for_an_expert_is_what_is_in_doubt_with_its_probability():
+def test_doubtful_candidates_are_left_for_an_adjudicator_with_their_posterior():
     found = collected(aggregation="majority").quality
     assert found.doubtful == {"cc": 0.5}  # one vote each way
     rows = collected(min_posterior=0.999)
@@ -138,7 +143,7 @@ def test_what_is_left_for_an_expert_is_what_is_in_doubt_with_its_probability():
     }
 
 
-def test_agreement_is_told_of_the_overlap_alone_and_of_annotators():
+def test_agreement_is_measured_only_on_the_overlap_and_between_annotators():
     # All: a third, all and none of the pairs on a, b, c agree. What is asked again in doubt would lower it.
     assert collected().quality.agreement[0].observed.value == pytest.approx(4 / 9, abs=1e-6)
     given = GIVEN | {"b": GIVEN["b"] | {"adjudicator-01": (V, X)}}
@@ -147,21 +152,21 @@ def test_agreement_is_told_of_the_overlap_alone_and_of_annotators():
     assert collected(overlap=()).quality.agreement[0].observed.value is None
 
 
-def test_what_is_expected_to_be_wrong_is_what_the_probabilities_say():
+def test_the_label_error_is_the_mean_of_the_posteriors():
     found = estimate_label_error(np.array([0.9, 1.0]), np.array([[900_000, 1_000_000], [800_000, 1_000_000]]))
     assert (found.value, found.low, found.high) == pytest.approx((0.05, 0.05125, 0.09875))
     assert estimate_label_error(np.array([]), np.empty((2, 0))).value is None
 
 
 @pytest.mark.parametrize(("simulate", "there"), [(True, True), ("rehearsal", True), (False, False)])
-def test_the_parameters_of_the_simulation_are_told_only_if_it_ran(simulate, there):
+def test_the_parameters_of_the_simulation_are_active_only_if_it_runs(simulate, there):
     in_use = CollectParams(simulate=simulate).get_active_values()
     assert in_use["simulate"] == simulate
     assert ({"seed", "simulated_votes"} <= in_use.keys()) is there
     assert in_use["min_votes"] == 2
 
 
-def test_where_no_answer_counts_nothing_is_estimated_and_nothing_is_judged():
+def test_without_valid_answers_nothing_is_estimated_and_no_candidate_has_votes():
     result = collected(given={"a": {"x": (X, X)}})  # beside a failed filter
     assert [row.status for row in result.verified] == ["no_votes"] and result.posteriors == []
 

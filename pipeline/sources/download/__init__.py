@@ -1,1 +1,1 @@
-"""Download GQA, from its official archives or from the Hugging Face hub, and only the members that are needed."""
+"""Download the files of GQA that a data set needs, from the official archives or the Hugging Face Hub."""

@@ -1,8 +1,8 @@
-"""`rgqa fetch gqa`: put into data/<data set>/source exactly what `ingest` reads there.
+"""The command `rgqa fetch gqa`: download what stage `ingest` reads into data/<data set>/source.
 
-The parameters of the data set (params.yaml, section `ingest`) say which questions and scene graphs that are; the
-images are those that the questions of the chosen split name. First all is listed, compared with what is there and
-with what was seen before, and the disk's room is checked; then it is fetched. What is there and right stays.
+The parameters of stage `ingest` determine the questions and scene graphs. The images are those of the questions of the chosen split.
+First all files are listed and compared with existing files and earlier downloads, and the disk space is checked. Then missing files
+are downloaded. Intact files stay.
 """
 
 from __future__ import annotations
@@ -54,20 +54,21 @@ NUM_TESTDEV_IMAGES = 398
 
 
 class FetchOptions(Record):
-    """What is asked for.
+    """Options of the command line.
 
     Attributes:
-        data_set: name of its folder in data/ and of its section in params.yaml.
-        split: whose images; None for the one that params.yaml names.
-        origin: `official`, `hub`, or the address (web or folder) of a copy of the archives; a folder may also hold
-            the hub's folders of Parquet files.
-        archives: address of the archives, where another than the authors' (or `origin`) serves them.
-        jobs: requests at the same time.
-        dry_run: only say what would be fetched and how much.
-        all_of_it: fetch archives whole.
-        cache: keep what is received in this folder. With `offline`, take all from there.
-        choices: fetch the choices of GQA's evaluation, too.
-        accept_changed: take a remote file that changed since it was first seen.
+        dataset: Name of the data set.
+        split: Split of the images; None for the one in params.yaml.
+        origin: `official`, `hub`, or the URL or folder of a copy of the archives. A folder may also have the Parquet folders of the
+            Hub.
+        archives_from: URL or folder of the archives, if they are not at `origin`.
+        jobs: Maximum number of simultaneous requests.
+        dry_run: Only print what would be downloaded.
+        full_archives: Download complete archives.
+        cache_dir: Folder in which downloads are kept.
+        offline: Use only the cache.
+        answer_choices: Download the answer choices of GQA's evaluation, too.
+        accept_changes: Accept remote files that changed since they were first seen.
     """
 
     dataset: str = "gqa"
@@ -84,80 +85,90 @@ class FetchOptions(Record):
 
 
 def fetch(what: str, options: FetchOptions, retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY) -> None:
-    """Fetch what a data set needs of GQA, and say what was done.
+    """Download what a data set needs of GQA, and print a summary.
+
+    Args:
+        what: "gqa".
+        options: Options of the command line.
+        retry_policy: How often and how long to wait for servers.
 
     Raises:
-        UserError: everything that is wrong, at once.
+        UserError: Lists all problems.
     """
     if what != "gqa":
-        raise UserError(f"{what!r}: only gqa can be fetched; docs/guides/download_data.md says how other sources are read")
+        raise UserError(
+            f"{what!r}: only gqa can be downloaded; docs/guides/download_data.md describes other sources"
+        )
     if options.split not in (None, *GQA_SPLITS):
         raise UserError(f"--split {options.split}: expected one of {', '.join(GQA_SPLITS)}")
     wanted, folders = resolve_ingest_params(options.dataset, options.split), DatasetFolders(options.dataset)
     if options.offline and options.cache_dir is None:
-        raise UserError("--offline takes all from a cache; name it with --cache-dir")
-    begun, cache = time.monotonic(), options.cache_dir or folders.root / "fetching"
-    fresh = not cache.exists()
-    keep = options.cache_dir is not None
-    with closing(HttpClient(cache, retry_policy, keep, options.offline, options.jobs)) as web:
+        raise UserError("--offline needs a cache; give its folder with --cache-dir")
+    start, cache = time.monotonic(), options.cache_dir or folders.root / "fetching"
+    is_new_cache = not cache.exists()
+    keep_cache = options.cache_dir is not None
+    with closing(HttpClient(cache, retry_policy, keep_cache, options.offline, options.jobs)) as client:
         try:
-            job = _FetchJob(folders.source, web, wanted, options)
+            job = _FetchJob(folders.source, client, wanted, options)
             print(f"fetch: GQA for {folders.root}, images of {wanted.split}, from {job.address}")
             job.run()
         except ServerUnreachableError as error:
             raise UserError(
-                [*error.problems, "what was received is kept; run the same command again to go on"]
+                [*error.problems, "finished downloads are kept; run the same command again to resume"]
             ) from error
-        if not keep and (fresh or not options.dry_run):
+        if not keep_cache and (is_new_cache or not options.dry_run):
             shutil.rmtree(cache, ignore_errors=True)
     if not options.dry_run:
         print(
-            f"fetch: {format_count(len(job.manifest.files), 'file')} in {folders.source}, {decimal(web.bytes_received)} received in "
-            f"{time.monotonic() - begun:,.0f} s. Set `dataset: {options.dataset}` in {PARAMS_FILE}"
+            f"fetch: {format_count(len(job.manifest.files), 'file')} in {folders.source}, {decimal(client.bytes_received)} downloaded in "
+            f"{time.monotonic() - start:,.0f} s. Set `dataset: {options.dataset}` in {PARAMS_FILE}"
             + (f" and `split: {wanted.split}` in its section `ingest`" if options.split else "")
             + ", and run dvc repro"
         )
 
 
 class _FetchJob:
-    """One fetch: doors, manifest, and what was found wrong so far."""
+    """A download with its sources, manifest and problems."""
 
-    def __init__(self, source: Path, web: HttpClient, wanted: IngestParams, options: FetchOptions) -> None:
-        self.source, self.client, self.wanted, self.options = source, web, wanted, options
+    def __init__(self, source: Path, client: HttpClient, wanted: IngestParams, options: FetchOptions) -> None:
+        self.source, self.client, self.wanted, self.options = source, client, wanted, options
         origin = Path(options.origin)
-        of_authors = options.origin in ("official", "hub")
-        archives = options.archives_from or (OFFICIAL_URL if of_authors else options.origin)
-        self.official = OfficialArchives(web, archives, options.full_archives)
-        self.hub = HubMirror(web) if options.origin == "hub" else None
+        is_known_origin = options.origin in ("official", "hub")
+        archives = options.archives_from or (OFFICIAL_URL if is_known_origin else options.origin)
+        self.official = OfficialArchives(client, archives, options.full_archives)
+        self.hub = HubMirror(client) if options.origin == "hub" else None
         if (origin / f"{wanted.split}_{wanted.question_set}_instructions").is_dir():
-            self.hub = HubMirror(web, origin)
+            self.hub = HubMirror(client, origin)
         self.address = (self.hub or self.official).address
         self.manifest = Manifest(source)
         self.problems = Problems(str(source))
-        self.accepted_changes: dict[
-            str, RemoteFingerprint
-        ] = {}  # put into the manifest when all is done, not before
+        # Accepted changes are recorded in the manifest when everything is finished.
+        self.accepted_changes: dict[str, RemoteFingerprint] = {}
 
     def run(self) -> None:
-        """Fetch all that is missing; in a dry run, only say what that is."""
+        """Download missing files, or print them in a dry run."""
         dry = self.options.dry_run
-        if dry and self.options.full_archives:  # no server is asked
+        # No request is sent in this case.
+        if dry and self.options.full_archives:
             archives = (
                 [SCENE_GRAPHS_ARCHIVE]
                 if self.hub
                 else [QUESTIONS_ARCHIVE, SCENE_GRAPHS_ARCHIVE, IMAGES_ARCHIVE]
             )
             for name in [*archives, CHOICES_ARCHIVE] if self.options.answer_choices else archives:
-                print(f"  {name}: all of it, {STATED_SIZES[name]} as its authors state")
+                print(f"  {name}: complete archive, {STATED_SIZES[name]} according to its authors")
             return
         texts = self._list_text_files()
-        asking = [file.path for file in texts if file.path.startswith(f"questions1.2/{self.wanted.split}_")]
+        question_files = [
+            file.path for file in texts if file.path.startswith(f"questions1.2/{self.wanted.split}_")
+        ]
         missing = self._select_missing(texts)
-        unknown = any(file.path in asking for file in missing)
-        if unknown and not dry:
-            self._download(missing)  # what names the images must be there before they are known
-            missing, unknown = [], False
-        ids = None if unknown else list_image_ids(self.source, asking, self.problems)
+        images_unknown = any(file.path in question_files for file in missing)
+        if images_unknown and not dry:
+            # The questions must be downloaded first, because they determine the images.
+            self._download(missing)
+            missing, images_unknown = [], False
+        ids = None if images_unknown else list_image_ids(self.source, question_files, self.problems)
         images = self._select_missing(self._list_images(ids))
         if dry:
             self.problems.raise_if_any()
@@ -168,10 +179,11 @@ class _FetchJob:
             self.manifest.save()
 
     def _list_text_files(self) -> list[WantedFile]:
-        """All files but the images."""
-        door, wanted = self.hub or self.official, self.wanted
+        """Return all files except images."""
+        questions_from, wanted = self.hub or self.official, self.wanted
         listings = [
-            partial(door.list_questions, split, wanted.question_set) for split in wanted.question_splits
+            partial(questions_from.list_questions, split, wanted.question_set)
+            for split in wanted.question_splits
         ]
         listings += [partial(self.official.list_scene_graphs, split) for split in wanted.graph_splits]
         if self.options.answer_choices:
@@ -182,7 +194,10 @@ class _FetchJob:
         return texts
 
     def _list_images(self, ids: list[str] | None) -> list[WantedFile]:
-        """Files of these images. As long as nobody knows them, one of the hub's stands for all, and none of the archive's."""
+        """Return the files of images.
+
+        While their ids are unknown, one file of the Hub represents all, and there is none of the archive.
+        """
         listing = partial(self.official.list_images, ids or [])
         if self.hub:
             listing = partial(self.hub.list_images, self.wanted.split, self.wanted.question_set, ids or [""])
@@ -191,7 +206,7 @@ class _FetchJob:
         return images
 
     def _run_listing(self, listing: Callable[[], list[WantedFile]]) -> list[WantedFile]:
-        """The files, or none when what is wrong is noted; an unreachable server ends the search."""
+        """Return a list of files. Problems are collected, except that a server is unreachable."""
         try:
             return listing()
         except ServerUnreachableError:
@@ -201,7 +216,7 @@ class _FetchJob:
             return []
 
     def _check_remote_changes(self) -> None:
-        """Note every remote file that is not what was first seen."""
+        """Collect a problem for each remote file that changed since it was first seen."""
         for name, now in (
             self.official.get_seen_remotes() | (self.hub.get_seen_remotes() if self.hub else {})
         ).items():
@@ -215,14 +230,13 @@ class _FetchJob:
             else:
                 self.problems.add(
                     name,
-                    f"{reason}; if that is meant to be, take the new one with --accept-changes; "
-                    "nothing of it was fetched",
+                    f"{reason}; nothing was downloaded from it; use --accept-changes if the change is expected",
                 )
 
     def _select_missing(self, files: list[WantedFile]) -> list[WantedFile]:
-        """The files that are to be fetched; what stands in the way of one goes to `problems`."""
-        shown = track(files, "fetch: looking at what is there", unit="file")
-        return [file for file in shown if self._is_missing(file)]
+        """Return the files that must be downloaded."""
+        tracked = track(files, "fetch: existing files", unit="file")
+        return [file for file in tracked if self._is_missing(file)]
 
     def _is_missing(self, wanted: WantedFile) -> bool:
         path, seen = self.source / wanted.path, self.manifest.files.get(wanted.path)
@@ -241,25 +255,24 @@ class _FetchJob:
             self.manifest.add_file(wanted.path, wanted.origin)
             return False
         if seen and not intact:
-            print(f"  {wanted.path}: is not as it was fetched; fetched again")
-        elif not seen and not (
-            wanted.crc32 is None and is_image_path(wanted.path)
-        ):  # the hub's are compared later
+            print(f"  {wanted.path}: changed since its download; downloading it again")
+        # Images of the Hub are compared later.
+        elif not seen and not (wanted.crc32 is None and is_image_path(wanted.path)):
             self.problems.add(
                 wanted.path,
-                f"is there already and is not what {wanted.origin} has ({path.stat().st_size:,} bytes, expected "
-                f"{wanted.disk_bytes:,}); move it away and run the same command again",
+                f"already exists and differs from {wanted.origin} ({path.stat().st_size:,} bytes, expected {wanted.disk_bytes:,}); "
+                "move it away and run the same command again",
             )
         return True
 
     def _download(self, files: list[WantedFile]) -> None:
-        """Make the files, if nothing is wrong and the disk has room for them and for what waits to be unpacked."""
+        """Create the files, if there are no problems and enough disk space for them and for downloads that wait to be unpacked."""
         self.problems.raise_if_any()
         members = [file for file in files if file.origin in STATED_SIZES]
         parquet = [file for file in files if file.origin not in STATED_SIZES]
-        # Parquet files stay until all is done, so that a run after a kill finds in them what is missing.
-        received = sorted(file.download_bytes for file in members)
-        waiting = received if self.client.keep_cache else received[-self.client.max_connections :]
+        # Parquet files stay until the end, so that a run after a kill can use them.
+        sizes = sorted(file.download_bytes for file in members)
+        waiting = sizes if self.client.keep_cache else sizes[-self.client.max_connections :]
         waiting += [file.download_bytes for file in parquet]
         check_disk_space(
             {self.source: sum(file.disk_bytes for file in files), self.client.cache_dir: sum(waiting)}
@@ -273,28 +286,34 @@ class _FetchJob:
         self.problems.raise_if_any()
 
     def _print_plan(self, texts: list[WantedFile], images: list[WantedFile], ids: list[str] | None) -> None:
-        """Say what is missing; `ids` are the split's images, None when its questions, which name them, are not there yet."""
+        """Print what is missing.
+
+        Args:
+            texts: Missing files of questions and graphs.
+            images: Missing images.
+            ids: Ids of all images; None if the questions that determine them are not downloaded yet.
+        """
         for file in texts:
             about = "" if file.origin in STATED_SIZES else "about "
             print(
                 f"  {file.path}: {decimal(file.download_bytes)} from {file.origin}, {about}{decimal(file.disk_bytes)} on disk"
             )
         split, note = self.wanted.split, ""
-        received = sum(file.download_bytes for file in images)
+        download_bytes = sum(file.download_bytes for file in images)
         if images:
-            count = f"{len(images):,} of {len(ids):,}" if ids else f"of {split}"
-            print(f"  images/: images {count}, {decimal(received)} from {images[0].origin}")
+            count = f"{len(images):,} of {len(ids):,} images" if ids else f"images of {split}"
+            print(f"  images/: {count}, {decimal(download_bytes)} from {images[0].origin}")
         elif ids is None:
             note, mean = " and the images", self.official.get_archive(IMAGES_ARCHIVE).mean_member_bytes
             about = f"{NUM_TESTDEV_IMAGES} images, about {decimal(NUM_TESTDEV_IMAGES * mean)}"
             print(
                 f"  images/: {about if split == 'testdev' else 'images'} from {IMAGES_ARCHIVE} ({decimal(mean)} each on "
-                "average); counted once the questions are there"
+                "average); their number is known when the questions are downloaded"
             )
         elif not texts:
-            print("  everything is there")
-        received += sum(file.download_bytes for file in texts)
+            print("  nothing is missing")
+        download_bytes += sum(file.download_bytes for file in texts)
         size = sum(file.disk_bytes for file in [*texts, *images])
         print(
-            f"fetch: nothing done (dry run); to receive: {decimal(received)}{note}; on disk: {decimal(size)}{note}"
+            f"fetch: dry run, nothing downloaded; download: {decimal(download_bytes)}{note}; on disk: {decimal(size)}{note}"
         )

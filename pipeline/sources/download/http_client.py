@@ -1,7 +1,7 @@
-"""Asking web servers for files. What stalls, is cut off or is refused for now is tried again; what cannot succeed is
-told at once.
+"""Download files from web servers, with retries.
 
-Proxies come from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY). httpx itself retries connections alone.
+Requests that stall, are truncated or are refused temporarily are repeated. Errors that cannot be solved by a retry are reported at
+once. Proxies come from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pipeline.core.records import Record
 
 S = TypeVar("S")
 T = TypeVar("T")
-MESSAGE_INTERVAL_SECONDS = 10.0  # seconds
+MESSAGE_INTERVAL_SECONDS = 10.0
 RETRYABLE_STATUS_CODES = {408, 425, 429, 500, 502, 503, 504}
 STATUS_MESSAGES = {
     401: "access is refused",
@@ -36,14 +36,14 @@ STATUS_MESSAGES = {
 
 
 class RetryPolicy(NamedTuple):
-    """How long a server is waited for.
+    """How often and how long to wait for a server.
 
     Attributes:
-        silence: seconds without a byte that count as a stall.
-        slowest: bytes a second; a slower answer counts as a stall, too.
-        attempts: tries in a row without a new byte before giving up.
-        pause: seconds before the second try; doubled before each further one, at most a minute.
-        longest: seconds; a server that asks (Retry-After) for a longer pause is not waited for.
+        stall_seconds: Seconds without a byte after which a request has stalled.
+        min_bytes_per_second: A slower response has stalled, too.
+        max_attempts: Number of consecutive attempts without a new byte before giving up.
+        initial_backoff_seconds: Seconds before the second attempt. They double with each further one, up to a minute.
+        max_retry_after_seconds: If a server asks for a longer pause (Retry-After), give up.
     """
 
     stall_seconds: float = 30.0
@@ -57,8 +57,14 @@ DEFAULT_RETRY_POLICY = RetryPolicy()
 
 
 class FileVersion(Record):
-    """What a server says of a file: bytes, its marks of a version ("" where it gives none), and whether single ranges of
-    it can be had."""
+    """What a server says about a file.
+
+    Attributes:
+        size: Number of bytes.
+        etag: ETag; "" if the server sends none.
+        modified: Last-Modified; "" if the server sends none.
+        supports_ranges: Whether the server sends byte ranges.
+    """
 
     size: int
     etag: str = ""
@@ -66,19 +72,26 @@ class FileVersion(Record):
     supports_ranges: bool = True
 
     def matches(self, other: FileVersion) -> bool:
-        """Whether both can be of one version of a file. Of several servers behind one address each may have an
-        ETag of its own, so one mark in common is enough."""
+        """Report whether both can be the same version of a file.
+
+        Several servers at one address may have different ETags, so one common mark is enough.
+        """
         marks = [(self.etag, other.etag), (self.modified, other.modified)]
-        comparable = [own == others for own, others in marks if own and others]
+        comparable = [ours == theirs for ours, theirs in marks if ours and theirs]
         return self.size == other.size and (any(comparable) or not comparable)
 
 
 class ServerUnreachableError(UserError):
-    """A server was tried again and again in vain; what was received so far is kept."""
+    """A server did not answer after several attempts. Everything that was downloaded is kept."""
 
 
 class RetryableError(Exception):
-    """Worth another try, after `seconds` if the server asks for so long a pause."""
+    """An error after which the request should be repeated.
+
+    Args:
+        reason: What went wrong.
+        seconds: The pause that the server asks for.
+    """
 
     def __init__(self, reason: str, seconds: float = 0.0) -> None:
         self.seconds = seconds
@@ -86,14 +99,18 @@ class RetryableError(Exception):
 
 
 class HttpClient:
-    """The one door to the archives' servers.
+    """An HTTP client with a cache folder, retries and a progress bar.
+
+    Args:
+        cache_dir: Folder for downloaded files.
+        retry_policy: How often and how long to wait.
+        keep_cache: Keep downloaded files for later runs.
+        offline: Use only the cache.
+        max_connections: Maximum number of simultaneous requests.
 
     Attributes:
-        cache: the folder for what is received.
-        keep: leave all of it there for later runs (without a network: `offline`).
-        jobs: requests at the same time.
-        received: bytes of content received so far.
-        stop: set to end all threads that read or wait.
+        bytes_received: Number of downloaded bytes.
+        stop_event: Set it to stop all threads that read or wait.
     """
 
     def __init__(
@@ -118,7 +135,9 @@ class HttpClient:
                 headers={"Accept-Encoding": "identity", "User-Agent": "rgqa-pipeline"},
             )
         except (ValueError, httpx.InvalidURL) as error:
-            raise UserError(f"the proxy that the environment names cannot be used: {error}") from error
+            raise UserError(
+                f"the proxy in the environment cannot be used: {error}; check HTTPS_PROXY and HTTP_PROXY"
+            ) from error
 
     def close(self) -> None:
         self.stop_event.set()
@@ -126,18 +145,18 @@ class HttpClient:
 
     @contextmanager
     def show_progress(self, label: str, total: int) -> Iterator[None]:
-        """Show what is received on a progress bar on stderr (a line now and then when that is no terminal)."""
+        """Show a progress bar on stderr, or a line every ten seconds if stderr is not a terminal."""
         from tqdm import tqdm
 
-        shown = sys.stderr.isatty()
-        pace = {"mininterval": 0.2 if shown else 10, "dynamic_ncols": shown}
-        with tqdm(desc=label, total=total, unit="B", unit_scale=True, **pace) as bar:
+        is_terminal = sys.stderr.isatty()
+        settings = {"mininterval": 0.2 if is_terminal else 10, "dynamic_ncols": is_terminal}
+        with tqdm(desc=label, total=total, unit="B", unit_scale=True, **settings) as bar:
             self._update_progress = bar.update
             yield
         self._update_progress = int
 
     def map_parallel(self, work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
-        """Results of `work` as they come. An error or Ctrl-C stops the other threads before it goes on."""
+        """Yield results of `work` as they are ready. An error or Ctrl-C first stops the other threads."""
         with ThreadPoolExecutor(self.max_connections) as pool:
             futures = [pool.submit(work, item) for item in items]
             try:
@@ -149,10 +168,15 @@ class HttpClient:
                 raise
 
     def retry(self, url: str, attempt: Callable[[], T], count_progress: Callable[[], int] = lambda: 0) -> T:
-        """Call `once` until it succeeds or nothing new has come for `patience.attempts` tries.
+        """Call `attempt` until it succeeds.
+
+        Args:
+            url: The URL, for messages.
+            attempt: Raises RetryableError if it should be repeated.
+            count_progress: Returns the number of downloaded bytes. Progress resets the number of failed attempts.
 
         Raises:
-            Unreachable: it never succeeded.
+            ServerUnreachableError: `max_attempts` attempts in a row made no progress.
         """
         failures, before = 0, count_progress()
         while True:
@@ -163,7 +187,7 @@ class HttpClient:
                 before = count_progress()
                 if failures >= self.retry_policy.max_attempts:
                     raise ServerUnreachableError(f"{url}: {reason}; tried {failures} times") from None
-                said = str(reason)
+                message = str(reason)
                 seconds = max(
                     reason.seconds, min(self.retry_policy.initial_backoff_seconds * 2 ** (failures - 1), 60.0)
                 )
@@ -172,13 +196,13 @@ class HttpClient:
                         f"{url}: {reason}, and asks for a pause of {seconds:,.0f} s"
                     ) from None
             self._print_throttled(
-                f"{url}: {said}; trying again in {seconds:,.0f} s ({failures} of {self.retry_policy.max_attempts} tries)"
+                f"{url}: {message}; retrying in {seconds:,.0f} s (attempt {failures} of {self.retry_policy.max_attempts})"
             )
             if self.stop_event.wait(seconds):
                 raise ServerUnreachableError(f"{url}: stopped")
 
     def _print_throttled(self, line: str) -> None:
-        """A word on why nothing comes, now and then: many threads may wait for the same server."""
+        """Print at most one line per interval, because many threads may wait for the same server."""
         if time.monotonic() - self._last_message_time > MESSAGE_INTERVAL_SECONDS:
             self._last_message_time = time.monotonic()
             print(line, file=sys.stderr)
@@ -187,8 +211,15 @@ class HttpClient:
     def open_stream(
         self, url: str, headers: Mapping[str, str]
     ) -> Iterator[tuple[int, FileVersion, Iterator[bytes]]]:
-        """Of an answer with status 200 or 206: the first byte that it sends, what it says of the whole file, and the bytes
-        as they come."""
+        """Open a response with status 200 or 206.
+
+        Yields:
+            The position of the first byte, what the server says about the file, and an iterator over the content.
+
+        Raises:
+            RetryableError: The request should be repeated.
+            UserError: The request cannot succeed.
+        """
         try:
             with self.httpx_client.stream("GET", url, headers=headers) as response:
                 status, encoding = response.status_code, response.headers.get("Content-Encoding", "identity")
@@ -196,10 +227,10 @@ class HttpClient:
                     pause = _parse_retry_after(response.headers.get("Retry-After", ""))
                     raise RetryableError(f"the server answers {status}", pause)
                 if status not in (200, 206):
-                    reason = STATUS_MESSAGES.get(status, "not an answer that can be used")
+                    reason = STATUS_MESSAGES.get(status, "unexpected response")
                     raise UserError(f"{url}: {reason} (the server answers {status})")
                 if encoding != "identity":
-                    raise UserError(f"{url}: the server or a proxy changes the content ({encoding})")
+                    raise UserError(f"{url}: the server or a proxy encodes the content ({encoding})")
                 yield *_parse_file_version(url, response), self._iter_chunks(response)
         except httpx.TimeoutException:
             raise RetryableError(f"no byte for {self.retry_policy.stall_seconds:g} s") from None
@@ -209,7 +240,7 @@ class HttpClient:
             raise RetryableError(f"the connection failed ({str(error) or type(error).__name__})") from None
 
     def _iter_chunks(self, response: httpx.Response) -> Iterator[bytes]:
-        """The content as it comes; counted, and given up when it merely drips."""
+        """Yield the content as it arrives, and give up if it is too slow."""
         begun, size = time.monotonic(), 0
         for chunk in response.iter_raw():
             size += len(chunk)
@@ -226,7 +257,7 @@ class HttpClient:
 
 
 def _parse_retry_after(text: str) -> float:
-    """Seconds of a Retry-After, which gives seconds or a date; 0 if it gives neither."""
+    """Return the seconds of a Retry-After header, which has seconds or a date; 0 for anything else."""
     if text.strip().isdigit():
         return float(text)
     try:
@@ -236,13 +267,13 @@ def _parse_retry_after(text: str) -> float:
 
 
 def _parse_file_version(url: str, response: httpx.Response) -> tuple[int, FileVersion]:
-    """The first byte that an answer sends, and what it says of the whole file."""
+    """Return the position of the first byte of a response, and what it says about the file."""
     headers, ranges = response.headers, response.status_code == 206
     if ranges:
         match = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", headers.get("Content-Range", ""))
     else:
         match = re.fullmatch(r"()(\d+)", headers.get("Content-Length", ""))
     if not match:
-        raise UserError(f"{url}: the server does not say which bytes it sends, or how large the file is")
+        raise UserError(f"{url}: the server does not state which bytes it sends or the size of the file")
     marks = {"etag": headers.get("ETag", ""), "modified": headers.get("Last-Modified", "")}
     return int(match[1] or 0), FileVersion(size=int(match[2]), supports_ranges=ranges, **marks)

@@ -1,12 +1,11 @@
-"""The door to the copy of GQA on the Hugging Face hub: Parquet files, turned into GQA's own layout.
+"""Download from the copy of GQA on the Hugging Face Hub, and convert its Parquet files to the layout of GQA.
 
     <split>_<balanced|all>_instructions/*.parquet   id and the fields of a question
     <split>_<balanced|all>_images/*.parquet         id, image (bytes, path)
 
-The same folders in a folder of one's own serve as well. `huggingface_hub` lists the files and says who asks (HF_ENDPOINT,
-HF_TOKEN). Their bytes come as those of the archives do: the library throws away what a killed process had received,
-and does not check the SHA-256 that the hub states. The data set moved from lmms-lab to lmms-lab-encoder; mirrors may have
-either. https://huggingface.co/datasets/lmms-lab-encoder/GQA
+A local folder with these folders can be used, too. `huggingface_hub` lists the files and authenticates (HF_ENDPOINT, HF_TOKEN). The
+files are downloaded like the archives, because the library deletes partial downloads of killed processes and does not check SHA-256.
+The data set moved from lmms-lab to lmms-lab-encoder, and mirrors may have either. https://huggingface.co/datasets/lmms-lab-encoder/GQA
 """
 
 from __future__ import annotations
@@ -31,42 +30,52 @@ from pipeline.sources.download.manifest import Manifest, RemoteFingerprint, Want
 from pipeline.sources.download.official_archives import IMAGES_ARCHIVE, MAX_MEMBER_BYTES
 from pipeline.sources.large_json import write_members
 
-HUB_DATASETS = ("lmms-lab-encoder/GQA", "lmms-lab/GQA")  # tried in turn
-# Bytes of GQA's JSON for a byte of Parquet, for the question whether the disk has room: 6 for 2,421 questions, more
-# for larger files, which pack better.
+# Names of the data set, tried in turn.
+HUB_DATASETS = ("lmms-lab-encoder/GQA", "lmms-lab/GQA")
+# Estimate for the disk space. The ratio is 6 for 2,421 questions, and higher for larger files, which compress better.
 JSON_BYTES_PER_PARQUET_BYTE = 12
 
 
 class HubMirror:
-    """`folder` is a folder with the hub's folders in it, or None for the hub itself."""
+    """The Parquet folders on the Hub or on this machine.
 
-    def __init__(self, web: HttpClient, folder: Path | None = None) -> None:
-        self.client, self.folder = web, folder
-        self.cache = web.cache_dir / "hub"
-        self.dataset = HUB_DATASETS[0]  # the one that the hub has, once it was asked
-        self._files_by_folder: dict[str, dict[str, RemoteFingerprint]] = {}  # folder -> path -> Parquet file
+    Args:
+        client: The HTTP client.
+        folder: A local folder with the folders of the Hub; None for the Hub.
+
+    Attributes:
+        dataset: Name of the data set on the Hub, after the first request the one that exists.
+    """
+
+    def __init__(self, client: HttpClient, folder: Path | None = None) -> None:
+        self.client, self.folder = client, folder
+        self.cache = client.cache_dir / "hub"
+        self.dataset = HUB_DATASETS[0]
+        # Folder -> path -> Parquet file.
+        self._files_by_folder: dict[str, dict[str, RemoteFingerprint]] = {}
 
     @property
     def address(self) -> str:
         return self.folder.as_posix() if self.folder else f"{constants.ENDPOINT}/datasets/{self.dataset}"
 
     def get_seen_remotes(self) -> dict[str, RemoteFingerprint]:
-        """The Parquet files that were asked about so far, by their path in the data set."""
+        """Return the Parquet files that were listed so far, by path."""
         return {path: file for files in self._files_by_folder.values() for path, file in files.items()}
 
-    def list_questions(self, split: str, which: str) -> list[WantedFile]:
-        path, origin = f"questions1.2/{split}_{which}_questions.json", f"{split}_{which}_instructions"
-        size, receive = self._sum_sizes(origin)
-        return [WantedFile(path, origin, receive, JSON_BYTES_PER_PARQUET_BYTE * size)]
+    def list_questions(self, split: str, question_set: str) -> list[WantedFile]:
+        origin = f"{split}_{question_set}_instructions"
+        path = f"questions1.2/{split}_{question_set}_questions.json"
+        size, download_bytes = self._sum_sizes(origin)
+        return [WantedFile(path, origin, download_bytes, JSON_BYTES_PER_PARQUET_BYTE * size)]
 
-    def list_images(self, split: str, which: str, ids: list[str]) -> list[WantedFile]:
-        """One file an image; the bytes of the whole Parquet files are shared out evenly among them."""
-        origin = f"{split}_{which}_images"
-        size, receive = (total // max(1, len(ids)) for total in self._sum_sizes(origin))
-        return [WantedFile(f"images/{name}.jpg", origin, receive, size) for name in ids]
+    def list_images(self, split: str, question_set: str, ids: list[str]) -> list[WantedFile]:
+        """Return one file per image. The bytes of the Parquet files are divided evenly among them."""
+        origin = f"{split}_{question_set}_images"
+        size, download_bytes = (total // max(1, len(ids)) for total in self._sum_sizes(origin))
+        return [WantedFile(f"images/{name}.jpg", origin, download_bytes, size) for name in ids]
 
     def fetch(self, wanted: list[WantedFile], manifest: Manifest, problems: Problems) -> None:
-        """Make the files and note them; what is wrong with an image goes to `problems`."""
+        """Create the files and record them. Problems of images are added to `problems`."""
         for file in wanted:
             if not is_image_path(file.path):
                 self._fetch_questions(file, manifest)
@@ -74,46 +83,45 @@ class HubMirror:
             self._fetch_images(images, manifest, problems)
 
     def _fetch_questions(self, wanted: WantedFile, manifest: Manifest) -> None:
-        parts = [self._download_parquet(path) for path in self._list_files(wanted.origin)]
+        parquet_files = [self._download_parquet(path) for path in self._list_files(wanted.origin)]
         with atomic_write(manifest.source / wanted.path) as file:
-            write_members(file, read_questions(parts))
+            write_members(file, read_questions(parquet_files))
             file.flush()
-            # Noted before it takes its place: a kill in between must leave no file that nobody knows.
+            # The file is recorded before it is renamed, so that a kill in between leaves no unrecorded file.
             manifest.add_file(wanted.path, wanted.origin, Path(file.name))
             manifest.save()
 
     def _fetch_images(self, wanted: list[WantedFile], manifest: Manifest, problems: Problems) -> None:
-        """Write the wanted images out of the Parquet files, one file after the other."""
-        left = {PurePosixPath(file.path).stem: file for file in wanted}
+        """Extract the wanted images from the Parquet files, one file after the other."""
+        remaining = {PurePosixPath(file.path).stem: file for file in wanted}
         for path in self._list_files(wanted[0].origin):
-            if not left:
+            if not remaining:
                 break
             images = iter_rows(self._download_parquet(path), {"id", "image"})
             for row in track(images, f"fetch: images of {path}", unit="image"):
-                if image := left.pop(row["id"], None):
+                if image := remaining.pop(row["id"], None):
                     _write_image(image, row["image"], manifest, problems)
             manifest.save()
-        for image_id, file in sorted(left.items()):
-            problems.add(f"image {image_id}", f"not in {file.origin} of the hub")
+        for image_id, file in sorted(remaining.items()):
+            problems.add(f"image {image_id}", f"not in {file.origin} of the Hub")
 
     def _sum_sizes(self, folder: str) -> tuple[int, int]:
-        """Bytes of a folder's Parquet files, and how many of these are still to be received."""
+        """Return the size of the Parquet files in a folder, and how many of these bytes must be downloaded."""
         files = self._list_files(folder)
         size = sum(file.size for file in files.values())
-        here = [file for path, file in files.items() if (self.cache / path / f"0-{file.size}").exists()]
-        return size, 0 if self.folder else size - sum(file.size for file in here)
+        cached = [file for path, file in files.items() if (self.cache / path / f"0-{file.size}").exists()]
+        return size, 0 if self.folder else size - sum(file.size for file in cached)
 
     def _list_files(self, folder: str) -> dict[str, RemoteFingerprint]:
-        """The Parquet files of a folder by their paths; listed once. There is one at least."""
+        """Return the Parquet files of a folder by path, at least one. The folder is listed once."""
         if folder not in self._files_by_folder:
             listing = self.cache / folder / "listing.json"
             if self.folder:
-                parts = sorted((self.folder / folder).glob("*.parquet"))
                 files = {
-                    f"{folder}/{part.name}": RemoteFingerprint(
-                        address=part.as_posix(), size=part.stat().st_size, checksum=sha256_file(part)
+                    f"{folder}/{path.name}": RemoteFingerprint(
+                        address=path.as_posix(), size=path.stat().st_size, checksum=sha256_file(path)
                     )
-                    for part in parts
+                    for path in sorted((self.folder / folder).glob("*.parquet"))
                 }
             elif not self.client.offline:
                 files = self._request_files(folder)
@@ -122,7 +130,7 @@ class HubMirror:
                 files = read_json(listing, dict[str, RemoteFingerprint])
             else:
                 raise UserError(
-                    f"{folder}: not in the cache {self.cache}, and --offline forbids to ask the hub"
+                    f"{folder}: not in the cache {self.cache}; leave out --offline to download it"
                 )
             if not files:
                 raise UserError(f"{self.address}: no Parquet file in {folder}")
@@ -130,16 +138,21 @@ class HubMirror:
         return self._files_by_folder[folder]
 
     def _request_files(self, folder: str) -> dict[str, RemoteFingerprint]:
-        """What the hub says of a folder's Parquet files; an error if it is out of reach, refuses, or answers else."""
+        """Return the Parquet files of a folder on the Hub.
+
+        Raises:
+            ServerUnreachableError: The Hub does not answer.
+            UserError: The Hub refuses, or its answer is unexpected.
+        """
         try:
             entries = self._request_entries(folder)
-        # The library's client has its own kinds of errors, and so has an answer of another form.
+        # The library raises many kinds of errors, and so do unexpected answers.
         except Exception as error:
-            refused = isinstance(error, HfHubHTTPError) and error.response.status_code < 500
-            hopeless = refused or isinstance(error, ValueError | KeyError | TypeError)
+            is_refused = isinstance(error, HfHubHTTPError) and error.response.status_code < 500
+            is_permanent = is_refused or isinstance(error, ValueError | KeyError | TypeError)
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise (UserError if hopeless else ServerUnreachableError)(
-                f"{self.address}, {folder}: the hub gives no list of its files ({reason}); is it up, and are HF_ENDPOINT and HF_TOKEN right?"
+            raise (UserError if is_permanent else ServerUnreachableError)(
+                f"{self.address}, {folder}: the Hub does not list the files ({reason}); check that it is up, and check HF_ENDPOINT and HF_TOKEN"
             ) from error
         files: dict[str, RemoteFingerprint] = {}
         for entry in entries:
@@ -151,7 +164,7 @@ class HubMirror:
         return dict(sorted(files.items()))
 
     def _request_entries(self, folder: str) -> list[RepoFile | RepoFolder]:
-        """What the hub has in a folder of the data set, under the first of its names that the hub knows."""
+        """Return the entries of a folder, for the first name of the data set that exists."""
         for number, self.dataset in enumerate(HUB_DATASETS, 1):
             try:
                 return list(HfApi().list_repo_tree(self.dataset, folder, repo_type="dataset"))
@@ -161,10 +174,10 @@ class HubMirror:
         raise AssertionError("no name to try")
 
     def _download_parquet(self, path: str) -> Path:
-        """A Parquet file on the disk, with the SHA-256 that was stated."""
+        """Return a Parquet file on this machine, downloaded if needed, after checking its SHA-256."""
         if self.folder:
             return self.folder / path
-        # Of the library's headers, the one that says who asks.
+        # Only the header with the token is needed.
         headers = {name: value for name, value in build_hf_headers().items() if name == "authorization"}
         url = hf_hub_url(self.dataset, path, repo_type="dataset")
         remote = RemoteFile(self.client, f"hub/{path}", url, headers)
@@ -172,7 +185,7 @@ class HubMirror:
         if remote.size != stated.size or (stated.checksum and sha256_file(file) != stated.checksum):
             remote.delete_range(0, remote.size)
             raise UserError(
-                f"{remote.url}: damaged, or changed meanwhile (its SHA-256 is not the one stated); run the same command again"
+                f"{remote.url}: damaged, or changed meanwhile (its SHA-256 differs from the stated one); run the same command again"
             )
         return file
 
@@ -182,10 +195,11 @@ def is_image_path(path: str) -> bool:
 
 
 def with_png_suffix(path: str) -> str:
-    """The name of an image that the hub has as PNG instead of JPEG.
+    """Return the path of an image that the Hub has as PNG instead of JPEG.
 
-    >>> as_png("images/n1.jpg")
-    'images/n1.png'
+    Example:
+        >>> with_png_suffix("images/n1.jpg")
+        'images/n1.png'
     """
     return path.removesuffix(".jpg") + ".png"
 
@@ -193,8 +207,10 @@ def with_png_suffix(path: str) -> str:
 def _write_image(
     wanted: WantedFile, image: dict[str, Any] | None, manifest: Manifest, problems: Problems
 ) -> None:
-    """Write an image of the hub. An image of another content stays, unless it was fetched (and is damaged, or of an
-    older version)."""
+    """Write an image of the Hub.
+
+    An existing image with other content is only replaced if it was downloaded (and is damaged or of an older version).
+    """
     data = (image or {}).get("bytes") or b""
     where = f"image {PurePosixPath(wanted.path).stem} of {wanted.origin}"
     names = {b"\xff\xd8": wanted.path, b"\x89PNG": with_png_suffix(wanted.path)}
@@ -210,7 +226,7 @@ def _write_image(
     target = manifest.source / path
     if target.exists() and target.read_bytes() != data:
         problems.add(
-            path, "is there already and is not the hub's; move it away and run the same command again"
+            path, "already exists and differs from the Hub; move it away and run the same command again"
         )
         return
     with atomic_write(target) as file:

@@ -1,6 +1,6 @@
-"""Questions in Parquet, as the hub has them, turned into GQA's own JSON.
+"""Convert questions in the Parquet files of the Hugging Face Hub to the JSON of GQA.
 
-`annotations` are lists of {objectId, value} there, `entailed` and `equivalent` may be one text.
+In these files, `annotations` are lists of {objectId, value}, and `entailed` and `equivalent` may be a single text.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ OBJECT_ID_PATTERN = re.compile(r"\((\d+)\)")
 
 
 def read_questions(paths: Iterable[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The questions of Parquet files as GQA writes them, by id.
+    """Yield id and JSON object of each question.
 
     Raises:
-        UserError: columns are missing.
+        UserError: A file is not Parquet, or columns are missing.
     """
-    needed = {"id", "imageId", "question", "semantic", "types"}
+    required = {"id", "imageId", "question", "semantic", "types"}
     for path in paths:
-        objects_first = _detect_object_column(islice(iter_rows(path, needed), 2000))
-        for row in track(iter_rows(path, needed), f"fetch: {path.parent.name}", unit="question"):
-            yield row.pop("id"), convert_to_gqa(row, objects_first)
+        is_object_id_first = _detect_object_column(islice(iter_rows(path, required), 2000))
+        for row in track(iter_rows(path, required), f"fetch: {path.parent.name}", unit="question"):
+            yield row.pop("id"), convert_to_gqa(row, is_object_id_first)
 
 
 def convert_to_gqa(row: dict[str, Any], is_object_id_first: bool) -> dict[str, Any]:
-    """A row of the hub as GQA writes it.
+    """Convert a row to the JSON object of GQA.
 
     Args:
-        objects_first: in `annotations`, `objectId` is the object and `value` the word's position; else the reverse.
+        row: The row.
+        is_object_id_first: Whether in `annotations` `objectId` is the object and `value` the position of the word, or the reverse.
     """
-    word, thing = ("value", "objectId") if is_object_id_first else ("objectId", "value")
+    word, object_id = ("value", "objectId") if is_object_id_first else ("objectId", "value")
     question = {name: content for name, content in row.items() if content is not None}
     marks = question.get("annotations") or {}
     question["annotations"] = {
-        text: {mark[word]: mark[thing] for mark in marks.get(text) or []}
+        text: {mark[word]: mark[object_id] for mark in marks.get(text) or []}
         for text in ("question", "answer", "fullAnswer")
     }
     for name in ("entailed", "equivalent"):
@@ -56,25 +57,29 @@ def convert_to_gqa(row: dict[str, Any], is_object_id_first: bool) -> dict[str, A
 
 
 def iter_rows(path: Path, required_columns: set[str]) -> Iterator[dict[str, Any]]:
-    """The rows of a Parquet file, a few in memory at a time.
+    """Yield the rows of a Parquet file, with few in memory at a time.
 
     Raises:
-        UserError: it lacks columns that are needed, or is no such file.
+        UserError: The file is not Parquet, or columns are missing.
     """
     try:
         table = ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
-        raise UserError(f"{path}: not a Parquet file, or cut off ({error})") from error
+        raise UserError(f"{path}: not a Parquet file, or truncated ({error})") from error
     columns = table.schema_arrow.names
     if missing := sorted(required_columns - set(columns)):
-        raise UserError(f"{path}: columns {', '.join(missing)} are missing; there are {', '.join(columns)}")
+        raise UserError(
+            f"{path}: columns {', '.join(missing)} are missing; the file has {', '.join(columns)}"
+        )
     for batch in table.iter_batches(batch_size=64):
         yield from batch.to_pylist()
 
 
 def _detect_object_column(rows: Iterable[dict[str, Any]]) -> bool:
-    """Which of `objectId` and `value` holds the objects: the one that is more often an object of the program. (The other
-    holds the position of the word.)"""
+    """Report whether `objectId` holds the objects, as the one of `objectId` and `value` that is more often in the program.
+
+    The other one holds the position of the word.
+    """
     votes = Counter[str]()
     for row in rows:
         objects = set(

@@ -1,6 +1,7 @@
-"""What a data set needs of GQA, by its parameters and its questions; and `fetched.json` in the source folder: what was
-fetched from where, with the sums seen first. Later runs compare, so that a changed archive, a damaged file and a file of
-the user's own are told apart.
+"""Determine what a data set needs of GQA, and record downloads in `fetched.json` of the source folder.
+
+`fetched.json` has the origin and the checksum of each downloaded file, and the checksums of archives. Later runs compare them, to
+distinguish a changed archive, a damaged file and a file of the user.
 """
 
 from __future__ import annotations
@@ -21,18 +22,19 @@ from pipeline.sources.source_folder import IngestParams
 
 MANIFEST_FILE_NAME = "fetched.json"
 GQA_SPLITS: tuple[Split, ...] = ("testdev", "val", "train")
-SPLITS_WITH_GRAPHS: tuple[Split, ...] = ("val", "train")  # nobody has published scene graphs of testdev
+# Scene graphs of testdev are not published.
+SPLITS_WITH_GRAPHS: tuple[Split, ...] = ("val", "train")
 
 
 class WantedFile(NamedTuple):
-    """A file to be made in the source folder.
+    """A file to create in the source folder.
 
     Attributes:
-        path: below the source folder.
-        origin: the archive, or the folder of the hub, that it is from.
-        receive: bytes that come over the network.
-        size: bytes that it takes on the disk; for questions of the hub an estimate.
-        crc: CRC-32 that the archive states; None for what is made from Parquet, of which only fetching it tells.
+        path: Path below the source folder.
+        origin: The archive, or the folder of the Hub, that contains it.
+        download_bytes: Number of bytes to download.
+        disk_bytes: Size on disk; for questions of the Hub an estimate.
+        crc32: CRC-32 in the archive; None for files made from Parquet.
     """
 
     path: str
@@ -47,15 +49,19 @@ class _QuestionImage(msgspec.Struct):
 
 
 def resolve_ingest_params(dataset: str, split: Split | None, path: Path = PARAMS_FILE) -> IngestParams:
-    """What params.yaml says that `ingest` will read, and what belongs to `split`, whose images are fetched, if that is
-    another one.
+    """Return the parameters of stage `ingest`, extended by the files of the split whose images are downloaded.
+
+    Args:
+        dataset: Name of the data set.
+        split: Split of the images; None for the one in the parameters.
+        path: params.yaml.
 
     Raises:
-        UserError: no such section, or it asks for what GQA does not have.
+        UserError: The section is missing, or needs files that GQA does not have.
     """
     section = read_params_file(path).get(dataset)
     if not isinstance(section, dict) or "ingest" not in section:
-        raise UserError(f"{path}: no section `{dataset}` with an `ingest` in it; run: rgqa init {dataset}")
+        raise UserError(f"{path}: no section `{dataset}` with `ingest`; run: rgqa init {dataset}")
     where = f"{path}, {dataset}.ingest"
     params = convert_params(section["ingest"], IngestParams, where)
     chosen = split or params.split
@@ -75,23 +81,34 @@ def resolve_ingest_params(dataset: str, split: Split | None, path: Path = PARAMS
 
 
 def list_image_ids(source: Path, paths: list[str], problems: Problems) -> list[str]:
-    """The images that questions in files of the source folder name, sorted.
+    """Return the ids of the images of questions, sorted.
+
+    Args:
+        source: The source folder.
+        paths: Files of questions, below the source folder.
+        problems: Collects problems.
 
     Raises:
-        UserError: a file or a question is of another form, or an image's id cannot be a file's name.
+        UserError: A file or question has another format, or an id cannot be a file name.
     """
     ids: set[str] = set()
     for question_id, path, row in decode_members(source, paths, "question", _QuestionImage, problems):
         ids.add(row.image_id)
         if not is_valid_id(row.image_id):
-            problems.add(f"{path}, question {question_id}", f"image {row.image_id!r} is no plain name")
+            problems.add(f"{path}, question {question_id}", f"invalid image id {row.image_id!r}")
     problems.raise_if_any()
     return sorted(ids)
 
 
 class RemoteFingerprint(Record):
-    """An archive or a Parquet file as first seen: where, bytes, and a sum: an archive's over its directory, which
-    holds the CRC-32 of every member; a Parquet file's SHA-256 ("" where the hub states none)."""
+    """An archive or a Parquet file as first seen.
+
+    Attributes:
+        address: URL or path.
+        size: Number of bytes.
+        checksum: SHA-256 of the directory of an archive, which has the CRC-32 of every member, or of a Parquet file ("" if the Hub
+            states none).
+    """
 
     address: str
     size: int
@@ -99,7 +116,7 @@ class RemoteFingerprint(Record):
 
 
 class FetchedFile(Record):
-    """A file in the source folder: bytes, checksum, and which archive or folder of the hub it is from."""
+    """A file in the source folder: size, checksum, and the archive or folder of the Hub that contains it."""
 
     size: int
     sha256: str
@@ -107,14 +124,14 @@ class FetchedFile(Record):
 
 
 class ManifestContent(Record):
-    """The content of fetched.json: archives and Parquet files by name, files by their path in the source folder."""
+    """The content of fetched.json: archives and Parquet files by name, and downloaded files by path."""
 
     remotes: dict[str, RemoteFingerprint] = msgspec.field(default_factory=dict)
     files: dict[str, FetchedFile] = msgspec.field(default_factory=dict)
 
 
 class Manifest:
-    """fetched.json of a source folder, in memory until `save`."""
+    """The file fetched.json of a source folder, in memory until `save`."""
 
     def __init__(self, source: Path) -> None:
         self.source = source
@@ -126,26 +143,28 @@ class Manifest:
         write_json(self.source / MANIFEST_FILE_NAME, ManifestContent(remotes=self.remotes, files=self.files))
 
     def describe_change(self, name: str, current: RemoteFingerprint) -> str:
-        """How a remote file differs from when it was first seen; "" when it does not, or was never seen."""
+        """Return how a remote file differs from the version first seen; "" if it does not, or was never seen."""
         seen = self.remotes.get(name, current)
         if (seen.size, seen.checksum) == (current.size, current.checksum):
             return ""
-        same = f"{current.size:,} bytes, as then"
-        sizes = same if seen.size == current.size else f"{seen.size:,} bytes then, {current.size:,} now"
-        sums = f"sum {seen.checksum[:12]} then, {current.checksum[:12]} now"
-        return f"it is not what was first fetched from {seen.address} ({sizes}; {sums})"
+        same = f"{current.size:,} bytes, as before"
+        sizes = same if seen.size == current.size else f"{seen.size:,} bytes before, {current.size:,} now"
+        checksums = f"checksum {seen.checksum[:12]} before, {current.checksum[:12]} now"
+        return f"changed since the first download from {seen.address} ({sizes}; {checksums})"
 
     def add_file(self, path: str, origin: str, file: Path | None = None) -> None:
-        """Note a file of the source folder with its sum.
+        """Record a file of the source folder with its checksum.
 
         Args:
-            file: where its content lies now, if it has not taken its place yet.
+            path: Path below the source folder.
+            origin: The archive or folder of the Hub.
+            file: A temporary file with the content, if it is not in its place yet.
         """
         file = file or self.source / path
         self.files[path] = FetchedFile(size=file.stat().st_size, sha256=sha256_file(file), origin=origin)
 
     def is_intact(self, path: str) -> bool:
-        """Whether a file is there with the sum noted."""
+        """Report whether a recorded file exists unchanged."""
         seen, file = self.files.get(path), self.source / path
         if seen is None or not file.is_file() or file.stat().st_size != seen.size:
             return False

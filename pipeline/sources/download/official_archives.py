@@ -1,6 +1,6 @@
-"""The door to the official archives: questions, scene graphs, choices, and single images of a split.
+"""Download from the official archives of GQA: questions, scene graphs, answer choices, and single images of a split.
 
-Sizes are those that the download pages state; what counts is what the server says when asked.
+Stated sizes are from the download pages and only shown. Downloads use the sizes of the server.
 https://cs.stanford.edu/people/dorarad/gqa/download.html and evaluate.html
 """
 
@@ -32,14 +32,14 @@ STATED_SIZES = {
     CHOICES_ARCHIVE: "784 MB",
 }
 MB = 1_000_000
-# A member that claims to be larger is not what GQA has: it is not unpacked.
+# Larger members are not from GQA and are not unpacked.
 MAX_MEMBER_BYTES = {
     QUESTIONS_ARCHIVE: 16_000 * MB,
     SCENE_GRAPHS_ARCHIVE: 2_000 * MB,
     IMAGES_ARCHIVE: 50 * MB,
     CHOICES_ARCHIVE: 16_000 * MB,
 }
-FILES_PER_MANIFEST_SAVE = 1000  # files between two writings of the manifest
+FILES_PER_MANIFEST_SAVE = 1000
 
 
 def is_url(address: str) -> bool:
@@ -47,27 +47,32 @@ def is_url(address: str) -> bool:
 
 
 class OfficialArchives:
-    """`address` is a web address or a folder; `all_of_it`: archives are fetched whole, from servers that ignore byte ranges.
+    """The archives at a URL or in a folder.
+
+    Args:
+        client: The HTTP client.
+        address: URL or folder of the archives.
+        full_archives: Download complete archives, for servers that ignore byte ranges.
 
     Raises:
-        UserError: it is neither.
+        UserError: The address is neither a URL nor a folder.
     """
 
-    def __init__(self, web: HttpClient, address: str, all_of_it: bool = False) -> None:
+    def __init__(self, client: HttpClient, address: str, full_archives: bool = False) -> None:
         if not is_url(address) and not Path(address).is_dir():
             raise UserError(
-                f"{address!r}: neither `official`, `hub`, a web address (https://...) nor a folder that is there; "
-                f"a folder or server holds the archives {', '.join(STATED_SIZES)}, or folders of Parquet files as on the hub"
+                f"{address!r}: use `official`, `hub`, a URL (https://...) or an existing folder, with the archives "
+                f"{', '.join(STATED_SIZES)} or the Parquet folders of the Hub"
             )
-        self.client, self.address = web, address.rstrip("/") if is_url(address) else address
-        self.full_archives = all_of_it
+        self.client, self.address = client, address.rstrip("/") if is_url(address) else address
+        self.full_archives = full_archives
         self._archives: dict[str, RemoteZip] = {}
 
     def get_archive(self, name: str) -> RemoteZip:
-        """An archive of this name with its directory read.
+        """Return an archive, after reading its directory.
 
         Raises:
-            UserError: it is not there, or no archive.
+            UserError: The archive does not exist, or is not an archive.
         """
         if name not in self._archives:
             self._archives[name] = RemoteZip(
@@ -76,7 +81,7 @@ class OfficialArchives:
         return self._archives[name]
 
     def get_seen_remotes(self) -> dict[str, RemoteFingerprint]:
-        """The archives that were asked about so far, by name."""
+        """Return the archives that were opened so far, by name."""
         return {
             name: RemoteFingerprint(
                 address=archive.file.url, size=archive.file.size, checksum=archive.directory_sha256
@@ -84,29 +89,28 @@ class OfficialArchives:
             for name, archive in self._archives.items()
         }
 
-    def list_questions(self, split: str, which: str) -> list[WantedFile]:
-        name = f"{split}_{which}_questions"
-        if parts := self._match_members(QUESTIONS_ARCHIVE, rf"{name}_\d+\.json"):
-            return self._list_members(
-                QUESTIONS_ARCHIVE, f"questions1.2/{name}", parts
-            )  # all of train are a folder of files
+    def list_questions(self, split: str, question_set: str) -> list[WantedFile]:
+        name = f"{split}_{question_set}_questions"
+        # All questions of train are several files in a folder.
+        if members := self._match_members(QUESTIONS_ARCHIVE, rf"{name}_\d+\.json"):
+            return self._list_members(QUESTIONS_ARCHIVE, f"questions1.2/{name}", members)
         return self._list_members(QUESTIONS_ARCHIVE, "questions1.2", [f"{name}.json"])
 
     def list_scene_graphs(self, split: str) -> list[WantedFile]:
         return self._list_members(SCENE_GRAPHS_ARCHIVE, "sceneGraphs", [f"{split}_sceneGraphs.json"])
 
     def list_choices(self, split: str) -> list[WantedFile]:
-        """The answers that are valid and plausible, for the scores of those names."""
+        """List the files of valid and plausible answers, for the scores with these names."""
         members = self._match_members(CHOICES_ARCHIVE, rf"{split}_choices.*\.json")
         if not members:
-            raise UserError(f"{CHOICES_ARCHIVE}: there are no choices of {split}; leave out --answer-choices")
+            raise UserError(f"{CHOICES_ARCHIVE}: no answer choices of {split}; leave out --answer-choices")
         return self._list_members(CHOICES_ARCHIVE, "eval", members)
 
     def list_images(self, ids: Iterable[str]) -> list[WantedFile]:
         return self._list_members(IMAGES_ARCHIVE, "images", [f"{image_id}.jpg" for image_id in ids])
 
     def fetch(self, wanted: list[WantedFile], manifest: Manifest, problems: Problems) -> None:
-        """Fetch the files in parallel; a damaged one does not keep the others."""
+        """Download files in parallel. Damaged ones are added to `problems`, and the others are completed."""
 
         def extract(file: WantedFile) -> None:
             try:
@@ -116,9 +120,7 @@ class OfficialArchives:
             except DamagedMemberError as error:
                 problems.lines += error.problems
 
-        with self.client.show_progress(
-            "fetch: from the archives", sum(file.download_bytes for file in wanted)
-        ):
+        with self.client.show_progress("fetch: archives", sum(file.download_bytes for file in wanted)):
             for number, _ in enumerate(self.client.map_parallel(extract, wanted), 1):
                 if number % FILES_PER_MANIFEST_SAVE == 0:
                     manifest.save()
@@ -127,7 +129,7 @@ class OfficialArchives:
         if not is_url(self.address):
             if not Path(url).is_file():
                 raise UserError(
-                    f"{url}: no such file; put it there, or name the archives' place with --archives-from"
+                    f"{url}: no such file; put it there, or give the place of the archives with --archives-from"
                 )
             return LocalFile(Path(url))
         remote = RemoteFile(self.client, name, url)
@@ -135,8 +137,8 @@ class OfficialArchives:
             remote.download_all()
         elif not remote.version.supports_ranges and remote.count_missing_bytes(0, remote.size):
             raise UserError(
-                f"{url}: the server ignores byte ranges, so single members cannot be read; all of it is "
-                f"{decimal(remote.size)}: fetch it with --full-archives, or name another server with --archives-from"
+                f"{url}: the server ignores byte ranges, so single members cannot be read; download the whole archive "
+                f"({decimal(remote.size)}) with --full-archives, or use another server with --archives-from"
             )
         return remote
 
@@ -144,15 +146,19 @@ class OfficialArchives:
         return sorted(name for name in self.get_archive(archive).members if re.fullmatch(pattern, name))
 
     def _list_members(self, origin: str, folder: str, names: list[str]) -> list[WantedFile]:
-        """The members of these names as files in a folder; an error names all that are not there or not to be unpacked."""
+        """Return members as files of a folder.
+
+        Raises:
+            UserError: Lists members that are missing or must not be unpacked.
+        """
         archive = self.get_archive(origin)
         files: list[WantedFile] = []
-        faults: list[str] = []
+        problems: list[str] = []
         for name in names:
-            with collect_errors(faults):
+            with collect_errors(problems):
                 info = archive.get_member(name)
-                receive = archive.count_missing_bytes(info)
-                files.append(WantedFile(f"{folder}/{name}", origin, receive, info.file_size, info.CRC))
-        if faults:
-            raise UserError(faults)
+                download_bytes = archive.count_missing_bytes(info)
+                files.append(WantedFile(f"{folder}/{name}", origin, download_bytes, info.file_size, info.CRC))
+        if problems:
+            raise UserError(problems)
         return files

@@ -1,5 +1,7 @@
-"""Single members of a ZIP archive that lies elsewhere: its directory is read, then only the bytes of the members
-wanted. Nothing is unpacked but under a name that we chose, and never more than the directory announced.
+"""Extract single members of a remote ZIP archive.
+
+Only the directory and the bytes of the wanted members are read. Members are written under names that the caller chooses, and never
+with more bytes than the directory states.
 """
 
 from __future__ import annotations
@@ -19,19 +21,20 @@ from pipeline.core.atomic_files import atomic_write
 from pipeline.core.errors import UserError
 from pipeline.sources.download.byte_ranges import LocalFile, RemoteFile
 
-CHUNK_BYTES = 1 << 20  # bytes unpacked at a time
-NAME_LENGTHS_OFFSET = (
-    26  # a member's header has here, in its last 4 bytes, the lengths of its name and of what follows that
-)
-MAX_COMPRESSION_RATIO = 200  # a member that claims to unpack to more times its size is not unpacked
+# Number of bytes that are unpacked at a time.
+CHUNK_BYTES = 1 << 20
+# Offset in the header of a member. Its last 4 bytes are the lengths of the name and of the extra field.
+NAME_LENGTHS_OFFSET = 26
+# Members with a higher ratio are refused as ZIP bombs.
+MAX_COMPRESSION_RATIO = 200
 
 
 class DamagedMemberError(UserError):
-    """A member whose bytes are not what the directory announces."""
+    """A member whose content differs from the directory."""
 
 
 class _RangeReader(io.RawIOBase):
-    """A file as `zipfile` reads it when it looks for the directory: what it reads in one go is one range."""
+    """A file for `zipfile` to read the directory from. Each read is one range."""
 
     def __init__(self, file: LocalFile | RemoteFile) -> None:
         self.file, self.position = file, 0
@@ -53,24 +56,26 @@ class _RangeReader(io.RawIOBase):
             return content.read(stop - start)
 
     def delete_ranges(self) -> None:
-        """Remove what was read from the disk, so that it is read anew."""
+        """Delete the cached ranges, so that they are downloaded again."""
         for start, stop in self.ranges:
             self.file.delete_range(start, stop)
 
 
 class RemoteZip:
-    """A ZIP archive, known by its directory.
+    """A ZIP archive whose directory was read.
 
     Args:
-        largest: bytes; a member that claims to be larger is not unpacked.
+        file: The archive.
+        name: Its name, for messages.
+        max_member_bytes: Larger members are not unpacked.
 
     Attributes:
-        sum: SHA-256 over the directory: names, sizes, CRC-32 of all members; changes when any member does.
-        members: base name -> members of that name.
-        mean: mean unpacked size of a member in bytes.
+        directory_sha256: SHA-256 of the names, sizes and CRC-32 of all members. It changes if any member changes.
+        members: Base name -> members with this name.
+        mean_member_bytes: Mean size of an unpacked member.
 
     Raises:
-        UserError: it is no ZIP archive.
+        UserError: The file is not a ZIP archive.
     """
 
     def __init__(self, file: LocalFile | RemoteFile, name: str, max_member_bytes: int) -> None:
@@ -89,62 +94,66 @@ class RemoteZip:
             {directory.start_dir, *(info.header_offset for info in directory.infolist())}
         )
 
-    def _read_directory(self, last: bool = False) -> zipfile.ZipFile:
-        """The directory; read once more when it makes no sense, for it may be damaged on our disk."""
+    def _read_directory(self, is_last_attempt: bool = False) -> zipfile.ZipFile:
+        """Read the directory. If it is invalid, download it once more, because the cache may be damaged."""
         try:
             return zipfile.ZipFile(self._reader)
         except (zipfile.BadZipFile, ValueError, OSError) as error:
             self._reader.delete_ranges()
-            if not last:
-                return self._read_directory(last=True)
+            if not is_last_attempt:
+                return self._read_directory(is_last_attempt=True)
             raise UserError(
-                f"{self.file.url}: not a ZIP archive, or cut off ({error}); it has {self.file.size:,} bytes"
+                f"{self.file.url}: not a ZIP archive, or truncated ({error}); it has {self.file.size:,} bytes"
             ) from error
 
     def get_member(self, name: str) -> zipfile.ZipInfo:
-        """The one member of this base name.
+        """Return the only member with a base name.
 
         Raises:
-            UserError: there is none, or several, or it must not be unpacked.
+            UserError: There is none or several, or it must not be unpacked.
         """
         candidates = self.members.get(name, [])
         where = f"{self.name}, {name}"
         if len(candidates) != 1:
-            raise UserError(f"{where}: expected one such member, there are {len(candidates)}")
+            raise UserError(f"{where}: expected one member with this name, found {len(candidates)}")
         info = candidates[0]
         start, stop = self._find_range(info)
         size, packed, method = info.file_size, info.compress_size, info.compress_type
-        faults = {
+        refusals = {
             "it is encrypted": info.flag_bits & 1,
             "it is a link": stat.S_ISLNK(info.external_attr >> 16),
-            f"it is packed by method {method}, which GQA does not use": method
+            f"it is compressed by method {method}, which GQA does not use": method
             not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),
             f"it would have {size:,} bytes, more than {self.max_member_bytes:,}": size
             > self.max_member_bytes,
             f"it would unpack {packed:,} bytes to {size:,}": size > MAX_COMPRESSION_RATIO * max(packed, 4096),
             "its bytes overlap with another member's": packed > stop - start,
         }
-        for fault, holds in faults.items():
-            if holds:
-                raise UserError(f"{where}: {fault}; not unpacked")
+        for reason, applies in refusals.items():
+            if applies:
+                raise UserError(f"{where}: {reason}; not unpacked")
         return info
 
     def count_missing_bytes(self, info: zipfile.ZipInfo) -> int:
-        """How many bytes of a member are still to be received."""
+        """Return how many bytes of a member must be downloaded."""
         return self.file.count_missing_bytes(*self._find_range(info))
 
     def extract(self, name: str, path: Path) -> None:
-        """Unpack a member and check its size and CRC-32. What is damaged is received once more.
+        """Unpack a member and check its size and CRC-32. If it is damaged, download it once more.
+
+        Args:
+            name: Base name of the member.
+            path: File to write.
 
         Raises:
-            Damaged: the archive itself is wrong here.
+            DamagedMemberError: The member is damaged in the archive.
         """
         info = self.get_member(name)
         start, stop = self._find_range(info)
-        for last in (False, True):
+        for is_last_attempt in (False, True):
             try:
                 with self.file.open_range(start, stop) as packed, atomic_write(path) as file:
-                    # Not by ZipFile.open, which would read the range through the view.
+                    # ZipFile.open would read the range through `_RangeReader`.
                     packed.seek(NAME_LENGTHS_OFFSET, io.SEEK_CUR)
                     packed.seek(sum(struct.unpack("<HH", packed.read(4))), io.SEEK_CUR)
                     with zipfile.ZipExtFile(packed, "r", info) as member:
@@ -155,14 +164,14 @@ class RemoteZip:
                 return
             except (zipfile.BadZipFile, zlib.error, struct.error, EOFError) as error:
                 self.file.delete_range(start, stop)
-                if last:
+                if is_last_attempt:
                     self._reader.delete_ranges()
                     raise DamagedMemberError(
                         f"{self.file.url}, {info.filename}: damaged ({error}); "
-                        "the server's file is wrong, or a proxy changes it"
+                        "the file on the server is damaged, or a proxy changes it"
                     ) from error
 
     def _find_range(self, info: zipfile.ZipInfo) -> tuple[int, int]:
-        """The bytes of the archive that a member lies in: up to the next entry, or to the directory."""
+        """Return the bytes of a member in the archive, up to the next entry or to the directory."""
         start, number = info.header_offset, bisect.bisect_right(self._entry_offsets, info.header_offset)
         return start, self._entry_offsets[number] if number < len(self._entry_offsets) else start

@@ -135,6 +135,21 @@ def form_token(page: str) -> str:
     return page.split('name="csrfmiddlewaretoken" value="')[1].split('"')[0]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Order the tests that share one server: `test_views` needs fresh annotators, and `test_task_queue` uses up all tasks."""
+    ranks = {"test_views.py": 0, "test_task_queue.py": 2}
+    databases = {"sqlite": 1, "postgresql": 2}
+
+    def sort_key(item: pytest.Item) -> tuple[int, int]:
+        callspec = getattr(item, "callspec", None)
+        database = callspec.params.get("studio") if callspec else None
+        return databases.get(database, 0), ranks.get(item.path.name, 1)
+
+    slots = [index for index, item in enumerate(items) if Path(__file__).parent in item.path.parents]
+    for index, item in zip(slots, sorted((items[slot] for slot in slots), key=sort_key), strict=True):
+        items[index] = item
+
+
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
 def studio(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """Of 100 tasks, each with a gold question as second question; on SQLite, then on PostgreSQL."""

@@ -139,7 +139,7 @@ def test_a_table_has_the_rows_in_the_order_of_the_input(tiny_clip: Path, tmp_pat
     assert encoder.stack_batches(encoder.encode_texts([], 2), 0).shape == (0, 16)
 
 
-def test_a_tower_that_looks_at_the_padding_gets_the_full_context_and_a_warning(
+def test_a_tower_that_attends_to_the_padding_gets_the_full_context_and_a_warning(
     make_clip: Make, tmp_path: Path
 ) -> None:
     # Without a causal mask every token attends to the padding, so cutting it off changes the vectors.
@@ -160,7 +160,7 @@ def test_a_tower_that_looks_at_the_padding_gets_the_full_context_and_a_warning(
     np.testing.assert_allclose(got, expected, atol=1e-6)
 
 
-def test_a_separate_causal_text_tower_is_cut_too(make_clip: Make, tmp_path: Path) -> None:
+def test_a_separate_causal_text_tower_is_truncated_too(make_clip: Make, tmp_path: Path) -> None:
     folder = make_clip(tmp_path, custom_text=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -251,7 +251,7 @@ def test_another_activation_is_another_model(make_clip: Make, tiny_clip: Path, t
     assert one.weights_sha256 == other.weights_sha256 and one.fingerprint != other.fingerprint
 
 
-def test_a_folder_that_says_everything_gives_the_record_of_the_loaded_model() -> None:
+def test_a_complete_folder_gives_the_record_of_the_loaded_model() -> None:
     model = f"local-dir:{REPO / 'data/sample/clip'}"
     assert clip.read_model_record(model) == clip.Encoder(model, device="cpu").record
 
@@ -267,7 +267,7 @@ def test_a_folder_that_says_everything_gives_the_record_of_the_loaded_model() ->
     ],
     ids=["a default", "two sizes", "no context", "another tokenizer", "no model"],
 )
-def test_a_folder_that_leaves_something_to_open_clip_gives_no_record(tmp_path: Path, change) -> None:
+def test_an_incomplete_folder_gives_no_record(tmp_path: Path, change) -> None:
     source = REPO / "data/sample/clip"
     config = json.loads((source / "open_clip_config.json").read_text())
     (tmp_path / "open_clip_model.safetensors").write_bytes(b"not read")

@@ -105,7 +105,9 @@ def test_exported_vectors_have_the_keys_of_their_images_and_texts(tmp_path, monk
         (MODEL, ["blue", "red"]),
         (msgspec.structs.replace(MODEL, fingerprint="g"), ["red"]),
     ):
-        report = SimilarityReport(model=model, candidates=2, distinct_texts=2, texts_too_long=0, score_quantiles={})
+        report = SimilarityReport(
+            model=model, candidates=2, distinct_texts=2, texts_too_long=0, score_quantiles={}
+        )
         write_json(edited / "similarity.json", report)
         found, rows = read_precomputed(export_embeddings())
         assert sorted(found) == sorted(
@@ -157,7 +159,7 @@ def test_a_key_changes_with_each_of_its_parts_and_with_nothing_else() -> None:
     assert len({same, *others}) == 6
 
 
-def test_vectors_come_back_bit_for_bit_in_the_order_asked(tmp_path: Path) -> None:
+def test_vectors_are_returned_bit_for_bit_in_the_requested_order(tmp_path: Path) -> None:
     first = EmbeddingCache(tmp_path / "a" / "v.sqlite", 3)
     first.put(KEYS, ROWS / 7)
     first.close()
@@ -171,7 +173,7 @@ def test_missing_keys_are_returned_once_each_in_order(tmp_path: Path) -> None:
     assert cache.find_missing([KEYS[5], KEYS[1], KEYS[0], KEYS[5], KEYS[2]]) == [KEYS[5], KEYS[0]]
 
 
-def test_what_was_put_before_a_kill_9_is_there_afterwards(tmp_path: Path) -> None:
+def test_stored_vectors_survive_a_kill_9(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     program = f"""
 import os, signal, numpy as np
@@ -224,7 +226,7 @@ def test_the_seed_wins_over_what_this_machine_computed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\x10" * 40])
-def test_a_broken_seed_is_named(tmp_path: Path, content: bytes) -> None:
+def test_a_broken_precomputed_file_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "seed").write_bytes(content)
     with pytest.raises(UserError, match="seed: not a file of precomputed vectors"):
         EmbeddingCache(tmp_path / "v.sqlite", 3, precomputed=tmp_path / "seed")
@@ -233,9 +235,7 @@ def test_a_broken_seed_is_named(tmp_path: Path, content: bytes) -> None:
 def test_vectors_of_another_width_are_refused_in_one_sentence(tmp_path: Path) -> None:
     write_precomputed(tmp_path / "seed", KEYS, ROWS)
     cache = EmbeddingCache(tmp_path / "v.sqlite", 4, precomputed=tmp_path / "seed")
-    with pytest.raises(
-        UserError, match=r"v.sqlite: found vectors of length 3, expected 4"
-    ) as caught:
+    with pytest.raises(UserError, match=r"v.sqlite: found vectors of length 3, expected 4") as caught:
         cache.get(KEYS[:2])
     assert len(caught.value.problems) == 1
 

@@ -105,7 +105,7 @@ def test_weights_of_another_shape_are_refused(make_clip: Make, tmp_path: Path, w
         clip.Encoder(f"local-dir:{tmp_path}")
 
 
-def test_a_cut_off_weights_file_is_refused(make_clip: Make, tmp_path: Path) -> None:
+def test_a_truncated_weights_file_is_refused(make_clip: Make, tmp_path: Path) -> None:
     weights = make_clip(tmp_path) / "open_clip_model.safetensors"
     weights.write_bytes(weights.read_bytes()[:100_000])
     with pytest.raises(UserError, match="do not fit"):
@@ -162,7 +162,7 @@ def test_images_are_prepared_for_a_weights_file_as_for_the_models_tags(named: Pa
     assert preprocessing["size"] == [32, 32]
 
 
-def test_where_the_tags_differ_it_must_be_said_whose_weights_a_file_has(named: Path, monkeypatch) -> None:
+def test_the_tag_of_a_file_is_required_if_the_tags_differ(named: Path, monkeypatch) -> None:
     monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "tiny-named", {"one": SQUASHED, "two": CROPPED})
     with pytest.raises(UserError, match="tiny-named: .*how images are prepared") as caught:
         clip.Encoder("tiny-named", str(named))
@@ -178,7 +178,10 @@ def test_where_the_tags_differ_it_must_be_said_whose_weights_a_file_has(named: P
 
 def test_without_tags_a_file_is_prepared_as_open_clip_trains(named: Path) -> None:
     preprocessing = json.loads(clip.Encoder("tiny-named", str(named)).record.preprocessing)
-    assert tuple(preprocessing["mean"]) == open_clip.OPENAI_DATASET_MEAN and preprocessing["resize_mode"] == "shortest"
+    assert (
+        tuple(preprocessing["mean"]) == open_clip.OPENAI_DATASET_MEAN
+        and preprocessing["resize_mode"] == "shortest"
+    )
 
 
 # open_clip's own tables: SigLIP and MobileCLIP subtract other means than OpenAI's; two tags of DFN and LAION differ from the rest.

@@ -28,7 +28,7 @@ CUP, RED, ON = (
 )
 
 
-def test_features_are_the_odds_of_the_things_and_logs_of_the_rest():
+def test_features_are_log_odds_of_objects_and_log_probabilities_of_the_rest():
     found = [
         ClaimProbability(CUP, 0.5),
         ClaimProbability(CUP, 0.4),
@@ -65,7 +65,7 @@ def test_fitting_finds_the_weights_that_made_the_labels():
         assert getattr(found, name) == pytest.approx(getattr(WEIGHTS, name), abs=0.1)
 
 
-def test_what_never_occurs_weighs_nothing():
+def test_a_feature_that_never_occurs_has_weight_zero():
     rows = [[x, 0.0, 0.0, 0.0, 0.0] for x in (-1.0, -0.5, 0.5, 1.0)]
     assert fit_weights(rows, [False, True, False, True]).refuted == 0
 

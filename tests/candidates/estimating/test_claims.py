@@ -22,7 +22,7 @@ def seen(*objects):
     return build_scene_evidence(scene(*objects, complete=False), LEXICON)
 
 
-def test_what_is_looked_for_is_taken_for_granted_and_what_is_asked_is_not():
+def test_selected_objects_are_claims_and_queried_ones_are_not():
     program = "select: table (1)->relate: cup,on,s (2) [0]->filter color: red [1]->query: material [2]"
     assert claimed(program) == [
         ("object", "table", (), ""),
@@ -45,7 +45,7 @@ def test_one_of_the_options_of_a_choice_must_hold():
     assert claimed(asked)[1:] == [("object", "table", (), ""), ("relation", "table", ("on", "under"), "cup")]
 
 
-def test_the_scene_and_whatever_may_be_meant_are_no_things():
+def test_the_scene_and_wildcards_are_no_claims():
     assert claimed("select: scene->query: place [0]") == []
     assert claimed("select: table (1)->relate: _,on,s (2) [0]->query: name [1]") == [
         ("object", "table", (), ""),
@@ -53,7 +53,7 @@ def test_the_scene_and_whatever_may_be_meant_are_no_things():
     ]
 
 
-def test_a_thing_is_there_if_it_is_known_and_else_by_its_presence():
+def test_an_object_exists_if_it_is_known_and_else_by_its_presence_probability():
     known = seen("cup 1")
     there = Claim("object", 0, "cup")
     assert BELIEFS.estimate_probability(there, known, get_known_names(known)) == MAX_PROBABILITY
@@ -66,14 +66,14 @@ def test_a_thing_is_there_if_it_is_known_and_else_by_its_presence():
     ) > BELIEFS.presence.estimate_probability("table", ())
 
 
-def test_an_attribute_holds_of_any_thing_of_the_name():
+def test_an_attribute_may_hold_for_any_object_of_the_name():
     # Of 40 coloured cups 30 are red; of all 42 things with a colour 30: (30.5 / 45) borrowed 4 times. 1.5 cups an image.
     share = (30 + 4 * 30.5 / 45) / 44
     red = Claim("attribute", 0, "cup", ("red",), "color")
     assert BELIEFS.estimate_probability(red, None, frozenset()) == pytest.approx(1 - (1 - share) ** 1.5)
 
 
-def test_what_contradicts_the_evidence_holds_of_another_thing_at_most():
+def test_a_refuted_claim_can_only_hold_for_another_object():
     share = (30 + 4 * 30.5 / 45) / 44
     red = Claim("attribute", 0, "cup", ("red",), "color")
     blue = seen("cup 1: blue")
@@ -84,7 +84,7 @@ def test_what_contradicts_the_evidence_holds_of_another_thing_at_most():
     assert BELIEFS.estimate_probability(red._replace(negated=True), seen("cup 1: red"), frozenset()) < 0.5
 
 
-def test_a_relation_is_counted_of_the_pairs_of_such_things():
+def test_a_relation_rate_is_relative_to_the_pairs_of_such_objects():
     # 16 images show both, with 1.5 cups and a table each: 24 pairs, of which 20 cups are on tables, all that are on anything.
     on = Claim("relation", 1, "cup", ("on",), other_name="table")
     assert BELIEFS.base_rate(on) == pytest.approx((20 + 1 / 20) / 25)
@@ -100,7 +100,7 @@ def test_a_relation_is_counted_from_either_end():
     assert BELIEFS.base_rate(left) == BELIEFS.base_rate(right) > 0.05
 
 
-def test_questions_tell_few_relations_so_one_counts_among_those_told():
+def test_with_partial_graphs_a_relation_rate_is_relative_to_the_stated_relations():
     told = ClaimEstimator(vocabulary(partial=True))
     # All 20 that are told of cups and tables are "on"; of all told from either end (10 to the left, 10 to the right) it is half.
     usual = (20 + 1 / 20) / 41

@@ -46,7 +46,7 @@ def test_each_question_is_asked_of_the_other_images_and_edited_at_its_own():
     assert edited and len(edited) == len(set(edited))
 
 
-def test_a_colour_that_is_not_listed_says_nothing():
+def test_an_unlisted_colour_is_unknown():
     bare = {"b": msgspec.structs.replace(scene("dog 1", complete=False), image_id="b", split="train")}
     asked = {"b": [*ASKED["c"], *ASKED["a"]]}
     found = build_training_cases(SCENES | bare, asked, VOCABULARY, BELIEFS, seed=1)
@@ -56,7 +56,7 @@ def test_a_colour_that_is_not_listed_says_nothing():
     )  # the cup that is not there; of the dog's colour nothing is known
 
 
-def test_what_only_the_graph_tells_is_hidden():
+def test_only_the_questions_are_evidence_in_a_training_case():
     """The dog of b is in its graph; its own question tells of a zebra alone."""
     found = build_training_cases(SCENES, ASKED, VOCABULARY, BELIEFS, seed=1)
     (row,) = [
@@ -95,7 +95,7 @@ def test_a_swap_changes_one_word_that_is_taken_for_granted():
     assert swap(parse_program(steps("select: cup (1)->exist: ? [0]")), np.random.default_rng(1)) is None
 
 
-def test_images_are_drawn_by_lot_and_in_order():
+def test_images_are_sampled_at_random_and_sorted():
     ids = [f"{number:03}" for number in range(100)]
     drawn = sample_images(ids, 10)
     assert len(drawn) == 10 and drawn == sorted(drawn) == sample_images(ids[::-1], 10) != ids[:10]

@@ -40,7 +40,13 @@ class AnythingFits:
 
 
 def perturb(
-    questions, tags, vocabulary, params, anything_fits=False, scenes=MappingProxyType({}), max_query_only_proportion=1.0
+    questions,
+    tags,
+    vocabulary,
+    params,
+    anything_fits=False,
+    scenes=MappingProxyType({}),
+    max_query_only_proportion=1.0,
 ):
     """Candidates and questions without one, sorted. `tags`: text -> its words. The evidence is what the questions say, and the
     scene graph if there is one."""

@@ -260,7 +260,7 @@ HARD = [  # text, program, answer, looks that the vocabulary knows of a cup, exp
 @pytest.mark.parametrize(
     "text, semantic, answer, looks, expected", HARD, ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_pt_hard_gives_the_same_thing_another_look_or_the_opposite_place(
+def test_pt_hard_replaces_an_attribute_or_a_relation_of_the_same_object(
     text, semantic, answer, looks, expected
 ):
     known = tuple(looks.split(";") if ";" in looks else looks.split())
@@ -268,7 +268,7 @@ def test_pt_hard_gives_the_same_thing_another_look_or_the_opposite_place(
     assert (row.text if isinstance(row, Candidate) else row.reason).startswith(expected)
 
 
-def test_a_look_never_changes_its_type():
+def test_an_attribute_never_changes_its_type():
     words = vocabulary("cup")
     types = {**LOOKS, **dict.fromkeys(CHOICES, "choice")}
     for look, kind in LOOKS.items():
@@ -285,7 +285,7 @@ def test_a_look_never_changes_its_type():
             )
 
 
-def test_two_looks_of_one_thing_do_not_become_the_same():
+def test_two_attributes_of_one_object_do_not_become_the_same():
     words = vocabulary("cup", looks=("red", "white", "blue", "green"))
     words.attribute_types.update(white="color", green="color")
     words.presupposed_properties.update(red=5, white=5, blue=5, green=5)

@@ -10,7 +10,7 @@ from tests.candidates.perturbing.small_vocabulary import made, plain_tags, vocab
 from tests.notation import question
 
 
-def test_of_several_things_those_stay_that_are_too_seldom_put_in():
+def test_of_several_objects_those_stay_that_are_rarely_inserted():
     # 200 times a man and a kite, and nobody says "vase" or "hat": so the man, the kite, or both have to give way to
     # them. Evened out, only one of them goes; else both do.
     words = vocabulary("man", "kite", "vase", "hat")
@@ -27,7 +27,7 @@ def test_of_several_things_those_stay_that_are_too_seldom_put_in():
     assert (edits(True), edits(False)) == ({1}, {2})
 
 
-def test_where_only_one_of_several_things_has_another_it_may_not_stay():
+def test_the_only_replaceable_object_must_be_replaced():
     # Seen alone "man", which nobody puts in, should stay as often as it can; there is no other category for furniture.
     words = vocabulary("man", "vase", "hat", "chair", kinds={"furniture": ("chair",)})
     text = "Is the furniture near the man?"
@@ -39,7 +39,7 @@ def test_where_only_one_of_several_things_has_another_it_may_not_stay():
     ] * 20
 
 
-def test_what_nothing_excludes_is_denied_only_where_there_is_no_other_edit():
+def test_negation_is_added_only_if_there_is_no_other_edit():
     glazed = "select: cup (1)->filter other: glazed [0]->query: material [1]"
     swaps, reason = edit_question("pt-hard", case_of("What is the cup that is glazed made of?", glazed))
     assert ([swap.new for swap in swaps], reason) == (["not(glazed)"], "")
@@ -50,7 +50,7 @@ def test_what_nothing_excludes_is_denied_only_where_there_is_no_other_edit():
     assert ([swap.new for swap in swaps], reason) == (["red"], "")
 
 
-def test_a_question_that_names_nothing_has_no_edit():
+def test_a_question_without_objects_has_no_edit():
     assert edit_question("pt-easy", case_of("What place is this?", "select: scene->query: place [0]")) == (
         [],
         "names no object",
@@ -86,12 +86,12 @@ WEAK = [  # where what is asked for is gives way only where nothing else can; qu
 
 
 @pytest.mark.parametrize("text, semantic, edited, weak", WEAK)
-def test_where_the_thing_asked_for_is_gives_way_only_where_nothing_else_can(text, semantic, edited, weak):
+def test_the_queried_location_is_replaced_only_if_nothing_else_can_be(text, semantic, edited, weak):
     row = made("pt-hard", text, semantic, vocabulary("cup", "vase", seen=("above", "in front of", "behind")))
     assert (row.text, row.query_only) == (edited, weak)
 
 
-def test_weak_edits_are_at_most_a_share_of_those_made():
+def test_query_only_edits_do_not_exceed_their_proportion():
     # 90 questions with an edit that is not weak, 60 with a weak one; 10 of 100 would be a tenth. Drawn by lot, 10 of 60
     # have a standard deviation of 2.9.
     made_of = {
@@ -108,7 +108,9 @@ def test_weak_edits_are_at_most_a_share_of_those_made():
     words, tags = vocabulary("cup", "vase", seen=("above",)), {text: () for text, _ in made_of}
 
     def weak(share):
-        rows, dropped = perturb(asked, tags, words, PerturbParams(), anything_fits=True, max_query_only_proportion=share)
+        rows, dropped = perturb(
+            asked, tags, words, PerturbParams(), anything_fits=True, max_query_only_proportion=share
+        )
         hard = [row for row in rows if row.subset == "pt-hard"]
         reasons = [row.reason for row in dropped if row.subset == "pt-hard"]
         assert len(hard) + reasons.count(QUERY_ONLY_QUOTA_REACHED) == 150
@@ -118,7 +120,7 @@ def test_weak_edits_are_at_most_a_share_of_those_made():
     assert abs(weak(0.1) - 10) < 9
 
 
-def test_of_a_question_that_could_only_be_affirmed_it_is_said_that_there_are_enough_weak_edits():
+def test_a_question_with_only_a_query_only_edit_reports_that_the_quota_is_reached():
     text, semantic = (
         "What kind of food is not red?",
         "select: food (1)->filter color: not(red) [0]->query: name [1]",
@@ -156,7 +158,7 @@ def test_not_is_put_in_as_often_as_it_is_taken_out():
     assert texts.total() == 360 and all("not blue" not in text for text in texts)
 
 
-def test_who_goes_and_comes_and_a_category_is_asked_for_as_the_source_asks():
+def test_who_is_inserted_and_removed_and_categories_use_the_phrases_of_the_source():
     # All 60 "who" become "which kind of animal", in the source's form. By its weight alone, a tenth, "who" would take the place
     # of 200 / 11 = 18 of 200 animals; as 60 are taken out, more are put in.
     count_of = {
@@ -172,7 +174,7 @@ def test_who_goes_and_comes_and_a_category_is_asked_for_as_the_source_asks():
     assert first["Which kind of furniture"] == 200 - first["Who"]
 
 
-def test_where_a_question_says_no_more_of_an_animal_nobody_asks_who_it_is():
+def test_a_question_that_says_nothing_else_about_an_animal_never_becomes_who():
     count_of = {
         ("Who is standing?", "select: person (1)->filter pose: standing [0]->query: name [1]"): 40,
         ("What animal is it?", "select: animal (1)->query: name [0]"): 40,

@@ -43,7 +43,7 @@ def test_a_verb_that_the_tagger_takes_for_a_noun_ends_no_compound():
     assert row.text == "Does the kite look red?"
 
 
-def test_a_thing_stays_if_the_text_says_of_it_what_nobody_can_read():
+def test_an_object_with_unparsed_modifiers_is_not_replaced():
     tags = ((0, 4, "WDT"), (5, 10, "NN"), (11, 13, "VBZ"), (14, 17, "DT"), (18, 21, "NN"))
     juggles = (*tags, (22, 26, "WDT"), (27, 34, "VBZ"))
     words, semantic = vocabulary("cup", "kite"), "select: cup (1)->query: color [0]"
@@ -55,13 +55,13 @@ def test_a_thing_stays_if_the_text_says_of_it_what_nobody_can_read():
     assert row.reason == "no other object makes sense there"
 
 
-def test_a_kind_of_edit_can_change_nothing_of_what_the_next_one_sees():
+def test_an_edit_does_not_change_the_case_of_the_next_one():
     case = case_of("What color is the cup?", "select: cup (1)->query: color [0]")
     with pytest.raises(dataclasses.FrozenInstanceError):
         case.program = ()
 
 
-def test_why_no_relation_gives_way_is_told():
+def test_the_reason_why_no_relation_is_replaced_is_reported():
     # Nothing of a cup and a vase was ever seen, and there is no other thing.
     text = "What color is the cup above the vase?"
     asked = question(text, "select: vase (1)->relate: cup,above,s (2) [0]->query: color [1]", "red")

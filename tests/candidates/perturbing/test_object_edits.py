@@ -395,9 +395,7 @@ EASY = [  # text, program, answer, annotations, what the vocabulary offers, expe
     EASY,
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_pt_easy_names_another_thing_where_one_is_taken_for_granted(
-    text, semantic, answer, annotations, offer, expected
-):
+def test_pt_easy_replaces_a_presupposed_object(text, semantic, answer, annotations, offer, expected):
     row = made("pt-easy", text, semantic, vocabulary(offer), answer, annotations)
     assert (row.text if isinstance(row, Candidate) else row.reason) == expected
 
@@ -448,7 +446,7 @@ def test_pt_easy_puts_another_category_for_a_category_and_never_a_kind(text, sem
     )
 
 
-def test_a_thing_known_to_be_in_the_image_is_not_put_in():
+def test_an_object_known_to_be_in_the_image_is_not_inserted():
     words = vocabulary("kite", "vase")
     asked = [
         question("What color is the cup?", "select: cup (1)->query: color [0]", "red", question_id=f"q{i:02}")
@@ -462,14 +460,14 @@ def test_a_thing_known_to_be_in_the_image_is_not_put_in():
     }
 
 
-def test_what_may_be_the_same_thing_is_not_put_in():
+def test_a_confusable_object_is_not_inserted():
     # A couch may be called sofa, furniture is what it is, a side couch ends in the same word, a man is a person.
     words = vocabulary("sofa", "side couch", kinds={"furniture": ("couch", "sofa", "side couch")})
     row = made("pt-easy", "What color is the couch?", "select: couch (1)->query: color [0]", words)
     assert row.reason == "no other object fits"
 
 
-def test_man_gives_way_to_woman_but_not_to_another_word_for_a_person():
+def test_man_is_replaced_by_woman_but_not_by_another_word_for_a_person():
     people = {"person": ("man", "player", "woman")}
     row = made(
         "pt-easy",
@@ -480,7 +478,7 @@ def test_man_gives_way_to_woman_but_not_to_another_word_for_a_person():
     assert row.text == "What is the woman on?"
 
 
-def test_a_replacement_has_been_seen_with_the_looks_and_relations_that_the_question_ascribes_to_it():
+def test_a_replacement_was_observed_with_the_attributes_and_relations_of_the_question():
     words = vocabulary("kite")
     words.objects["wall"] = entry("wall", looks=("red",), seen=())
     for i in range(8):
@@ -493,7 +491,7 @@ def test_a_replacement_has_been_seen_with_the_looks_and_relations_that_the_quest
         assert not any("wall" in c.text for c in candidates if c.subset == "pt-easy")
 
 
-def test_a_look_that_only_the_text_says_is_asked_of_what_takes_the_place():
+def test_an_attribute_that_only_the_text_states_constrains_the_replacement():
     words = vocabulary("box", looks=("wood",), seen=("to the left of",))
     words.objects["dog"] = entry("dog", looks=("old",), seen=("to the left of",))
     text = "Is the wood gate to the left or to the right of her?"
@@ -505,7 +503,7 @@ def test_a_look_that_only_the_text_says_is_asked_of_what_takes_the_place():
         assert easy.text == "Is the wood box to the left or to the right of her?"
 
 
-def test_of_two_things_one_is_drawn_given_the_other():
+def test_the_second_of_two_objects_is_sampled_given_the_first():
     names = ("cup", "table", "dog", "boat", "lake", "bird", "branch", "book", "shelf", "car", "road", "rug")
     words = msgspec.structs.replace(vocabulary(*names, seen=()), presupposed_objects=dict.fromkeys(names, 1))
     asked = [
@@ -560,7 +558,7 @@ SAID = [  # program, the step that names the thing, what is said of it
 
 
 @pytest.mark.parametrize("semantic, step, expected", SAID)
-def test_what_takes_a_things_place_should_be_as_the_question_says(semantic, step, expected):
+def test_constraints_collect_what_the_question_says_of_an_object(semantic, step, expected):
     assert extract_program_constraints(parse_program(steps(semantic)), step) == expected
 
 
@@ -575,7 +573,7 @@ PERSONS = [  # question, program, edited
 
 
 @pytest.mark.parametrize("text, semantic, edited", PERSONS)
-def test_he_and_she_give_way_to_each_other_where_nothing_else_can(text, semantic, edited):
+def test_he_and_she_are_swapped_if_nothing_else_can_be(text, semantic, edited):
     row = made("pt-easy", text, semantic, vocabulary("kite"))
     assert row.text == edited
     assert row.program[0].argument == (
@@ -606,7 +604,7 @@ def test_an_owner_of_parts_and_what_is_compared_give_way_to_their_own_kind(text,
     assert collect_constraints(case, slots[0], ()).same_category is kin
 
 
-def test_without_a_program_a_look_that_is_asked_for_is_the_first_things():
+def test_without_a_program_the_queried_attribute_belongs_to_the_first_object():
     text, words = "What color is the cup near the table?", vocabulary("cup", "table")
     tags = ((0, 4, "WP"), (5, 10, "NN"), (11, 13, "VBZ"), (14, 17, "DT"), (18, 21, "NN"), (22, 26, "IN"), (27, 30, "DT"), (31, 36, "NN"))  # fmt: skip
     case = case_of(text, "", WordClassifier(words).classify(text, tags))

@@ -8,7 +8,7 @@ def chosen(table: ObjectTable, rows) -> set[str]:
     return {name for name, row in zip(table.names, rows, strict=True) if row}
 
 
-def test_what_may_be_the_same_thing_is_confusable_and_man_and_woman_are_not():
+def test_names_of_the_same_object_are_confusable_and_man_and_woman_are_not():
     table = ObjectTable(vocabulary("man", "boy", "woman", "couch", "side couch", "chair", kinds=KINDS))
     assert chosen(table, table.match_confusable("man")) == {"man", "boy", "person"}
     assert chosen(table, table.match_confusable("couch")) == {"couch", "side couch", "furniture"}
@@ -19,7 +19,7 @@ def test_siblings_share_a_category():
     assert chosen(table, table.match_siblings("couch")) == {"couch", "chair"}
 
 
-def test_what_questions_ask_for_is_drawn_and_what_is_only_shown_more_seldom():
+def test_objects_are_weighted_by_questions_and_less_by_images():
     words = vocabulary("cup", "kite", "vase")  # ten of each are shown
     words.presupposed_objects.update(cup=3, kite=1)
     table = ObjectTable(words)

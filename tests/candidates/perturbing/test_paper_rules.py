@@ -42,7 +42,7 @@ def test_a_question_without_a_program_is_edited_in_its_definite_phrases_only():
     assert made("pt-easy", "Is there a cup?", "", words).reason == "names no object"
 
 
-def test_each_thing_for_which_there_is_another_gives_way_and_the_others_stay():
+def test_replaceable_objects_are_replaced_and_others_stay():
     asked = "select: cup (1)->relate: furniture,near,s (2) [0]->query: name [1]"
     words = vocabulary("cup", "kite", "chair", kinds={"furniture": ("chair",)})  # no other kind to ask for
     row = made("pt-easy", "What kind of furniture is near the cup?", asked, words, preset="paper")

@@ -63,7 +63,7 @@ def test_without_counts_common_sense_decides():
     assert fitting(one, ObjectConstraints(attributes=(("young",),))) == {"man", "zebra"}
 
 
-def test_all_that_is_said_of_a_thing_must_hold_at_once():
+def test_all_constraints_of_an_object_must_hold_at_once():
     # Elephants may be old, people may wear jeans; who does both is a person.
     one = model("elephant", "man", "couch", "jeans")
     old, wearing = (("old",),), (("wearing", "s", "jeans"),)
@@ -71,7 +71,7 @@ def test_all_that_is_said_of_a_thing_must_hold_at_once():
     assert fitting(one, ObjectConstraints(attributes=old, relations=wearing)) == {"man"}
 
 
-def test_two_things_fit_together_not_each_by_itself():
+def test_two_objects_must_fit_as_a_pair():
     # Cups are on tables, birds on trees.
     one = model("cup", "bird", "table", "tree")
     assert fitting(one, ObjectConstraints(relations=(("on", "s", "tree"),))) == {"bird"}
@@ -104,7 +104,7 @@ def test_the_lift_is_the_shrunken_ratio_of_seen_to_expected():
     assert one.score_attribute("couch", "blue", "color") == pytest.approx(10 / 17.5)
 
 
-def test_what_was_seen_of_its_kind_speaks_for_a_thing():
+def test_observations_of_its_kind_raise_the_score_of_an_object():
     # Four names of 20 things each; 30 blue ones, all cups. Of its kind a bowl expects 30 / 4 and sees 30: 40 / 17.5, of
     # itself none of 7.5: 10 * 40 / 17.5 / 17.5.
     one = model("cup", "bowl", "couch", "car", count=20, looks={"cup": {"blue": 30}})
@@ -117,19 +117,19 @@ def test_a_category_fits_as_its_members_do_by_how_common_they_are():
     assert one.score_attribute("crockery", "young", "age") == 0
 
 
-def test_what_nobody_knows_of_is_true_of_nothing():
+def test_an_unknown_fact_fits_nothing():
     assert (
         fitting(model("cup", "bowl", "man"), ObjectConstraints(relations=(("gizmoing", "s", ""),))) == set()
     )
 
 
-def test_things_of_which_nothing_is_known_fit_anything():
+def test_unknown_objects_fit_anything():
     one = PlausibilityModel(NO_WORDS, ["cup"])
     assert one.score_attribute("_", "red", "color") == 1
     assert np.isfinite(one.score_objects(ObjectConstraints())).all()
 
 
-def test_a_look_that_no_table_knows_fits_what_was_seen_with_it():
+def test_an_unlisted_attribute_fits_objects_observed_with_it():
     # Common sense allows it of nothing, four names share 24 sightings, all of kites: (24 + 10 * 0) / (24 / 4 + 10) = 1.5.
     one = model("kite", "cup", "couch", "car", looks={"kite": {"gizmoed": 24}})
     assert fitting(one, ObjectConstraints(attributes=(("gizmoed",),))) == {"kite"}

@@ -27,14 +27,14 @@ def test_a_word_that_is_taken_out_of_most_slots_is_put_in_wherever_it_can_be():
     assert put == pytest.approx([2, 3, 3], abs=0.01)
 
 
-def test_what_nobody_takes_out_is_put_in_only_where_there_is_nothing_else():
+def test_a_word_that_is_never_removed_is_inserted_only_if_there_is_no_other():
     # Words 0 and 1 give way to each other or to 2; the slot of word 3 (no number) may take 2 alone.
     slot, word = np.array([0, 0, 1, 1, 2]), np.array([1, 2, 0, 2, 2])
     _, put = rake_word_weights(np.array([1.0, 1.0, 0.0]), slot, word, np.ones(5))
     assert put == pytest.approx([1, 1, 1], abs=0.01)
 
 
-def test_a_common_context_has_factors_of_its_own_and_rare_ones_share():
+def test_frequent_contexts_have_factors_of_their_own_and_rare_ones_are_pooled():
     worn = [  # shirt 0 and hat 1, evenly
         SlotOptions(("thing", "wearing o"), 0, np.array([1, 2]), np.ones(2)),
         SlotOptions(("thing", "wearing o"), 1, np.array([0, 2]), np.ones(2)),

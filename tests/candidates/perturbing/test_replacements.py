@@ -10,7 +10,7 @@ from tests.candidates.perturbing.small_vocabulary import vocabulary
 from tests.notation import question
 
 
-def test_each_relation_is_put_in_as_often_as_it_is_taken_out():
+def test_each_relation_is_inserted_as_often_as_it_is_removed():
     # 180 "on", 120 "in front of", 100 "behind": none is more than half of all, so that it can be done; "under",
     # which nobody says, is not said. A count of 400 draws has a standard deviation of at most 10.
     said = {"on": 180, "in front of": 120, "behind": 100}
@@ -39,7 +39,7 @@ def test_each_relation_is_put_in_as_often_as_it_is_taken_out():
     assert put(False)["on"] < 155
 
 
-def test_looks_are_drawn_by_how_often_they_are_seen_and_how_seldom_a_image_has_them_anyway():
+def test_attributes_are_sampled_by_frequency_and_by_how_rarely_an_image_shows_them():
     words = vocabulary("cup", looks=("red",))
     words.objects["cup"] = msgspec.structs.replace(
         words.objects["cup"], attributes={"red": 5, "blue": 90, "white": 10}
@@ -66,7 +66,7 @@ def test_looks_are_drawn_by_how_often_they_are_seen_and_how_seldom_a_image_has_t
     assert abs(drawn - 500 * share) < 4 * (500 * share * (1 - share)) ** 0.5
 
 
-def test_a_thing_is_drawn_by_how_probably_the_image_does_not_show_it_and_never_if_it_likely_does():
+def test_an_object_is_sampled_by_its_probability_of_absence_and_never_if_it_is_likely_present():
     replacements = ReplacementSampler(vocabulary("kite", "vase", "drum"), PerturbParams())
     present = {"kite": 0.1, "vase": 0.58, "drum": 0.59}
     rows = replacements.object_table.row_by_name
@@ -76,7 +76,7 @@ def test_a_thing_is_drawn_by_how_probably_the_image_does_not_show_it_and_never_i
     assert [round(float(absent[rows[name]]), 6) for name in present] == [0.9, 0.42, 0.0]
 
 
-def test_a_context_too_rare_for_factors_of_its_own_has_those_of_its_sort():
+def test_a_rare_context_uses_the_factors_of_its_sort():
     words = vocabulary("cup")
     numbers = ReplacementSampler(words, PerturbParams()).index_by_word["attribute"]
     only = {look: np.eye(len(numbers))[numbers[look]] for look in ("blue", "metal")}
@@ -90,7 +90,7 @@ def test_a_context_too_rare_for_factors_of_its_own_has_those_of_its_sort():
         } == {drawn}
 
 
-def test_a_thing_gives_way_to_one_of_its_own_category_as_often_as_is_asked():
+def test_an_object_is_replaced_by_a_sibling_at_the_requested_rate():
     # Three others, of which one is of its category: in half of the draws that one, in the other half any; 60 * 2 / 3 = 40, with
     # a standard deviation of 3.7.
     kinds = {"furniture": ("table", "chair"), "animal": ("zebra", "giraffe")}

@@ -36,7 +36,7 @@ PIECES = [  # question on a thing of a category, and what may be said of another
 
 
 @pytest.mark.parametrize(("text", "kind", "others"), PIECES)
-def test_clothing_is_said_by_the_piece_in_the_number_of_the_words_that_stand_there(text, kind, others):
+def test_partitive_forms_keep_the_number_of_the_original_words(text, kind, others):
     words = vocabulary("hat", "bus", kinds={"clothing": ("hat",), "vehicle": ("bus",)})
     row = made("pt-easy", text, f"select: {kind} (1)->query: color [0]", words, "red")
     said = text.split(" the ")[1].removesuffix("?")
@@ -54,6 +54,6 @@ def test_clothing_is_said_by_the_piece_in_the_number_of_the_words_that_stand_the
         ("What color would these sheep be?", "What color would these zebras be?"),
     ],
 )
-def test_words_of_one_form_have_the_number_that_the_words_around_them_say(text, edited):
+def test_nouns_with_one_form_take_the_number_of_their_context(text, edited):
     row = made("pt-easy", text, "select: sheep (1)->query: color [0]", vocabulary("sheep", "zebra"), "white")
     assert row.text == edited

@@ -64,7 +64,7 @@ def test_rank_and_score_are_those_among_the_images_admissible_questions(p):
         assert c.rank <= p.hard_pool if c.subset == "clip-hard" else c.rank > len(order) - p.easy_pool
 
 
-def test_the_papers_rule_takes_the_very_last_and_draws_from_the_best():
+def test_the_papers_rule_takes_the_bottom_and_samples_from_the_top():
     questions, vectors, candidates, _ = proposed(PAPER)
     for image in vectors.image_ids:
         order = [question for question, _ in ranked_by_hand(questions, vectors, image)]
@@ -76,14 +76,14 @@ def test_the_papers_rule_takes_the_very_last_and_draws_from_the_best():
         assert len(hard) == 4 and hard <= set(order[:10])
 
 
-def test_no_cap_leaves_the_papers_rule():
+def test_without_a_limit_of_uses_the_papers_rule_applies():
     assert (
         proposed(PAPER)[2]
         == proposed(RankParams(max_question_uses=0, hard_draw=4, hard_pool=10, easy_last=3, easy_pool=25))[2]
     )
 
 
-def test_the_cap_is_never_exceeded_and_images_give_as_many_as_they_are_asked():
+def test_the_limit_of_uses_holds_and_images_give_as_many_questions_as_they_receive():
     questions, _, candidates, report = proposed(EVEN)
     owner = {q.question_id: q.image_id for q in questions}
     for subset in ("clip-easy", "clip-hard"):
@@ -107,7 +107,7 @@ def test_questions_stay_within_their_split():
     assert all(split[c.image_id] == split[owner[c.question_id]] for c in candidates)
 
 
-def test_pairs_left_out_are_counted_by_reason():
+def test_excluded_pairs_are_counted_by_reason():
     _, _, _, report = proposed(EVEN)
     # 12 images x 96 questions. Existence: 12 each. Own: 7 x 12. "Which place is it?": 11 others each, 132.
     # The texts i = 3 and 6 are shared by the images 2k and 2k + 1: two other questions each, 24.
@@ -129,14 +129,14 @@ def test_a_set_of_existence_questions_alone_is_refused():
 IDS = [f"n{i}" for i in range(2000)]
 
 
-def test_the_share_of_validation_is_about_what_was_asked_for():
+def test_the_validation_proportion_is_about_the_requested_one():
     # 2,000 images, share 0.2: 400 expected, standard deviation 18.
     assert 330 < sum(split == "validation" for split in assign_splits(IDS, 0.2, 0).values()) < 470
     assert set(assign_splits(IDS, 0.0, 0).values()) == {"test"}
     assert set(assign_splits(IDS, 1.0, 0).values()) == {"validation"}
 
 
-def test_a_images_split_depends_on_its_id_and_the_seed_alone():
+def test_the_split_of_an_image_depends_only_on_its_id_and_the_seed():
     whole = assign_splits(IDS, 0.2, 0)
     assert all(split == whole[image] for image, split in assign_splits(IDS[500:700], 0.2, 0).items())
     assert whole != assign_splits(IDS, 0.2, 1)
@@ -150,7 +150,7 @@ QUESTIONS = [
 TABLE = build_question_table(QUESTIONS, ["a", "b", "c"], ["x", "y", "z"])
 
 
-def test_how_evenly_candidates_are_spread():
+def test_the_summary_measures_how_evenly_candidates_are_distributed():
     # Candidates: question 3 at a; 1 and 2 at b.
     end = Extreme(np.array([[2, -1], [0, 1], [-1, -1]]), np.array([[100_000, 0], [200_000, 300_000], [0, 0]]))
     drawn = SelectedPairs(np.array([0, 1, 1]), np.array([0, 0, 1]), "exact", 4)
@@ -167,7 +167,7 @@ def test_how_evenly_candidates_are_spread():
     assert figures["score_quantiles"]["0.50"] == 0.2
 
 
-def test_pairs_left_out_and_admissible_are_all_pairs():
+def test_excluded_and_eligible_pairs_are_all_pairs():
     # 3 images x 4 questions; 4 are an image's own, and x of a and c is the text of an own question once each.
     assert count_pairs(TABLE) == {
         "all": 12,

@@ -44,7 +44,7 @@ def test_a_score_halfway_between_two_millionths_is_rounded_to_the_even_one():
     assert score_pairs(a, b, np.zeros(2, int), np.arange(2)).tolist() == [122, 7812]
 
 
-def test_what_finds_no_room_in_its_row_is_counted_and_written_into_no_other():
+def test_survivors_beyond_the_capacity_are_counted_and_written_to_no_other_row():
     # All eight questions, one a text, pass both limits of the first image, none those of the second; there is room for three.
     images, texts = np.eye(2, 4, dtype=np.float32), np.ones((8, 4), np.float32) / 2
     limits = np.array([[-np.inf, np.inf], [np.inf, -np.inf]], np.float32)

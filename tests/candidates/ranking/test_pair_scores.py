@@ -74,5 +74,5 @@ def test_candidates_at_images_that_were_not_embedded_are_all_named():
     assert "pteasy_n8+2: image n8 was not embedded" in caught.value.problems
 
 
-def test_nothing_has_no_quantiles():
+def test_no_scores_have_no_quantiles():
     assert compute_quantiles([]) == {}

@@ -25,7 +25,7 @@ from pipeline.core.records import Question
 PLACES = np.array([[5, 3, 1, 0, -1], [9, 8, 7, 6, 5]])
 
 
-def test_the_papers_hard_draw_takes_so_many_of_the_best_at_random():
+def test_the_papers_rule_samples_hard_pairs_from_the_top_at_random():
     drawn = [select_pairs_by_paper_rule("clip-hard", PLACES, ["a", "b"], 3, seed) for seed in range(30)]
     assert all(Counter(d.image_rows.tolist()) == {0: 3, 1: 3} for d in drawn)
     assert {p for d in drawn for p in d.rank_columns[d.image_rows == 0].tolist()} == {
@@ -38,7 +38,7 @@ def test_the_papers_hard_draw_takes_so_many_of_the_best_at_random():
     assert all(len(set(d.rank_columns[:3].tolist())) == 3 for d in drawn)
 
 
-def test_a_images_draw_depends_on_no_other_image():
+def test_the_selection_for_an_image_depends_on_no_other_image():
     whole, alone = (
         select_pairs_by_paper_rule("clip-hard", PLACES, ["a", "b"], 3, 0),
         select_pairs_by_paper_rule("clip-hard", PLACES[1:], ["b"], 3, 0),
@@ -46,7 +46,7 @@ def test_a_images_draw_depends_on_no_other_image():
     assert whole.rank_columns[whole.image_rows == 1].tolist() == alone.rank_columns.tolist()
 
 
-def test_the_papers_easy_draw_takes_the_last():
+def test_the_papers_rule_takes_the_least_similar_easy_pairs():
     drawn = select_pairs_by_paper_rule("clip-easy", PLACES, ["a", "b"], 5, 0)
     assert drawn.image_rows.tolist() == [0] * 4 + [1] * 5
     assert drawn.rank_columns.tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 4]
@@ -80,7 +80,7 @@ def world(images=12, each=6):
     return table, places
 
 
-def test_the_even_draw_is_even_capped_and_within_splits():
+def test_the_balanced_selection_is_even_limited_and_within_splits():
     table, places = world()
     validation = np.arange(12) < 5
     for subset in ("clip-hard", "clip-easy"):
@@ -96,7 +96,7 @@ def test_the_even_draw_is_even_capped_and_within_splits():
         assert drawn.method == "exact" and len(pairs) <= drawn.upper_bound
 
 
-def test_the_easy_draw_prefers_the_end_of_the_ranking():
+def test_the_easy_selection_prefers_the_least_similar_questions():
     table, places = world()
     everybody = np.zeros(12, bool)
     easy, hard = (
@@ -106,7 +106,7 @@ def test_the_easy_draw_prefers_the_end_of_the_ranking():
     assert easy.mean() < 8 < hard.mean()  # of places 0 to 39; a draw at random has mean 19.5
 
 
-def test_a_text_that_reaches_beyond_the_pool_is_not_proposed():
+def test_a_text_that_is_only_partly_in_the_pool_is_not_proposed():
     # Text x has two questions (ids 0 and 1), of which image c sees one among its places: left out. y is whole.
     rows = [
         Question(question_id=i, image_id=p, split="testdev", text=t, answer="x", detailed="query")
@@ -139,7 +139,11 @@ def price(pool, choice, bound):
         TEXT_REUSE_COST * min(k, MAX_PRICED_REUSES) * int((uses > k).sum())
         for k in range(1, int(uses.max(initial=0)))
     )
-    return UNFILLED_PAIR_COST * (bound - len(choice.pair_indices)) + reuse + float(pool.pair_costs[choice.pair_indices].sum())
+    return (
+        UNFILLED_PAIR_COST * (bound - len(choice.pair_indices))
+        + reuse
+        + float(pool.pair_costs[choice.pair_indices].sum())
+    )
 
 
 def make(pairs, questions, images, texts, cost=None):
@@ -185,21 +189,28 @@ def counts(pool, choice):
 
 @settings(max_examples=60, deadline=None)
 @given(pools(images=6, texts=12, questions=30), st.integers(1, 5), st.integers(1, 3))
-def test_limits_hold_and_a_text_is_given_by_a_question_of_another_image(solver, pool, per_image, cap):
+def test_limits_hold_and_every_question_comes_from_another_image(solver, pool, per_image, cap):
     choice = solve_pair_assignment(pool, per_image, cap)
     asked, given_, uses = counts(pool, choice)
     assert (asked == given_).all()
     assert asked.max(initial=0) <= per_image and uses.max(initial=0) <= cap
     assert (pool.question_texts[choice.question_indices] == pool.pair_texts[choice.pair_indices]).all()
     assert (pool.question_images[choice.question_indices] != pool.pair_images[choice.pair_indices]).all()
-    assert len(choice.pair_indices) == len(set(choice.pair_indices.tolist())) <= pool.compute_upper_bound(per_image, cap)
+    assert (
+        len(choice.pair_indices)
+        == len(set(choice.pair_indices.tolist()))
+        <= pool.compute_upper_bound(per_image, cap)
+    )
 
 
 def cheapest_by_trying(pool, per_image, cap):
     best = np.inf
     for size in range(len(pool.pair_images) + 1):
         for pairs in combinations(range(len(pool.pair_images)), size):
-            ways = [[q for q in range(len(pool.question_images)) if pool.question_texts[q] == pool.pair_texts[p]] for p in pairs]
+            ways = [
+                [q for q in range(len(pool.question_images)) if pool.question_texts[q] == pool.pair_texts[p]]
+                for p in pairs
+            ]
             for questions in product(*ways):
                 choice = PoolAssignment(np.array(pairs, int), np.array(questions, int))
                 asked, given_, uses = counts(pool, choice)
@@ -214,14 +225,14 @@ def cheapest_by_trying(pool, per_image, cap):
 
 @settings(max_examples=30, deadline=None)
 @given(pools(images=3, texts=4, questions=5), st.integers(1, 2), st.integers(1, 2))
-def test_nothing_is_cheaper_than_the_choice(solver, pool, per_image, cap):
+def test_no_assignment_is_cheaper(solver, pool, per_image, cap):
     assert price(pool, solve_pair_assignment(pool, per_image, cap), bound=100) == pytest.approx(
         cheapest_by_trying(pool, per_image, cap),
         abs=1e-5,  # five questions, costs rounded to millionths
     )
 
 
-def test_a_price_counts_what_is_missing_and_what_is_repeated():
+def test_the_cost_counts_missing_pairs_and_repeated_texts():
     # Text 0 used three times: its second use costs 4, its third 8. One pair of 4 is missing. Costs .1 + .2 + .3.
     pool = make([(1, 0), (2, 0), (3, 0)], [(0, 0)], 4, 1, [0.1, 0.2, 0.3])
     assert price(pool, PoolAssignment(np.arange(3), np.zeros(3, int)), 4) == pytest.approx(
@@ -229,7 +240,7 @@ def test_a_price_counts_what_is_missing_and_what_is_repeated():
     )
 
 
-def test_texts_that_are_not_used_yet_come_first(solver):
+def test_unused_texts_are_preferred(solver):
     # Two images, each with two questions; each may be asked both of the other's. One each: no text twice.
     pool = make(
         [(0, 2), (0, 3), (1, 0), (1, 1)], [(0, 0), (0, 1), (1, 2), (1, 3)], 2, 4, [0.9, 0.0, 0.0, 0.9]
@@ -247,7 +258,7 @@ def test_a_third_use_of_a_text_costs_more_than_a_second_use_of_another(solver):
     assert np.bincount(pool.pair_texts[choice.pair_indices]).tolist() == [2, 2, 1, 1, 1, 1]
 
 
-def test_sixty_images_are_asked_all_that_they_may_be(solver):
+def test_sixty_images_reach_the_upper_bound(solver):
     # With 10 questions each, three of ten asked of anybody: 60 x 12, which no choice can exceed.
     rng = np.random.default_rng(0)
     questions = [(p, 10 * p + i) for p in range(60) for i in range(10)]
@@ -256,7 +267,7 @@ def test_sixty_images_are_asked_all_that_they_may_be(solver):
     assert len(solve_pair_assignment(pool, 12, 3).pair_indices) == pool.compute_upper_bound(12, 3) == 720
 
 
-def test_of_a_network_too_large_each_text_has_its_cheapest_pairs():
+def test_a_network_that_is_too_large_keeps_the_cheapest_pairs_of_each_text():
     # Text 0 has three pairs, text 1 two, text 2 one: the cheapest of each are three, the two cheapest five.
     pairs = [(0, 1), (0, 2), (1, 0), (1, 1), (2, 0), (3, 0)]
     pool = make(pairs, [(4, 0), (4, 1), (4, 2)], 5, 3, [0.2, 0.9, 0.3, 0.1, 0.2, 0.4])
@@ -266,7 +277,7 @@ def test_of_a_network_too_large_each_text_has_its_cheapest_pairs():
         )
 
 
-def test_how_a_draw_is_made_is_told():
+def test_the_method_of_the_selection_is_reported():
     table, places = world()
     drawn = [
         select_balanced_pairs("clip-easy", places, table, np.ones(12, bool), 2, 3, 0, arcs)

@@ -60,7 +60,7 @@ def worlds(draw):
 
 @settings(max_examples=60, deadline=None)
 @given(worlds(), st.integers(0, 100), st.integers(0, 20), st.integers(1, 9), st.integers(1, 45))
-def test_the_ends_are_those_of_sorting_everything_whatever_the_tiles(world, best, last, rows, tile):
+def test_top_and_bottom_equal_those_of_a_full_sort_for_any_tiles(world, best, last, rows, tile):
     # 64 components of +-1/8: unit vectors whose products are multiples of 1/32, so nearly all scores are tied.
     images, texts, owners, texts_of, rng = world
     a, b = (rng.choice([-1, 1], (n, 64)) for n in (images, texts))
@@ -115,7 +115,7 @@ def random_world(images, questions, dimension, seed=1):
 
 
 @pytest.mark.parametrize("fault", ["too high", "no room"])
-def test_a_threshold_that_lets_too_few_or_too_many_pass_is_noticed_and_the_row_done_again(monkeypatch, fault):
+def test_a_row_with_a_bad_threshold_is_recomputed(monkeypatch, fault):
     a, b, owners, texts_of, table = random_world(6, 4000, 24)
     right = top_and_bottom_k(a, b, table, 100, 30)
     assert right.num_recomputed == 0
@@ -138,7 +138,7 @@ def test_a_threshold_that_lets_too_few_or_too_many_pass_is_noticed_and_the_row_d
 
 
 @pytest.mark.parametrize("error", [0.003, 0.03, 0.3])
-def test_a_filter_that_errs_as_much_as_it_says_changes_nothing(monkeypatch, error):
+def test_errors_of_the_filter_within_its_bound_change_nothing(monkeypatch, error):
     # Each product is moved by the whole error, up or down, never the same way twice.
     a, b, owners, texts_of, table = random_world(6, 4000, 24)
     rng = np.random.default_rng(0)
@@ -196,7 +196,7 @@ def test_memory_does_not_grow_with_the_number_of_questions():
     assert peaks[1] - peaks[0] < 3e6  # the sample is drawn from a permutation of the questions, 8 bytes each
 
 
-def test_actors_are_asked_for_by_the_number_of_pairs(monkeypatch):
+def test_the_number_of_actors_depends_on_the_number_of_pairs(monkeypatch):
     asked = []
     monkeypatch.setattr(topk, "get_engine", lambda: "ray")
     monkeypatch.setattr(topk, "choose_num_workers", lambda pairs, each: asked.append((pairs, each)) or 1)

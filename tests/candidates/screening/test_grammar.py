@@ -42,10 +42,10 @@ SOUND = [
 
 
 @pytest.mark.parametrize("text", SLIPS)
-def test_slips_of_the_source_are_found(text):
+def test_grammatical_errors_of_the_source_are_found(text):
     assert find_grammar_error(text)
 
 
 @pytest.mark.parametrize("text", SOUND)
-def test_sound_wording_is_left_alone(text):
+def test_correct_sentences_have_no_grammatical_error(text):
     assert find_grammar_error(text) == ""

@@ -76,7 +76,7 @@ BACK = [  # relation to the thing in the middle, the thing's relation to the lam
 
 
 @pytest.mark.parametrize("outer, inner, back", BACK)
-def test_a_way_there_and_back_ends_at_the_thing_that_the_text_names(outer, inner, back):
+def test_an_inverse_relation_reveals_the_named_object(outer, inner, back):
     semantic = f"select: lamp (1)->relate: cup,{inner} (2) [0]->relate: _,{outer} (3) [1]->query: name [2]"
     fault = faults.find_inverse_relation(case("What is there?", semantic))
     assert fault == ("the lamp is an answer, and the text names it" if back else None)
@@ -85,7 +85,7 @@ def test_a_way_there_and_back_ends_at_the_thing_that_the_text_names(outer, inner
 EDITED = (Edit(start=0, end=1, kind="object", old="a", new="b"),)
 
 
-def test_an_edited_question_goes_if_it_or_its_source_has_a_slip_and_a_source_question_may_keep_it():
+def test_an_edited_question_is_dropped_if_it_or_its_source_is_ungrammatical():
     slips, sound = "What is the cup near of?", "What is the cup near?"
     assert faults.is_ungrammatical(case(slips, edits=EDITED)) == "a superfluous preposition"
     of_slips = msgspec.structs.replace(question(slips, "", ""), text=slips)
@@ -125,7 +125,7 @@ def test_a_question_that_has_an_answer_at_every_image_is_no_candidate():
     assert kept_or_why(which, scenes=(), subset="clip-easy") == rules.ALREADY_ASKED  # of n1 itself
 
 
-def test_what_takes_something_for_granted_has_no_answer_at_every_image():
+def test_questions_with_presuppositions_are_not_always_answerable():
     for semantic in (
         "select: table (1)->relate: cup,on,s (-) [0]->exist: ? [1]",  # a table
         "select: cup (1)->verify color: red [0]->select: pig (-)->exist: ? [2]->and: [1, 3]",  # the first half, a cup

@@ -149,7 +149,7 @@ def test_a_candidate_goes_for_the_first_reason_that_holds(what, source, text, se
     assert kept_or_why(source, text, semantic, edits) == expected
 
 
-def test_reasons_that_claim_something_of_the_image_are_those_that_hold_it_answerable():
+def test_rules_that_depend_on_the_image_are_those_that_claim_it_is_answerable():
     # A text that gives its answer away or is said badly is at fault whatever the image shows.
     assert {
         rules.EDITED_WITHOUT_EFFECT,
@@ -240,7 +240,7 @@ def test_the_evidence_that_was_used_is_recorded_and_none_is_not_no_conflict():
     assert by_nothing[0].verifier_result.answerability == "unknown"
 
 
-def test_the_papers_filter_looks_at_the_question_alone():
+def test_the_papers_filter_depends_only_on_the_question():
     def candidate(text, semantic):
         edits = (Edit(start=0, end=1, kind="object", old="it", new="cup", step_index=0),)
         return Candidate(

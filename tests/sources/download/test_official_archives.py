@@ -35,8 +35,8 @@ def test_a_web_address_begins_with_http(address, web):
 
 
 def test_an_address_is_of_the_web_or_a_folder_that_is_there(official, tmp_path):
-    assert OfficialArchives(official.client, "https://x/gqa/").url == "https://x/gqa"
-    assert official.url == str(tmp_path)
+    assert OfficialArchives(official.client, "https://x/gqa/").address == "https://x/gqa"
+    assert official.address == str(tmp_path)
     with pytest.raises(
         UserError, match="neither `official`, `hub`, a web address .* nor a folder that is there"
     ):
@@ -95,5 +95,5 @@ def test_what_is_seen_of_an_archive_is_its_size_and_the_sum_of_its_directory(off
     assert official.get_seen_remotes() == {}
     official.archive("images.zip")
     seen = official.get_seen_remotes()["images.zip"]
-    assert (seen.url, seen.size) == (f"{tmp_path}/images.zip", len(archives()["images.zip"]))
+    assert (seen.address, seen.size) == (f"{tmp_path}/images.zip", len(archives()["images.zip"]))
     assert len(seen.sum) == 64
