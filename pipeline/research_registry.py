@@ -45,11 +45,11 @@ def truth_reader(vocabulary: Vocabulary) -> Callable[[tuple[Step, ...], SceneGra
     return lambda program, scene: true_answerability(program, scene, words)
 
 
-def own_row_sight(folders: DatasetFolders, name: str, seed: int) -> RowAttribution:
+def open_reference_row(folders: DatasetFolders, name: str, seed: int) -> RowAttribution:
     """Open a row of the data set's own nets for attribution."""
     from research.reference_models import row_attribution
 
-    return row_attribution.own_row_sight(folders, name, seed)
+    return row_attribution.open_reference_row(folders, name, seed)
 
 
 def command_groups() -> dict[str, typer.Typer]:

@@ -27,7 +27,7 @@ NETS_WITHOUT_LOCATIONS = {
 }
 
 
-def own_row_sight(folders: DatasetFolders, name: str, seed: int) -> RowAttribution:
+def open_reference_row(folders: DatasetFolders, name: str, seed: int) -> RowAttribution:
     """Open a row of the data set's reference models.
 
     Args:

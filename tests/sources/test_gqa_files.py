@@ -99,11 +99,11 @@ def without(key):
     [
         (
             QUESTION | {"imageId": 54424},
-            "Expected `str`, got `int` - at `$.imageId`; ids are strings, a number loses its leading zeros",
+            "Expected `str`, got `int` - at `$.imageId`; ids are strings, because numbers lose leading zeros",
         ),
         (
             QUESTION | {"entailed": [7]},
-            "Expected `str`, got `int` - at `$.entailed[0]`; ids are strings, a number loses its leading zeros",
+            "Expected `str`, got `int` - at `$.entailed[0]`; ids are strings, because numbers lose leading zeros",
         ),
         (without("question"), "Object missing required field `question`"),
         (without("semantic"), "Object missing required field `semantic`"),
@@ -201,7 +201,7 @@ def test_the_truth_is_marked_complete(tmp_path):
             json.dumps({"5": SCENE})
             .replace('"681262"}', "681262}")
             .replace('"681262", "name"', '681262, "name"'),
-            "Expected `str`, got `int` - at `$.objects[...].relations[0].object`; ids are strings, a number loses its leading zeros",
+            "Expected `str`, got `int` - at `$.objects[...].relations[0].object`; ids are strings, because numbers lose leading zeros",
         ),
         (json.dumps({"5": SCENE | {"wheather": "sunny"}}), "Object contains unknown field `wheather`"),
         (

@@ -49,7 +49,7 @@ def test_a_image_is_listed_under_its_name_without_ending(tmp_path):
         (tmp_path / name).touch()
     problems = Problems("x")
     assert sorted(list_images(tmp_path, problems)) == ["n1", "v1.2", "x"]
-    assert problems.lines == [f"{tmp_path.name}/x.jpg: x.gif is of the same name; keep one"]
+    assert problems.lines == [f"{tmp_path.name}/x.jpg: x.gif has the same id; keep one of them"]
 
 
 @pytest.mark.parametrize(

@@ -24,18 +24,18 @@ def test_each_member_is_there_undecoded_and_can_be_decoded_later(tmp_path):
             '{"7": {}, "8": {}, "7": {}, "9": 1, "9": 2}',
             "file.json: the id 7 occurs more than once|file.json: the id 9 occurs more than once",
         ),
-        ("", "file.json: the file is empty; fetch it again"),
+        ("", "file.json: the file is empty; download it again"),
         (
             '{"7": {"question": "What',
-            "file.json: not valid JSON (Input data was truncated); the file may be cut off, fetch it again",
+            "file.json: not valid JSON (Input data was truncated); the file may be truncated, download it again",
         ),
         (
             '{"7": {}} trailing',
-            "file.json: not valid JSON (JSON is malformed: trailing characters (byte 11)); the file may be cut off, fetch it again",
+            "file.json: not valid JSON (JSON is malformed: trailing characters (byte 11)); the file may be truncated, download it again",
         ),
         (
             "<html>not found</html>",
-            "file.json: not valid JSON (JSON is malformed: invalid character (byte 0)); the file may be cut off, fetch it again",
+            "file.json: not valid JSON (JSON is malformed: invalid character (byte 0)); the file may be truncated, download it again",
         ),
         ("[1, 2]", "file.json: expected one JSON object with ids as keys: Expected `object`, got `array`"),
     ],
@@ -54,6 +54,6 @@ def test_a_missing_file_and_a_folder_are_told(tmp_path):
         == {}
     )
     assert problems.lines == [
-        "no.json: no such file; put it there, or leave its split out of `ingest` in params.yaml",
+        "no.json: no such file; put it there, or remove its split from `ingest` in params.yaml",
         "folder: a folder where a file was expected",
     ]

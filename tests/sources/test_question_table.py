@@ -86,7 +86,7 @@ def test_jsonl_does_the_same(tmp_path):
         (
             "questions.jsonl",
             '{"question_id": 1, "image": "a", "question": "What?", "answer": "x"}\n',
-            "questions.jsonl, line 1: Expected `str`, got `int` - at `$.question_id`; ids are strings, a number loses its leading zeros",
+            "questions.jsonl, line 1: Expected `str`, got `int` - at `$.question_id`; ids are strings, because numbers lose leading zeros",
         ),
         (
             "questions.jsonl",
@@ -158,7 +158,7 @@ def test_every_form_tells_all_that_is_wrong_by_its_row(tmp_path, ending):
 def test_a_number_is_no_id_and_no_answer(tmp_path, ending, number, kind):
     rows = [ROWS[0] | {"question_id": number}]
     assert read_table(tmp_path, ending, rows)[1][0].endswith(
-        f"Expected `str`, got `{kind}` - at `$.question_id`; ids are strings, a number loses its leading zeros"
+        f"Expected `str`, got `{kind}` - at `$.question_id`; ids are strings, because numbers lose leading zeros"
     )
 
 
@@ -222,7 +222,7 @@ def test_a_damaged_csv_is_told(tmp_path, text, message):
 def test_two_tables_are_one_too_many(tmp_path):
     (tmp_path / "questions.jsonl").write_text("")
     assert read(tmp_path, HEAD)[1] == [
-        "questions.jsonl or questions.csv or questions.xlsx or questions.parquet: expected one of them, there are 2"
+        "questions.jsonl or questions.csv or questions.xlsx or questions.parquet: expected one of these files, found 2"
     ]
 
 

@@ -29,15 +29,15 @@ def changed(**fields):
     [
         (SOUND, []),
         (changed(program=(Step(operation="select", argument="x", dependencies=()),)), []),
-        (changed(question_id="a/b"), ["the id may hold letters, digits, '.', '-' and '_' only"]),
+        (changed(question_id="a/b"), ["invalid id; only letters, digits, '.', '-' and '_' are allowed"]),
         (changed(text=" ", answer="\n"), ["the question is empty", "it has no answer"]),
         (
             changed(program=(Step(operation="query", argument="name", dependencies=(0,)),)),
-            ["step 0 (query) depends on step 0, which does not come before it"],
+            ["step 0 (query) depends on step 0, which is not an earlier step"],
         ),
         (
             changed(program=(Step(operation="query", argument="name", dependencies=(-1,)),)),
-            ["step 0 (query) depends on step -1, which does not come before it"],
+            ["step 0 (query) depends on step -1, which is not an earlier step"],
         ),
     ],
 )
@@ -88,7 +88,7 @@ def test_the_images_are_those_that_the_questions_of_the_split_ask_for(source):
 def test_a_split_without_questions_is_told(source):
     folder = SourceFolder(source, IngestParams(split="test", question_splits=("test",), graph_splits=()))
     assert list(folder.read_questions()) == list(folder.read_images()) == []
-    with pytest.raises(UserError, match="split test: there is no question of it"):
+    with pytest.raises(UserError, match="split test: it has no questions"):
         folder.make_report()
 
 
@@ -136,5 +136,5 @@ def test_another_split_is_refused(birds, kind):
 
 def test_a_file_that_is_there_is_not_replaced(birds):
     (birds / "a.json").touch()
-    with pytest.raises(UserError, match="a.json: is there already; move it away"):
+    with pytest.raises(UserError, match="a.json: already exists; move it away"):
         resolve_new_source_file("birds", "a.json")

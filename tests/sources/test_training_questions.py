@@ -31,7 +31,7 @@ def test_everything_that_is_wrong_is_told_at_the_end(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [("{}", "none; wanted"), ("[1", "not valid|expected"), ("", "empty")]
+    ("content", "message"), [("{}", "none; expected"), ("[1", "not valid|expected"), ("", "empty")]
 )
 def test_files_without_questions_are_refused(content, message, tmp_path):
     path = tmp_path / "train.json"

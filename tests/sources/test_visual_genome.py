@@ -104,8 +104,8 @@ def test_what_records_cannot_hold_is_counted(tmp_path):
     )
     assert len(graph.objects) == 1 and problems == []
     assert +left_out == {
-        "objects without a name left out": 1,
-        "relations without a name or an object left out": 2,
+        "objects without a name omitted": 1,
+        "relations without a name or an object omitted": 2,
     }
 
 
@@ -123,7 +123,7 @@ def test_everything_wrong_is_told(tmp_path):
 def test_a_damaged_file_is_told(tmp_path, text):
     graphs, images = files(tmp_path)
     graphs.write_text(text)
-    with pytest.raises(UserError, match=r"g\.json: empty, cut off, or not a list"):
+    with pytest.raises(UserError, match=r"g\.json: empty, truncated, or not a list"):
         list(visual_genome.read_scene_graphs(graphs, images, Problems("x"), Counter()))
 
 
@@ -154,7 +154,7 @@ def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
     assert scenes[0] == SceneGraph(
         image_id="2407890", split="train", width=800, height=600, objects=(tree, walk)
     )
-    with pytest.raises(UserError, match="is there already"):
+    with pytest.raises(UserError, match="already exists"):
         visual_genome.convert_scene_graphs(*files(tmp_path), "vg", "train")
 
 
@@ -174,13 +174,13 @@ def test_an_object_said_twice_is_one_and_different_ones_of_one_id_are_left_out(t
         tmp_path, graphs=[GRAPH | {"objects": [tree, tree | {"x": 7}, walk]}]
     )
     assert ([*graph.objects], problems) == (["1058534"], [])
-    assert left_out["different objects of one id left out"] == 2
+    assert left_out["different objects with the same id omitted"] == 2
 
 
 def test_a_image_without_width_and_attributes_that_are_none_are_refused(tmp_path):
     with pytest.raises(UserError, match=r"p\.json: unexpected content: Expected `int` >= 1 .*width"):
         read(tmp_path, images=[IMAGE | {"width": 0}])
-    with pytest.raises(UserError, match=r"a\.json: empty, cut off, or not a list of attributes"):
+    with pytest.raises(UserError, match=r"a\.json: empty, truncated, or not a list of attributes"):
         read(tmp_path, attributes=[1])
 
 

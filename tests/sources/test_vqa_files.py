@@ -108,8 +108,8 @@ def test_everything_that_does_not_fit_is_told(tmp_path):
         "a.json, question 5: annotated more than once",
         "a.json, question 5: it is not in q.json",
         "q.json, question 1: image 262148, but 7 in a.json",
-        "q.json, question 2: it has no annotation in a.json, or is there twice",
-        "q.json, question 3: it has no annotation in a.json, or is there twice",
+        "q.json, question 2: it has no annotation in a.json, or occurs twice",
+        "q.json, question 3: it has no annotation in a.json, or occurs twice",
         "q.json, question 4: no answer in a.json",
     ]
 
@@ -134,14 +134,14 @@ def test_the_converted_table_goes_through_ingest(tmp_path, monkeypatch):
         ("262148000", "Where is he looking?"),
         ("262148001", "Is it red?"),
     ]
-    with pytest.raises(UserError, match="is there already; move it away"):
+    with pytest.raises(UserError, match="already exists; move it away"):
         vqa_files.convert_questions(*found, "vqa", "val")
 
 
 def test_files_without_a_question_are_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data/vqa/source").mkdir(parents=True)
-    with pytest.raises(UserError, match="there is no question in it"):
+    with pytest.raises(UserError, match="it has no questions"):
         vqa_files.convert_questions(*files(tmp_path, [], []), "vqa", "val")
     assert list((tmp_path / "data/vqa/source").iterdir()) == []
 
@@ -156,8 +156,8 @@ def test_a_file_of_another_form_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("question", "options", "said"),
     [
-        (asked(), {"dataset": "../x"}, r"'../x': no data set's name"),
-        (asked(), {"prefix": "../../"}, r"prefix '../../': names of images have letters"),
+        (asked(), {"dataset": "../x"}, r"'../x': invalid name of a data set"),
+        (asked(), {"prefix": "../../"}, r"prefix '../../': only letters"),
         (asked(image_id=-1), {}, r"q\.json: unexpected content: Expected `int` >= 0 .*image_id"),
         (asked(-1), {}, r"q\.json: unexpected content: Expected `int` >= 0 .*question_id"),
     ],

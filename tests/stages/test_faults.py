@@ -94,17 +94,17 @@ def expected(stage: str, project: Path) -> dict[str, bytes]:
     return found
 
 
-def fill(patch: pytest.MonkeyPatch, room: int) -> None:
-    """Make the disk hold `room` bytes more. What goes beyond fails as the kernel has it: a part is written, then
+def fill(patch: pytest.MonkeyPatch, capacity: int) -> None:
+    """Make the disk hold `capacity` bytes more. What goes beyond fails as the kernel has it: a part is written, then
     no more."""
 
     class File(io.FileIO):
         def write(self, data: bytes) -> int:
-            nonlocal room
-            if not room:
+            nonlocal capacity
+            if not capacity:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            done = super().write(memoryview(data)[:room])
-            room -= done
+            done = super().write(memoryview(data)[:capacity])
+            capacity -= done
             return done
 
     plain = Path.open

@@ -62,7 +62,7 @@ def test_items_are_sorted_and_their_ids_differ_within_a_subset(release):
 
 @pytest.fixture
 def rehearsal(tiny_run, tmp_path, monkeypatch):
-    """The tiny project, its items rehearsed instead of judged by who knows the truth."""
+    """The tiny project, with items from a rehearsal."""
     shutil.copytree(tiny_run, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     for stage, name, kind in (("balance", "items.jsonl", Item), ("collect", "verdicts.jsonl", Verdict)):

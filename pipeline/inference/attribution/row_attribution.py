@@ -56,7 +56,7 @@ def open_row(
         return RowAttribution(name, {name: _load_hf_model(name, settings or {})}, {})
     if settings:
         raise UserError(f"--model-arg has no effect with --model {name}; it is for {HF_MODEL_PREFIX}... only")
-    return research_registry.own_row_sight(folders, name, seed)
+    return research_registry.open_reference_row(folders, name, seed)
 
 
 def _load_hf_model(name: str, settings: Mapping[str, str]) -> Attributor:

@@ -1,4 +1,4 @@
-"""What the door to open_clip promises, on models small enough to be made for the test."""
+"""Test encoding with open_clip, on models small enough to be made for the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What questions take for granted, and how probably it holds, by hand."""
+"""Test the claims that questions presuppose, and their probabilities computed by hand."""
 
 import pytest
 
@@ -102,7 +102,7 @@ def test_a_relation_is_counted_from_either_end():
 
 def test_with_partial_graphs_a_relation_rate_is_relative_to_the_stated_relations():
     told = ClaimEstimator(vocabulary(partial=True))
-    # All 20 that are told of cups and tables are "on"; of all told from either end (10 to the left, 10 to the right) it is half.
+    # All 20 stated relations of cups and tables are "on". It is half of all relations stated from either side (10 left, 10 right).
     usual = (20 + 1 / 20) / 41
     assert told.base_rate(Claim("relation", 1, "cup", ("on",), other_name="table")) == pytest.approx(
         (20 + 4 * usual) / 24

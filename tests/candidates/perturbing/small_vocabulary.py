@@ -1,4 +1,4 @@
-"""Vocabularies that leave one choice, so that what is expected is certain."""
+"""Vocabularies that leave one choice, so that the expected result is certain."""
 
 from pipeline.candidates.perturbing.replacements import PerturbParams
 from pipeline.core.records import ObjectEntry, Vocabulary
@@ -98,7 +98,7 @@ def made(
 
 
 def plain_tags(text):
-    """Every word a noun: what matters here is told by program and vocabulary."""
+    """Tag every word as a noun. Here only the program and the vocabulary matter."""
     tokens, start = [], 0
     for word in text.rstrip("?").split():
         start = text.index(word, start)

@@ -421,7 +421,7 @@ NEGATED = [  # how, question, program, text after it, what the filter then says 
         "",
         "",
     ),
-    # "What clothing is not hanging?" nearly always has an answer; race is not to be told by looks
+    # "What clothing is not hanging?" nearly always has an answer, and race must not be judged from an image.
     (
         add_negation,
         "What kind of laundry is hanging?",

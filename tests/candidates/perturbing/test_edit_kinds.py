@@ -92,8 +92,8 @@ def test_the_queried_location_is_replaced_only_if_nothing_else_can_be(text, sema
 
 
 def test_query_only_edits_do_not_exceed_their_proportion():
-    # 90 questions with an edit that is not weak, 60 with a weak one; 10 of 100 would be a tenth. Drawn by lot, 10 of 60
-    # have a standard deviation of 2.9.
+    # 90 questions have other edits, 60 have only query-only ones. 10 of 100 are a tenth. If 10 of 60 are sampled at random, the
+    # standard deviation is 2.9.
     made_of = {
         ("What color is the cup above the vase?", "relate: cup,above,s (2) [0]->query: color [1]"): 90,
         ("What is above the vase?", "relate: _,above,s (2) [0]->query: name [1]"): 60,

@@ -1,7 +1,7 @@
-"""What may be edited in questions as GQA words them, and how the edited text then reads. Written anew, in its manner.
+"""Test what may be edited in questions phrased like GQA's, and how the edited text reads. The questions were written for this test.
 
-A row: question, program, the things that may give way (PT-Easy), the looks and places that may (PT-Hard), a thing that
-the vocabulary offers and the question with it; "" where there is nothing to swap.
+A row: question, program, the objects that may be replaced (PT-Easy), the attributes and relations that may be replaced (PT-Hard), an object of
+the vocabulary, and the question with that object; "" if there is nothing to swap.
 """
 
 from __future__ import annotations

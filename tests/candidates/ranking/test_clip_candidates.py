@@ -91,7 +91,7 @@ def test_the_limit_of_uses_holds_and_images_give_as_many_questions_as_they_recei
         assert max(Counter(c.question_id for c in rows).values()) <= 2
         assert Counter(c.image_id for c in rows) == Counter(owner[c.question_id] for c in rows)
         assert report["subsets"][subset]["received_minus_given"] == {"largest": 0, "sum": 0}
-    # 12 images with 6 questions that may be proposed, each twice: room for 12 an image, 3 and 4 are wanted.
+    # 12 images with 6 questions that may be proposed, each twice: up to 12 per image. 3 and 4 are wanted.
     assert tuple(report["subsets"][subset]["candidates"] for subset in ("clip-easy", "clip-hard")) == (
         36,
         48,

@@ -114,7 +114,7 @@ def random_world(images, questions, dimension, seed=1):
     return a, b, owners, texts_of, table_of(owners, texts_of, images, texts)
 
 
-@pytest.mark.parametrize("fault", ["too high", "no room"])
+@pytest.mark.parametrize("fault", ["too high", "no capacity"])
 def test_a_row_with_a_bad_threshold_is_recomputed(monkeypatch, fault):
     a, b, owners, texts_of, table = random_world(6, 4000, 24)
     right = top_and_bottom_k(a, b, table, 100, 30)
@@ -122,11 +122,13 @@ def test_a_row_with_a_bad_threshold_is_recomputed(monkeypatch, fault):
     thresholds = topk._estimate_thresholds
 
     def spoilt(guess, sizes, questions, depth):
-        limits, rooms = thresholds(guess, sizes, questions, depth)
+        limits, capacities = thresholds(guess, sizes, questions, depth)
         if depth > 1:
-            return limits, rooms
+            return limits, capacities
         stricter = np.array([[0.2], [-0.2]], np.float32)
-        return (limits + stricter, rooms) if fault == "too high" else (limits, (sizes[0] + 5, sizes[1] + 5))
+        return (
+            (limits + stricter, capacities) if fault == "too high" else (limits, (sizes[0] + 5, sizes[1] + 5))
+        )
 
     monkeypatch.setattr(topk, "_estimate_thresholds", spoilt)
     again = top_and_bottom_k(a, b, table, 100, 30)
@@ -172,7 +174,7 @@ def test_the_bytes_are_the_same_on_every_processor(processor):
     # One process ranks and sums pairs with all instructions of this machine, one with those of an older one only.
     ours, theirs = (
         subprocess.run(
-            [sys.executable, "-m", "tests.candidates.ranking.ranked_elsewhere"],
+            [sys.executable, "-m", "tests.candidates.ranking.rank_in_subprocess"],
             env=os.environ | {"OMP_NUM_THREADS": "1"} | more,
             capture_output=True,
             text=True,

@@ -91,7 +91,7 @@ def test_a_server_that_ignores_ranges_is_known_and_can_send_the_whole(patient, s
     server.ranges = False
     file = opened(patient, server)
     assert not file.version.supports_ranges
-    with pytest.raises(UserError, match="the server sends the whole file only"):
+    with pytest.raises(UserError, match="the server only sends the whole file"):
         content(file, 0, 10)
     server.faults["/a.bin"] = ["cut"]
     assert content(file, 0, 5000) == DATA
@@ -115,7 +115,7 @@ def test_what_is_damaged_goes_even_from_a_cache_that_is_kept(web, server):
 
 def test_without_a_network_the_cache_serves_and_what_it_lacks_is_told(web, server, tmp_path):
     with pytest.raises(
-        UserError, match="a.bin: not in the cache .*cache, and --offline forbids to ask the server"
+        UserError, match="a.bin: not in the cache .*cache; leave out --offline to download it"
     ):
         opened(web(offline=True), server)
     opened(web(keep_cache=True), server).download_range(10, 30)
@@ -167,6 +167,6 @@ def test_folders_of_one_disk_are_added_up(tmp_path, monkeypatch):
     with pytest.raises(UserError) as caught:
         check_disk_space({tmp_path / "a": 2500, tmp_path / "b/c": 2600})
     assert caught.value.problems == [
-        "not enough room on the disk; nothing was fetched",
-        f"{tmp_path}: 5.1 kB needed, 5.0 kB free; make room for 100 bytes more",
+        "not enough disk space; nothing was downloaded",
+        f"{tmp_path}: 5.1 kB needed, 5.0 kB free; free 100 bytes more",
     ]

@@ -132,7 +132,7 @@ def test_choices_come_when_asked_for(get):
     assert "eval/testdev_choices.json" in made()
     assert (
         wrong(get, answer_choices=True, split="train")[1]
-        == "eval.zip: there are no choices of train; leave out --answer-choices"
+        == "eval.zip: no answer choices of train; leave out --answer-choices"
     )
 
 
@@ -148,10 +148,10 @@ def test_a_dry_run_says_what_and_how_much_and_leaves_nothing(get, server):
     for name in TESTDEV[:2]:
         (SOURCE / name).unlink()
     said = get(dry_run=True)
-    assert "images/: images 2 of 3, " in said
-    assert "everything is there" not in said
+    assert "images/: 2 of 3 images, " in said
+    assert "nothing is missing" not in said
     get()
-    assert "everything is there" in get(dry_run=True)
+    assert "nothing is missing" in get(dry_run=True)
 
 
 def test_the_sum_of_a_dry_run_is_of_all_that_it_lists(get, server):
@@ -161,7 +161,7 @@ def test_the_sum_of_a_dry_run_is_of_all_that_it_lists(get, server):
     *_, told = get(dry_run=True).splitlines()
     size = len(json.dumps(JSONS[Path(TEXTS[1]).name])) + len(jpeg(1))
     assert re.fullmatch(
-        rf"fetch: nothing done \(dry run\); to receive: [\d.]+ \w+; on disk: {spoken(size)}", told
+        rf"fetch: dry run, nothing downloaded; download: [\d.]+ \w+; on disk: {spoken(size)}", told
     )
 
 
@@ -171,16 +171,16 @@ def test_a_dry_run_estimates_what_is_made_from_parquet_and_images_that_nobody_kn
     assert "  images/: images of testdev, " in said[-2]
     said = get(split="val", dry_run=True).splitlines()  # of val nobody knows the number before
     assert said[-2].startswith("  images/: images from images.zip (")
-    assert said[-2].endswith(" each on average); counted once the questions are there")
+    assert said[-2].endswith(" each on average); their number is known when the questions are downloaded")
     assert said[-1].count("and the images") == 2
 
 
 def test_a_dry_run_of_whole_archives_gives_their_stated_sizes(get, server):
     assert get(dry_run=True, full_archives=True, answer_choices=True).splitlines()[1:] == [
-        "  questions1.2.zip: all of it, 1.4 GB as its authors state",
-        "  sceneGraphs.zip: all of it, 42.7 MB as its authors state",
-        "  images.zip: all of it, 20.3 GB as its authors state",
-        "  eval.zip: all of it, 784 MB as its authors state",
+        "  questions1.2.zip: complete archive, 1.4 GB according to its authors",
+        "  sceneGraphs.zip: complete archive, 42.7 MB according to its authors",
+        "  images.zip: complete archive, 20.3 GB according to its authors",
+        "  eval.zip: complete archive, 784 MB according to its authors",
     ]
     said = get(dry_run=True, full_archives=True, origin="hub")
     assert "sceneGraphs.zip" in said and "images.zip" not in said
@@ -259,7 +259,7 @@ def test_a_changed_archive_is_told_and_nothing_of_it_taken(get, server):
     first, told = wrong(get)
     assert first.endswith("1 problem")
     assert re.match(
-        r"sceneGraphs.zip: it is not what was first fetched from http.*; sum \w{12} then, \w{12} now.*--accept-changes",
+        r"sceneGraphs.zip: changed since the first download from http.*; checksum \w{12} before, \w{12} now.*--accept-changes",
         told,
     )
     assert (SOURCE / TEXTS[4]).read_bytes() == kept
@@ -278,7 +278,7 @@ def test_a_change_counts_as_accepted_only_when_all_of_it_is_there(get, server):
     assert "val_sceneGraphs.json: damaged" in wrong(get, accept_changes=True)[1]
     assert "white" in (SOURCE / TEXTS[3]).read_text() and "white" not in (SOURCE / TEXTS[4]).read_text()
     server.files["/sceneGraphs.zip"] = bytes(data)
-    assert "it is not what was first fetched" in wrong(get)[1]
+    assert "changed since the first download" in wrong(get)[1]
     get(accept_changes=True)
     assert "white" in (SOURCE / TEXTS[4]).read_text()
     get()
@@ -286,7 +286,7 @@ def test_a_change_counts_as_accepted_only_when_all_of_it_is_there(get, server):
 
 def test_a_changed_file_of_the_hub_is_told_too_and_can_be_taken(get, server):
     get(origin="hub")
-    assert "everything is there" in get(origin="hub", dry_run=True)
+    assert "nothing is missing" in get(origin="hub", dry_run=True)
     from tests.sources.download.conftest import on_hub, parquet
     from tests.sources.download.test_hub_mirror import listed
 
@@ -300,7 +300,7 @@ def test_a_changed_file_of_the_hub_is_told_too_and_can_be_taken(get, server):
     assert "white" not in (SOURCE / TEXTS[0]).read_text()
     rows = [row | {"fullAnswer": "It is white."} for row in rows]
     listed(server, path, parquet(rows))
-    assert "x.parquet: it is not what was first fetched" in wrong(get, origin="hub")[1]
+    assert "x.parquet: changed since the first download" in wrong(get, origin="hub")[1]
     get(origin="hub", accept_changes=True)
     assert "It is white." in (SOURCE / TEXTS[0]).read_text()
     get(origin="hub")
@@ -311,7 +311,7 @@ def test_a_damaged_file_of_ours_is_fetched_again(get):
     for name in (TEXTS[0], TESTDEV[1]):
         (SOURCE / name).write_bytes(b"damaged")
     said = get()
-    assert said.count("is not as it was fetched; fetched again") == 2
+    assert said.count("changed since its download; downloading it again") == 2
     assert (SOURCE / TESTDEV[1]).read_bytes() == jpeg(1)
 
 
@@ -328,11 +328,11 @@ def test_a_file_of_the_users_own_is_never_replaced(get, origin):
     (SOURCE / "images").mkdir()
     (SOURCE / "questions1.2").mkdir()
     (SOURCE / TEXTS[0]).write_text("{}")
-    assert f"{TEXTS[0]}: is there already and is not what" in wrong(get, **options)[1]
+    assert f"{TEXTS[0]}: already exists and differs from" in wrong(get, **options)[1]
     assert (SOURCE / TEXTS[0]).read_text() == "{}"
     (SOURCE / TEXTS[0]).unlink()
     (SOURCE / TESTDEV[0]).write_bytes(b"mine")
-    assert f"{TESTDEV[0]}: is there already and is not" in wrong(get, **options)[1]
+    assert f"{TESTDEV[0]}: already exists and differs" in wrong(get, **options)[1]
     assert (SOURCE / TESTDEV[0]).read_bytes() == b"mine"
 
 
@@ -342,7 +342,7 @@ def test_files_that_the_user_unpacked_before_are_taken_as_they_are(get, server):
         base = Path(name).name
         (SOURCE / name).write_bytes(jpeg(0) if base.endswith("jpg") else json.dumps(JSONS[base]).encode())
     said = get(dry_run=True)
-    assert TEXTS[0] not in said and TEXTS[2] in said and "images 2 of 3" in said
+    assert TEXTS[0] not in said and TEXTS[2] in said and "2 of 3 images" in said
     get()
     assert set(json.loads((SOURCE / "fetched.json").read_text())["files"]) == {*TEXTS, *TESTDEV}
 
@@ -353,14 +353,14 @@ def test_everything_that_is_wrong_is_told_at_once(get, server):
     del server.files["/sceneGraphs.zip"]
     first, *rest = wrong(get)
     assert first == f"{SOURCE}: 2 problems"
-    assert rest[0] == "questions1.2.zip, train_balanced_questions.json: expected one such member, there are 0"
+    assert rest[0] == "questions1.2.zip, train_balanced_questions.json: expected one member with this name, found 0"
     assert rest[1] == f"{server.url}/sceneGraphs.zip: no such file (the server answers 404)"
 
 
 def test_every_image_that_is_missing_is_told(get, server):
     server.files["/images.zip"] = packed({"images/n2.jpg": jpeg(1)})
     assert wrong(get)[1:] == [
-        f"images.zip, {name}.jpg: expected one such member, there are 0" for name in ("n1", "n3")
+        f"images.zip, {name}.jpg: expected one member with this name, found 0" for name in ("n1", "n3")
     ]
 
 
@@ -377,7 +377,7 @@ def test_a_server_that_is_down_is_told_with_what_to_do(get, server):
     server.faults["/questions1.2.zip"] = [500] * 9
     told = wrong(get)
     assert "questions1.2.zip: the server answers 500; tried 6 times" in told[0]
-    assert told[1] == "what was received is kept; run the same command again to go on"
+    assert told[1] == "finished downloads are kept; run the same command again to resume"
 
 
 def test_without_ranges_the_size_is_told_and_the_whole_archive_fetched_when_asked(get, server):
@@ -386,7 +386,7 @@ def test_without_ranges_the_size_is_told_and_the_whole_archive_fetched_when_aske
     told = wrong(get)
     assert told[0] == f"{SOURCE}: 2 problems"  # questions and graphs, each once
     assert (
-        f"questions1.2.zip: the server ignores byte ranges, so single members cannot be read; all of it is {size}"
+        f"questions1.2.zip: the server ignores byte ranges, so single members cannot be read; download the whole archive ({size})"
         in told[1]
     )
     assert "--full-archives" in told[1]
@@ -421,9 +421,9 @@ def test_what_the_cache_lacks_is_told(get, project):
     told = wrong(get, cache_dir=project / "cache", offline=True)
     assert (
         told[1]
-        == f"questions1.2.zip: not in the cache {project / 'cache'}, and --offline forbids to ask the server"
+        == f"questions1.2.zip: not in the cache {project / 'cache'}; leave out --offline to download it"
     )
-    assert wrong(get, offline=True) == ["--offline takes all from a cache; name it with --cache-dir"]
+    assert wrong(get, offline=True) == ["--offline needs a cache; give its folder with --cache-dir"]
 
 
 def test_archives_may_lie_in_a_folder(get, server, tmp_path):
@@ -440,7 +440,7 @@ def test_archives_may_lie_in_a_folder(get, server, tmp_path):
     (folder / "sceneGraphs.zip").unlink()
     shutil.rmtree(SOURCE)
     assert wrong(get, origin=str(folder))[1] == (
-        f"{folder}/sceneGraphs.zip: no such file; put it there, or name the archives' place with --archives-from"
+        f"{folder}/sceneGraphs.zip: no such file; put it there, or give the place of the archives with --archives-from"
     )
 
 
@@ -470,9 +470,9 @@ def test_too_little_room_is_told_before_anything_is_fetched(get, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage)
     told = wrong(get)
     needed = sum(len(json.dumps((JSONS | GRAPHS)[Path(name).name])) for name in TEXTS)
-    assert told[0] == "not enough room on the disk; nothing was fetched"
+    assert told[0] == "not enough disk space; nothing was downloaded"
     asked, missing = re.search(
-        r"([\d.]+) kB needed, 5.0 kB free; make room for ([\d.]+) kB more", told[1]
+        r"([\d.]+) kB needed, 5.0 kB free; free ([\d.]+) kB more", told[1]
     ).groups()
     # the files, and beside them what is received before it is unpacked: at most the two archives
     packed_size = len(archives()["questions1.2.zip"]) + len(archives()["sceneGraphs.zip"])
@@ -487,18 +487,18 @@ def test_a_image_id_that_is_a_path_is_refused(get, server):
     server.files["/questions1.2.zip"] = packed(
         members | {"testdev_balanced_questions.json": json.dumps(bad).encode()}
     )
-    assert wrong(get)[1] == f"{TEXTS[0]}, question 1: image '../n1' is no plain name"
+    assert wrong(get)[1] == f"{TEXTS[0]}, question 1: invalid image id '../n1'"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"origin": "nowhere"}, "'nowhere': neither `official`, `hub`, a web address"),
-        ({"origin": "ftp://x"}, "'ftp://x': neither"),
+        ({"origin": "nowhere"}, "'nowhere': use `official`, `hub`, a URL"),
+        ({"origin": "ftp://x"}, "'ftp://x': use"),
         ({"split": "test"}, "--split test: expected one of testdev, val, train"),
         (
             {"dataset": "birds"},
-            "params.yaml: no section `birds` with an `ingest` in it; run: rgqa init birds",
+            "params.yaml: no section `birds` with `ingest`; run: rgqa init birds",
         ),
     ],
 )

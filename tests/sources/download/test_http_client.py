@@ -127,7 +127,7 @@ def test_a_server_that_is_not_there_is_given_up(web):
 
 @pytest.mark.parametrize(
     ("status", "told"),
-    [(404, "no such file"), (410, "no such file"), (403, "access is refused"), (418, "not an answer")],
+    [(404, "no such file"), (410, "no such file"), (403, "access is refused"), (418, "unexpected response")],
 )
 def test_what_cannot_succeed_is_told_at_once(web, server, status, told):
     server.faults["/a.bin"] = [status]

@@ -60,7 +60,7 @@ def test_images_that_are_missing_or_none_are_all_told_and_the_others_written(get
         get(origin="hub")
     assert caught.value.problems[1:] == [
         "image n2 of testdev_balanced_images: neither JPEG nor PNG",
-        "image n3: not in testdev_balanced_images of the hub",
+        "image n3: not in testdev_balanced_images of the Hub",
     ]
     assert [path.name for path in (project / "data/gqa/source/images").iterdir()] == ["n1.jpg"]
 
@@ -94,7 +94,7 @@ LIST = "/api/datasets/lmms-lab-encoder/GQA/tree/main/testdev_balanced_instructio
 
 def test_a_token_that_the_hub_refuses_is_told_at_once(get, server):
     server.faults[LIST] = [401] * 9
-    with pytest.raises(UserError, match=r"gives no list of its files .*401.* HF_TOKEN right") as caught:
+    with pytest.raises(UserError, match=r"does not list the files .*401.* HF_TOKEN") as caught:
         get(origin="hub")
     assert not any("run the same command again" in line for line in caught.value.problems)
     assert server.asked("testdev_balanced_instructions") == 1
@@ -120,14 +120,14 @@ def test_the_token_of_the_environment_goes_to_the_hub_alone(get, server, monkeyp
 
 def test_a_hub_that_is_down_is_given_up_with_what_to_do(get, server):
     server.faults[LIST] = [503] * 99
-    with pytest.raises(UserError, match="gives no list of its files .*503") as caught:
+    with pytest.raises(UserError, match="does not list the files .*503") as caught:
         get(origin="hub")
-    assert caught.value.problems[-1] == "what was received is kept; run the same command again to go on"
+    assert caught.value.problems[-1] == "finished downloads are kept; run the same command again to resume"
 
 
 def test_a_list_that_is_none_is_told(get, server):
     server.files["/api/datasets/lmms-lab-encoder/GQA/tree/main/testdev_balanced_instructions"] = b"<html>"
-    with pytest.raises(UserError, match="the hub gives no list of its files"):
+    with pytest.raises(UserError, match="the Hub does not list the files"):
         get(origin="hub")
 
 
@@ -149,10 +149,10 @@ def test_after_a_break_only_the_parquet_files_not_yet_received_are_fetched(get, 
 
 def test_what_lies_in_the_cache_is_not_told_as_to_be_received(get, project):
     cache = project / "cache"
-    assert "to receive: 0 bytes" not in get(origin="hub", cache_dir=cache, dry_run=True)
+    assert "download: 0 bytes" not in get(origin="hub", cache_dir=cache, dry_run=True)
     get(origin="hub", cache_dir=cache)
     shutil.rmtree(project / "data/gqa/source")
-    assert "to receive: 0 bytes" in get(origin="hub", cache_dir=cache, dry_run=True)
+    assert "download: 0 bytes" in get(origin="hub", cache_dir=cache, dry_run=True)
 
 
 def test_a_image_lost_after_a_break_is_fetched_all_the_same(get, server, project):

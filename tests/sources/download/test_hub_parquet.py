@@ -66,11 +66,11 @@ def test_several_files_become_one(tmp_path):
 def test_missing_columns_are_told(tmp_path):
     with pytest.raises(
         UserError,
-        match=r"0\.parquet: columns imageId, semantic are missing; there are answer, id, question, types",
+        match=r"0\.parquet: columns imageId, semantic are missing; the file has answer, id, question, types",
     ):
         written(tmp_path, [{"answer": "x", "id": "1", "question": "What?", "types": {"structural": "query"}}])
 
 
 def test_what_is_no_parquet_file_is_told(tmp_path):
-    with pytest.raises(UserError, match=r"0\.parquet: not a Parquet file, or cut off"):
+    with pytest.raises(UserError, match=r"0\.parquet: not a Parquet file, or truncated"):
         converted(tmp_path, b"<html>")

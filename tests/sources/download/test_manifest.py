@@ -61,12 +61,12 @@ def test_a_file_is_noted_before_it_takes_its_place(manifest, tmp_path):
         (
             "a.zip",
             RemoteFingerprint(address="https://x/a.zip", size=1000, checksum="bbbb"),
-            "it is not what was first fetched from https://x/a.zip (1,000 bytes, as then; sum aaaa then, bbbb now)",
+            "changed since the first download from https://x/a.zip (1,000 bytes, as before; checksum aaaa before, bbbb now)",
         ),
         (
             "a.zip",
             RemoteFingerprint(address="https://x/a.zip", size=999, checksum="bbbb"),
-            "it is not what was first fetched from https://x/a.zip (1,000 bytes then, 999 now; sum aaaa then, bbbb now)",
+            "changed since the first download from https://x/a.zip (1,000 bytes before, 999 now; checksum aaaa before, bbbb now)",
         ),
     ],
 )
@@ -137,7 +137,7 @@ def test_a_image_without_a_plain_name_and_a_question_without_a_image_are_told(tm
     with pytest.raises(UserError) as caught:
         named(tmp_path, val_0={"1": "../n2", "2": 7})
     assert caught.value.problems[1:] == [
-        "questions1.2/val_0.json, question 1: image '../n2' is no plain name",
+        "questions1.2/val_0.json, question 1: invalid image id '../n2'",
         "questions1.2/val_0.json, question 2: Expected `str`, got `int` - at `$.imageId`"
-        "; ids are strings, a number loses its leading zeros",
+        "; ids are strings, because numbers lose leading zeros",
     ]

@@ -38,7 +38,7 @@ def test_an_address_is_of_the_web_or_a_folder_that_is_there(official, tmp_path):
     assert OfficialArchives(official.client, "https://x/gqa/").address == "https://x/gqa"
     assert official.address == str(tmp_path)
     with pytest.raises(
-        UserError, match="neither `official`, `hub`, a web address .* nor a folder that is there"
+        UserError, match="use `official`, `hub`, a URL .* or an existing folder"
     ):
         OfficialArchives(official.client, str(tmp_path / "not there"))
 
@@ -56,7 +56,7 @@ def test_a_split_has_one_file_of_questions_or_a_folder_of_them(official):
 
 def test_choices_are_of_the_split_alone(official):
     assert paths(official.list_choices("testdev")) == ["eval/testdev_choices.json"]
-    with pytest.raises(UserError, match="there are no choices of train; leave out --answer-choices"):
+    with pytest.raises(UserError, match="no answer choices of train; leave out --answer-choices"):
         official.list_choices("train")
 
 
@@ -64,14 +64,14 @@ def test_each_image_that_the_archive_lacks_is_told(official):
     with pytest.raises(UserError) as caught:
         official.list_images(["n1", "x1", "x2"])
     assert caught.value.problems == [
-        f"images.zip, {name}.jpg: expected one such member, there are 0" for name in ("x1", "x2")
+        f"images.zip, {name}.jpg: expected one member with this name, found 0" for name in ("x1", "x2")
     ]
 
 
 def test_a_file_is_listed_with_the_size_and_the_checksum_that_the_archive_states(official):
     (wanted,) = official.list_images(["n1"])
-    assert (wanted.origin, wanted.receive) == ("images.zip", 0)  # a folder is read in place
-    assert (wanted.size, wanted.crc) == (len(jpeg(0)), zlib.crc32(jpeg(0)))
+    assert (wanted.origin, wanted.download_bytes) == ("images.zip", 0)  # a folder is read in place
+    assert (wanted.disk_bytes, wanted.crc32) == (len(jpeg(0)), zlib.crc32(jpeg(0)))
 
 
 def test_files_are_unpacked_and_noted_and_a_damaged_one_does_not_keep_the_others(official, tmp_path):
@@ -93,7 +93,7 @@ def test_files_are_unpacked_and_noted_and_a_damaged_one_does_not_keep_the_others
 
 def test_what_is_seen_of_an_archive_is_its_size_and_the_sum_of_its_directory(official, tmp_path):
     assert official.get_seen_remotes() == {}
-    official.archive("images.zip")
+    official.get_archive("images.zip")
     seen = official.get_seen_remotes()["images.zip"]
     assert (seen.address, seen.size) == (f"{tmp_path}/images.zip", len(archives()["images.zip"]))
-    assert len(seen.sum) == 64
+    assert len(seen.checksum) == 64

@@ -125,7 +125,7 @@ def test_a_member_damaged_in_the_archive_is_told_and_not_written(kept, tmp_path)
     data[data.index(b"images/b.jpg") + 500] ^= 255
     archive = kept(bytes(data))
     with pytest.raises(
-        DamagedMemberError, match=r"a\.zip, images/b\.jpg: damaged .*the server's file is wrong"
+        DamagedMemberError, match=r"a\.zip, images/b\.jpg: damaged .*the file on the server is damaged"
     ):
         archive.extract("b.jpg", tmp_path / "b.jpg")
     assert not (tmp_path / "b.jpg").exists()
@@ -166,12 +166,12 @@ def bomb() -> bytes:
     [
         (changed(flag_bits=1), "it is encrypted"),
         (changed(external_attr=(stat.S_IFLNK | 0o777) << 16), "it is a link"),
-        (changed(method=zipfile.ZIP_LZMA), "it is packed by method 14"),
+        (changed(method=zipfile.ZIP_LZMA), "it is compressed by method 14"),
         (changed(file_size=10**11), "it would have 100,000,000,000 bytes, more than 16,000,000,000"),
         (changed(compress_size=10**6), "its bytes overlap with another member's"),
         (bomb(), "it would unpack 4,868 bytes to 5,000,000"),
-        (packed({"a/x.jpg": b"1", "b/x.jpg": b"2"}), "expected one such member, there are 2"),
-        (packed({"y.jpg": b"1"}), "expected one such member, there are 0"),
+        (packed({"a/x.jpg": b"1", "b/x.jpg": b"2"}), "expected one member with this name, found 2"),
+        (packed({"y.jpg": b"1"}), "expected one member with this name, found 0"),
     ],
 )
 def test_a_suspicious_member_is_refused(tmp_path, data, message):
@@ -205,7 +205,7 @@ def test_a_path_in_the_archive_never_says_where_a_file_goes(tmp_path):
 @pytest.mark.parametrize("data", [b"", b"<html>not found</html>", packed(MEMBERS)[:-30]])
 def test_what_is_no_archive_is_told_with_its_size(tmp_path, data):
     with pytest.raises(
-        UserError, match=rf"a\.zip: not a ZIP archive, or cut off .*; it has {len(data):,} bytes"
+        UserError, match=rf"a\.zip: not a ZIP archive, or truncated .*; it has {len(data):,} bytes"
     ):
         on_disk(tmp_path, data)
 

@@ -1,4 +1,7 @@
-"""Rank a made world and print hashes of the places and scores, and of unrounded sums; run by `test_topk` as a process of its own, on other instructions."""
+"""Rank a synthetic data set and print hashes of the questions and scores, and of unrounded dot products.
+
+`test_topk` runs this module as a separate process with other processor instructions.
+"""
 
 import hashlib
 
