@@ -41,7 +41,7 @@ from pipeline.core.records import (
     Task,
     Verdict,
 )
-from pipeline.research_registry import rehearsed, simulated
+from pipeline.research_registry import simulate_from_evidence, simulate_from_truth
 from pipeline.tasks.verdict_aggregation import (
     AggregatedVerdicts,
     CollectParams,
@@ -73,9 +73,9 @@ def gather_verdicts(
             "this is a REHEARSAL: the verdicts are simulated from incomplete graphs that are taken as complete "
             f"({folders.dataset}.collect.simulate: rehearsal)"
         )
-        verdicts = rehearsed(folders, tasks.values(), params.simulated_votes, params.seed)
+        verdicts = simulate_from_evidence(folders, tasks.values(), params.simulated_votes, params.seed)
     elif params.simulate:
-        verdicts = simulated(folders, tasks.values(), params.simulated_votes, params.seed)
+        verdicts = simulate_from_truth(folders, tasks.values(), params.simulated_votes, params.seed)
     elif pulled.exists():
         verdicts, counts = read_verdicts(pulled, tasks)
     if not verdicts:

@@ -14,7 +14,7 @@ import numpy as np
 from pipeline.core.jsonl_index import RecordLookup, group_by
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import SUBSETS, CandidateEstimate, Record, SceneGraph, ScreenedCandidate, Subset
-from pipeline.research_registry import truth_reader
+from pipeline.research_registry import make_truth_reader
 from pipeline.scoring import auroc
 from pipeline.scoring.calibration import brier_score, expected_calibration_error, reliability_table
 
@@ -88,7 +88,7 @@ def measure_estimate_reliability(
     """Return the reliability of the estimates for all candidates with a program and by subset; {} if the truth is not known."""
     if not truth:
         return {}
-    true_answerability = truth_reader(folders.read_vocabulary())
+    true_answerability = make_truth_reader(folders.read_vocabulary())
     estimates = RecordLookup(
         folders.record_file(CandidateEstimate),
         {row.candidate_id: row.p_answerable for row in folders.read_records(CandidateEstimate)},

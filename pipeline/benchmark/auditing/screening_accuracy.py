@@ -23,7 +23,7 @@ from pipeline.core.records import (
     ScreenedCandidate,
     Subset,
 )
-from pipeline.research_registry import truth_reader
+from pipeline.research_registry import make_truth_reader
 from pipeline.sources import gqa_files
 
 
@@ -70,7 +70,7 @@ def measure_screening(
     """
     if not truth:
         return {}
-    true_answerability = truth_reader(folders.read_vocabulary())
+    true_answerability = make_truth_reader(folders.read_vocabulary())
     candidates = (
         candidate
         for stage in ("rank", "perturb")
