@@ -1,12 +1,13 @@
-"""Under Ray, too, a kill at any moment costs nothing: the stages that use Ray are run by it, each with so little given to an actor
-that actors work on the sample, and at a moment drawn by a stated seed SIGKILL goes to one of them or to the stage's first process.
-A run that lost an actor must end well by itself; after either the stage, run again, gives what an undisturbed run of this machine
-alone gave. At the end nothing of Ray may be left running.
+"""Kill Ray actors and stages at random moments, and check that the results stay the same.
+
+The stages that use Ray run with so few items per actor that actors work on the sample. At a random moment SIGKILL is sent to an actor
+or to the first process of the stage. A run that lost an actor must complete. After a rerun of the stage, the files must be the same as
+those of an undisturbed run without Ray. At the end no process of Ray may be running.
 
     python -m tests.actor_kills                         20 moments, in the clone of tests/kills.py (make endurance)
     python -m tests.actor_kills --times 5 --tree CLONE --stages "rank tag"
 
-What is done is kept in build/actor_kills.json of the clone and not done again; stopped, it goes on.
+Finished moments are recorded in build/actor_kills.json of the clone, so that a stopped run resumes.
 """
 
 from __future__ import annotations
@@ -26,27 +27,31 @@ from pipeline.core.stage_graph import stage_module
 from tests.kills import AT_ONCE, Done, Stages, Times, Tree, clone, endure, fail, only, repro
 
 STAGES = ["vocabulary", "embed", "rank", "tag", "perturb", "screen", "similarity", "answer", "paper", "audit"]
-FIRST, ACTOR = "first", "actor"  # who is killed: the stage's own process, or one of Ray's that works for it
-GONE = 600  # seconds until nothing of Ray may be left
+# The process that is killed: the one of the stage, or an actor.
+FIRST, ACTOR = "first", "actor"
+# Seconds within which all processes of Ray must end.
+GONE = 600
+# Patches that give few items to each actor.
 FEW = """import sys
 
 if any(word.startswith(("pipeline.stages.", "research.stages.")) for word in sys.orig_argv):
-    from pipeline.core import engine
+    from pipeline.core import parallel
 
-    processes = engine.processes
-    engine.processes = lambda items, each=1: processes(items, 1)
-    engine.ordered_map.__defaults__ = (8,)
+    choose = parallel.choose_num_workers
+    parallel.choose_num_workers = lambda num_items, items_per_worker=1: choose(num_items, 1)
+    parallel.ordered_map.__defaults__ = (8,)
 
-    from pipeline.candidates.encoders import embedding
+    from pipeline.candidates.encoders import embedding_cache
 
-    embedding.SEED = "none"
+    embedding_cache.PRECOMPUTED_FILE_NAME = "none"
 """
 
-left: list[psutil.Process] = []  # what ran when something was killed
+# Processes that were running when another one was killed.
+left: list[psutil.Process] = []
 
 
 def processes(running: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    """All that a run has started and that runs."""
+    """Return the running processes that a run has started."""
     try:
         return psutil.Process(running.pid).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -54,19 +59,20 @@ def processes(running: subprocess.Popen[bytes]) -> list[psutil.Process]:
 
 
 def of(stage: str, who: str, every: list[psutil.Process]) -> list[psutil.Process]:
-    """The first process of a stage, or its actors, in the order of their ids, by what their command lines say."""
-    word, found = {FIRST: stage_module(stage), ACTOR: "ray::_Actor"}[who], []
+    """Return the first process of a stage, or its actors, by their command lines, in the order of their ids."""
+    word, found = {FIRST: stage_module(stage), ACTOR: "ray::_RayWorker"}[who], []
     for process in every:
         try:
             if any(part.startswith(word) for part in process.cmdline()):
                 found.append(process)
-        except psutil.NoSuchProcess:  # has just ended
+        # The process has just ended.
+        except psutil.NoSuchProcess:
             pass
     return sorted(found, key=lambda process: process.pid)
 
 
 def comes(stage: str, who: str, running: subprocess.Popen[bytes]) -> bool:
-    """Wait until there is one; whether there was before the run ended."""
+    """Wait until there is such a process. Return False if the run ends before."""
     while running.poll() is None:
         if of(stage, who, processes(running)):
             return True
@@ -75,7 +81,7 @@ def comes(stage: str, who: str, running: subprocess.Popen[bytes]) -> bool:
 
 
 def measure(tree: Path, stage: str, done: Done) -> None:
-    """How long an undisturbed run goes on once there is a first process, once there is an actor."""
+    """Measure how long an undisturbed run takes after its first process and after its first actor appear."""
     running, came = forced(tree, stage), dict[str, float]()
     for who in (FIRST, ACTOR):
         if not comes(stage, who, running):
@@ -87,14 +93,23 @@ def measure(tree: Path, stage: str, done: Done) -> None:
 
 
 def forced(tree: Path, stage: str) -> subprocess.Popen[bytes]:
-    """A run of one stage that has nothing from before."""
-    shutil.rmtree(tree / "data/cache", ignore_errors=True)  # the vectors that embed kept
+    """Start a stage without cached embeddings."""
+    shutil.rmtree(tree / "data/cache", ignore_errors=True)
     return repro(tree, *only(tree, stage))
 
 
 def killed(tree: Path, name: str, share: float, done: Done) -> float:
-    """Run a stage and kill an actor, or the first process, after this share of the time from when there is one, or of half of it
-    ... where all were gone before; the seconds after which it was."""
+    """Run a stage and kill an actor or the first process.
+
+    Args:
+        tree: The clone.
+        name: Stage and kind of process.
+        share: Proportion of the time since the process appeared. If the process has ended before, the time is halved.
+        done: What was done in the clone.
+
+    Returns:
+        The seconds after which the process was killed.
+    """
     stage, who = name.split()
     if name not in done.seconds:
         measure(tree, stage, done)
@@ -109,31 +124,34 @@ def killed(tree: Path, name: str, share: float, done: Done) -> float:
             left.extend(every)
             found[int(share * len(found))].kill()
             if running.wait() and who == ACTOR:
-                fail(tree, f"{stage} fails as an actor was killed {after:.2f} s after the first one began")
+                fail(
+                    tree,
+                    f"{stage} fails after an actor was killed {after:.2f} s after the first one appeared",
+                )
             return after
         running.wait()
         after /= 2
 
 
 def nothing_left() -> None:
-    """Wait until all that ran beside a killed process has ended."""
+    """Wait until all other processes of killed runs have ended."""
     begun, running = time.monotonic(), [process for process in left if process.is_running()]
     _, alive = psutil.wait_procs(running, timeout=GONE)
     if alive:
-        sys.exit(f"kills: left running after {GONE} s: {alive}")
+        sys.exit(f"kills: still running after {GONE} s: {alive}")
     print(f"kills: nothing of Ray runs, {time.monotonic() - begun:.0f} s after the last moment", flush=True)
 
 
-# Each stage's first process and one of its actors.
+# The first process and one actor of each stage.
 TIMES = 2 * len(STAGES)
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command()
 def main(times: Times = TIMES, tree: Tree = None, stages: Stages = "") -> None:
-    """Kill stages that run under Ray, or one of their actors, and check that they go on to the same bytes."""
+    """Kill stages that run under Ray or their actors at random moments, and check that reruns write the same bytes."""
     home = clone(tree)
-    if not (home / "build/kills.json").exists() and repro(home).wait():  # by this machine alone
+    if not (home / "build/kills.json").exists() and repro(home).wait():
         fail(home, "dvc repro fails undisturbed")
     (home / AT_ONCE).mkdir(parents=True, exist_ok=True)
     (home / AT_ONCE / "sitecustomize.py").write_text(FEW)

@@ -1,4 +1,4 @@
-"""What tests of bad inputs share: a command run as a stranger runs it, and what it told."""
+"""Run a command and return its error message, for tests of invalid inputs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import pytest
 from pipeline.core.errors import run_command
 
 
-def told(capsys: pytest.CaptureFixture[str], main: Callable[[], object]) -> str:
-    """The one message with which a command ends, by exit code 1; "" if it did what it was asked to. All else is a
-    traceback, and fails the test."""
+def error_message(capsys: pytest.CaptureFixture[str], main: Callable[[], object]) -> str:
+    """Return the message of a command that ends with exit code 1; "" if it succeeds. A traceback fails the test."""
     capsys.readouterr()
     try:
         run_command(main)

@@ -1,6 +1,6 @@
-"""Which of the project's own modules a module needs, found by reading its imports (late ones too).
+"""Find the modules of the project that a module needs, by its imports, including late ones.
 
-python -m tests.closure     writes the code that each stage needs into its `deps`, in dvc.yaml and research/dvc.yaml
+python -m tests.closure     write the code that each stage needs into its `deps` in dvc.yaml and research/dvc.yaml
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from pipeline.core.stage_graph import BUILD_GRAPH, RESEARCH_GRAPH, read_stages
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("pipeline", "annotation", "research")
 REGISTRY = Path("pipeline/research_registry.py")
-# Packages whose modules are listed in `deps` one by one, because they are edited often and most stages need few of them. All
-# other packages are listed as a whole: DVC reads and writes all `deps` of all stages twice for each stage that it runs, so
-# listing every module would cost seconds.
+# Packages whose modules are listed in `deps` one by one, because they are edited often and most stages need few of them. Other packages
+# are listed as a whole, because DVC reads and writes all `deps` twice for each stage that it runs, and listing every module would take
+# seconds.
 BY_MODULE = (Path("pipeline/language"),)
-# Data files that modules of these packages read.
+# Module of these packages -> the data file that it reads.
 TABLES_OF = {Path("pipeline/language/lexicon.py"): Path("pipeline/language/kinds.tsv")}
 
 
 def dvc_targets(root: Path = ROOT) -> dict[str, str]:
-    """How `dvc repro`, run in the project's root, names each stage: `rank`, but `research/dvc.yaml:answer`."""
+    """Return the target of each stage for `dvc repro` in the root: `rank`, or `research/dvc.yaml:answer`."""
     return {
         name: name if graph == BUILD_GRAPH else f"{graph}:{name}"
         for graph in (BUILD_GRAPH, RESEARCH_GRAPH)
@@ -34,7 +34,7 @@ def dvc_targets(root: Path = ROOT) -> dict[str, str]:
 
 
 def file_of(module: str) -> Path | None:
-    """The file of a dotted name, relative to the project's root; None if it is not a module of ours."""
+    """Return the file of a module, relative to the root; None if it is not a module of the project."""
     base = ROOT / Path(*module.split("."))
     for path in (base.with_suffix(".py"), base / "__init__.py"):
         if path.is_file():
@@ -44,7 +44,7 @@ def file_of(module: str) -> Path | None:
 
 @cache
 def imports(path: Path) -> frozenset[Path]:
-    """Modules of the project that this one imports directly."""
+    """Return the modules of the project that a module imports directly."""
     package = path.parent.parts
     names: set[str] = set()
     for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
@@ -62,7 +62,7 @@ def imports(path: Path) -> frozenset[Path]:
 
 
 def loaded_by_registry(names: frozenset[str], text: str) -> set[Path]:
-    """Modules of `research` that the functions of the registry load which a module imports or calls."""
+    """Return the modules of `research` that are loaded by the registry functions that a module uses."""
     found: set[Path] = set()
     for node in ast.parse((ROOT / REGISTRY).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef) and (
@@ -76,7 +76,7 @@ def loaded_by_registry(names: frozenset[str], text: str) -> set[Path]:
 
 
 def closure(path: Path) -> set[Path]:
-    """All modules of the project that running this one can need, itself included."""
+    """Return all modules of the project that a module needs, itself included."""
     seen, todo = set(), [path]
     while todo:
         current = todo.pop()
@@ -87,13 +87,15 @@ def closure(path: Path) -> set[Path]:
 
 
 def module_of(stage: str) -> Path:
-    """The module that DVC runs for a stage, as its command says."""
+    """Return the module that DVC runs for a stage."""
     return Path(*read_stages(root=ROOT)[stage]["cmd"].split()[-1].split(".")).with_suffix(".py")
 
 
 def code_deps(stage: str) -> list[str]:
-    """The code in a stage's `deps`: its module, the modules that it needs of the packages in `BY_MODULE`, with their tables, and
-    each other package that it needs any module of."""
+    """Return the code in the `deps` of a stage.
+
+    These are its module, the modules that it needs of packages in `BY_MODULE` with their tables, and other packages as a whole.
+    """
     own = module_of(stage)
     deps = {own}
     for file in closure(own) - {own}:
@@ -106,13 +108,13 @@ def code_deps(stage: str) -> list[str]:
     return sorted(dep.as_posix() for dep in deps if dep.parent not in deps)
 
 
-def modules(room: Path) -> list[Path]:
-    """All modules in a folder and below it."""
-    return [file.relative_to(ROOT) for file in sorted((ROOT / room).rglob("*.py"))]
+def modules(folder: Path) -> list[Path]:
+    """Return all modules in a folder and its subfolders."""
+    return [file.relative_to(ROOT) for file in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def with_code_deps(text: str, stages: Iterable[str]) -> str:
-    """The text of a graph with the code in each stage's `deps` as the imports have it."""
+    """Return the text of a graph with the code in the `deps` of each stage."""
     for stage in stages:
         lines = "".join(f"      - {dep}\n" for dep in code_deps(stage))
         text = re.sub(

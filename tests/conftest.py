@@ -1,4 +1,4 @@
-"""What tests share: the tiny world of 8 images (made by tests/tiny/make.py) as a project of its own."""
+"""Fixtures for all tests: the tiny world of 8 images (tests/tiny/make.py) as a project."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from pipeline.core.records import (
 )
 from tests.tiny.project import PARAMS, TINY, lay_out, run_stages
 
-# The default profile generates the same examples each time, so that a test that passed once also passes on the next machine.
-# `make endurance` looks for new counterexamples with `--hypothesis-profile search`. A busy machine is no failure.
+# The default profile is reproducible, so that a test that passed once also passes on the next machine. `make endurance` searches for new
+# counterexamples with `--hypothesis-profile search`. There is no deadline, because machines may be busy.
 COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeatable", COMMON, derandomize=True)
 settings.register_profile("search", COMMON)
 settings.load_profile("repeatable")
-# A script's job in the background ignores Ctrl-C, and a job of `nohup` ignores SIGHUP. Processes started by tests would inherit that,
-# and the tests that stop them by these signals would wait for ever.
+# Background jobs of scripts ignore SIGINT, and jobs of `nohup` ignore SIGHUP. Processes started by tests would inherit this, and tests
+# that stop them by these signals would never end.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# What the words of the tiny world mean, written down by hand.
+# Categories and attribute types of the tiny world.
 CATEGORIES = {
     "animal": ("dog", "cat", "horse", "sheep"),
     "person": ("man", "woman", "boy", "girl"),
@@ -99,7 +99,7 @@ NAMES = [
 
 @pytest.fixture
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project folder whose data set in use is `tiny`; it is the working directory during the test."""
+    """A project folder with data set `tiny`, which is the working directory during the test."""
     lay_out(tmp_path)
     shutil.copy(TINY / "params.yaml", tmp_path / "params.yaml")
     monkeypatch.chdir(tmp_path)
@@ -108,7 +108,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def set_params(tiny: Path) -> Callable[..., None]:
-    """Change parameters of one stage in the tiny project: `set_params("rank", easy=2)`."""
+    """A function that changes parameters of a stage in the tiny project: `set_params("rank", easy_last=2)`."""
 
     def change(stage: str, **values: object) -> None:
         path = tiny / "params.yaml"
@@ -121,7 +121,7 @@ def set_params(tiny: Path) -> Callable[..., None]:
 
 @pytest.fixture
 def vocabulary() -> Vocabulary:
-    """The words of the tiny world."""
+    """The vocabulary of the tiny world."""
     objects = {
         name: ObjectEntry(
             name=name, count=1, number="plural" if name == "jeans" else "singular", attributes={}
@@ -141,7 +141,7 @@ def vocabulary() -> Vocabulary:
 
 @pytest.fixture
 def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
-    """The tiny project after screening and estimating: each question not on existence is a candidate at every other image."""
+    """The tiny project after stages `screen` and `estimate`: each question without `exist` is a candidate for every other image."""
     from pipeline.language.lexicon import Lexicon
     from pipeline.stages import ingest
     from pipeline.verifier.partial_graphs import build_partial_graph
@@ -155,11 +155,11 @@ def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
         if question.split == "testdev":
             questions.setdefault(question.image_id, []).append(question)
     lexicon = Lexicon(CATEGORIES, ATTRIBUTE_TYPES)
-    told = {key: build_partial_graph(questions[key], lexicon) for key in sorted(questions)}
-    write_jsonl(home / "vocabulary/reconstructed.jsonl", told.values())
+    partial_graphs = {key: build_partial_graph(questions[key], lexicon) for key in sorted(questions)}
+    write_jsonl(home / "vocabulary/reconstructed.jsonl", partial_graphs.values())
     rows = []
     for image_id in sorted(questions):
-        facts = build_evidence(image_id, {}, told, lexicon)
+        facts = build_evidence(image_id, {}, partial_graphs, lexicon)
         for number, question in enumerate(q for other in questions for q in questions[other]):
             if question.image_id == image_id or any(step.operation == "exist" for step in question.program):
                 continue
@@ -189,11 +189,11 @@ def screened(tiny: Path, vocabulary: Vocabulary) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project folder in which every stage has run on the tiny world; the release is data/release/tiny/0.1.0."""
+    """A project folder in which all stages have run on the tiny world. The release is data/release/tiny/0.1.0."""
     return run_stages(lay_out(tmp_path_factory.mktemp("run"), PARAMS))
 
 
-# A CLIP small enough to make for a test: its weights are random, its files are laid out as open_clip's.
+# A tiny CLIP model with random weights, in the file layout of open_clip.
 VISION = {"image_size": 32, "patch_size": 16, "width": 32, "head_width": 16, "layers": 1}
 TEXT = {"context_length": 20, "vocab_size": 49408, "width": 16, "heads": 2, "layers": 2}
 
@@ -201,20 +201,26 @@ TEXT = {"context_length": 20, "vocab_size": 49408, "width": 16, "heads": 2, "lay
 def write_clip(
     folder: Path, *, custom_text: bool = False, weights: dict[str, Any] | None = None, **config: Any
 ) -> Path:
-    """Write a configuration and random weights into `folder`.
+    """Write the configuration and random weights of a tiny CLIP model.
 
-    `config` and `weights` change the tiny model ("text_cfg", "vision_cfg", "quick_gelu"): `config` what is written
-    in open_clip_config.json, `weights` the model whose weights lie beside it (the same one if None).
+    Args:
+        folder: Folder of the model.
+        custom_text: Whether the configuration has `custom_text`.
+        weights: Changes of the model whose weights are written; None for the changes in `config`.
+        config: Changes of the configuration ("text_cfg", "vision_cfg", "quick_gelu").
+
+    Returns:
+        `folder`.
     """
     import open_clip
     import torch
     from safetensors.torch import save_file
 
-    def changed(by: dict[str, Any]) -> dict[str, Any]:
-        return by | {
+    def model_config(changes: dict[str, Any]) -> dict[str, Any]:
+        return changes | {
             "embed_dim": 16,
-            "vision_cfg": VISION | by.get("vision_cfg", {}),
-            "text_cfg": TEXT | by.get("text_cfg", {}),
+            "vision_cfg": VISION | changes.get("vision_cfg", {}),
+            "text_cfg": TEXT | changes.get("text_cfg", {}),
         }
 
     torch.manual_seed(7)
@@ -222,10 +228,10 @@ def write_clip(
     kind = open_clip.CoCa if "multimodal_cfg" in config else kind
     folder.mkdir(parents=True, exist_ok=True)
     save_file(
-        kind(**changed(config if weights is None else weights)).state_dict(),
+        kind(**model_config(config if weights is None else weights)).state_dict(),
         folder / "open_clip_model.safetensors",
     )
-    model = changed(config) | ({"custom_text": True} if custom_text else {})
+    model = model_config(config) | ({"custom_text": True} if custom_text else {})
     preprocessing = {
         "size": 32,
         "mode": "RGB",
@@ -247,5 +253,5 @@ def make_clip() -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def tiny_clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for `local-dir:`: vectors of 16 numbers, context of 20 tokens."""
+    """A folder for `local-dir:` with a tiny CLIP model: embeddings of size 16, context of 20 tokens."""
     return write_clip(tmp_path_factory.mktemp("tiny"))

@@ -1,11 +1,13 @@
-"""Killed at any moment, a run goes on to the same bytes: `dvc repro` of one stage is killed with SIGKILL, with all that it
-started, at a moment drawn by a stated seed, and the stage, run again, must give what an undisturbed run gave.
+"""Kill stages at random moments, and check that a rerun writes the same bytes.
 
-    python -m tests.kills                         60 moments over all stages, in a clone of its own (make endurance)
-    python -m tests.kills --times 3 --tree CLONE  three, in a clone in which dvc repro has run
-    python -m tests.kills --stages "rank tag"     of these alone
+`dvc repro` of one stage and all its processes get SIGKILL at a random moment. After a rerun of the stage, the files must be the same as
+those of an undisturbed run.
 
-What is done is kept in build/kills.json of the clone and not done again; stopped, it goes on.
+    python -m tests.kills                         60 moments over all stages, in its own clone (make endurance)
+    python -m tests.kills --times 3 --tree CLONE  three moments, in a clone in which dvc repro has run
+    python -m tests.kills --stages "rank tag"     only these stages
+
+Finished moments are recorded in build/kills.json of the clone, so that a stopped run resumes.
 """
 
 from __future__ import annotations
@@ -29,12 +31,20 @@ from pipeline.core.stage_graph import BUILD_GRAPH, DVC_LOCK_FILES, RESEARCH_GRAP
 from tests.closure import ROOT, dvc_targets
 
 TIMES, SEED = 60, 1
-WRITTEN = ("interim", "release")  # folders below data/ whose bytes must stay
-AT_ONCE = Path("build/at_once")  # of a clone: what tests/actor_kills.py has each process begin with
+# Folders below data/ whose content is compared.
+WRITTEN = ("interim", "release")
+# Folder of a clone with the patches of tests/actor_kills.py for each process.
+AT_ONCE = Path("build/at_once")
 
 
 class Done(msgspec.Struct):
-    """What was done in a clone: seconds that each stage takes, the moments that were tried, and the bytes before the first."""
+    """What was done in a clone.
+
+    Attributes:
+        seconds: Stage -> duration of an undisturbed run.
+        moments: Number of finished moments.
+        bytes: File -> SHA-256 of an undisturbed run.
+    """
 
     seconds: dict[str, float] = {}
     moments: int = 0
@@ -45,7 +55,7 @@ Kill = Callable[[Path, str, float, Done], float]
 
 
 def moments(stages: list[str], seed: int = SEED) -> Iterator[tuple[str, float]]:
-    """Stages, each once before any comes again, and the share of its time after which it is killed."""
+    """Yield a stage and the proportion of its time after which it is killed. Each round has all stages in random order."""
     rng = random.Random(seed)
     while True:
         for stage in rng.sample(stages, len(stages)):
@@ -53,14 +63,16 @@ def moments(stages: list[str], seed: int = SEED) -> Iterator[tuple[str, float]]:
 
 
 def sums(tree: Path) -> dict[str, str]:
-    """File -> SHA-256 of all that the stages wrote."""
+    """Return the SHA-256 of all files that the stages wrote."""
     files = [path.relative_to(tree) for path in sorted((tree / "data").rglob("*")) if path.is_file()]
     return {name.as_posix(): sha256_file(tree / name) for name in files if set(name.parts) & set(WRITTEN)}
 
 
 def repro(tree: Path, *options: str) -> subprocess.Popen[bytes]:
-    """Start `dvc repro` in a process group of its own, with its output in build/kills.log. It runs both graphs unless the options
-    name a stage."""
+    """Start `dvc repro` in its own process group, with its output in build/kills.log.
+
+    It runs both graphs unless the options name a stage.
+    """
     environment = os.environ | {"PYTHONPATH": f"{tree / AT_ONCE}:{tree}"}
     with (tree / "build/kills.log").open("ab") as log:
         return subprocess.Popen(
@@ -74,17 +86,17 @@ def repro(tree: Path, *options: str) -> subprocess.Popen[bytes]:
 
 
 def only(tree: Path, stage: str) -> tuple[str, ...]:
-    """Options with which `dvc repro` runs one stage alone, even if nothing has changed."""
+    """Return the options with which `dvc repro` runs only one stage, even if nothing has changed."""
     return ("--force", "--single-item", dvc_targets(tree)[stage])
 
 
 def fail(tree: Path, what: str) -> NoReturn:
-    said = (tree / "build/kills.log").read_text(errors="replace").splitlines()[-30:]
-    sys.exit("\n".join([*said, f"kills: {what}; all is in {tree}/build/kills.log"]))
+    log = (tree / "build/kills.log").read_text(errors="replace").splitlines()[-30:]
+    sys.exit("\n".join([*log, f"kills: {what}; the log is {tree}/build/kills.log"]))
 
 
 def killed(tree: Path, stage: str, share: float, done: Done) -> float:
-    """Run a stage and kill it after this share of its time, or of half of it ... where it ended before; the seconds that it ran."""
+    """Run a stage and kill it after a proportion of its time, which is halved if the stage ends before. Return the seconds."""
     forced = only(tree, stage)
     if stage not in done.seconds:
         begun = time.monotonic()
@@ -104,14 +116,18 @@ def killed(tree: Path, stage: str, share: float, done: Done) -> float:
 
 
 def goes_on(tree: Path, stage: str) -> bool:
-    """Whether the stage, run again, ends well, and then all of it. It must be run: where nothing but its files has changed, DVC
-    takes them out of its cache."""
+    """Report whether a rerun of the stage succeeds, and then of both graphs.
+
+    The rerun is forced, because otherwise DVC restores the files from its cache.
+    """
     return all(ends_well(tree, *options) for options in (only(tree, stage), ()))
 
 
 def ends_well(tree: Path, *options: str) -> bool:
-    """Whether `dvc repro` succeeds. DVC writes its lock files in place, so a kill can truncate one. DVC then refuses to run,
-    and the file is restored from git."""
+    """Report whether `dvc repro` succeeds.
+
+    DVC writes its lock files in place, so a kill can truncate one. DVC then refuses to run, and the file is restored from git.
+    """
     if not repro(tree, *options).wait():
         return True
     locks = [str(lock) for lock in DVC_LOCK_FILES if (tree / lock).exists()]
@@ -125,25 +141,27 @@ def ends_well(tree: Path, *options: str) -> bool:
     return not repro(tree, *options).wait()
 
 
-def differing(tree: Path, wanted: dict[str, str]) -> list[str]:
+def differing(tree: Path, expected: dict[str, str]) -> list[str]:
     now = sums(tree)
-    files = sorted(name for name in {*now, *wanted} if now.get(name) != wanted.get(name))
+    files = sorted(name for name in {*now, *expected} if now.get(name) != expected.get(name))
     changed = subprocess.run(
         ["git", "status", "--porcelain"], cwd=tree, capture_output=True, text=True, check=True
     )
     return files + changed.stdout.splitlines()
 
 
-Times = Annotated[int, typer.Option(help="How many moments are tried.")]
+Times = Annotated[int, typer.Option(help="Try this number of moments.")]
 Tree = Annotated[
     Path | None,
-    typer.Option(help="A clone in which dvc repro has run; else build/kills, which is made if needed."),
+    typer.Option(
+        help="Use this clone, in which dvc repro has run (default: build/kills, created if needed)."
+    ),
 ]
-Stages = Annotated[str, typer.Option(help="Names of stages, with blanks between; all if not given.")]
+Stages = Annotated[str, typer.Option(help="Kill only these stages, separated by blanks.")]
 
 
 def clone(given: Path | None) -> Path:
-    """The clone in which runs are killed."""
+    """Return the clone in which runs are killed, creating it if needed."""
     tree = (given or ROOT / "build/kills").resolve()
     if not (tree / ".git").exists():
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(tree)], check=True)
@@ -152,11 +170,14 @@ def clone(given: Path | None) -> Path:
 
 
 def endure(tree: Path, state: Path, times: int, names: list[str], kill: Kill) -> None:
-    """Kill runs at so many moments (those in `state` are done) and go on with each, to the same bytes.
+    """Kill runs at random moments, rerun them and compare the files.
 
     Args:
-        names: what `kill` is told to kill, each once before any comes again; a stage, and perhaps more.
-        kill: runs a stage and kills it; returns the seconds after which it did.
+        tree: The clone.
+        state: File that records finished moments.
+        times: Number of moments.
+        names: What to kill: a stage, and perhaps a kind of process. Each round has all of them.
+        kill: Runs a stage and kills it; returns the seconds after which it did.
     """
     done = read_json(state, Done) if state.exists() else Done()
     if not done.bytes:
@@ -170,9 +191,9 @@ def endure(tree: Path, state: Path, times: int, names: list[str], kill: Kill) ->
             continue
         after = kill(tree, name, share, done)
         if not goes_on(tree, name.split()[0]):
-            fail(tree, f"dvc repro does not go on after {name} was killed {after:.2f} s from its start")
+            fail(tree, f"dvc repro fails after {name} was killed {after:.2f} s from its start")
         if wrong := differing(tree, done.bytes):
-            fail(tree, f"other bytes after {name} was killed {after:.2f} s from its start: {wrong[:10]}")
+            fail(tree, f"different files after {name} was killed {after:.2f} s from its start: {wrong[:10]}")
         done.moments = number
         write_json(state, done)
         print(
@@ -186,7 +207,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command()
 def main(times: Times = TIMES, tree: Tree = None, stages: Stages = "") -> None:
-    """Kill stages at random moments and check that they go on to the same bytes."""
+    """Kill stages at random moments, and check that reruns write the same bytes."""
     home = clone(tree)
     endure(home, home / "build/kills.json", times, stages.split() or list(read_stages(root=home)), killed)
 

@@ -1,6 +1,8 @@
-"""What tests say of mutants (tests/mutants.py): each is tested by a process forked from one that has imported libraries but
-nothing of ours, in a copy of the tree; first by the module's own tests (at the mirrored path), then by those of the modules that
-import it."""
+"""Run the tests on mutants (tests/mutants.py).
+
+Each mutant is tested in a copy of the tree, by a process that was forked from one with imported libraries but without modules of the
+project. First the tests of the module itself (at the mirrored path) run, then those of the modules that import it.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,11 @@ import pytest
 
 from tests.closure import PACKAGES, ROOT, imports, modules
 
-# Seconds of processor time. A module's own tests hang if they take so much more than five times what they take unspoilt; tests
-# of the modules that import it are begun for so long; no run may take longer.
+# Seconds of processor time. A module's own tests hang if they take this much more than five times the time without a mutant. Other tests
+# are started within this time. No run may take longer than LONG.
 HANGING, OTHERS, LONG = 10, 20, 600
-STILL = 240  # seconds on the clock in which a run that does not hang uses one of a processor
+# A run hangs if it uses less than one second of processor time within this number of seconds.
+STILL = 240
 LIBRARIES = (
     "hypothesis", "numpy", "pandas", "scipy.stats", "sklearn.linear_model", "msgspec", "PIL.Image", "yaml", "typer", "rich", "numba",
     "pyarrow.parquet", "openpyxl", "altair", "torch", "torchvision", "transformers", "open_clip", "spacy", "inspect_ai", "inflect",
@@ -48,14 +51,21 @@ OPTIONS = (
 
 
 class Mutant(NamedTuple):
-    """A module with one change: the lines before and after it, and the module's whole new text."""
+    """A module with one change.
+
+    Attributes:
+        path, line: Where the change is.
+        was, became: The changed lines before and after.
+        text: The whole changed module.
+        place: Position in the random order of mutants.
+    """
 
     path: str
     line: int
     was: str
     became: str
     text: str
-    place: str  # in the draw
+    place: str
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}\n  - {self.was}\n  + {self.became}"
@@ -73,7 +83,7 @@ def own_tests(path: str) -> str:
 
 @cache
 def other_tests(path: str) -> list[str]:
-    """The tests of the modules that import this one, those of its package first, and all that import it themselves."""
+    """Return the tests of modules that import a module, and tests that import it, those of its package first."""
     module, package = Path(path), Path(path).parent
     users = [user for package in PACKAGES for user in modules(Path(package)) if module in imports(user)]
     tests = [test for test in modules(Path("tests")) if test.name[:5] == "test_" and module in imports(test)]
@@ -83,7 +93,7 @@ def other_tests(path: str) -> list[str]:
 
 
 class _Until:
-    """Ends a run of tests after so many seconds of processor time, and remembers which test failed."""
+    """Ends a test run after a number of seconds of processor time, and records which test failed."""
 
     def __init__(self, seconds: float) -> None:
         self.end, self.failed, self.late = time.process_time() + seconds, "", False
@@ -99,14 +109,17 @@ class _Until:
 
 
 def _run(tests: list[str], cpu: float, begun: float = LONG) -> tuple[str, str, float]:
-    """In a process of its own in the working directory: "passed", "failed" or "hung", which failed, and seconds of processor time.
+    """Run tests in another process in the working directory.
 
     Args:
-        cpu: seconds of processor time after which it hangs, however busy the machine is; also when it has used next to
-            none for STILL seconds, as one that waits for what will not come.
-        begun: seconds of processor time after which no test is begun any more.
+        tests: Test files.
+        cpu: Seconds of processor time after which the run hangs. It also hangs if it uses almost none for STILL seconds.
+        begun: Seconds of processor time after which no further test is started.
+
+    Returns:
+        "passed", "failed" or "hung", the failed test, and the seconds of processor time.
     """
-    with tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+") as report:
         child = os.fork()
         if not child:
             os.setsid()
@@ -118,8 +131,8 @@ def _run(tests: list[str], cpu: float, begun: float = LONG) -> tuple[str, str, f
             until, code = _Until(begun), 9
             with contextlib.suppress(BaseException):
                 code = int(pytest.main([*OPTIONS, *tests], [until]))
-            said.write(until.failed or "late" * until.late)
-            said.flush()
+            report.write(until.failed or "late" * until.late)
+            report.flush()
             os._exit(code)
         looked, before, code, took = time.monotonic(), 0.0, None, 0.0
         while code is None:
@@ -132,71 +145,76 @@ def _run(tests: list[str], cpu: float, begun: float = LONG) -> tuple[str, str, f
             if done:
                 code, took = os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)  # and what it started
+            # This also kills the processes that it started.
+            os.killpg(child, signal.SIGKILL)
         if code is None:
             os.waitpid(child, 0)
-        said.seek(0)
-        failed = said.read()
+        report.seek(0)
+        failed = report.read()
         if code in (None, -signal.SIGXCPU):
             return "hung", "", cpu
         return ("passed" if code == 0 or failed == "late" else "failed"), failed, took
 
 
 def _processor_time(process: int) -> float:
-    """Seconds that a process and all that it started and that still runs have used."""
+    """Return the processor time of a process and its running child processes in seconds."""
     total = 0.0
     with contextlib.suppress(psutil.Error):
         first = psutil.Process(process)
         for one in (first, *first.children(recursive=True)):
             with contextlib.suppress(psutil.Error):
-                total += sum(one.cpu_times()[:4])  # of itself and of what it has seen end
+                # User and system time of the process and of its finished children.
+                total += sum(one.cpu_times()[:4])
     return total
 
 
 def _end_with_parent() -> None:
-    """However the parent ends (prctl's PR_SET_PDEATHSIG); elsewhere than on Linux, only where it ends in order."""
+    """End this process with its parent (PR_SET_PDEATHSIG), on Linux even if the parent is killed."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def _forget() -> None:
-    """Of ours nothing is imported any more, and what will be comes from the working directory."""
+    """Remove modules of the project from `sys.modules`, so that they are imported from the working directory."""
     for name in [name for name in sys.modules if name.split(".")[0] in ("tests", *PACKAGES)]:
         del sys.modules[name]
     sys.path[:] = [str(Path.cwd()), *(path for path in sys.path if path not in ("", str(ROOT)))]
 
 
 def _test(of_module: list[Mutant]) -> Iterator[tuple[Mutant, str, str]]:
-    """What the tests say of a module's mutants: "killed", "hung" or "survived", and which test said so."""
+    """Yield the result of each mutant of a module ("killed", "hung" or "survived"), and the test that detected it."""
     path, own, others = Path(of_module[0].path), own_tests(of_module[0].path), other_tests(of_module[0].path)
-    unspoilt = path.read_text()
-    sys.dont_write_bytecode = False  # pytest keeps the tests as it compiled them
-    said, failed, took = _run([own], LONG)
-    # What is compiled is known by its content then, or not kept: two mutants may be of one second and one size.
+    original = path.read_text()
+    # pytest caches the compiled tests.
+    sys.dont_write_bytecode = False
+    result, failed, took = _run([own], LONG)
+    # Modules are not cached, because two mutants may have the same time and size.
     sys.dont_write_bytecode = True
-    if said != "passed" or failed:
-        yield of_module[0], "untested", f"{own} {said} unspoilt: {failed}"
+    if result != "passed" or failed:
+        yield of_module[0], "untested", f"{own} {result} without a mutant: {failed}"
         return
     for mutant in of_module:
         path.write_text(mutant.text)
-        said, failed, _ = _run([own], 5 * took + HANGING)
-        if said == "passed" and others:
-            said, failed, _ = _run(others, LONG, OTHERS)
-            said = "passed" if said == "hung" else said  # or they just take long
-        path.write_text(unspoilt)
+        result, failed, _ = _run([own], 5 * took + HANGING)
+        if result == "passed" and others:
+            result, failed, _ = _run(others, LONG, OTHERS)
+            # These tests may just take long.
+            result = "passed" if result == "hung" else result
+        path.write_text(original)
         yield (
             mutant,
-            {"passed": "survived", "failed": "killed"}.get(said, said),
+            {"passed": "survived", "failed": "killed"}.get(result, result),
             "" if failed == "late" else failed,
         )
 
 
-def _work(tree: Path, modules: list[list[Mutant]], taken: Any, said: Connection) -> None:
-    """Test one module's mutants after the other, of those that no other process has taken."""
+def _work(tree: Path, modules: list[list[Mutant]], taken: Any, results: Connection) -> None:
+    """Test the mutants of one module after the other, of those that no other process has taken."""
     _end_with_parent()
     os.chdir(tree)
     os.environ |= {"PYTHONPATH": str(tree), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    gc.freeze()  # what is imported stays; collecting it anew would take each run a second
+    # Imported modules stay, and collecting them would take a second per run.
+    gc.freeze()
     while True:
         with taken.get_lock():
             number = taken.value
@@ -204,11 +222,11 @@ def _work(tree: Path, modules: list[list[Mutant]], taken: Any, said: Connection)
         if number >= len(modules):
             return
         for outcome in _test(modules[number]):
-            said.send(outcome)
+            results.send(outcome)
 
 
 def outcomes(todo: list[Mutant], processes: int) -> Iterator[tuple[Mutant, str, str]]:
-    """What the tests say of mutants, as it comes: "killed", "hung", "survived", or "untested"; and which test, or why not."""
+    """Yield the result of each mutant ("killed", "hung", "survived" or "untested"), and the test or the reason."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     files = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     by_content = ("--invalidation-mode", "checked-hash")

@@ -1,15 +1,16 @@
-"""Faults planted in the code, one at a time: each must turn a test red. What no test sees is listed, and mended by a test, or
-stands in tests/survivors.tsv with the reason why no test can see it, or need to.
+"""Mutation testing: change the code in one place at a time, and check that a test fails.
 
-    python -m tests.mutants                       500 of all mutants, drawn by a stated seed (make mutants)
-    python -m tests.mutants --take 20             the first 20 of the same draw
+Surviving mutants are listed. They need a test, or a line in tests/survivors.tsv with the reason why no test can or need detect them.
+
+    python -m tests.mutants                       500 random mutants with a fixed seed (make mutants)
+    python -m tests.mutants --take 20             the first 20 of the same sample
     python -m tests.mutants --only pipeline/candidates/perturbing/raking.py --take 50
 
-A mutant's place in the draw is the hash of the seed, its file and its change: code that stays keeps its mutants. The operators
-are mutmut's and two of ours, without what raises almost always (None for a value or an argument) and would be half of all.
-mutmut's runner is not used: it wants one run of all tests in one process, calls functions through trampolines, which numba and
-frozen records do not take, and leaves constants of modules alone. tests/mutant_runs.py tells how they are tested. What ran is
-kept in build/mutants.json, and runs again when the module, or for a survivor a test, has changed.
+The position of a mutant in the sample is a hash of the seed, its file and its change, so unchanged code keeps its mutants. The operators
+are those of mutmut and two more, without those that almost always raise (None for a value or an argument). The runner of mutmut is not
+used: it needs one run of all tests in one process, calls functions through trampolines, which numba and frozen records do not support,
+and does not change module constants. tests/mutant_runs.py runs the tests. Results are recorded in build/mutants.json. A mutant runs again
+if its module, or for a survivor one of its tests, has changed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,15 @@ from pipeline.core.json_files import read_json, write_json
 from tests.closure import ROOT, modules
 from tests.mutant_runs import Mutant, other_tests, outcomes, own_tests
 
-PACKAGES = ("core", "candidates/ranking", "candidates/perturbing", "candidates/screening", "benchmark/balancing", "tasks", "scoring")
+PACKAGES = (
+    "core",
+    "candidates/ranking",
+    "candidates/perturbing",
+    "candidates/screening",
+    "benchmark/balancing",
+    "tasks",
+    "scoring",
+)
 TAKE, SEED, LEAST = 500, 1, 0.9
 STATE, ACCEPTED = ROOT / "build/mutants.json", ROOT / "tests/survivors.tsv"
 SWAPPED = {"any": "all", "all": "any", "min": "max", "max": "min"}
@@ -51,21 +60,27 @@ LEFT = (
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What tests said of a mutant. `of`: hash of the module, for a survivor also of the tests tried: what the result holds for."""
+    """The result of a mutant.
 
-    said: str  # "killed", "hung" (which is seen, too) or "survived"
-    of: str
-    by: str = ""
+    Attributes:
+        result: "killed", "hung" (also detected) or "survived".
+        digest: Hash of the module, and for a survivor also of its tests. The result is valid while it stays the same.
+        test: The test that detected the mutant.
+    """
+
+    result: str
+    digest: str
+    test: str = ""
 
 
 def dropped_call(node: cst.SimpleStatementLine) -> Iterator[cst.CSTNode]:
-    """A call for its effect alone, left out."""
+    """Remove a call whose result is not used."""
     if m.matches(node, m.SimpleStatementLine(body=[m.Expr(m.Call())])):
         yield node.with_changes(body=[cst.Pass()], leading_lines=())
 
 
 def dropped_argument(node: cst.Call) -> Iterator[cst.CSTNode]:
-    """An argument left to its default, but for `strict` of zip, by which we check ourselves."""
+    """Remove a keyword argument, except `strict` of zip, which is only a check."""
     for i, argument in enumerate(node.args):
         if argument.keyword and argument.keyword.value != "strict":
             yield node.with_changes(args=[*node.args[:i], *node.args[i + 1 :]])
@@ -76,14 +91,14 @@ def swapped(node: cst.Call) -> Iterator[cst.CSTNode]:
         yield node.with_changes(func=cst.Name(SWAPPED[node.func.value]))
 
 
-def spoilt_text(node: cst.BaseString) -> Iterator[cst.CSTNode]:
-    """Of mutmut's three the first, XX around it; letters' case is left alone."""
+def changed_text(node: cst.BaseString) -> Iterator[cst.CSTNode]:
+    """Apply only the first of mutmut's three changes, XX around the text."""
     yield from list(mutators.operator_string(node))[:1]
 
 
 OTHERS_THAN = {
     mutators.operator_arg_removal: dropped_argument,
-    mutators.operator_string: spoilt_text,
+    mutators.operator_string: changed_text,
     mutators.operator_assignment: None,
 }
 OPERATORS: list[tuple[type, Callable[[Any], Iterable[cst.CSTNode]]]] = [
@@ -94,7 +109,7 @@ OPERATORS: list[tuple[type, Callable[[Any], Iterable[cst.CSTNode]]]] = [
 
 
 class Changes(cst.CSTVisitor):
-    """All (node, another in its place) of a module; annotations, decorators, imports and texts of --help stay."""
+    """Collects pairs of a node and its replacement. Annotations, decorators, imports and help texts are not changed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -110,7 +125,7 @@ class Changes(cst.CSTVisitor):
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
-    """All of a module."""
+    """Yield all mutants of a module."""
     text = (ROOT / path).read_text()
     tree = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
     tree.module.visit(changes := Changes())
@@ -118,7 +133,8 @@ def mutants(path: Path) -> Iterator[Mutant]:
     known = Counter[tuple[str, str]]()
     for node, other in changes.found:
         start, end = where[node].start, where[node].end
-        if getattr(other, "lpar", ()):  # those of the node stay where they are
+        # The parentheses of the node stay where they are.
+        if getattr(other, "lpar", ()):
             other = other.with_changes(lpar=(), rpar=())
         old = lines[start.line - 1 : end.line]
         after = old[-1][end.column :]
@@ -138,7 +154,7 @@ def mutants(path: Path) -> Iterator[Mutant]:
 
 
 def drawn(files: Iterable[Path], take: int) -> list[Mutant]:
-    """The first so many of the draw, each of which is Python."""
+    """Return the first mutants of the sample that are valid Python."""
     whole = sorted((mutant for path in files for mutant in mutants(path)), key=lambda mutant: mutant.place)
     print(f"mutants: {len(whole):,} in all", flush=True)
     return [mutant for mutant in whole[: take + 50] if _compiles(mutant.text)][:take]
@@ -158,7 +174,7 @@ def digest(paths: tuple[str, ...]) -> str:
 
 
 def accepted() -> dict[tuple[str, str, str], str]:
-    """(file, line before, line after) -> why no test sees it."""
+    """Return (file, line before, line after) -> why no test detects the mutant."""
     rows = [line.split("\t") for line in ACCEPTED.read_text().splitlines()[1:]]
     return {(path, was, became): why for path, was, became, why in rows}
 
@@ -168,54 +184,59 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command()
 def main(
-    take: Annotated[int, typer.Option(help="How many mutants are tried.")] = TAKE,
+    take: Annotated[int, typer.Option(help="Try this number of mutants.")] = TAKE,
     only: Annotated[
-        list[Path] | None, typer.Option(help="A module whose mutants are tried; repeatable.")
+        list[Path] | None, typer.Option(help="Try only mutants of this module; repeatable.")
     ] = None,
-    processes: Annotated[int, typer.Option(help="How many are tried at once.")] = min(os.cpu_count() or 1, 8),
-    state: Annotated[Path, typer.Option(help="The file that holds what is known of each mutant.")] = STATE,
+    processes: Annotated[int, typer.Option(help="Try this number of mutants in parallel.")] = min(
+        os.cpu_count() or 1, 8
+    ),
+    state: Annotated[Path, typer.Option(help="Record results in this file.")] = STATE,
 ) -> None:
-    """Plant faults in the code, one at a time, and list those that no test sees."""
+    """Try mutants of the code, and list those that no test detects."""
     files = only or [p for package in PACKAGES for p in modules(Path("pipeline", package))]
     chosen = drawn([path for path in files if (ROOT / own_tests(path.as_posix())).is_file()], take)
     known: dict[str, Result] = {}
     if state.exists():
         known = read_json(state, dict[str, Result])
 
-    def holds(mutant: Mutant, said: str) -> str:
-        tests = [own_tests(mutant.path), *other_tests(mutant.path)] if said == "survived" else []
+    def valid_digest(mutant: Mutant, result: str) -> str:
+        tests = [own_tests(mutant.path), *other_tests(mutant.path)] if result == "survived" else []
         return digest((mutant.path, *tests))
 
     def is_known(mutant: Mutant) -> bool:
         result = known.get(mutant.place)
-        return result is not None and result.of == holds(mutant, result.said)
+        return result is not None and result.digest == valid_digest(mutant, result.result)
 
     todo = [mutant for mutant in chosen if not is_known(mutant)]
-    for (
-        mutant
-    ) in todo:  # the files as they are now (see @cache of digest): tests may be edited while the copies run
-        holds(mutant, "killed"), holds(mutant, "survived")
+    # Hash the files now (`digest` is cached), because they may be edited while the copies run.
+    for mutant in todo:
+        valid_digest(mutant, "killed"), valid_digest(mutant, "survived")
     begun = time.monotonic()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that copies and processes go, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if todo:
-        for number, (mutant, said, by) in enumerate(outcomes(todo, processes), 1):
-            if said == "untested":
-                sys.exit(f"mutants: {by}")
-            known[mutant.place] = Result(said, holds(mutant, said), by)
+        for number, (mutant, result, test) in enumerate(outcomes(todo, processes), 1):
+            if result == "untested":
+                sys.exit(f"mutants: {test}")
+            known[mutant.place] = Result(result, valid_digest(mutant, result), test)
             write_json(state, known)
             print(
-                f"mutants: {number} of {len(todo)}, {time.monotonic() - begun:.0f} s: {said} {mutant}",
+                f"mutants: {number} of {len(todo)}, {time.monotonic() - begun:.0f} s: {result} {mutant}",
                 flush=True,
             )
-    survived = [mutant for mutant in chosen if known[mutant.place].said == "survived"]
+    survived = [mutant for mutant in chosen if known[mutant.place].result == "survived"]
     reasons = accepted()
     open_ = [mutant for mutant in survived if (mutant.path, mutant.was, mutant.became) not in reasons]
     for mutant in survived:
-        print(mutant, reasons.get((mutant.path, mutant.was, mutant.became), "NO TEST SEES IT"), sep="\n  ")
+        print(
+            mutant,
+            reasons.get((mutant.path, mutant.was, mutant.became), "NOT DETECTED BY ANY TEST"),
+            sep="\n  ",
+        )
     share = 1 - len(survived) / len(chosen)
     print(
-        f"mutants: of {len(chosen)} drawn {share:.1%} are seen ({LEAST:.0%} is wanted); of {len(survived)} that are not,"
-        f" {len(survived) - len(open_)} stand in {ACCEPTED.name} with a reason"
+        f"mutants: {share:.1%} of {len(chosen)} mutants are detected (at least {LEAST:.0%} is required); "
+        f"{len(survived) - len(open_)} of {len(survived)} survivors have a reason in {ACCEPTED.name}"
     )
     sys.exit(bool(open_) or share < LEAST)
 

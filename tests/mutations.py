@@ -1,7 +1,9 @@
-"""Valid inputs, spoilt: bytes flipped, cut, doubled and put in, and values of JSON exchanged for others. A reader must give
-what the file says, or one message; all else is a traceback that a stranger would see.
+"""Fuzz the readers of input files with mutated valid files.
 
-    python -m tests.mutations            20,000 tries, 500 at a time; what is done is not done again (make endurance)
+Mutations flip, delete, duplicate and insert bytes, and replace values in JSON. A reader must return the content of the file or raise one
+message. Any other exception is a bug.
+
+    python -m tests.mutations            20,000 tries, 500 at a time; finished tries are recorded (make endurance)
     python -m tests.mutations --tries 500 --state /tmp/x.json
 """
 
@@ -47,7 +49,8 @@ from tests.closure import ROOT
 
 TRIES, AT_ONCE = 20_000, 500
 STATE = ROOT / "build" / "mutations.json"
-LONGEST = 30  # seconds that a reader may take for a file of some kilobytes before it counts as hanging
+# Seconds after which a reader counts as hanging.
+LONGEST = 30
 TINY = ROOT / "tests/tiny/source"
 PUT_IN = [
     *(bytes([value]) for value in b"\"'{}[]()<>,;:\t\n\r\\/#&*!|%-+.0 \x00\x1b\x7f\x80\xff"),
@@ -58,7 +61,7 @@ ODD: list[Any] = [None, True, False, 0, -1, 1.5, 10**30, "", " ", "\u2028", "x" 
 
 
 class Case(NamedTuple):
-    """A valid input: the name that its file must have, its bytes, and what reads it, given the path."""
+    """A valid input: name and content of its file, and a function that reads it."""
 
     name: str
     data: bytes
@@ -66,7 +69,7 @@ class Case(NamedTuple):
 
 
 def _listed(read: Callable[[Problems], Iterator[Any]]) -> list[Any]:
-    """All that a source's reader gives, if it found nothing wrong."""
+    """Return everything that a source reader yields, if it found no problems."""
     problems = Problems("source")
     rows = list(read(problems))
     problems.raise_if_any()
@@ -104,17 +107,17 @@ def _genome(path: Path) -> None:
 
 
 def _predicted(path: Path) -> None:
-    """What is read of JSON is what Python's own reader reads of it."""
+    """Check that JSON is read like by Python's own reader."""
     read = read_predictions(path)
-    if read.faults or path.suffix != ".json" or read.file_info is not None:
+    if read.faults or path.suffix != ".json" or not read.file_info.file_format.startswith("plain"):
         return
     rows = json.loads(path.read_bytes())
     if isinstance(rows, list):
-        assert read.said == [row.get("prediction", row.get("answer")) for row in rows]
+        assert read.answer == [row.get("prediction", row.get("answer")) for row in rows]
 
 
 def _params(path: Path) -> None:
-    """What is read of YAML is what ruamel reads of it, which DVC uses."""
+    """Check that YAML is read like by ruamel, which DVC uses."""
     read = params.read_params_file(path)
     with_dvc = YAML(typ="safe", pure=True).load(path.read_bytes())
     assert _plain(read) == _plain(with_dvc)
@@ -132,7 +135,8 @@ def _plain(value: Any) -> Any:
 def _image(path: Path) -> None:
     try:
         inspect_image(path)
-    except ValueError as error:  # the caller, ingest, lists them
+    # Stage `ingest` collects these errors.
+    except ValueError as error:
         raise UserError(str(error)) from error
 
 
@@ -145,7 +149,7 @@ def _vectors(path: Path) -> None:
 
 @cache
 def cases() -> list[Case]:
-    """All of them; a mutated one is drawn by its place."""
+    """Return all cases. A case is chosen by its index."""
     rows = [{"questionId": f"q{i}", "prediction": "a red cup", "confidence": i / 8} for i in range(5)]
     own = [
         {"question_id": f"0{i}", "image": f"n{i}.jpg", "question": "What is it?", "answer": "a cup"}
@@ -216,12 +220,17 @@ def cases() -> list[Case]:
     return found
 
 
-def spoilt(data: bytes, edits: list[tuple[str, float, int, Any]]) -> bytes:
-    """The bytes after some edits: what, where (as a share), how far, and what is put in."""
+def mutated(data: bytes, edits: list[tuple[str, float, int, Any]]) -> bytes:
+    """Apply edits to a file.
+
+    Args:
+        data: Content of the file.
+        edits: Kind of edit, place as a proportion of the file, length, and what is inserted.
+    """
     for what, share, length, piece in edits:
         place = int(share * (len(data) + 1))
         if what == "value":
-            data = _exchanged(data, share, piece)
+            data = _replace_value(data, share, piece)
         elif what == "flip" and place < len(data):
             data = data[:place] + bytes([data[place] ^ (1 << length % 8)]) + data[place + 1 :]
         elif what == "cut":
@@ -235,8 +244,8 @@ def spoilt(data: bytes, edits: list[tuple[str, float, int, Any]]) -> bytes:
     return data
 
 
-def _exchanged(data: bytes, share: float, value: Any) -> bytes:
-    """JSON with one of its values, or a key, exchanged; other bytes as they are."""
+def _replace_value(data: bytes, share: float, value: Any) -> bytes:
+    """Replace a value or a key of JSON. Other content stays as it is."""
     try:
         root = json.loads(data)
     except (ValueError, RecursionError):
@@ -253,7 +262,8 @@ def _exchanged(data: bytes, share: float, value: Any) -> bytes:
         return data
     node, key = places[int(share * len(places))]
     if isinstance(node, dict) and isinstance(value, str):
-        node[value] = node.pop(key)  # another name for the key
+        # Rename the key.
+        node[value] = node.pop(key)
     else:
         node[key] = copy.deepcopy(value)
     return json.dumps(root).encode()
@@ -271,7 +281,7 @@ mutations = st.tuples(st.integers(0, 1 << 20), st.lists(edit, min_size=1, max_si
 
 @contextmanager
 def at_most(seconds: int) -> Iterator[None]:
-    """Ends what hangs."""
+    """Raise TimeoutError if the block takes too long."""
 
     def end(*_: object) -> None:
         raise TimeoutError(f"still reading after {seconds} s")
@@ -286,24 +296,24 @@ def at_most(seconds: int) -> Iterator[None]:
 
 
 def attempt(number: int, edits: list[tuple[str, float, int, Any]]) -> None:
-    """One try; whatever is raised but a message is a fault of ours."""
+    """Read one mutated file. Any exception but a UserError is a bug."""
     case = cases()[number % len(cases())]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / case.name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(spoilt(case.data, edits))
+        path.write_bytes(mutated(case.data, edits))
         with at_most(LONGEST):
             try:
                 case.read(path)
-            except UserError as told:
-                assert told.problems and all(isinstance(line, str) and line for line in told.problems)
+            except UserError as error:
+                assert error.problems and all(isinstance(line, str) and line for line in error.problems)
 
 
 def tries(number: int, seed: int) -> None:
-    """So many tries of one seed, the same each time.
+    """Run a reproducible number of tries with a seed.
 
     Raises:
-        whatever a reader raised, with the smallest edits that make it (hypothesis).
+        Exception: What a reader raised, with the smallest edits that cause it (Hypothesis).
     """
     quiet = settings(
         max_examples=number,
@@ -319,10 +329,10 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command()
 def main(
-    number: Annotated[int, typer.Option("--tries", help="How many inputs are tried.")] = TRIES,
-    state: Annotated[Path, typer.Option(help="The file that holds which tries are done.")] = STATE,
+    number: Annotated[int, typer.Option("--tries", help="Try this number of inputs.")] = TRIES,
+    state: Annotated[Path, typer.Option(help="Record finished tries in this file.")] = STATE,
 ) -> None:
-    """Put spoilt inputs through every reader and go on where an earlier run stopped."""
+    """Read mutated inputs with all readers. A stopped run resumes."""
     done = set(read_json(state, list[int])) if state.exists() else set[int]()
     begun, seeds = time.monotonic(), range(math.ceil(number / AT_ONCE))
     for seed in seeds:

@@ -1,4 +1,4 @@
-"""Scenes, programs and questions for tests, written as one reads them.
+"""Short notation for scenes, programs and questions in tests.
 
 scene("table 1 at 200 200: red wood", "cup 2 at 200 150: blue; on 1") and
 steps("select: table (1)->relate: cup,on,s (2) [0]->query: color [1]"), which is GQA's own semanticStr.
@@ -30,12 +30,18 @@ LEXICON = Lexicon(
     | dict.fromkeys(("open", "closed"), "openness")
     | dict.fromkeys(("standing", "sitting"), "pose"),
 )
-SIZE = 1000  # of the image, both ways; objects are points of 0 x 0 at their centre
+# Width and height of the image. Objects are points (0 x 0) at their centre.
+SIZE = 1000
 
 
 @dataclass
 class Gaps:
-    """A graph that leaves out so many things of each name, and what is not listed has this chance to be so."""
+    """A completeness model with constant values.
+
+    Attributes:
+        left_out: Number of unlisted objects of each name.
+        chance: Probability of an unlisted attribute or relation.
+    """
 
     left_out: float
     chance: float = 0.0
@@ -91,12 +97,12 @@ def question(
 
 
 def answered_question(program: str, answer: str, question_id: str = "q") -> Question:
-    """A question of which only the program and the answer matter."""
+    """Return a question with a program and an answer."""
     return question(program, program, answer, question_id=question_id, image_id="p")
 
 
 def graphs(asked: Mapping[str, Iterable[Question]], lexicon: Lexicon = LEXICON) -> dict[str, PartialGraph]:
-    """The partial graphs of images, by id, from their questions; none of an image whose questions tell nothing."""
+    """Return the partial graphs of images by id, from their questions. Images without information have none."""
     made = {key: build_partial_graph(questions, lexicon) for key, questions in asked.items()}
     return {key: graph for key, graph in made.items() if graph}
 

@@ -1,4 +1,4 @@
-"""Image files that a naive reader decodes differently from a browser. They are written by hand or by Pillow, without code of ours."""
+"""Image files that a naive reader decodes differently from a browser, written by hand or by Pillow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RED, BLUE, GREEN, GREY = (200, 40, 40), (47, 111, 208), (60, 160, 90), (120, 120
 
 
 def quarters() -> Image.Image:
-    """48 x 32: red, blue above green, grey."""
+    """Return an image of 48 x 32 pixels: red and blue above green and grey."""
     image = Image.new("RGB", (WIDTH, HEIGHT), GREY)
     for color, box in ((RED, (0, 0)), (BLUE, (24, 0)), (GREEN, (0, 16))):
         image.paste(color, (*box, box[0] + 24, box[1] + 16))
@@ -22,7 +22,7 @@ def quarters() -> Image.Image:
 
 
 def saved(image: Image.Image, form: str, **options: object) -> bytes:
-    """The bytes of a file, with as little loss as its format allows."""
+    """Return the file of an image, with as little loss as its format allows."""
     best = {"JPEG": {"quality": 100, "subsampling": 0}, "WEBP": {"lossless": True}, "AVIF": {"quality": 100}}
     written = io.BytesIO()
     image.save(written, form, **{**best.get(form, {}), **options})
@@ -36,7 +36,7 @@ def exif(orientation: int) -> bytes:
 
 
 def swapped_profile() -> bytes:
-    """sRGB's profile with its primaries of red and green exchanged: red, so stored, is shown as green."""
+    """Return the profile of sRGB with red and green swapped, so that red values are shown as green."""
     profile = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
     (count,) = struct.unpack(">I", profile[128:132])
     names = {b"rXYZ": b"gXYZ", b"gXYZ": b"rXYZ"}
@@ -46,7 +46,7 @@ def swapped_profile() -> bytes:
 
 
 def grey_profile(gamma: float) -> bytes:
-    """A profile of grey alone, whose stored values are the light's power 1 / gamma."""
+    """Return a grey profile whose stored values are the light intensity to the power 1 / gamma."""
     curve = b"curv" + bytes(4) + struct.pack(">IH", 1, round(256 * gamma)) + bytes(2)
     white = b"XYZ " + bytes(4) + struct.pack(">3i", *(round(v * 65536) for v in (0.9642, 1, 0.8249)))
     table = (
@@ -63,34 +63,34 @@ def chunk(name: bytes, data: bytes) -> bytes:
 
 
 def png_with(*chunks: tuple[bytes, bytes], image: Image.Image | None = None, last: bool = False) -> bytes:
-    """A PNG with further chunks after its header, or `last`, after its pixels."""
+    """Return a PNG with further chunks after its header, or after its pixels (`last`)."""
     data = saved(image or quarters(), "PNG")
     place = data.rindex(b"IEND") - 4 if last else 33
     return data[:place] + b"".join(chunk(*one) for one in chunks) + data[place:]
 
 
 def png(width: int, height: int, bits: int, color: int, rows: bytes, *chunks: tuple[bytes, bytes]) -> bytes:
-    """A PNG of these rows, each after the byte of its filter, with further chunks before them. `color` is PNG's color type."""
+    """Return a PNG of rows, each with its filter byte, and further chunks before them. `color` is the color type of PNG."""
     header = struct.pack(">2I5B", width, height, bits, color, 0, 0, 0)
     parts = [(b"IHDR", header), *chunks, (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
 
 
 def png_of_16_bits(values: np.ndarray, *chunks: tuple[bytes, bytes]) -> bytes:
-    """A PNG of values [height, width] (grey) or [height, width, 3] up to 65,535."""
+    """Return a PNG of values [height, width] (grey) or [height, width, 3] up to 65,535."""
     height, width = values.shape[:2]
     rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
     return png(width, height, 16, 2 if values.ndim == 3 else 0, rows, *chunks)
 
 
 def png_with_few_greys(*chunks: tuple[bytes, bytes]) -> bytes:
-    """A PNG of 48 x 32 with 4 bits a pixel: each row counts from 0 to 15, three times."""
+    """Return a PNG of 48 x 32 pixels with 4 bits per pixel, whose rows count from 0 to 15 three times."""
     row = b"\0" + bytes(16 * (value % 16) + (value + 1) % 16 for value in range(0, WIDTH, 2))
     return png(WIDTH, HEIGHT, 4, 0, row * HEIGHT, *chunks)
 
 
 def gif_on_canvas(left: int, top: int) -> bytes:
-    """A GIF of 64 x 40 whose one frame, `quarters`, lies at (left, top)."""
+    """Return a GIF of 64 x 40 pixels whose only frame, `quarters`, is at (left, top)."""
     data = bytearray(saved(quarters().quantize(8), "GIF"))
     data[6:10] = struct.pack("<2H", 64, 40)
     place = data.index(b"\x2c\0\0\0\0")
@@ -99,7 +99,7 @@ def gif_on_canvas(left: int, top: int) -> bytes:
 
 
 def webp_on_canvas(left: int, top: int) -> bytes:
-    """A WebP of 64 x 40 whose one frame, `quarters`, lies at (left, top), both even."""
+    """Return a WebP of 64 x 40 pixels whose only frame, `quarters`, is at (left, top), both even."""
 
     def number(value: int) -> bytes:
         return value.to_bytes(3, "little")
@@ -114,7 +114,7 @@ def webp_on_canvas(left: int, top: int) -> bytes:
 
 
 def bmp_with_profile(profile: bytes) -> bytes:
-    """A BMP with a header of version 5 that holds a profile."""
+    """Return a BMP with a header of version 5 and a profile."""
     pixels = np.asarray(quarters())[::-1, :, ::-1].tobytes()
     header = struct.pack("<IiiHHIIiiII", 124, WIDTH, HEIGHT, 1, 24, 0, len(pixels), 2835, 2835, 0, 0)
     header += struct.pack("<4I", 0xFF0000, 0xFF00, 0xFF, 0) + b"DEBM" + bytes(48)
@@ -124,7 +124,7 @@ def bmp_with_profile(profile: bytes) -> bytes:
 
 
 def transparent() -> Image.Image:
-    """`quarters`, of which a corner of 10 x 10 is transparent and one beside it half so."""
+    """Return `quarters` with a transparent corner of 10 x 10 pixels and a half transparent area beside it."""
     image, alpha = quarters().convert("RGBA"), Image.new("L", (WIDTH, HEIGHT), 255)
     alpha.paste(0, (0, 0, 10, 10))
     alpha.paste(128, (10, 0, 20, 10))
@@ -133,7 +133,7 @@ def transparent() -> Image.Image:
 
 
 def all_of_them() -> dict[str, bytes]:
-    """Files that are accepted over a background, by name: `load_rgb` must give what a browser shows."""
+    """Return files that `load_rgb` must load like a browser, with a background, by name."""
     swapped, turned = swapped_profile(), {o: exif(o) for o in range(1, 9)}
     ramp = np.linspace(0, 65535, WIDTH * HEIGHT)
     points = struct.pack(">8I", 31270, 32900, 64000, 33000, 21000, 71000, 15000, 6000)  # Adobe RGB's

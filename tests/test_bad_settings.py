@@ -17,7 +17,7 @@ from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import UserError, run_command
 from pipeline.core.json_files import read_json
 from pipeline.stages import embed, ingest
-from tests.bad_inputs import told
+from tests.bad_inputs import error_message
 from tests.closure import ROOT
 
 TINY = "data/tiny/source"
@@ -63,16 +63,16 @@ PARAMS: list[tuple[str, str | bytes, str]] = [
 
 
 @pytest.mark.parametrize(("text", "said"), [case[1:] for case in PARAMS], ids=[case[0] for case in PARAMS])
-def test_what_params_yaml_cannot_say_is_told(tiny, capsys, text, said):
+def test_invalid_params_yaml_is_reported(tiny, capsys, text, said):
     Path("params.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
-    assert said in told(capsys, ingest.main)
+    assert said in error_message(capsys, ingest.main)
 
 
 def test_params_yaml_may_be_missing_or_a_folder(tiny, capsys):
     Path("params.yaml").unlink()
-    assert "params.yaml: no such file; run this from the project's root" in told(capsys, ingest.main)
+    assert "params.yaml: no such file; run this from the project's root" in error_message(capsys, ingest.main)
     Path("params.yaml").mkdir()
-    assert "params.yaml: a folder where a file was expected" in told(capsys, ingest.main)
+    assert "params.yaml: a folder where a file was expected" in error_message(capsys, ingest.main)
 
 
 # --- names of data sets
@@ -93,7 +93,7 @@ def init(*names: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-def test_a_name_that_means_something_else_is_no_data_sets(tmp_path, monkeypatch, name):
+def test_reserved_names_are_refused(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text(GQA)
     code, output = init(name)
@@ -102,7 +102,7 @@ def test_a_name_that_means_something_else_is_no_data_sets(tmp_path, monkeypatch,
 
 
 @pytest.mark.parametrize("name", ["birds", "none", "x1", "gqa-2", "b" * 60])
-def test_other_names_are_data_sets(tmp_path, monkeypatch, name):
+def test_other_names_are_accepted(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text(GQA)
     assert init(name)[0] == 0
@@ -118,7 +118,7 @@ def test_other_names_are_data_sets(tmp_path, monkeypatch, name):
         ("gqa:\n  rank: {seed: 010}\n", "line 2: 010 is not the same"),
     ],
 )
-def test_a_params_yaml_that_cannot_be_added_to_stays_as_it_is(tmp_path, monkeypatch, text, said):
+def test_a_params_yaml_that_cannot_be_extended_is_unchanged(tmp_path, monkeypatch, text, said):
     monkeypatch.chdir(tmp_path)
     if text:
         Path("params.yaml").write_text(text)
@@ -161,7 +161,7 @@ def test_init_on_a_full_disk_leaves_params_yaml_whole(tmp_path, monkeypatch):
         (errno.ENOSPC, "the disk is full (x.json)"),
         (errno.EDQUOT, "your disk quota is used up (x.json)"),
         (errno.EFBIG, "a file grew larger than this disk or your limits"),
-        (errno.ENAMETOOLONG, "a name is longer than a file's can be"),
+        (errno.ENAMETOOLONG, "a file name is too long"),
         (errno.EROFS, "no permission"),
         (errno.EIO, "the disk failed (x.json)"),
         (errno.EMFILE, "more files are open than your limits"),
@@ -169,7 +169,7 @@ def test_init_on_a_full_disk_leaves_params_yaml_whole(tmp_path, monkeypatch):
         (errno.ELOOP, "links refer to each other"),
     ],
 )
-def test_what_the_machine_refuses_is_told_and_the_old_file_stays(tmp_path, monkeypatch, capsys, number, said):
+def test_system_errors_are_reported_and_the_old_file_stays(tmp_path, monkeypatch, capsys, number, said):
     monkeypatch.chdir(tmp_path)
     write_text("x.json", "old")
 
@@ -177,7 +177,7 @@ def test_what_the_machine_refuses_is_told_and_the_old_file_stays(tmp_path, monke
         raise OSError(number, os.strerror(number))  # as the kernel: without the file's name
 
     monkeypatch.setattr(os, "fsync", full)
-    assert said in told(capsys, lambda: write_text("x.json", "new"))
+    assert said in error_message(capsys, lambda: write_text("x.json", "new"))
     assert Path("x.json").read_text() == "old" and [path.name for path in tmp_path.iterdir()] == ["x.json"]
 
 
@@ -192,36 +192,34 @@ def test_what_the_machine_refuses_is_told_and_the_old_file_stays(tmp_path, monke
         ("/proc/x.json", lambda _: None, "no file can be created there; choose another path"),
     ],
 )
-def test_what_no_file_may_replace_is_named_and_left(tmp_path, capsys, name, make, said):
+def test_paths_that_no_file_may_replace_are_reported_and_unchanged(tmp_path, capsys, name, make, said):
     place = tmp_path / name
     make(place)
     before = place.lstat() if name[0] != "/" and place.exists() else None
-    message = told(capsys, lambda: write_text(place, "x"))
+    message = error_message(capsys, lambda: write_text(place, "x"))
     assert said in message and (place if place.parent.is_dir() else place.parent).name in message
     assert before is None or place.lstat().st_ino == before.st_ino
 
 
-def test_a_lack_of_memory_and_a_steering_name_are_told_in_plain_words(capsys):
+def test_out_of_memory_and_control_characters_are_reported(capsys):
     def hungry() -> None:
         raise MemoryError
 
-    assert "out of memory" in told(capsys, hungry)
+    assert "out of memory" in error_message(capsys, hungry)
 
     def steering() -> None:
         raise UserError("\x1b[2Jname\x07: no such file")
 
-    assert told(capsys, steering) == "error: ?[2Jname?: no such file\n"
+    assert error_message(capsys, steering) == "error: ?[2Jname?: no such file\n"
 
 
-def test_a_link_that_leads_nowhere_and_a_long_name_end_in_a_message(tmp_path, capsys):
-    assert "a name is longer than a file's can be" in told(
-        capsys, lambda: write_text(tmp_path / ("x" * 300), "")
-    )
+def test_a_broken_link_and_a_long_name_are_reported(tmp_path, capsys):
+    assert "a file name is too long" in error_message(capsys, lambda: write_text(tmp_path / ("x" * 300), ""))
     os.mkfifo(tmp_path / "pipe")
-    assert "a pipe where a file was expected" in told(capsys, lambda: read_json(tmp_path / "pipe"))
+    assert "a pipe where a file was expected" in error_message(capsys, lambda: read_json(tmp_path / "pipe"))
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
-    assert "links refer to each other" in told(capsys, lambda: read_json(tmp_path / "a"))
+    assert "links refer to each other" in error_message(capsys, lambda: read_json(tmp_path / "a"))
 
 
 # --- embed's model, and folders that are not there
@@ -242,20 +240,20 @@ def test_a_link_that_leads_nowhere_and_a_long_name_end_in_a_message(tmp_path, ca
         ({"model": "ViT-B-32"}, "'' is neither a pretrained tag"),
     ],
 )  # fmt: skip
-def test_a_model_that_cannot_be_used_is_told(tiny, set_params: Callable[..., None], capsys, section, said):
-    assert told(capsys, ingest.main) == ""
+def test_an_unusable_model_is_reported(tiny, set_params: Callable[..., None], capsys, section, said):
+    assert error_message(capsys, ingest.main) == ""
     Path("weights.pt").touch()
     Path("data/tiny/clip").mkdir()
     set_params("embed", **section)
-    assert said in told(capsys, embed.main)
+    assert said in error_message(capsys, embed.main)
 
 
-def test_where_init_was_not_run_the_first_stage_says_so(tiny, capsys, monkeypatch):
+def test_the_first_stage_reports_missing_folders(tiny, capsys, monkeypatch):
     monkeypatch.setenv("DVC_STAGE", "ingest")  # as DVC does
-    message = told(capsys, ingest.main)
+    message = error_message(capsys, ingest.main)
     assert "data/tiny/clip, data/tiny/vqa, " in message and "run: rgqa init tiny" in message
 
 
-def test_a_fault_of_ours_is_a_traceback():
+def test_a_bug_is_a_traceback():
     with pytest.raises(ZeroDivisionError):
         run_command(lambda: 1 / 0)

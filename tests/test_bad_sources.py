@@ -16,7 +16,7 @@ from PIL import Image
 from pipeline.core.json_files import read_jsonl
 from pipeline.core.records import ImageRecord, Question
 from pipeline.stages import ingest
-from tests.bad_inputs import told
+from tests.bad_inputs import error_message
 from tests.odd_images import gif_on_canvas, png
 
 READ = ""
@@ -116,9 +116,9 @@ def own(tiny: Path, set_params: Callable[..., None]) -> Path:
 @pytest.mark.parametrize(
     ("ending", "data", "said"), [case[1:] for case in TABLES], ids=[case[0] for case in TABLES]
 )
-def test_a_table_is_read_as_meant_or_told(own, capsys, ending, data, said):
+def test_a_table_is_read_correctly_or_reported(own, capsys, ending, data, said):
     (SOURCE / f"questions.{ending}").write_bytes(data if isinstance(data, bytes) else data.encode())
-    message = told(capsys, ingest.main)
+    message = error_message(capsys, ingest.main)
     if said:
         assert said in message
         return
@@ -141,11 +141,11 @@ def test_a_table_is_read_as_meant_or_told(own, capsys, ending, data, said):
         ("Questions.CSV", lambda path: path.write_text(csv_of()), "Questions.CSV is to be written in small letters"),
     ],
 )  # fmt: skip
-def test_what_lies_in_a_tables_place_is_told(own, capsys, set_params, name, make, said):
+def test_paths_that_are_no_tables_are_reported(own, capsys, set_params, name, make, said):
     make(SOURCE / name)
-    assert said in told(capsys, ingest.main)
+    assert said in error_message(capsys, ingest.main)
     set_params("ingest", format="table")
-    assert said in told(capsys, ingest.main)
+    assert said in error_message(capsys, ingest.main)
 
 
 # --- GQA's files
@@ -199,14 +199,14 @@ FILES: list[tuple[str, Callable[[], object], str]] = [
 
 
 @pytest.mark.parametrize(("damage", "said"), [case[1:] for case in FILES], ids=[case[0] for case in FILES])
-def test_what_is_wrong_with_gqas_files_is_told(tiny, capsys, damage, said):
+def test_problems_of_gqa_files_are_reported(tiny, capsys, damage, said):
     damage()
-    assert said in (message := told(capsys, ingest.main)) and bool(message) == bool(said)
+    assert said in (message := error_message(capsys, ingest.main)) and bool(message) == bool(said)
 
 
-def test_one_question_is_a_data_set(tiny, capsys):
+def test_one_question_is_enough(tiny, capsys):
     changed(QUESTIONS, lambda rows: [rows.pop(key) for key in list(rows)[1:]])
-    assert told(capsys, ingest.main) == ""
+    assert error_message(capsys, ingest.main) == ""
 
 
 # --- images
@@ -277,10 +277,10 @@ DRAWN_IMAGES: list[tuple[str, Callable[[Path], object], str]] = [
 @pytest.mark.parametrize(
     ("make", "said"), [case[1:] for case in DRAWN_IMAGES], ids=[case[0] for case in DRAWN_IMAGES]
 )
-def test_a_image_is_read_as_browsers_show_it_or_told(tiny, capsys, make, said):
+def test_an_image_is_read_as_browsers_show_it_or_reported(tiny, capsys, make, said):
     (IMAGES / "n100001.jpg").unlink()
     make(IMAGES / "n100001.jpg")
-    assert said in (message := told(capsys, ingest.main)) and bool(message) == bool(said)
+    assert said in (message := error_message(capsys, ingest.main)) and bool(message) == bool(said)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_a_image_is_read_as_browsers_show_it_or_told(tiny, capsys, make, said):
 def test_an_image_is_found_with_any_suffix(tiny, capsys, name):
     # Its content is a JPEG: cameras, browsers and messengers give such files many names.
     (IMAGES / "n100001.jpg").rename(IMAGES / name)
-    assert told(capsys, ingest.main) == READ
+    assert error_message(capsys, ingest.main) == READ
     rows = {
         row.image_id: row.path
         for row in read_jsonl(Path("data/tiny/interim/ingest/images.jsonl"), ImageRecord)
@@ -301,6 +301,6 @@ def test_an_image_is_found_with_any_suffix(tiny, capsys, name):
 def test_an_image_format_that_browsers_do_not_show_is_named_in_the_message(tiny, capsys, name):
     (IMAGES / "n100001.jpg").unlink()
     (IMAGES / name).write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
-    assert f"images/{name}: not a JPEG, PNG, WebP, GIF, BMP or AVIF image, but HEIC" in told(
+    assert f"images/{name}: not a JPEG, PNG, WebP, GIF, BMP or AVIF image, but HEIC" in error_message(
         capsys, ingest.main
     )

@@ -81,12 +81,12 @@ def test_both_graphs_run_in_the_root_and_targets_name_the_graph_of_a_stage():
         ),
     ],
 )
-def test_after_an_edit_of_a_word_list_only_the_stages_that_use_it_run(file, readers):
+def test_word_lists_are_dependencies_only_of_the_stages_that_use_them(file, readers):
     assert {stage for stage in DVC if file in DVC[stage]["deps"]} == readers
     assert not [stage for stage in DVC if "pipeline/language" in DVC[stage]["deps"]]
 
 
-def test_data_files_of_packages_that_are_watched_by_module_are_watched():
+def test_data_files_of_packages_watched_by_module_are_watched():
     data = {
         path.relative_to(ROOT)
         for package in BY_MODULE
@@ -97,7 +97,7 @@ def test_data_files_of_packages_that_are_watched_by_module_are_watched():
 
 
 @pytest.mark.parametrize("stage", DVC)
-def test_a_stage_is_run_by_its_name_and_says_in_one_line_what_it_does(stage):
+def test_a_stage_runs_its_module_and_has_a_one_line_description(stage):
     assert DVC[stage]["cmd"] == f"python -m {module_of(stage).with_suffix('').as_posix().replace('/', '.')}"
     assert re.fullmatch(r"[A-Z][^\n]{10,110}", DVC[stage]["desc"])
 
@@ -128,16 +128,16 @@ def test_every_data_set_has_a_valid_section_for_each_stage_and_dvc_watches_it(st
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
-def test_no_section_is_left_over(dataset):
+def test_no_section_is_unused(dataset):
     assert set(PARAMS[dataset]) == {stage for stage in DVC if params_type(stage)} | {"annotate"}
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
-def test_the_one_section_that_is_no_stage_is_valid(dataset):
+def test_section_annotate_is_valid(dataset):
     convert_params(PARAMS[dataset]["annotate"], AnnotateParams, f"{dataset}.annotate")
 
 
-def test_only_simulated_annotators_the_audit_and_a_reference_row_open_the_truth():
+def test_only_simulated_annotators_the_audit_and_a_reference_row_read_the_truth():
     """Stage answer runs after the release. One of its rows, a reference, shows the scores of a model with perfect perception."""
     assert {stage for stage in DVC if "data/${dataset}/truth" in DVC[stage]["deps"]} == {
         "collect",
@@ -196,7 +196,7 @@ def test_heavy_libraries_are_imported_in_few_packages(library):
     assert {p.parent.as_posix() for p in users if p.parts[0] != "research"} <= allowed[library]
 
 
-def test_importing_the_scorers_loads_numpy_alone():
+def test_importing_the_scorers_loads_only_numpy():
     script = "import sys, pipeline.scoring; print(sorted({'torch', 'pandas', 'scipy', 'sklearn', 'spacy', 'msgspec', 'yaml'} & set(sys.modules)))"
     assert (
         subprocess.run(

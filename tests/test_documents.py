@@ -71,7 +71,7 @@ def fault_of_rgqa(words: list[str]) -> str | None:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_lead_somewhere(path):
+def test_links_have_targets(path):
     for link in LINK.findall(path.read_text()):
         file, _, anchor = link.partition("#")
         target = path.parent / file if file else path
@@ -108,7 +108,7 @@ def test_scripts_modules_and_targets_exist(path):
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_files_of_the_code_that_it_names_exist(path):
+def test_named_files_of_the_code_exist(path):
     named = re.findall(
         rf"`((?:{'|'.join(OWN_PACKAGES)})/[\w./-]+)`",
         path.read_text(),
@@ -132,7 +132,7 @@ def every_command(command, name):
 @pytest.mark.parametrize(
     ("name", "command"), list(every_command(COMMANDS, "rgqa")), ids=lambda value: str(value)
 )
-def test_every_command_has_help_and_an_example_that_it_would_take(name, command):
+def test_every_command_has_help_and_a_valid_example(name, command):
     assert command.help
     assert all(parameter.help for parameter in command.params if parameter.param_type_name == "option"), name
     example = re.sub(r"^Example: `(.*?)`.*$", r"\1", command.epilog or "")

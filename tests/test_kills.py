@@ -15,7 +15,7 @@ from tests.kills import Done, differing, killed, moments, sums
 pytestmark = pytest.mark.endurance
 
 
-def test_every_stage_comes_once_before_any_comes_again_and_the_draw_is_the_same_each_time():
+def test_the_order_of_stages_is_reproducible_and_has_each_stage_once_per_round():
     drawn = list(islice(moments(["a", "b", "c"]), 7))
     assert [sorted(stage for stage, _ in drawn[i : i + 3]) for i in (0, 3)] == [["a", "b", "c"]] * 2
     assert drawn == list(islice(moments(["a", "b", "c"]), 7))
@@ -37,7 +37,7 @@ def tree(tmp_path):
     return tmp_path
 
 
-def test_a_byte_more_or_a_file_left_behind_is_seen(tree):
+def test_an_additional_byte_or_file_is_detected(tree):
     before = sums(tree)
     assert list(before) == ["data/x/interim/rank/rank.json"] and differing(tree, before) == []
     (tree / "data/x/interim/rank/rank.json").write_text("2")
@@ -50,7 +50,7 @@ def test_a_byte_more_or_a_file_left_behind_is_seen(tree):
     ]
 
 
-def test_a_run_is_killed_with_all_that_it_started(tree, monkeypatch):
+def test_a_run_is_killed_with_all_its_processes(tree, monkeypatch):
     # A run of a minute that starts another one, which writes on and on; it is killed after 0.04 of 50 s, once and for all.
     begun, beats = [], tree / "build/beats"
     beating = f"import time\nfor _ in range(600): open({str(beats)!r}, 'a').write('x'), time.sleep(0.1)"
@@ -72,9 +72,7 @@ def test_a_run_is_killed_with_all_that_it_started(tree, monkeypatch):
 
 @pytest.mark.parametrize(("lock", "well", "said"), [("whole", False, ""), ("ha", True, "git checkout")])
 @pytest.mark.parametrize("file", DVC_LOCK_FILES)
-def test_a_lock_that_was_cut_off_is_gits_again_and_nothing_else_is_forgiven(
-    tree, monkeypatch, capsys, lock, well, said, file
-):
+def test_only_a_truncated_lock_file_is_restored(tree, monkeypatch, capsys, lock, well, said, file):
     (tree / file).write_text("whole")
     for command in ("add .", "-c user.name=n -c user.email=e commit -m c"):
         subprocess.run(["git", *command.split()], cwd=tree, check=True, capture_output=True)
@@ -89,7 +87,7 @@ def test_a_lock_that_was_cut_off_is_gits_again_and_nothing_else_is_forgiven(
     assert (said in capsys.readouterr().out) and (tree / file).read_text() == "whole"
 
 
-def test_what_was_killed_is_run_again_and_not_taken_out_of_a_cache(tree, monkeypatch):
+def test_a_killed_stage_runs_again(tree, monkeypatch):
     asked = []
     monkeypatch.setattr(kills, "ends_well", lambda tree, *options: asked.append(options) or True)
     forced = ("--force", "--single-item")

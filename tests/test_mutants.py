@@ -12,7 +12,7 @@ pytestmark = pytest.mark.endurance
 
 
 def changed(text: str) -> set[str]:
-    """A line of code with each of its changes."""
+    """Return all changes of a line of code."""
     module = cst.parse_module(text)
     module.visit(changes := Changes())
     return {
@@ -33,11 +33,11 @@ def changed(text: str) -> set[str]:
         ("x = a if b else c", {"x = a if (b) and False else c", "x = a if (b) or True else c"}),
     ],
 )
-def test_a_line_is_changed_in_each_way_that_is_a_fault(line, faults):
+def test_mutants_of_a_line(line, faults):
     assert changed(line) == faults
 
 
-def test_a_draw_is_the_same_each_time_and_begins_with_any_shorter_one():
+def test_the_sample_of_mutants_is_reproducible_and_nested():
     module = Path("pipeline/candidates/perturbing/raking.py")
     ten = drawn([module], 10)
     assert [mutant.place for mutant in drawn([module], 4)] == [mutant.place for mutant in ten[:4]]
@@ -50,7 +50,7 @@ def test_a_draw_is_the_same_each_time_and_begins_with_any_shorter_one():
 
 @pytest.fixture
 def one(tmp_path, monkeypatch):
-    """A project of one module, f(x) = x + 0, whose test asks for f(1) == 1."""
+    """A project of one module, f(x) = x + 0, with a test f(1) == 1."""
     module, test = tmp_path / "pipeline/core/one.py", tmp_path / "tests/core/test_one.py"
     for path, text in {
         module: "def f(x):\n    return x + 0\n",
@@ -69,7 +69,7 @@ def one(tmp_path, monkeypatch):
     return module
 
 
-def test_a_fault_that_a_test_sees_is_killed_and_one_that_none_can_see_survives(one):
+def test_a_detected_mutant_is_killed_and_an_undetectable_one_survives(one):
     # 1 - 0 is 1 as well; 1 + 1 is not.
     found = mutants.mutants(Path("pipeline/core/one.py"))
     said = {mutant.became: (said, by) for mutant, said, by in outcomes(list(found), 1)}
@@ -77,11 +77,11 @@ def test_a_fault_that_a_test_sees_is_killed_and_one_that_none_can_see_survives(o
         "return x - 0": ("survived", ""),
         "return x + 1": ("killed", "tests/core/test_one.py::test_one"),
     }
-    assert one.read_text() == "def f(x):\n    return x + 0\n"  # spoilt is a copy
+    assert one.read_text() == "def f(x):\n    return x + 0\n"  # the mutants are in a copy
 
 
-def test_a_module_whose_tests_fail_as_it_is_tells_nothing(one):
+def test_a_module_whose_tests_fail_unchanged_is_untested(one):
     one.write_text("def f(x):\n    return x + 5\n")
     mutant = next(mutants.mutants(Path("pipeline/core/one.py")))
     ((_, said, why),) = outcomes([mutant], 1)
-    assert said == "untested" and why.startswith("tests/core/test_one.py failed unspoilt")
+    assert said == "untested" and why.startswith("tests/core/test_one.py failed without a mutant")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.mutations import Case, attempt, cases, spoilt, tries
+from tests.mutations import Case, attempt, cases, mutated, tries
 
 pytestmark = pytest.mark.endurance
 
@@ -16,20 +16,20 @@ def test_each_valid_input_is_read(case: Case, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_spoilt_input_is_read_or_told_in_a_message(seed):
+def test_a_mutated_input_is_read_or_reported(seed):
     tries(100, 1_000_000 + seed)
 
 
-def test_edits_do_what_their_names_say():
-    assert spoilt(b"abcdef", [("cut", 0.3, 2, None)]) == b"abef"
-    assert spoilt(b"abcdef", [("end", 0.5, 1, None)]) == b"abc"
-    assert spoilt(b"abc", [("double", 0.3, 1, None)]) == b"abbc"
-    assert spoilt(b"abc", [("flip", 0.0, 0, None)]) == b"`bc"
-    assert spoilt(b'{"a": 1}', [("value", 0.0, 1, None)]) == b'{"a": null}'
-    assert spoilt(b'{"a": 1}', [("value", 0.0, 1, "x")]) == b'{"x": 1}'
+def test_mutations_match_their_names():
+    assert mutated(b"abcdef", [("cut", 0.3, 2, None)]) == b"abef"
+    assert mutated(b"abcdef", [("end", 0.5, 1, None)]) == b"abc"
+    assert mutated(b"abc", [("double", 0.3, 1, None)]) == b"abbc"
+    assert mutated(b"abc", [("flip", 0.0, 0, None)]) == b"`bc"
+    assert mutated(b'{"a": 1}', [("value", 0.0, 1, None)]) == b'{"a": null}'
+    assert mutated(b'{"a": 1}', [("value", 0.0, 1, "x")]) == b'{"x": 1}'
 
 
-def test_a_traceback_would_be_seen(monkeypatch):
+def test_a_traceback_is_detected(monkeypatch):
     def fail(*_: object) -> None:
         raise KeyError("x")
 

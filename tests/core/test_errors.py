@@ -8,7 +8,7 @@ import pytest
 from pipeline.core.errors import Problems, UserError, format_error, run_command
 
 
-def test_all_problems_are_told_at_once(capsys):
+def test_all_problems_are_reported_together(capsys):
     problems = Problems("questions.json")
     problems.add("q1", "no image")
     problems.add("q2", "no answer")
@@ -22,7 +22,7 @@ def test_no_problems_raise_nothing():
     Problems("x").raise_if_any()
 
 
-def test_a_long_list_is_cut_and_says_by_how_much(capsys):
+def test_a_long_list_is_truncated_with_the_number_of_further_entries(capsys):
     with pytest.raises(SystemExit):
         run_command(
             lambda: (_ for _ in ()).throw(UserError(["head", *map(chr, range(0x4E00, 0x4E00 + 130))]))
@@ -32,7 +32,7 @@ def test_a_long_list_is_cut_and_says_by_how_much(capsys):
     assert lines[-1] == "  ... and 30 more"
 
 
-def test_of_each_kind_of_problem_five_examples_are_printed():
+def test_five_examples_are_printed_of_each_kind_of_problem():
     faults = [f"row {n}: no answer for '{n}'" for n in range(100)]
     six = [f"row {n}: no image {n}" for n in range(6)]
     lines = format_error(
@@ -48,7 +48,7 @@ def test_of_each_kind_of_problem_five_examples_are_printed():
     ]
 
 
-def test_whatever_stands_in_a_message_it_can_be_printed():
+def test_every_message_is_printable():
     format_error(UserError("a \ud800 b \x1b[2J")).encode("utf-8")
     assert "\x1b" not in format_error(UserError("a \x1b[2J"))
 
@@ -108,7 +108,7 @@ def test_a_full_disk_and_ctrl_c_end_with_a_message(capsys, raised, expected):
         (UnicodeEncodeError("utf-8", "title \ud800", 6, 7, "surrogates not allowed"), "title \\ud800"),
     ],
 )
-def test_whatever_else_the_system_or_a_text_refuses_is_one_message(capsys, raised, told):
+def test_other_system_errors_and_lone_surrogates_are_one_message(capsys, raised, told):
     def main():
         raise raised
 
@@ -127,7 +127,7 @@ def test_a_deleted_working_folder_is_named(tmp_path, monkeypatch, capsys):
     assert "working folder" in capsys.readouterr().err
 
 
-def test_a_fault_of_ours_is_not_hidden():
+def test_a_bug_keeps_its_traceback():
     with pytest.raises(ZeroDivisionError):
         run_command(lambda: 1 / 0)
 

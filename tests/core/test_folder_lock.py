@@ -12,7 +12,7 @@ def other(folder):
     )
 
 
-def test_a_second_command_waits_and_one_in_another_folder_does_not(tmp_path):
+def test_a_second_command_waits_only_in_the_same_folder(tmp_path):
     with lock_folder(tmp_path / "a"):
         waits, free = other(tmp_path / "a"), other(tmp_path / "b")
         assert "waiting for another" in waits.stderr.readline()

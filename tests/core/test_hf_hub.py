@@ -44,24 +44,26 @@ def hub(monkeypatch):
         server.server_close()
 
 
-def test_a_hub_out_of_reach_is_told_and_switched_off_as_long_as_the_block_lasts(hub, capsys):
+def test_an_unreachable_hub_is_reported_and_disabled_within_the_block(hub, capsys):
     address = hub(None)
     with pytest.raises(ZeroDivisionError), use_cache_if_unreachable("the weights"):
         assert constants.HF_HUB_OFFLINE
         raise ZeroDivisionError
     assert not constants.HF_HUB_OFFLINE
-    assert capsys.readouterr().err == f"{address} is unreachable; looking for the weights in the local cache\n"
+    assert (
+        capsys.readouterr().err == f"{address} is unreachable; looking for the weights in the local cache\n"
+    )
 
 
 @pytest.mark.parametrize("handler", [Refusing, NoHttp])
-def test_one_that_answers_whatever_it_says_is_left_to_the_libraries(hub, handler, capsys):
+def test_a_hub_that_answers_is_left_to_the_libraries(hub, handler, capsys):
     hub(handler)
     with use_cache_if_unreachable("the weights"):
         assert not constants.HF_HUB_OFFLINE
     assert capsys.readouterr().err == ""
 
 
-def test_one_that_the_user_switched_off_is_not_asked(hub, monkeypatch, capsys):
+def test_a_hub_that_the_user_disabled_is_not_requested(hub, monkeypatch, capsys):
     hub(None)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with use_cache_if_unreachable("the weights"):
@@ -69,8 +71,11 @@ def test_one_that_the_user_switched_off_is_not_asked(hub, monkeypatch, capsys):
     assert constants.HF_HUB_OFFLINE and capsys.readouterr().err == ""
 
 
-def test_a_set_of_a_hub_out_of_reach_is_looked_for_in_the_cache_alone(hub, capsys):
+def test_a_data_set_of_an_unreachable_hub_is_loaded_from_the_cache_only(hub, capsys):
     address = hub(None)
     with pytest.raises(UserError, match="^nobody/nothing: `datasets` cannot load it.* Couldn't reach"):
         open_rows("nobody/nothing")
-    assert capsys.readouterr().err == f"{address} is unreachable; looking for nobody/nothing in the local cache\n"
+    assert (
+        capsys.readouterr().err
+        == f"{address} is unreachable; looking for nobody/nothing in the local cache\n"
+    )

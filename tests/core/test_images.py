@@ -65,7 +65,7 @@ CORNERS = {
 
 @pytest.mark.parametrize("orientation", CORNERS)
 @pytest.mark.parametrize("ending", ["png", "jpg"])
-def test_a_photo_is_turned_as_its_exif_says(tmp_path, orientation, ending):
+def test_a_photo_is_rotated_by_its_exif(tmp_path, orientation, ending):
     path = tmp_path / f"a.{ending}"
     cornered().resize((48, 32), Image.Resampling.NEAREST).save(
         path, exif=exif(orientation), quality=100, subsampling=0
@@ -79,13 +79,13 @@ def test_a_photo_is_turned_as_its_exif_says(tmp_path, orientation, ending):
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGB", "RGBA"])
-def test_what_is_opaque_is_read_in_every_mode(tmp_path, mode):
+def test_opaque_images_are_read_in_every_mode(tmp_path, mode):
     path = tmp_path / "a.png"
     Image.new("RGB", (3, 2), "white").convert(mode).save(path)
     assert (load_rgb(path).mode, load_rgb(path).getpixel((1, 1))) == ("RGB", (255, 255, 255))
 
 
-def test_what_shines_through_is_refused_unless_a_background_is_named():
+def test_transparent_images_need_a_background():
     # 128 of 255 of red (200, 40, 40) on white: 255 + (200 - 255) * 128 / 255 = 227.4, and 255 - 215 * 128 / 255 = 147.1
     data = saved(transparent(), "PNG")
     with pytest.raises(ValueError, match="partly transparent"):
@@ -97,7 +97,7 @@ def test_what_shines_through_is_refused_unless_a_background_is_named():
 
 
 @pytest.mark.parametrize("ending", ["gif", "png", "webp"])
-def test_what_moves_is_refused_and_one_frame_is_not(tmp_path, ending):
+def test_animations_are_refused_but_single_frames_are_read(tmp_path, ending):
     frames = [Image.new("RGB", (3, 2), colour) for colour in ("red", "blue", "green")]
     frames[0].save(tmp_path / f"a.{ending}", save_all=True, append_images=frames[1:])
     frames[0].save(tmp_path / f"b.{ending}")
@@ -106,7 +106,7 @@ def test_what_moves_is_refused_and_one_frame_is_not(tmp_path, ending):
     assert load_rgb(tmp_path / f"b.{ending}").size == (3, 2)
 
 
-def test_a_phones_photo_of_several_images_is_its_first(tmp_path):
+def test_the_first_image_of_an_mpo_photo_is_read(tmp_path):
     frames = [Image.new("RGB", (8, 8), colour) for colour in ("red", "blue")]
     frames[0].save(tmp_path / "a.jpg", format="MPO", save_all=True, append_images=frames[1:])
     red, _, blue = np.asarray(load_rgb(tmp_path / "a.jpg"))[4, 4]
@@ -114,7 +114,7 @@ def test_a_phones_photo_of_several_images_is_its_first(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["TIFF", "EPS", "PPM", "ICO"])
-def test_what_browsers_do_not_show_is_never_opened(tmp_path, form):
+def test_formats_that_browsers_do_not_show_are_never_opened(tmp_path, form):
     Image.new("RGB", (16, 16)).save(tmp_path / "a.jpg", format=form)
     with pytest.raises(ValueError, match="not a JPEG, PNG, WebP, GIF, BMP or AVIF"):
         load_rgb(tmp_path / "a.jpg")
@@ -134,7 +134,7 @@ def test_only_regular_files_are_opened(tmp_path):
             load_rgb(tmp_path / f"{name}.jpg")
 
 
-def test_bytes_are_read_like_files_and_nothing_is_told(tmp_path):
+def test_bytes_are_read_like_files_without_warnings(tmp_path):
     cornered().save(tmp_path / "a.png")
     assert load_rgb((tmp_path / "a.png").read_bytes()).getpixel((0, 0)) == RED
     with pytest.raises(ValueError, match="the file is empty"):
@@ -142,7 +142,7 @@ def test_bytes_are_read_like_files_and_nothing_is_told(tmp_path):
 
 
 @pytest.mark.parametrize(("height", "opens"), [(2, True), (3, False), (5, False)])
-def test_what_pillow_only_warns_of_is_refused_as_too_large(monkeypatch, tmp_path, height, opens):
+def test_images_beyond_pillows_warning_limit_are_too_large(monkeypatch, tmp_path, height, opens):
     # Pillow warns above its limit, here 12 pixels, and raises above twice as many: 12, 18 and 30 pixels.
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 12)
     Image.new("RGB", (6, height)).save(tmp_path / "a.png")
@@ -162,14 +162,14 @@ def corners(image):
 
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "AVIF"])
-def test_colours_are_those_of_the_profile(form):
+def test_colours_are_converted_from_the_profile(form):
     # The profile exchanges red and green, whose curves are the same, so that shown and stored values are exchanged exactly.
     image = load_rgb(saved(quarters(), form, icc_profile=swapped_profile()))
     wanted = [(green, red, blue) for red, green, blue in (RED_QUARTER, BLUE_QUARTER, GREEN, GREY)]
     assert np.abs(np.array(corners(image)) - wanted).max() <= 2
 
 
-def test_a_grey_profile_holds_for_grey_alone():
+def test_a_grey_profile_applies_only_to_grey_images():
     # Light to the power 1: a stored 120 is 120 / 255 of white's light, in sRGB 1.055 * 0.4706 ** (1 / 2.4) - 0.055 = 0.7156: 182.5
     grey = load_rgb(saved(Image.new("L", (8, 8), 120), "PNG", icc_profile=grey_profile(1.0)))
     assert np.asarray(grey)[0, 0, 0] in (182, 183)
@@ -177,31 +177,31 @@ def test_a_grey_profile_holds_for_grey_alone():
     assert np.abs(np.array(corners(colours)) - [RED_QUARTER, BLUE_QUARTER, GREEN, GREY]).max() <= 2
 
 
-def test_a_png_may_state_its_colours_by_gamma():
+def test_the_gamma_of_a_png_is_used():
     # As above: gAMA 1.0 says that stored values are light.
     image = load_rgb(png_with((b"gAMA", (100_000).to_bytes(4, "big"))))
     assert np.asarray(image)[31, 47, 0] in (182, 183)
     assert load_rgb(png_with((b"gAMA", (45_455).to_bytes(4, "big")))).getpixel((47, 31)) == GREY
 
 
-def test_a_png_may_state_a_gamma_beyond_what_a_profile_can_hold():
+def test_a_gamma_beyond_the_range_of_profiles_is_clipped():
     # gAMA 0.003: light is the stored value to the power of 333, so all but 255 is black. A profile holds powers below 256.
     image = load_rgb(png_with((b"gAMA", (300).to_bytes(4, "big"))))
     assert image.getpixel((47, 31)) == (0, 0, 0)
 
 
-def test_an_image_of_one_bit_a_pixel_goes_out_as_it_is():
+def test_an_image_with_one_bit_per_pixel_is_not_reencoded():
     data = saved(quarters().convert("1"), "PNG")
     assert encode_image(data).data == data
 
 
-def test_colours_that_few_programs_show_alike_are_refused():
+def test_colours_that_programs_show_differently_are_refused():
     load_rgb(png_with((b"cICP", bytes([1, 13, 0, 1]))))  # ITU-T H.273: sRGB
     with pytest.raises(ValueError, match="primaries 9, transfer 16"):  # BT.2100 PQ
         load_rgb(png_with((b"cICP", bytes([9, 16, 0, 1]))))
 
 
-def test_sixteen_bits_become_their_upper_eight():
+def test_16_bit_values_become_their_upper_8_bits():
     values = np.array([[0, 0x1234, 0x8000, 0xFFFF]])
     assert np.asarray(load_rgb(png_of_16_bits(values)))[0].tolist() == [
         [v] * 3 for v in (0, 0x12, 0x80, 0xFF)
@@ -213,7 +213,7 @@ def test_sixteen_bits_become_their_upper_eight():
 
 
 @pytest.mark.parametrize("data", [gif_on_canvas(8, 4), webp_on_canvas(8, 4)], ids=["GIF", "WebP"])
-def test_around_a_frame_that_is_smaller_than_its_canvas_the_background_is_seen(data):
+def test_the_background_surrounds_a_frame_smaller_than_its_canvas(data):
     with pytest.raises(ValueError, match="partly transparent"):
         load_rgb(data)
     image = load_rgb(data, background=(1, 2, 3))
@@ -222,7 +222,7 @@ def test_around_a_frame_that_is_smaller_than_its_canvas_the_background_is_seen(d
     assert corners(image.crop((8, 4, 56, 36))) == [RED_QUARTER, BLUE_QUARTER, GREEN, GREY]
 
 
-def test_what_other_programs_turn_and_chromium_does_not_is_refused():
+def test_rotations_that_chromium_ignores_are_refused():
     for data in (saved(quarters(), "WEBP", exif=exif(3)), png_with((b"eXIf", exif(3)[6:]), last=True)):
         with pytest.raises(ValueError, match="orientation 3"):
             load_rgb(data)
@@ -242,13 +242,13 @@ def test_what_other_programs_turn_and_chromium_does_not_is_refused():
         (b"P6 1 1 255 abc", "PPM"),
     ],
 )
-def test_what_is_refused_is_named(data, what):
+def test_refused_formats_are_named(data, what):
     with pytest.raises(ValueError, match=f"but {what}"):
         load_rgb(data)
 
 
 @pytest.mark.parametrize("name", all_of_them())
-def test_what_goes_out_is_the_same_to_a_reader_who_knows_neither_exif_nor_profiles(name):
+def test_encoded_images_need_neither_exif_nor_profiles(name):
     data = all_of_them()[name]
     sent, loaded = encode_image(data, background=WHITE), load_rgb(data, background=WHITE)
     assert (
@@ -267,13 +267,13 @@ def test_what_goes_out_is_the_same_to_a_reader_who_knows_neither_exif_nor_profil
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
 @pytest.mark.parametrize("mode", ["RGB", "L"])
 @pytest.mark.parametrize("decode", [True, False])
-def test_what_everybody_sees_alike_goes_out_as_it_is(form, mode, decode):
+def test_portable_images_are_not_reencoded(form, mode, decode):
     data = saved(quarters().convert(mode), form, exif=exif(1), icc_profile=b"")
     assert encode_image(data, verify=decode).data == data
     assert encode_image(data, max_side=WIDTH, verify=decode).data == data
 
 
-def test_a_profile_that_is_srgb_in_other_numbers_changes_nothing():
+def test_a_profile_equivalent_to_srgb_changes_nothing():
     from PIL import ImageCms
 
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -281,19 +281,19 @@ def test_a_profile_that_is_srgb_in_other_numbers_changes_nothing():
     assert encode_image(data).data == data
 
 
-def test_what_is_larger_is_made_smaller():
+def test_larger_images_are_scaled_down():
     sent = encode_image(saved(quarters(), "PNG", exif=exif(6)), max_side=24)
     assert (sent.media_type, sent.size, sent.suffix) == ("image/jpeg", (16, 24), ".jpg")
     assert sent.data_uri == f"data:image/jpeg;base64,{base64.b64encode(sent.data).decode()}"
 
 
-def test_what_is_truncated_goes_nowhere():
+def test_truncated_images_are_refused():
     noise = saved(Image.effect_noise((200, 200), 50), "JPEG")
     with pytest.raises(ValueError, match="truncated"):
         encode_image(noise[: len(noise) // 2])
 
 
-def test_avif_is_refused_where_pillow_cannot_read_it(monkeypatch):
+def test_avif_is_refused_if_pillow_cannot_read_it(monkeypatch):
     data = saved(quarters(), "AVIF")
     assert load_rgb(data).size == (WIDTH, HEIGHT)
     monkeypatch.setattr("PIL.features.check", lambda name: name != "avif")
@@ -301,7 +301,7 @@ def test_avif_is_refused_where_pillow_cannot_read_it(monkeypatch):
         load_rgb(data)
 
 
-def test_images_are_found_by_suffix_or_else_by_content(tmp_path):
+def test_images_are_found_by_suffix_or_content(tmp_path):
     jpeg = saved(quarters(), "JPEG")
     for name in (
         "a.jfif",

@@ -20,12 +20,12 @@ from pipeline.core.records import ImageRecord
 IMAGE = ImageRecord(image_id="007", split="testdev", path="a.jpg", width=4, height=3, sha256="ab")
 
 
-def test_records_come_back_as_they_were_written_and_ids_keep_their_zeros(tmp_path):
+def test_records_survive_a_round_trip_and_ids_keep_leading_zeros(tmp_path):
     write_jsonl(tmp_path / "p.jsonl", [IMAGE])
     assert list(read_jsonl(tmp_path / "p.jsonl", ImageRecord)) == [IMAGE]
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
+def test_a_failed_write_leaves_the_old_file_and_no_temporary_file(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
     with pytest.raises(RuntimeError), atomic_write(path) as file:
@@ -35,7 +35,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
-def test_what_a_killed_process_left_goes_and_what_a_living_one_writes_stays(tmp_path):
+def test_temporary_files_of_dead_processes_are_deleted(tmp_path):
     gone = subprocess.Popen(["true"])
     gone.wait()
     for name in (
@@ -49,7 +49,7 @@ def test_what_a_killed_process_left_goes_and_what_a_living_one_writes_stays(tmp_
     assert sorted(os.listdir(tmp_path)) == sorted(["a.txt", f".a.txt.{os.getppid()}.tmp", ".own.tmp"])
 
 
-def test_a_full_disk_is_told_with_the_files_name(tmp_path):
+def test_a_full_disk_is_reported_with_the_file_name(tmp_path):
     with pytest.raises(OSError) as caught, atomic_write(tmp_path / "a.txt"):
         raise OSError(errno.ENOSPC, "No space left on device")  # as the kernel says it of a write
     assert caught.value.filename == str(tmp_path / "a.txt")
@@ -63,7 +63,7 @@ def test_a_full_disk_is_told_with_the_files_name(tmp_path):
         ('{"image_id": "7", "colour": 1}', "line 1: not a Image"),
     ],
 )
-def test_a_wrong_line_is_named_by_file_and_number(tmp_path, line, expected):
+def test_an_invalid_line_is_reported_with_file_and_number(tmp_path, line, expected):
     (tmp_path / "p.jsonl").write_text(line + "\n")
     with pytest.raises(UserError, match="p.jsonl, line 1") as caught:
         list(read_jsonl(tmp_path / "p.jsonl", ImageRecord))
@@ -74,7 +74,7 @@ def test_a_wrong_line_is_named_by_file_and_number(tmp_path, line, expected):
     ("content", "expected"),
     [("", "the file is empty or truncated"), ('{"a": ', "is empty or truncated"), (None, "no such file")],
 )
-def test_missing_empty_and_cut_json_are_told_apart(tmp_path, content, expected):
+def test_missing_empty_and_truncated_json_have_different_messages(tmp_path, content, expected):
     path = tmp_path / "r.json"
     if content is not None:
         path.write_text(content)
@@ -96,19 +96,19 @@ def test_a_text_is_written_as_utf_8_and_a_copy_has_the_same_bytes(tmp_path):
     assert (tmp_path / "b.md").read_bytes() == b"caf\xc3\xa9\n"
 
 
-def test_sha256_is_that_of_the_standard(tmp_path):
+def test_sha256_matches_the_standard(tmp_path):
     (tmp_path / "abc").write_bytes(b"abc")  # FIPS 180-2, appendix B.1
     assert sha256_file(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
-def test_a_content_key_depends_on_where_its_parts_are_divided():
+def test_a_content_hash_depends_on_the_boundaries_of_its_parts():
     assert content_hash("ab", "c") != content_hash("a", "bc")
 
 
 @pytest.mark.parametrize(
     "values", [[], [1], ["a\nb", {"b": [1, {"a": "ä\u2028"}], "a": {}}, [], [[]]], [IMAGE, IMAGE]]
 )
-def test_a_list_written_one_value_at_a_time_has_the_bytes_of_one_written_at_once(values, tmp_path):
+def test_write_json_list_writes_the_bytes_of_write_json(values, tmp_path):
     write_json(tmp_path / "whole.json", values)
     write_json_list(tmp_path / "parts.json", iter(values))
     assert (tmp_path / "parts.json").read_bytes() == (tmp_path / "whole.json").read_bytes()

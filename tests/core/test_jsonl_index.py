@@ -47,7 +47,7 @@ def file(tmp_path):
     return tmp_path / "q.jsonl"
 
 
-def test_records_of_a_key_come_in_the_order_of_the_file(file):
+def test_records_of_a_key_have_the_order_of_the_file(file):
     groups = GroupedIndex(file, Question, "image_id")
     assert groups["n2"] == [question("03", "n2"), question("02", "n2")]
     assert groups["é/1"] == [question("04", "é/1")]
@@ -57,11 +57,11 @@ def test_records_of_a_key_come_in_the_order_of_the_file(file):
         groups["n3"]
 
 
-def test_of_several_records_of_a_single_key_the_last_counts(file):
+def test_the_last_of_several_records_with_the_same_key_counts(file):
     assert UniqueIndex(file, Question, "image_id")["n2"] == question("02", "n2")
 
 
-def test_what_is_made_on_demand_is_kept_for_the_last_keys_alone():
+def test_a_lazy_mapping_caches_only_the_last_values():
     made = []
     doubled = rows.LazyMapping(["b", "a"], lambda key: made.append(key) or key * 2, 1)
     assert (list(doubled), len(doubled), "a" in doubled, "c" in doubled, made) == (
@@ -81,7 +81,7 @@ def test_an_empty_file_has_no_keys(tmp_path):
     assert dict(GroupedIndex(tmp_path / "q.jsonl", Question, "image_id")) == {}
 
 
-def test_several_files_are_one_group(file, tmp_path):
+def test_several_files_are_one_index(file, tmp_path):
     write_jsonl(tmp_path / "more.jsonl", [question("05", "n2"), question("06", "n9")])
     groups = GroupedIndex([file, tmp_path / "more.jsonl"], Question, "image_id")
     assert [q.question_id for q in groups["n2"]] == ["03", "02", "05"]
@@ -89,7 +89,7 @@ def test_several_files_are_one_group(file, tmp_path):
     assert (sorted(groups), len(groups), groups.get("n0")) == (["n1", "n2", "n9", "é/1"], 4, None)
 
 
-def test_of_several_files_the_one_with_the_wrong_line_is_named(file, tmp_path):
+def test_the_file_with_the_invalid_line_is_named(file, tmp_path):
     (tmp_path / "more.jsonl").write_bytes(b'{"image_id": "n7", "colour": 1}\n')
     (tmp_path / "empty.jsonl").touch()
     groups = GroupedIndex([tmp_path / "empty.jsonl", file, tmp_path / "more.jsonl"], Question, "image_id")
@@ -102,7 +102,7 @@ def alive() -> int:
     return sum(type(thing) is Question for thing in gc.get_objects())
 
 
-def test_no_record_is_held_but_those_asked_for(tmp_path):
+def test_only_requested_records_are_in_memory(tmp_path):
     write_jsonl(tmp_path / "q.jsonl", [question(f"{i:04}", f"n{i % 100}") for i in range(1000)])
     before = alive()
     groups = GroupedIndex(tmp_path / "q.jsonl", Question, "image_id")
@@ -113,14 +113,14 @@ def test_no_record_is_held_but_those_asked_for(tmp_path):
 
 
 @pytest.mark.parametrize("bad, line", [(b'{"image_id": 7}\n', 5), (b"{\n", 5)])
-def test_a_line_without_the_key_is_named_at_once(file, bad, line):
+def test_a_line_without_the_key_is_reported_at_once(file, bad, line):
     with file.open("ab") as end:
         end.write(bad)
     with pytest.raises(UserError, match=rf"q\.jsonl, line {line}: not a Question"):
         GroupedIndex(file, Question, "image_id")
 
 
-def test_a_record_that_is_none_is_named_when_it_is_read(file):
+def test_an_invalid_record_is_reported_when_it_is_read(file):
     with file.open("ab") as end:
         end.write(b'{"image_id": "n9", "colour": 1}\n')
     groups = GroupedIndex(file, Question, "image_id")
@@ -128,17 +128,17 @@ def test_a_record_that_is_none_is_named_when_it_is_read(file):
         groups["n9"]
 
 
-def test_a_missing_file_is_told(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(UserError, match="no such file; run the stage that writes it"):
         UniqueIndex(tmp_path / "none.jsonl", Question, "text")
 
 
-def test_rows_in_memory_are_grouped_in_their_order_and_an_unknown_key_has_none():
+def test_group_by_keeps_the_order_and_an_unknown_key_has_no_rows():
     groups = group_by(["b1", "a1", "b2"], lambda row: row[0])
     assert (groups["b"], groups["a"], groups["c"]) == (["b1", "b2"], ["a1"], [])
 
 
-def test_records_can_be_asked_for_by_a_field_of_a_record_in_them(tmp_path):
+def test_records_are_found_by_a_nested_field(tmp_path):
     rows = [
         ScreenedCandidate(
             candidate=Candidate(candidate_id=key, subset="pt-easy", image_id="n1", question_id="q", text="Ä"),
@@ -151,7 +151,7 @@ def test_records_can_be_asked_for_by_a_field_of_a_record_in_them(tmp_path):
     assert (list(found), found["a"], found["b"]) == (["b", "a"], rows[1], rows[0])
 
 
-def test_what_is_taken_of_a_record_is_found_by_the_number_of_its_line(file):
+def test_transformed_records_are_found_by_line_number(file):
     ids = JsonlSequence(file, Question, lambda row: row.question_id)
     both = zip(ids, ids, strict=True)
     assert [ids[3], ids[0], *map(ids.__getitem__, range(len(ids)))] == ["04", "03", "03", "01", "02", "04"]
@@ -161,7 +161,7 @@ def test_what_is_taken_of_a_record_is_found_by_the_number_of_its_line(file):
         JsonlSequence(file, Question, str)
 
 
-def test_a_file_is_read_in_another_order_as_often_as_one_likes_and_equal_keys_as_they_stand(file):
+def test_a_sorted_file_is_read_repeatedly_and_equal_keys_keep_their_order(file):
     rows = SortedJsonl(file, Question, lambda row: row.image_id.encode())
     expected = [question(*pair) for pair in (("01", "n1"), ("03", "n2"), ("02", "n2"), ("04", "é/1"))]
     assert (list(rows), len(rows)) == (expected, 4)
@@ -169,21 +169,21 @@ def test_a_file_is_read_in_another_order_as_often_as_one_likes_and_equal_keys_as
     assert expected[2] in rows and question("05", "n1") not in rows
 
 
-def test_an_order_needs_every_line_to_be_such_a_record(file):
+def test_sorting_needs_valid_lines(file):
     with file.open("ab") as more:
         more.write(b'{"colour": 1}\n')
     with pytest.raises(UserError, match=r"q\.jsonl, line 5: not a Question"):
         SortedJsonl(file, Question, lambda row: row.question_id.encode())
 
 
-def test_two_who_read_an_order_at_once_do_not_disturb_each_other(file):
+def test_two_iterations_at_once_do_not_interfere(file):
     rows = SortedJsonl(file, Question, lambda row: row.question_id.encode())
     assert [(a.question_id, b.question_id) for a, b in zip(rows, rows, strict=True)] == [
         (key, key) for key in ("01", "02", "03", "04")
     ]
 
 
-def test_rows_that_fulfil_a_condition_are_looked_for_anew_each_time():
+def test_a_filtered_view_filters_again_in_each_iteration():
     rows = [1, 2, 3]
     odd = FilteredView(rows, lambda row: row % 2 == 1)
     assert (list(odd), len(odd), 3 in odd, 2 in odd) == ([1, 3], 2, True, False)
@@ -192,7 +192,7 @@ def test_rows_that_fulfil_a_condition_are_looked_for_anew_each_time():
     assert not FilteredView(rows, lambda row: row > 9)
 
 
-def test_what_was_put_aside_is_found_by_its_key_and_leaves_no_file(tmp_path):
+def test_spilled_records_are_found_by_key_and_leave_no_file(tmp_path):
     made = (question(*pair) for pair in ASKED)
     aside = SpillMap(tmp_path / "new", Question, ((row.question_id, row) for row in made))
     assert (list(aside), len(aside)) == (["03", "01", "02", "04"], 4)
@@ -204,7 +204,7 @@ def test_what_was_put_aside_is_found_by_its_key_and_leaves_no_file(tmp_path):
     assert list((tmp_path / "new").iterdir()) == [] and aside.get("05") is None
 
 
-def test_a_record_that_another_file_names_and_is_not_there_is_told_with_the_file(tmp_path):
+def test_a_missing_record_is_reported_with_the_file(tmp_path):
     path = tmp_path / "tags.jsonl"
     path.write_text('{"text":"a","words":[]}\n')
     by_text = UniqueIndex(path, TaggedText, "text")

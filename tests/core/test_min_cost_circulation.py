@@ -29,7 +29,7 @@ def test_the_largest_circulation_of_a_small_graph(solver):
     assert flow((0, 1, 2, -1), (1, 2, 1, -1), (2, 0, 1, -1), (1, 0, 1, -1), (2, 3, 1, -1)) == [2, 1, 1, 1, 0]
 
 
-def test_of_two_ways_round_the_cheaper_one_is_taken(solver):
+def test_the_cheaper_of_two_cycles_is_used(solver):
     assert flow((0, 1, 1, -5), (1, 0, 1, 2), (1, 0, 1, 1)) == [1, 0, 1]
     assert flow((0, 1, 1, -1), (1, 0, 1, 2)) == [0, 0]  # what costs more than it earns stays empty
 
@@ -40,7 +40,7 @@ def test_no_arcs_carry_no_flow():
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10_000))
-def test_what_flows_in_flows_out(solver, seed):
+def test_inflow_equals_outflow(solver, seed):
     rng = np.random.default_rng(seed)
     tail, head, capacity, cost = (
         rng.integers(low, high, size=25) for low, high in ((0, 6), (0, 6), (0, 4), (-9, 6))

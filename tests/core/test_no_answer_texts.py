@@ -12,7 +12,7 @@ from pipeline.core.no_answer_texts import is_no_answer
         *("n/a", "N/A", "N.A.", "n / a", "N\uff0fA", "uq", "Uq", "UQ", "u.q.", "uq?", "*UQ*", "can't tell", "can’t tell"),
     ],
 )  # fmt: skip
-def test_every_writing_of_a_text_that_says_there_is_no_answer_is_known(text):
+def test_all_spellings_of_no_answer_are_recognized(text):
     assert is_no_answer(text)
 
 

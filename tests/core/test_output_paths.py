@@ -61,7 +61,7 @@ INPUTS = [Path("in.json"), Path("set"), None, Path("absent.json")]
     ],
     ids=lambda output: str(output.path)[:30],
 )
-def test_an_output_that_would_do_harm_is_refused_by_name(output):
+def test_a_harmful_output_is_refused_with_its_option(output):
     with pytest.raises(UserError) as error:
         check_output_paths([output], INPUTS)
     (problem,) = error.value.problems
@@ -78,18 +78,18 @@ def test_an_output_that_would_do_harm_is_refused_by_name(output):
         (Output("--page", Path("new/a.json")), Output("--json", Path("new/a.json/b.json"))),
     ],
 )
-def test_two_outputs_in_one_place_are_refused(outputs):
+def test_two_outputs_with_the_same_path_are_refused(outputs):
     with pytest.raises(UserError, match=outputs[1].option):
         check_output_paths(outputs)
 
 
-def test_everything_wrong_is_told_at_once():
+def test_all_problems_are_reported_together():
     with pytest.raises(UserError) as error:
         check_output_paths([Output("--json", Path("in.json")), Output("--page", Path("pipe"))], INPUTS)
     assert [line.split()[0] for line in error.value.problems[1:]] == ["--json", "--page"]
 
 
-def test_outputs_beside_their_inputs_and_beside_each_other_are_fine():
+def test_outputs_beside_inputs_and_other_outputs_are_accepted():
     check_output_paths(
         [
             Output("--json", Path("new/scores.json")),
@@ -103,7 +103,7 @@ def test_outputs_beside_their_inputs_and_beside_each_other_are_fine():
     check_output_paths([Output("--page", Path("page.html"))], INPUTS)
 
 
-def test_a_command_may_write_into_a_release_of_its_own():
+def test_a_command_may_write_into_its_own_release():
     check_output_paths([Output("--out", Path("release/rgqa"), "folder")], own_folder=Path("release"))
 
 
@@ -126,7 +126,7 @@ def test_a_command_may_write_into_a_release_of_its_own():
         *("data/birds/study/roster.json", "data/birds/rounds/1.jsonl", "data/birds/errata/errata.jsonl"),
     ],
 )
-def test_no_command_replaces_what_belongs_to_the_project(place, tmp_path, monkeypatch):
+def test_no_command_replaces_files_of_the_project(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("source", "truth", "annotations", "study", "rounds", "errata"):
         (tmp_path / "data/birds" / name).mkdir(parents=True)

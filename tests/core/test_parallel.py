@@ -45,7 +45,7 @@ def refused(state: object, item: int) -> int:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_results_come_in_the_order_of_the_items_from_however_many_processes(number):
+def test_results_have_the_order_of_the_items_for_any_number_of_processes(number):
     results = list(ordered_map(added, iter(range(50)), partial(tables, 100), number, chunk_size=4))
     assert [value for value, _ in results] == [100 + item for item in range(50)]
     used = {process for _, process in results}
@@ -53,12 +53,12 @@ def test_results_come_in_the_order_of_the_items_from_however_many_processes(numb
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_process_is_set_up_once_and_only_when_there_is_something_to_do(number):
+def test_the_state_is_made_once_per_process_and_only_if_there_are_items(number):
     assert list(ordered_map(refused, [], broken, number)) == []
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_items_are_taken_no_further_ahead_than_the_processes_need(number):
+def test_items_are_not_read_further_ahead_than_needed(number):
     taken = []
 
     def items():
@@ -79,13 +79,13 @@ def test_items_are_taken_no_further_ahead_than_the_processes_need(number):
     "set_up, work, lines",
     [(broken, refused, ["2 problems", "one", "another"]), (partial(tables, 0), refused, ["item 7: no good"])],
 )
-def test_a_users_mistake_reaches_the_user_whole(number, set_up, work, lines):
+def test_all_lines_of_a_user_error_reach_the_user(number, set_up, work, lines):
     with pytest.raises(UserError) as caught:
         list(ordered_map(work, range(20), set_up, number, chunk_size=2))
     assert caught.value.problems == lines
 
 
-def test_few_items_are_not_worth_a_process_and_the_user_says_how_many_at_most(monkeypatch):
+def test_the_number_of_workers_depends_on_items_and_environment(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert [choose_num_workers(items, items_per_worker=100) for items in (0, 99, 199, 200, 300, 9000)] == [
         1,
@@ -101,7 +101,7 @@ def test_few_items_are_not_worth_a_process_and_the_user_says_how_many_at_most(mo
     assert num_local_workers() == len(os.sched_getaffinity(0))
 
 
-def test_an_engine_that_is_none_is_told_with_those_there_are(monkeypatch):
+def test_an_unknown_engine_is_reported_with_the_known_ones(monkeypatch):
     monkeypatch.setenv("RGQA_ENGINE", "rya")
     for ask in (
         lambda: choose_num_workers(1),
@@ -112,7 +112,7 @@ def test_an_engine_that_is_none_is_told_with_those_there_are(monkeypatch):
             ask()
 
 
-def test_a_cluster_is_worth_as_many_processes_as_it_has_processors(monkeypatch):
+def test_a_cluster_gets_one_worker_per_processor(monkeypatch):
     monkeypatch.setenv("RGQA_ENGINE", "ray")
     monkeypatch.setattr(parallel, "_count_cluster_resource", {"CPU": 96, "GPU": 8}.__getitem__)
     assert [choose_num_workers(items, items_per_worker=100) for items in (0, 199, 300, 90_000)] == [
@@ -135,24 +135,26 @@ def test_a_cluster_is_worth_as_many_processes_as_it_has_processors(monkeypatch):
         ("", 0, True, (1, 0.0)),
     ],
 )
-def test_copies_of_a_network_share_the_gpus_of_a_cluster(share, batches, gpu, copies, monkeypatch):
+def test_model_replicas_share_the_gpus_of_a_cluster(share, batches, gpu, copies, monkeypatch):
     monkeypatch.setenv("RGQA_ENGINE", "ray")
     monkeypatch.setenv("RGQA_GPU_FRACTION", share)
     monkeypatch.setattr(parallel, "_count_cluster_resource", {"CPU": 96, "GPU": 8}.__getitem__)
     assert num_model_replicas(batches, use_gpu=gpu) == copies
 
 
-def test_on_this_machine_there_is_one_network(monkeypatch):
+def test_this_machine_has_one_model_replica(monkeypatch):
     monkeypatch.delenv("RGQA_ENGINE", raising=False)
     assert num_model_replicas(1000) == (1, 0.0)
 
 
 @pytest.mark.parametrize("share", ["0", "2", "1.5", "half", "-0.5", ".0"])
-def test_a_share_of_a_gpu_is_above_0_and_at_most_1(share, monkeypatch):
+def test_a_gpu_fraction_is_above_0_and_at_most_1(share, monkeypatch):
     monkeypatch.setenv("RGQA_ENGINE", "ray")
     monkeypatch.setenv("RGQA_GPU_FRACTION", share)
     monkeypatch.setattr(parallel, "_count_cluster_resource", {"CPU": 96, "GPU": 8}.__getitem__)
-    with pytest.raises(UserError, match="RGQA_GPU_FRACTION: expected a fraction of a GPU, above 0 and up to 1"):
+    with pytest.raises(
+        UserError, match="RGQA_GPU_FRACTION: expected a fraction of a GPU, above 0 and up to 1"
+    ):
         num_model_replicas(100)
 
 
@@ -245,7 +247,7 @@ if __name__ == "__main__":
     "how, code",
     [(signal.SIGINT, 1), (signal.SIGHUP, 128 + signal.SIGHUP), (signal.SIGTERM, 128 + signal.SIGTERM)],
 )
-def test_a_stopped_command_waits_for_no_work_and_leaves_nothing_behind(tmp_path, moment, how, code):
+def test_a_stopped_command_ends_at_once_with_all_its_processes(tmp_path, moment, how, code):
     main = started(tmp_path / "long.py", LONG)
     while not main.stdout.readline().startswith(moment):
         pass
@@ -255,7 +257,7 @@ def test_a_stopped_command_waits_for_no_work_and_leaves_nothing_behind(tmp_path,
     assert returned == code and "Traceback" not in errors
 
 
-def test_the_signals_do_again_what_they_did_before_once_all_is_done():
+def test_signal_handlers_are_restored():
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     list(ordered_map(added, range(4), partial(tables, 0), 2, chunk_size=1))
     results = ordered_map(added, range(4), partial(tables, 0), 2, chunk_size=1)

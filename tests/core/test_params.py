@@ -35,7 +35,7 @@ def test_the_section_of_the_data_set_in_use_is_read(tmp_path):
     )
 
 
-def test_every_fault_of_a_section_is_told_at_once(tmp_path):
+def test_all_problems_of_a_section_are_reported_together(tmp_path):
     path = write(tmp_path, "dataset: a\na: {rank: {sise: 3, share: 1.5}}\n")
     with pytest.raises(UserError) as caught:
         load_params("rank", ExampleParams, path)
@@ -50,7 +50,7 @@ class Choosing(Params):
     kinds: tuple[Literal["n", "v"], ...] = ()
 
 
-def test_what_is_to_be_chosen_from_is_told(tmp_path):
+def test_allowed_values_are_listed(tmp_path):
     path = write(tmp_path, "dataset: a\na: {collect: {simulate: rehearse, kinds: [x]}}\n")
     with pytest.raises(UserError) as caught:
         load_params("collect", Choosing, path)
@@ -71,7 +71,7 @@ def test_what_is_to_be_chosen_from_is_told(tmp_path):
         ("dataset: a\na: {rank: 3}\n", "expected a mapping"),
     ],
 )
-def test_a_wrong_file_says_what_is_wanted(tmp_path, text, expected):
+def test_an_invalid_file_is_reported_with_what_is_expected(tmp_path, text, expected):
     with pytest.raises(UserError, match=expected):
         load_params("rank", ExampleParams, write(tmp_path, text))
 
@@ -93,7 +93,7 @@ class Shrunk(Params):
     size: int = 1
 
 
-def test_a_parameter_that_was_removed_has_a_message_of_its_own(tmp_path):
+def test_a_removed_parameter_has_its_own_message(tmp_path):
     path = write(tmp_path, "dataset: a\na: {rank: {twice: 1}}\n")
     with pytest.raises(UserError) as caught:
         load_params("rank", Shrunk, path)
@@ -119,7 +119,7 @@ def test_sections_are_those_of_the_stages():
         ("sampel: {rank: {}}\nseed: 3", {"sampel": "sample", "seed": ""}),
     ],
 )
-def test_a_key_that_nothing_reads_is_told_with_the_one_that_is_meant(tmp_path, text, told):
+def test_an_unknown_key_is_reported_with_the_probable_one(tmp_path, text, told):
     (tmp_path / "data/birds").mkdir(parents=True)
     path = write(tmp_path, f"dataset: sample\nsample: {{rank: {{size: 1}}}}\n{text}\n")
     if not told:
@@ -135,7 +135,7 @@ def test_a_key_that_nothing_reads_is_told_with_the_one_that_is_meant(tmp_path, t
     )
 
 
-def test_a_section_of_no_stage_is_told(tmp_path):
+def test_an_unknown_section_is_reported(tmp_path):
     path = write(tmp_path, "dataset: a\na: {rank: {size: 1}, pertub: {}}\n")
     with pytest.raises(UserError, match=r"a\.pertub: .*perturb"):
         load_params("rank", ExampleParams, path)

@@ -12,7 +12,7 @@ from pipeline.core.records import Question, SourceQuestionScore
 from tests.closure import ROOT, module_of
 
 
-def test_all_of_a_data_set_lies_in_its_folder_and_its_releases_beside_those_of_others():
+def test_folders_of_a_data_set_and_its_releases():
     folders = DatasetFolders("birds")
     assert folders.stage_dir("rank") == Path("data/birds/interim/rank")
     assert folders.release_dir("1.0.0") == Path("data/release/birds/1.0.0")
@@ -20,20 +20,20 @@ def test_all_of_a_data_set_lies_in_its_folder_and_its_releases_beside_those_of_o
         assert getattr(folders, name) == Path("data/birds") / name
 
 
-def test_the_data_set_is_the_one_in_use_if_none_is_named(tmp_path, monkeypatch):
+def test_the_default_is_the_data_set_in_use(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text("dataset: cats\ncats: {}\ndogs: {}\n")
     assert (DatasetFolders().dataset, DatasetFolders().root) == ("cats", Path("data/cats"))
     assert DatasetFolders("dogs").root == Path("data/dogs")
 
 
-def test_outside_a_project_it_is_said_where_to_run(tmp_path, monkeypatch):
+def test_outside_a_project_the_message_says_where_to_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match="run this from the project's root"):
         DatasetFolders()
 
 
-def test_records_are_read_by_their_kind_and_questions_by_their_images(tmp_path, monkeypatch):
+def test_records_are_read_by_type_and_questions_by_image(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     questions = [
         Question(question_id=i, image_id=f"n{i}", split="testdev", text="?", answer="yes") for i in "123"
@@ -47,12 +47,12 @@ def test_records_are_read_by_their_kind_and_questions_by_their_images(tmp_path, 
 
 
 @pytest.mark.parametrize("kind", RECORD_FILES, ids=lambda kind: kind.__name__)
-def test_each_kind_of_records_stands_where_its_stage_says(kind):
+def test_each_record_file_is_listed_by_its_stage(kind):
     stage, name = RECORD_FILES[kind].split("/")
     assert f"{name} " in (ROOT / module_of(stage)).read_text().partition("Writes")[2]
 
 
-def test_a_stage_ends_with_its_files_by_their_endings_and_one_line(tmp_path, monkeypatch, capsys):
+def test_write_stage_outputs_chooses_the_format_by_suffix_and_prints_one_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     score = SourceQuestionScore(question_id="01", score=0.5)
     DatasetFolders("birds").write_stage_outputs(
@@ -77,7 +77,7 @@ def test_a_stage_ends_with_its_files_by_their_endings_and_one_line(tmp_path, mon
         "data/release/birds/1.0.0/README.md",
     ],
 )
-def test_an_output_replaces_nothing_of_the_project_or_the_data_set(place, tmp_path, monkeypatch):
+def test_outputs_replace_no_file_of_the_project_or_the_data_set(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text("dataset: birds\nbirds: {}\n")
     Path("data").mkdir()

@@ -43,12 +43,12 @@ def test_rows_are_written_by_type_then_subset_then_image_and_counted(tmp_path, m
     assert counts["pt-hard", "scores", ""] == 3 and counts.total() == 3 * 4
 
 
-def test_counts_of_a_subset_are_told_by_what_is_counted():
+def test_counts_of_a_subset_are_selected_by_quantity():
     counts = Counter({("pt-easy", "edits", "object"): 2, ("pt-hard", "edits", "object"): 5})
     assert select_counts(counts, "pt-easy", "edits", "none") == {"edits": {"object": 2}, "none": {}}
 
 
-def test_images_come_in_the_order_of_candidate_ids(tmp_path, monkeypatch):
+def test_images_have_the_order_of_candidate_ids(tmp_path, monkeypatch):
     # "n1+..." < "n10+..." < "n1a+...", as "+" sorts before digits and letters.
     monkeypatch.chdir(tmp_path)
     images = [

@@ -31,19 +31,19 @@ def always_killed(folder: Path, item: int) -> int:
     return item
 
 
-def test_what_a_killed_process_had_is_done_again_and_nothing_is_lost(tmp_path):
+def test_chunks_of_a_killed_process_are_repeated(tmp_path):
     results = ordered_map(killed_once, range(20), partial(Path, tmp_path), 2, chunk_size=2)
     assert list(results) == [item * item for item in range(20)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["10", "17", "3"]
 
 
-def test_work_that_kills_every_process_is_told_and_what_to_do(tmp_path):
+def test_work_that_kills_every_process_is_reported_with_what_to_do(tmp_path):
     with pytest.raises(UserError, match="was killed.*3 times.*OMP_NUM_THREADS=1"):
         list(ordered_map(always_killed, range(20), partial(Path, tmp_path), 2, chunk_size=1))
     assert (tmp_path / "tries").read_text() == "." * (1 + MAX_RETRIES)
 
 
-def test_a_piece_given_to_a_pool_that_has_just_broken_is_done_all_the_same(tmp_path):
+def test_a_chunk_submitted_to_a_broken_pool_is_processed(tmp_path):
     pool = ProcessPool(killed_once, partial(Path, tmp_path), 1)
     first = pool.submit([3])
     with pytest.raises(Exception, match="terminated abruptly"):
@@ -53,6 +53,9 @@ def test_a_piece_given_to_a_pool_that_has_just_broken_is_done_all_the_same(tmp_p
     pool.shutdown()
 
 
-def test_the_reason_is_told_in_one_line():
-    assert worker_killed_error("one\ntwo").problems[0].count("(one)") == 1 and "two" not in worker_killed_error("one\ntwo").problems[0]
+def test_the_reason_has_one_line():
+    assert (
+        worker_killed_error("one\ntwo").problems[0].count("(one)") == 1
+        and "two" not in worker_killed_error("one\ntwo").problems[0]
+    )
     assert "(KeyError)" in worker_killed_error(KeyError()).problems[0]

@@ -20,7 +20,7 @@ def test_items_come_one_by_one_and_unchanged():
     assert list(tracked) == ["b", "c"]
 
 
-def test_the_bar_goes_to_stderr_with_its_label_and_how_much_there_is(capsys):
+def test_the_progress_bar_is_on_stderr_with_label_and_total(capsys):
     assert list(track(iter(range(3)), "rank", 3, "block")) == [0, 1, 2]
     told = capsys.readouterr()
     assert told.out == ""
@@ -28,9 +28,7 @@ def test_the_bar_goes_to_stderr_with_its_label_and_how_much_there_is(capsys):
 
 
 @pytest.mark.parametrize(("terminal", "seconds"), [(True, 0.2), (False, 10)])
-def test_a_log_file_gets_a_line_now_and_then_where_a_terminal_gets_a_moving_bar(
-    monkeypatch, terminal, seconds
-):
+def test_a_log_file_gets_few_lines_instead_of_a_moving_bar(monkeypatch, terminal, seconds):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
     options = {}
     monkeypatch.setattr("tqdm.tqdm", lambda items, *_, **given: options.update(given) or items)
@@ -38,7 +36,7 @@ def test_a_log_file_gets_a_line_now_and_then_where_a_terminal_gets_a_moving_bar(
     assert (options["mininterval"], options["dynamic_ncols"]) == (seconds, terminal)
 
 
-def test_the_last_line_says_what_was_made_and_where(capsys):
+def test_the_last_line_names_result_and_destination(capsys):
     report_written("rank", "12,750 candidates", "data/sample/interim/rank")
     assert capsys.readouterr().out == "rank: 12,750 candidates -> data/sample/interim/rank\n"
     report_written("rank", "one", "x", sys.stderr)  # where stdout is for something else

@@ -1,7 +1,7 @@
 from pipeline.core.randomness import make_generator
 
 
-def test_a_draw_depends_on_seed_and_key_but_not_on_the_order_of_drawing():
+def test_random_numbers_depend_on_seed_and_key_but_not_on_the_order():
     first = {key: make_generator(1, "rank", key).integers(1 << 30) for key in "abc"}
     second = {key: make_generator(1, "rank", key).integers(1 << 30) for key in "cba"}
     assert first == second

@@ -53,7 +53,7 @@ def by_ray(own_ray, monkeypatch):
 
 
 @pytest.mark.parametrize("number", [2, 4])
-def test_results_come_in_the_order_of_the_items_from_however_many_actors(by_ray, number):
+def test_results_have_the_order_of_the_items_for_any_number_of_actors(by_ray, number):
     assert choose_num_workers(9000) == 4
     taken = []
     results = ordered_map(added, (taken.append(i) or i for i in range(400)), partial(tables, 100), number, 5)
@@ -65,7 +65,7 @@ def test_results_come_in_the_order_of_the_items_from_however_many_actors(by_ray,
     assert os.getpid() not in used and 2 <= len(used) <= number
 
 
-def test_a_users_mistake_reaches_the_user_whole(by_ray):
+def test_all_lines_of_a_user_error_reach_the_user(by_ray):
     for set_up, lines in (
         (broken, ["2 problems", "one", "another"]),
         (partial(tables, 0), ["item 7: no good"]),
@@ -75,13 +75,13 @@ def test_a_users_mistake_reaches_the_user_whole(by_ray):
         assert type(caught.value) is UserError and caught.value.problems == lines
 
 
-def test_what_a_killed_actor_had_is_done_again_and_nothing_is_lost(by_ray, tmp_path):
+def test_chunks_of_a_killed_actor_are_repeated(by_ray, tmp_path):
     results = ordered_map(killed_once, range(20), partial(Path, tmp_path), 2, chunk_size=2)
     assert list(results) == [item * item for item in range(20)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["10", "17", "3"]
 
 
-def test_work_that_kills_every_actor_is_told_and_what_to_do(by_ray, tmp_path, monkeypatch, capfd):
+def test_work_that_kills_every_actor_is_reported_with_what_to_do(by_ray, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(ray_pool, "MAX_RETRIES", 1)
     with pytest.raises(UserError, match="was killed.*OMP_NUM_THREADS=1"):
         list(ordered_map(always_killed, range(20), partial(Path, tmp_path), 2, chunk_size=1))
@@ -116,7 +116,7 @@ def test_rank_writes_the_same_bytes_and_its_actors_map_the_vectors(project, own_
     assert given == [(project / "embed/images.npy", project / "embed/texts.npy")] * 2
 
 
-def test_scores_closer_than_float32_are_ranked_alike_when_the_vectors_are_sent(by_ray, monkeypatch):
+def test_near_ties_are_ranked_the_same_when_embeddings_are_sent(by_ray, monkeypatch):
     images, texts, owners, texts_of = near_ties()
     table = table_of(owners, texts_of, len(images), len(texts))
     found = []
@@ -127,7 +127,7 @@ def test_scores_closer_than_float32_are_ranked_alike_when_the_vectors_are_sent(b
     assert here == there and found[0].num_recomputed == found[1].num_recomputed
 
 
-def test_embed_names_the_same_faults_keeps_the_rest_and_writes_the_same_bytes(world, own_ray, monkeypatch):  # noqa: F811
+def test_embed_reports_the_same_problems_and_writes_the_same_bytes(world, own_ray, monkeypatch):  # noqa: F811
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     embed.main()
     alone = written()
@@ -149,14 +149,14 @@ def test_embed_names_the_same_faults_keeps_the_rest_and_writes_the_same_bytes(wo
     assert encoded == [[str(broken)]] and written() == alone
 
 
-def test_a_ray_of_this_machines_own_listens_on_the_loopback_address_alone(by_ray):
+def test_a_local_ray_listens_only_on_the_loopback_address(by_ray):
     ours = {process.pid for process in psutil.Process().children(recursive=True)}
     every = psutil.net_connections("inet")  # of the machine: a process that ends meanwhile is passed over
     listening = {each.laddr.ip for each in every if each.pid in ours and each.status == psutil.CONN_LISTEN}
     assert listening and listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 
 
-def test_its_folder_has_a_short_name_wherever_temporary_files_go(tmp_path, monkeypatch):
+def test_the_folder_of_ray_has_a_short_path(tmp_path, monkeypatch):
     # Names of sockets have 107 bytes (unix(7)), of which Ray takes some 70 for what it puts behind the folder's.
     begun: dict[str, Any] = {}
     ray = SimpleNamespace(init=lambda *_, **options: begun.update(options), shutdown=lambda: None)
@@ -166,7 +166,7 @@ def test_its_folder_has_a_short_name_wherever_temporary_files_go(tmp_path, monke
     Path(begun["_temp_dir"]).rmdir()
 
 
-def test_a_cluster_that_does_not_answer_is_told_at_once(monkeypatch):
+def test_a_cluster_that_does_not_answer_is_reported_at_once(monkeypatch):
     for address in ("127.0.0.1:9", "nonsense", "127.0.0.1:ray"):
         monkeypatch.setenv("RAY_ADDRESS", address)
         with pytest.raises(UserError, match=f"RAY_ADDRESS: no usable Ray cluster answers at '{address}'"):

@@ -25,14 +25,14 @@ CANDIDATE = Candidate(
 )
 
 
-def test_the_id_of_a_candidate_is_written_as_rgqa_writes_it():
+def test_the_id_of_a_candidate_has_the_format_of_rgqa():
     # the example of RGQA's own files: a question of image 460556
     assert make_candidate_id("clip-easy", "n460556", "202082119") == "clipeasy_n460556+202082119"
     ids = {make_candidate_id(subset, "n1", "01") for subset in SUBSETS}
     assert ids == {"clipeasy_n1+01", "cliphard_n1+01", "pteasy_n1+01", "pthard_n1+01"}
 
 
-def test_a_record_comes_back_from_json_as_it_was():
+def test_records_survive_a_json_round_trip():
     data = msgspec.json.encode(CANDIDATE)
     assert msgspec.json.decode(data, type=Candidate) == CANDIDATE
     assert b'"question_id":"002"' in data  # an id is a string and keeps its zeros
@@ -40,7 +40,7 @@ def test_a_record_comes_back_from_json_as_it_was():
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_every_record_is_immutable_and_refuses_what_it_does_not_know(kind):
+def test_records_are_immutable_and_refuse_unknown_fields(kind):
     assert kind.__struct_config__.frozen and kind.__struct_config__.forbid_unknown_fields
     with pytest.raises(msgspec.ValidationError, match="unknown field `colour`"):
         msgspec.json.decode(b'{"colour": 1}', type=kind)
@@ -64,12 +64,12 @@ def test_every_id_is_a_string(kind):
         ),
     ],
 )
-def test_a_wrong_value_is_named_with_its_place(change, complaint):
+def test_an_invalid_value_is_reported_with_its_path(change, complaint):
     with pytest.raises(msgspec.ValidationError, match=complaint):
         msgspec.convert(msgspec.to_builtins(CANDIDATE) | change, Candidate)
 
 
-def test_two_vocabularies_never_share_a_table():
+def test_two_vocabularies_share_no_mutable_default():
     empty = [
         Vocabulary(
             objects={},
@@ -85,7 +85,7 @@ def test_two_vocabularies_never_share_a_table():
     assert empty[0].presupposed_objects is not empty[1].presupposed_objects
 
 
-def test_a_candidate_that_is_dropped_keeps_its_ids_and_text():
+def test_a_dropped_candidate_keeps_its_ids_and_text():
     dropped = CANDIDATE.as_dropped("screen", "repeated", "of another one")
     for name in ("candidate_id", "subset", "image_id", "question_id", "text"):
         assert getattr(dropped, name) == getattr(CANDIDATE, name)
@@ -107,7 +107,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize("name", WORDS)
-def test_a_file_may_say_these_words_and_no_others(name):
+def test_files_may_have_only_these_values(name):
     kind = getattr(records, name)
     for word in WORDS[name].split(", "):
         assert msgspec.convert(word, kind) == word
@@ -115,7 +115,7 @@ def test_a_file_may_say_these_words_and_no_others(name):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_a_text_that_is_not_given_is_empty(kind):
+def test_missing_texts_are_empty(kind):
     defaults = {
         field.name: field.default
         for field in msgspec.structs.fields(kind)

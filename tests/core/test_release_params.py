@@ -13,7 +13,7 @@ LEAST = {
 }
 
 
-def test_what_params_yaml_says_is_read():
+def test_the_section_is_read():
     given = LEAST | {
         "licence_overrides": {"images": {"name": "X", "url": "http://x.org"}},
         "derived_from": {"GQA": "https://g.org"},
@@ -27,7 +27,7 @@ def test_what_params_yaml_says_is_read():
     assert p.creators == () and p.url == ""
 
 
-def test_all_that_is_wrong_is_told_at_once():
+def test_all_problems_are_reported_together():
     with pytest.raises(UserError) as caught:
         convert_params(
             LEAST | {"licence_overrides": {"songs": {}}, "annotated_by": "robots"}, ReleaseParams, "release"
@@ -35,7 +35,7 @@ def test_all_that_is_wrong_is_told_at_once():
     assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["licence_overrides", "annotated_by"]
 
 
-def test_an_address_that_becomes_a_link_is_one():
+def test_links_must_be_http_urls():
     bad = {
         "licence_url": "javascript:alert(1)",
         "licence_overrides": {"images": {"name": "X", "url": "x"}},

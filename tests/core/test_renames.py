@@ -102,7 +102,7 @@ def test_a_renamed_command_is_reported_with_its_renamed_options():
     assert explain_renamed_command(["attribute", "--grids"]) is None
 
 
-def test_words_that_are_no_old_options_are_not_reported():
+def test_other_words_are_not_reported():
     assert explain_renamed_options("run", ["--", "--part"]) is None
     assert explain_renamed_options("run", ["--part"], known={"--part"}) is None
     assert explain_renamed_options("init", ["--part"]) is None

@@ -21,7 +21,7 @@ def template(tmp_path):
     return write
 
 
-def test_text_is_escaped_in_html_and_stays_as_it_is_in_markdown(template):
+def test_text_is_escaped_in_html_but_not_in_markdown(template):
     escaped = "&lt;script&gt;alert(1)&lt;/script&gt; &amp; {{ 7 * 7 }}"
     assert render_template(template("{{ text }}"), text=HOSTILE) == escaped
     assert render_template(template("{{ text }}", "other.jinja"), text=HOSTILE) == escaped
@@ -39,18 +39,18 @@ def test_statements_leave_no_empty_lines_and_the_last_newline_stays(template):
     assert render_template(template("a\n")) == "a\n"
 
 
-def test_numbers_have_commas_and_a_page_can_have_filters_of_its_own(template):
+def test_numbers_have_commas_and_pages_can_add_filters(template):
     path = template("{{ 1234567 | number }} {{ 'so' | loud }}")
     assert render_template(path, {"loud": str.upper}) == "1,234,567 SO"
 
 
-def test_a_template_imports_the_one_beside_it(template):
+def test_a_template_imports_another_one_in_its_folder(template):
     template("{% macro twice(text) %}{{ text }}{{ text }}{% endmacro %}", "parts.html.jinja")
     page = template('{% from "parts.html.jinja" import twice %}{{ twice("<") }}')
     assert render_template(page) == "&lt;&lt;"
 
 
-def test_a_chart_becomes_svg_in_which_texts_of_the_data_are_texts(template):
+def test_texts_of_the_data_are_escaped_in_svg(template):
     chart = altair.Chart(altair.Data(values=[{"name": HOSTILE, "share": 1}])).mark_bar().encode(y="name:N")
     drawn = render_template(template("{{ drawn }}"), drawn=chart_to_svg(chart))
     texts = [element.text for element in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]

@@ -37,7 +37,10 @@ MODEL = SimpleNamespace(api=SimpleNamespace(base_url="http://127.0.0.1:9/v1", ap
             "knows no such model or address (no x); its address is http://127.0.0.1:9/v1",
         ),
         (ServerError("too big", 413), "answers with an error (too big); its address is"),
-        (ServerError("refused"), "no server answers at http://127.0.0.1:9/v1 (refused); check that it is running"),
+        (
+            ServerError("refused"),
+            "no server answers at http://127.0.0.1:9/v1 (refused); check that it is running",
+        ),
         (TriesError(ServerError("bad token", 401)), "refuses the API key (bad token)"),
         (
             ValueError("Expecting value: line 1"),
@@ -46,7 +49,7 @@ MODEL = SimpleNamespace(api=SimpleNamespace(base_url="http://127.0.0.1:9/v1", ap
         (ServerError("Unexpected non-whitespace"), "answers, but not with a model's reply (Unexpected"),
     ],
 )
-def test_what_to_do_is_said(error, words, monkeypatch):
+def test_messages_say_what_to_do(error, words, monkeypatch):
     for name in list(os.environ):
         if name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
@@ -65,7 +68,7 @@ def test_what_to_do_is_said(error, words, monkeypatch):
     ],
 )
 @pytest.mark.parametrize("status", [None, 403, 404, 503])
-def test_a_proxy_on_the_way_is_named_without_its_password(monkeypatch, variables, named, status):
+def test_a_proxy_is_named_without_its_password(monkeypatch, variables, named, status):
     for name in list(os.environ):
         if name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
@@ -76,7 +79,7 @@ def test_a_proxy_on_the_way_is_named_without_its_password(monkeypatch, variables
     assert "secret" not in told
 
 
-def test_the_last_try_is_the_cause():
+def test_the_last_attempt_is_the_cause():
     last = ServerError("x", 500)
     assert (
         unwrap_retry_error(TriesError(last)) is last
@@ -85,7 +88,7 @@ def test_the_last_try_is_the_cause():
     )
 
 
-def test_a_key_with_a_line_end_is_taken_out(monkeypatch):
+def test_a_key_with_a_line_break_is_redacted(monkeypatch):
     monkeypatch.setenv("NET_API_KEY", "sk-123456\r\n")
     assert (
         format_error(ServerError(r"Illegal header value b'Bearer sk-123456\r\n'"))
@@ -93,14 +96,14 @@ def test_a_key_with_a_line_end_is_taken_out(monkeypatch):
     )
 
 
-def test_a_model_of_this_process_is_no_server():
+def test_a_local_model_is_not_called_a_server():
     class Local(SimpleNamespace):
         __str__ = lambda self: "hf-vlm/x"  # noqa: E731
 
     assert explain_error(Local(), ValueError("no room")) == "hf-vlm/x does not answer: no room"
 
 
-def test_quotes_are_read_as_they_were_said():
+def test_quotes_are_unescaped():
     assert (
         get_failure_reason(
             SimpleNamespace(message=r"X('\nRequest:\n{}\n\nBadRequest(\'no\')')", traceback="")
@@ -110,18 +113,18 @@ def test_quotes_are_read_as_they_were_said():
 
 
 @pytest.mark.parametrize("name", ["NET_API_KEY", "HF_TOKEN", "net_secret"])
-def test_keys_of_the_environment_are_taken_out(name, monkeypatch):
+def test_keys_of_the_environment_are_redacted(name, monkeypatch):
     monkeypatch.setenv(name, "sk-123456")
     monkeypatch.setenv("HOME_OF_NET", "harmless")
     assert format_error(ServerError("not sk-123456 but harmless")) == "not *** but harmless"
 
 
-def test_the_request_before_an_error_is_left_out():
+def test_the_request_before_an_error_is_omitted():
     shown = """ModelGenerateError('\\nRequest:\\n{\\n "messages": []\\n}\\n\\nError code: 400 - too large')"""
     assert get_failure_reason(SimpleNamespace(message=shown, traceback="")) == "Error code: 400 - too large"
 
 
-def test_of_many_tries_the_error_is_told():
+def test_the_error_of_several_attempts_is_reported():
     trace = (
         "Traceback (most recent call last):\n  File x, line 1\nopenai.InternalServerError: Error code: 503 - busy\n\n"
         "The above exception was the direct cause of the following exception:\n\n"
@@ -135,5 +138,5 @@ def test_of_many_tries_the_error_is_told():
     )
 
 
-def test_a_line_is_one_line_and_not_long():
+def test_a_line_is_short_and_has_no_line_break():
     assert format_one_line("a\n\tb") == "a b" and len(format_one_line("x" * 300)) == 204

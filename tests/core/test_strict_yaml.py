@@ -36,7 +36,7 @@ SCALARS = [
 
 
 @pytest.mark.parametrize("text", SCALARS)
-def test_what_readers_would_not_agree_on_is_refused_with_its_line(text):
+def test_ambiguous_values_are_refused_with_their_line(text):
     with pytest.raises(UserError) as caught:
         parse_yaml(f"a: 1\nb: {text}\n", "params.yaml")
     assert caught.value.problems[1].startswith(f"line 2: {text} does not mean the same to all YAML readers")
@@ -59,7 +59,7 @@ def same(one: Any, other: Any) -> bool:
 @example("-_1")
 @example("+._")
 @example("0o_")
-def test_what_is_read_is_what_both_versions_read(text):
+def test_accepted_values_are_the_same_in_both_versions(text):
     try:
         read = parse_yaml(f"a: {text}", "x")["a"]
     except UserError:
@@ -71,7 +71,7 @@ def test_what_is_read_is_what_both_versions_read(text):
         return
 
 
-def test_text_in_quotes_and_plain_words_are_never_refused():
+def test_quoted_texts_and_plain_words_are_never_refused():
     text = "a: '010'\nb: \"yes\"\nc: maybe\nd: [1, 2.5, true, null]\ne: local-dir:data/x/clip\n"
     assert parse_yaml(text, "x") == {
         "a": "010",
@@ -93,14 +93,14 @@ def test_text_in_quotes_and_plain_words_are_never_refused():
         ("{a: 1}: 1\n", "line 1: the key in brackets is not a string"),
     ],
 )
-def test_keys_are_texts_and_stand_there_once(text, fault):
+def test_keys_are_strings_and_unique(text, fault):
     with pytest.raises(UserError) as caught:
         parse_yaml(text, "params.yaml")
     assert caught.value.problems[0] == "params.yaml: 1 problem"
     assert caught.value.problems[1].startswith(fault)
 
 
-def test_everything_is_told_at_once():
+def test_all_problems_are_reported_together():
     with pytest.raises(UserError) as caught:
         parse_yaml("seed: 010\non: {x: 1, x: 2}\nlate: 1e3\n", "params.yaml")
     # `on` is a truth value to YAML 1.1 and a text to 1.2
@@ -115,16 +115,16 @@ def test_everything_is_told_at_once():
 
 
 @pytest.mark.parametrize("text", ["[" * 3000, "a: \x00", "a: &b [*b]\n: :", "{"])
-def test_no_yaml_is_told_as_such(text):
+def test_invalid_yaml_is_reported(text):
     with pytest.raises(UserError, match="not valid YAML"):
         parse_yaml(text, "params.yaml")
 
 
-def test_an_alias_of_itself_is_looked_at_once():
+def test_a_recursive_alias_is_checked_once():
     assert len(parse_yaml("a: &b [*b, 1]", "x")["a"]) == 2
 
 
-def test_no_object_is_made_of_a_text():
+def test_no_python_objects_are_constructed():
     with pytest.raises(UserError):
         parse_yaml("a: !!python/object/apply:os.getcwd []", "x")
 

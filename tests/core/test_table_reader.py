@@ -26,11 +26,11 @@ FILE = Path("m.csv")
         ("Colour", "Colour"),
     ],
 )
-def test_known_columns_are_known_however_they_are_written(written, read):
+def test_all_spellings_of_known_columns_are_recognized(written, read):
     assert normalize_header([written], FILE) == [read]
 
 
-def test_a_column_that_is_there_twice_is_refused_however_it_is_written():
+def test_a_duplicate_column_is_refused_in_any_spelling():
     with pytest.raises(UserError, match="the header has confidence more than once"):
         normalize_header(["id", "confidence", "Confidence"], FILE)
 
@@ -45,11 +45,11 @@ def test_a_column_that_is_there_twice_is_refused_however_it_is_written():
         ("", ","),
     ],
 )
-def test_what_stands_between_cells_is_told_by_the_header(header, expected):
+def test_the_delimiter_is_detected_from_the_header(header, expected):
     assert detect_delimiter(f"{header}\n1,2;3\t4\n", ",") == expected
 
 
-def test_empty_rows_are_passed_over_and_surplus_cells_told_by_their_rows():
+def test_empty_rows_are_skipped_and_surplus_cells_are_reported_by_row():
     cells = [["a", "b"], ["1", "2", None], [None, None, None], ["3"], ["4", "5", "6"]]
     rows = label_rows(cells, FILE)
     assert [next(rows), next(rows), next(rows)] == [

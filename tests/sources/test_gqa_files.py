@@ -69,7 +69,7 @@ def test_a_question_keeps_its_leading_zeros_and_every_field(tmp_path):
     assert (row.entailed, row.equivalent, row.full_answer) == (("00200001",), ("00200000",), "It is a couch.")
 
 
-def test_questions_of_all_splits_come_sorted_by_id_as_text(tmp_path):
+def test_questions_of_all_splits_are_sorted_by_id(tmp_path):
     write(
         tmp_path,
         questions12__val_balanced_questions={"9": QUESTION, "10": QUESTION},
@@ -79,7 +79,7 @@ def test_questions_of_all_splits_come_sorted_by_id_as_text(tmp_path):
     assert [(row.question_id, row.split) for row in rows] == [("011", "testdev"), ("10", "val"), ("9", "val")]
 
 
-def test_all_questions_of_train_lie_in_a_folder_of_several_files(tmp_path):
+def test_all_questions_of_train_are_several_files_in_a_folder(tmp_path):
     write(
         tmp_path,
         questions12__train_all_questions__train_all_questions_0={"2": QUESTION},
@@ -119,14 +119,14 @@ def without(key):
         ("What is it?", "Expected `object`, got `str`"),
     ],
 )
-def test_a_row_of_another_form_is_told_by_file_and_id(tmp_path, row, message):
+def test_an_invalid_row_is_reported_with_file_and_id(tmp_path, row, message):
     write(tmp_path, questions12__val_balanced_questions={"1": row, "2": QUESTION})
     rows, problems = questions(tmp_path)
     assert problems == [f"questions1.2/val_balanced_questions.json, question 1: {message}"]
     assert [row.question_id for row in rows] == ["2"]
 
 
-def test_the_same_id_in_two_splits_is_told(tmp_path):
+def test_the_same_id_in_two_splits_is_reported(tmp_path):
     write(
         tmp_path,
         questions12__val_balanced_questions={"1": QUESTION},
@@ -169,7 +169,7 @@ def test_a_scene_graph_keeps_objects_boxes_and_the_direction_of_relations(tmp_pa
     )
 
 
-def test_a_relation_to_no_object_of_the_scene_goes_and_is_counted_and_the_others_stay(tmp_path):
+def test_relations_to_missing_objects_are_omitted_and_counted(tmp_path):
     banana, spot = SCENE["objects"].values()
     two = banana | {"relations": [*banana["relations"], {"object": "9", "name": "on"}]}
     write(
@@ -210,12 +210,12 @@ def test_the_truth_is_marked_complete(tmp_path):
         ),
     ],
 )
-def test_a_damaged_scene_graph_is_told_by_image(tmp_path, text, message):
+def test_a_damaged_scene_graph_is_reported_with_its_image(tmp_path, text, message):
     write(tmp_path, sceneGraphs__val_sceneGraphs=text)
     assert scenes(tmp_path)[1] == [f"sceneGraphs/val_sceneGraphs.json, image 5: {message}"]
 
 
-def test_the_truth_of_all_splits_is_found_by_image(tmp_path):
+def test_true_graphs_of_all_splits_are_returned_by_image(tmp_path):
     write(tmp_path, truth__val_sceneGraphs={"n1": SCENE}, truth__train_sceneGraphs={"n2": SCENE})
     found = gqa_files.read_true_scene_graphs(tmp_path / "truth", ["val", "train", "val"])
     assert {image_id: (scene.split, scene.is_complete) for image_id, scene in found.items()} == {
@@ -224,7 +224,7 @@ def test_the_truth_of_all_splits_is_found_by_image(tmp_path):
     }
 
 
-def test_everything_wrong_with_the_truth_is_told_in_one_message(tmp_path):
+def test_all_problems_of_true_graphs_are_reported_together(tmp_path):
     write(tmp_path, truth__val_sceneGraphs={"n1": SCENE | {"width": "wide"}})
     with pytest.raises(UserError) as caught:
         gqa_files.read_true_scene_graphs(tmp_path / "truth", ["val", "testdev"])

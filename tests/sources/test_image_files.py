@@ -7,7 +7,7 @@ from pipeline.core.errors import Problems
 from pipeline.sources.image_files import inspect_image, is_valid_id, list_images
 
 
-def test_a_sound_image_gives_its_size_and_digest(tmp_path):
+def test_an_intact_image_has_a_size_and_a_digest(tmp_path):
     path = tmp_path / "a.png"
     Image.new("RGB", (20, 10)).save(path)
     assert inspect_image(path) == (20, 10, hashlib.sha256(path.read_bytes()).hexdigest())
@@ -36,7 +36,7 @@ def damaged(kind: str, path):
         ("garbled", "png", "damaged: "),
     ],
 )
-def test_a_damaged_image_is_found_though_its_head_is_sound(tmp_path, kind, ending, message):
+def test_damage_after_an_intact_header_is_found(tmp_path, kind, ending, message):
     path = tmp_path / f"a.{ending}"
     damaged(kind, path)
     with pytest.raises(ValueError) as caught:
@@ -44,7 +44,7 @@ def test_a_damaged_image_is_found_though_its_head_is_sound(tmp_path, kind, endin
     assert str(caught.value).startswith(message)
 
 
-def test_a_image_is_listed_under_its_name_without_ending(tmp_path):
+def test_an_image_is_listed_under_its_name_without_suffix(tmp_path):
     for name in ("n1.jpg", "v1.2.PNG", "notes.txt", "x.gif", "x.jpg"):
         (tmp_path / name).touch()
     problems = Problems("x")

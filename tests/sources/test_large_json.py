@@ -11,7 +11,7 @@ def read(path, text):
     return read_members(path, "file.json", problems), problems.lines
 
 
-def test_each_member_is_there_undecoded_and_can_be_decoded_later(tmp_path):
+def test_members_are_read_undecoded(tmp_path):
     found, problems = read(tmp_path / "a.json", ' {"b" : {"x": [1, "}{\\""]}, "a": 2 } ')
     assert problems == []
     assert {key: msgspec.json.decode(raw) for key, raw in found.items()} == {"b": {"x": [1, '}{"']}, "a": 2}
@@ -40,13 +40,13 @@ def test_each_member_is_there_undecoded_and_can_be_decoded_later(tmp_path):
         ("[1, 2]", "file.json: expected one JSON object with ids as keys: Expected `object`, got `array`"),
     ],
 )
-def test_a_damaged_file_is_told_by_name(tmp_path, text, message):
+def test_a_damaged_file_is_reported_with_its_name(tmp_path, text, message):
     found, problems = read(tmp_path / "a.json", text)
     assert "|".join(problems) == message
     assert len(found) == (3 if "occurs" in message else 0)
 
 
-def test_a_missing_file_and_a_folder_are_told(tmp_path):
+def test_a_missing_file_and_a_folder_are_reported(tmp_path):
     problems = Problems("x")
     assert (
         read_members(tmp_path / "no.json", "no.json", problems)

@@ -24,7 +24,7 @@ def test_a_csv_with_the_four_columns_is_enough(tmp_path):
     assert rows[0].program == ()
 
 
-def test_a_csv_may_carry_split_and_program(tmp_path):
+def test_a_csv_may_have_split_and_program(tmp_path):
     program = '"[{""operation"": ""select"", ""argument"": ""dog (1)"", ""dependencies"": []}]"'
     rows, problems = read(
         tmp_path,
@@ -39,7 +39,9 @@ def test_a_csv_may_carry_split_and_program(tmp_path):
 
 
 def test_jsonl_does_the_same(tmp_path):
-    line = '{"question_id": "1", "image": "a.jpg", "question": "What?", "answer": "x", "structural": "query"}\n'
+    line = (
+        '{"question_id": "1", "image": "a.jpg", "question": "What?", "answer": "x", "structural": "query"}\n'
+    )
     rows, problems = read(tmp_path, line + "\n", "questions.jsonl")
     assert problems == []
     assert (rows[0].image_id, rows[0].structural) == ("a", "query")
@@ -96,7 +98,7 @@ def test_jsonl_does_the_same(tmp_path):
         ("questions.jsonl", '{"question_id": "1", "pic', "questions.jsonl, line 1: Input data was truncated"),
     ],
 )
-def test_a_wrong_row_is_told_by_its_line(tmp_path, name, text, message):
+def test_an_invalid_row_is_reported_with_its_line(tmp_path, name, text, message):
     assert read(tmp_path, text, name)[1] == [message]
 
 
@@ -129,7 +131,7 @@ ENDINGS = ["csv", "jsonl", "xlsx", "parquet"]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_every_form_gives_the_same_questions(tmp_path, ending):
+def test_all_formats_give_the_same_questions(tmp_path, ending):
     rows, problems = read_table(tmp_path, ending, ROWS)
     assert problems == []
     assert [(row.question_id, row.image_id, row.answer, row.split) for row in rows] == [
@@ -139,7 +141,7 @@ def test_every_form_gives_the_same_questions(tmp_path, ending):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_every_form_tells_all_that_is_wrong_by_its_row(tmp_path, ending):
+def test_all_formats_report_the_same_problems_by_row(tmp_path, ending):
     wrong = [ROWS[0], ROWS[1] | {"answer": None}, ROWS[1] | {"split": "dev"}, ROWS[0] | {"image": "c"}]
     # a spreadsheet counts the header, JSON Lines and Parquet have none
     where, first = (
@@ -155,7 +157,7 @@ def test_every_form_tells_all_that_is_wrong_by_its_row(tmp_path, ending):
 
 @pytest.mark.parametrize("ending", ["jsonl", "xlsx", "parquet"])
 @pytest.mark.parametrize(("number", "kind"), [(7, "int"), (7.5, "float")])
-def test_a_number_is_no_id_and_no_answer(tmp_path, ending, number, kind):
+def test_numbers_are_refused_as_ids_and_answers(tmp_path, ending, number, kind):
     rows = [ROWS[0] | {"question_id": number}]
     assert read_table(tmp_path, ending, rows)[1][0].endswith(
         f"Expected `str`, got `{kind}` - at `$.question_id`; ids are strings, because numbers lose leading zeros"
@@ -175,7 +177,7 @@ def test_a_program_may_be_a_list_or_a_text(tmp_path, ending):
         )
 
 
-def test_rows_without_any_cell_are_passed_over_and_counted(tmp_path):
+def test_empty_rows_are_skipped_but_counted(tmp_path):
     rows, problems = read(tmp_path, f"{HEAD}\n\n1,a,What?,x\n,,,\n2,b,What?,\n")
     assert [row.question_id for row in rows] == ["1"]
     assert problems == ["questions.csv, row 5: Object missing required field `answer`"]
@@ -198,7 +200,7 @@ def test_a_workbook_of_two_filled_sheets_is_refused(tmp_path):
     [("csv", b"")]
     + [(ending, text) for ending in ("xlsx", "parquet") for text in (b"", b"<html>404</html>")],
 )
-def test_what_is_no_table_is_told_by_name(tmp_path, ending, content):
+def test_files_that_are_no_tables_are_reported_with_their_name(tmp_path, ending, content):
     rows, problems = read(tmp_path, content, f"questions.{ending}")
     assert rows == []
     assert len(problems) == 1 and problems[0].startswith(f"questions.{ending}: ")
@@ -215,25 +217,25 @@ def test_what_is_no_table_is_told_by_name(tmp_path, ending, content):
         ),
     ],
 )
-def test_a_damaged_csv_is_told(tmp_path, text, message):
+def test_a_damaged_csv_is_reported(tmp_path, text, message):
     assert read(tmp_path, text) == ([], [message])
 
 
-def test_two_tables_are_one_too_many(tmp_path):
+def test_two_tables_are_refused(tmp_path):
     (tmp_path / "questions.jsonl").write_text("")
     assert read(tmp_path, HEAD)[1] == [
         "questions.jsonl or questions.csv or questions.xlsx or questions.parquet: expected one of these files, found 2"
     ]
 
 
-def test_every_row_of_a_csv_with_cells_too_many_is_told_and_the_others_are_read(tmp_path):
+def test_rows_with_surplus_cells_are_reported_and_the_others_are_read(tmp_path):
     rows, problems = read(tmp_path, f"{HEAD}\n1,a,What?,x,y,z\n2,b,What?,x\n3,c,What?,x,y\n")
     fault = "Object contains unknown field `(beyond the header)`"
     assert problems == [f"questions.csv, row 2: {fault}", f"questions.csv, row 4: {fault}"]
     assert [row.question_id for row in rows] == ["2"]
 
 
-def test_excels_separator_line_and_other_names_of_columns_are_known(tmp_path):
+def test_excels_separator_line_and_column_aliases_are_recognized(tmp_path):
     text = "sep=;\r\nID;Image ID;Question;Answer\r\n007;dog.png;What?;a dog\r\n"
     (row,), problems = read(tmp_path, text)
     assert problems == []
@@ -243,7 +245,7 @@ def test_excels_separator_line_and_other_names_of_columns_are_known(tmp_path):
 
 
 @pytest.mark.parametrize("cell", [True, pd.Timestamp("2024-03-01"), "=1+1"])
-def test_what_a_spreadsheet_made_of_an_answer_is_refused(tmp_path, cell):
+def test_answers_that_a_spreadsheet_converted_are_refused(tmp_path, cell):
     rows, problems = read_table(tmp_path, "xlsx", [ROWS[0] | {"answer": cell}, ROWS[1]])
     assert [row.question_id for row in rows] == ["1.0"]
     assert len(problems) == 1 and problems[0].startswith("questions.xlsx, row 2: answer is ")

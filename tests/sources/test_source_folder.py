@@ -41,11 +41,11 @@ def changed(**fields):
         ),
     ],
 )
-def test_a_question_is_unusable_for_reasons_that_are_all_told(question, reasons):
+def test_all_problems_of_a_question_are_reported(question, reasons):
     assert find_question_errors(question) == reasons
 
 
-def test_the_format_goes_by_what_lies_there_unless_it_is_said(tmp_path):
+def test_the_format_is_detected_unless_it_is_given(tmp_path):
     with pytest.raises(UserError, match=r"neither GQA's files .* nor a table .*questions\.parquet"):
         detect_format(tmp_path, "auto")
     (tmp_path / "questions.xlsx").touch()
@@ -69,7 +69,7 @@ def source(tmp_path):
     return tmp_path
 
 
-def test_the_images_are_those_that_the_questions_of_the_split_ask_for(source):
+def test_the_images_are_those_of_the_questions_of_the_split(source):
     folder = SourceFolder(
         source, IngestParams(split="val", question_splits=("val", "train"), graph_splits=("val",))
     )
@@ -85,14 +85,14 @@ def test_the_images_are_those_that_the_questions_of_the_split_ask_for(source):
     assert report.format == "table"
 
 
-def test_a_split_without_questions_is_told(source):
+def test_a_split_without_questions_is_reported(source):
     folder = SourceFolder(source, IngestParams(split="test", question_splits=("test",), graph_splits=()))
     assert list(folder.read_questions()) == list(folder.read_images()) == []
     with pytest.raises(UserError, match="split test: it has no questions"):
         folder.make_report()
 
 
-def test_what_is_wrong_with_questions_and_images_comes_in_one_message(source):
+def test_problems_of_questions_and_images_are_reported_together(source):
     (source / "images/a.png").write_bytes(b"")
     (source / "questions.jsonl").write_text(
         '{"question_id": "1", "image": "a", "question": "What?", "answer": ""}'
@@ -115,11 +115,11 @@ def birds(tmp_path, monkeypatch):
     return folder
 
 
-def test_a_file_is_made_in_the_source_of_its_data_set(birds):
+def test_a_new_file_is_in_the_source_folder(birds):
     assert resolve_new_source_file("birds", "a/b.json").absolute() == birds / "a/b.json"
 
 
-def test_another_data_set_is_refused(birds):
+def test_an_unknown_data_set_is_refused(birds):
     with pytest.raises(UserError, match="data/bees/source: no such folder; run: rgqa init bees"):
         resolve_new_source_file("bees", "a.json")
 
@@ -134,7 +134,7 @@ def test_another_split_is_refused(birds, kind):
     assert list(birds.iterdir()) == []
 
 
-def test_a_file_that_is_there_is_not_replaced(birds):
+def test_an_existing_file_is_not_replaced(birds):
     (birds / "a.json").touch()
     with pytest.raises(UserError, match="a.json: already exists; move it away"):
         resolve_new_source_file("birds", "a.json")

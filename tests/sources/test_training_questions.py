@@ -12,7 +12,7 @@ def row(image="n1", **changes):
     return {"imageId": image, "question": "Is it red?", "answer": "yes", "isBalanced": True, **changes}
 
 
-def test_a_file_and_a_folder_of_chunks_are_read_and_other_fields_passed_over(tmp_path):
+def test_files_and_folders_are_read_and_other_fields_are_skipped(tmp_path):
     (tmp_path / "all").mkdir()
     (tmp_path / "all" / "1.json").write_text(json.dumps({"02": row("n2")}))
     (tmp_path / "all" / "0.json").write_text(json.dumps({"01": row(entailed=["x"])}))
@@ -21,7 +21,7 @@ def test_a_file_and_a_folder_of_chunks_are_read_and_other_fields_passed_over(tmp
     assert [*read_training_questions(tmp_path / "all" / "1.json")] == found[1:]
 
 
-def test_everything_that_is_wrong_is_told_at_the_end(tmp_path):
+def test_all_problems_are_reported_at_the_end(tmp_path):
     path = tmp_path / "train.json"
     path.write_text(json.dumps({"1": row(), "2": row(answer=3), "3": {"imageId": "n1"}}))
     found = read_training_questions(path)

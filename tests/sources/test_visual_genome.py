@@ -74,7 +74,7 @@ def read(tmp_path, **rows):
     return graphs, problems.lines, left_out
 
 
-def test_a_graph_gets_plain_names_and_merged_objects_joined(tmp_path):
+def test_names_are_normalized_and_objects_merged(tmp_path):
     ((image_id, graph),), problems, left_out = read(tmp_path)
     assert (image_id, problems, left_out) == ("2407890", [], Counter())
     on_the_walk = GqaRelation(name="on", object="1058534")
@@ -83,7 +83,7 @@ def test_a_graph_gets_plain_names_and_merged_objects_joined(tmp_path):
     assert graph == GqaSceneGraph(width=800, height=600, objects={"1058549": tree, "1058534": walk})
 
 
-def test_attributes_may_come_from_a_file_of_their_own(tmp_path):
+def test_attributes_may_be_in_another_file(tmp_path):
     rows = [
         {
             "image_id": 2407890,
@@ -97,7 +97,7 @@ def test_attributes_may_come_from_a_file_of_their_own(tmp_path):
     assert [thing.attributes for thing in graph.objects.values()] == [("sparse",), ("grey", "long")]
 
 
-def test_what_records_cannot_hold_is_counted(tmp_path):
+def test_omitted_content_is_counted(tmp_path):
     bare = GRAPH["objects"][0] | {"names": [" "]}
     ((_, graph),), problems, left_out = read(
         tmp_path, graphs=[GRAPH | {"objects": [bare, GRAPH["objects"][1]]}]
@@ -109,7 +109,7 @@ def test_what_records_cannot_hold_is_counted(tmp_path):
     }
 
 
-def test_everything_wrong_is_told(tmp_path):
+def test_all_problems_are_reported(tmp_path):
     broken = GRAPH | {"objects": [{"object_id": "7"}]}
     _, problems, _ = read(tmp_path, graphs=[GRAPH, GRAPH, GRAPH | {"image_id": 5}, broken])
     assert problems == [
@@ -120,14 +120,14 @@ def test_everything_wrong_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", '[{"image_id": 1', "{}"])
-def test_a_damaged_file_is_told(tmp_path, text):
+def test_a_damaged_file_is_reported(tmp_path, text):
     graphs, images = files(tmp_path)
     graphs.write_text(text)
     with pytest.raises(UserError, match=r"g\.json: empty, truncated, or not a list"):
         list(visual_genome.read_scene_graphs(graphs, images, Problems("x"), Counter()))
 
 
-def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
+def test_the_converted_file_is_read_as_a_file_of_gqa(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = tmp_path / "data/vg/source"
     source.mkdir(parents=True)
@@ -158,7 +158,7 @@ def test_the_converted_file_is_read_as_gqas(tmp_path, monkeypatch):
         visual_genome.convert_scene_graphs(*files(tmp_path), "vg", "train")
 
 
-def test_nothing_is_written_when_something_is_wrong(tmp_path, monkeypatch):
+def test_nothing_is_written_if_there_are_problems(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data/vg/source").mkdir(parents=True)
     with pytest.raises(UserError, match="g.json: 1 problem"):
@@ -166,7 +166,7 @@ def test_nothing_is_written_when_something_is_wrong(tmp_path, monkeypatch):
     assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == []
 
 
-def test_an_object_said_twice_is_one_and_different_ones_of_one_id_are_left_out(tmp_path):
+def test_equal_objects_are_merged_and_different_ones_with_the_same_id_omitted(tmp_path):
     tree, walk = GRAPH["objects"]
     ((_, graph),), problems, left_out = read(tmp_path, graphs=[GRAPH | {"objects": [tree, tree, walk]}])
     assert ([*graph.objects], problems, +left_out) == (["1058549", "1058534"], [], Counter())
@@ -177,14 +177,14 @@ def test_an_object_said_twice_is_one_and_different_ones_of_one_id_are_left_out(t
     assert left_out["different objects with the same id omitted"] == 2
 
 
-def test_a_image_without_width_and_attributes_that_are_none_are_refused(tmp_path):
+def test_images_without_width_and_invalid_attributes_are_refused(tmp_path):
     with pytest.raises(UserError, match=r"p\.json: unexpected content: Expected `int` >= 1 .*width"):
         read(tmp_path, images=[IMAGE | {"width": 0}])
     with pytest.raises(UserError, match=r"a\.json: empty, truncated, or not a list of attributes"):
         read(tmp_path, attributes=[1])
 
 
-def test_different_rows_of_one_image_are_told(tmp_path):
+def test_different_rows_of_the_same_image_are_reported(tmp_path):
     rows = [{"image_id": 2407890, "attributes": []}, {"image_id": 2407890, "attributes": [{"object_id": 1}]}]
     _, problems, _ = read(tmp_path, images=[IMAGE, IMAGE | {"width": 7}], attributes=rows)
     assert [problem.split(":")[0] for problem in problems] == [
@@ -195,7 +195,7 @@ def test_different_rows_of_one_image_are_told(tmp_path):
     assert problems == []
 
 
-def test_a_key_that_is_there_twice_is_told(tmp_path):
+def test_a_duplicate_key_is_reported(tmp_path):
     graphs, images = files(tmp_path)
     graphs.write_text(graphs.read_text().replace('"x": 0', '"x": 0, "x": 5', 1))
     problems = Problems("x")
@@ -206,7 +206,7 @@ def test_a_key_that_is_there_twice_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("box", "told", "boxes"), [({"w": -4}, 1, 0), ({"x": -9}, 0, 1), ({"h": 0}, 0, 1), ({"x": 5000}, 0, 1)]
 )
-def test_boxes_are_checked_as_in_gqas_files(tmp_path, box, told, boxes):
+def test_boxes_are_checked_as_in_files_of_gqa(tmp_path, box, told, boxes):
     tree, walk = GRAPH["objects"]
     _, problems, left_out = read(tmp_path, graphs=[GRAPH | {"objects": [tree | box, walk]}])
     assert (len(problems), left_out["boxes clipped to their image"]) == (told, boxes)

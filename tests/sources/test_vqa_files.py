@@ -50,7 +50,7 @@ def read(tmp_path, rows, annotations, **options):
     ), problems.lines
 
 
-def test_a_question_takes_the_name_of_cocos_image_and_the_commonest_answer(tmp_path):
+def test_a_question_has_the_coco_name_of_its_image_and_the_most_common_answer(tmp_path):
     (row,), problems = read(tmp_path, [asked()], [annotated()])
     assert problems == []
     assert row == TableRow(
@@ -63,7 +63,7 @@ def test_a_question_takes_the_name_of_cocos_image_and_the_commonest_answer(tmp_p
     )
 
 
-def test_images_may_be_named_otherwise(tmp_path):
+def test_image_names_can_have_another_prefix(tmp_path):
     (row,), _ = read(tmp_path, [asked()], [annotated()], prefix="", digits=1)
     assert row.image == "262148"
 
@@ -82,17 +82,17 @@ def test_images_may_be_named_otherwise(tmp_path):
         ([], "red", "red"),
     ],
 )
-def test_the_answer_is_the_one_given_most_often(tmp_path, answers, chosen, answer):
+def test_the_answer_is_the_most_common_one(tmp_path, answers, chosen, answer):
     (row,), _ = read(tmp_path, [asked()], [annotated(answers=answers, chosen=chosen)])
     assert row.answer == answer
 
 
-def test_rows_come_sorted_by_id_as_text(tmp_path):
+def test_rows_are_sorted_by_id(tmp_path):
     rows, _ = read(tmp_path, [asked(9), asked(10)], [annotated(9), annotated(10)])
     assert [row.question_id for row in rows] == ["10", "9"]
 
 
-def test_everything_that_does_not_fit_is_told(tmp_path):
+def test_all_inconsistencies_are_reported(tmp_path):
     _, problems = read(
         tmp_path,
         [asked(1), asked(2), asked(3), asked(3), asked(4)],
@@ -114,7 +114,7 @@ def test_everything_that_does_not_fit_is_told(tmp_path):
     ]
 
 
-def test_the_converted_table_goes_through_ingest(tmp_path, monkeypatch):
+def test_ingest_reads_the_converted_table(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = files(
         tmp_path, [asked(), asked(262148001, text="Is it red?")], [annotated(), annotated(262148001)]
@@ -138,7 +138,7 @@ def test_the_converted_table_goes_through_ingest(tmp_path, monkeypatch):
         vqa_files.convert_questions(*found, "vqa", "val")
 
 
-def test_files_without_a_question_are_told(tmp_path, monkeypatch):
+def test_files_without_questions_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data/vqa/source").mkdir(parents=True)
     with pytest.raises(UserError, match="it has no questions"):
@@ -146,7 +146,7 @@ def test_files_without_a_question_are_told(tmp_path, monkeypatch):
     assert list((tmp_path / "data/vqa/source").iterdir()) == []
 
 
-def test_a_file_of_another_form_is_told(tmp_path):
+def test_a_file_of_another_format_is_reported(tmp_path):
     (tmp_path / "q.json").write_text('{"questions": [{"question_id": "1"}]}')
     (tmp_path / "a.json").write_text("[]")
     with pytest.raises(UserError, match=r"q\.json: unexpected content: .*question_id"):
@@ -162,7 +162,7 @@ def test_a_file_of_another_form_is_told(tmp_path):
         (asked(-1), {}, r"q\.json: unexpected content: Expected `int` >= 0 .*question_id"),
     ],
 )
-def test_what_would_lie_outside_the_folder_is_refused(tmp_path, monkeypatch, question, options, said):
+def test_paths_outside_the_folder_are_refused(tmp_path, monkeypatch, question, options, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data/vqa/source").mkdir(parents=True)
     (tmp_path / "x/source").mkdir(parents=True)

@@ -249,11 +249,12 @@ def test_a_model_other_than_that_of_embed_is_refused(
     other = make_clip(world / "other", text_cfg={"layers": 1})
     section = {"model": f"local-dir:{other}", "device": "cpu"}
     Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
-    told = error(capsys)
+    message = error(capsys)
     assert (
-        f"error: embed: model: local-dir:{other} is not the model that made the vectors of the images" in told
+        f"error: embed: model: local-dir:{other} is not the model that made the vectors of the images"
+        in message
     )
-    assert "run dvc repro" in told and encoded == [] and not OUT.exists()
+    assert "Run dvc repro" in message and encoded == [] and not OUT.exists()
 
 
 def bad_seed(change: Callable[[np.ndarray], np.ndarray]) -> None:
@@ -268,15 +269,15 @@ def test_vectors_of_another_width_or_length_are_refused(
     world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad_seed(lambda vectors: vectors[:, :8])
-    told = error(capsys)
-    assert "found vectors of length 8, expected 16" in told
-    assert told.count("error:") == 1 and "Traceback" not in told
+    message = error(capsys)
+    assert "found vectors of length 8, expected 16" in message
+    assert message.count("error:") == 1 and "Traceback" not in message
     (HOME / "embeddings/clip.safetensors").unlink()
     embedding_cache.CACHE_PATH.unlink()
     bad_seed(lambda vectors: 2 * vectors)
-    told = error(capsys)
-    assert "similarity/texts.npy, row 0: 'Is the cat red?' has length 2, expected 1" in told
-    assert "(run the stage embed again): 3 problems" in told and told.count("error:") == 1
+    message = error(capsys)
+    assert "similarity/texts.npy, row 0: 'Is the cat red?' has length 2, expected 1" in message
+    assert "(run the stage embed again): 3 problems" in message and message.count("error:") == 1
 
 
 def test_images_of_another_width_or_none_at_all_are_refused(

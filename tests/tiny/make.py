@@ -1,8 +1,8 @@
-"""Writes the tiny world that tests run on: 8 testdev images, 6 train and 3 val scene graphs, with questions.
+"""Write the tiny world for tests: 8 testdev images, 6 train and 3 val scene graphs, with questions.
 
-Everything in it is laid down by hand below: objects with boxes, looks and what rests on what, questions with
-answers and programs. Only relations that follow from the boxes (left, right, above, below, near) are computed.
-The files are in exactly GQA's layout. Run it after an edit, from the project's root: `python tests/tiny/make.py`.
+Objects with boxes, attributes and support relations, and questions with answers and programs are written by hand below. Only relations
+that follow from the boxes (left, right, above, below, near) are computed. The files have the layout of GQA. Run it after an edit, from
+the root of the project: `python tests/tiny/make.py`.
 """
 
 from __future__ import annotations
@@ -305,7 +305,7 @@ QUESTIONS = """
 
 
 def graph(place: str, weather: str, rows: list[tuple], hidden: frozenset = frozenset()) -> dict:
-    """A scene graph in GQA's format; facts in `hidden` are left out."""
+    """Return a scene graph in the format of GQA, without the facts in `hidden`."""
     relations: dict[str, list[tuple[str, str]]] = {row[0]: [] for row in rows}
     for identity, _, _, _, by_hand, _ in rows:
         for fact in filter(None, by_hand.split(";")):
@@ -340,12 +340,12 @@ def graph(place: str, weather: str, rows: list[tuple], hidden: frozenset = froze
 
 
 def carried(a: tuple, b: tuple) -> bool:
-    """Whether a is on, in, held or worn by b, or holds or wears it: then nothing else is said of the two."""
+    """Report whether a is on, in, held or worn by b, or holds or wears it. Then there is no other relation between them."""
     return any(fact.endswith(f" {b[0]}") for fact in a[4].split(";"))
 
 
 def between(a: tuple, b: tuple) -> list[str]:
-    """Relations from a to b that follow from their boxes."""
+    """Return the relations from a to b that follow from their boxes."""
     (ax, ay, aw, ah), (bx, by, bw, bh) = a[2], b[2]
     across = min(ax + aw, bx + bw) - max(ax, bx)  # overlap; a gap when negative
     down = min(ay + ah, by + bh) - max(ay, by)
@@ -362,7 +362,7 @@ def between(a: tuple, b: tuple) -> list[str]:
 
 
 def semantic(program: str) -> list[dict]:
-    """GQA's list of steps from its `semanticStr`."""
+    """Return the steps of a program from GQA's `semanticStr`."""
     steps = []
     for step in program.split("->"):
         operation, rest = step.split(":", 1)
@@ -398,7 +398,7 @@ def question(line: str) -> tuple[str, dict]:
 
 
 def words_of(text: str, steps: list[dict]) -> dict[str, str]:
-    """Which words of the question name which object: {"3": "17"} or {"2:4": "17"}."""
+    """Return the object that words of the question name: {"3": "17"} or {"2:4": "17"}."""
     words = text.rstrip("?").lower().split()
     found = {}
     for step in steps:

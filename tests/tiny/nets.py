@@ -1,4 +1,4 @@
-"""Tiny nets of random weights for the tiny project, with the sample's CLIP."""
+"""Tiny models of random weights for the tiny project, with the CLIP model of the sample."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NETS = ("vanilla-0", "vanilla-1", "rp-0", "rp-1", "mix-1", "blind-0", "separated
 
 
 def add_nets(home: Path) -> None:
-    """Give a project that was laid out a CLIP, a detector, nets of two seeds, and what is fitted for one of them."""
+    """Add CLIP, a detector, models of two seeds and fitted detectors to a project made by `lay_out`."""
     (home / "data/tiny/clip").symlink_to(SAMPLE / "clip")
     truth = gqa_files.read_true_scene_graphs(home / "data/tiny/truth", ["testdev"])
     kinds = sorted({item.name for scene in truth.values() for item in scene.objects})
@@ -36,7 +36,7 @@ def add_nets(home: Path) -> None:
 
 
 def write_nets(home: Path, *names: str, width: int) -> None:
-    """Nets of these names, `<net>-<seed>`, for regions of `width` numbers."""
+    """Write models with names `<model>-<seed>` for region features of size `width`."""
     for number, name in enumerate(names):
         torch.manual_seed(number)
         one = name.startswith(("separated", "caption_match"))

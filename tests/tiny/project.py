@@ -1,5 +1,7 @@
-"""A project folder with the tiny world in it, and all stages run there: no model is needed, as the vectors that `embed`
-would write, and those that `similarity` finds in the cache, are bags of words."""
+"""Create a project folder with the tiny world, and run all stages there.
+
+No model is needed: bags of words replace the embeddings of stage `embed` and those that stage `similarity` finds in the cache.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,15 @@ PARAMS: dict[str, dict[str, Any]] = {stage: {} for stage in STAGES} | {
 
 
 def lay_out(home: Path, params: Mapping[str, Any] | None = None) -> Path:
-    """Copy the tiny world's source and truth into a project folder; with its params.yaml and a folder of exports if parameters are given."""
+    """Copy the source and truth of the tiny world into a project folder.
+
+    Args:
+        home: The project folder.
+        params: Parameters for params.yaml; None to write no such file.
+
+    Returns:
+        `home`.
+    """
     for split in ("source", "truth"):
         shutil.copytree(TINY / split, home / "data/tiny" / split)
     if params:
@@ -81,7 +91,7 @@ def lay_out(home: Path, params: Mapping[str, Any] | None = None) -> Path:
 
 
 def run_stages(home: Path) -> Path:
-    """Run every stage in a project folder that was laid out; the release is data/release/tiny/0.1.0."""
+    """Run all stages in a project folder made by `lay_out`. The release is data/release/tiny/0.1.0."""
     with contextlib.chdir(home):
         for stage in STAGES:
             if stage == "embed":
@@ -108,7 +118,7 @@ MODEL = ModelRecord(
 
 
 def bag(words: Iterable[str]) -> np.ndarray:
-    """A unit vector, the sum of one for each word."""
+    """Return the normalized sum of a random vector per word."""
     seeds = [int.from_bytes(word.encode(), "big") % 2**32 for word in words]
     total = np.sum([np.random.default_rng(seed).normal(size=MODEL.dimension) for seed in seeds], axis=0)
     return (total / np.linalg.norm(total)).astype(np.float32)
@@ -119,7 +129,7 @@ def bag_of(text: str) -> np.ndarray:
 
 
 def keep_bags_of_words(interim: Path) -> None:
-    """Put the vectors of all screened texts into the cache of the working directory."""
+    """Put embeddings of all screened texts into the cache of the working directory."""
     rows = read_jsonl(interim / "screen/screened.jsonl", ScreenedCandidate)
     texts = sorted({row.candidate.text for row in rows})
     with contextlib.closing(EmbeddingCache(CACHE_PATH, MODEL.dimension)) as cache:
@@ -127,7 +137,7 @@ def keep_bags_of_words(interim: Path) -> None:
 
 
 def bags_of_words(folder: Path, interim: Path) -> None:
-    """Vectors as embed writes them: a text is the sum of its words, an image the sum of its objects' names."""
+    """Write embeddings like stage `embed`: a text is the sum of its words, an image the sum of the names of its objects."""
     from pipeline.sources import gqa_files
 
     images = sorted(p.image_id for p in read_jsonl(interim / "ingest/images.jsonl", ImageRecord))

@@ -10,7 +10,7 @@ import pytest
 from annotation.study.import_annotations import import_exports
 from tests.annotation.study.test_exports import TASKS, annotation, chosen, exported
 from tests.annotation.study.test_import_annotations import batched, verdicts  # noqa: F401  (a fixture)
-from tests.bad_inputs import told
+from tests.bad_inputs import error_message
 
 READ = ""
 WANTED = "expected an export in the format JSON"
@@ -70,7 +70,7 @@ CASES: list[tuple[str, str | bytes, str]] = [
 def test_export_is_read_or_reported_in_one_message(batched, tmp_path, capsys, data, said):  # noqa: F811
     path = tmp_path / "export.json"
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
-    message = told(capsys, lambda: import_exports([path]))
+    message = error_message(capsys, lambda: import_exports([path]))
     assert said in message and bool(message) == bool(said)
     if said:
         assert not batched.exists()
@@ -84,4 +84,4 @@ def test_export_is_read_or_reported_in_one_message(batched, tmp_path, capsys, da
 def test_missing_file_is_reported(batched, tmp_path, capsys, make, said):  # noqa: F811
     if make:
         (tmp_path / "export.json").mkdir()
-    assert said in told(capsys, lambda: import_exports([tmp_path / "export.json"]))
+    assert said in error_message(capsys, lambda: import_exports([tmp_path / "export.json"]))

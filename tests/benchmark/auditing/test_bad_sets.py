@@ -15,7 +15,7 @@ import pytest
 
 from pipeline.benchmark.auditing.labelled_set import ColumnOptions, load_labelled_set
 from pipeline.benchmark.auditing.row_sources import open_rows
-from tests.bad_inputs import told
+from tests.bad_inputs import error_message
 
 READ = ""
 HEAD = ("question", "answer", "image")
@@ -114,7 +114,7 @@ def test_a_set_is_read_or_refused_in_one_message(tmp_path: Path, capsys, name, d
     data = data() if callable(data) else data
     (tmp_path / name).write_bytes(data if isinstance(data, bytes) else data.encode())
     found = []
-    message = told(
+    message = error_message(
         capsys,
         lambda: found.append(load_labelled_set(open_rows(str(tmp_path / name)), name, ColumnOptions(*HEAD))),
     )
@@ -139,5 +139,5 @@ def test_unknown_label_values_are_listed(tmp_path: Path, capsys, labels, more, s
         {"question": f"Is it {i}?", "image": f"p{i}", name: labels[i % len(labels)]} | more for i in range(4)
     ]
     (tmp_path / "s.json").write_text(json.dumps(rows))
-    message = told(capsys, lambda: load_labelled_set(open_rows(str(tmp_path / "s.json")), "s.json"))
+    message = error_message(capsys, lambda: load_labelled_set(open_rows(str(tmp_path / "s.json")), "s.json"))
     assert said in message and "none of" in message

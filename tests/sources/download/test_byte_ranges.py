@@ -31,7 +31,7 @@ def opened(web, server):
     return RemoteFile(web, "a.bin", f"{server.url}/a.bin")
 
 
-def test_a_range_is_received_once_and_lies_in_a_file_of_its_own(web, server, tmp_path):
+def test_a_range_is_downloaded_once_into_its_own_file(web, server, tmp_path):
     file = opened(web(), server)
     assert (file.size, file.count_missing_bytes(10, 30)) == (5000, 20)
     for _ in range(2):
@@ -67,7 +67,7 @@ def test_a_range_is_read_exactly_and_nothing_else(patient, server):
 
 
 @pytest.mark.parametrize("fault", ["cut", "stall"])
-def test_a_broken_answer_is_continued_from_where_it_stopped(patient, server, fault):
+def test_a_broken_response_is_resumed(patient, server, fault):
     file = opened(patient, server)
     if fault == "stall":
         patient.httpx_client.timeout = 0.5
@@ -75,10 +75,13 @@ def test_a_broken_answer_is_continued_from_where_it_stopped(patient, server, fau
     assert content(file, 0, 5000) == DATA
     # each time half of what is left comes: 2,500, then 1,250 of the other 2,500
     assert asked(server)[1:] == ["0-4999", "2500-4999", "3750-4999"]
-    assert patient.stop_event.pauses == [0.01, 0.01]  # something new came each time, so the pause does not grow
+    assert patient.stop_event.pauses == [
+        0.01,
+        0.01,
+    ]  # something new came each time, so the pause does not grow
 
 
-def test_a_file_that_changes_while_it_is_read_is_told(patient, server):
+def test_a_file_that_changes_while_it_is_read_is_reported(patient, server):
     file = opened(patient, server)
     server.files["/a.bin"] = DATA[:-1]
     with pytest.raises(
@@ -87,7 +90,7 @@ def test_a_file_that_changes_while_it_is_read_is_told(patient, server):
         content(file, 0, 10)
 
 
-def test_a_server_that_ignores_ranges_is_known_and_can_send_the_whole(patient, server):
+def test_a_server_without_ranges_is_detected_and_can_send_the_whole_file(patient, server):
     server.ranges = False
     file = opened(patient, server)
     assert not file.version.supports_ranges
@@ -98,7 +101,7 @@ def test_a_server_that_ignores_ranges_is_known_and_can_send_the_whole(patient, s
     assert "0-5000.part" not in [path.name for path in file.folder.iterdir()]
 
 
-def test_what_is_dropped_goes_unless_it_is_to_be_kept(web, server):
+def test_released_ranges_are_deleted_unless_the_cache_is_kept(web, server):
     for keep in (True, False):
         file = opened(web(keep_cache=keep), server)
         file.download_range(10, 30)
@@ -106,14 +109,14 @@ def test_what_is_dropped_goes_unless_it_is_to_be_kept(web, server):
         assert file.count_missing_bytes(10, 30) == (0 if keep else 20)
 
 
-def test_what_is_damaged_goes_even_from_a_cache_that_is_kept(web, server):
+def test_damaged_ranges_are_deleted_even_if_the_cache_is_kept(web, server):
     file = opened(web(keep_cache=True), server)
     file.download_range(10, 30)
     file.delete_range(10, 30)
     assert file.count_missing_bytes(10, 30) == 20
 
 
-def test_without_a_network_the_cache_serves_and_what_it_lacks_is_told(web, server, tmp_path):
+def test_offline_uses_the_cache_and_reports_missing_ranges(web, server, tmp_path):
     with pytest.raises(
         UserError, match="a.bin: not in the cache .*cache; leave out --offline to download it"
     ):
@@ -127,20 +130,20 @@ def test_without_a_network_the_cache_serves_and_what_it_lacks_is_told(web, serve
     assert len(server.log) == count
 
 
-def test_ranges_of_another_version_are_thrown_away(web, server):
+def test_ranges_of_another_version_are_deleted(web, server):
     opened(web(keep_cache=True), server).download_range(10, 30)
     server.files["/a.bin"] = DATA[::-1]
     assert opened(web(keep_cache=True), server).count_missing_bytes(10, 30) == 20
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_all_of_a_file_comes_in_one(web, server, ranges):
+def test_a_whole_file_is_downloaded(web, server, ranges):
     server.ranges = ranges
     server.faults["/a.bin"] = [None, "cut"]
     assert opened(web(), server).download_all().read_bytes() == DATA
 
 
-def test_every_range_is_read_from_the_whole_once_that_is_there(web, server):
+def test_ranges_are_read_from_the_whole_file_if_it_is_cached(web, server):
     file = opened(web(), server)
     file.download_all()
     count = len(server.log)
@@ -150,7 +153,7 @@ def test_every_range_is_read_from_the_whole_once_that_is_there(web, server):
     assert (file.count_missing_bytes(10, 30), len(server.log)) == (0, count)
 
 
-def test_a_file_in_a_folder_is_read_in_place_and_never_removed(tmp_path):
+def test_a_local_file_is_read_in_place_and_never_deleted(tmp_path):
     (tmp_path / "a.bin").write_bytes(DATA)
     file = LocalFile(tmp_path / "a.bin")
     with file.open_range(10, 30) as content:
@@ -161,7 +164,7 @@ def test_a_file_in_a_folder_is_read_in_place_and_never_removed(tmp_path):
     assert (tmp_path / "a.bin").read_bytes() == DATA
 
 
-def test_folders_of_one_disk_are_added_up(tmp_path, monkeypatch):
+def test_folders_on_the_same_disk_are_added_up(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: namedtuple("Usage", "free")(5000))
     check_disk_space({tmp_path / "a": 2500, tmp_path / "b/c": 2500})
     with pytest.raises(UserError) as caught:

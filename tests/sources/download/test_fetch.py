@@ -54,7 +54,7 @@ def set_params(text):
 
 
 @pytest.mark.parametrize("origin", ["official", "hub"])
-def test_exactly_what_ingest_reads_is_there_afterwards(get, server, origin):
+def test_exactly_the_files_that_ingest_reads_are_downloaded(get, server, origin):
     get(**({"origin": "hub"} if origin == "hub" else {}))
     assert made() == ["fetched.json", *TESTDEV, *TEXTS]
     for name in TEXTS:
@@ -70,7 +70,7 @@ def test_exactly_what_ingest_reads_is_there_afterwards(get, server, origin):
     assert len(list(read_jsonl(out / "scenes.jsonl", SceneGraph))) == 3
 
 
-def test_only_the_directory_and_the_wanted_images_are_received(get, server):
+def test_only_the_directory_and_the_wanted_images_are_downloaded(get, server):
     get()
     images = server.files["/images.zip"]
     ranges = [wanted.removeprefix("bytes=") for path, wanted in server.log if path == "/images.zip"]
@@ -84,7 +84,7 @@ def test_only_the_directory_and_the_wanted_images_are_received(get, server):
     assert received < len(images) * 0.75
 
 
-def test_a_second_run_asks_for_no_content_again(get, server):
+def test_a_second_run_downloads_no_content_again(get, server):
     get()
     before, stamp = made(), (SOURCE / "fetched.json").read_bytes()
     count = len(server.log)
@@ -102,7 +102,7 @@ def test_another_split_brings_its_images_and_graphs(get):
     assert "and `split: val` in its section `ingest`" in said
 
 
-def test_what_the_parameters_do_not_name_is_not_fetched(get):
+def test_files_that_the_parameters_do_not_need_are_not_downloaded(get):
     set_params(("[testdev, train, val]", "[testdev]"))
     set_params(("[train, val]", "[]"))
     get()
@@ -116,7 +116,7 @@ def test_what_the_parameters_do_not_name_is_not_fetched(get):
     }
 
 
-def test_all_questions_of_train_come_as_the_folder_that_they_are(get):
+def test_all_questions_of_train_stay_a_folder(get):
     set_params(("split: testdev\n", "split: testdev\n    question_set: all\n"))
     get()
     assert [name for name in made() if "questions1.2" in name] == [
@@ -127,7 +127,7 @@ def test_all_questions_of_train_come_as_the_folder_that_they_are(get):
     ]
 
 
-def test_choices_come_when_asked_for(get):
+def test_answer_choices_are_optional(get):
     get(answer_choices=True)
     assert "eval/testdev_choices.json" in made()
     assert (
@@ -136,7 +136,7 @@ def test_choices_come_when_asked_for(get):
     )
 
 
-def test_a_dry_run_says_what_and_how_much_and_leaves_nothing(get, server):
+def test_a_dry_run_prints_files_and_sizes_and_writes_nothing(get, server):
     said = get(dry_run=True)
     assert made() == [] and not Path("data/gqa/fetching").exists()
     for name in TEXTS:
@@ -154,7 +154,7 @@ def test_a_dry_run_says_what_and_how_much_and_leaves_nothing(get, server):
     assert "nothing is missing" in get(dry_run=True)
 
 
-def test_the_sum_of_a_dry_run_is_of_all_that_it_lists(get, server):
+def test_the_total_of_a_dry_run_includes_all_files(get, server):
     get()
     for name in (TEXTS[1], TESTDEV[1]):
         (SOURCE / name).unlink()
@@ -165,7 +165,7 @@ def test_the_sum_of_a_dry_run_is_of_all_that_it_lists(get, server):
     )
 
 
-def test_a_dry_run_estimates_what_is_made_from_parquet_and_images_that_nobody_knows_yet(get, server):
+def test_a_dry_run_estimates_converted_files_and_unknown_images(get, server):
     said = get(origin="hub", dry_run=True).splitlines()
     assert re.search(r": [\d.]+ kB from testdev_balanced_instructions, about [\d.]+ kB on disk", said[1])
     assert "  images/: images of testdev, " in said[-2]
@@ -175,7 +175,7 @@ def test_a_dry_run_estimates_what_is_made_from_parquet_and_images_that_nobody_kn
     assert said[-1].count("and the images") == 2
 
 
-def test_a_dry_run_of_whole_archives_gives_their_stated_sizes(get, server):
+def test_a_dry_run_of_full_archives_prints_their_stated_sizes(get, server):
     assert get(dry_run=True, full_archives=True, answer_choices=True).splitlines()[1:] == [
         "  questions1.2.zip: complete archive, 1.4 GB according to its authors",
         "  sceneGraphs.zip: complete archive, 42.7 MB according to its authors",
@@ -188,7 +188,7 @@ def test_a_dry_run_of_whole_archives_gives_their_stated_sizes(get, server):
 
 
 @pytest.mark.parametrize("origin", ["official", "hub"])
-def test_stalls_cuts_and_busy_answers_do_no_harm(get, server, origin):
+def test_stalled_truncated_and_busy_responses_are_retried(get, server, origin):
     names = [path for path in server.files if path.endswith((".zip", ".parquet")) or "/tree/" in path]
     for at, path in enumerate(names):
         server.faults[path] = [500, "cut", (429, "0"), "stall" if at == 0 else "cut", 503]
@@ -201,7 +201,7 @@ def test_stalls_cuts_and_busy_answers_do_no_harm(get, server, origin):
 
 
 @pytest.mark.parametrize("place", [b"images/n2.jpg", b"PK\x01\x02"], ids=["an image", "the directory"])
-def test_garbled_content_is_noticed_and_read_again(get, server, place):
+def test_corrupt_content_is_detected_and_downloaded_again(get, server, place):
     first = server.files["/images.zip"].index(place) - (30 if place.startswith(b"images") else 0)
     server.garbled = {("/images.zip", first)}
     get()
@@ -219,7 +219,7 @@ def covered(ranges):
 
 
 @pytest.mark.parametrize("origin", ["official", "hub"])
-def test_a_killed_fetch_goes_on_where_it_stopped(get, server, project, origin):
+def test_a_killed_download_resumes(get, server, project, origin):
     last = (
         "/images.zip"
         if origin == "official"
@@ -250,7 +250,7 @@ def test_a_killed_fetch_goes_on_where_it_stopped(get, server, project, origin):
     assert len(half & covered(again)) <= len(half) // 2 + 1
 
 
-def test_a_changed_archive_is_told_and_nothing_of_it_taken(get, server):
+def test_a_changed_archive_is_reported_and_not_used(get, server):
     get()
     kept = (SOURCE / TEXTS[4]).read_bytes()
     other = {name: json.dumps(value).encode() for name, value in GRAPHS.items()}
@@ -268,7 +268,7 @@ def test_a_changed_archive_is_told_and_nothing_of_it_taken(get, server):
     get()
 
 
-def test_a_change_counts_as_accepted_only_when_all_of_it_is_there(get, server):
+def test_a_change_is_accepted_only_when_everything_is_downloaded(get, server):
     get()
     other = {name: json.dumps(value).replace("brown", "white").encode() for name, value in GRAPHS.items()}
     data = bytearray(packed(other))
@@ -284,7 +284,7 @@ def test_a_change_counts_as_accepted_only_when_all_of_it_is_there(get, server):
     get()
 
 
-def test_a_changed_file_of_the_hub_is_told_too_and_can_be_taken(get, server):
+def test_a_changed_file_of_the_hub_is_reported_and_can_be_accepted(get, server):
     get(origin="hub")
     assert "nothing is missing" in get(origin="hub", dry_run=True)
     from tests.sources.download.conftest import on_hub, parquet
@@ -306,7 +306,7 @@ def test_a_changed_file_of_the_hub_is_told_too_and_can_be_taken(get, server):
     get(origin="hub")
 
 
-def test_a_damaged_file_of_ours_is_fetched_again(get):
+def test_a_damaged_download_is_repeated(get):
     get()
     for name in (TEXTS[0], TESTDEV[1]):
         (SOURCE / name).write_bytes(b"damaged")
@@ -315,7 +315,7 @@ def test_a_damaged_file_of_ours_is_fetched_again(get):
     assert (SOURCE / TESTDEV[1]).read_bytes() == jpeg(1)
 
 
-def test_a_damaged_image_from_the_hub_is_fetched_again(get):
+def test_a_damaged_image_from_the_hub_is_downloaded_again(get):
     get(origin="hub")
     (SOURCE / TESTDEV[1]).write_bytes(b"damaged")
     get(origin="hub")
@@ -323,7 +323,7 @@ def test_a_damaged_image_from_the_hub_is_fetched_again(get):
 
 
 @pytest.mark.parametrize("origin", ["official", "hub"])
-def test_a_file_of_the_users_own_is_never_replaced(get, origin):
+def test_files_of_the_user_are_never_replaced(get, origin):
     options = {"origin": "hub"} if origin == "hub" else {}
     (SOURCE / "images").mkdir()
     (SOURCE / "questions1.2").mkdir()
@@ -336,7 +336,7 @@ def test_a_file_of_the_users_own_is_never_replaced(get, origin):
     assert (SOURCE / TESTDEV[0]).read_bytes() == b"mine"
 
 
-def test_files_that_the_user_unpacked_before_are_taken_as_they_are(get, server):
+def test_files_that_the_user_unpacked_before_are_used(get, server):
     for name in [*TEXTS[:2], TESTDEV[0]]:
         (SOURCE / name).parent.mkdir(exist_ok=True)
         base = Path(name).name
@@ -347,24 +347,27 @@ def test_files_that_the_user_unpacked_before_are_taken_as_they_are(get, server):
     assert set(json.loads((SOURCE / "fetched.json").read_text())["files"]) == {*TEXTS, *TESTDEV}
 
 
-def test_everything_that_is_wrong_is_told_at_once(get, server):
+def test_all_problems_are_reported_together(get, server):
     members = {name: b"{}" for name in JSONS if "train_balanced" not in name}
     server.files["/questions1.2.zip"] = packed(members)
     del server.files["/sceneGraphs.zip"]
     first, *rest = wrong(get)
     assert first == f"{SOURCE}: 2 problems"
-    assert rest[0] == "questions1.2.zip, train_balanced_questions.json: expected one member with this name, found 0"
+    assert (
+        rest[0]
+        == "questions1.2.zip, train_balanced_questions.json: expected one member with this name, found 0"
+    )
     assert rest[1] == f"{server.url}/sceneGraphs.zip: no such file (the server answers 404)"
 
 
-def test_every_image_that_is_missing_is_told(get, server):
+def test_all_missing_images_are_reported(get, server):
     server.files["/images.zip"] = packed({"images/n2.jpg": jpeg(1)})
     assert wrong(get)[1:] == [
         f"images.zip, {name}.jpg: expected one member with this name, found 0" for name in ("n1", "n3")
     ]
 
 
-def test_a_image_damaged_on_the_server_does_not_keep_the_others(get, server):
+def test_an_image_damaged_on_the_server_does_not_prevent_the_others(get, server):
     data = bytearray(server.files["/images.zip"])
     data[data.index(b"images/n2.jpg") + 100] ^= 1
     server.files["/images.zip"] = bytes(data)
@@ -373,14 +376,14 @@ def test_a_image_damaged_on_the_server_does_not_keep_the_others(get, server):
     assert [name for name in made() if "images" in name] == [TESTDEV[0], TESTDEV[2]]
 
 
-def test_a_server_that_is_down_is_told_with_what_to_do(get, server):
+def test_a_server_that_is_down_is_reported_with_what_to_do(get, server):
     server.faults["/questions1.2.zip"] = [500] * 9
     told = wrong(get)
     assert "questions1.2.zip: the server answers 500; tried 6 times" in told[0]
     assert told[1] == "finished downloads are kept; run the same command again to resume"
 
 
-def test_without_ranges_the_size_is_told_and_the_whole_archive_fetched_when_asked(get, server):
+def test_without_ranges_the_full_archive_is_downloaded_on_request(get, server):
     server.ranges = False
     size = spoken(len(server.files["/questions1.2.zip"]))
     told = wrong(get)
@@ -396,7 +399,7 @@ def test_without_ranges_the_size_is_told_and_the_whole_archive_fetched_when_aske
     assert not Path("data/gqa/fetching").exists()
 
 
-def test_a_whole_archive_that_was_cut_off_is_continued_where_ranges_are_served(get, server):
+def test_a_truncated_full_archive_is_resumed_if_the_server_has_ranges(get, server):
     server.faults["/images.zip"] = [None, "cut"]
     get(full_archives=True)
     assert made() == ["fetched.json", *TESTDEV, *TEXTS]
@@ -406,7 +409,7 @@ def test_a_whole_archive_that_was_cut_off_is_continued_where_ranges_are_served(g
 
 
 @pytest.mark.parametrize("origin", ["official", "hub", "whole"])
-def test_a_cache_serves_without_any_network(get, server, project, monkeypatch, origin):
+def test_a_cache_works_without_network(get, server, project, monkeypatch, origin):
     options = {"cache_dir": project / "cache"} | ({"origin": "hub"} if origin == "hub" else {})
     get(**options, full_archives=origin == "whole")
     before = {name: (SOURCE / name).read_bytes() for name in made() if name != "fetched.json"}
@@ -417,7 +420,7 @@ def test_a_cache_serves_without_any_network(get, server, project, monkeypatch, o
     assert len(server.log) == count
 
 
-def test_what_the_cache_lacks_is_told(get, project):
+def test_files_missing_in_the_cache_are_reported(get, project):
     told = wrong(get, cache_dir=project / "cache", offline=True)
     assert (
         told[1]
@@ -426,7 +429,7 @@ def test_what_the_cache_lacks_is_told(get, project):
     assert wrong(get, offline=True) == ["--offline needs a cache; give its folder with --cache-dir"]
 
 
-def test_archives_may_lie_in_a_folder(get, server, tmp_path):
+def test_archives_may_be_in_a_local_folder(get, server, tmp_path):
     folder = tmp_path / "archives"
     folder.mkdir()
     for name, data in archives().items():
@@ -444,7 +447,7 @@ def test_archives_may_lie_in_a_folder(get, server, tmp_path):
     )
 
 
-def test_a_folder_may_hold_the_hubs_parquet_files(get, server, tmp_path):
+def test_a_local_folder_may_have_the_parquet_files_of_the_hub(get, server, tmp_path):
     for name, data in hub_files().items():
         path = tmp_path / "hub" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -463,7 +466,7 @@ def test_a_proxy_of_the_environment_is_used(get, server, monkeypatch):
     assert made() == ["fetched.json", *TESTDEV, *TEXTS]
 
 
-def test_too_little_room_is_told_before_anything_is_fetched(get, monkeypatch):
+def test_missing_disk_space_is_reported_before_the_download(get, monkeypatch):
     class Usage:
         free = 5000
 
@@ -471,9 +474,7 @@ def test_too_little_room_is_told_before_anything_is_fetched(get, monkeypatch):
     told = wrong(get)
     needed = sum(len(json.dumps((JSONS | GRAPHS)[Path(name).name])) for name in TEXTS)
     assert told[0] == "not enough disk space; nothing was downloaded"
-    asked, missing = re.search(
-        r"([\d.]+) kB needed, 5.0 kB free; free ([\d.]+) kB more", told[1]
-    ).groups()
+    asked, missing = re.search(r"([\d.]+) kB needed, 5.0 kB free; free ([\d.]+) kB more", told[1]).groups()
     # the files, and beside them what is received before it is unpacked: at most the two archives
     packed_size = len(archives()["questions1.2.zip"]) + len(archives()["sceneGraphs.zip"])
     assert needed < 1000 * float(asked) < needed + packed_size
@@ -481,7 +482,7 @@ def test_too_little_room_is_told_before_anything_is_fetched(get, monkeypatch):
     assert made() == []
 
 
-def test_a_image_id_that_is_a_path_is_refused(get, server):
+def test_an_image_id_that_is_a_path_is_refused(get, server):
     bad = {"1": JSONS["testdev_balanced_questions.json"]["0100"] | {"imageId": "../n1"}}
     members = {name: json.dumps(value).encode() for name, value in JSONS.items()}
     server.files["/questions1.2.zip"] = packed(
@@ -502,5 +503,5 @@ def test_a_image_id_that_is_a_path_is_refused(get, server):
         ),
     ],
 )
-def test_a_mistake_in_the_command_is_told(get, options, message):
+def test_mistakes_in_the_command_are_reported(get, options, message):
     assert wrong(get, **options)[0].startswith(message)

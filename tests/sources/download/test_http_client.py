@@ -51,7 +51,7 @@ def version(web, place):
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_an_answer_tells_its_first_byte_the_size_and_whether_ranges_are_sent(web, server, ranges):
+def test_a_response_has_its_first_byte_the_size_and_range_support(web, server, ranges):
     server.ranges = ranges
     with web.open_stream(f"{server.url}/a.bin", {"Range": "bytes=7-9"}) as (first, of, _):
         pass
@@ -76,7 +76,7 @@ class Drip:
         return self.seconds
 
 
-def test_an_answer_that_merely_drips_counts_as_a_stall(monkeypatch, tmp_path):
+def test_a_slow_response_counts_as_a_stall(monkeypatch, tmp_path):
     drip, got = Drip(), []
     web = HttpClient(tmp_path, RetryPolicy(stall_seconds=30, min_bytes_per_second=1000))
     monkeypatch.setattr("pipeline.sources.download.http_client.time", drip)
@@ -87,13 +87,13 @@ def test_an_answer_that_merely_drips_counts_as_a_stall(monkeypatch, tmp_path):
     web.close()
 
 
-def test_a_busy_server_is_asked_again_after_growing_pauses(web, server):
+def test_requests_to_a_busy_server_are_repeated_with_growing_pauses(web, server):
     server.faults["/a.bin"] = [500, 503, 502]
     version(web, server.url)
     assert web.stop_event.pauses == [1, 2, 4]
 
 
-def test_the_pause_that_a_server_asks_for_is_made(web, server):
+def test_retry_after_is_respected(web, server):
     in_a_minute = formatdate(time.time() + 60, usegmt=True)
     server.faults["/a.bin"] = [(429, "17"), (503, in_a_minute)]
     version(web, server.url)
@@ -101,7 +101,7 @@ def test_the_pause_that_a_server_asks_for_is_made(web, server):
     assert 50 < web.stop_event.pauses[1] <= 60
 
 
-def test_a_pause_too_long_is_told_instead_of_made(web, server):
+def test_a_long_retry_after_is_an_error(web, server):
     server.faults["/a.bin"] = [(429, "3600")]
     with pytest.raises(
         ServerUnreachableError, match="the server answers 429, and asks for a pause of 3,600 s"
@@ -110,14 +110,14 @@ def test_a_pause_too_long_is_told_instead_of_made(web, server):
     assert web.stop_event.pauses == []
 
 
-def test_a_server_that_never_answers_well_is_given_up(web, server):
+def test_a_server_that_always_fails_is_an_error(web, server):
     server.faults["/a.bin"] = [500] * 9
     with pytest.raises(ServerUnreachableError, match=r"/a\.bin: the server answers 500; tried 4 times"):
         version(web, server.url)
     assert len(server.log) == 4
 
 
-def test_a_server_that_is_not_there_is_given_up(web):
+def test_a_missing_server_is_an_error(web):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -129,7 +129,7 @@ def test_a_server_that_is_not_there_is_given_up(web):
     ("status", "told"),
     [(404, "no such file"), (410, "no such file"), (403, "access is refused"), (418, "unexpected response")],
 )
-def test_what_cannot_succeed_is_told_at_once(web, server, status, told):
+def test_permanent_errors_are_reported_at_once(web, server, status, told):
     server.faults["/a.bin"] = [status]
     with pytest.raises(UserError, match=f"{told}.*the server answers {status}"):
         version(web, server.url)
@@ -152,7 +152,7 @@ def test_what_cannot_succeed_is_told_at_once(web, server, status, told):
         (FileVersion(size=1, etag="a"), FileVersion(size=2, etag="a"), False),
     ],
 )
-def test_two_answers_are_of_one_version_when_size_and_one_mark_agree(one, other, same):
+def test_versions_match_if_size_and_one_mark_agree(one, other, same):
     assert one.matches(other) is same
 
 
@@ -165,14 +165,16 @@ def test_a_date_that_has_passed_asks_for_no_pause():
     assert _parse_retry_after("Mon, 01 Jan 2024 00:00:00 GMT") == 0.0
 
 
-def test_work_is_done_by_several_threads_at_once(tmp_path):
+def test_work_is_done_by_several_threads(tmp_path):
     together = threading.Barrier(3, timeout=10)  # passes only when three wait for it
 
     def work(item):
         together.wait()
         return item * item
 
-    assert sorted(HttpClient(tmp_path, DEFAULT_RETRY_POLICY, max_connections=3).map_parallel(work, [1, 2, 3])) == [
+    assert sorted(
+        HttpClient(tmp_path, DEFAULT_RETRY_POLICY, max_connections=3).map_parallel(work, [1, 2, 3])
+    ) == [
         1,
         4,
         9,

@@ -38,7 +38,7 @@ def png():
     return file.getvalue()
 
 
-def test_a_image_keeps_its_format(get, server, project):
+def test_an_image_keeps_its_format(get, server, project):
     listed(server, "testdev_balanced_images", parquet(images(n2=png())))
     get(origin="hub")
     assert sorted(path.name for path in (project / "data/gqa/source/images").iterdir()) == [
@@ -54,7 +54,7 @@ def test_a_image_keeps_its_format(get, server, project):
     assert (project / "data/gqa/source/images/n2.png").read_bytes() == png()
 
 
-def test_images_that_are_missing_or_none_are_all_told_and_the_others_written(get, server, project):
+def test_missing_and_invalid_images_are_reported_and_the_others_written(get, server, project):
     listed(server, "testdev_balanced_images", parquet(images(n2=b"<html>")[:2]))
     with pytest.raises(UserError) as caught:
         get(origin="hub")
@@ -65,7 +65,7 @@ def test_images_that_are_missing_or_none_are_all_told_and_the_others_written(get
     assert [path.name for path in (project / "data/gqa/source/images").iterdir()] == ["n1.jpg"]
 
 
-def test_a_file_that_has_not_the_stated_sum_is_not_used(get, server, project):
+def test_a_file_with_another_checksum_is_not_used(get, server, project):
     data = parquet(images())
     path = listed(server, "testdev_balanced_images", data)
     server.files[path] = data[:100] + bytes([data[100] ^ 1]) + data[101:]
@@ -92,7 +92,7 @@ def test_a_list_that_points_out_of_its_folder_is_refused(get, server):
 LIST = "/api/datasets/lmms-lab-encoder/GQA/tree/main/testdev_balanced_instructions"
 
 
-def test_a_token_that_the_hub_refuses_is_told_at_once(get, server):
+def test_a_refused_token_is_reported_at_once(get, server):
     server.faults[LIST] = [401] * 9
     with pytest.raises(UserError, match=r"does not list the files .*401.* HF_TOKEN") as caught:
         get(origin="hub")
@@ -100,7 +100,7 @@ def test_a_token_that_the_hub_refuses_is_told_at_once(get, server):
     assert server.asked("testdev_balanced_instructions") == 1
 
 
-def test_the_old_name_serves_where_the_hub_does_not_know_the_new_one(get, server, project):
+def test_the_old_name_is_used_if_the_hub_does_not_know_the_new_one(get, server, project):
     server.files = {
         path.replace("lmms-lab-encoder/GQA", "lmms-lab/GQA"): data for path, data in server.files.items()
     }
@@ -110,7 +110,7 @@ def test_the_old_name_serves_where_the_hub_does_not_know_the_new_one(get, server
     assert contents and all(path.startswith("/datasets/lmms-lab/GQA/") for path in contents)
 
 
-def test_the_token_of_the_environment_goes_to_the_hub_alone(get, server, monkeypatch):
+def test_the_token_is_sent_only_to_the_hub(get, server, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     get(origin="hub")
     assert {path.startswith(("/api/", "/datasets/")) for path in server.tokens["Bearer hf_secret"]} == {True}
@@ -118,20 +118,20 @@ def test_the_token_of_the_environment_goes_to_the_hub_alone(get, server, monkeyp
     assert all(path.endswith(".zip") for path in server.tokens[""])
 
 
-def test_a_hub_that_is_down_is_given_up_with_what_to_do(get, server):
+def test_a_hub_that_is_down_is_reported_with_what_to_do(get, server):
     server.faults[LIST] = [503] * 99
     with pytest.raises(UserError, match="does not list the files .*503") as caught:
         get(origin="hub")
     assert caught.value.problems[-1] == "finished downloads are kept; run the same command again to resume"
 
 
-def test_a_list_that_is_none_is_told(get, server):
+def test_an_invalid_listing_is_reported(get, server):
     server.files["/api/datasets/lmms-lab-encoder/GQA/tree/main/testdev_balanced_instructions"] = b"<html>"
     with pytest.raises(UserError, match="the Hub does not list the files"):
         get(origin="hub")
 
 
-def test_after_a_break_only_the_parquet_files_not_yet_received_are_fetched(get, server, project):
+def test_only_missing_parquet_files_are_downloaded_after_an_interruption(get, server, project):
     second = (
         "/datasets/lmms-lab-encoder/GQA/resolve/main/testdev_balanced_images/testdev-00001-of-00002.parquet"
     )
@@ -147,7 +147,7 @@ def test_after_a_break_only_the_parquet_files_not_yet_received_are_fetched(get, 
     assert len(list((project / "data/gqa/source/images").iterdir())) == 3
 
 
-def test_what_lies_in_the_cache_is_not_told_as_to_be_received(get, project):
+def test_cached_files_are_not_counted_as_downloads(get, project):
     cache = project / "cache"
     assert "download: 0 bytes" not in get(origin="hub", cache_dir=cache, dry_run=True)
     get(origin="hub", cache_dir=cache)
@@ -155,7 +155,7 @@ def test_what_lies_in_the_cache_is_not_told_as_to_be_received(get, project):
     assert "download: 0 bytes" in get(origin="hub", cache_dir=cache, dry_run=True)
 
 
-def test_a_image_lost_after_a_break_is_fetched_all_the_same(get, server, project):
+def test_an_image_deleted_after_an_interruption_is_downloaded_again(get, server, project):
     second = (
         "/datasets/lmms-lab-encoder/GQA/resolve/main/testdev_balanced_images/testdev-00001-of-00002.parquet"
     )

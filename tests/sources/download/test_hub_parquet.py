@@ -34,7 +34,7 @@ def swapped(row):
 
 
 @pytest.mark.parametrize("form", [lambda row: row, swapped], ids=["word first", "object first"])
-def test_questions_come_back_as_gqa_has_them(tmp_path, form):
+def test_questions_have_the_format_of_gqa(tmp_path, form):
     assert written(tmp_path, [form(on_hub(row, name)) for name, row in ROWS.items()]) == ROWS
 
 
@@ -63,7 +63,7 @@ def test_several_files_become_one(tmp_path):
     assert converted(tmp_path, *files) == (len(ROWS), ROWS)
 
 
-def test_missing_columns_are_told(tmp_path):
+def test_missing_columns_are_reported(tmp_path):
     with pytest.raises(
         UserError,
         match=r"0\.parquet: columns imageId, semantic are missing; the file has answer, id, question, types",
@@ -71,6 +71,6 @@ def test_missing_columns_are_told(tmp_path):
         written(tmp_path, [{"answer": "x", "id": "1", "question": "What?", "types": {"structural": "query"}}])
 
 
-def test_what_is_no_parquet_file_is_told(tmp_path):
+def test_an_invalid_parquet_file_is_reported(tmp_path):
     with pytest.raises(UserError, match=r"0\.parquet: not a Parquet file, or truncated"):
         converted(tmp_path, b"<html>")

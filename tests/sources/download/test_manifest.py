@@ -25,7 +25,7 @@ def manifest(tmp_path):
     return noted
 
 
-def test_what_was_noted_is_there_in_a_later_run(manifest, tmp_path):
+def test_recorded_files_are_known_in_a_later_run(manifest, tmp_path):
     manifest.save()
     later = Manifest(tmp_path)
     assert later.remotes == {"a.zip": FIRST}
@@ -35,17 +35,17 @@ def test_what_was_noted_is_there_in_a_later_run(manifest, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"[]", b"{} ", None], ids=["another sum", "another size", "gone"])
-def test_a_file_that_is_not_as_it_was_is_not_intact(manifest, tmp_path, content):
+def test_a_changed_file_is_not_intact(manifest, tmp_path, content):
     (tmp_path / "a.json").unlink() if content is None else (tmp_path / "a.json").write_bytes(content)
     assert not manifest.is_intact("a.json")
 
 
-def test_a_file_that_nobody_noted_is_not_intact(manifest, tmp_path):
+def test_an_unrecorded_file_is_not_intact(manifest, tmp_path):
     (tmp_path / "b.json").write_bytes(b"{}")
     assert not manifest.is_intact("b.json")
 
 
-def test_a_file_is_noted_before_it_takes_its_place(manifest, tmp_path):
+def test_a_file_is_recorded_before_it_is_renamed(manifest, tmp_path):
     (tmp_path / "temporary").write_bytes(b"[1]")
     manifest.add_file("c.json", "a.zip", tmp_path / "temporary")
     (tmp_path / "temporary").rename(tmp_path / "c.json")
@@ -70,11 +70,11 @@ def test_a_file_is_noted_before_it_takes_its_place(manifest, tmp_path):
         ),
     ],
 )
-def test_a_remote_file_is_compared_with_the_one_first_seen_wherever_it_lies(manifest, name, now, told):
+def test_a_remote_file_is_compared_with_the_first_seen_version(manifest, name, now, told):
     assert manifest.describe_change(name, now) == told
 
 
-def test_a_manifest_that_is_none_is_told(tmp_path):
+def test_an_invalid_manifest_is_reported(tmp_path):
     (tmp_path / "fetched.json").write_text('{"files": 3}')
     with pytest.raises(UserError, match="fetched.json: unexpected content"):
         Manifest(tmp_path)
@@ -85,14 +85,14 @@ def set_params(*changes):
         Path("params.yaml").write_text(Path("params.yaml").read_text().replace(old, new))
 
 
-def test_what_ingest_reads_is_needed(project):
+def test_the_parameters_of_ingest_determine_the_files(project):
     every = IngestParams(
         split="testdev", question_splits=("testdev", "train", "val"), graph_splits=("train", "val")
     )
     assert resolve_ingest_params("gqa", None) == every
 
 
-def test_the_split_asked_for_comes_first_and_brings_its_graphs(project):
+def test_the_requested_split_comes_first_with_its_graphs(project):
     set_params(("[testdev, train, val]", "[testdev]"), ("graph_splits: [train, val]", "graph_splits: []"))
     assert resolve_ingest_params("gqa", "val") == IngestParams(
         split="val", question_splits=("val", "testdev"), graph_splits=("val",)
@@ -100,7 +100,7 @@ def test_the_split_asked_for_comes_first_and_brings_its_graphs(project):
     assert resolve_ingest_params("gqa", None).graph_splits == ()  # nobody has published graphs of testdev
 
 
-def test_what_gqa_does_not_have_is_told(project):
+def test_files_that_gqa_does_not_have_are_reported(project):
     set_params(
         ("[testdev, train, val]", "[testdev, test]"),
         ("graph_splits: [train, val]", "graph_splits: [testdev]"),
@@ -126,14 +126,14 @@ def named(tmp_path, **images):
     return list_image_ids(tmp_path, paths, Problems("x"))
 
 
-def test_the_images_of_several_files_are_named_once_each(tmp_path):
+def test_image_ids_of_several_files_are_unique(tmp_path):
     assert named(tmp_path, val_0={"1": "n2", "2": "n1"}, val_1={"3": "n2"}) == [
         "n1",
         "n2",
     ]
 
 
-def test_a_image_without_a_plain_name_and_a_question_without_a_image_are_told(tmp_path):
+def test_invalid_and_missing_image_ids_are_reported(tmp_path):
     with pytest.raises(UserError) as caught:
         named(tmp_path, val_0={"1": "../n2", "2": 7})
     assert caught.value.problems[1:] == [

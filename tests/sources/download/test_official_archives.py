@@ -30,16 +30,14 @@ def official(tmp_path):
         ("", False),
     ],
 )
-def test_a_web_address_begins_with_http(address, web):
+def test_a_url_begins_with_http(address, web):
     assert is_url(address) is web
 
 
-def test_an_address_is_of_the_web_or_a_folder_that_is_there(official, tmp_path):
+def test_an_address_is_a_url_or_an_existing_folder(official, tmp_path):
     assert OfficialArchives(official.client, "https://x/gqa/").address == "https://x/gqa"
     assert official.address == str(tmp_path)
-    with pytest.raises(
-        UserError, match="use `official`, `hub`, a URL .* or an existing folder"
-    ):
+    with pytest.raises(UserError, match="use `official`, `hub`, a URL .* or an existing folder"):
         OfficialArchives(official.client, str(tmp_path / "not there"))
 
 
@@ -54,13 +52,13 @@ def test_a_split_has_one_file_of_questions_or_a_folder_of_them(official):
     ]
 
 
-def test_choices_are_of_the_split_alone(official):
+def test_answer_choices_are_only_those_of_the_split(official):
     assert paths(official.list_choices("testdev")) == ["eval/testdev_choices.json"]
     with pytest.raises(UserError, match="no answer choices of train; leave out --answer-choices"):
         official.list_choices("train")
 
 
-def test_each_image_that_the_archive_lacks_is_told(official):
+def test_images_missing_in_the_archive_are_reported(official):
     with pytest.raises(UserError) as caught:
         official.list_images(["n1", "x1", "x2"])
     assert caught.value.problems == [
@@ -68,13 +66,13 @@ def test_each_image_that_the_archive_lacks_is_told(official):
     ]
 
 
-def test_a_file_is_listed_with_the_size_and_the_checksum_that_the_archive_states(official):
+def test_a_file_has_the_size_and_checksum_in_the_archive(official):
     (wanted,) = official.list_images(["n1"])
     assert (wanted.origin, wanted.download_bytes) == ("images.zip", 0)  # a folder is read in place
     assert (wanted.disk_bytes, wanted.crc32) == (len(jpeg(0)), zlib.crc32(jpeg(0)))
 
 
-def test_files_are_unpacked_and_noted_and_a_damaged_one_does_not_keep_the_others(official, tmp_path):
+def test_files_are_unpacked_and_recorded_despite_a_damaged_one(official, tmp_path):
     data = bytearray(packed({"images/n1.jpg": jpeg(0), "images/n2.jpg": jpeg(1)}))
     data[data.index(b"images/n1.jpg") + 100] ^= 1
     (tmp_path / "images.zip").write_bytes(data)
@@ -91,7 +89,7 @@ def test_files_are_unpacked_and_noted_and_a_damaged_one_does_not_keep_the_others
     assert not (source / "images/n1.jpg").exists()
 
 
-def test_what_is_seen_of_an_archive_is_its_size_and_the_sum_of_its_directory(official, tmp_path):
+def test_the_fingerprint_of_an_archive_is_its_size_and_directory_checksum(official, tmp_path):
     assert official.get_seen_remotes() == {}
     official.get_archive("images.zip")
     seen = official.get_seen_remotes()["images.zip"]

@@ -47,7 +47,7 @@ def ranges(server):
     return [tuple(map(int, wanted.removeprefix("bytes=").split("-"))) for _, wanted in server.log]
 
 
-def test_one_member_is_read_out_of_a_remote_archive_by_its_own_bytes_alone(kept, server, tmp_path):
+def test_extracting_a_member_downloads_only_its_bytes(kept, server, tmp_path):
     data = packed(MEMBERS)
     archive = kept(data)
     server.log.clear()
@@ -66,7 +66,7 @@ def place(data: bytes) -> str:
 
 
 @pytest.mark.parametrize("keep", [False, True])
-def test_what_was_received_goes_when_it_is_unpacked_unless_it_is_to_be_kept(kept, tmp_path, keep):
+def test_downloads_are_deleted_after_unpacking_unless_the_cache_is_kept(kept, tmp_path, keep):
     data = packed(MEMBERS)
     archive = kept(data, keep)
     before = set((tmp_path / "cache/a.zip").iterdir())
@@ -75,7 +75,7 @@ def test_what_was_received_goes_when_it_is_unpacked_unless_it_is_to_be_kept(kept
     assert added == ({place(data)} if keep else set())
 
 
-def test_a_member_received_by_an_earlier_run_is_not_asked_for_again(kept, server, tmp_path):
+def test_a_member_downloaded_by_an_earlier_run_is_not_requested_again(kept, server, tmp_path):
     data = packed(MEMBERS)
     first = kept(data)
     start, stop = map(int, place(data).split("-"))
@@ -88,7 +88,7 @@ def test_a_member_received_by_an_earlier_run_is_not_asked_for_again(kept, server
     assert server.log == []
 
 
-def test_a_member_half_received_by_an_earlier_run_is_continued(kept, server, tmp_path):
+def test_a_partial_download_of_an_earlier_run_is_resumed(kept, server, tmp_path):
     data = packed(MEMBERS)
     start, stop = map(int, place(data).split("-"))
     kept(data)
@@ -100,7 +100,7 @@ def test_a_member_half_received_by_an_earlier_run_is_continued(kept, server, tmp
     assert (tmp_path / "b.jpg").read_bytes() == NOISE[1000:]
 
 
-def test_what_was_received_of_another_version_is_thrown_away(kept, server, tmp_path):
+def test_downloads_of_another_version_are_deleted(kept, server, tmp_path):
     data = packed(MEMBERS)
     kept(data).file.download_range(*map(int, place(data).split("-")))
     archive = kept(packed(MEMBERS | {"images/b.jpg": NOISE[:2000]}))
@@ -111,7 +111,7 @@ def test_what_was_received_of_another_version_is_thrown_away(kept, server, tmp_p
 @pytest.mark.parametrize(
     "damage", [lambda data: bytes(len(data)), lambda data: data[:-200]], ids=["zeros", "cut"]
 )
-def test_what_was_damaged_on_our_disk_is_received_anew(kept, tmp_path, damage):
+def test_a_damaged_cache_is_downloaded_again(kept, tmp_path, damage):
     data = packed(MEMBERS)
     archive = kept(data)
     received = archive.file.download_range(*map(int, place(data).split("-")))
@@ -120,7 +120,7 @@ def test_what_was_damaged_on_our_disk_is_received_anew(kept, tmp_path, damage):
     assert (tmp_path / "b.jpg").read_bytes() == NOISE[1000:]
 
 
-def test_a_member_damaged_in_the_archive_is_told_and_not_written(kept, tmp_path):
+def test_a_member_damaged_in_the_archive_is_reported_and_not_written(kept, tmp_path):
     data = bytearray(packed(MEMBERS))
     data[data.index(b"images/b.jpg") + 500] ^= 255
     archive = kept(bytes(data))
@@ -131,7 +131,7 @@ def test_a_member_damaged_in_the_archive_is_told_and_not_written(kept, tmp_path)
     assert not (tmp_path / "b.jpg").exists()
 
 
-def test_the_sum_is_of_names_sizes_and_checksums_not_of_their_order():
+def test_the_directory_checksum_does_not_depend_on_the_order():
     def found(members, tmp):
         return on_disk(tmp, packed(members)).directory_sha256
 
@@ -181,7 +181,7 @@ def test_a_suspicious_member_is_refused(tmp_path, data, message):
         on_disk(tmp_path, data).get_member("x.jpg")
 
 
-def test_a_member_that_lies_about_its_size_is_not_unpacked_beyond_it(tmp_path):
+def test_a_member_is_not_unpacked_beyond_its_stated_size(tmp_path):
     data = packed({"x.jpg": bytes(100_000)}).replace(
         (100_000).to_bytes(4, "little"), (50_000).to_bytes(4, "little")
     )
@@ -191,7 +191,7 @@ def test_a_member_that_lies_about_its_size_is_not_unpacked_beyond_it(tmp_path):
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_a_path_in_the_archive_never_says_where_a_file_goes(tmp_path):
+def test_paths_in_the_archive_do_not_determine_where_files_are_written(tmp_path):
     (tmp_path / "in").mkdir()
     archive = on_disk(tmp_path / "in", packed({"../../x.jpg": b"1", "/etc/y.jpg": b"2"}))
     archive.extract("x.jpg", tmp_path / "in/out/x.jpg")
@@ -203,7 +203,7 @@ def test_a_path_in_the_archive_never_says_where_a_file_goes(tmp_path):
 
 
 @pytest.mark.parametrize("data", [b"", b"<html>not found</html>", packed(MEMBERS)[:-30]])
-def test_what_is_no_archive_is_told_with_its_size(tmp_path, data):
+def test_an_invalid_archive_is_reported_with_its_size(tmp_path, data):
     with pytest.raises(
         UserError, match=rf"a\.zip: not a ZIP archive, or truncated .*; it has {len(data):,} bytes"
     ):
