@@ -136,7 +136,8 @@ def all_of_them() -> dict[str, bytes]:
     """Return files that `load_rgb` must load like a browser, with a background, by name."""
     swapped, turned = swapped_profile(), {o: exif(o) for o in range(1, 9)}
     ramp = np.linspace(0, 65535, WIDTH * HEIGHT)
-    points = struct.pack(">8I", 31270, 32900, 64000, 33000, 21000, 71000, 15000, 6000)  # Adobe RGB's
+    # Chromaticities of Adobe RGB.
+    points = struct.pack(">8I", 31270, 32900, 64000, 33000, 21000, 71000, 15000, 6000)
     xmp = b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><tiff tiff:Orientation="6"/></x:xmpmeta>'
     forms = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "AVIF": "avif"}
     return {

@@ -45,7 +45,8 @@ def test_remaining_processes_are_awaited_after_the_first_one_is_killed(tmp_path,
     runs = begun(0, monkeypatch)
     assert killed(tmp_path, f"rank {FIRST}", 0.1, Done(seconds={f"rank {FIRST}": 2.0})) == 0.2
     assert [run.returncode for run in runs] == [9]
-    (actor,) = actor_kills.of("rank", ACTOR, actor_kills.left)  # nobody ends this one
+    # Nothing ends this process.
+    (actor,) = actor_kills.of("rank", ACTOR, actor_kills.left)
     monkeypatch.setattr(actor_kills, "GONE", 0.2)
     with pytest.raises(SystemExit, match="still running"):
         actor_kills.nothing_left()

@@ -174,7 +174,8 @@ def test_system_errors_are_reported_and_the_old_file_stays(tmp_path, monkeypatch
     write_text("x.json", "old")
 
     def full(_: int) -> None:
-        raise OSError(number, os.strerror(number))  # as the kernel: without the file's name
+        # The kernel does not name the file.
+        raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, "fsync", full)
     assert said in error_message(capsys, lambda: write_text("x.json", "new"))
@@ -188,7 +189,7 @@ def test_system_errors_are_reported_and_the_old_file_stays(tmp_path, monkeypatch
         ("out.json", os.mkfifo, "a pipe where a file was expected; choose another path"),
         ("link", lambda path: path.symlink_to("/dev/zero"), "a device where a file was expected"),
         ("file/out.json", lambda path: path.parent.write_text("kept"), "where a folder was expected"),
-        ("/dev/nothing", lambda _: None, "a device where a file was expected"),  # whatever is there or may be
+        ("/dev/nothing", lambda _: None, "a device where a file was expected"),
         ("/proc/x.json", lambda _: None, "no file can be created there; choose another path"),
     ],
 )
@@ -249,7 +250,8 @@ def test_an_unusable_model_is_reported(tiny, set_params: Callable[..., None], ca
 
 
 def test_the_first_stage_reports_missing_folders(tiny, capsys, monkeypatch):
-    monkeypatch.setenv("DVC_STAGE", "ingest")  # as DVC does
+    # DVC sets this variable.
+    monkeypatch.setenv("DVC_STAGE", "ingest")
     message = error_message(capsys, ingest.main)
     assert "data/tiny/clip, data/tiny/vqa, " in message and "run: rgqa init tiny" in message
 

@@ -207,7 +207,8 @@ def test_importing_the_scorers_loads_only_numpy():
 
 
 def test_nothing_reads_the_clock_in_a_stage():
-    packed = Path("pipeline/inference")  # stage release packs it into the wheel; no stage runs it
+    # Stage `release` packs this package into the wheel, but no stage runs it.
+    packed = Path("pipeline/inference")
     for stage in DVC:
         for path in closure(module_of(stage)):
             assert packed in path.parents or not re.search(
@@ -227,5 +228,6 @@ def test_nothing_is_unpickled_or_evaluated():
 
 def test_lock_and_settings_name_no_index():
     for name in ("requirements.lock", "pyproject.toml", "Makefile"):
-        text = (ROOT / name).read_text().replace("https://arxiv.org/", "")  # the paper, under [project.urls]
+        # [project.urls] has the URL of the paper.
+        text = (ROOT / name).read_text().replace("https://arxiv.org/", "")
         assert not re.search(r"(?<!no-emit-)(index-url|find-links)|https?://", text)

@@ -16,13 +16,14 @@ from tests.closure import ROOT
 DOCUMENTS = sorted(
     path
     for path in ROOT.rglob("*.md")
-    if path.name != "CHANGELOG.md"  # It names commands that were removed.
+    if path.name != "CHANGELOG.md"
     and not {".venv", ".venv-label-studio", "build", "interim", "release", ".pytest_cache", "node_modules"}
     & set(path.relative_to(ROOT).parts)
 )
 assert DOCUMENTS, "no Markdown found"
 COMMANDS = typer.main.get_command(app)
-WHEEL = {"score": build_parser(), "run": make_parser()}  # commands that the wheel has, too
+# Commands of the wheel.
+WHEEL = {"score": build_parser(), "run": make_parser()}
 OWN_PACKAGES = ("pipeline", "annotation", "research", "docs", "tests")
 CODE = re.compile(r"```[a-z]*\n(.*?)```|`([^`\n]+)`", re.DOTALL)
 LINK = re.compile(r"\]\((?!https?://|mailto:)([^)\s]+)\)")
@@ -56,13 +57,15 @@ def fault_of_rgqa(words: list[str]) -> str | None:
     command = COMMANDS
     rest = words[1:]
     while rest and hasattr(command, "commands") and not rest[0].startswith("-"):
-        if rest[0].isupper():  # COMMAND stands for any
+        # COMMAND is a placeholder.
+        if rest[0].isupper():
             return None
         following = command.commands.get(rest[0])
         if following is None:
             return f"no command {rest[0]!r}"
         command, rest = following, rest[1:]
-    if command.name in WHEEL:  # its options are those of the wheel's command
+    # These options are parsed by the wheel's command.
+    if command.name in WHEEL:
         known = options_of(WHEEL[command.name])
     else:
         known = {option for parameter in command.params for option in parameter.opts} | {"--help"}

@@ -78,7 +78,8 @@ def test_only_a_truncated_lock_file_is_restored(tree, monkeypatch, capsys, lock,
         subprocess.run(["git", *command.split()], cwd=tree, check=True, capture_output=True)
     (tree / file).write_text(lock)
 
-    def repro(tree, *options):  # fails where the lock is cut off; or always, for another reason
+    # This fails if the lock file is truncated, or always.
+    def repro(tree, *options):
         fails = not well or (tree / file).read_text() != "whole"
         return subprocess.Popen([sys.executable, "-c", f"raise SystemExit({int(fails)})"])
 

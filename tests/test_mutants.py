@@ -27,7 +27,7 @@ def changed(text: str) -> set[str]:
         ("x = a < b", {"x = a <= b"}),
         ("x = a + 1", {"x = a - 1", "x = a + 2"}),
         ("any(rows)", {"all(rows)", "pass"}),
-        ("copy.chmod(0o444)", {"pass", "copy.chmod(293)"}),  # 0o444 + 1
+        ("copy.chmod(0o444)", {"pass", "copy.chmod(293)"}),
         ("x = f(a, key=b)", {"x = f(a, )"}),
         ('x: Literal["a"] = T', set()),
         ("x = a if b else c", {"x = a if (b) and False else c", "x = a if (b) or True else c"}),
@@ -77,7 +77,8 @@ def test_a_detected_mutant_is_killed_and_an_undetectable_one_survives(one):
         "return x - 0": ("survived", ""),
         "return x + 1": ("killed", "tests/core/test_one.py::test_one"),
     }
-    assert one.read_text() == "def f(x):\n    return x + 0\n"  # the mutants are in a copy
+    # Mutants are written only in a copy.
+    assert one.read_text() == "def f(x):\n    return x + 0\n"
 
 
 def test_a_module_whose_tests_fail_unchanged_is_untested(one):

@@ -95,5 +95,6 @@ def test_every_number_of_rgqa_score_is_checked():
         wanted, is_right = cli_options.VALUE_CHECKS[name]
         many = name in ("risks", "costs")
         assert wanted and not is_right([float("nan")] if many else float("nan")), name
-        if name != "threshold":  # any number: confidences have no unit
+        # A threshold can be any number, because confidences have no unit.
+        if name != "threshold":
             assert not any(is_right([value] if many else value) for value in (-(10**30), 10**30)), name

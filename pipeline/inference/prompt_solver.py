@@ -129,7 +129,7 @@ def ask_question(prompted_run: PromptedRun) -> Solver:
         state.messages, state.output = messages, outputs[best]
         state.metadata |= {
             "confidence": confidence,
-            "abstained": replies.capped_answered[best] == ABSTAINED,
+            "detected_abstention": replies.capped_answered[best] == ABSTAINED,
         }
         return state
 

@@ -232,7 +232,7 @@ def rgqa() -> Scorer:
         return Score(
             value={
                 "confidence": metadata["confidence"],
-                "abstained": int(metadata["abstained"]),
+                "detected_abstention": int(metadata["detected_abstention"]),
                 "correct": float(match_answers([answer], [metadata["answers"]], "vqa")[0]),
                 "answerable": int(bool(metadata["answers"])),
             },

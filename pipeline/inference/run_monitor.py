@@ -182,7 +182,7 @@ def make_journal_row(sample: Any, failure: str) -> dict[str, Any]:
         "item_ids": [*metadata.get("item_ids", [str(sample.id)])],
         "prediction": details.get("prediction", score.answer if score else None),
         "confidence": confidence,
-        "abstained": bool(value.get("abstained")),
+        "abstained": bool(value.get("detected_abstention")),
         "raw_replies": [*metadata.get("raw_replies", [])],
         "failure": failure or ("" if confidence is not None else "no confidence: none given"),
         "started_at": time.time() - (sample.total_time or 0),

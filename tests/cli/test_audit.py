@@ -113,7 +113,8 @@ def test_a_set_without_balanced_subset_is_an_error_and_nothing_is_written(tmp_pa
         and "it has no balanced subset" in ran.stderr
         and not (tmp_path / "out.json").exists()
     )
-    figures = json.loads((tmp_path / "f.json").read_text())  # The measured figures are kept.
+    # The figures are written although the command fails.
+    figures = json.loads((tmp_path / "f.json").read_text())
     assert figures["balancing"]["positives"] == [0, 10] and figures["balanced_subset"] is None
 
 
@@ -185,7 +186,8 @@ def test_a_release_is_audited_subset_by_subset_as_each_of_its_files_is(tmp_path,
     assert run(folder, "--json", "all.json").exit_code == 0
     figures = json.loads((tmp_path / "all.json").read_text())["sets"]
     assert list(figures) == ["clip-hard", "pt-easy"]
-    assert figures["pt-easy"]["attacks"]["text"]["verbatim count"]["auroc"] == 1.0  # its questions are known
+    # The attacker knows the questions of this subset.
+    assert figures["pt-easy"]["attacks"]["text"]["verbatim count"]["auroc"] == 1.0
     assert run(folder / "rgqa/pt-easy.json", "--json", "one.json").exit_code == 0
     one = json.loads((tmp_path / "one.json").read_text())["sets"]["pt-easy.json"]
     assert {key for key in one if one[key] != figures["pt-easy"][key]} == {"name"}

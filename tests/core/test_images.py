@@ -52,14 +52,14 @@ def cornered() -> Image.Image:
 
 # EXIF 2.32, tag 0x0112: where the stored image's 0th row and 0th column are shown -> where its first corner is.
 CORNERS = {
-    1: (0, 0),  # row at the top, column at the left
-    2: (0, -1),  # top, right
-    3: (-1, -1),  # bottom, right
-    4: (-1, 0),  # bottom, left
-    5: (0, 0),  # row at the left, column at the top
-    6: (0, -1),  # row at the right, column at the top
-    7: (-1, -1),  # right, bottom
-    8: (-1, 0),  # left, bottom
+    1: (0, 0),
+    2: (0, -1),
+    3: (-1, -1),
+    4: (-1, 0),
+    5: (0, 0),
+    6: (0, -1),
+    7: (-1, -1),
+    8: (-1, 0),
 }
 
 
@@ -196,8 +196,10 @@ def test_an_image_with_one_bit_per_pixel_is_not_reencoded():
 
 
 def test_colours_that_programs_show_differently_are_refused():
-    load_rgb(png_with((b"cICP", bytes([1, 13, 0, 1]))))  # ITU-T H.273: sRGB
-    with pytest.raises(ValueError, match="primaries 9, transfer 16"):  # BT.2100 PQ
+    # These code points of ITU-T H.273 are sRGB.
+    load_rgb(png_with((b"cICP", bytes([1, 13, 0, 1]))))
+    # These code points are BT.2100 PQ.
+    with pytest.raises(ValueError, match="primaries 9, transfer 16"):
         load_rgb(png_with((b"cICP", bytes([9, 16, 0, 1]))))
 
 
@@ -259,7 +261,8 @@ def test_encoded_images_need_neither_exif_nor_profiles(name):
     with Image.open(io.BytesIO(sent.data)) as naive:
         assert "icc_profile" not in naive.info or not sent.is_reencoded
         difference = np.abs(np.asarray(naive.convert("RGB")).astype(int) - np.asarray(loaded)).mean()
-    assert difference <= (0 if sent.media_type == "image/png" else 1)  # of 255: what JPEG loses
+    # JPEG may change a value by 1 of 255.
+    assert difference <= (0 if sent.media_type == "image/png" else 1)
     again = encode_image(sent.data)
     assert (again.data, again.is_reencoded) == (sent.data, False)
 

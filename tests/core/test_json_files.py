@@ -51,7 +51,8 @@ def test_temporary_files_of_dead_processes_are_deleted(tmp_path):
 
 def test_a_full_disk_is_reported_with_the_file_name(tmp_path):
     with pytest.raises(OSError) as caught, atomic_write(tmp_path / "a.txt"):
-        raise OSError(errno.ENOSPC, "No space left on device")  # as the kernel says it of a write
+        # The kernel does not name the file of a failed write.
+        raise OSError(errno.ENOSPC, "No space left on device")
     assert caught.value.filename == str(tmp_path / "a.txt")
 
 
@@ -90,14 +91,16 @@ def test_a_report_has_sorted_keys_and_ends_with_a_newline(tmp_path):
 def test_a_text_is_written_as_utf_8_and_a_copy_has_the_same_bytes(tmp_path):
     write_text(tmp_path / "new" / "a.md", "caf\u00e9\n")
     copy_file(tmp_path / "new" / "a.md", tmp_path / "b.md")
-    assert (tmp_path / "b.md").read_bytes() == b"caf\xc3\xa9\n"  # U+00E9 is C3 A9 in UTF-8
+    # U+00E9 is C3 A9 in UTF-8.
+    assert (tmp_path / "b.md").read_bytes() == b"caf\xc3\xa9\n"
     with pytest.raises(UserError, match="no such file"):
         copy_file(tmp_path / "none", tmp_path / "b.md")
     assert (tmp_path / "b.md").read_bytes() == b"caf\xc3\xa9\n"
 
 
 def test_sha256_matches_the_standard(tmp_path):
-    (tmp_path / "abc").write_bytes(b"abc")  # FIPS 180-2, appendix B.1
+    # The example of FIPS 180-2, appendix B.1.
+    (tmp_path / "abc").write_bytes(b"abc")
     assert sha256_file(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 

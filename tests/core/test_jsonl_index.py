@@ -26,11 +26,12 @@ ASKED = [
     ("01", "n1"),
     ("02", "n2"),
     ("04", "é/1"),
-]  # (question, image), in the order of the file
+]
 
 
 def question(question_id: str, image_id: str) -> Question:
-    text = "Ob die Tür „rot“ ist?\n" * 3  # longer in bytes than in characters, and with a line's end
+    # The text has more bytes than characters, and a line break.
+    text = "Ob die Tür „rot“ ist?\n" * 3
     return Question(
         question_id=question_id,
         image_id=image_id,
@@ -72,7 +73,8 @@ def test_a_lazy_mapping_caches_only_the_last_values():
         [],
     )
     assert [doubled["a"], doubled["a"], doubled["b"], doubled["a"]] == ["aa", "aa", "bb", "aa"]
-    assert made == ["a", "b", "a"]  # the second time it was at hand
+    # The second "b" was cached.
+    assert made == ["a", "b", "a"]
     assert doubled.get("c") is None and made == ["a", "b", "a"]
 
 
@@ -108,7 +110,8 @@ def test_only_requested_records_are_in_memory(tmp_path):
     groups = GroupedIndex(tmp_path / "q.jsonl", Question, "image_id")
     assert sum(len(groups[key]) for key in groups) == 1000
     asked = groups["n5"]
-    assert len(asked) == 10  # 1,000 questions on 100 images
+    # There are 1,000 questions about 100 images.
+    assert len(asked) == 10
     assert alive() <= before + 20
 
 

@@ -31,7 +31,8 @@ def test_the_largest_circulation_of_a_small_graph(solver):
 
 def test_the_cheaper_of_two_cycles_is_used(solver):
     assert flow((0, 1, 1, -5), (1, 0, 1, 2), (1, 0, 1, 1)) == [1, 0, 1]
-    assert flow((0, 1, 1, -1), (1, 0, 1, 2)) == [0, 0]  # what costs more than it earns stays empty
+    # A cycle with positive cost has no flow.
+    assert flow((0, 1, 1, -1), (1, 0, 1, 2)) == [0, 0]
 
 
 def test_no_arcs_carry_no_flow():
@@ -60,4 +61,5 @@ def test_both_solvers_find_the_same_cost(seed):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(min_cost_circulation, "MAX_SIMPLEX_ARCS", size)
             flows += solve_min_cost_circulation((*ends, capacity, cost))
-    assert flows[0] @ cost == pytest.approx(flows[1] @ cost, abs=1e-4)  # 120 units, costs to half a millionth
+    # Costs of 120 units are rounded to half a millionth.
+    assert flows[0] @ cost == pytest.approx(flows[1] @ cost, abs=1e-4)

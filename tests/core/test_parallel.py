@@ -34,7 +34,8 @@ def broken() -> None:
 
 
 def added(state: tuple[int, int], item: int) -> tuple[int, int]:
-    sum(range(20_000 * (2 - item % 3)))  # work of different length, so that later ones are often ready first
+    # The work has different lengths, so later items are often ready first.
+    sum(range(20_000 * (2 - item % 3)))
     return state[0] + item, os.getpid()
 
 
@@ -126,12 +127,15 @@ def test_a_cluster_gets_one_worker_per_processor(monkeypatch):
 @pytest.mark.parametrize(
     "share, batches, gpu, copies",
     [
-        ("", 1000, True, (8, 1.0)),  # one for each of 8 GPUs
+        ("", 1000, True, (8, 1.0)),
         ("0.25", 1000, True, (32, 0.25)),
-        (".3", 1000, True, (24, 0.3)),  # three fit on a GPU, as none is split between two
-        ("0.25", 5, True, (5, 0.25)),  # no more than there are batches
-        ("", 80, False, (10, 0.0)),  # by processors: one for each 8 batches,
-        ("", 8000, False, (96, 0.0)),  # and no more than there are
+        # Three replicas fit on a GPU, because none is divided between two.
+        (".3", 1000, True, (24, 0.3)),
+        # There is at most one replica per batch.
+        ("0.25", 5, True, (5, 0.25)),
+        # Without GPUs there is one replica per 8 batches, and at most one per processor.
+        ("", 80, False, (10, 0.0)),
+        ("", 8000, False, (96, 0.0)),
         ("", 0, True, (1, 0.0)),
     ],
 )
@@ -234,7 +238,8 @@ def work(state, item):
 
 def main():
     results = ordered_map(work, range(100), partial(bytes, 10**7), 2, chunk_size=1)
-    for _ in iter(lambda: next(results), None):  # what holds the results is kept alive by the error, too
+    # The traceback keeps the iterator alive.
+    for _ in iter(lambda: next(results), None):
         pass
 
 if __name__ == "__main__":

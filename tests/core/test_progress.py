@@ -39,5 +39,5 @@ def test_a_log_file_gets_few_lines_instead_of_a_moving_bar(monkeypatch, terminal
 def test_the_last_line_names_result_and_destination(capsys):
     report_written("rank", "12,750 candidates", "data/sample/interim/rank")
     assert capsys.readouterr().out == "rank: 12,750 candidates -> data/sample/interim/rank\n"
-    report_written("rank", "one", "x", sys.stderr)  # where stdout is for something else
+    report_written("rank", "one", "x", sys.stderr)
     assert capsys.readouterr() == ("", "rank: one -> x\n")

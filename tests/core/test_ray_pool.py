@@ -58,7 +58,8 @@ def test_results_have_the_order_of_the_items_for_any_number_of_actors(by_ray, nu
     taken = []
     results = ordered_map(added, (taken.append(i) or i for i in range(400)), partial(tables, 100), number, 5)
     first = [next(results) for _ in range(10)]
-    assert len(taken) <= 10 + 5 * PREFETCH_PER_WORKER * number  # no further ahead than what may wait
+    # Items are read ahead only for the chunks that may wait.
+    assert len(taken) <= 10 + 5 * PREFETCH_PER_WORKER * number
     every = first + list(results)
     assert [value for value, _ in every] == [100 + item for item in range(400)]
     used = {process for _, process in every}
@@ -86,7 +87,8 @@ def test_work_that_kills_every_actor_is_reported_with_what_to_do(by_ray, tmp_pat
     with pytest.raises(UserError, match="was killed.*OMP_NUM_THREADS=1"):
         list(ordered_map(always_killed, range(20), partial(Path, tmp_path), 2, chunk_size=1))
     assert (tmp_path / "tries").read_text() == ".."
-    assert capfd.readouterr().out == ""  # Ray has nothing to say where our output goes
+    # Ray prints nothing on stdout.
+    assert capfd.readouterr().out == ""
 
 
 def test_tag_perturb_and_screen_write_the_same_bytes(ingested, own_ray, monkeypatch):  # noqa: F811
@@ -134,7 +136,8 @@ def test_embed_reports_the_same_problems_and_writes_the_same_bytes(world, own_ra
     CACHE_PATH.unlink()
     broken, kept = Path("data/world/source/images/b.png"), Path("data/world/source/images/b.png").read_bytes()
     broken.write_bytes(b"")
-    copies = iter((2, 4))  # of the network, for texts and for images
+    # Numbers of replicas for texts and for images.
+    copies = iter((2, 4))
     with monkeypatch.context() as patch, pytest.raises(UserError) as caught:
         patch.setenv("RGQA_ENGINE", "ray")
         patch.setattr(clip, "num_model_replicas", lambda *_, **__: (next(copies), 0.0))
@@ -145,13 +148,15 @@ def test_embed_reports_the_same_problems_and_writes_the_same_bytes(world, own_ra
     encoded = []
     inner = clip.Encoder._encode_image_batch
     monkeypatch.setattr(clip.Encoder, "_encode_image_batch", lambda *a: encoded.append(a[1]) or inner(*a))
-    embed.main()  # by this process: what is left
+    # This process encodes the remaining image.
+    embed.main()
     assert encoded == [[str(broken)]] and written() == alone
 
 
 def test_a_local_ray_listens_only_on_the_loopback_address(by_ray):
     ours = {process.pid for process in psutil.Process().children(recursive=True)}
-    every = psutil.net_connections("inet")  # of the machine: a process that ends meanwhile is passed over
+    # Connections of the whole machine, because processes may end meanwhile.
+    every = psutil.net_connections("inet")
     listening = {each.laddr.ip for each in every if each.pid in ours and each.status == psutil.CONN_LISTEN}
     assert listening and listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 

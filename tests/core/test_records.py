@@ -35,8 +35,9 @@ def test_the_id_of_a_candidate_has_the_format_of_rgqa():
 def test_records_survive_a_json_round_trip():
     data = msgspec.json.encode(CANDIDATE)
     assert msgspec.json.decode(data, type=Candidate) == CANDIDATE
-    assert b'"question_id":"002"' in data  # an id is a string and keeps its zeros
-    assert b'"score":null' in data  # what is not known is said
+    assert b'"question_id":"002"' in data
+    # Missing values are null.
+    assert b'"score":null' in data
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

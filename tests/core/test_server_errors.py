@@ -63,7 +63,8 @@ def test_messages_say_what_to_do(error, words, monkeypatch):
         ({"HTTP_PROXY": "http://proxy.example.org:3128"}, "proxy.example.org:3128 of HTTP_PROXY"),
         ({"http_proxy": "http://me:secret@proxy.example.org"}, "proxy.example.org of http_proxy"),
         ({"ALL_PROXY": "socks5://proxy.example.org:1080"}, "proxy.example.org:1080 of ALL_PROXY"),
-        ({"HTTPS_PROXY": "http://proxy.example.org:3128"}, None),  # the address is one of http
+        # The URL of the model is http, not https.
+        ({"HTTPS_PROXY": "http://proxy.example.org:3128"}, None),
         ({"HTTP_PROXY": "http://proxy.example.org", "NO_PROXY": "localhost,127.0.0.1"}, None),
     ],
 )

@@ -67,7 +67,8 @@ def test_accepted_values_are_the_same_in_both_versions(text):
     assert same(read, yaml.safe_load(f"a: {text}")["a"])
     try:
         assert same(read, YAML(typ="safe", pure=True).load(f"a: {text}")["a"])
-    except YAMLError:  # it refuses more than we do: then DVC tells of it
+    # ruamel refuses more texts. Then DVC reports them.
+    except YAMLError:
         return
 
 

@@ -61,7 +61,7 @@ def test_p_true_reuses_the_first_turn_of_prompt_ask_first(answer):
 
     run = answer(say, split="validation", prompt="ask-first", confidence="p-true")
     assert confidences(run) == {"a1": pytest.approx(0.25), "u1": pytest.approx(0.25)}  # 0.2 / 0.8
-    assert scores(run)["u1"].value["abstained"] == 1 and scores(run)["u1"].answer == "blue"
+    assert scores(run)["u1"].value["detected_abstention"] == 1 and scores(run)["u1"].answer == "blue"
 
 
 def test_a_verbalized_confidence_is_requested_after_the_answer(answer):

@@ -12,7 +12,7 @@ from pipeline.inference.run_monitor import MAX_CONSECUTIVE_FAILURES, RunMonitor,
 
 def sample(name, error="", **score):
     metadata = {"prediction": "red"}
-    value = {"confidence": 0.5, "abstained": 0, **score}
+    value = {"confidence": 0.5, "detected_abstention": 0, **score}
     return SimpleNamespace(
         id=name,
         error=SimpleNamespace(message=error, traceback="") if error else None,

@@ -7,7 +7,7 @@ from pipeline.core.errors import Problems, UserError
 from pipeline.core.records import Relation, SceneObject, Step
 from pipeline.sources import gqa_files
 
-QUESTION = {  # a real one in every field but the texts
+QUESTION = {
     "semantic": [
         {"operation": "select", "dependencies": [], "argument": "furniture (17)"},
         {"operation": "query", "dependencies": [0], "argument": "name"},

@@ -75,9 +75,7 @@ def test_the_images_are_those_of_the_questions_of_the_split(source):
     )
     assert [question.question_id for question in folder.read_questions()] == ["1", "2", "3"]
     assert folder.questions_by_image == {"a": ["1", "2"]}
-    assert (
-        list(folder.read_unbalanced_questions()) == list(folder.read_scene_graphs()) == []
-    )  # a table may do without graphs
+    assert list(folder.read_unbalanced_questions()) == list(folder.read_scene_graphs()) == []
     (image,) = folder.read_images()
     assert (image.image_id, image.width, image.height, image.split) == ("a", 4, 3, "val")
     report = folder.make_report()

@@ -8,7 +8,7 @@ from pipeline.core.records import Relation, SceneGraph, SceneObject
 from pipeline.sources import gqa_files, visual_genome
 from pipeline.sources.gqa_files import GqaObject, GqaRelation, GqaSceneGraph
 
-GRAPH = {  # as in version 1.4, cut short
+GRAPH = {
     "image_id": 2407890,
     "objects": [
         {
@@ -47,7 +47,7 @@ GRAPH = {  # as in version 1.4, cut short
             "relationship_id": 15928,
             "synsets": [],
             "subject_id": 1058549,
-        },  # once more
+        },
     ],
 }
 IMAGE = {

@@ -77,7 +77,7 @@ def test_image_names_can_have_another_prefix(tmp_path):
             ["red"] * 5 + ["blue"] * 5,
             "",
             "blue",
-        ),  # OK-VQA has no choice of its own: the first by the alphabet
+        ),
         (["red"] * 2 + ["blue"] * 1, "blue", "red"),
         ([], "red", "red"),
     ],

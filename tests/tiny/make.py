@@ -347,7 +347,8 @@ def carried(a: tuple, b: tuple) -> bool:
 def between(a: tuple, b: tuple) -> list[str]:
     """Return the relations from a to b that follow from their boxes."""
     (ax, ay, aw, ah), (bx, by, bw, bh) = a[2], b[2]
-    across = min(ax + aw, bx + bw) - max(ax, bx)  # overlap; a gap when negative
+    # A negative overlap is a gap.
+    across = min(ax + aw, bx + bw) - max(ax, bx)
     down = min(ay + ah, by + bh) - max(ay, by)
     found = []
     if across <= 0.2 * min(aw, bw) and -down <= HEIGHT / 2:

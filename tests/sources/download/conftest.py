@@ -202,14 +202,16 @@ class Handler(BaseHTTPRequestHandler):
     def handle(self) -> None:
         try:
             super().handle()
-        except OSError:  # who asked has gone
+        # The client has closed the connection.
+        except OSError:
             self.close_connection = True
 
     def log_message(self, *_) -> None: ...
 
     def do_GET(self) -> None:
         server, wanted = self.server, self.headers.get("Range", "")
-        self.path = re.sub(r"^http://[^/]+", "", self.path).split("?")[0]  # asked as a proxy
+        # A proxy gets absolute URLs.
+        self.path = re.sub(r"^http://[^/]+", "", self.path).split("?")[0]
         server.log.append((self.path, wanted))
         server.tokens.setdefault(self.headers.get("Authorization", ""), []).append(self.path)
         waiting = server.faults.get(self.path, [])
@@ -223,7 +225,8 @@ class Handler(BaseHTTPRequestHandler):
             if after is not None:
                 self.send_header("Retry-After", after)
             if status == 404 and self.path.startswith("/api/"):
-                self.send_header("X-Error-Code", "RepoNotFound")  # as the hub does
+                # The Hub sends this header.
+                self.send_header("X-Error-Code", "RepoNotFound")
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
@@ -298,7 +301,8 @@ def get(
     server: Server, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., str]:
     """Fetch from the server, with little patience; what was said."""
-    monkeypatch.setenv("HF_ENDPOINT", server.url)  # read when the library is imported: by other processes
+    # Other processes read this variable when they import the library.
+    monkeypatch.setenv("HF_ENDPOINT", server.url)
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", server.url)
     template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
     monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
@@ -313,7 +317,7 @@ def get(
         given = {"origin": server.url, "jobs": 4} | options
         if given["origin"] == "hub":
             given.setdefault("archives_from", server.url)
-        capsys.readouterr()  # what was said before
+        capsys.readouterr()
         fetch("gqa", FetchOptions(**given), patience)
         return capsys.readouterr().out.rstrip("\n")
 

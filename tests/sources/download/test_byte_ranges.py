@@ -78,7 +78,7 @@ def test_a_broken_response_is_resumed(patient, server, fault):
     assert patient.stop_event.pauses == [
         0.01,
         0.01,
-    ]  # something new came each time, so the pause does not grow
+    ]
 
 
 def test_a_file_that_changes_while_it_is_read_is_reported(patient, server):

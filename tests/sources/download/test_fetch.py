@@ -66,7 +66,8 @@ def test_exactly_the_files_that_ingest_reads_are_downloaded(get, server, origin)
     ingest.main()
     out = Path("data/gqa/interim/ingest")
     assert [row.image_id for row in read_jsonl(out / "images.jsonl", ImageRecord)] == ["n1", "n2", "n3"]
-    assert len(list(read_jsonl(out / "questions.jsonl", Question))) == 2 * 6  # two each on 3 + 2 + 1 images
+    # There are two questions for each of 3 + 2 + 1 images.
+    assert len(list(read_jsonl(out / "questions.jsonl", Question))) == 2 * 6
     assert len(list(read_jsonl(out / "scenes.jsonl", SceneGraph))) == 3
 
 
@@ -76,9 +77,7 @@ def test_only_the_directory_and_the_wanted_images_are_downloaded(get, server):
     ranges = [wanted.removeprefix("bytes=") for path, wanted in server.log if path == "/images.zip"]
     received = sum(int(last) + 1 - int(first) for first, last in (found.split("-") for found in ranges))
     directory = images[images.index(b"PK\x01\x02") :]
-    drawn_images = (
-        images.index(b"images/2370001.jpg") - 30
-    )  # n1, n2, n3 come first; a local header has 30 bytes
+    drawn_images = images.index(b"images/2370001.jpg") - 30
     # The end of the directory (22 bytes) is read to find it, and 1 byte to ask for the size.
     assert received <= drawn_images + len(directory) + 2 * 22 + 1 + 20
     assert received < len(images) * 0.75
@@ -90,7 +89,8 @@ def test_a_second_run_downloads_no_content_again(get, server):
     count = len(server.log)
     get()
     starts = {path: data.index(b"PK\x01\x02") for path, data in server.files.items() if path.endswith(".zip")}
-    for path, wanted in server.log[count:]:  # nothing but directories and the byte that tells the size
+    # Only directories and the first byte are requested.
+    for path, wanted in server.log[count:]:
         first = int(wanted.removeprefix("bytes=").split("-")[0])
         assert first >= starts[path] or wanted == "bytes=0-0"
     assert (made(), (SOURCE / "fetched.json").read_bytes()) == (before, stamp)
@@ -107,7 +107,8 @@ def test_files_that_the_parameters_do_not_need_are_not_downloaded(get):
     set_params(("[train, val]", "[]"))
     get()
     assert made() == ["fetched.json", *TESTDEV, TEXTS[0]]
-    get(split="train")  # its own questions, graphs and images come with it
+    # The files of train are downloaded, too.
+    get(split="train")
     assert set(made()) - {"fetched.json", *TESTDEV, TEXTS[0]} == {
         "images/2370001.jpg",
         "images/2370002.jpg",
@@ -169,7 +170,8 @@ def test_a_dry_run_estimates_converted_files_and_unknown_images(get, server):
     said = get(origin="hub", dry_run=True).splitlines()
     assert re.search(r": [\d.]+ kB from testdev_balanced_instructions, about [\d.]+ kB on disk", said[1])
     assert "  images/: images of testdev, " in said[-2]
-    said = get(split="val", dry_run=True).splitlines()  # of val nobody knows the number before
+    # The number of images of val is not known before.
+    said = get(split="val", dry_run=True).splitlines()
     assert said[-2].startswith("  images/: images from images.zip (")
     assert said[-2].endswith(" each on average); their number is known when the questions are downloaded")
     assert said[-1].count("and the images") == 2
@@ -273,7 +275,8 @@ def test_a_change_is_accepted_only_when_everything_is_downloaded(get, server):
     other = {name: json.dumps(value).replace("brown", "white").encode() for name, value in GRAPHS.items()}
     data = bytearray(packed(other))
     server.files["/sceneGraphs.zip"] = bytes(data)
-    second = data.index(b"val_sceneGraphs.json") - 30  # a local header has 30 bytes
+    # A local header has 30 bytes.
+    second = data.index(b"val_sceneGraphs.json") - 30
     server.files["/sceneGraphs.zip"] = bytes(data[: second + 60]) + b"x" * 20 + bytes(data[second + 80 :])
     assert "val_sceneGraphs.json: damaged" in wrong(get, accept_changes=True)[1]
     assert "white" in (SOURCE / TEXTS[3]).read_text() and "white" not in (SOURCE / TEXTS[4]).read_text()
@@ -296,7 +299,8 @@ def test_a_changed_file_of_the_hub_is_reported_and_can_be_accepted(get, server):
     ]
     path = "testdev_balanced_instructions"
     listed(server, path, parquet(rows))
-    get(origin="hub")  # a file of another name is another file; what is there stays
+    # A file with another suffix is another file and stays.
+    get(origin="hub")
     assert "white" not in (SOURCE / TEXTS[0]).read_text()
     rows = [row | {"fullAnswer": "It is white."} for row in rows]
     listed(server, path, parquet(rows))
@@ -387,7 +391,7 @@ def test_without_ranges_the_full_archive_is_downloaded_on_request(get, server):
     server.ranges = False
     size = spoken(len(server.files["/questions1.2.zip"]))
     told = wrong(get)
-    assert told[0] == f"{SOURCE}: 2 problems"  # questions and graphs, each once
+    assert told[0] == f"{SOURCE}: 2 problems"
     assert (
         f"questions1.2.zip: the server ignores byte ranges, so single members cannot be read; download the whole archive ({size})"
         in told[1]
@@ -438,7 +442,8 @@ def test_archives_may_be_in_a_local_folder(get, server, tmp_path):
     assert made() == ["fetched.json", *TESTDEV, *TEXTS]
     assert server.log == []
     first = (SOURCE / "fetched.json").read_bytes()
-    get()  # the same archives from elsewhere: what was seen first stays noted
+    # The same archives at another address keep their first fingerprint.
+    get()
     assert (SOURCE / "fetched.json").read_bytes() == first
     (folder / "sceneGraphs.zip").unlink()
     shutil.rmtree(SOURCE)

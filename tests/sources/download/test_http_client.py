@@ -146,7 +146,7 @@ def test_permanent_errors_are_reported_at_once(web, server, status, told):
             FileVersion(size=1, etag="a", modified="x"),
             FileVersion(size=1, etag="b", modified="x"),
             True,
-        ),  # two servers, one file
+        ),
         (FileVersion(size=1, etag="a", modified="x"), FileVersion(size=1, etag="b", modified="y"), False),
         (FileVersion(size=1, etag="a"), FileVersion(size=1, modified="x"), True),
         (FileVersion(size=1, etag="a"), FileVersion(size=2, etag="a"), False),
@@ -166,7 +166,8 @@ def test_a_date_that_has_passed_asks_for_no_pause():
 
 
 def test_work_is_done_by_several_threads(tmp_path):
-    together = threading.Barrier(3, timeout=10)  # passes only when three wait for it
+    # The barrier needs three threads.
+    together = threading.Barrier(3, timeout=10)
 
     def work(item):
         together.wait()
@@ -187,7 +188,8 @@ def test_an_error_of_one_thread_stops_the_others(tmp_path):
     def work(item):
         if item:
             raise UserError("wrong")
-        assert here.stop_event.wait(10)  # ends when the error has told it to
+        # The error sets the event.
+        assert here.stop_event.wait(10)
 
     with pytest.raises(UserError, match="wrong"):
         list(here.map_parallel(work, [0, 1]))

@@ -49,7 +49,8 @@ def test_an_image_keeps_its_format(get, server, project):
     count = len(server.log)
     get(origin="hub")
     assert not any("resolve" in path for path, _ in server.log[count:])
-    (project / "data/gqa/source/images/n2.png").write_bytes(png()[:-1] + b"x")  # damaged since
+    # The file was damaged after its download.
+    (project / "data/gqa/source/images/n2.png").write_bytes(png()[:-1] + b"x")
     get(origin="hub")
     assert (project / "data/gqa/source/images/n2.png").read_bytes() == png()
 

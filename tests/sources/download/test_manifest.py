@@ -97,7 +97,8 @@ def test_the_requested_split_comes_first_with_its_graphs(project):
     assert resolve_ingest_params("gqa", "val") == IngestParams(
         split="val", question_splits=("val", "testdev"), graph_splits=("val",)
     )
-    assert resolve_ingest_params("gqa", None).graph_splits == ()  # nobody has published graphs of testdev
+    # Scene graphs of testdev are not published.
+    assert resolve_ingest_params("gqa", None).graph_splits == ()
 
 
 def test_files_that_gqa_does_not_have_are_reported(project):

@@ -12,7 +12,8 @@ from pipeline.sources.download.http_client import HttpClient, RetryPolicy
 from pipeline.sources.download.remote_zip import DamagedMemberError, RemoteZip
 from tests.sources.download.conftest import packed
 
-NOISE = random.Random(2).randbytes(3000)  # cannot be packed smaller
+# Noise cannot be compressed.
+NOISE = random.Random(2).randbytes(3000)
 LARGEST = 16_000_000_000
 MEMBERS = {"images/a.jpg": NOISE[:1000], "images/b.jpg": NOISE[1000:], "c.json": b'{"x": 1}' * 100}
 
@@ -53,7 +54,8 @@ def test_extracting_a_member_downloads_only_its_bytes(kept, server, tmp_path):
     server.log.clear()
     archive.extract("b.jpg", tmp_path / "b.jpg")
     assert (tmp_path / "b.jpg").read_bytes() == NOISE[1000:]
-    start, stop = data.index(b"images/b.jpg") - 30, data.index(b"c.json") - 30  # a local header has 30 bytes
+    # A local header has 30 bytes.
+    start, stop = data.index(b"images/b.jpg") - 30, data.index(b"c.json") - 30
     assert min(first for first, _ in ranges(server)) == start
     assert max(last for _, last in ranges(server)) == stop - 1
     assert sum(last + 1 - first for first, last in ranges(server)) == stop - start
@@ -158,7 +160,8 @@ def changed(**facts) -> bytes:
 
 
 def bomb() -> bytes:
-    return packed({"x.jpg": bytes(5_000_000)})  # packs to some 5,000 bytes
+    # These zeros compress to about 5,000 bytes.
+    return packed({"x.jpg": bytes(5_000_000)})
 
 
 @pytest.mark.parametrize(
