@@ -78,7 +78,7 @@ def tagger() -> Tagger:
 
 
 def through_the_stages(text: str, program: str, marks: dict[str, str], preset: str) -> list[Candidate]:
-    """Run the stages on one text, asked of an image with a scene graph and of an image without one; return its edits."""
+    """Run the stages on a text, asked about an image with and an image without a scene graph. Return its edits."""
     asked = [question(text, program, "red", marks, "q1", "p"), question("Is it?", "", "no", {}, "q2", "n")]
     reworded = list(paraphrase_questions(asked, "testdev", 1))
     assert [row.question_id for row in reworded] == ["q1", "q2"]

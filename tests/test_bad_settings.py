@@ -1,5 +1,4 @@
-"""What people write into params.yaml, call their data, and point `embed` at; and what the machine does to commands: the one
-message of each."""
+"""Invalid parameters, names and models, and errors of the operating system end in one message."""
 
 import errno
 import os
@@ -128,7 +127,7 @@ def test_a_params_yaml_that_cannot_be_extended_is_unchanged(tmp_path, monkeypatc
 
 
 def limited(script: str, size: int) -> subprocess.CompletedProcess[str]:
-    """A script in a process whose files may have `size` bytes at most."""
+    """Run a script in a process whose files have at most `size` bytes."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -139,7 +138,7 @@ def limited(script: str, size: int) -> subprocess.CompletedProcess[str]:
 
 
 def test_init_on_a_full_disk_leaves_params_yaml_whole(tmp_path, monkeypatch):
-    """A disk that is full, as far as a process can tell: none of its files may grow beyond 1,000 bytes."""
+    """A limit of 1,000 bytes per file simulates a full disk."""
     monkeypatch.chdir(tmp_path)
     text = GQA + "".join(f"    # {number}\n" for number in range(100))
     Path("params.yaml").write_text(text)
@@ -223,7 +222,7 @@ def test_a_broken_link_and_a_long_name_are_reported(tmp_path, capsys):
     assert "links refer to each other" in error_message(capsys, lambda: read_json(tmp_path / "a"))
 
 
-# --- embed's model, and folders that are not there
+# --- models of stage embed, and missing folders
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
-"""What people put into a data set's source folder: what `ingest` reads, and of what it does not, the one message. Each row:
-what it is, how it is made, and a piece of what must be said; or READ."""
+"""Stage `ingest` reads a source folder or reports its problems in one message.
+
+Each row has a description, how the file is made, and a fragment of the message, or READ.
+"""
 
 import io
 import json
@@ -28,7 +30,7 @@ HEAD = ("question_id", "image", "question", "answer")
 ROWS = [("007", "n100001.jpg", "What color is it?", "red"), ("008", "n100002", "Which, if any?", "NA")]
 
 
-# --- a table of one's own
+# --- tables of questions
 
 
 def csv_of(rows=ROWS, sign=",", head=HEAD) -> str:
@@ -106,7 +108,7 @@ TABLES: list[tuple[str, str, str | bytes, str]] = [
 
 @pytest.fixture
 def own(tiny: Path, set_params: Callable[..., None]) -> Path:
-    """The tiny project without GQA's files: its images are there."""
+    """The tiny project without files of GQA, but with its images."""
     (SOURCE / "questions1.2").rename("away")
     (SOURCE / "sceneGraphs").rename("graphs")
     set_params("ingest", split="test", question_splits=["test"], graph_splits=[])
@@ -148,7 +150,7 @@ def test_paths_that_are_no_tables_are_reported(own, capsys, set_params, name, ma
     assert said in error_message(capsys, ingest.main)
 
 
-# --- GQA's files
+# --- files of GQA
 
 
 def changed(path: str, change: Callable[[dict], object]) -> None:
@@ -213,7 +215,7 @@ def test_one_question_is_enough(tiny, capsys):
 
 
 def save(**options: Any) -> Callable[[Path], object]:
-    """A grey image of the size that the tiny world's have."""
+    """Write a grey image of the size of the tiny world."""
     mode, form = options.pop("mode", "RGB"), options.pop("format", "PNG")
     return lambda path: Image.new("RGB", (448, 336), "gray").convert(mode).save(path, form, **options)
 
@@ -238,7 +240,7 @@ def turned(path: Path) -> None:
 
 
 def huge(path: Path) -> None:
-    """A PNG that says it has 100,000 x 100,000 pixels and has none."""
+    """Return a PNG that claims to have 100,000 x 100,000 pixels."""
     path.write_bytes(png(100_000, 100_000, 8, 2, b""))
 
 
@@ -287,7 +289,7 @@ def test_an_image_is_read_as_browsers_show_it_or_reported(tiny, capsys, make, sa
     "name", ["n100001.jfif", "n100001.JPE", "n100001.pjpeg", "n100001.heic", "n100001", "n100001.jpg_large"]
 )
 def test_an_image_is_found_with_any_suffix(tiny, capsys, name):
-    # Its content is a JPEG: cameras, browsers and messengers give such files many names.
+    # Cameras, browsers and messengers give JPEG files many names.
     (IMAGES / "n100001.jpg").rename(IMAGES / name)
     assert error_message(capsys, ingest.main) == READ
     rows = {

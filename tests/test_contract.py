@@ -1,4 +1,4 @@
-"""One word opens six files: dvc.yaml, stage module, params section, params type, report and test go together."""
+"""Stages, graphs, parameters, modules and tests have consistent names, and the architecture holds."""
 
 import importlib
 import re
@@ -104,7 +104,7 @@ def test_a_stage_runs_its_module_and_has_a_one_line_description(stage):
 
 @pytest.mark.parametrize("stage", DVC)
 def test_the_declared_code_is_the_code_that_can_run(stage):
-    """`python -m tests.closure` writes it."""
+    """`python -m tests.closure` writes this list."""
     assert [dep for dep in DVC[stage]["deps"] if not dep.startswith("data/")] == code_deps(stage), (
         "run python -m tests.closure"
     )
@@ -138,7 +138,7 @@ def test_section_annotate_is_valid(dataset):
 
 
 def test_only_simulated_annotators_the_audit_and_a_reference_row_read_the_truth():
-    """Stage answer runs after the release. One of its rows, a reference, shows the scores of a model with perfect perception."""
+    """Stage `answer` runs after the release. One of its reference rows has perfect perception."""
     assert {stage for stage in DVC if "data/${dataset}/truth" in DVC[stage]["deps"]} == {
         "collect",
         "paper",
@@ -179,9 +179,9 @@ def test_the_checker_of_the_sample_shares_no_code_with_its_generator():
 @pytest.mark.parametrize("library", ["spacy", "torch", "open_clip"])
 def test_heavy_libraries_are_imported_in_few_packages(library):
     allowed = {
-        # pipeline/scoring: word vectors, an optional extra.
+        # pipeline/scoring uses word vectors, an optional extra.
         "spacy": {"pipeline/language", "pipeline/scoring"},
-        # pipeline/inference: models of transformers on this machine. pipeline/candidates/ranking: a product in bfloat16.
+        # pipeline/inference runs models of transformers. pipeline/candidates/ranking multiplies in bfloat16.
         "torch": {
             "pipeline/candidates/encoders",
             "pipeline/candidates/ranking",

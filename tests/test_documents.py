@@ -1,4 +1,4 @@
-"""What the documents say is true: links lead somewhere, and every command line in them exists, options and all."""
+"""Links, commands, options, modules and generated tables in the documents are valid."""
 
 import argparse
 import re
@@ -30,20 +30,20 @@ LINK = re.compile(r"\]\((?!https?://|mailto:)([^)\s]+)\)")
 
 
 def code_lines(text: str) -> list[str]:
-    """Lines of code blocks, continued ones joined, and code within sentences; comments left out."""
+    """Return lines of code blocks (continued lines joined) and code spans, without comments."""
     blocks = [block or inline for block, inline in CODE.findall(text)]
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
     return [re.sub(r"\s#.*", "", line).strip() for line in lines]
 
 
 def commands(text: str, *names: str) -> list[list[str]]:
-    """The words of each command line that begins with one of these names (after `VARIABLE=value`)."""
+    """Return the words of each command line that begins with one of these names (after `VARIABLE=value`)."""
     lines = (re.sub(r"^([A-Z_]+=\S+\s+)+|^\$ ", "", line) for line in code_lines(text))
     return [shlex.split(re.split(r"\s[|>&;]", line)[0]) for line in lines if line.split(" ")[0] in names]
 
 
 def anchors(text: str) -> set[str]:
-    """Anchors of a document's headings, as GitHub makes them."""
+    """Return the anchors of headings as GitHub makes them."""
     headings = re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -53,7 +53,7 @@ def options_of(parser: argparse.ArgumentParser) -> set[str]:
 
 
 def fault_of_rgqa(words: list[str]) -> str | None:
-    """What is wrong with a command line of `rgqa`, or None."""
+    """Return the problem of a command line of `rgqa`, or None."""
     command = COMMANDS
     rest = words[1:]
     while rest and hasattr(command, "commands") and not rest[0].startswith("-"):

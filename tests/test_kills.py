@@ -24,7 +24,7 @@ def test_the_order_of_stages_is_reproducible_and_has_each_stage_once_per_round()
 
 @pytest.fixture
 def tree(tmp_path):
-    """A clone with one file that a stage wrote."""
+    """A clone with one file of a stage."""
     (tmp_path / "data/x/interim/rank").mkdir(parents=True)
     (tmp_path / "build").mkdir()
     (tmp_path / ".gitignore").write_text("interim\nbuild\n")
@@ -51,7 +51,7 @@ def test_an_additional_byte_or_file_is_detected(tree):
 
 
 def test_a_run_is_killed_with_all_its_processes(tree, monkeypatch):
-    # A run of a minute that starts another one, which writes on and on; it is killed after 0.04 of 50 s, once and for all.
+    # A run of a minute starts another process, which keeps writing. Both are killed after 0.04 of 50 s.
     begun, beats = [], tree / "build/beats"
     beating = f"import time\nfor _ in range(600): open({str(beats)!r}, 'a').write('x'), time.sleep(0.1)"
     starting = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {beating!r}])"

@@ -70,7 +70,7 @@ def one(tmp_path, monkeypatch):
 
 
 def test_a_detected_mutant_is_killed_and_an_undetectable_one_survives(one):
-    # 1 - 0 is 1 as well; 1 + 1 is not.
+    # 1 - 0 is also 1, but 1 + 1 is not.
     found = mutants.mutants(Path("pipeline/core/one.py"))
     said = {mutant.became: (said, by) for mutant, said, by in outcomes(list(found), 1)}
     assert said == {

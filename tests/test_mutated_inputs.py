@@ -1,4 +1,4 @@
-"""Some hundred mutated inputs each time; `make endurance` takes 20,000 (tests/mutations.py)."""
+"""Some hundred mutated inputs. `make endurance` tries 20,000 (tests/mutations.py)."""
 
 import pytest
 

@@ -19,12 +19,12 @@ from tests.closure import PACKAGES, ROOT, modules
 
 
 def subclasses(kind: type) -> set[type]:
-    """All classes that inherit from a class, directly or not."""
+    """Return all direct and indirect subclasses of a class."""
     return {one for child in kind.__subclasses__() for one in (child, *subclasses(child))}
 
 
 def every_params() -> list[type]:
-    """All classes of parameters, after import of every module that defines one."""
+    """Return all classes of parameters, after importing every module that defines one."""
     for path in (path for package in PACKAGES for path in modules(Path(package))):
         if re.search(r"^class \w+\((Params|QualityRules)\)", (ROOT / path).read_text(), re.MULTILINE):
             importlib.import_module(".".join(path.with_suffix("").parts))
@@ -33,7 +33,7 @@ def every_params() -> list[type]:
 
 
 def numbers(kind: Type) -> Iterator[IntType | FloatType]:
-    """The numeric types within a type."""
+    """Yield the numeric types in a type."""
     if isinstance(kind, IntType | FloatType):
         yield kind
     for name in ("types", "item_types"):

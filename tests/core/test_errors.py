@@ -43,7 +43,7 @@ def test_five_examples_are_printed_of_each_kind_of_problem():
         *(f"  {fault}" for fault in faults[:5]),
         "  ... and 95 more like these",
         "  row 7: odd",
-        # Six of a kind take no more room than five and a line that says so.
+        # Six lines of a kind take no more lines than five and "and 1 more".
         *(f"  {fault}" for fault in six),
     ]
 

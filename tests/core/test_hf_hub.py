@@ -24,7 +24,7 @@ class NoHttp(Refusing):
 
 @pytest.fixture
 def hub(monkeypatch):
-    """A function that puts a server in the hub's place, or, by None, a port at which nothing listens."""
+    """A function that replaces the Hub by a server, or by None with a port at which nothing listens."""
     servers = []
 
     def put(handler):

@@ -1,5 +1,4 @@
-"""Images as browsers show them; tests/annotation/browser/test_images.py compares the same files with Chromium. What EXIF's eight
-orientations mean is drawn by hand: where the corner lies."""
+"""Images are loaded as browsers show them. tests/annotation/browser/test_images.py compares the same files with Chromium."""
 
 import base64
 import io
@@ -44,13 +43,13 @@ RED, BLUE = (255, 0, 0), (0, 0, 255)
 
 
 def cornered() -> Image.Image:
-    """6 x 4, blue, its left upper quarter red."""
+    """Return a blue image of 6 x 4 pixels with a red upper left quarter."""
     image = Image.new("RGB", (6, 4), BLUE)
     image.paste(RED, (0, 0, 3, 2))
     return image
 
 
-# EXIF 2.32, tag 0x0112: where the stored image's 0th row and 0th column are shown -> where its first corner is.
+# Orientation (EXIF 2.32, tag 0x0112) -> where the first corner of the stored image is shown.
 CORNERS = {
     1: (0, 0),
     2: (0, -1),
@@ -154,7 +153,7 @@ def test_images_beyond_pillows_warning_limit_are_too_large(monkeypatch, tmp_path
 
 
 def corners(image):
-    """The colours of the four quarters, in the order red, blue, green, grey of `quarters`."""
+    """Return the colours of the four quarters, in the order of `quarters`: red, blue, green, grey."""
     width, height = image.size
     return [
         image.getpixel((x, y)) for y in (height // 4, 3 * height // 4) for x in (width // 4, 3 * width // 4)
@@ -163,7 +162,7 @@ def corners(image):
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "AVIF"])
 def test_colours_are_converted_from_the_profile(form):
-    # The profile exchanges red and green, whose curves are the same, so that shown and stored values are exchanged exactly.
+    # The profile swaps red and green, whose curves are the same, so the values are swapped exactly.
     image = load_rgb(saved(quarters(), form, icc_profile=swapped_profile()))
     wanted = [(green, red, blue) for red, green, blue in (RED_QUARTER, BLUE_QUARTER, GREEN, GREY)]
     assert np.abs(np.array(corners(image)) - wanted).max() <= 2
@@ -178,14 +177,14 @@ def test_a_grey_profile_applies_only_to_grey_images():
 
 
 def test_the_gamma_of_a_png_is_used():
-    # As above: gAMA 1.0 says that stored values are light.
+    # As above, gAMA 1.0 means that stored values are light intensities.
     image = load_rgb(png_with((b"gAMA", (100_000).to_bytes(4, "big"))))
     assert np.asarray(image)[31, 47, 0] in (182, 183)
     assert load_rgb(png_with((b"gAMA", (45_455).to_bytes(4, "big")))).getpixel((47, 31)) == GREY
 
 
 def test_a_gamma_beyond_the_range_of_profiles_is_clipped():
-    # gAMA 0.003: light is the stored value to the power of 333, so all but 255 is black. A profile holds powers below 256.
+    # With gAMA 0.003, light is the stored value to the power of 333, so all but 255 is black. Profiles can have powers below 256.
     image = load_rgb(png_with((b"gAMA", (300).to_bytes(4, "big"))))
     assert image.getpixel((47, 31)) == (0, 0, 0)
 

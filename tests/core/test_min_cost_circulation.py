@@ -9,23 +9,23 @@ from pipeline.core.min_cost_circulation import MAX_SIMPLEX_ARCS, solve_min_cost_
 
 @pytest.fixture(params=[0, MAX_SIMPLEX_ARCS], ids=["cost scaling", "simplex"], scope="module")
 def solver(request):
-    """Either solver, whatever the size."""
+    """Use either solver for any size."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(min_cost_circulation, "MAX_SIMPLEX_ARCS", request.param)
         yield
 
 
 def flow(*arcs):
-    """Each arc: tail, head, capacity, cost."""
+    """Solve a network of arcs (tail, head, capacity, cost)."""
     (found,) = solve_min_cost_circulation(tuple(np.array(column) for column in zip(*arcs, strict=True)))
     return found.tolist()
 
 
 def test_the_largest_circulation_of_a_small_graph(solver):
-    # 0 -> 1 -> 2 -> 0 is a cycle, 0 <-> 1 another that shares 0 -> 1; 2 -> 3 leads nowhere. With every arc used once
-    # at most and 0 -> 1 there once, only one of the cycles fits: the longer one has more arcs.
+    # The cycles 0 -> 1 -> 2 -> 0 and 0 <-> 1 share the arc 0 -> 1, and 2 -> 3 is in no cycle. If 0 -> 1 has capacity 1, only one cycle
+    # fits, and the longer one has more arcs.
     assert flow((0, 1, 1, -1), (1, 2, 1, -1), (2, 0, 1, -1), (1, 0, 1, -1), (2, 3, 1, -1)) == [1, 1, 1, 0, 0]
-    # With 0 -> 1 twice, both do.
+    # With capacity 2, both fit.
     assert flow((0, 1, 2, -1), (1, 2, 1, -1), (2, 0, 1, -1), (1, 0, 1, -1), (2, 3, 1, -1)) == [2, 1, 1, 1, 0]
 
 

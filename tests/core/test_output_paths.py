@@ -1,4 +1,4 @@
-"""What is written replaces no input, no other output and no part of a release."""
+"""Outputs replace no input, no other output and no file of a release."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Work on several processes, by either engine. What they are given to do are functions of this module."""
+"""Work in several processes, with both engines. The work functions are in this module."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_items_are_not_read_further_ahead_than_needed(number):
     for _ in range(10):
         next(results)
     results.close()
-    # Ten results taken, and beyond them what may wait: two pieces of 5 for each process.
+    # Ten results were taken, and two chunks of 5 per process may wait.
     assert len(taken) == 10 if number == 1 else len(taken) <= 10 + 5 * PREFETCH_PER_WORKER * number
 
 
@@ -178,7 +178,7 @@ if __name__ == "__main__":
 
 
 def started(script: Path, text: str) -> subprocess.Popen[str]:
-    """Run a program in a process group of its own, as a terminal does."""
+    """Start a program in its own process group, like a terminal."""
     script.write_text(text)
     return subprocess.Popen(
         [sys.executable, script],
@@ -191,7 +191,7 @@ def started(script: Path, text: str) -> subprocess.Popen[str]:
 
 
 def ended(main: subprocess.Popen[str], workers: list[psutil.Process]) -> tuple[int, str]:
-    """Wait for a program; return its exit code and what it reported, once none of its workers is left."""
+    """Wait for a program and its workers. Return its exit code and its stderr."""
     _, errors = main.communicate(timeout=60)
     _, alive = psutil.wait_procs(workers, timeout=30)
     assert not alive
@@ -211,14 +211,14 @@ def test_ctrl_c_and_a_kill_end_all_processes_without_a_traceback(tmp_path, how, 
     while len(workers) < 2:
         workers.add(int(main.stdout.readline()))
     running = [psutil.Process(process) for process in workers]
-    # Ctrl-C goes to all processes of a terminal, a kill to one.
+    # Ctrl-C is sent to all processes of a terminal, and a kill to one.
     (os.killpg if how == signal.SIGINT else os.kill)(main.pid, how)
     returned, errors = ended(main, running)
     assert returned == code
     assert errors.startswith(told) and "Traceback" not in errors
 
 
-# Pieces of ten minutes each; a process says when it begins to start (imports this script) and when it begins to work.
+# Each item takes ten minutes. A process prints when it starts (imports this script) and when it begins to work.
 LONG = """
 import os, sys, time
 from functools import partial

@@ -1,4 +1,4 @@
-"""Where the files of a data set lie."""
+"""Locations of the files of a data set."""
 
 from pathlib import Path
 

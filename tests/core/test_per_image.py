@@ -21,7 +21,7 @@ def dropped(image_id, subset):
 
 
 def rows_of(score, image_id):
-    """Of each image a row of the last subset, a score, and a row of the first subset."""
+    """Yield for each image a row of the last subset, a score, and a row of the first subset."""
     scored = SourceQuestionScore(question_id=image_id, score=score)
     return [dropped(image_id, "pt-hard"), scored, dropped(image_id, "clip-easy")]
 
@@ -49,7 +49,7 @@ def test_counts_of_a_subset_are_selected_by_quantity():
 
 
 def test_images_have_the_order_of_candidate_ids(tmp_path, monkeypatch):
-    # "n1+..." < "n10+..." < "n1a+...", as "+" sorts before digits and letters.
+    # "+" sorts before digits and letters: "n1+..." < "n10+..." < "n1a+...".
     monkeypatch.chdir(tmp_path)
     images = [
         ImageRecord(image_id=i, split="testdev", path="", width=1, height=1, sha256="")

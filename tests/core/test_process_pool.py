@@ -1,4 +1,4 @@
-"""Processes of this machine that are killed. What they are given to do are functions of this module."""
+"""Worker processes that are killed. The work functions are in this module."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.core.process_pool import MAX_RETRIES, ProcessPool, worker_killed_e
 
 
 def killed_once(folder: Path, item: int) -> int:
-    """The first process that comes to each seventh item is killed."""
+    """Kill the first process that works on each seventh item."""
     trace = folder / str(item)
     if item % 7 == 3 and not trace.exists():
         trace.touch()

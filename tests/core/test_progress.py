@@ -1,4 +1,4 @@
-"""Progress is shown beside the results, never in them."""
+"""Progress is printed on stderr and never on stdout."""
 
 import sys
 

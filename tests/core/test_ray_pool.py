@@ -1,4 +1,4 @@
-"""A real Ray on this machine, of four processors: what comes of it is what comes of this process alone."""
+"""A local Ray with four processors gives the same results as this process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.stages.test_embed import world, written  # noqa: F401  (a fixture)
 from tests.stages.test_rank import project  # noqa: F401  (a fixture)
 from tests.stages.test_streaming import in_processes, ingested  # noqa: F401  (a fixture)
 
-# Together in one process of pytest-xdist (--dist loadgroup), so that Ray is begun once.
+# All tests share one local Ray.
 pytestmark = pytest.mark.slow
 
 
@@ -162,7 +162,7 @@ def test_a_local_ray_listens_only_on_the_loopback_address(by_ray):
 
 
 def test_the_folder_of_ray_has_a_short_path(tmp_path, monkeypatch):
-    # Names of sockets have 107 bytes (unix(7)), of which Ray takes some 70 for what it puts behind the folder's.
+    # Paths of sockets have at most 107 bytes (unix(7)), of which Ray needs about 70 below its folder.
     begun: dict[str, Any] = {}
     ray = SimpleNamespace(init=lambda *_, **options: begun.update(options), shutdown=lambda: None)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

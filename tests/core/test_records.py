@@ -1,4 +1,4 @@
-"""What stages hand to each other: ids keep their zeros, nothing can be changed or slipped in."""
+"""Records of stages: ids keep leading zeros, and records are immutable without unknown fields."""
 
 import msgspec
 import pytest
@@ -26,7 +26,7 @@ CANDIDATE = Candidate(
 
 
 def test_the_id_of_a_candidate_has_the_format_of_rgqa():
-    # the example of RGQA's own files: a question of image 460556
+    # An example from the files of RGQA: a question about image 460556.
     assert make_candidate_id("clip-easy", "n460556", "202082119") == "clipeasy_n460556+202082119"
     ids = {make_candidate_id(subset, "n1", "01") for subset in SUBSETS}
     assert ids == {"clipeasy_n1+01", "cliphard_n1+01", "pteasy_n1+01", "pthard_n1+01"}

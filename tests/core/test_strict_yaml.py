@@ -1,5 +1,4 @@
-"""What we read of a YAML text is what DVC reads of it; where readers differ, we read nothing. The readers: PyYAML (YAML 1.1)
-and ruamel.yaml (1.2), which DVC uses."""
+"""YAML is read like by DVC, and refused if readers differ: PyYAML (YAML 1.1) and ruamel.yaml (1.2), which DVC uses."""
 
 import math
 from typing import Any
@@ -104,7 +103,7 @@ def test_keys_are_strings_and_unique(text, fault):
 def test_all_problems_are_reported_together():
     with pytest.raises(UserError) as caught:
         parse_yaml("seed: 010\non: {x: 1, x: 2}\nlate: 1e3\n", "params.yaml")
-    # `on` is a truth value to YAML 1.1 and a text to 1.2
+    # `on` is a boolean in YAML 1.1 and a string in 1.2.
     assert caught.value.problems[0] == "params.yaml: 4 problems"
     assert [line.split(":")[0] for line in caught.value.problems] == [
         "params.yaml",

@@ -45,7 +45,7 @@ def after(monitor, *samples):
 
 def test_a_reply_is_a_row_of_the_journal(monitor):
     before = time.time()
-    after(monitor, sample("a", abstained=1))
+    after(monitor, sample("a", detected_abstention=1))
     (row,) = monitor.folder.rows
     assert before <= row.pop("started_at") + 2.0 <= time.time()  # it took 2 seconds, waiting included
     assert row == {

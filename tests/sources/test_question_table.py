@@ -109,7 +109,7 @@ ROWS = [
 
 
 def table(folder, ending, rows):
-    """The same rows as a file of each form."""
+    """Write the same rows in each format."""
     path, frame = folder / f"questions.{ending}", pd.DataFrame(rows)
     if ending == "csv":
         frame.to_csv(path, index=False)
@@ -143,7 +143,7 @@ def test_all_formats_give_the_same_questions(tmp_path, ending):
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_all_formats_report_the_same_problems_by_row(tmp_path, ending):
     wrong = [ROWS[0], ROWS[1] | {"answer": None}, ROWS[1] | {"split": "dev"}, ROWS[0] | {"image": "c"}]
-    # a spreadsheet counts the header, JSON Lines and Parquet have none
+    # The header is row 1 of a spreadsheet. JSON Lines and Parquet have no header.
     where, first = (
         f"questions.{ending}, {'line' if ending == 'jsonl' else 'row'}",
         int(ending in ("csv", "xlsx")) + 1,

@@ -57,7 +57,7 @@ def test_the_format_is_detected_unless_it_is_given(tmp_path):
 
 @pytest.fixture
 def source(tmp_path):
-    """Two questions of val about an image of 4 x 3, and one of train."""
+    """A source with two questions of val about an image of 4 x 3 pixels, and one of train."""
     (tmp_path / "images").mkdir()
     Image.new("RGB", (4, 3)).save(tmp_path / "images/a.png")
     rows = [("2", "val"), ("1", "val"), ("3", "train")]

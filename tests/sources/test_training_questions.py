@@ -1,4 +1,4 @@
-"""Questions read one by one."""
+"""Training questions are read one by one."""
 
 import json
 

@@ -1,5 +1,4 @@
-"""A GQA of a few questions and images in the exact layout of its archives and of the hub, and a server of
-127.0.0.1 that serves it well or badly."""
+"""A small GQA in the layout of the archives and of the Hub, and a local server that can simulate faults."""
 
 from __future__ import annotations
 
@@ -58,7 +57,7 @@ def question(image: str, number: int) -> dict:
 
 
 def questions(images: list[str], first: int) -> dict:
-    """Two questions an image; ids with leading zeros."""
+    """Return two questions per image, with leading zeros in ids."""
     return {
         f"0{first + 2 * at + k}": question(name, 500 + first + 2 * at + k)
         for at, name in enumerate(images)
@@ -72,7 +71,7 @@ def scene(width: int) -> dict:
 
 
 def jpeg(number: int) -> bytes:
-    """A noisy image of 40 x 20, some 1,000 bytes."""
+    """Return a noisy image of 40 x 20 pixels and about 1,000 bytes."""
     noise = random.Random(number).randbytes(40 * 20 * 3)
     file = io.BytesIO()
     Image.frombytes("RGB", (40, 20), noise).save(file, "JPEG")
@@ -117,7 +116,7 @@ def archives() -> dict[str, bytes]:
 
 
 def on_hub(row: dict, question_id: str) -> dict:
-    """A question as lmms-lab-encoder/GQA has it."""
+    """Return a question in the format of lmms-lab-encoder/GQA."""
     marks = {
         text: [{"objectId": key, "value": value} for key, value in row["annotations"][text].items()]
         for text in ("answer", "fullAnswer", "question")
@@ -154,7 +153,7 @@ def hub_files() -> dict[str, bytes]:
 
 @cache
 def marks(data: bytes) -> list[tuple[str, str]]:
-    """What a server says of a version of a file."""
+    """Return the headers by which a server identifies a version of a file."""
     modified = formatdate(zlib.crc32(data), usegmt=True)
     return [("ETag", f'"{hashlib.sha256(data).hexdigest()}"'), ("Last-Modified", modified)]
 
@@ -163,11 +162,11 @@ class Server(ThreadingHTTPServer):
     """Serves `files` by path.
 
     Attributes:
-        faults: path -> what the next answers do, one each: a status, ("status", Retry-After), "cut", "stall".
-        garbled: (path, first byte) of answers that come with wrong bytes, once each.
-        log: path and Range of every request.
-        tokens: Authorization -> paths of the requests that had it; "" for none.
-        ranges: whether byte ranges are honoured.
+        faults: Path -> what the next responses do: a status, (status, Retry-After), "cut" or "stall".
+        garbled: (path, first byte) of responses with wrong content, once each.
+        log: Path and Range of every request.
+        tokens: Authorization -> paths of requests with it; "" for none.
+        ranges: Whether byte ranges are supported.
     """
 
     daemon_threads = True
@@ -257,7 +256,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """All archives at /, the hub's files and lists as its API serves them."""
+    """A server with all archives at /, and the files and listings of the Hub."""
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     with Server() as found:
@@ -282,7 +281,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty project for a data set `gqa`; the working directory."""
+    """An empty project for a data set `gqa`, which is the working directory."""
     (tmp_path / "params.yaml").write_text(PARAMS)
     (tmp_path / "data/gqa/source").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
@@ -290,7 +289,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class NoPauses:
-    """Stands for the module `time` where the hub's library makes pauses."""
+    """Replaces the module `time` in the library of the Hub."""
 
     @staticmethod
     def sleep(_: float) -> None: ...
@@ -300,7 +299,7 @@ class NoPauses:
 def get(
     server: Server, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., str]:
-    """Fetch from the server, with little patience; what was said."""
+    """A function that downloads from the server with short pauses, and returns stdout."""
     # Other processes read this variable when they import the library.
     monkeypatch.setenv("HF_ENDPOINT", server.url)
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", server.url)
@@ -325,7 +324,7 @@ def get(
 
 
 class NoWaiting:
-    """Stands for the event of a `Web`: notes the pauses instead of making them."""
+    """Replaces the stop event of an `HttpClient`, and records pauses instead of waiting."""
 
     def __init__(self):
         self.pauses = []

@@ -44,7 +44,7 @@ def test_a_range_is_downloaded_once_into_its_own_file(web, server, tmp_path):
 
 @pytest.fixture
 def patient(web):
-    """A web whose pauses are noted, not made."""
+    """A client that records pauses instead of waiting."""
     here = web()
     here.stop_event = NoWaiting()
     return here
@@ -73,7 +73,7 @@ def test_a_broken_response_is_resumed(patient, server, fault):
         patient.httpx_client.timeout = 0.5
     server.faults["/a.bin"] = [fault, fault]
     assert content(file, 0, 5000) == DATA
-    # each time half of what is left comes: 2,500, then 1,250 of the other 2,500
+    # Each response has half of the missing bytes: 2,500, then 1,250 of the other 2,500.
     assert asked(server)[1:] == ["0-4999", "2500-4999", "3750-4999"]
     assert patient.stop_event.pauses == [
         0.01,

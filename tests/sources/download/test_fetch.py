@@ -39,7 +39,7 @@ SOURCE = Path("data/gqa/source")
 
 
 def made():
-    """What lies in the source folder (the working directory is the project)."""
+    """Return the files in the source folder."""
     return sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*") if path.is_file())
 
 
@@ -78,7 +78,7 @@ def test_only_the_directory_and_the_wanted_images_are_downloaded(get, server):
     received = sum(int(last) + 1 - int(first) for first, last in (found.split("-") for found in ranges))
     directory = images[images.index(b"PK\x01\x02") :]
     drawn_images = images.index(b"images/2370001.jpg") - 30
-    # The end of the directory (22 bytes) is read to find it, and 1 byte to ask for the size.
+    # The end of the directory (22 bytes) is read to find the directory, and 1 byte to get the size.
     assert received <= drawn_images + len(directory) + 2 * 22 + 1 + 20
     assert received < len(images) * 0.75
 
@@ -212,7 +212,7 @@ def test_corrupt_content_is_detected_and_downloaded_again(get, server, place):
 
 
 def covered(ranges):
-    """The bytes that requests asked for, as a set of positions."""
+    """Return the positions of all requested bytes."""
     return {
         at
         for first, last in (found.removeprefix("bytes=").split("-") for found in ranges)
@@ -227,8 +227,8 @@ def test_a_killed_download_resumes(get, server, project, origin):
         if origin == "official"
         else max(path for path in server.files if "testdev_balanced_images" in path and "resolve" in path)
     )
-    # Of the archive: the size, three reads of the directory, the first image; of the second image, and of the hub's
-    # file (after its size), one half comes and then nothing.
+    # The size, three reads of the directory and the first image of the archive succeed. Of the second image, and of the file of the
+    # Hub after its size, only half arrives.
     server.faults[last] = [None] * (5 if origin == "official" else 1) + ["stall"] * 50
     command = [sys.executable, "-m", "pipeline.cli", "fetch", "gqa", "--jobs", "1", "--from"]
     command += [server.url] if origin == "official" else ["hub", "--archives-from", server.url]
@@ -480,7 +480,7 @@ def test_missing_disk_space_is_reported_before_the_download(get, monkeypatch):
     needed = sum(len(json.dumps((JSONS | GRAPHS)[Path(name).name])) for name in TEXTS)
     assert told[0] == "not enough disk space; nothing was downloaded"
     asked, missing = re.search(r"([\d.]+) kB needed, 5.0 kB free; free ([\d.]+) kB more", told[1]).groups()
-    # the files, and beside them what is received before it is unpacked: at most the two archives
+    # The files and the downloads that wait to be unpacked, at most the two archives.
     packed_size = len(archives()["questions1.2.zip"]) + len(archives()["sceneGraphs.zip"])
     assert needed < 1000 * float(asked) < needed + packed_size
     assert float(missing) == pytest.approx(float(asked) - 5, abs=0.11)

@@ -40,7 +40,7 @@ def web(server, tmp_path):
 
 
 def version(web, place):
-    """What is learned of a file by asking until the server answers."""
+    """Request a file until the server answers, and return its version."""
     url = f"{place}/a.bin"
 
     def once():
@@ -60,7 +60,7 @@ def test_a_response_has_its_first_byte_the_size_and_range_support(web, server, r
 
 
 class Drip:
-    """An answer of 100 bytes at a time; each look at the clock finds it 10 s later."""
+    """A response with 100 bytes at a time, and a clock that advances by 10 s per reading."""
 
     url = "http://x/a.bin"
 
@@ -82,7 +82,7 @@ def test_a_slow_response_counts_as_a_stall(monkeypatch, tmp_path):
     monkeypatch.setattr("pipeline.sources.download.http_client.time", drip)
     with pytest.raises(RetryableError, match="fewer than 1000 bytes a second"):
         got.extend(web._iter_chunks(drip))
-    # after k chunks 10 k seconds are gone and 30 + 0.1 k are allowed: too slow at k = 4
+    # After k chunks 10 k seconds have passed and 30 + 0.1 k are allowed, so k = 4 is too slow.
     assert (len(got), web.bytes_received) == (4, 400)
     web.close()
 

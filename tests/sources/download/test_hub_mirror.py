@@ -11,7 +11,7 @@ from tests.sources.download.conftest import IMAGES, TESTDEV, jpeg, parquet
 
 
 def listed(server, folder, data):
-    """Put one Parquet file on the hub in place of what a folder has."""
+    """Replace the content of a folder on the Hub by one Parquet file."""
     path = f"{folder}/x.parquet"
     server.files[f"/datasets/lmms-lab-encoder/GQA/resolve/main/{path}"] = data
     entry = {

@@ -12,7 +12,7 @@ ROWS = JSONS["testdev_balanced_questions.json"]
 
 
 def converted(folder, *files):
-    """The number and the content of GQA's JSON made from Parquet files."""
+    """Return the number and the content of the JSON made from Parquet files."""
     paths = [folder / f"{number}.parquet" for number in range(len(files))]
     for path, data in zip(paths, files, strict=True):
         path.write_bytes(data)

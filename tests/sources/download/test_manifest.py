@@ -115,7 +115,7 @@ def test_files_that_gqa_does_not_have_are_reported(project):
 
 
 def named(tmp_path, **images):
-    """The images named by two files: question id -> image id."""
+    """Return the images of two files of questions."""
     paths = []
     for name in ("val_0", "val_1"):
         path = f"questions1.2/{name}.json"

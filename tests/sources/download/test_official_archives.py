@@ -12,7 +12,7 @@ from tests.sources.download.conftest import JSONS, archives, jpeg, packed
 
 @pytest.fixture
 def official(tmp_path):
-    """The archives in a folder."""
+    """The archives in a local folder."""
     for name, data in archives().items():
         (tmp_path / name).write_bytes(data)
     web = HttpClient(tmp_path / "cache", DEFAULT_RETRY_POLICY, max_connections=2)

@@ -20,7 +20,7 @@ MEMBERS = {"images/a.jpg": NOISE[:1000], "images/b.jpg": NOISE[1000:], "c.json":
 
 @pytest.fixture
 def kept(server, tmp_path):
-    """The archive on the server; what was received of it lies in tmp_path/cache."""
+    """A function that opens an archive on the server, with the cache in tmp_path/cache."""
     webs = []
 
     def make(data: bytes, keep: bool = False) -> RemoteZip:
@@ -62,8 +62,8 @@ def test_extracting_a_member_downloads_only_its_bytes(kept, server, tmp_path):
 
 
 def place(data: bytes) -> str:
-    """The name of the file in the cache that holds b.jpg."""
-    # a local header has 30 bytes; the member ends where the next one begins
+    """Return the name of the cached range of b.jpg."""
+    # A local header has 30 bytes, and a member ends where the next one begins.
     return f"{data.index(b'images/b.jpg') - 30}-{data.index(b'c.json') - 30}"
 
 
@@ -149,7 +149,7 @@ def test_the_directory_checksum_does_not_depend_on_the_order():
 
 
 def changed(**facts) -> bytes:
-    """An archive of one member x.jpg whose directory says something of it."""
+    """Return an archive with a member x.jpg whose directory entry is changed."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         info = zipfile.ZipInfo("x.jpg")
@@ -214,7 +214,7 @@ def test_an_invalid_archive_is_reported_with_its_size(tmp_path, data):
 
 
 def test_members_beyond_4_gib_are_found(tmp_path):
-    """GQA's images are an archive of 20 GB. Here 5 GiB of nothing (a hole in the file) come before the members."""
+    """GQA's archive of images has 20 GB. Here a hole of 5 GiB comes before the members."""
     with (tmp_path / "a.zip").open("wb") as file:
         file.seek(5 << 30)
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
