@@ -135,7 +135,9 @@ def meanings(kind: type[Params]) -> dict[str, str]:
     """Return the meaning of each parameter, from the section `Attributes:` of the class's docstring."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):  # the parameters of a base class are described there
-        for line in inspect.cleandoc(base.__dict__.get("__doc__") or "").partition("Attributes:\n")[2].splitlines():
+        for line in (
+            inspect.cleandoc(base.__dict__.get("__doc__") or "").partition("Attributes:\n")[2].splitlines()
+        ):
             if start := re.match(r" {4}(\w+): (.*)", line):
                 found[start[1]] = start[2]
             elif line.strip() and found:

@@ -45,6 +45,7 @@ PACKAGES = (
     "benchmark/balancing",
     "tasks",
     "scoring",
+    "inference",
 )
 TAKE, SEED, LEAST = 500, 1, 0.9
 STATE, ACCEPTED = ROOT / "build/mutants.json", ROOT / "tests/survivors.tsv"

@@ -28,23 +28,23 @@ def sectioned(line: str) -> str:
 
 PARAMS: list[tuple[str, str | bytes, str]] = [
     ("a leading zero", sectioned("seed: 010"), "line 4: 010 does not mean the same to all YAML readers"),
-    ("YAML 1.2's octal", sectioned("seed: 0o10"), "line 4: 0o10 is not the same"),
-    ("an exponent", sectioned("seed: 1e3"), "line 4: 1e3 is not the same"),
-    ("underscores", sectioned("seed: 1_000"), "line 4: 1_000 is not the same"),
-    ("yes", sectioned("paraphrase: yes"), "line 4: yes is not the same"),
-    ("off", sectioned("paraphrase: off"), "line 4: off is not the same"),
-    ("a time", sectioned("seed: 12:30"), "line 4: 12:30 is not the same"),
-    ("a date", sectioned("split: 2023-10-01"), "line 4: 2023-10-01 is not the same"),
-    ("a boolean key", "dataset: tiny\ntrue: {}\ntiny: {}\n", "line 2: the key true is no text"),
-    ("a key that is a switch", "dataset: tiny\non: {}\ntiny: {}\n", "line 2: the key on is no text"),
-    ("a numeric key", "dataset: tiny\n7: {}\ntiny: {}\n", "line 2: the key 7 is no text"),
-    ("no key", "dataset: tiny\n~: {}\ntiny: {}\n", "line 2: the key ~ is no text"),
-    ("a key twice", sectioned("seed: 1\n    seed: 2"), "line 5: the key seed is there twice"),
-    ("a section twice", "dataset: tiny\ntiny: {}\ntiny: {}\n", "line 3: the key tiny is there twice"),
+    ("YAML 1.2's octal", sectioned("seed: 0o10"), "line 4: 0o10 does not mean the same"),
+    ("an exponent", sectioned("seed: 1e3"), "line 4: 1e3 does not mean the same"),
+    ("underscores", sectioned("seed: 1_000"), "line 4: 1_000 does not mean the same"),
+    ("yes", sectioned("paraphrase: yes"), "line 4: yes does not mean the same"),
+    ("off", sectioned("paraphrase: off"), "line 4: off does not mean the same"),
+    ("a time", sectioned("seed: 12:30"), "line 4: 12:30 does not mean the same"),
+    ("a date", sectioned("split: 2023-10-01"), "line 4: 2023-10-01 does not mean the same"),
+    ("a boolean key", "dataset: tiny\ntrue: {}\ntiny: {}\n", "line 2: the key true is not a string"),
+    ("a key that is a switch", "dataset: tiny\non: {}\ntiny: {}\n", "line 2: the key on is not a string"),
+    ("a numeric key", "dataset: tiny\n7: {}\ntiny: {}\n", "line 2: the key 7 is not a string"),
+    ("no key", "dataset: tiny\n~: {}\ntiny: {}\n", "line 2: the key ~ is not a string"),
+    ("a key twice", sectioned("seed: 1\n    seed: 2"), "line 5: the key seed occurs twice"),
+    ("a section twice", "dataset: tiny\ntiny: {}\ntiny: {}\n", "line 3: the key tiny occurs twice"),
     ("a version that is a number", "dataset: tiny\nversion: 1.0\ntiny: {}\n", 'expected a key `version` like "1.0.0"'),
     ("a version that is a path", 'dataset: tiny\nversion: "../1"\ntiny: {}\n', 'expected a key `version` like "1.0.0"'),
     ("no such data set", "dataset: bees\ntiny: {}\n", "there is no section of that name; there are tiny"),
-    ("a boolean data set", "dataset: true\ntrue: {}\n", "the key true is no text"),
+    ("a boolean data set", "dataset: true\ntrue: {}\n", "the key true is not a string"),
     ("no data set", "tiny: {}\n", "expected a key `dataset`"),
     ("a list", "[1, 2]\n", "expected a key `dataset`"),
     ("nothing", "", "expected a key `dataset`"),
@@ -96,7 +96,7 @@ def test_reserved_names_are_refused(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text(GQA)
     code, output = init(name)
-    assert code == 1 and "a data set's name has lower-case letters, digits and dashes" in output
+    assert code == 1 and "invalid name of a data set" in output
     assert Path("params.yaml").read_text() == GQA and not Path("data").exists()
 
 
@@ -114,7 +114,7 @@ def test_other_names_are_accepted(tmp_path, monkeypatch, name):
         (None, "no such file; run this from the project's root"),
         ("dataset: x\nx: {}\n", "no section `gqa` to copy"),
         ("gqa: [\n", "not valid YAML"),
-        ("gqa:\n  rank: {seed: 010}\n", "line 2: 010 is not the same"),
+        ("gqa:\n  rank: {seed: 010}\n", "line 2: 010 does not mean the same"),
     ],
 )
 def test_a_params_yaml_that_cannot_be_extended_is_unchanged(tmp_path, monkeypatch, text, said):
@@ -159,7 +159,7 @@ def test_init_on_a_full_disk_leaves_params_yaml_whole(tmp_path, monkeypatch):
     [
         (errno.ENOSPC, "the disk is full (x.json)"),
         (errno.EDQUOT, "your disk quota is used up (x.json)"),
-        (errno.EFBIG, "a file grew larger than this disk or your limits"),
+        (errno.EFBIG, "a file is larger than this disk or your limits"),
         (errno.ENAMETOOLONG, "a file name is too long"),
         (errno.EROFS, "no permission"),
         (errno.EIO, "the disk failed (x.json)"),
@@ -228,13 +228,13 @@ def test_a_broken_link_and_a_long_name_are_reported(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("section", "said"),
     [
-        ({"model": "local-dir:elsewhere"}, "elsewhere: a model outside of data/tiny/clip, where dvc repro would not see it change"),
-        ({"model": "local-dir:data/tiny/clip/../../x"}, "a model outside of data/tiny/clip"),
-        ({"model": "ViT-B-32", "pretrained": "weights.pt"}, "weights.pt: a model outside of data/tiny/clip"),
+        ({"model": "local-dir:elsewhere"}, "elsewhere: the model is outside of data/tiny/clip"),
+        ({"model": "local-dir:data/tiny/clip/../../x"}, "the model is outside of data/tiny/clip"),
+        ({"model": "ViT-B-32", "pretrained": "weights.pt"}, "weights.pt: the model is outside of data/tiny/clip"),
         ({"model": "local-dir:data/tiny/clip", "pretrained": "openai"}, "pretrained: model 'local-dir:data/tiny/clip' brings its own weights"),
         ({"model": "local-dir:elsewhere", "pretrained": "weights.pt"}, "embed: 2 problems"),
         ({"model": "hf-hub:owner/name", "pretrained": "weights.pt"}, "embed: 2 problems"),
-        ({"model": "ViT-B-32", "pretrained": "laion2b_s34b_b79k=weights.pt"}, "weights.pt: a model outside of data/tiny/clip"),
+        ({"model": "ViT-B-32", "pretrained": "laion2b_s34b_b79k=weights.pt"}, "weights.pt: the model is outside of data/tiny/clip"),
         ({"model": "local-dir:data/tiny/clip"}, "open_clip_config.json: no such file"),
         ({"model": "ViT-B-23", "pretrained": "openai"}, "open_clip knows no model 'ViT-B-23'"),
         ({"model": "ViT-B-32"}, "'' is neither a pretrained tag"),
@@ -252,7 +252,7 @@ def test_the_first_stage_reports_missing_folders(tiny, capsys, monkeypatch):
     # DVC sets this variable.
     monkeypatch.setenv("DVC_STAGE", "ingest")
     message = error_message(capsys, ingest.main)
-    assert "data/tiny/clip, data/tiny/vqa, " in message and "run: rgqa init tiny" in message
+    assert "data/tiny/clip, data/tiny/vqa, " in message and "rgqa init tiny" in message
 
 
 def test_a_bug_is_a_traceback():

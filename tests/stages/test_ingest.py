@@ -118,18 +118,17 @@ def cut_image():
         (
             first("imageId", "../../truth/n1"),
             (
-                "question 00100101: image '../../truth/n1' is outside of images/ or no plain name: "
-                "letters, digits, '.', '-' and '_' only"
+                "question 00100101: invalid name of image '../../truth/n1'; only letters, digits, '.', '-' and '_' are allowed"
             ),
         ),
         (
             first("imageId", "n999"),
-            "image n999: no such file in images/; questions that ask for it: 1, the first is 00100101",
+            "image n999: no such file in images/; 1 question about it, for example 00100101",
         ),
-        (forward, "question 00100101: step 1 (query) depends on step 1, which does not come before it"),
+        (forward, "question 00100101: step 1 (query) depends on step 1, which is not an earlier step"),
         (
             drop_image,
-            "image n100003: no such file in images/; questions that ask for it: 5, the first is 00100301",
+            "image n100003: no such file in images/; 5 questions about it, for example 00100301",
         ),
         (cut_image, "image n100003: images/n100003.jpg: damaged: image file is truncated"),
         (
@@ -140,10 +139,10 @@ def cut_image():
             lambda: Path(TESTDEV).write_text("{"),
             "questions1.2/testdev_balanced_questions.json: not valid JSON",
         ),
-        (lambda: Path(TESTDEV).write_text("{}"), "split testdev: there is no question of it"),
+        (lambda: Path(TESTDEV).write_text("{}"), "split testdev: it has no questions"),
         (
             lambda: change(TESTDEV, lambda rows: rows.update({"a+b": rows.pop("00100101")})),
-            "question a+b: the id may hold letters, digits, '.', '-' and '_' only",
+            "question a+b: invalid id",
         ),
         (
             lambda: Path("data/tiny/source/sceneGraphs/val_sceneGraphs.json").unlink(),
@@ -170,7 +169,7 @@ def test_an_image_of_another_size_than_its_scene_graph_is_refused(tiny, set_para
     for image_id in ("2400001", "2400002", "2400003"):
         Image.new("RGB", (448, 336 if image_id != "2400002" else 300)).save(IMAGES / f"{image_id}.jpg")
     assert problems_of_ingest() == [
-        "image 2400002: images/2400002.jpg is 448 x 300, its scene graph says 448 x 336"
+        "image 2400002: images/2400002.jpg is 448 x 300, but its scene graph says 448 x 336"
     ]
 
 
@@ -265,9 +264,9 @@ def test_own_images_and_questions_come_in_from_a_table(tiny, set_params):
 def test_a_missing_or_empty_image_folder_is_reported_in_one_line(tiny):
     for path in IMAGES.iterdir():
         path.unlink()
-    assert problems_of_ingest() == ["images/: no image in it, but 8 are asked about"]
+    assert problems_of_ingest() == ["images/: no image in it, but questions need 8"]
     IMAGES.rmdir()
-    assert problems_of_ingest() == ["images/: no such folder; the images belong into it"]
+    assert problems_of_ingest() == ["images/: no such folder; put the images there"]
 
 
 def test_a_source_that_no_reader_knows_is_refused(tiny):
