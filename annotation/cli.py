@@ -180,7 +180,7 @@ def sample(
 
 @human_baseline.command(epilog="Example: `rgqa annotate human-baseline score`")
 def score() -> None:
-    """Write the judgements for `rgqa score --resource human=FILE`, and print the rates."""
+    """Write the judgements for `rgqa score --resource human-judgments=FILE`, and print the rates."""
     from annotation.study.human_baseline import score_judgements
 
     run_command(score_judgements)

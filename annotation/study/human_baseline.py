@@ -2,7 +2,7 @@
 
 By default, 50 AQs and 50 UQs per subset of a release are sampled from its test split. They become the tasks of a separate data set,
 `data/<data set>-human/`, which people judge on the usual annotation page. A question is rejected if it is called invalid. The judgements
-are written in the format of `rgqa score --resource human=FILE`.
+are written in the format of `rgqa score --resource human-judgments=FILE`.
 
 Writes  data/<data set>-human/interim/batch/   tasks.jsonl, label_studio_tasks.json: as stage batch does
         data/<data set>-human/study/judgements/all.json, <subset>.json   {question_id, accepted} for each judgement
@@ -176,7 +176,7 @@ def sample_items(release: Path | None = None, items_per_label: int = 50, seed: i
 
 
 def score_judgements() -> None:
-    """Write the judgements in the format of `rgqa score --resource human=FILE`, and print the rates.
+    """Write the judgements in the format of `rgqa score --resource human-judgments=FILE`, and print the rates.
 
     Raises:
         UserError: The data set in use is not a human baseline, or there are no judgements yet.
@@ -197,7 +197,8 @@ def score_judgements() -> None:
     print(format_table(judgements))
     report_written("human-baseline", f"{format_count(len(judgements), 'judgement')}", home)
     print(
-        f"human-baseline: next: to compare with a model, run rgqa score RELEASE model.json --subset SUBSET --resource human={home}/SUBSET.json"
+        "human-baseline: next: to compare with a model, run rgqa score RELEASE model.json --subset SUBSET "
+        f"--resource human-judgments={home}/SUBSET.json"
     )
 
 

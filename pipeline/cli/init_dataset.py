@@ -15,7 +15,7 @@ from pipeline.core.release_params import ReleaseParams
 from pipeline.core.strict_yaml import parse_yaml
 
 FOLDER_READMES = {
-    "source": "Inputs: images in `images/`, questions and, if available, scene graphs. data/README.md describes the formats.",
+    "source": "Inputs: images in `images/`, questions and, if available, scene graphs. docs/reference/files_and_records.md describes the formats.",
     "truth": "Complete scene graphs. Leave it empty: only synthetic worlds have them.",
     "clip": "A local CLIP checkpoint: `open_clip_config.json` and weights. Leave it empty if the model is downloaded by name.",
     "vqa": "Your own VQA models, in the format of the sample's. May stay empty.",

@@ -44,7 +44,7 @@ def score(context: typer.Context) -> None:
 
 
 @app.command(
-    epilog="Example: `rgqa leaderboard runs/llava-abstain-p-true runs/qwen-abstain-p-true --out board`"
+    epilog="Example: `rgqa leaderboard runs/llava-abstain-abstention runs/gpt-4o-abstain-abstention --out board`"
 )
 def leaderboard(
     results: Annotated[list[Path], Argument(help="Folders of `rgqa run`, or predictions files.")],

@@ -1,1 +1,1 @@
-"""Running a model on a release: what it is asked, how its confidence is got, and the door to inspect_ai."""
+"""Run models on a release: prompts, confidence methods, replies, and the tasks for inspect_ai."""

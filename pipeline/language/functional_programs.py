@@ -1,11 +1,19 @@
 """Parse GQA's functional programs into typed operations, and describe them in words.
 
-    select: table (17)                          the tables of the image filter color: not(red)
-    those of them that are not red relate: cup,on,s (21)                       cups such that "cup on table":
-    the named object is the subject relate: _,wearing,o (4)                     objects such that "man wearing
-    object": it is the relation's object query: name / verify size: large / choose color: red|blue / choose
-    rel: cup,on|under,s (21) / exist: ? and / or / same color / same: type / different color / common choose
-    older: ?                             which of two objects is older: parsed as `compare`
+    select: table (17)             the tables of the image
+    filter color: not(red)         those of them that are not red
+    relate: cup,on,s (21)          cups such that "cup on table": the named object is the subject
+    relate: _,wearing,o (4)        objects such that "man wearing object": it is the relation's object
+    query: name
+    verify size: large
+    choose color: red|blue
+    choose rel: cup,on|under,s (21)
+    exist: ?
+    and, or
+    same color, same: type
+    different color
+    common
+    choose older: ?                which of two objects is older: parsed as `compare`
 
 The id in parentheses is the object of the image that the question was generated from. `-` means that there is
 none.

@@ -1,9 +1,13 @@
 """Find the presuppositions of a question: what must hold so that it has an answer.
 
-    "What is the red cup to the left of the plate made of?"   fixed: the cup, its color, the plate, where the
-    cup is "What animal is to the left of the plate?"                fixed: the plate; query-only: an animal,
-    where it is "Who is wearing a hat?"                                   query-only: a person, a hat, that it
-    is worn "Is the cup red?" "Is there a cup?" "Is it a red cup?"    asserted: red, a cup, a red cup
+    "What is the red cup to the left of the plate made of?"
+        fixed: the cup, its color, the plate, and that the cup is to the left of the plate
+    "What animal is to the left of the plate?"
+        fixed: the plate; query-only: an animal, and where it is
+    "Who is wearing a hat?"
+        query-only: a person, a hat, and that it is worn
+    "Is the cup red?", "Is there a cup?", "Is it a red cup?"
+        asserted: red, a cup, a red cup
 
 A presupposition is query-only if it concerns only what the question asks for. If it fails, "nothing",
 "nobody" or "none" is a true answer, and often another object fits. What a question asserts is no

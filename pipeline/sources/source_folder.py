@@ -80,7 +80,7 @@ def detect_format(source: Path, requested: SourceFormat | Literal["auto"]) -> So
         return "table"
     raise UserError(
         f"{source}: neither GQA's files (a folder questions1.2) nor a table ({' or '.join(question_table.TABLE_FILE_NAMES)}); "
-        f"{question_table.describe_misplaced_table(source)}data/README.md describes the formats"
+        f"{question_table.describe_misplaced_table(source)}docs/reference/files_and_records.md describes the formats"
     )
 
 

@@ -43,7 +43,8 @@ def main() -> None:
     if not vocabulary.objects:
         warn(
             "neither scene graphs nor programs of questions were found, so no names of objects and attributes are known. "
-            "pt-easy stays empty and pt-hard has only relations. Add scene graphs, also of other images (data/README.md)."
+            "pt-easy stays empty, and pt-hard has at most relations (perturb.preset: paper). Add programs, or scene graphs, also of other images "
+            "(docs/guides/own_data.md)."
         )
     elif (num_rare := sum(entry.count < MIN_NAME_COUNT for entry in vocabulary.objects.values())) * 2 > len(
         vocabulary.objects
@@ -51,7 +52,7 @@ def main() -> None:
         warn(
             f"a small vocabulary: {num_rare:,} of {len(vocabulary.objects):,} names occur fewer than {MIN_NAME_COUNT} times. Edits are then "
             "sampled almost uniformly, and few candidates are screened. Add scene graphs, also of other images, or questions with programs "
-            "(data/README.md)."
+            "(docs/guides/own_data.md)."
         )
     kinds = ("objects", "attributes", "relations", "categories")
     what = ", ".join(f"{len(getattr(vocabulary, name)):,} {name}" for name in kinds)

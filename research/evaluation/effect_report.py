@@ -75,7 +75,7 @@ def _evaluate_effect(
         known_rows = {row for row, _, _ in scores}
         rows = [row for row in effect.row_names if row not in known_rows]
         row, scope, score = missing[0]
-        what = f"row {' and '.join(rows)}" if rows else f"{SCORE_TITLES[score]} ({scope}) of row {row}"
+        what = f"row {' and no row '.join(rows)}" if rows else f"{SCORE_TITLES[score]} ({scope}) of row {row}"
         return EffectResult(effect, None, "not testable", f"there is no {what}")
     difference = compute_difference(effect, scores)
     if effect.limitation and built_in_rows.issuperset(effect.row_names):

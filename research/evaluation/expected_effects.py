@@ -24,7 +24,7 @@ Outcome = Literal["confirmed", "inconclusive", "contradicted", "not testable"]
 MIN_GAIN = 0.0025
 SUBSETS = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
 # Scope of scores on the answerable questions of all subsets.
-ALL_AQS = "aqs"
+ALL_AQS = "all AQs"
 ROW_TITLES = {
     "frcnn": "FRCNN",
     "msp": "MSP",

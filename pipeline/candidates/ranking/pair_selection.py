@@ -82,7 +82,7 @@ class PairPool:
         """Keep at most `max_pairs` pairs: the cheapest of each text, equally many per text and at least one.
 
         An image receives as many questions as it gives, so its own questions have to stay within reach of others. Keeping the cheapest pairs
-        of each image instead would lose a fifth to a half of the candidates (docs/explanation/scaling.md).
+        of each image instead would lose candidates.
         """
         if len(self.pair_images) <= max_pairs:
             return self

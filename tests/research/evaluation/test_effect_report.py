@@ -77,7 +77,7 @@ def test_extra_scores_are_found_by_row_scope_and_score(scored):
     one = next(one for one in EXPECTED_EFFECTS if one.claim.startswith("Selector above Calibration: C@1 %"))
     drawn = np.linspace(-0.01, 0.01, 101)
     extra = {
-        (row, "aqs", "coverage_at_risk/0.01"): ScoreEstimate(np.array([value]), value + drawn * sign)
+        (row, "all AQs", "coverage_at_risk/0.01"): ScoreEstimate(np.array([value]), value + drawn * sign)
         for row, value, sign in (("selector", 0.5, 1), ("vector_scaling", 0.4, -1))
     }
     assert evaluate_effects(scored, extra, [one])[0].outcome == "confirmed"

@@ -56,7 +56,7 @@ def test_scores_are_of_the_three_selector_rows_and_feed_their_effects(benchmark,
         score for score in scores if not score.startswith("effective")
     }
     assert not any(name == "msp" for name, _, _ in cells)
-    one = cells["selector", "aqs", "auc"]
+    one = cells["selector", "all AQs", "auc"]
     assert len(one.seed_values) == 2 and one.replicates.shape == (100,)
     claims = [
         one for one in EXPECTED_EFFECTS if one.group == "Selective answering" and "Selector" in one.claim
