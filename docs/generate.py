@@ -95,7 +95,7 @@ def default_of(parameter: click.Parameter) -> str:
     value = parameter.default
     if parameter.required:
         return "required"
-    if value is None or value == () or callable(value):
+    if value is None or value in ((), "") or callable(value):
         return "-"
     return f"`{value}`" if not isinstance(value, bool) else ("yes" if value else "no")
 

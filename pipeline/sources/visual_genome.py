@@ -22,7 +22,7 @@ import msgspec
 
 from pipeline.core.atomic_files import atomic_write
 from pipeline.core.duplicate_keys import find_duplicate_keys
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, format_count
 from pipeline.core.json_files import read_json
 from pipeline.core.progress import track
 from pipeline.core.records import Split
@@ -168,7 +168,7 @@ def convert_scene_graphs(
         if not count:
             raise UserError(f"{graph_file}: it has no scene graph")
     notes = "".join(f"; {what}: {number:,}" for what, number in sorted((+omitted).items()))
-    return f"{count:,} scene graphs -> {converted}{notes}"
+    return f"{format_count(count, 'scene graph')} -> {converted}{notes}"
 
 
 def _merge_objects(

@@ -150,6 +150,6 @@ def convert_questions(
     write_jsonl(table, rows)
     images = len({row.image for row in rows})
     return (
-        f"{format_count(len(rows), 'question')} -> {table}. Put their {images:,} images ({rows[0].image}.jpg, ...) into "
+        f"{format_count(len(rows), 'question')} -> {table}. Put their {format_count(images, 'image')} ({rows[0].image}.jpg, ...) into "
         f"{table.parent / 'images'}, and in params.yaml set `split: {split}` and `question_splits: [{split}]`"
     )

@@ -21,7 +21,7 @@ edit_quality_app = new_app(
 app.add_typer(edit_quality_app, name="edit-quality")
 
 FoldsOption = Annotated[int, typer.Option(min=2, max=100, help="Use this many folds of cross-validation.")]
-RepetitionsOption = Annotated[
+NumReplicatesOption = Annotated[
     int, typer.Option(min=1, max=100_000, help="Use this many bootstrap replicates for each interval.")
 ]
 MaxPairsOption = Annotated[
@@ -43,7 +43,7 @@ def num_examples_option(help: str) -> Any:
 @app.command(epilog="Example: `rgqa study text-only-baseline --out baseline.json`")
 def text_only_baseline(
     folds: FoldsOption = 5,
-    repetitions: RepetitionsOption = 500,
+    bootstrap: NumReplicatesOption = 500,
     seed: Annotated[
         int, seed_option("Seed of the folds, the bootstrap and the random choices of the paper's rules.")
     ] = 20231001,
@@ -53,13 +53,13 @@ def text_only_baseline(
     """Measure how well a text-only model can tell perturbed questions from originals, before human verification."""
     from research.studies.text_only_baseline import run_text_only_baseline
 
-    run_command(lambda: print(run_text_only_baseline(folds, repetitions, seed, max_pairs, out)))
+    run_command(lambda: print(run_text_only_baseline(folds, bootstrap, seed, max_pairs, out)))
 
 
 @app.command(epilog="Example: `rgqa study transformer-attacker --out attackers.json`")
 def transformer_attacker(
     folds: FoldsOption = 5,
-    repetitions: RepetitionsOption = 500,
+    bootstrap: NumReplicatesOption = 500,
     seed: Annotated[
         int,
         seed_option(
@@ -82,7 +82,7 @@ def transformer_attacker(
 
         # The transformer's matrices are too small for more threads.
         torch.set_num_threads(1)
-        print(compare_attackers(folds, repetitions, seed, max_pairs, init_checkpoint, out))
+        print(compare_attackers(folds, bootstrap, seed, max_pairs, init_checkpoint, out))
 
     run_command(page)
 
@@ -228,7 +228,7 @@ def attribution(
         list[int] | None,
         typer.Option(help="Use the nets of this seed. Repeatable (default: 0, 1, 2).", min=0, max=2**32 - 1),
     ] = None,
-    repetitions: Annotated[
+    bootstrap: Annotated[
         int, typer.Option(min=100, max=100_000, help="Use this many bootstrap replicates for each interval.")
     ] = 1000,
     seed: Annotated[int, seed_option("Seed of the replicates.")] = 0,
@@ -239,7 +239,7 @@ def attribution(
 
     run_command(
         lambda: print(
-            measure_attribution(net or ["rp", "vanilla"], net_seed or [0, 1, 2], repetitions, seed, out)
+            measure_attribution(net or ["rp", "vanilla"], net_seed or [0, 1, 2], bootstrap, seed, out)
         )
     )
 
@@ -287,7 +287,7 @@ def validity(
     out: Annotated[Path, typer.Option(help="Write results, tables and predictions to this folder.")] = Path(
         "data/sample/interim/validity"
     ),
-    repetitions: Annotated[
+    bootstrap: Annotated[
         int,
         typer.Option(min=20, max=100_000, help="Use this many bootstrap replicates of the images."),
     ] = 1000,
@@ -312,6 +312,6 @@ def validity(
     )
     run_command(
         lambda: run_validity_study(
-            releases, out, repetitions, seed, measure_effects=effects, rank_graded_nets=graded_nets
+            releases, out, bootstrap, seed, measure_effects=effects, rank_graded_nets=graded_nets
         )
     )

@@ -107,7 +107,7 @@ def compute_attributions(
     """
     images = read_images([item for pair in pairs for item in pair.present_items], folders)
     found = []
-    for pair in track(pairs, "attribution", unit="pair") if len(pairs) > 1 else pairs:
+    for pair in track(pairs, "attribute", unit="pair") if len(pairs) > 1 else pairs:
         items = tuple(
             AttributionItem(
                 item,
@@ -177,7 +177,7 @@ def write_page(
     )
     write_text(out, html)
     report_written(
-        "attribution",
+        "attribute",
         f"{len(html.encode()) / 1e6:.1f} MB, {row_attribution.name}, {format_count(sum(len(p.items) for p in pairs), 'item')}",
         out,
     )
