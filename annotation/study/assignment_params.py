@@ -1,4 +1,6 @@
-"""Read what `AdaptiveAssigner` needs: section `annotate` of params.yaml, the tasks, and the results of earlier stages."""
+"""Read what `AdaptiveAssigner` needs: section `annotate` of params.yaml, the tasks, and the results of
+earlier stages.
+"""
 
 from __future__ import annotations
 
@@ -52,16 +54,17 @@ class AnnotateParams(Params):
     image_base_url: Annotated[str, msgspec.Meta(pattern=r"^(local|https?://.+)$")] = "local"
 
     def to_assignment_rules(self) -> AssignmentRules:
-        """Return the fields that `AdaptiveAssigner` takes."""
+        """Return the parameters that `AdaptiveAssigner` needs."""
         return AssignmentRules(**{name: getattr(self, name) for name in AssignmentRules._fields})
 
 
 def to_task_mapping(task: Task, discarded: Collection[str] = ()) -> dict[str, Any]:
-    """Convert a task to the mapping that `AdaptiveAssigner` takes.
+    """Convert a task to the mapping that `AdaptiveAssigner` expects.
 
     Args:
         task: The task.
-        discarded: Ids of tasks whose gold question is discarded. It then says nothing about an annotator.
+        discarded: Ids of tasks whose gold question is discarded. Their gold questions are not used to assess
+            annotators.
     """
     first, second = (
         {"role": row.role, "candidate": row.candidate_id, "expected": row.expected_choice}
@@ -73,7 +76,9 @@ def to_task_mapping(task: Task, discarded: Collection[str] = ()) -> dict[str, An
 
 
 def read_prior_answerable(folders: DatasetFolders) -> dict[str, float]:
-    """Return candidate id -> prior probability of being answerable; empty without stage `estimate`, as in a human baseline."""
+    """Return candidate id -> prior probability of being answerable; empty if there is no stage `estimate`, as
+    in a human baseline.
+    """
     path = folders.record_file(CandidateEstimate)
     estimates = folders.read_records(CandidateEstimate) if path.exists() else ()
     return {row.candidate_id: row.p_answerable for row in estimates}
@@ -91,13 +96,15 @@ class _AnnotatorStatus(msgspec.Struct, frozen=True):
 
 
 class CollectFeedback(msgspec.Struct, frozen=True):
-    """The part of `quality.json` that task assignment uses; empty before stage `collect` has processed verdicts of people.
+    """The part of `quality.json` that task assignment uses.
+
+    It is empty until stage `collect` has processed verdicts of people.
 
     Attributes:
         simulated: Whether the verdicts are simulated.
         discarded_gold_questions: Gold questions that are discarded as mislabelled.
-        annotators: Exclusions of annotators.
-        doubtful: Candidate id -> probability of being unanswerable, for candidates in doubt.
+        annotators: Pseudonym and exclusion of each annotator.
+        doubtful: Candidate id -> probability of being unanswerable, for candidates whose votes do not decide.
     """
 
     simulated: bool = True

@@ -18,17 +18,18 @@ FOLDER_READMES = {
     "source": "Inputs: images in `images/`, questions and, if available, scene graphs. docs/reference/files_and_records.md describes the formats.",
     "truth": "Complete scene graphs. Leave it empty: only synthetic worlds have them.",
     "clip": "A local CLIP checkpoint: `open_clip_config.json` and weights. Leave it empty if the model is downloaded by name.",
-    "vqa": "Your own VQA models, in the format of the sample's. May stay empty.",
+    "vqa": "Your own VQA models, in the format of the models of the sample (data/sample/vqa). May stay empty.",
     "embeddings": "Precomputed embeddings (`rgqa export-embeddings`). May stay empty.",
     "annotations": "Verdicts exported from Label Studio.",
     "rounds": "Verified candidates of earlier annotation rounds (`rgqa annotate end-round`). May stay empty.",
     "errata": "Errors in released items (`rgqa errata add`). The next release lists them. May stay empty.",
     "predictions": "Predictions of models: NAME.json is a row of the leaderboard (docs/guides/compare_models.md).",
 }
-# Names that have another meaning: folders in data/, keys of params.yaml, and words that YAML does not read as strings.
+# Names that a data set must not have, because they have another meaning: folders in data/, keys of
+# params.yaml, and words that YAML does not read as strings.
 RESERVED_NAMES = {"release", "cache", "label-studio", "sample", "dataset", "version"}
 YAML_NON_STRINGS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
-# Number of characters. The name becomes part of file names.
+# Maximum number of characters of a name. The name becomes part of file names.
 MAX_NAME_LENGTH = 60
 RELEASE_SECTION_TEMPLATE = """\
   release:                                # the card states only what is filled in
@@ -63,7 +64,8 @@ RELEASE_SECTION_TEMPLATE = """\
 def create_dataset(name: str, root: Path = Path()) -> str:
     """Create `data/<name>/` and a section of params.yaml. Existing files and sections stay as they are.
 
-    The section is copied from the section `gqa`, except `release`, which is empty.
+    The new section is copied from the section `gqa`. Only its part `release` is not copied, but has empty
+    fields.
 
     Args:
         name: Name of the data set.
@@ -107,7 +109,13 @@ def create_dataset(name: str, root: Path = Path()) -> str:
 
 
 def _append_section(text: str, name: str, path: Path) -> str:
-    """Return params.yaml with a new section at the end, which is copied from `gqa` with its comments.
+    """Return the text of params.yaml with a new section at the end, copied from the section `gqa` with its
+    comments.
+
+    Args:
+        text: The text of params.yaml.
+        name: Name of the new section.
+        path: Path of params.yaml, for messages.
 
     Raises:
         UserError: There is no section `gqa`, or copying its lines would change their meaning.

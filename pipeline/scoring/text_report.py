@@ -25,7 +25,9 @@ NON_PROPORTION_PREFIXES = ("threshold", "distribution", "latency_", "items_per_s
 
 
 def format_report(report: ScoreReport) -> str:
-    """Format the full report: every model and subset, the differences between models, and all models side by side."""
+    """Format the full report: every model and subset, the differences between models, and all models side by
+    side.
+    """
     lines = [f"{format_benchmark_line(report)}; numbers in % unless said otherwise"]
     lines += [report.compared_items.summary] if report.compared_items else []
     for model in report.models:
@@ -70,7 +72,9 @@ def format_benchmark_line(report: ScoreReport) -> str:
 
 
 def format_subset_line(model: str, subset: str, counts: Scores) -> str:
-    """Describe in one line what was scored of a subset, and every item that was not answered as expected."""
+    """Describe in one line which items of a subset were scored, and how many items were not answered as
+    expected.
+    """
     kinds = ("aqs", "AQs"), ("uqs", "UQs"), ("images", "images")
     text = f"{model} on {subset}: " + ", ".join(f"{counts[key]:,} {kind}" for key, kind in kinds)
     if counts["validation"]:
@@ -121,7 +125,7 @@ def format_score_group(title: str, values: Mapping[str, Any], intervals: Scores)
 
 
 def _format_score(way: str, name: str, value: Any, intervals: Scores, indent: str = "    ") -> Iterator[str]:
-    """Format a score. `way` is its path within its group."""
+    """Format a score. `way` is the path of the score within its group."""
     title = format_heading(name)
     if not isinstance(value, Mapping):
         yield f"{indent}{title:<38} {_format_value(name.split('/')[-1], value):>10}{format_interval(intervals.get(way))}"
@@ -139,7 +143,7 @@ def _format_score(way: str, name: str, value: Any, intervals: Scores, indent: st
 
 
 def _format_subgroup_tables(values: Scores) -> Iterator[str]:
-    """Format a table for each field. A subgroup with too few items only has its interval."""
+    """Format a table for each field. For a subgroup with too few items, only the interval is shown."""
     if "unavailable" in values:
         yield f"  subgroups: {values['unavailable']}"
         return
@@ -157,7 +161,10 @@ def _format_subgroup_tables(values: Scores) -> Iterator[str]:
 
 
 def _format_comparison(difference: ModelComparison) -> Iterator[str]:
-    """Format every difference, and describe those of the first table (the mean, if there is one) in words."""
+    """Format every difference.
+
+    The differences of the first table (the mean, if there is one) are also described in words.
+    """
     rows = [
         [
             place,
@@ -212,7 +219,7 @@ def format_table(rows: Sequence[Sequence[str]], indent: str = "", num_left_align
 
 
 def format_heading(name: str) -> str:
-    """Return a score's title, and whether lower values are better."""
+    """Return the title of a score, followed by "(lower)" if lower values are better."""
     return get_score_title(name) + (" (lower)" if lower_is_better(name) else "")
 
 

@@ -1,9 +1,10 @@
 """Generate a data set as large as GQA from a small one: the same questions with a larger vocabulary.
 
-Sentences, programs, annotations, the grouping of questions by image, and word frequencies are kept. Object names and
-attributes are replaced by others of the same number and type, some of them invented words, so that there are as many as in
-GQA (1,703 objects, 617 attributes). All questions about an image are changed in the same way. There are only so many ways,
-so texts repeat on different images, some much more often than others. The images are grey squares; no answer is true.
+Sentences, programs, annotations, the grouping of questions by image, and word frequencies are kept. Object
+names and attributes are replaced by others of the same number and type, some of them invented words, so that
+there are as many as in GQA (1,703 objects, 617 attributes). All questions about an image are changed in the
+same way. There are only so many ways, so texts repeat on different images, some much more often than others.
+The images are grey squares; no answer is true.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ ROOT = Path(__file__).parents[2]
 SAMPLE = Path("data/sample/source")
 NUM_WORDS = {"object": 1_703, "attribute": 617}  # in GQA's scene graphs
 GQA_QUESTIONS, GQA_IMAGES = 943_000, 72_140  # GQA's balanced train split
-# Distinct texts per question if all ways to change words were equally common. As they are not, it is about a fifth.
+# Distinct texts per question if all ways to change words were equally common. As they are not, it is about a
+# fifth.
 DISTINCT_TEXT_RATE = 1 / 3
 
 _FIXED_WORDS = UNINFORMATIVE_NAMES | FRAME_WORDS | parse_words("person, place")
@@ -74,7 +76,9 @@ def find_replaceable_words(question: Question) -> list[Word]:
 
 
 class WordPools:
-    """The words of a set of questions by role, most common first, and their replacements: the same words, then invented ones."""
+    """The words of a set of questions by role, most common first, and their replacements: the same words,
+    then invented ones.
+    """
 
     def __init__(self, questions: Sequence[Question], rng: np.random.Generator) -> None:
         self.words_by_question = [find_replaceable_words(question) for question in questions]
@@ -164,8 +168,8 @@ def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Pat
     """Write the data set as GQA's files: questions1.2/train_balanced_questions.json and images/.
 
     Args:
-        source: folder of the small set with GQA's files. `split` of it is used.
-        questions: number of questions. The number of images is in the same proportion as in GQA.
+        source: Folder of the small set with GQA's files. `split` of it is used.
+        questions: Number of questions. The number of images is in the same proportion as in GQA.
     """
     problems = Problems(str(source))
     rows = list(gqa_files.read_questions(source, (split,), problems))
@@ -219,8 +223,8 @@ def write_scaled_project(
     """Write a project with one generated data set and GQA's parameters.
 
     Args:
-        source, split, questions: as for `write_scaled_dataset`.
-        changes: changed parameters by section.
+        source, split, questions: As for `write_scaled_dataset`.
+        changes: Changed parameters by section.
     """
     write_scaled_dataset(source, split, questions, folder / f"data/{name}/source")
     sections = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["gqa"]

@@ -41,7 +41,7 @@ def baselines(
     release: Annotated[
         Path | None,
         Option(
-            help="Predict answers to this release folder or subset file. Default: the release of the current version."
+            help="Answer the questions of this release folder or subset file. Default: the release of the current version."
         ),
     ] = None,
     baseline: Annotated[
@@ -55,11 +55,16 @@ def baselines(
     base_epochs: Annotated[
         float,
         Option(
-            min=0, max=100_000, help="Train the base net, from which most others start, for so many epochs."
+            min=0,
+            max=100_000,
+            help="Train the base net, from which most other nets start, for this number of epochs.",
         ),
     ] = 5.0,
     finetune_epochs: Annotated[
-        float, Option(min=0, max=100_000, help="Train each net for so many epochs after the base net.")
+        float,
+        Option(
+            min=0, max=100_000, help="Train each net that starts from the base net for this number of epochs."
+        ),
     ] = 2.0,
     num_answers: Annotated[
         int,
@@ -87,7 +92,10 @@ def baselines(
         Path | None, Option(help="Write predictions to this folder. Default: `data/NAME/predictions`.")
     ] = None,
 ) -> None:
-    """Train the papers' baselines on region features and predict the answers to a release. A stopped run resumes."""
+    """Train the papers' baselines on region features and answer the questions of a release with them.
+
+    A stopped run can be resumed with the same command.
+    """
     from research.reference_models.baseline_nets import BaselineConfig
     from research.reference_models.baseline_rows import BaselineRequest, run_baselines
 

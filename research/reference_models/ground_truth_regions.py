@@ -1,4 +1,6 @@
-"""Regions from the ground truth, in the format of the region head: the input of a net with a perfect detector."""
+"""Regions from the ground truth, in the format of the region head: the input of a net with a perfect
+detector.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +30,21 @@ def get_relative_box(scene_object: SceneObject, scene: SceneGraph) -> tuple[floa
 
 
 def get_attribute_mask(scene_object: SceneObject, names: RegionNames) -> np.ndarray:
-    """Return which attributes an object has, bool [attributes]."""
+    """Return for each attribute in `names` whether the object has this attribute, bool [attributes]."""
     return np.isin(names.looks, scene_object.attributes)
 
 
 def get_setting_mask(scene: SceneGraph, names: RegionNames) -> np.ndarray:
-    """Return location and weather of a scene, bool [settings]."""
+    """Return for each setting in `names` whether it is the location or the weather of the scene, bool
+    [settings].
+    """
     return np.isin(names.settings, (scene.location, scene.weather))
 
 
 def make_ground_truth_regions(scenes: Sequence[SceneGraph], head: RegionHead) -> Regions:
-    """Return the first `MAX_DETECTIONS` objects of each scene, and the whole image.
+    """Return regions for the first `MAX_DETECTIONS` objects of each scene, and for the whole image.
 
-    Hidden vectors are 0, and log-probabilities are 0 or `MIN_LOG_PROBABILITY`.
+    In the features, hidden vectors are 0, and log-probabilities are 0 or `MIN_LOG_PROBABILITY`.
     """
     n, known = len(scenes), head.names
     kind_of = {name: index for index, name in enumerate(known.kinds)}

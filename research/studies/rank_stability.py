@@ -23,10 +23,12 @@ SCORE_COLUMNS: tuple[str, ...] = (*SUBSETS, "mean")
 
 
 def read_leaderboard(folder: Path) -> dict[str, pd.DataFrame]:
-    """Return the AUAF of a folder's rows by subset: index row, columns value, low, high. References are left out.
+    """Return the AUAF of a folder's rows by subset: index row, columns value, low, high.
+
+    References are left out.
 
     Raises:
-        UserError: the leaderboard does not exist or lacks columns.
+        UserError: The leaderboard does not exist or lacks columns.
     """
     name = read_dataset_name(folder / PARAMS_FILE)
     path = folder / "data" / name / "interim/leaderboard/leaderboard.csv"
@@ -46,11 +48,11 @@ def compute_agreement(one: pd.DataFrame, other: pd.DataFrame) -> tuple[int, int,
     """Compare two leaderboards of the same rows, with columns value, low and high.
 
     Returns:
-        The number of rows, the number of pairs of rows that one of the sets separates (their 95 % intervals do not
-        overlap, which is conservative), Kendall's tau over these pairs, and tau-b over all pairs.
+        The number of rows, the number of pairs of rows that one of the sets separates (their 95 % intervals
+        do not overlap, which is conservative), Kendall's tau over these pairs, and tau-b over all pairs.
 
     Raises:
-        UserError: there are fewer than `MIN_RANKED_ROWS` rows.
+        UserError: There are fewer than `MIN_RANKED_ROWS` rows.
     """
     rows = one.index.intersection(other.index)
     if len(rows) < MIN_RANKED_ROWS:
@@ -73,7 +75,7 @@ def compare_leaderboards(folders: Sequence[Path]) -> str:
     """Return a Markdown table with every two data sets, this project's among them, by subset.
 
     Raises:
-        UserError: names every folder without a leaderboard.
+        UserError: Names every folder without a leaderboard.
     """
     problems, boards = Problems("leaderboards to compare"), dict[str, dict[str, pd.DataFrame]]()
     for folder in (Path(), *folders):

@@ -10,7 +10,7 @@ from research.synthetic_world.scene_types import HEIGHT, HORIZON, WIDTH
 
 WALLS = {"kitchen": "#e3efe6", "living room": "#efe3cf", "bedroom": "#dcdcef", "office": "#dde5ea"}
 FLOORS = {"kitchen": "#c9d3d2", "living room": "#c99f6b", "bedroom": "#d3b48e", "office": "#8193a6"}
-# y where the skirting board begins.
+# y coordinate at which the skirting board begins.
 SKIRTING = HORIZON - 10
 
 

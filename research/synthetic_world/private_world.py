@@ -1,13 +1,15 @@
-"""Generate a private synthetic world from a secret seed and run the whole pipeline on it: `rgqa sample new-world`.
+"""Generate a private synthetic world from a secret seed, and run the whole pipeline on it: `rgqa sample
+new-world`.
 
-Writes, into a folder that is laid out like the project's
+Writes, into a new folder with the same layout as the project:
     params.yaml            the sample's parameters
-    drawn.json             the seed's SHA-256 and the completed stages, after which an interrupted run continues
-    data/<name>/           source and truth like the sample's, its CLIP and its answer nets; interim/, as stages write it
+    drawn.json             the SHA-256 of the seed, and the completed stages (an interrupted run continues after them)
+    data/<name>/           source and truth as in the sample, the CLIP model and the answer nets of the sample, and the files of the stages
     data/release/<name>/   the release
 
-The sample's images, questions and releases are public, so a model may have been trained on them. It cannot know a world from a
-secret seed. The seed is written nowhere. Its hash shows later that the seed was not chosen by the results of models.
+The sample's images, questions and releases are public, so a model may have been trained on them. No model can
+have seen a world that is made from a secret seed. The seed is not written to any file. Its hash proves later
+that the seed was not chosen after seeing the results of models.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from research.synthetic_world.scenes import SPLIT_SIZES
 from research.synthetic_world.secret_seeds import derive_seed, hash_seed
 
 STATE_FILENAME = "drawn.json"
-# The step before all stages.
+# Name of the step before all stages, which generates the source files.
 SOURCE_DIRNAME = "source"
 
 
@@ -48,14 +50,14 @@ class PrivateWorld(Record):
 
 
 def build_private_world(secret_seed: str, output_dir: Path | None) -> None:
-    """Generate a private world and run all stages on it. Continues an interrupted run of the same seed.
+    """Generate a private world and run all stages on it. An interrupted run of the same seed is continued.
 
     Args:
-        secret_seed: the seed, any text.
-        output_dir: the folder. The default is `drawn-` and eight digits of the seed's hash.
+        secret_seed: The seed, any text.
+        output_dir: The folder; None for `drawn-` and eight digits of the hash of the seed.
 
     Raises:
-        UserError: the folder has another seed or other files, or a stage failed.
+        UserError: The folder is for another seed or has other files, or a stage failed.
     """
     number, mark = derive_seed(secret_seed), hash_seed(secret_seed)
     name = f"drawn-{mark[:8]}"
@@ -96,7 +98,10 @@ def _read_state(home: Path, wanted: PrivateWorld) -> PrivateWorld:
 
 
 def write_world(home: Path, name: str, number: int, mark: str, scale: int = 1) -> None:
-    """Write images, questions, graphs and truth, the sample's models, and parameters. `scale` multiplies the number of images."""
+    """Write images, questions, graphs and truth, the sample's models, and parameters.
+
+    `scale` is a factor for the number of images.
+    """
     sample, folder = DatasetFolders("sample"), home / "data" / name
     write_json(home / STATE_FILENAME, PrivateWorld(dataset=name, seed_sha256=mark))
     drawn = track(render_images(number, scale), "render", scale * SPLIT_SIZES["testdev"], "image")
@@ -117,7 +122,7 @@ def write_world(home: Path, name: str, number: int, mark: str, scale: int = 1) -
 
 
 def _run_stage(stage: str, home: Path) -> None:
-    """Run one stage in the folder with this code."""
+    """Run one stage in the folder, with the code of this project."""
     path = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH", "")]))
     command = [sys.executable, "-m", stage_module(stage)]
     if subprocess.run(command, cwd=home, env=os.environ | {"PYTHONPATH": path}, check=False).returncode:

@@ -1,4 +1,8 @@
-"""Propose the CLIP candidates: rank all pairs of an image and a question, and select those of CLIP-Easy and CLIP-Hard."""
+"""Propose the CLIP candidates.
+
+All pairs of an image and a question are ranked by CLIP score. The candidates of CLIP-Easy and CLIP-Hard are
+selected among the ranked pairs.
+"""
 
 from __future__ import annotations
 
@@ -28,21 +32,21 @@ class RankParams(Params):
     """Parameters of stage `rank`.
 
     Attributes:
-        preset: Rule by which ranked pairs become candidates. The default limits how often a question is
-            used and spreads the selection over images; `paper` selects as RGQA did (section 3.1): no
-            limit, purely at random, the very last questions.
-        hard_draw: Number of questions sampled for each image from its `hard_pool` most similar ones.
+        preset: Rule by which ranked pairs become candidates. `balanced` limits how often a question is used,
+            and spreads the selection evenly over images. `paper` follows RGQA (section 3.1): questions have
+            no limit, CLIP-Hard is purely random, and CLIP-Easy takes the least similar questions.
+        hard_draw: Number of questions selected for each image from its `hard_pool` most similar questions.
             They become the candidates of CLIP-Hard. RGQA: 85.
-        hard_pool: Number of most similar questions of each image from which `hard_draw` are sampled. A
-            smaller pool makes harder candidates. RGQA: 2,500 of 12,578.
-        easy_last: Number of least similar questions selected for each image. They become the candidates
-            of CLIP-Easy. RGQA: 50.
-        easy_pool: How far from the end of the ranking the default preset may go for them, since the
-            very last questions are the same few for most images.
-        max_question_uses: How often one question may be used in a subset. 0 means no limit, as in the
-            paper.
-        validation_proportion: Proportion of the images (0 to 1) assigned to the validation split, on
-            which thresholds are chosen.
+        hard_pool: Number of most similar questions of each image from which `hard_draw` questions are
+            selected. A smaller pool makes harder candidates. RGQA: 2,500 of 12,578.
+        easy_last: Number of questions selected for each image among its least similar questions. They become
+            the candidates of CLIP-Easy. RGQA: 50.
+        easy_pool: Number of least similar questions of each image from which the preset `balanced` selects
+            `easy_last` questions. The very last questions of the ranking are the same few for most images.
+        max_question_uses: Maximum number of uses of a question in a subset. 0 means no limit and has the same
+            effect as the preset `paper`.
+        validation_proportion: Proportion of the images (0 to 1) assigned to the split validation, on which
+            thresholds are chosen.
         seed: Seed of the selection and of the splits.
     """
 
@@ -61,12 +65,19 @@ def assign_splits(
 ) -> dict[str, BenchmarkSplit]:
     """Assign each image to a split. Thresholds are chosen on validation and applied to test.
 
-    The split depends only on the id of the image and on the seed, so adding or removing images changes no other image's split.
+    The split depends only on the id of the image and on the seed. So adding or removing images does not
+    change the split of any other image.
+
+    Args:
+        image_ids: The ids of the images.
+        validation_proportion: Expected proportion of the images in validation (0 to 1).
+        seed: Seed of the assignment.
 
     Returns:
         Image id -> "validation" or "test".
     """
-    # The key of the first version ("part"): another one would move images between the splits.
+    # The salt "part" is the name that the first version used. Another salt would move images between the
+    # splits.
     keys = {image: int(content_hash(str(seed), "part", image), 16) for image in image_ids}
     return {
         image: "validation" if key < validation_proportion * 2**64 else "test" for image, key in keys.items()
@@ -79,20 +90,23 @@ def propose_candidates(
     """Rank all pairs and select the candidates of both CLIP subsets.
 
     Args:
+        questions: The questions of the source.
+        embeddings: The vectors of the images and texts.
         split: Image id -> "validation" or "test".
+        params: The parameters of the stage rank.
 
     Returns:
-        The candidates, sorted by id and without programs (see `attach_programs`), and the figures for the report: `images`, `pairs`
-        (`count_pairs`) and `subsets` (`summarize_selection` of each).
+        The candidates, sorted by id and without programs (see `attach_programs`), and the numbers for the
+        report: `images`, `pairs` (see `count_pairs`) and `subsets` (see `summarize_selection`).
 
     Raises:
-        UserError: There is no question to propose.
+        UserError: No question can be proposed.
     """
     table = build_question_table(questions, embeddings.image_ids, embeddings.text_strings)
     if not table.question_ids:
         raise UserError(
-            "rank: no question can be proposed. All questions ask for existence, or none is about an embedded image. "
-            "Add questions of other kinds to the source."
+            "rank: no question can be proposed. All questions ask for existence, or none is about an embedded"
+            " image. Add questions of other kinds to the source."
         )
     paper = params.preset == "paper" or params.max_question_uses == 0
     easy_pool = params.easy_last if paper else params.easy_pool
@@ -105,13 +119,13 @@ def propose_candidates(
         npy_paths=embeddings.npy_paths,
     )
     validation = np.array([split.get(image) == "validation" for image in table.image_ids])
-    wanted: dict[Subset, tuple[Extreme, int]] = {
+    selections: dict[Subset, tuple[Extreme, int]] = {
         "clip-easy": (bottom, params.easy_last),
         "clip-hard": (top, params.hard_draw),
     }
     proposed: list[Candidate] = []
     subsets = {}
-    for subset, (extreme, per_image) in wanted.items():
+    for subset, (extreme, per_image) in selections.items():
         if paper:
             selected = select_pairs_by_paper_rule(
                 subset, extreme.questions, table.image_ids, per_image, params.seed
@@ -134,14 +148,14 @@ def _make_candidates(
         zip(selected.image_rows.tolist(), selected.rank_columns.tolist(), strict=True)
     )
     for image, column in pairs:
-        number = int(extreme.questions[image, column])
-        image_id, question_id = table.image_ids[image], table.question_ids[number]
+        question = int(extreme.questions[image, column])
+        image_id, question_id = table.image_ids[image], table.question_ids[question]
         yield Candidate(
             candidate_id=make_candidate_id(subset, image_id, question_id),
             subset=subset,
             image_id=image_id,
             question_id=question_id,
-            text=texts[int(table.text_rows[number])],
+            text=texts[int(table.text_rows[question])],
             score=int(extreme.scores[image, column]) / 1e6,
             rank=int(eligible[image]) - column if subset == "clip-easy" else column + 1,
         )
@@ -153,7 +167,12 @@ def attach_programs(proposed: Iterable[Candidate], questions: Mapping[str, Quest
 
 
 def count_pairs(table: QuestionTable) -> dict[str, int]:
-    """Count the pairs of an image and a question: all = the eligible ones + those excluded, by reason."""
+    """Count the pairs of an image and a question.
+
+    Returns:
+        The number of all pairs, of pairs excluded for each reason, and of eligible pairs. The numbers of
+        excluded and of eligible pairs add up to the number of all pairs.
+    """
     images, own = len(table.image_ids), len(table.question_ids)
     eligible = int(table.count_eligible().sum())
     return {
@@ -171,13 +190,22 @@ def summarize_selection(
     """Summarize the selected pairs of one subset.
 
     Args:
-        num_wanted: Number of questions that were to be selected per image.
+        selected: The selected pairs.
+        extreme: The extreme of the ranking from which the pairs were selected.
+        table: The questions.
+        num_wanted: Number of questions that should be selected per image.
 
     Returns:
-        Figures for the report. `upper_bound`: no method can select more pairs. `short_of_upper_bound`: the proportion of it that is missing,
-        which can be positive even for an optimal selection. `received`, `given`: questions that an image receives from others and gives to
-        others: least, mean, most. `received_minus_given`: largest absolute difference, and the sum of all. `questions_by_use_count`: use
-        count -> questions that are used so often.
+        Numbers for the report:
+
+        - `candidates`: number of selected pairs.
+        - `upper_bound`: upper bound of the number of pairs that any method can select.
+        - `short_of_upper_bound`: proportion of `upper_bound` that was not selected. It can be positive even
+          for an optimal selection.
+        - `received`, `given`: minimum, mean and maximum of the number of questions that an image receives
+          from other images, and gives to other images.
+        - `received_minus_given`: largest absolute difference of the two numbers, and the sum over all images.
+        - `questions_by_use_count`: number of uses -> number of questions that are used so often.
     """
     questions, images = (
         extreme.questions[selected.image_rows, selected.rank_columns],

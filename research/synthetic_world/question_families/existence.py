@@ -1,6 +1,7 @@
-"""Propose questions about existence: of a name, of an attribute, in relation to another object, of two names at once.
+"""Propose questions about existence: of a name, of an attribute, in relation to another object, of two names
+at once.
 
-The answer is "no" if nothing fits. Only the other object of a relation is presupposed.
+The answer is "no" if no object fits. Only the other object of a relation is presupposed.
 """
 
 from __future__ import annotations
@@ -82,7 +83,9 @@ def exists_name(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def exists_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Propose a question such as "Do you see any red chairs?" or "Is there a table that is not made of wood?"."""
+    """Propose a question such as "Do you see any red chairs?" or "Is there a table that is not made of
+    wood?".
+    """
     attribute = ask.choose_attribute(_ATTRIBUTE_ODDS)
     if attribute is None:
         return None
@@ -182,7 +185,9 @@ def exists_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def exists_two(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Propose a question such as "Are there both a cup and a plate in the image?" or "Do you see any cats or dogs?"."""
+    """Propose a question such as "Are there both a cup and a plate in the image?" or "Do you see any cats or
+    dogs?".
+    """
     both, yes = ask.is_chosen(0.5), ask.is_chosen(0.5)
     here = sorted({item.name for item in ask.scene_index.scene.objects if not is_plural(item.name)})
     first = ask.choose(here) if both or yes else ask.choose_absent_kind()
@@ -260,7 +265,8 @@ def exists_attribute_of_either(ask: QuestionGenerator) -> ProposedQuestion | Non
     )
     members = ask.scene_index.find_by_name(name)
     fits = [j for j in members if ask.scene_index.attributes[j].get(kind) == value]
-    # "red chairs or tables" may be understood as "red chairs, or any tables". Without a table both mean the same.
+    # "red chairs or tables" may be understood as "red chairs, or any tables". If there is no table, both have
+    # the same meaning.
     has = {"color": "colors", "material": "materials", "size": "has_size", "pattern": "is_patternable"}[kind]
     other = ask.choose_absent_kind(lambda sort: bool(getattr(sort, has)))
     if value is None or other is None or yes != bool(fits) or is_plural(name) or is_plural(other):
@@ -310,5 +316,7 @@ def exists_attribute_of_either(ask: QuestionGenerator) -> ProposedQuestion | Non
 
 
 def _asserted_facts(name: str, fits: list[str], facts: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
-    """Return the facts that "yes" implies: existence, and if only one object fits, the facts about it."""
+    """Return the facts that "yes" implies: existence and, if only one object fits, the facts about this
+    object.
+    """
     return {("some", name)} | ({("name", fits[0], name), *facts} if len(fits) == 1 else set())

@@ -1,4 +1,6 @@
-"""Propose questions about relations: which object has one, whether one holds, which of two opposite ones holds."""
+"""Propose questions about relations: which object has a relation, whether it holds, which of two opposite
+relations holds.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from research.synthetic_world.question_families.naming import propose_naming
 from research.synthetic_world.question_proposals import ProposedQuestion, QuestionGenerator
 from research.synthetic_world.scene_index import ANTONYMS, VAGUE_RELATIONS
 
-# GQA's short forms of answers.
+# Relation -> GQA's short form in answers.
 _ANSWERS = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
 _SPATIAL_RELATIONS = ("to the left of", "to the right of", "above", "below")
 
@@ -182,12 +184,14 @@ def verify_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
     if triple is None:
         return None
     a, relation, true = triple
-    # Another object that an object could be on, but is not, is rare, so "no" is tried more often.
+    # Few scenes have an object on which another object could be but is not. So the answer "no" is tried more
+    # often.
     yes = ask.is_chosen(0.5 if relation in ANTONYMS else 0.3)
     said, b = (relation, true) if yes else _false_relation(ask, *triple)
     if b is None:
         return None
-    # A program describes only one of the two objects, so the other is mentioned by its bare name.
+    # The program describes only one of the two objects, so the question names the other object without a
+    # description.
     plain, rich, role = (a, b, "s") if ask.is_chosen(0.5) else (b, a, "o")
     p, x = (
         ask.make_reference(plain, plain=True),
@@ -221,7 +225,9 @@ def verify_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def choose_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Propose a question such as "Is the bag to the left or to the right of the woman that is wearing the hat?"."""
+    """Propose a question such as "Is the bag to the left or to the right of the woman that is wearing the
+    hat?".
+    """
     triple = ask.choose_relation(
         lambda a, relation, b: relation in ANTONYMS and _is_informative(ask, a, relation, b)
     )
@@ -234,7 +240,7 @@ def choose_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
     first_said, second_said = (
         (relation, ANTONYMS[relation]) if ask.is_chosen(0.5) else (ANTONYMS[relation], relation)
     )
-    # In "to the left or to the right of the woman", the common ending of both options is said once.
+    # In "to the left or to the right of the woman", the common end of both options is written only once.
     first = first_said.removesuffix(" of") if second_said.endswith(" of") else first_said
     fact = ("rel", a, relation, b)
     templates = ("[Is|Are] {x} {u} or {v} {y}",) * 3 + ("Do you think {x} [is|are] {u} or {v} {y}",)
@@ -262,7 +268,7 @@ def choose_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def _is_informative(ask: QuestionGenerator, a: str, relation: str, b: str) -> bool:
-    """Whether a relation is informative. That a man is below his hat is not."""
+    """Return whether a relation is informative. (It is not informative that a man is below his hat.)"""
     return relation in VERBS or not ask.scene_index.is_held_together(a, b)
 
 
@@ -274,12 +280,16 @@ def _asked_role(ask: QuestionGenerator, i: str) -> tuple[str, str]:
 
 
 def _pose_types(relation: str) -> tuple[str, ...]:
-    """Return attribute types to hide: nobody asks what the sitting woman is sitting on."""
+    """Return attribute types that the question must not mention: nobody asks what the sitting woman is
+    sitting on.
+    """
     return ("pose",) if relation == "sitting on" else ()
 
 
 def _false_relation(ask: QuestionGenerator, a: str, relation: str, b: str) -> tuple[str, str | None]:
-    """Return a similar relation that does not hold: the opposite one, or the same with another object."""
+    """Return a similar relation that does not hold: the opposite relation, or the same relation with another
+    object.
+    """
     if relation in ANTONYMS:
         return ANTONYMS[relation], b
     return relation, ask.choose_object(
