@@ -180,7 +180,7 @@ def parameters_page() -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as YAML has it; a long text is cut, and nothing stands for the default."""
+    """Return a value as YAML writes it; a long text is cut, and nothing stands for the default."""
     if value in ("", "required"):
         return value or ""
     if value is None:
@@ -334,7 +334,7 @@ PAGES = {"commands.md": commands_page, "parameters.md": parameters_page}
 
 
 def generated() -> Iterator[tuple[Path, str]]:
-    """Yield each document that has something from the code, with its text as the code has it."""
+    """Yield each document that has something from the code, with its text as the code defines it."""
     pages = {REFERENCE / name: make() for name, make in PAGES.items()}
     yield from pages.items()
     for path in DOCUMENTS:

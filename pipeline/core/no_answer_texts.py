@@ -49,7 +49,7 @@ def normalize_words(text: str) -> str:
 
 
 def is_no_answer(text: str) -> bool:
-    """Report whether a whole text means that there is no answer.
+    """Report whether a whole text means that no answer exists.
 
     "No", "none" and "nothing" are answers. "NA" is an answer, too, because it may be a name. An empty text is
     not in the table, because callers decide whether an empty text is allowed.

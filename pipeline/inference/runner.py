@@ -246,7 +246,7 @@ def _run_eval(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> 
 
 
 def _warn_of_empty_replies(rows: Sequence[Mapping[str, Any]], record: dict[str, Any]) -> None:
-    """Warn if many replies have no text: the model left them empty, or a filter withheld them.
+    """Warn if many replies are empty: the model left them empty, or a filter withheld them.
 
     Replies without text count as abstentions.
     """

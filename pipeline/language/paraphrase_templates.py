@@ -165,7 +165,7 @@ Where {be} {the}? | {the} {be} where? | Where do you think {the} {be}?
 = Are the lamps to the left or to the right of the judge? -> Do you think the lamps are to the left or to the right of the judge?
 
 {be} {the} on the {side}? | Do you think {the} {be} on the {side}?
-= Are the lamps near the desk on the left? -> Do you think the lamps near the desk are on the left?
+= Are the lamps near the table on the left? -> Do you think the lamps near the table are on the left?
 
 {be} {who} {wearing} {x}? | {do} {who} {wear} {x}? | Do you think {who} {be} {wearing} {x}?
 = Does the judge on the left wear a gown? -> Is the judge on the left wearing a gown?
@@ -184,7 +184,7 @@ Is this {a} or {b}? | Is this {b} or {a}?
 # "picture" for a picture on the wall.
 PHRASE_TEMPLATES = parse_templates("""
 What {asked} | Which {asked}
-= What device is on the desk? -> Which device is on the desk?
+= What device is on the table? -> Which device is on the table?
 
 what {asked} | which {asked}
 = The judge is riding what animal? -> The judge is riding which animal?
@@ -220,7 +220,7 @@ on the {side} side of {the_image} | on the {side} of {the_image}
 = Is the man that wears a hat tall? -> Is the man that is wearing a hat tall?
 
 <that {be} {at} | <which {be} {at} | <who {be} {at} | >that {be} {at} | >{at}
-= Is the lamp which is on the desk red? -> Is the lamp on the desk red?
+= Is the lamp which is on the table red? -> Is the lamp on the table red?
 
 to the left or to the right of | to the right or to the left of
 = Is the lamp to the left or to the right of the judge? -> Is the lamp to the right or to the left of the judge?
@@ -253,7 +253,7 @@ behind or in front of | in front of or behind | <in front or behind
 # Templates that are applied first, so that the other templates need not match contractions.
 CONTRACTION_TEMPLATES = parse_templates("""
 <{ask}'s | >{ask} is
-= What's on the desk? -> What is on the desk?
+= What's on the table? -> What is on the table?
 """)[0]
 
 # PLACEHOLDER_PATTERN matches every placeholder, PROGRAM_PLACEHOLDER_PATTERN only those that stand for values

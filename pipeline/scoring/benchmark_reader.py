@@ -227,7 +227,7 @@ def _as_strings(values: list[Any]) -> list[str]:
 def _parse_label(name: str, label: Any) -> dict[str, float]:
     """Return the correct answers of a label.
 
-    A label other than "UQ" that says that there is no answer is a fault.
+    A label other than "UQ" that says that no answer exists is a fault.
     """
     worths = label.values() if isinstance(label, dict) else []
     if not all(isinstance(worth, int | float) and 0 <= worth <= 1 for worth in worths) or not any(worths):
@@ -238,7 +238,7 @@ def _parse_label(name: str, label: Any) -> dict[str, float]:
         raise UserError(f"{name}: label {label!r} has an empty answer")
     if any(answer != UNANSWERABLE_LABEL and is_no_answer(answer) for answer in label):
         raise UserError(
-            f"{name}: label {label!r} says that there is no answer, which is read as an abstention in a reply. "
+            f"{name}: label {label!r} says that no answer exists, which is read as an abstention in a reply. "
             'Write {"UQ": 1.0} if the question is unanswerable, else remove the item'
         )
     if UNANSWERABLE_LABEL in label and len(label) > 1:

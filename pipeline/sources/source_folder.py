@@ -16,7 +16,7 @@ from pipeline.sources import gqa_files, question_table
 from pipeline.sources.image_files import inspect_image, is_valid_id, list_images
 
 SourceFormat = Literal["gqa", "table"]
-NO_ANSWER_REASON = "its answer means that there is none"
+NO_ANSWER_REASON = "its answer means that none exists"
 # Maximum number of characters of an id. File names, which contain ids, have at most 255.
 MAX_ID_LENGTH = 200
 
@@ -233,7 +233,7 @@ class SourceFolder:
         """
         if not self.questions_by_image and not self.problems.lines:
             unused = sum(row.split == self.params.split for row in self._unused_questions.values())
-            hint = f" except {unused:,} whose answer means that there is none" if unused else ""
+            hint = f" except {unused:,} whose answer means that none exists" if unused else ""
             self.problems.add(f"split {self.params.split}", f"it has no questions{hint}")
         self.problems.raise_if_any()
         return IngestReport(

@@ -115,7 +115,7 @@ def check_answers(items: Iterable[Item]) -> None:
         UserError: Lists the AQs with such an answer.
     """
     problems = Problems(
-        "AQs whose answer means that there is none (remove them from the source and run dvc repro)"
+        "AQs whose answer means that none exists (remove them from the source and run dvc repro)"
     )
     for item in items:
         if not item.unanswerable and is_no_answer(item.answer):

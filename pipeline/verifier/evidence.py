@@ -370,7 +370,7 @@ def join_evidence(graph_evidence: Evidence, question_evidence: Evidence) -> Evid
 
     The graph and the questions use the same object ids. Facts of the graph take precedence over facts of
     questions. A graph states no absent names, so `absent_names` are those of the questions. A question that
-    speaks of "the cup" does not show that there is no other cup, so `fully_listed_names` of the questions are
+    speaks of "the cup" does not exclude another cup, so `fully_listed_names` of the questions are
     ignored.
     """
     objects = {obj.object_id: obj for obj in graph_evidence.objects}

@@ -1,7 +1,7 @@
 """Extract the facts that an answered question states about its image.
 
 An answered question states more than its answer, because everything that it presupposes holds, too. "What
-color is the cup on the table?" with the answer "red" states that there is a table, that a cup is on the table
+color is the cup on the table?" with the answer "red" states that a table exists, that a cup is on the table
 and that this cup is red. GQA also has a full answer for each question, and annotates which words of the full
 answer denote which object. So the full answer "No, the hat is red." states that a hat with a known id is red.
 The full answer "The woman is sleeping." states that the object that the question calls "she" is a woman.

@@ -15,7 +15,7 @@ SKIRTING = HORIZON - 10
 
 
 def draw_room(place: str) -> str:
-    """Draw a room without objects, as SVG elements of an image WIDTH x HEIGHT."""
+    """Draw an interior without objects, as SVG elements of an image WIDTH x HEIGHT."""
     wall, floor = WALLS[place], FLOORS[place]
     on_wall, on_floor = {
         "kitchen": _tiles,

@@ -252,7 +252,7 @@ def test_a_local_model_is_not_called_a_server():
     class Local(SimpleNamespace):
         __str__ = lambda self: "hf-vlm/x"  # noqa: E731
 
-    assert explain_error(Local(), ValueError("no room")) == "hf-vlm/x does not answer: no room"
+    assert explain_error(Local(), ValueError("no memory")) == "hf-vlm/x does not answer: no memory"
 
 
 def test_quotes_are_unescaped():

@@ -294,7 +294,7 @@ def test_the_same_word_for_red_and_blue_is_a_warning_unless_no_image_is_sent():
 @pytest.mark.parametrize("thinks", [True, False])
 @pytest.mark.parametrize("method", ["abstention", "token-probability"])
 def test_truncated_replies_end_the_probe_with_a_token_limit_to_set(method, thinks):
-    # A reply of 700 tokens ends within the 2,048 that are tried; 4 * 700 = 2,800 leave room for longer questions.
+    # A reply of 700 tokens ends within the 2,048 that are tried; 4 * 700 = 2,800 leave space for longer questions.
     line = problem(FakeModel(needs=700, thinks=thinks), method)
     assert "--max-tokens 64" in line and "--max-tokens 2800" in line and "No question was asked" in line
     assert ("reasoning" in line) is thinks

@@ -323,7 +323,7 @@ ASKED = []
 
 @modelapi(name="flaky")
 class Flaky(ModelAPI):
-    """Says "red", but fails the first time. A class, or a run that goes on could not make it anew."""
+    """Says "red", but fails the first time. A class, or a run that goes on could not make it again."""
 
     async def generate(self, input, tools, tool_choice, config):
         ASKED.append(input[-1].text)

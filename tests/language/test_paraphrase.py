@@ -91,8 +91,8 @@ def test_verbs_agree_with_the_matched_subject():
 
 
 def test_a_phrase_that_ends_with_a_preposition_stays_at_the_end():
-    said = paraphrase_with_all_seeds("What color is the desk the cup is on?")
-    assert "Of what color is the desk the cup is on?" in said
+    said = paraphrase_with_all_seeds("What color is the table the cup is on?")
+    assert "Of what color is the table the cup is on?" in said
     assert not any("is on is" in text or "is on has" in text or "on have" in text for text in said)
 
 
@@ -103,8 +103,8 @@ def test_templates_depend_on_whether_the_queried_object_has_a_name():
         said.startswith(("What is the", "What's the"))
         for said in paraphrase_with_all_seeds(text, ProgramInfo(is_nameless=False))
     )
-    named = paraphrase_with_all_seeds("What is the tool on the desk?", ProgramInfo(is_nameless=False))
-    assert "The tool on the desk is called what?" in named
+    named = paraphrase_with_all_seeds("What is the tool on the table?", ProgramInfo(is_nameless=False))
+    assert "The tool on the table is called what?" in named
     assert "The judge is on what?" in paraphrase_with_all_seeds(
         "What is the judge on?", ProgramInfo(is_nameless=True)
     )
@@ -184,9 +184,9 @@ def test_a_malformed_program_is_ignored():
 
 
 def test_an_interrogative_who_is_no_relative_pronoun():
-    assert all(text.startswith("Who") for text in paraphrase_with_all_seeds("Who is in front of the desk?"))
-    assert "Is the lamp in front of the desk red?" in paraphrase_with_all_seeds(
-        "Is the lamp that is in front of the desk red?"
+    assert all(text.startswith("Who") for text in paraphrase_with_all_seeds("Who is in front of the table?"))
+    assert "Is the lamp in front of the table red?" in paraphrase_with_all_seeds(
+        "Is the lamp that is in front of the table red?"
     )
 
 

@@ -181,7 +181,7 @@ def test_synonyms_are_looked_up_on_both_sides_once_normalised():
         ("3.5", "3.5", "3.5"),
         ("yes.", "yes", "yes"),
         ("no . 1", "no 1", "no 1"),
-        ("...." * 9, "....", ""),  # Python's flag stands in the place of the count: 32 full stops go
+        ("...." * 9, "....", ""),  # Python's flag is passed as the count: 32 full stops go
         ("Im here", "im here", "i'm here"),
         ("somebody'd", "somebodyd", "somebody'd"),
         ("a\nb", "b", "b"),

@@ -68,9 +68,9 @@ def test_a_subsets_own_file_is_a_benchmark_too(release, tmp_path):
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [
-        ([{"uq": 1.0}, {"red": 1.0}], "says that there is no answer"),
-        ([{"Unanswerable.": 1.0}, {"UQ": 1.0}], "says that there is no answer"),
-        ([{"n/a": 1.0}, {"UQ": 1.0}], "says that there is no answer"),
+        ([{"uq": 1.0}, {"red": 1.0}], "says that no answer exists"),
+        ([{"Unanswerable.": 1.0}, {"UQ": 1.0}], "says that no answer exists"),
+        ([{"n/a": 1.0}, {"UQ": 1.0}], "says that no answer exists"),
         ([{"UQ": 1.0, "red": 1.0}, {"red": 1.0}], "both UQ and an answer"),
         ([{}, {"red": 1.0}], "label is {}"),
         ([{"red": "1"}], "expected {answer: 1.0}"),

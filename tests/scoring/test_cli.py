@@ -124,7 +124,7 @@ def test_a_grouping_is_printed_alone(release, tmp_path, capsys):
     text = capsys.readouterr().out
     assert "by structural" in text and "by edit" in text and "by category" not in text and "FF95" in text
     assert "dual accuracy" not in text
-    # Of split test two AQs and two UQs of one edit: an interval, no number.
+    # Of split test two AQs and two UQs of one edit: an interval instead of one number.
     assert "[" in next(line for line in text.splitlines() if line.split()[:1] == ["object"])
 
 

@@ -121,7 +121,7 @@ def test_a_member_that_holds_more_than_it_claims_is_refused():
 
 
 def values_of(text):
-    return list(stream_list(text.encode(), "x.json") or "no list")
+    return list(stream_list(text.encode(), "x.json") or "not a list")
 
 
 @pytest.mark.parametrize("layout", [{}, {"indent": 2}, {"separators": (",", ":")}])

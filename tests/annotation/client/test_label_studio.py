@@ -42,7 +42,7 @@ def test_tasks_are_sorted_by_number_over_many_pages(server, fake, birds_project,
     assert [task.rgqa_task_id for task in server.iter_tasks(birds_project)] == [
         f"t{number}" for number in range(5)
     ]
-    # two a page: the third holds the last one, and its total says that there is no fourth
+    # two a page: the third holds the last one, and its total says that no fourth exists
     assert fake.requests.count(("GET", "/api/tasks/")) == 3
     assert server.count_tasks(birds_project) == 5
 

@@ -32,7 +32,7 @@ PLAIN, SECOND = given(), chosen("second", "invalid")
 CASES: list[tuple[str, str | bytes, str]] = [
     ("plain", PLAIN, READ),
     ("a mark of the byte order", "\ufeff" + PLAIN, READ),
-    ("a choice that is no list", answered(choices("first", "valid"), SECOND), READ),
+    ("a choice that is not a list", answered(choices("first", "valid"), SECOND), READ),
     ("controls that are not ours beside them", answered(chosen("first", "valid"), SECOND, chosen("colour", "red")), READ),
     ("no time", given(created_at="yesterday", lead_time=None), READ),
     ("format JSON-MIN", json.dumps([{"task": "t1", "first": "valid", "second": "invalid"}]), "missing required field `data`"),

@@ -56,7 +56,7 @@ def test_missing_annotators_limit_the_votes():
 def test_adaptive_voting_mostly_needs_one_vote():
     # Of 190 after the first wave: 1 % are valid and get two or three; of the others one in ten is missed at first (18 of 20
     # is the usual sensitivity) and gets two more, as it then stands 1 to 1: about 30 + 190 + 2 * 0.1 * 190 + 3 = 260, of
-    # which 7.5 % are given anew for a failed filter: 281.
+    # which 7.5 % are given again for a failed filter: 281.
     assert 255 <= make_forecast(study(), "abcde").judgements <= 310
 
 

@@ -321,7 +321,7 @@ KNOWN_QUESTIONS = {
 
 
 def whole(tasks):
-    """Measure the leakage for an annotator who sees all tasks."""
+    """Measure the leakage for an annotator with all tasks."""
     return measure(
         build_shown_questions(
             [("ann", task.task_id) for task in tasks], {task.task_id: task for task in tasks}

@@ -52,7 +52,7 @@ def test_related_questions_are_excluded_too():
     assert found[("a1", "a")] == "unknown None"  # Only a1 and a2 state the colour.
     assert (
         found[("a2", "a")] == "answerable True"
-    )  # a3 states that there is a cup, so the question has an answer.
+    )  # a3 states that a cup exists, so the question has an answer.
 
 
 def test_related_questions_are_symmetric_and_include_those_of_equivalent_ones():

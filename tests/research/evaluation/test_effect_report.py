@@ -153,7 +153,7 @@ def of(claim):
         ("less", 0.01, 0.03, "contradicted"),
         ("equivalent", -0.019, 0.019, "confirmed"),
         ("equivalent", -0.019, 0.021, "inconclusive"),
-        ("equivalent", -0.10, 0.10, "inconclusive"),  # nothing is known: no proof that there is no difference
+        ("equivalent", -0.10, 0.10, "inconclusive"),  # nothing is known: no proof of equality
         ("equivalent", 0.021, 0.03, "contradicted"),
         ("equivalent", -0.03, -0.021, "contradicted"),
         ("non-inferior", -0.019, 0.30, "confirmed"),

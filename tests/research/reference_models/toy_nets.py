@@ -102,7 +102,7 @@ def toy_fitted(answers: int, features: int, hidden: int = 2) -> FittedDetectors:
 
 
 def random_fitted(features=3, answers=4, hidden=2, directions=2, classes=(0, 3)):
-    """Random parameters of any sizes; float64, as numpy has it."""
+    """Random parameters of any sizes; float64, the type of numpy."""
     d, k, h = features, answers, hidden
     draw = np.random.default_rng(1).normal
     gaussians = ClassGaussians(

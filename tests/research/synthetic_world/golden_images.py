@@ -153,7 +153,7 @@ def draw_surface(color: str, grain: str, look: dict[str, str | None]) -> np.ndar
 
 
 def draw_places() -> list[list[Cell]]:
-    """Draw the backgrounds: a row of rooms, then a row for each landscape in all weathers."""
+    """Draw the backgrounds: a row of interiors, then a row for each landscape in all weathers."""
 
     def draw(place: str, weather: str) -> Cell:
         pixels = rendering.render_scene(world(place=place, weather=weather), WIDE, WIDE * 3 // 4)
