@@ -10,6 +10,7 @@ counts.
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import chain
 
 from pipeline.language.object_taxonomy import NameFilter, parse_name_filter
@@ -273,3 +274,19 @@ def get_attribute_rules(attribute: str, type_: str) -> list[NameFilter] | None:
         + [objects for objects, _ in _ATTRIBUTE_RULES.get(attribute, ())]
         + _OBJECTS_BY_VALUE.get(attribute, [])
     )
+
+
+@cache
+def get_type_by_value() -> dict[str, str]:
+    """Return the GQA type of each attribute that the rules name, or "other" if they name no type."""
+    types: dict[str, str] = {}
+    for row in re.split(r"[;\n]", _ATTRIBUTE_TABLE.strip()):
+        heads, _, values = (part.strip() for part in row.split("|"))
+        named = [value.strip() for value in values.split(",") if value.strip() not in ("", "*")]
+        if named:
+            for value in named:
+                types.setdefault(value, heads.split(",")[0].strip())
+        else:
+            for head in heads.split(","):
+                types.setdefault(head.strip(), "other")
+    return types
