@@ -72,6 +72,7 @@ class Question(Record):
         answer: The correct answer.
         full_answer: The answer as a sentence.
         program: Steps of the functional program; empty if it is not known.
+        program_from_text: Whether the program was derived from the text (`pipeline/language/text_programs.py`), because the source has none.
         annotations: Word position in the question ("3" or "2:4") -> object id.
         full_answer_annotations: Word position in the full answer -> object id.
         source_text: Text in the source if `text` is a paraphrase (`ingest.paraphrase`), or else "".
@@ -90,6 +91,7 @@ class Question(Record):
     group_global: str = ""
     group_local: str = ""
     program: tuple[Step, ...] = ()
+    program_from_text: bool = False
     annotations: dict[str, str] = {}
     full_answer_annotations: dict[str, str] = {}
     entailed: tuple[str, ...] = ()

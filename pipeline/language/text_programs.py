@@ -18,19 +18,23 @@ relations are selected, too, in steps on which no other step builds.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from itertools import islice
 
-from pipeline.core.records import Step
+import msgspec
+
+from pipeline.core.records import Question, Step
 from pipeline.language.commonsense import get_type_by_value
+from pipeline.language.letter_case import to_sentence_case
 from pipeline.language.lexicon import load_wordnet
 from pipeline.language.nouns import get_grammatical_number, lemmatize
 from pipeline.language.object_taxonomy import get_kinds, get_main_kind
 from pipeline.language.relations import PREPOSITIONS
 from pipeline.language.sentence import Sentence
 from pipeline.language.similarity import ATTRIBUTE_SYNONYMS
-from pipeline.language.tagger import TaggedToken, get_present_participle
+from pipeline.language.tagger import BATCH_SIZE, TaggedToken, Tagger, get_present_participle
 from pipeline.language.word_lists import (
     DEFINITE_DETERMINERS,
     DETERMINERS,
@@ -93,6 +97,11 @@ _PREPOSITION_TOKENS = sorted(
      "at the edge of", "in the front of", "on the back of", "at the end of", "in back of", "out of", "as")},
     key=lambda phrase: (-len(phrase), phrase),
 )  # fmt: skip
+# After these a preposition starts another phrase: "holding IN his hand".
+_TRANSITIVE_VERBS = parse_words(
+    "holding, wearing, carrying, eating, drinking, reading, riding, pulling, pushing, throwing, using, doing, cutting,"
+    "catching, kicking, hitting, driving, cooking, making, selling, serving, petting, feeding, touching, swinging"
+)
 _OPTION_TOKENS = sorted(
     {tuple(phrase.split()) for phrase in parse_words(
         "to the left, to the right, in front, on the left, on the right, to the left of, to the right of, left, right")},
@@ -345,7 +354,11 @@ class TextProgramParser:
         attributes = []
         for i in before:
             type_ = get_attribute_type(self.words[i])
-            if i in modifiers or type_:
+            if self.words[i] in _ZONES:
+                # "The left cup" has a position, "the left hand" does not.
+                if get_main_kind(" ".join(self.words[first:last])) != "bodypart":
+                    attributes.append((_ZONES[self.words[i]], self.words[i]))
+            elif i in modifiers or type_:
                 value = canonicalize_attribute(self.words[i])
                 attributes.append((type_, f"not({value})" if is_negated else value))
         return attributes, (first, last)
@@ -450,7 +463,16 @@ class TextProgramParser:
                 verb, position = verb if self.word(position) in ("up", "down") else f"{verb} {self.word(position)}", position + 1
         if (zone := self._parse_zone(position)) is not None:
             return Piece("participle", index, position, values=(verb,))
+        if verb in _TRANSITIVE_VERBS and self._match_preposition(position) > position:
+            # "What is the man HOLDING in his hand?"
+            return Piece("participle", index, position, values=(verb,))
         end = self._match_preposition(position)
+        options = [verb]
+        while self.word(position) == "or" and self._is_verb(position + 1) and end == position:
+            options.append(self.words[position + 1])
+            position = end = position + 2
+        if len(options) > 1:
+            return Piece("participle", index, position, values=tuple(options))
         relation = " ".join([verb, *self.words[position:end]])
         inner = self.parse_noun_phrase(end)
         if inner is None and end > position and end < len(self.words):
@@ -1181,7 +1203,7 @@ class _ProgramWriter:
             anchor = self._select(other)
             step = self._add("relate", f"{phrase.name},{relation},{role}{id_}", anchor)
         for type_, value in phrase.attributes:
-            step = self._add(f"filter {type_}".strip(), value, step)
+            step = self._add(_name_operation("filter", type_), value, step)
         return step
 
     def _write_frame(self, frame: Frame, asked: str) -> int:
@@ -1202,8 +1224,7 @@ class _ProgramWriter:
         if frame.kind == "query":
             return self._add("query", frame.type, step)
         if frame.kind in ("verify", "choose"):
-            operation = f"{frame.kind} {frame.type}".strip()
-            return self._add(operation, "|".join(frame.values), step)
+            return self._add(_name_operation(frame.kind, frame.type), "|".join(frame.values), step)
         assert frame.other is not None
         relation, other = frame.values, frame.other
         if len(relation) > 1:
@@ -1216,7 +1237,7 @@ class _ProgramWriter:
                     self._select(inner)
             step = self._add("relate", f"{other.name},{relation[0]},o", step)
             for type_, value in other.attributes:
-                step = self._add(f"filter {type_}".strip(), value, step)
+                step = self._add(_name_operation("filter", type_), value, step)
             return self._add("exist", "?", step)
         if other.is_definite:
             # The object is presupposed with all that is said of it.
@@ -1232,7 +1253,7 @@ class _ProgramWriter:
             anchor = self._select(frame.subject)
             step = self._add("relate", f"{target.name},{frame.values[0]},o", anchor)
             for type_, value in target.attributes:
-                step = self._add(f"filter {type_}".strip(), value, step)
+                step = self._add(_name_operation("filter", type_), value, step)
             return step
         return self._select(frame.subject, has_id=False)
 
@@ -1240,11 +1261,39 @@ class _ProgramWriter:
         return self._add("query", asked, step)
 
 
+def _name_operation(verb: str, type_: str) -> str:
+    return verb if type_ in ("", "other") else f"{verb} {type_}"
+
+
 def describe_phrase(phrase: NounPhrase) -> str:
     """Return the words of a phrase, as an id of its object: "red car next to tree"."""
     words = [value for _, value in phrase.attributes] + [phrase.name]
     words += [f"{relation} {describe_phrase(other)}" for relation, _, other in phrase.relations]
     return " ".join(words)
+
+
+def add_programs(questions: Iterable[Question]) -> Iterator[Question]:
+    """Derive the programs of questions that have none. Questions that have one stay as they are.
+
+    Args:
+        questions: questions in any order.
+
+    Yields:
+        The questions in the same order. `program_from_text` marks the derived programs.
+    """
+    tagger: Tagger | None = None
+    remaining = iter(questions)
+    while batch := list(islice(remaining, BATCH_SIZE)):
+        texts = [to_sentence_case(question.text) for question in batch if not question.program]
+        if texts:
+            tagger = tagger or Tagger()
+        tags = iter(tagger.tag(texts) if tagger and texts else ())
+        for question in batch:
+            if not question.program:
+                text = to_sentence_case(question.text)
+                program = derive_program(text, next(tags), question.answer)
+                question = msgspec.structs.replace(question, program=program, program_from_text=bool(program))
+            yield question
 
 
 def derive_program(text: str, tokens: Sequence[TaggedToken], answer: str = "") -> tuple[Step, ...]:
