@@ -108,6 +108,10 @@ in front of, behind | SMALL, receptacle | SMALL, receptacle
 in front of, behind | sand, grass, road, field, water | building, tree, train, fence
 behind | tree, mountain, hill, water, wall, sky | LARGE, -INDOORS
 with | person, plush | WORN, CARRIED, bodypart
+with | animal | bodypart, collar, harness; with | vehicle | carpart, light, opening
+of | bodypart, WORN, baggage | person, plush; of | bodypart, collar, harness | animal
+of | carpart, light, opening, seat, roofing | vehicle; of | opening, roofing, wall, sign, light | building
+of | leaf, branch, tree trunk, flower, fruit | flora; of | pillow, blanket, sheet | bed
 along, by, across, toward, through, around, down, up, past, over, into, onto, off | person, animal, car, bike, train | surface, landform, water, place, bridge, opening, tunnel
 """
 
@@ -289,4 +293,6 @@ def get_type_by_value() -> dict[str, str]:
         else:
             for head in heads.split(","):
                 types.setdefault(head.strip(), "other")
+    # The rule of fields and lawns lists a state among colors.
+    types["dry"] = types["wet"]
     return types

@@ -64,6 +64,11 @@ _RELATIVE_PRONOUNS = parse_words("that, which, who")
 # Types of attributes that are no part of a name, although WordNet knows "old man".
 _DESCRIBING_TYPES = parse_words("age, size, height, length, fatness, weight, pose, cleanliness, face expression, tone")
 _VENUE_WORDS = parse_words("venue, scene, setting, area, environment, store, place, room, location")
+# Parts of an object or an image that are no objects: "the front of the bus".
+_PART_NOUNS = parse_words(
+    "front, back, side, sides, edge, end, middle, center, centre, top, bottom, left, right, part, corner, inside, outside,"
+    "rear, half, surface, tip, base, foot, rest, inside"
+)
 _PARTITIVE_FRAMES = parse_words("""
 kind, kinds, type, types, sort, sorts, piece, pieces, item, items, article, articles, breed, species, style,
 brand, variety, form
@@ -223,6 +228,8 @@ class TextProgramParser:
             return tag.startswith("NN") and is_known_name(word) and is_in_phrase
         if tag.startswith("NN"):
             return True
+        if tag in ("VB", "VBP") and self._match_preposition(index + 1) > index + 1:
+            return False
         return is_in_phrase and tag.startswith(("VB", "JJ", "RB", "IN", "FW", "UH", "MD")) and is_known_name(word) and (
             tag.startswith("VB") or not get_attribute_type(word)
         ) and not (tag in ("VBN", "VBD", "JJ", "RB"))
@@ -295,13 +302,17 @@ class TextProgramParser:
         name = " ".join(self.words[first:last])
         phrase = NounPhrase(name, (first, last), is_definite, False, attributes, has_determiner=has_determiner)
         if self.word(last) == "of" and not self._is_scene(last + 1):
-            if self.words[last - 1] in _PARTITIVE_FRAMES or (
+            if self.words[last - 1] in _PARTITIVE_FRAMES | _PART_NOUNS or (
                 self.words[last - 1] in PARTITIVE_NOUNS and self.word(last + 1) not in DETERMINERS
             ):
                 inner = self.parse_noun_phrase(last + 1)
                 if inner and not inner[0].is_pronoun:
+                    inner_is_definite = inner[0].is_definite
                     inner[0].is_definite, inner[0].has_determiner = is_definite, has_determiner
-                    inner[0].attributes += attributes
+                    inner[0].attributes += attributes if self.words[last - 1] not in _PART_NOUNS else []
+                    if self.words[last - 1] in _PART_NOUNS:
+                        # "The right side of the road" presupposes the road.
+                        inner[0].is_definite = is_definite or inner_is_definite
                     return inner
         if self.word(last) == "'s" or (self.word(last) == "s" and self._is_noun(last + 1, True)):
             inner = self.parse_noun_phrase(last + 1)
@@ -352,7 +363,16 @@ class TextProgramParser:
                 break
         before = [i for i in (*modifiers, *nouns) if i < first]
         attributes = []
+        skipped = -1
         for i in before:
+            two = " ".join(self.words[i : i + 2])
+            if i == skipped:
+                continue
+            if i + 1 in before and " " in two and get_attribute_type(two):
+                # "Light blue".
+                attributes.append((get_attribute_type(two), two))
+                skipped = i + 1
+                continue
             type_ = get_attribute_type(self.words[i])
             if self.words[i] in _ZONES:
                 # "The left cup" has a position, "the left hand" does not.
@@ -599,7 +619,7 @@ class TextProgramParser:
         elif piece.other is None:
             if piece.kind == "participle":
                 phrase.attributes.append((get_attribute_type(piece.values[0]) or get_activity_type(piece.values[0]), piece.values[0]))
-        elif piece.other.is_pronoun or piece.other.name in _SCENE_WORDS:
+        elif piece.other.is_pronoun or piece.other.name in _SCENE_WORDS | _PART_NOUNS | _ZONE_WORDS:
             pass
         else:
             phrase.relations.append((piece.values[0], "s", piece.other))
@@ -908,8 +928,8 @@ class TextProgramParser:
         pieces, end = self.parse_pieces(end)
         if pieces and pieces[-1].end == len(self.words) and pieces[-1].kind in ("participle", "material") and pieces[-1].other is None:
             # "Which side is the man STANDING on?", "What material is the table MADE of?".
-            if type_ in ("hposition", "vposition", "material", "place", "room", "location"):
-                pieces = pieces[:-1]
+            # "What color is the light SHOWING?"
+            pieces = pieces[:-1]
         if pieces and pieces[-1].kind == "preposition" and pieces[-1].other is None:
             pieces = pieces[:-1]
         self.attach(phrase, pieces)
@@ -921,6 +941,9 @@ class TextProgramParser:
         pieces, index = ([], index) if is_verb else self.parse_pieces(index)
         self.attach(target, pieces)
         if self.word(index) in _DO and not (self.tag(index) in ("VBZ", "VBP") and self.word(index) in ("has", "have") and not self._has_verb_after(index + 1)):
+            if self.tag(index + 1) in ("VBN", "VBD") and self.word(index) in ("has", "have", "had"):
+                # "Which dog HAS RAISED its paws?"
+                return self._parse_finite_verb(index + 1, target)
             return self._parse_do_object(index + 1, target)
         if self.word(index) not in _BE:
             return self._parse_finite_verb(index, target)
@@ -1311,6 +1334,7 @@ def derive_program(text: str, tokens: Sequence[TaggedToken], answer: str = "") -
 
 
 _SCENE_WORDS = _SCENE_NOUNS - {"sky", "weather"}
+_ZONE_WORDS = frozenset(("background", "foreground", "distance", "close-up", "closeup", "middle", "row", "direction"))
 _PLACE_WORDS = _PLACE_ASKED
 _QUANTIFIERS = parse_words("many, several, few, more, most, other, various, such, what, which, whose") - {"what", "which", "whose"}
 _CLOSED = (
