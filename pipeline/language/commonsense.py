@@ -108,8 +108,8 @@ in front of, behind | SMALL, receptacle | SMALL, receptacle
 in front of, behind | sand, grass, road, field, water | building, tree, train, fence
 behind | tree, mountain, hill, water, wall, sky | LARGE, -INDOORS
 with | person, plush | WORN, CARRIED, bodypart
-with | animal | bodypart, collar, harness; with | vehicle | carpart, light, opening
-of | bodypart, WORN, baggage | person, plush; of | bodypart, collar, harness | animal
+with | animal | bodypart, -hand, -arm, -finger, -hair, -beard, -mustache, collar, harness; with | vehicle | carpart, light, opening
+of | bodypart, WORN, baggage | person, plush; of | bodypart, -hand, -arm, -finger, -hair, -beard, -mustache, -knee, -shoulder, -wrist, -chin, collar, harness | animal
 of | carpart, light, opening, seat, roofing | vehicle; of | opening, roofing, wall, sign, light | building
 of | leaf, branch, tree trunk, flower, fruit | flora; of | pillow, blanket, sheet | bed
 along, by, across, toward, through, around, down, up, past, over, into, onto, off | person, animal, car, bike, train | surface, landform, water, place, bridge, opening, tunnel

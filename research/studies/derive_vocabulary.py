@@ -37,6 +37,10 @@ _PROPERTY_FILES = {"color": "object_color.tsv", "material": "object_material.tsv
 MIN_COLORED_OBJECTS = 40
 # Values that the tables write in another way than GQA.
 _VALUE_NAMES = {"rectangle": "rectangular", "triangle": "triangular", "circle": "round", "octagon": "octagonal"}
+# Attributes whose type the questions state by mistake ("taking bath" is no size).
+_WRONG_TYPES = frozenset(
+    ("brushing teeth", "dry", "performing trick", "taking a picture", "taking bath", "taking pictures", "tinted")
+)
 _NO_NAMES = frozenset(("leave", "design", "dash", "pull", "snap", "flush", "lot", "home", "female", "male", "notice"))
 
 
@@ -56,6 +60,7 @@ def derive_vocabulary(counts_folder: Path, questions_folder: Path) -> str:
     questions = _read_questions(questions_folder)
     vocabulary = _count_questions(questions)
     objects, properties = _read_objects(counts_folder)
+    vocabulary = _leave_out_slips(vocabulary)
     types = {value: type_ for value, type_ in get_type_by_value().items() if type_ in _GQA_TYPES}
     types |= vocabulary.attribute_types | {value: type_ for type_, values in properties.items() for value in values}
     for name, entry in vocabulary.objects.items():
@@ -77,6 +82,15 @@ def derive_vocabulary(counts_folder: Path, questions_folder: Path) -> str:
 _GQA_TYPES = frozenset(
     "color material shape size age height length width thickness weight pattern pose activity cleanliness fatness weather".split()
 ) | {"face expression"}
+
+
+def _leave_out_slips(vocabulary: Vocabulary) -> Vocabulary:
+    """Return a vocabulary without names that start with an article and without types that the questions state by mistake."""
+    return msgspec.structs.replace(
+        vocabulary,
+        objects={name: entry for name, entry in vocabulary.objects.items() if not name.startswith(("a ", "an "))},
+        attribute_types={word: type_ for word, type_ in vocabulary.attribute_types.items() if word not in _WRONG_TYPES},
+    )
 
 
 def _read_questions(folder: Path) -> list[Question]:
