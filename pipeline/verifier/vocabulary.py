@@ -24,7 +24,14 @@ from pipeline.core.parallel import choose_num_workers, ordered_map
 from pipeline.core.params import Count, Params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.records import ImageRecord, ObjectCooccurrence, ObjectEntry, Question, SceneGraph, Vocabulary
+from pipeline.core.records import (
+    ImageRecord,
+    ObjectCooccurrence,
+    ObjectEntry,
+    Question,
+    SceneGraph,
+    Vocabulary,
+)
 from pipeline.language.functional_programs import (
     NON_ATTRIBUTE_TYPES,
     POSITION_TYPES,
@@ -108,7 +115,11 @@ def add_default_vocabulary(own: Vocabulary, weight: float) -> Vocabulary:
     triples = Counter({triple[:3]: triple[3] for triple in own.relation_counts})
     triples.update({t[:3]: scaled for t in default.relation_counts if (scaled := round(t[3] * weight))})
     alternatives = {
-        value: tuple(sorted({*own.attribute_alternatives.get(value, ()), *default.attribute_alternatives.get(value, ())}))
+        value: tuple(
+            sorted(
+                {*own.attribute_alternatives.get(value, ()), *default.attribute_alternatives.get(value, ())}
+            )
+        )
         for value in sorted(own.attribute_alternatives.keys() | default.attribute_alternatives.keys())
     }
     return msgspec.structs.replace(
@@ -131,7 +142,9 @@ def add_default_vocabulary(own: Vocabulary, weight: float) -> Vocabulary:
     )
 
 
-def _add_cooccurrence(own: ObjectCooccurrence, default: ObjectCooccurrence, weight: float) -> ObjectCooccurrence:
+def _add_cooccurrence(
+    own: ObjectCooccurrence, default: ObjectCooccurrence, weight: float
+) -> ObjectCooccurrence:
     """Add counts of questions. Counts of scene graphs stay as they are, because they list far more objects of an image."""
     if own.num_images and not own.from_questions:
         return own
@@ -148,7 +161,9 @@ def _add_cooccurrence(own: ObjectCooccurrence, default: ObjectCooccurrence, weig
         from_questions=True,
         mean_names_per_image=round(mean, 3),
         image_counts=dict(sorted((+image_counts).items())),
-        pair_counts={name: dict(sorted((+others).items())) for name, others in sorted(pairs.items()) if +others},
+        pair_counts={
+            name: dict(sorted((+others).items())) for name, others in sorted(pairs.items()) if +others
+        },
         min_pair_count=max(own.min_pair_count, default.min_pair_count),
     )
 
@@ -374,6 +389,7 @@ def build_vocabulary(
 
     weight = max(1 - len(published) / MAX_SCENES_WITH_DEFAULT, 0) if params.use_default == "auto" else 0
     return add_default_vocabulary(own, weight) if weight else own
+
 
 def _sum_counts(counters: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Return the sum of counters, sorted by key."""

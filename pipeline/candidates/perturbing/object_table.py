@@ -69,7 +69,9 @@ class ObjectTable:
         asked = np.array([vocabulary.presupposed_objects.get(name, 0) for name in self.names], dtype=float)
         shown = counts / max(counts.sum(), 1)
         self.sampling_weights = asked / asked.sum() + SHOWN_FREQUENCY_WEIGHT * shown if asked.sum() else shown
-        self.sampling_weights = np.where(self._match_names(_GENERIC_NAMES - vocabulary.categories.keys()), 0, self.sampling_weights)
+        self.sampling_weights = np.where(
+            self._match_names(_GENERIC_NAMES - vocabulary.categories.keys()), 0, self.sampling_weights
+        )
 
     @cache
     def match_number(
