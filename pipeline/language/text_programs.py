@@ -825,22 +825,22 @@ class _ProgramWriter:
         if frame.kind in ("verify", "choose"):
             return self._add(_name_operation(frame.kind, frame.type), "|".join(frame.values), step)
         assert frame.other is not None
-        relation, other = frame.values, frame.other
-        if len(relation) > 1:
+        relation, other = frame.values[0], frame.other
+        if len(frame.values) > 1:
             other_step = self._select(other)
-            return self._add("choose rel", f"{subject.name},{'|'.join(relation)},s", other_step)
+            return self._add("choose rel", f"{subject.name},{'|'.join(frame.values)},s", other_step)
         if not other.is_definite and (other.attributes or other.relations):
             for _, _, inner in other.relations:
                 if inner.is_definite:
                     self._select(inner)
-            step = self._add("relate", f"{other.name},{relation[0]},o", step)
+            step = self._add("relate", f"{other.name},{relation},o", step)
             for type_, value in other.attributes:
                 step = self._add(_name_operation("filter", type_), value, step)
             return self._add("exist", "?", step)
         if other.is_definite:
             # The object is presupposed with all that is said of it.
             self._select(other)
-        return self._add("verify rel", f"{other.name},{relation[0]},o", step)
+        return self._add("verify rel", f"{other.name},{relation},o", step)
 
     def _select_target(self, frame: Frame) -> int:
         target = frame.target or frame.subject
