@@ -69,6 +69,8 @@ _HOW_TYPES = parse_headed_groups(
     "thickness: thick; number: much; state: clean, dirty, full; distance: far, close; depth: deep; weather: hot, cold"
 )
 _TYPE_BY_ADJECTIVE = {word: head for head, words in _HOW_TYPES.items() for word in words}
+_LOCATION_VALUES = parse_words("indoors, outdoors, indoor, outdoor")
+_WEATHER_VALUES = parse_words("sunny, cloudy, overcast, rainy, foggy, stormy, snowy")
 _PLACE_WORDS = parse_words("place, room, location, weather, scene, photo, picture, image, photograph")
 
 
@@ -295,17 +297,8 @@ class QuestionParser(PhraseParser):
         if found:
             type_ = found[0][0][0]
             values = tuple(value for _, value in found[0])
-            if values[0] in (
-                "indoors",
-                "outdoors",
-                "indoor",
-                "outdoor",
-                "sunny",
-                "cloudy",
-                "overcast",
-                "rainy",
-            ):
-                name = "scene"
+            if values[0] in _LOCATION_VALUES | _WEATHER_VALUES:
+                name, type_ = "scene", "location" if values[0] in _LOCATION_VALUES else "weather"
             return Frame(
                 "choose" if len(values) > 1 else "verify",
                 NounPhrase(name, is_definite=True, is_pronoun=True),
@@ -383,7 +376,7 @@ class QuestionParser(PhraseParser):
             return None
         phrase, end = found
         pieces, end = self.parse_pieces(end)
-        if self.word(end) not in BE_FORMS:
+        if self.word(end) not in BE_FORMS | {"has", "have"}:
             if phrase.name in _ASKED_TYPES and pieces and pieces[0].values[0] == "of" and pieces[0].other:
                 return Frame(
                     "query", self._attach_all(pieces[0].other, pieces[1:]), type=_ASKED_TYPES[phrase.name]
@@ -708,7 +701,11 @@ class QuestionParser(PhraseParser):
             elif other is not None and other[0].is_definite:
                 phrase.relations.append((" ".join([verb, *self.words[rest + 1 : stop]]), "s", other[0]))
         else:
-            self.attach(phrase, pieces)
+            verbs = [i for i, piece in enumerate(pieces) if piece.kind == "participle"]
+            # "Why is the man in the boat STANDING?"
+            last = verbs[-1] if verbs else len(pieces)
+            self.attach(phrase, pieces[:last])
+            self.attach(phrase, pieces[last:])
             if rest < len(self.words) and (adjectives := self._parse_adjectives(rest)):
                 phrase.attributes += adjectives[0] if type_ == "reason" else []
                 rest = adjectives[1]
