@@ -293,12 +293,15 @@ class QuestionParser(PhraseParser):
     def _parse_statement_of_pronoun(self, phrase: NounPhrase, index: int) -> Frame | None:
         self._keep(self._find_definite_phrases(index, len(self.words)))
         name = "scene" if phrase.name in SCENE_WORDS else phrase.name
+        of_scene = [word for word in self.words[index:] if word in _LOCATION_VALUES | _WEATHER_VALUES]
+        if of_scene:
+            type_ = "location" if of_scene[0] in _LOCATION_VALUES else "weather"
+            scene = NounPhrase("scene", is_definite=True, is_pronoun=True)
+            return Frame("choose" if len(of_scene) > 1 else "verify", scene, type=type_, values=tuple(of_scene))
         found = self._parse_adjectives(index)
         if found:
             type_ = found[0][0][0]
             values = tuple(value for _, value in found[0])
-            if values[0] in _LOCATION_VALUES | _WEATHER_VALUES:
-                name, type_ = "scene", "location" if values[0] in _LOCATION_VALUES else "weather"
             return Frame(
                 "choose" if len(values) > 1 else "verify",
                 NounPhrase(name, is_definite=True, is_pronoun=True),
