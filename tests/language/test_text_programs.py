@@ -103,7 +103,10 @@ def test_any_text_has_a_valid_program_or_none(tagger, text):
 
 
 def test_a_program_of_the_source_stays_as_it_is():
-    program = (Step(operation="select", argument="cup (1)", dependencies=()), Step(operation="query", argument="color", dependencies=(0,)))
+    program = (
+        Step(operation="select", argument="cup (1)", dependencies=()),
+        Step(operation="query", argument="color", dependencies=(0,)),
+    )
     given = [
         Question(question_id="1", image_id="a", split="val", text="What color is the cup?", answer="red", program=program),
         Question(question_id="2", image_id="a", split="val", text="What color is the cup?", answer="red"),
