@@ -86,6 +86,8 @@ class Question(Record):
         answer: The correct answer.
         full_answer: The answer as a sentence.
         program: Steps of the functional program; empty if the program is not known.
+        program_from_text: Whether the program was derived from the text
+            (`pipeline/language/text_programs.py`), because the source has none.
         annotations: Word position in the question ("3" or "2:4") -> object id. Positions count from 0, and
             "2:4" means words 2 and 3.
         full_answer_annotations: Word position in the full answer -> object id.
@@ -105,6 +107,7 @@ class Question(Record):
     group_global: str = ""
     group_local: str = ""
     program: tuple[Step, ...] = ()
+    program_from_text: bool = False
     annotations: dict[str, str] = {}
     full_answer_annotations: dict[str, str] = {}
     entailed: tuple[str, ...] = ()

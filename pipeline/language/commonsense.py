@@ -10,6 +10,7 @@ be possible according to the counts.
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import chain
 
 from pipeline.language.object_taxonomy import NameFilter, parse_name_filter
@@ -109,6 +110,10 @@ in front of, behind | SMALL, receptacle | SMALL, receptacle
 in front of, behind | sand, grass, road, field, water | building, tree, train, fence
 behind | tree, mountain, hill, water, wall, sky | LARGE, -INDOORS
 with | person, plush | WORN, CARRIED, bodypart
+with | animal | bodypart, -hand, -arm, -finger, -hair, -beard, -mustache, collar, harness; with | vehicle | carpart, light, opening
+of | bodypart, WORN, baggage | person, plush; of | bodypart, -hand, -arm, -finger, -hair, -beard, -mustache, -knee, -shoulder, -wrist, -chin, collar, harness | animal
+of | carpart, light, opening, seat, roofing | vehicle; of | opening, roofing, wall, sign, light | building
+of | leaf, branch, tree trunk, flower, fruit | flora; of | pillow, blanket, sheet | bed
 along, by, across, toward, through, around, down, up, past, over, into, onto, off | person, animal, car, bike, train | surface, landform, water, place, bridge, opening, tunnel
 """
 
@@ -279,3 +284,21 @@ def get_attribute_rules(attribute: str, type_: str) -> list[NameFilter] | None:
         + [objects for objects, _ in _ATTRIBUTE_RULES.get(attribute, ())]
         + _OBJECTS_BY_VALUE.get(attribute, [])
     )
+
+
+@cache
+def get_type_by_value() -> dict[str, str]:
+    """Return the GQA type of each attribute that the rules name, or "other" if they name no type."""
+    types: dict[str, str] = {}
+    for row in re.split(r"[;\n]", _ATTRIBUTE_TABLE.strip()):
+        heads, _, values = (part.strip() for part in row.split("|"))
+        named = [value.strip() for value in values.split(",") if value.strip() not in ("", "*")]
+        if named:
+            for value in named:
+                types.setdefault(value, heads.split(",")[0].strip())
+        else:
+            for head in heads.split(","):
+                types.setdefault(head.strip(), "other")
+    # The rule of fields and lawns lists a state among colors.
+    types["dry"] = types["wet"]
+    return types

@@ -139,6 +139,11 @@ def is_same_visual_concept(a: str, b: str) -> bool:
     )
 
 
+def is_vague_attribute(word: str) -> bool:
+    """Return whether an attribute may be true together with any other value of its type ("dark" of a color)."""
+    return word in _VAGUE_ATTRIBUTES
+
+
 def option_to_answer(option: str) -> str:
     """Return an option of a step `choose` as GQA writes the option in the answer.
 

@@ -81,3 +81,17 @@ def get_verb_forms(relation: str) -> tuple[str, ...]:
     lemma = (lemminflect.getLemma(verb, "VERB") or (verb,))[0]
     third = (lemminflect.getInflection(lemma, "VBZ") or (lemma,))[0]
     return tuple(dict.fromkeys(f"{form}{space}{rest}" for form in (verb, third, lemma)))
+
+
+@lru_cache(maxsize=1 << 14)
+def get_present_participle(verb: str) -> str:
+    """Return the -ing form of a verb.
+
+    >>> get_present_participle("holds"), get_present_participle("sit")
+    ('holding', 'sitting')
+    """
+    if verb.endswith("ing") and len(verb) > 4:
+        return verb
+    lemminflect = import_without_torch("lemminflect")
+    lemma = (lemminflect.getLemma(verb, "VERB") or (verb,))[0]
+    return (lemminflect.getInflection(lemma, "VBG") or (verb,))[0]

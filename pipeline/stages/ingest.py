@@ -29,6 +29,7 @@ from pipeline.core.progress import track
 from pipeline.core.records import Question
 from pipeline.core.release_params import check_release_params
 from pipeline.language.paraphrase import paraphrase_questions
+from pipeline.language.text_programs import add_programs
 from pipeline.sources.source_folder import IngestParams, SourceFolder
 
 
@@ -49,8 +50,10 @@ def main() -> None:
             ("images", source.read_images),
         ):
             records = read()
+            if name == "questions" and source.format == "table":
+                records = add_programs(records)
             if params.paraphrase and name == "questions":
-                records = paraphrase_questions(source.read_questions(), params.split, params.seed)
+                records = paraphrase_questions(records, params.split, params.seed)
             file = stack.enter_context(atomic_write(out / f"{name}.jsonl"))
             total = len(source.questions_by_image) if name == "images" else None
             for record in track(records, f"ingest: {name}", total=total, unit="record"):

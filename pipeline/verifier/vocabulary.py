@@ -11,7 +11,8 @@ from __future__ import annotations
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
@@ -24,7 +25,14 @@ from pipeline.core.parallel import choose_num_workers, ordered_map
 from pipeline.core.params import Count, Params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.records import ImageRecord, ObjectEntry, Question, SceneGraph, Vocabulary
+from pipeline.core.records import (
+    ImageRecord,
+    ObjectCooccurrence,
+    ObjectEntry,
+    Question,
+    SceneGraph,
+    Vocabulary,
+)
 from pipeline.language.functional_programs import (
     NON_ATTRIBUTE_TYPES,
     POSITION_TYPES,
@@ -49,6 +57,9 @@ class VocabularyParams(Params):
     """Parameters of stage `vocabulary`.
 
     Attributes:
+        use_default: "auto" adds the default vocabulary of everyday objects (`default_vocabulary.json`) where
+            there are few scene graphs: with its full counts if there are none, and with counts that fall
+            linearly to 0 at 500 scene graphs. "never" counts only this data set.
         min_count: Minimum number of objects of a name. Rarer names, such as typing errors, are left out. A
             higher value gives fewer, safer replacements.
         min_members: Minimum number of different members of a category. A name with fewer members is not a
@@ -59,11 +70,105 @@ class VocabularyParams(Params):
             where the questions were made from the graphs, because the estimated recall is then too high.
     """
 
+    use_default: Literal["auto", "never"] = "auto"
     min_count: Count = 1
     min_members: Count = 2
     max_annotation_recall: dict[
         Literal["object", "attribute", "relation"], Annotated[float, msgspec.Meta(ge=0, le=1)]
     ] = msgspec.field(default_factory=dict)
+
+
+DEFAULT_VOCABULARY_PATH = Path(__file__).with_name("default_vocabulary.json")
+# From so many scene graphs on, the default vocabulary is not used.
+MAX_SCENES_WITH_DEFAULT = 500
+
+
+@cache
+def load_default_vocabulary() -> Vocabulary:
+    """Load the default vocabulary, which was counted in Visual Genome and in questions of GQA."""
+    return msgspec.json.decode(DEFAULT_VOCABULARY_PATH.read_bytes(), type=Vocabulary)
+
+
+def add_default_vocabulary(own: Vocabulary, weight: float) -> Vocabulary:
+    """Add the counts of the default vocabulary to those of a data set.
+
+    Args:
+        own: the vocabulary of the data set. Its types of attributes and members of categories take precedence.
+        weight: the factor in (0, 1] of the default's counts. Counts are rounded, and those of 0 are left out.
+    """
+    default = load_default_vocabulary()
+
+    def add_counts(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+        total = Counter(one)
+        total.update({key: scaled for key, count in other.items() if (scaled := round(count * weight))})
+        return dict(sorted(total.items()))
+
+    objects = dict(own.objects)
+    for name, entry in default.objects.items():
+        mine = own.objects.get(name)
+        added = msgspec.structs.replace(
+            entry,
+            count=(mine.count if mine else 0) + round(entry.count * weight),
+            attributes=add_counts(mine.attributes if mine else {}, entry.attributes),
+            subject_of=add_counts(mine.subject_of if mine else {}, entry.subject_of),
+            object_of=add_counts(mine.object_of if mine else {}, entry.object_of),
+        )
+        if added.count:
+            objects[name] = added
+    triples = Counter({triple[:3]: triple[3] for triple in own.relation_counts})
+    triples.update({t[:3]: scaled for t in default.relation_counts if (scaled := round(t[3] * weight))})
+    alternatives = {
+        value: tuple(
+            sorted(
+                {*own.attribute_alternatives.get(value, ()), *default.attribute_alternatives.get(value, ())}
+            )
+        )
+        for value in sorted(own.attribute_alternatives.keys() | default.attribute_alternatives.keys())
+    }
+    return msgspec.structs.replace(
+        own,
+        objects=dict(sorted(objects.items())),
+        attributes=add_counts(own.attributes, default.attributes),
+        attribute_types=dict(sorted((default.attribute_types | own.attribute_types).items())),
+        relations=add_counts(own.relations, default.relations),
+        categories={
+            name: tuple(sorted({*own.categories.get(name, ()), *default.categories.get(name, ())}))
+            for name in sorted(own.categories.keys() | default.categories.keys())
+        },
+        locations=add_counts(own.locations, default.locations),
+        weathers=add_counts(own.weathers, default.weathers),
+        attribute_alternatives=alternatives,
+        presupposed_objects=add_counts(own.presupposed_objects, default.presupposed_objects),
+        presupposed_properties=add_counts(own.presupposed_properties, default.presupposed_properties),
+        relation_counts=tuple((*triple, count) for triple, count in sorted(triples.items())),
+        cooccurrence=_add_cooccurrence(own.cooccurrence, default.cooccurrence, weight),
+    )
+
+
+def _add_cooccurrence(
+    own: ObjectCooccurrence, default: ObjectCooccurrence, weight: float
+) -> ObjectCooccurrence:
+    """Add counts of questions. Counts of scene graphs stay as they are, because they list far more objects of an image."""
+    if own.num_images and not own.from_questions:
+        return own
+    added = round(default.num_images * weight)
+    image_counts, pairs = Counter(own.image_counts), defaultdict[str, Counter[str]](Counter)
+    image_counts.update({name: round(count * weight) for name, count in default.image_counts.items()})
+    for counts, factor in ((own.pair_counts, 1.0), (default.pair_counts, weight)):
+        for name, others in counts.items():
+            pairs[name].update({other: round(count * factor) for other, count in others.items()})
+    total = own.num_images + added
+    mean = (own.mean_names_per_image * own.num_images + default.mean_names_per_image * added) / max(total, 1)
+    return ObjectCooccurrence(
+        num_images=total,
+        from_questions=True,
+        mean_names_per_image=round(mean, 3),
+        image_counts=dict(sorted((+image_counts).items())),
+        pair_counts={
+            name: dict(sorted((+others).items())) for name, others in sorted(pairs.items()) if +others
+        },
+        min_pair_count=max(own.min_pair_count, default.min_pair_count),
+    )
 
 
 class SceneGraphCounter:
@@ -273,7 +378,7 @@ def build_vocabulary(
     cooccurrence = count_cooccurrences(
         scene_counter.names_by_image, {*kept, *categories}, lexicon, is_partial=not published
     )
-    return Vocabulary(
+    own = Vocabulary(
         objects={name: scene_counter.make_entry(name) for name in kept},
         attributes=_sum_counts(scene_counter.attribute_counts[name] for name in kept),
         attribute_types=types,
@@ -289,6 +394,9 @@ def build_vocabulary(
         ),
         cooccurrence=cooccurrence,
     )
+
+    weight = max(1 - len(published) / MAX_SCENES_WITH_DEFAULT, 0) if params.use_default == "auto" else 0
+    return add_default_vocabulary(own, weight) if weight else own
 
 
 def _sum_counts(counters: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -272,6 +272,17 @@ def derive_kinds(
     run_command(lambda: print(write_kinds_table(folder)))
 
 
+@app.command(epilog="Example: `rgqa study derive-vocabulary visual-genome-counts data/gqa/source`")
+def derive_vocabulary(
+    counts: Annotated[Path, typer.Argument(help="Folder with tables of counts of Visual Genome.")],
+    source: Annotated[Path, typer.Argument(help="Source folder with GQA's questions of val and testdev.")],
+) -> None:
+    """Derive the default vocabulary from counts of Visual Genome and questions of GQA."""
+    from research.studies.derive_vocabulary import derive_vocabulary as derive
+
+    run_command(lambda: print(derive(counts, source)))
+
+
 @app.command(
     epilog="Example: `rgqa study validity --counterfactual-release data/release/counterfactual-1/1.0.0 --replication-release data/release/counterfactual-2/1.0.0`"
 )

@@ -19,12 +19,18 @@ from pipeline.language.lexicon import UNKNOWN_ENTRY, load_wordnet
 from pipeline.language.nouns import GrammaticalNumber, get_grammatical_number, lemmatize, singularize
 from pipeline.language.object_taxonomy import get_main_kind
 from pipeline.language.similarity import get_similarity_keys
-from pipeline.language.word_lists import FRAME_WORDS, UNINFORMATIVE_NAMES
+from pipeline.language.word_lists import FRAME_WORDS, UNINFORMATIVE_NAMES, parse_words
 
 # Weight of the frequency in images, relative to the frequency in questions. Because of this weight, names
 # that no question mentions are rare but not impossible.
 SHOWN_FREQUENCY_WEIGHT = 0.02
 
+# Names for much of what nearly every image shows. A question with one of them is hardly ever unanswerable.
+_GENERIC_NAMES = parse_words(
+    "clothes, outfit, attire, gear, equipment, stuff, group, crowd, family, front, side, area, body, shadow,"
+    "light, air, line, lines, word, words, letter, letters, number, numbers, text, ground, background, color,"
+    "skin, close-up, view"
+)
 # Categories that questions do not name, because they use "who" and "where" instead.
 _NEVER_ASKED_CATEGORIES = frozenset(("person", "place"))
 # A person may have any name of a person, except names of the other sex.
@@ -74,6 +80,9 @@ class ObjectTable:
         asked = np.array([vocabulary.presupposed_objects.get(name, 0) for name in self.names], dtype=float)
         shown = counts / max(counts.sum(), 1)
         self.sampling_weights = asked / asked.sum() + SHOWN_FREQUENCY_WEIGHT * shown if asked.sum() else shown
+        self.sampling_weights = np.where(
+            self._match_names(_GENERIC_NAMES - vocabulary.categories.keys()), 0, self.sampling_weights
+        )
 
     @cache
     def match_number(

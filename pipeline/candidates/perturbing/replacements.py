@@ -35,7 +35,7 @@ from pipeline.language.relations import (
     get_excluded_attributes,
     get_excluded_relations,
 )
-from pipeline.language.similarity import is_similar_attribute
+from pipeline.language.similarity import is_similar_attribute, is_vague_attribute
 from pipeline.verifier.evidence import Evidence
 from pipeline.verifier.presence_model import PresenceModel, get_known_names
 
@@ -396,7 +396,7 @@ class ReplacementSampler:
             * self.plausibility.score_attribute(name, word, type_)
             * (1 - self.presence.estimate_attribute_presence(word, name))
             for word in words
-            if not is_similar_attribute(word, value)
+            if not is_similar_attribute(word, value) and not (type_ == "color" and is_vague_attribute(word))
         }
         return self._make_options("attribute", weights)
 

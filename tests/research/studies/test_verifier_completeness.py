@@ -168,7 +168,7 @@ def worlds():
     ]
     asked = {key: [row for row in rows if row.image_id == key] for key in ASKED}
     vocabulary = build_vocabulary(
-        (), rows, VocabularyParams(), lambda lexicon, _: reconstruct_graphs(asked, lexicon)
+        (), rows, VocabularyParams(use_default="never"), lambda lexicon, _: reconstruct_graphs(asked, lexicon)
     )
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     return GraphSimulator(asked, reconstruct_graphs(asked, lexicon), vocabulary, 1)
