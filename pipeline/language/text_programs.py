@@ -297,7 +297,9 @@ class QuestionParser(PhraseParser):
         if of_scene:
             type_ = "location" if of_scene[0] in _LOCATION_VALUES else "weather"
             scene = NounPhrase("scene", is_definite=True, is_pronoun=True)
-            return Frame("choose" if len(of_scene) > 1 else "verify", scene, type=type_, values=tuple(of_scene))
+            return Frame(
+                "choose" if len(of_scene) > 1 else "verify", scene, type=type_, values=tuple(of_scene)
+            )
         found = self._parse_adjectives(index)
         if found:
             type_ = found[0][0][0]

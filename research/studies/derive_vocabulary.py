@@ -104,7 +104,24 @@ def derive_vocabulary(counts_folder: Path, questions_folder: Path) -> str:
 
 
 _GQA_TYPES = frozenset(
-    ["color", "material", "shape", "size", "age", "height", "length", "width", "thickness", "weight", "pattern", "pose", "activity", "cleanliness", "fatness", "weather"]
+    [
+        "color",
+        "material",
+        "shape",
+        "size",
+        "age",
+        "height",
+        "length",
+        "width",
+        "thickness",
+        "weight",
+        "pattern",
+        "pose",
+        "activity",
+        "cleanliness",
+        "fatness",
+        "weather",
+    ]
 ) | {"face expression"}
 
 
