@@ -262,7 +262,8 @@ def test_presupposed_attributes_and_relations_are_counted():
 
 def test_the_default_vocabulary_fills_what_a_data_set_lacks_and_fades_as_graphs_come():
     default = load_default_vocabulary()
-    assert default.objects["shirt"].attributes["white"] == 10_258  # Visual Genome's count (object_color.tsv)
+    # Visual Genome counts 10,258 white shirts (object_color.tsv). The questions add a few.
+    assert 10_258 <= default.objects["shirt"].attributes["white"] < 10_300
     own = count(GRAPHS, [])
     full, half = add_default_vocabulary(own, 1.0), add_default_vocabulary(own, 0.5)
     cups = default.objects["cup"].count
