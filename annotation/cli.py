@@ -97,7 +97,7 @@ def push() -> None:
 @app.command(epilog="Example: `rgqa annotate status`")
 def status() -> None:
     """Print the progress and the speed of each annotator, and the accuracy on gold questions (control
-    questions with a known verdict).
+    questions whose correct choice is known).
     """
     from annotation.client.status import print_status
 

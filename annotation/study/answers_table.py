@@ -49,7 +49,7 @@ class QualityRules(Params):
     """The rules of quality control and vote aggregation, part of section `collect` of params.yaml.
 
     Attributes:
-        aggregation: How votes become verdicts: `dawid-skene` (posterior from priors, votes and gold
+        aggregation: How votes decide the status of a candidate: `dawid-skene` (posterior from priors, votes and gold
             questions), `majority` or `unanimity`.
         min_posterior: Dawid-Skene: minimum posterior probability (0.5 to 1) of a verdict. Less certain
             candidates are not released.

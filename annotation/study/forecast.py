@@ -178,7 +178,7 @@ def format_forecast(forecast: Forecast, num_judged: int) -> str:
     cost = (
         ""
         if forecast.hourly_pay is None
-        else f", {forecast.hours * forecast.hourly_pay:,.0f} at {forecast.hourly_pay:g} per hour"
+        else f", cost: {forecast.hours * forecast.hourly_pay:,.0f} (at {forecast.hourly_pay:g} per hour)"
     )
     doubts = (
         f" {format_count(forecast.doubtful, 'task waits', 'tasks wait')} for an adjudicator (rgqa annotate invite NAME --adjudicator)."

@@ -85,10 +85,22 @@ def format_summary(verdicts: Sequence[Verdict], counts: Mapping[str, int]) -> li
     """
     people = sorted(Counter(verdict.annotator for verdict in verdicts).items())
     return [
-        ", ".join(f"{count:,} {kind}" for kind, count in counts.items()),
+        _format_counts(counts),
         "verdicts: " + (", ".join(f"{name} {count:,}" for name, count in people) or "none"),
         "next: dvc repro",
     ]
+
+
+def _format_counts(counts: Mapping[str, int]) -> str:
+    """Return the number of annotations by kind as text. The complete annotations are counted out of all."""
+    # "corrected later" counts former versions, which are not annotations of their own.
+    total = sum(count for kind, count in counts.items() if kind != "corrected later")
+    return ", ".join(
+        f"{count:,} of {total:,} {'answers' if count == 1 else 'answer'} both questions"
+        if kind == "complete"
+        else f"{count:,} {kind}"
+        for kind, count in counts.items()
+    )
 
 
 def pseudonymize(

@@ -207,8 +207,9 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Write an HTML page about a pipeline run, or about where the models of a leaderboard row look in the
-    images.
+    """Write an HTML page about a pipeline run.
+
+    With --attribution, the page shows instead where a model looks in the images.
     """
     if attribution:
         refuse_options(context, "examples_per_subset", "--attribution shows 24 items")

@@ -217,7 +217,7 @@ def attribute(
         str,
         Option(
             metavar="MODEL",
-            help="Show this row of the leaderboard, or the model hf-vqa/FOLDER. Without this option, the rows are listed.",
+            help="Use the model of this leaderboard row, or hf-vqa/FOLDER. Without this option, list the rows.",
         ),
     ] = "",
     out: Annotated[
@@ -247,7 +247,7 @@ def attribute(
         Path | None,
         Option(
             metavar="PATH",
-            help="Read items from this release or file of questions (default: the current version).",
+            help="Read items from this release or file of questions (default: the release of this data set with `version` of params.yaml).",
         ),
     ] = None,
     ocr_words: Annotated[

@@ -238,6 +238,7 @@ class Vocabulary(Record):
         relation_counts: Rows (relation, name of the subject, name of the object, count), sorted. "Left of"
             and "right of" are omitted, because they say nothing about the objects.
         cooccurrence: Objects that occur in the same images.
+        has_default: Whether the counts contain those of the default vocabulary.
         annotation_recall: "object", "attribute" or "relation" -> estimated proportion in [0, 1] that a scene
             graph lists of the objects in the image, of the attributes of listed objects, or of the relations
             between listed objects.
@@ -256,6 +257,7 @@ class Vocabulary(Record):
     relation_counts: tuple[tuple[str, str, str, int], ...] = ()
     cooccurrence: ObjectCooccurrence = ObjectCooccurrence()
     annotation_recall: dict[str, float] = {}
+    has_default: bool = False
 
 
 class Word(Record):

@@ -54,8 +54,8 @@ def run_and_score(arguments: Sequence[str] | None, prog: str, draw_plots: DrawPl
 def _format_summary(outcome: RunOutcome) -> str:
     counts, tokens = outcome.record["counts"], outcome.record["tokens"]
     phrases = [
-        f"{counts['answered']:,} of {format_count(counts['items'], 'item')} answered",
-        f"{counts['abstained']:,} of them abstained",
+        f"{counts['answered']:,} of {format_count(counts['items'], 'item')} have a prediction",
+        f"{counts['abstained']:,} of them abstentions",
     ]
     phrases += [
         f"{counts[name]:,} {name.replace('_', ' ')}"

@@ -60,7 +60,10 @@ brand, variety, form
 """)
 _ZONES = {"left": "hposition", "right": "hposition", "top": "vposition", "bottom": "vposition"}
 _ZONE_NOUNS = parse_words("side, half, part, edge, corner, end, hand side")
-SCENE_WORDS = parse_words("photo, photograph, picture, image, scene, snapshot, shot, background, foreground")
+SCENE_WORDS = parse_words(
+    "photo, photograph, picture, image, scene, snapshot, shot, background, foreground, portrait, close-up, camera, viewer,"
+    "photographer"
+)
 # Longest first.
 _PREPOSITION_TOKENS = sorted(
     {tuple(phrase.split()) for phrase in (*PREPOSITIONS, "among", "amongst", "beyond", "up", "down", "during",

@@ -60,7 +60,8 @@ pattern: pattern, print, design; age: age; gender: gender, sex; height: height; 
 weight: weight; texture: texture; weather: weather; room: room; place: place, location, setting
 time: time, season, year, day, date, hour; number: number; activity: activity, sport; company: brand, company, make, logo
 flavor: flavor; position: position; direction: direction; expression: expression, emotion, mood; state: condition, state
-hposition: side; vposition: part; text: word, words, text, letter, letters, language, numbers
+hposition: side; vposition: part; role: occupation, profession, job, role, purpose, use, function, relationship, title
+number: amount, quantity; manner: style; text: word, words, text, letter, letters, language, numbers
 """).items()
     for word in words
 }

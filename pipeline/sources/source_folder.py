@@ -198,9 +198,9 @@ class SourceFolder:
         for image_id, question_ids in sorted(self.questions_by_image.items()) if files else ():
             where, path = f"image {image_id}", files.get(image_id)
             if path is None:
-                needed_by = (
-                    f"{format_count(len(question_ids), 'question')} about it, for example {question_ids[0]}"
-                )
+                num_questions = format_count(len(question_ids), "question is", "questions are")
+                first = question_ids[0] if len(question_ids) == 1 else f"for example {question_ids[0]}"
+                needed_by = f"{num_questions} about it: {first}"
                 self.problems.add(where, f"no such file in images/; {needed_by}")
                 continue
             try:

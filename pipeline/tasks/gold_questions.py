@@ -1,4 +1,5 @@
-"""Build gold questions: questions with a known verdict that check whether an annotator pays attention.
+"""Build gold questions: questions whose correct choice is known. They check whether an annotator pays
+attention.
 
 The templates of RGQA (Zhang et al., appendix D) are easy to recognize. An annotator who recognizes them knows
 which of the two questions of a task is the control. So most gold questions here resemble the candidates, and
@@ -52,7 +53,7 @@ SCENE_TEMPLATES = {
     "Is this a color image?": (),
     "What place is this?": (("select", "scene"), ("query", "place")),
 }
-# Status of a verified candidate -> known verdict.
+# Status of a verified candidate -> correct choice.
 VERDICT_BY_STATUS: dict[str, KnownVerdict] = {"unanswerable": "invalid", "answerable": "valid"}
 
 
@@ -61,9 +62,9 @@ class GoldQuestion(Record):
 
     Attributes:
         text: The text of the question.
-        expected_choice: The known verdict.
+        expected_choice: The correct choice.
         source: Where the question comes from.
-        explanation: Why the verdict is known, in words.
+        explanation: Why this choice is correct, in words.
         program: The program of the question, or () if it has none.
         question_id: The id of the source question, or None if the question is made from a template.
         candidate_id: The id of the candidate that is used as gold question, or None.
@@ -85,7 +86,7 @@ def make_template_question(text: str, expected: KnownVerdict, *steps: tuple[str,
 
     Args:
         text: The text of the question.
-        expected: The known verdict.
+        expected: The correct choice.
         steps: The operation and the argument of each step of the program. The input of each step is the
             previous step.
     """

@@ -142,6 +142,7 @@ def add_default_vocabulary(own: Vocabulary, weight: float) -> Vocabulary:
         presupposed_properties=add_counts(own.presupposed_properties, default.presupposed_properties),
         relation_counts=tuple((*triple, count) for triple, count in sorted(triples.items())),
         cooccurrence=_add_cooccurrence(own.cooccurrence, default.cooccurrence, weight),
+        has_default=True,
     )
 
 

@@ -1,4 +1,4 @@
-"""`rgqa baselines`: train the papers' baselines on precomputed region features."""
+"""`rgqa baselines`: train the baselines of RGQA and Reliable VQA on precomputed region features."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def baselines(
     release: Annotated[
         Path | None,
         Option(
-            help="Answer the questions of this release folder or subset file. Default: the release of the current version."
+            help="Answer the questions of this release folder or subset file. Default: the release of the data set with `version` of params.yaml."
         ),
     ] = None,
     baseline: Annotated[
@@ -79,7 +79,7 @@ def baselines(
     ] = 10_000,
     architecture: Annotated[
         Literal["match", "butd"],
-        Option(help="Choose the architecture: match, or butd (attention without match features)."),
+        Option(help="Choose the architecture: match (attention with features of how well words match regions), or butd (attention only)."),
     ] = "match",
     device: Annotated[
         Literal["auto", "cpu", "cuda"], Option(help="Choose the device. auto uses a GPU if there is one.")
@@ -92,7 +92,8 @@ def baselines(
         Path | None, Option(help="Write predictions to this folder. Default: `data/NAME/predictions`.")
     ] = None,
 ) -> None:
-    """Train the papers' baselines on region features and answer the questions of a release with them.
+    """Train the baselines of RGQA and Reliable VQA on region features, and answer the questions of a release
+    with them.
 
     A stopped run can be resumed with the same command.
     """

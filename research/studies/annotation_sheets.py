@@ -1,4 +1,4 @@
-"""Sample sheets of perturbed questions for human readers, and read the filled sheets.
+"""Sample sheets of edited questions for human readers, and read the filled sheets.
 
 `research/studies/edit_quality.py` evaluates them. The sheets do not show which questions are edited.
 """

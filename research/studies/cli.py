@@ -12,11 +12,11 @@ from pipeline.core.errors import run_command
 from pipeline.core.records import Split
 
 app = new_app(
-    "Study the pipeline itself: its verifier, its edits, its audit, and how well its benchmark ranks models.",
+    "Study the pipeline itself: its verifier (which decides from scene graphs whether a question is answerable), its edits, its audit, and how well its benchmark ranks models.",
     "rgqa study verifier-agreement",
 )
 edit_quality_app = new_app(
-    "Let people judge the quality of perturbed questions.", "rgqa study edit-quality --help"
+    "Let people judge the quality of edited questions.", "rgqa study edit-quality --help"
 )
 app.add_typer(edit_quality_app, name="edit-quality")
 

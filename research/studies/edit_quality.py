@@ -1,4 +1,4 @@
-"""Let people judge the quality of perturbed questions: `rgqa study edit-quality`.
+"""Let people judge the quality of edited questions: `rgqa study edit-quality`.
 
     rgqa study edit-quality create-sheets --count 200 --seed 1 --out sheets   writes sheets/key.json and sheets/sheets_to_fill
     rgqa study edit-quality score-sheets sheets sheets/ann sheets/ben         prints rates, kappa, targets, the worst edits

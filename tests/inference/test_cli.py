@@ -54,7 +54,7 @@ def test_a_run_ends_with_the_scores_of_its_predictions(line, released, capsys, t
     with small_server() as server:
         main(line(server, "--confidence", "token-probability"))
     shown = capsys.readouterr()
-    assert "run: 24 of 24 items answered" in shown.err and "-> run" in shown.err
+    assert "run: 24 of 24 items have a prediction" in shown.err and "-> run" in shown.err
     assert "AUAF" in shown.out and "clip-easy" in shown.out and "pt-hard" in shown.out
     scoring_cli.main([str(released), "run/predictions.jsonl", "--json", "again.json"])
     ours, again = (json.loads((tmp_path / name).read_text()) for name in ("run/scores.json", "again.json"))

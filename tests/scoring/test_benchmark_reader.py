@@ -308,7 +308,7 @@ def test_faulty_items_and_their_pairs_are_excluded_and_reported(release, model, 
     assert isclose(found[0], 2 / 3) and found[1] == 1
     capsys.readouterr()
     run(release, model, *words, "--exclude-errata", "auto")
-    assert "WITHOUT 2 items by errata" in " ".join(capsys.readouterr().out.split())
+    assert "WITHOUT 2 items (those in the errata" in " ".join(capsys.readouterr().out.split())
     run(release, model, *words)
     assert "errata" not in capsys.readouterr().out
 
@@ -316,7 +316,7 @@ def test_faulty_items_and_their_pairs_are_excluded_and_reported(release, model, 
 def test_an_errata_list_without_items_of_this_benchmark_is_reported(release, model, tmp_path, capsys):
     path = write(tmp_path / "e.json", [{"item_id": "elsewhere"}])
     run(release, model, "--bootstrap", "0", "--exclude-errata", path)
-    assert "WITHOUT 0 items by errata" in " ".join(capsys.readouterr().out.split())
+    assert "WITHOUT 0 items (those in the errata" in " ".join(capsys.readouterr().out.split())
 
 
 def test_items_without_a_pair_are_excluded_alone(release, tmp_path):

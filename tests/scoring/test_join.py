@@ -228,7 +228,10 @@ def test_scored_items_cannot_be_validation_items(release, tmp_path, capsys):
 
 def test_the_subset_line_says_how_many_items_thresholds_are_from(release, tmp_path, capsys):
     scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0, "--full")
-    assert "4 items" not in (text := capsys.readouterr().out) and "; thresholds from 2 others" in text
+    assert (
+        "4 items" not in (text := capsys.readouterr().out)
+        and "; thresholds chosen on 2 validation items" in text
+    )
 
 
 # Joined predictions

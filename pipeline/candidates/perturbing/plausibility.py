@@ -86,6 +86,7 @@ class PlausibilityModel:
 
     def __init__(self, vocabulary: Vocabulary, names: Sequence[str]) -> None:
         self.names, self.row_by_name = names, {name: row for row, name in enumerate(names)}
+        self._has_default = vocabulary.has_default
         self._attribute_types, self._members_by_category = vocabulary.attribute_types, vocabulary.categories
         self._categories_by_name: dict[str, list[str]] = defaultdict(list)
         for category, members in self._members_by_category.items():
@@ -134,8 +135,29 @@ class PlausibilityModel:
         weights = np.ones(len(self.names))
         for group in constraints.iter_fact_groups(self._attribute_types):
             lift = np.max([self._compute_lift(fact) for fact in group], axis=0)
-            weights *= np.where(lift >= MIN_LIFT, lift, 0)
+            if not self._has_default or (lift >= MIN_LIFT).any():
+                weights *= np.where(lift >= MIN_LIFT, lift, 0)
         return weights
+
+    @lru_cache(maxsize=1 << 12)
+    def has_unknown_facts(self, constraints: ObjectConstraints) -> bool:
+        """Return whether nothing is known of a constraint ("three-wheeled"), so that it fits no name.
+
+        With the default vocabulary, whose questions come from anybody, such a constraint is ignored, and only
+        objects of the same kind should replace the object. Without it, no object fits.
+        """
+        return self._has_default and any(
+            all((self._compute_lift(fact) < MIN_LIFT).all() for fact in group)
+            for group in constraints.iter_fact_groups(self._attribute_types)
+        )
+
+    def match_main_kind(self, name: str) -> np.ndarray:
+        """Return which rows are of the main kind of a name, bool [rows].
+
+        A name without a kind matches nothing, and neither does a part of the body: tails cannot do what hands do.
+        """
+        kind = get_main_kind(name).removeprefix("bodypart")
+        return np.array([bool(kind) and get_main_kind(row) == kind for row in self.names], bool)
 
     def score_attribute(self, name: str, attribute: str, type_: str) -> float:
         """Score how well an attribute fits an object.

@@ -225,6 +225,8 @@ class ReplacementSampler:
         weight = (table.match_number(numbers, must_be_category) & ~table.match_confusable(name)).astype(float)
         if self.params.preset != "paper":
             weight *= table.sampling_weights * self.plausibility.score_objects(constraints)
+            if self.plausibility.has_unknown_facts(constraints):
+                weight *= self.plausibility.match_main_kind(name)
         return weight * table.match_siblings(name) if constraints.same_category else weight
 
     @lru_cache(maxsize=1 << 14)

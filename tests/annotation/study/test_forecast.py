@@ -46,7 +46,7 @@ def test_votes_needed_by_every_task_are_counted():
     # counts not, so 600 / 0.925 = 649; its standard deviation is about 7.
     assert (everything.tasks, everything.num_annotators) == (200, 5) and 628 <= everything.judgements <= 670
     assert isclose(everything.hours, everything.judgements * 18 / 3600)
-    assert f"{everything.hours * 12:,.0f} at 12 per hour" in format_forecast(everything, 0)
+    assert f"cost: {everything.hours * 12:,.0f} (at 12 per hour)" in format_forecast(everything, 0)
 
 
 def test_missing_annotators_limit_the_votes():
@@ -98,7 +98,7 @@ def test_forecast_text():
     text = format_forecast(row, 1000)
     for part in ("9 tasks", "1,000 judgements", "4 annotators", "1,200 more judgements", "7 tasks wait"):
         assert part in text
-    assert "10.0 hours at 30 s each, 150 at 15 per hour" in text and "--adjudicator" in text
+    assert "10.0 hours at 30 s each, cost: 150 (at 15 per hour)" in text and "--adjudicator" in text
 
 
 def test_command_reads_tasks_and_roster(tiny, capsys):

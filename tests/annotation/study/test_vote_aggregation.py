@@ -1,4 +1,4 @@
-"""Votes become verdicts, and all answers are in one table."""
+"""Votes decide the status of candidates, and all answers are in one table."""
 
 import msgspec
 import pandas as pd
