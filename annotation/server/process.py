@@ -123,7 +123,7 @@ def is_healthy(url: str) -> bool:
 
 
 def ensure_free_port(port: int) -> int:
-    """Return the port if it is free, or any free port for 0.
+    """Return the port if it is free. If the port is 0, return any free port.
 
     Raises:
         UserError: The port is in use.

@@ -112,7 +112,7 @@ behind | tree, mountain, hill, water, wall, sky | LARGE, -INDOORS
 with | person, plush | WORN, CARRIED, bodypart
 with | animal | bodypart, -hand, -arm, -finger, -hair, -beard, -mustache, collar, harness; with | vehicle | carpart, light, opening
 of | bodypart, WORN, baggage | person, plush; of | bodypart, -hand, -arm, -finger, -hair, -beard, -mustache, -knee, -shoulder, -wrist, -chin, collar, harness | animal
-of | carpart, light, opening, seat, roofing | vehicle; of | opening, roofing, wall, sign, light | building
+of | carpart, light, opening, roofing | vehicle; of | opening, roofing, wall, sign, light | building
 of | leaf, branch, tree trunk, flower, fruit | flora; of | pillow, blanket, sheet | bed
 along, by, across, toward, through, around, down, up, past, over, into, onto, off | person, animal, car, bike, train | surface, landform, water, place, bridge, opening, tunnel
 """

@@ -30,14 +30,14 @@ pants, trousers, jeans, slacks, leggings, shorts, trunks
 shirt, t-shirt, blouse, top, jersey, sweater, sweatshirt, undershirt, uniform
 jacket, coat, blazer, hoodie, sweater, vest, suit, sweatshirt, uniform; hat, cap, helmet, beanie
 shoe, sneaker, boot, sandal, slipper; glasses, sunglasses, goggles, eyeglasses; watch, bracelet, wristband
-glove, mitt, mitten; clothing, clothes, outfit, uniform, costume; road, street, pavement, path, highway, asphalt
+glove, mitt, mitten; clothing, clothes, outfit, uniform, costume; road, street, pavement, path, highway, asphalt, sidewalk
 sidewalk, pavement, path, walkway; ground, floor, dirt, grass, field, land, road; grass, lawn, field, plant
 sand, beach, ground; water, ocean, sea, lake, river, pond, pool, wave; hill, mountain; rock, stone, boulder
 tree, bush, plant, palm, pine, forest; leaf, plant; flower, plant, rose, tulip; bush, plant, shrub, hedge
 building, house, tower, skyscraper, store, shop, wall; window, glass, pane, door; curtain, drape, blind
 rug, carpet, mat; blanket, quilt, comforter, sheet, bedspread, towel; pillow, cushion
 painting, picture, poster, photo, frame, artwork, photograph; sign, poster, banner
-lamp, light, light fixture, lantern; pole, post; fence, railing, gate, wall
+lamp, light, light fixture, lantern; pole, post; fence, railing, gate, wall, barrier; cooking utensil, utensil, spoon, fork, knife
 bird, pigeon, seagull, duck, goose, parrot; cow, bull, calf, cattle, ox; sheep, lamb, goat
 horse, pony, foal, donkey; dog, puppy; cat, kitten; person, figure; teddy bear, stuffed animal, bear, toy, doll
 ball, baseball, football, soccer ball, tennis ball; bat, stick; racket, paddle; umbrella, parasol

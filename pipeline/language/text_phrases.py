@@ -763,6 +763,10 @@ class PhraseParser:
         elif piece.other.is_pronoun or piece.other.name in SCENE_WORDS | _PART_NOUNS | _ZONE_WORDS:
             pass
         else:
-            phrase.relations.append((piece.values[0], "s", piece.other))
+            relation = piece.values[0]
+            # "The man in the red coat" wears it.
+            if relation == "in" and get_main_kind(piece.other.name) in ("garment", "headwear", "eyewear"):
+                relation = "wearing"
+            phrase.relations.append((relation, "s", piece.other))
             return piece.other
         return phrase

@@ -66,12 +66,16 @@ def add_external_labels(predictions: Predictions, path: Path, detect_abstention:
     Args:
         predictions: Predictions of a model.
         path: Label file: a table, JSON or JSON Lines.
-        detect_abstention: Whether abstentions are detected in the replies. If not, labels have no effect on
-            predictions with confidences.
+        detect_abstention: Whether abstentions are detected in the replies. If not, external labels are refused
+            for predictions with confidences, because the confidences take precedence.
 
     Raises:
-        UserError: The file cannot be read, has no labels, invalid labels or labels of items without a
-            prediction, or the confidences of the predictions take precedence.
+        UserError: In one of these cases:
+
+            - The file cannot be read, or no row has an item id and a label.
+            - A label is invalid, or an item id occurs more than once.
+            - A labelled item has no prediction.
+            - The predictions have confidences, and `detect_abstention` is false.
     """
     rows, _ = read_rows(path, read_bytes(path))
     rows = [row for row in rows if isinstance(row, dict)]
@@ -90,8 +94,8 @@ def add_external_labels(predictions: Predictions, path: Path, detect_abstention:
         )
     if faults:
         raise UserError([f"{path}: {format_count(len(faults), 'fault')}", *faults])
-    # Confidences that no column of the file gave were made from its labels, so the external labels replace
-    # them.
+    # Without a confidence column in the predictions file, its confidences were made from its own labels. The
+    # external labels replace these confidences.
     if not predictions.file_info.confidence_field:
         predictions = predictions._replace(confidence=None)
     return with_labels(predictions, {**predictions.abstention_labels, **labels})

@@ -37,7 +37,7 @@ def subjectivity(answers: TextLists) -> np.ndarray:
     """Return S (eq. 2): the agreement of the human answers, 1 if all agree, 0 if all differ, NaN with one
     answer.
 
-    S is the normalized Wasserstein distance between two vectors: the frequencies of the answers, padded with
+    Despite the paper's name for S, a value of 1 means that the question is not subjective. S is the normalized Wasserstein distance between two vectors: the frequencies of the answers, padded with
     zeros, and a constant vector of the highest frequency. It equals (highest frequency - 1) / (number of
     answers - 1).
 

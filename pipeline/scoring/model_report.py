@@ -233,8 +233,10 @@ def _score_model(
     subsets = {}
     for name, answered in joined.items():
         groups = {group: SCORE_GROUPS[group][0](answered, options) for group in chosen}
-        wanted = split_items(benchmark.subsets[name], model, options)[0]
-        counts = _count_items(answered, len(wanted), int((~wanted.isin(model.index_by_id)).sum()))
+        items_to_predict = split_items(benchmark.subsets[name], model, options)[0]
+        counts = _count_items(
+            answered, len(items_to_predict), int((~items_to_predict.isin(model.index_by_id)).sum())
+        )
         subsets[name] = {"counts": counts, **groups, "intervals": _compute_intervals(repeated, name)}
     mean = _average_subsets(list(subsets.values())) if len(subsets) > 1 else {}
     if mean:
@@ -276,5 +278,5 @@ def _count_items(answered: JoinedPredictions, all_items: int, without_prediction
     }
 
 
-def _compute_intervals(repeated: Replicates, place: str) -> Scores:
-    return {score: percentile_interval(values) for score, values in repeated.get(place, {}).items()}
+def _compute_intervals(repeated: Replicates, subset: str) -> Scores:
+    return {score: percentile_interval(values) for score, values in repeated.get(subset, {}).items()}

@@ -216,8 +216,9 @@ def _find_model_turn(reply: str) -> tuple[int, int]:
     others = [turn for turn in turns if turn["other"]]
     if not others:
         return 0, len(reply)
-    echoed = not _LEADING_MARKERS.sub("", reply[: others[0].start()], count=1).strip()
-    if not echoed:
+    # If there is no text before the first turn that is not the model's, the reply begins with the prompt.
+    starts_with_prompt = not _LEADING_MARKERS.sub("", reply[: others[0].start()], count=1).strip()
+    if not starts_with_prompt:
         return 0, others[0].start()
     own = [turn for turn in turns if turn["model"]]
     return (own[-1].end(), len(reply)) if own else (0, len(reply))
@@ -233,8 +234,7 @@ def _skip_reasoning(reply: str, start: int, end: int) -> tuple[int, int, bool]:
         if mark["close"] is not None:
             if not is_open:
                 # The closing marker has no opening marker: the opening marker was in the prompt, or the
-                # reasoning itself contained a
-                # closing marker. All text before is reasoning.
+                # reasoning itself contained a closing marker. All text before the marker is reasoning.
                 parts = []
             is_open, place = False, mark.end()
         elif not is_open:

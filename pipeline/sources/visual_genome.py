@@ -98,14 +98,20 @@ def read_scene_graphs(
     """
     sizes = _index_by_image(read_json(image_file, list[_ImageMetadata]), image_file.name, problems)
     attribute_rows = _read_json_list(attribute_file, _ImageAttributes, "attributes") if attribute_file else []
-    described = _index_by_image(attribute_rows, attribute_file.name if attribute_file else "", problems)
+    attributes_by_image = _index_by_image(
+        attribute_rows, attribute_file.name if attribute_file else "", problems
+    )
     graphs, attributes = msgspec.json.Decoder(_Graph), msgspec.json.Decoder(list[_ObjectAttributes])
     seen: set[int] = set()
     for index, raw in enumerate(_read_json_list(graph_file, msgspec.Raw, "scene graphs")):
         where = f"{graph_file.name}, graph {index}"
         try:
             graph = graphs.decode(raw)
-            raw_attributes = described[graph.image_id].attributes if graph.image_id in described else b"[]"
+            raw_attributes = (
+                attributes_by_image[graph.image_id].attributes
+                if graph.image_id in attributes_by_image
+                else b"[]"
+            )
             extra = attributes.decode(raw_attributes)
             duplicates = sorted(
                 {*find_duplicate_keys(bytes(raw)), *find_duplicate_keys(bytes(raw_attributes))}
@@ -199,9 +205,9 @@ def _merge_objects(
     target = {merged: obj.object_id for obj in named.values() for merged in obj.merged_object_ids}
     target |= {object_id: object_id for object_id in named}
     attributes = {object_id: list(obj.attributes or []) for object_id, obj in named.items()}
-    for described in extra:
-        if described.object_id in target:
-            attributes[target[described.object_id]] += described.attributes or []
+    for row in extra:
+        if row.object_id in target:
+            attributes[target[row.object_id]] += row.attributes or []
     relations: dict[int, dict[GqaRelation, None]] = {object_id: {} for object_id in named}
     for relation in graph.relationships:
         predicate = _normalize_names([relation.predicate])

@@ -9,7 +9,8 @@ Writes  vocabulary.json       Vocabulary: names with frequencies, types, categor
 Objects, attributes and relations are counted in the scene graphs. If there are no scene graphs, they are
 counted in the partial graphs, which contain what the answered questions state. Categories ("furniture") and
 types of attributes ("color") come from the programs of the questions. To estimate how completely scene graphs
-list what an image shows, the stage measures how much they list of what questions presuppose.
+list what an image shows, the stage measures what proportion of the objects, attributes and relations
+presupposed by questions is in them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pipeline.language.lexicon import Lexicon
 from pipeline.verifier.graph_completeness import estimate_annotation_recall
 from pipeline.verifier.vocabulary import VocabularyParams, build_vocabulary, write_partial_graphs
 
-# Number of occurrences of a name from which its typical attributes and relations can be learned.
+# A name must occur this often before its typical attributes and relations can be learned.
 MIN_NAME_COUNT = 5
 
 

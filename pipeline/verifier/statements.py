@@ -75,8 +75,8 @@ class Statement(msgspec.Struct, frozen=True, order=True):
             - `scene`: the scene's place, weather or location (`type`) is `value`.
             - `absent`: the image has no object of the name `value`.
             - `unique`: a question speaks of "the cup" without any further description. So the image has one
-              object of the name `value`, or all objects of the name are alike. A question about "the
-              furniture" may mean a cupboard, so it does not exclude chairs.
+              object of the name `value`, or all objects of the name are alike. A category name is not unique
+              in this sense: a question about "the furniture" may mean a cupboard although there are chairs.
         subject: The object's id, or "" for the kinds scene, absent and unique.
         type: The type of the value, or "" if the value has no type.
         value: The name, attribute, relation or scene value.
@@ -142,8 +142,8 @@ def _extract_select_statements(program: Program, index: int) -> Iterator[Stateme
     users = [user for user in program if index in user.inputs]
     is_asked_directly = users and all(map(_is_direct_query, users)) and operation.name not in WILDCARD_NAMES
     lemma = lemmatize(operation.name)
-    # This also holds before a filter: in "Are there red windows?", the step that selects windows has object
-    # ids if the image has any windows.
+    # If a filter follows, the ids are those before the filter: in "Are there red windows?", the step that
+    # selects windows has object ids if the image has any windows.
     if operation.is_absent:
         yield Statement("absent", value=lemma)
     elif operation.object_ids and is_asked_directly:

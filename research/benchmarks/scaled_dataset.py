@@ -1,10 +1,10 @@
 """Generate a data set as large as GQA from a small one: the same questions with a larger vocabulary.
 
 Sentences, programs, annotations, the grouping of questions by image, and word frequencies are kept. Object
-names and attributes are replaced by others of the same number and type, some of them invented words, so that
-there are as many as in GQA (1,703 objects, 617 attributes). All questions about an image are changed in the
-same way. There are only so many ways, so texts repeat on different images, some much more often than others.
-The images are grey squares; no answer is true.
+names are replaced by others of the same grammatical number, and attributes by others of the same attribute
+type. Some of the replacements are invented words, so the data set has as many words as GQA (1,703 objects, 617
+attributes). All questions about an image are changed in the same way. The number of ways is limited, so texts
+repeat on different images, some much more often than others. The images are grey squares; no answer is true.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ WordRole = tuple[str, str, int]
 
 
 def find_replaceable_words(question: Question) -> list[Word]:
-    """Return the objects and attributes of a program that are named in the text, without categories."""
+    """Return the objects and attributes of a program that are named in the text, except the category in "What
+    kind of furniture ...?".
+    """
     if not question.program:
         return []
     program, text = parse_program(question.program, question.question_id), question.text.lower()
@@ -96,14 +98,14 @@ class WordPools:
         self.replacement_words = {
             role: [word for _, word in self.original_words[role]] for role in sorted(self.original_words)
         }
-        coin = _coin_words({word for _, word in counts}, rng)
+        new_words = _coin_words({word for _, word in counts}, rng)
         for kind, most in NUM_WORDS.items():
             roles = [role for role in self.replacement_words if role[0] == kind]
             have = np.array([len(self.replacement_words[role]) for role in roles])
             share = have * np.array([role[1] != "mass" for role in roles])
             more = rng.multinomial(max(most - have.sum(), 0), share / share.sum())
             for role, number in zip(roles, more, strict=True):
-                names = [" ".join(islice(coin, role[2])) for _ in range(number)]
+                names = [" ".join(islice(new_words, role[2])) for _ in range(number)]
                 self.replacement_words[role] += map(pluralize, names) if role[1] == "plural" else names
 
     def make_substitution(self, number: int) -> dict[Word, str]:
@@ -180,8 +182,8 @@ def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Pat
     rng = np.random.default_rng(0)
     pools, images = WordPools(rows, rng), max(1, round(questions * GQA_IMAGES / GQA_QUESTIONS))
     asked = group_by(zip(rows, pools.words_by_question, strict=True), lambda pair: pair[0].image_id)
-    together = [asked[image] for image in sorted(asked)]
-    num_varied = len({question.text for question, said in chain.from_iterable(together) if said})
+    questions_by_image = [asked[image] for image in sorted(asked)]
+    num_varied = len({question.text for question, said in chain.from_iterable(questions_by_image) if said})
     ways = [
         pools.make_substitution(number)
         for number in range(max(1, round(DISTINCT_TEXT_RATE * questions / max(num_varied, 1))))
@@ -195,7 +197,9 @@ def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Pat
             # Some ways, and so some texts, are more common than others.
             way = ways[int(len(ways) * rng.random() ** 1.5)]
             wanted = (image + 1) * questions // images - done
-            some = chain.from_iterable(together[i] for i in rng.permutation(len(together)))
+            some = chain.from_iterable(
+                questions_by_image[i] for i in rng.permutation(len(questions_by_image))
+            )
             for question, said in islice(some, wanted):
                 row = vary_question(as_written[question.question_id], said, way, f"{2_000_000 + image}")
                 texts.add(hash(row["question"]))

@@ -113,8 +113,8 @@ class ExpectedEffect(NamedTuple):
         if not self.published_table:
             return {}
         return {
-            net: sum(by * of[cell] for cell, by in self.terms.items()) + self.offset
-            for net, of in load_published_scores(self.published_table).items()
+            net: sum(factor * scores[cell] for cell, factor in self.terms.items()) + self.offset
+            for net, scores in load_published_scores(self.published_table).items()
         }
 
     @property

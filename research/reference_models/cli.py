@@ -46,7 +46,9 @@ def baselines(
     ] = None,
     baseline: Annotated[
         list[str] | None,
-        Option(help="Train this baseline. Can be repeated. Default: all available baselines."),
+        Option(
+            help="Train this baseline: msp, maxprob, odin, odin_rounded, energy_top2, energy_all, mahalanobis, mahalanobis_own, vector_scaling, selector, rp, mix, ens, resample, rp_confidence, k_plus_1, branched, multi_branched, separated or text_only_net. Can be repeated. Default: all of them."
+        ),
     ] = None,
     seed: Annotated[
         list[int] | None,
@@ -79,7 +81,9 @@ def baselines(
     ] = 10_000,
     architecture: Annotated[
         Literal["match", "butd"],
-        Option(help="Choose the architecture: match (attention with features of how well words match regions), or butd (attention only)."),
+        Option(
+            help="Choose the architecture: match (attention, and features that say how well words match regions), or butd (attention only)."
+        ),
     ] = "match",
     device: Annotated[
         Literal["auto", "cpu", "cuda"], Option(help="Choose the device. auto uses a GPU if there is one.")

@@ -49,17 +49,19 @@ def make_ground_truth_regions(scenes: Sequence[SceneGraph], head: RegionHead) ->
     n, known = len(scenes), head.names
     kind_of = {name: index for index, name in enumerate(known.kinds)}
     features = np.zeros((n, MAX_DETECTIONS + 1, head.feature_size), np.float16)
-    names = features[:, :, head.hidden : -1]
-    names[:] = MIN_LOG_PROBABILITY
+    name_log_probabilities = features[:, :, head.hidden : -1]
+    name_log_probabilities[:] = MIN_LOG_PROBABILITY
     boxes = np.zeros((n, MAX_DETECTIONS + 1, 4), np.float32)
     kinds = np.zeros((n, MAX_DETECTIONS), np.int64)
-    looks = len(known.kinds) + len(known.looks)
+    attributes_end = len(known.kinds) + len(known.looks)
     for row, scene in enumerate(scenes):
         for slot, item in enumerate(scene.objects[:MAX_DETECTIONS]):
             kinds[row, slot] = kind_of[item.name]
-            names[row, slot, kinds[row, slot]] = 0
-            names[row, slot, len(known.kinds) : looks][get_attribute_mask(item, known)] = 0
+            name_log_probabilities[row, slot, kinds[row, slot]] = 0
+            name_log_probabilities[row, slot, len(known.kinds) : attributes_end][
+                get_attribute_mask(item, known)
+            ] = 0
             boxes[row, slot], features[row, slot, -1] = get_relative_box(item, scene), 1
-        names[row, -1, looks:][get_setting_mask(scene, known)] = 0
+        name_log_probabilities[row, -1, attributes_end:][get_setting_mask(scene, known)] = 0
         boxes[row, -1], features[row, -1, -1] = (0, 0, 1, 1), 1
     return Regions(features, boxes, kinds, features[:, :MAX_DETECTIONS, -1].astype(np.float32))

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-# Stages of the CLIP model whose maps are used. Their cells have 8, 16 and 32 pixels.
+# Stages of the CLIP model whose maps are used. Their cells are 8, 16 and 32 pixels wide.
 CLIP_STAGES = (2, 3, 4)
 
 

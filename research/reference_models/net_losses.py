@@ -1,6 +1,9 @@
 """Targets and losses of nets: binary cross-entropy over answers, the loss of branches, and the pointing loss
 of glances.
 
+A glance is one attention step of a net (see `MatchNet`). A pseudo pair combines the image of one question with
+the question of another image, and is treated as unanswerable. The pointing loss teaches a glance to attend to
+the region that the question is about.
 All tensors are on the device of the net.
 """
 

@@ -1,7 +1,7 @@
 """Pseudo unanswerable questions for training: random pairs, hard pairs, RoI Mixup, and the weights of
 Resample.
 
-Source: RGQA, sections 4.2 (random pairs) and appendix B (hard pairs). A pseudo pair consists of the image of
+Source: RGQA, section 4.2 (random pairs) and appendix B (hard pairs). A pseudo pair consists of the image of
 row i and the question of row pairs[i]. Its target is 0 for every answer.
 """
 

@@ -218,7 +218,7 @@ def votes_needed(
         typer.Option(help="Write all results to a .json file, or the plot to a .png or .svg file."),
     ] = None,
 ) -> None:
-    """Measure how many votes simulated crowds need with adaptive voting and with a fixed number of votes."""
+    """Compare the votes that simulated crowds need under adaptive voting and under a fixed number per candidate."""
     from research.studies.votes_needed import REPORTED_CROWDS, run_votes_study
 
     run_command(lambda: print(run_votes_study(crowd_seed or REPORTED_CROWDS, max_votes, out)))

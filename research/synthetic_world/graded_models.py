@@ -2,9 +2,9 @@
 with fewer regions.
 
 Most rows of the leaderboard have the same net and differ only in the confidence. Graded nets show whether a
-benchmark ranks nets by quality. Graded nets are trained on the first images of subset `learn`, which are
-rendered if needed, with the sample's own detector. Their confidence is MSP. Existing files are kept, and an
-interrupted training continues.
+benchmark ranks nets by quality. Graded nets are trained on the first images of subset `learn` (rendered if needed).
+Regions come from the sample's own detector. The confidence of graded nets is MSP. Existing files are kept, and
+an interrupted training continues.
 
 Writes  OUT/NAME.safetensors          a net, in float16
         OUT/learn.npz, choose.npz     regions of the images

@@ -59,22 +59,23 @@ def build_private_world(secret_seed: str, output_dir: Path | None) -> None:
     Raises:
         UserError: The folder is for another seed or has other files, or a stage failed.
     """
-    number, mark = derive_seed(secret_seed), hash_seed(secret_seed)
-    name = f"drawn-{mark[:8]}"
+    derived_seed, seed_hash = derive_seed(secret_seed), hash_seed(secret_seed)
+    name = f"drawn-{seed_hash[:8]}"
     home = output_dir or Path(name)
     check_output_paths([Output("--out", home, "folder")])
-    drawn = _read_state(home, PrivateWorld(dataset=name, seed_sha256=mark))
+    drawn = _read_state(home, PrivateWorld(dataset=name, seed_sha256=seed_hash))
     print(
-        f"new-world: the seed's SHA-256 is {mark}. Publish it before you evaluate a model.", file=sys.stderr
+        f"new-world: the seed's SHA-256 is {seed_hash}. Publish it before you evaluate a model.",
+        file=sys.stderr,
     )
     stages = list(read_stages())
     for stage in [SOURCE_DIRNAME, *stages]:
         if stage not in drawn.stages:
             if stage == SOURCE_DIRNAME:
-                write_world(home, name, number, mark)
+                write_world(home, name, derived_seed, seed_hash)
             else:
                 _run_stage(stage, home)
-            drawn = PrivateWorld(dataset=name, seed_sha256=mark, stages=(*drawn.stages, stage))
+            drawn = PrivateWorld(dataset=name, seed_sha256=seed_hash, stages=(*drawn.stages, stage))
             write_json(home / STATE_FILENAME, drawn)
     report_written(
         "new-world",
@@ -97,15 +98,20 @@ def _read_state(home: Path, wanted: PrivateWorld) -> PrivateWorld:
     return found
 
 
-def write_world(home: Path, name: str, number: int, mark: str, scale: int = 1) -> None:
+def write_world(home: Path, name: str, derived_seed: int, seed_hash: str, scale: int = 1) -> None:
     """Write images, questions, graphs and truth, the sample's models, and parameters.
 
-    `scale` is a factor for the number of images.
+    Args:
+        home: The folder of the world.
+        name: The name of the data set.
+        derived_seed: The seed of the random generators, derived from the secret seed.
+        seed_hash: The SHA-256 of the secret seed in hexadecimal digits, or another text that identifies it.
+        scale: A factor for the number of images.
     """
     sample, folder = DatasetFolders("sample"), home / "data" / name
-    write_json(home / STATE_FILENAME, PrivateWorld(dataset=name, seed_sha256=mark))
-    drawn = track(render_images(number, scale), "render", scale * SPLIT_SIZES["testdev"], "image")
-    for path, data in chain(build_documents(number, scale=scale), drawn):
+    write_json(home / STATE_FILENAME, PrivateWorld(dataset=name, seed_sha256=seed_hash))
+    drawn = track(render_images(derived_seed, scale), "render", scale * SPLIT_SIZES["testdev"], "image")
+    for path, data in chain(build_documents(derived_seed, scale=scale), drawn):
         with atomic_write(folder / path) as file:
             file.write(data)
     for models in (sample.clip, sample.vqa_models):
@@ -114,8 +120,8 @@ def write_world(home: Path, name: str, number: int, mark: str, scale: int = 1) -
     section = dict(params["sample"])
     section["embed"] = section["embed"] | {"model": f"local-dir:data/{name}/{sample.clip.name}"}
     section["release"] = section["release"] | {
-        "title": f"RGQA synthetic world {mark[:8]}",
-        "data_source": f"{section['release']['data_source'].strip()} The seed's SHA-256 is {mark}.",
+        "title": f"RGQA synthetic world {seed_hash[:8]}",
+        "data_source": f"{section['release']['data_source'].strip()} The seed's SHA-256 is {seed_hash}.",
     }
     written = {"version": params["version"], "dataset": name, name: section}
     write_text(home / PARAMS_FILE, yaml.safe_dump(written, sort_keys=False, width=110))

@@ -90,7 +90,9 @@ class KnownQuestions:
 
 
 def collect_known_questions(questions: Iterable[Question]) -> KnownQuestions:
-    """Count the questions in the wording of the source, which is the original wording of paraphrases."""
+    """Count the questions in the wording of the source. For a paraphrased question, this is its wording before
+    paraphrasing.
+    """
     texts: list[str] = []
     source_wordings: defaultdict[str, set[str]] = defaultdict(set)
     for question in questions:

@@ -17,7 +17,7 @@ from pipeline.benchmark.auditing.formats import FORMATS, ParsedRows, detect_form
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
 from pipeline.benchmark.auditing.row_sources import RowSource
 from pipeline.core.column_aliases import find_column, normalize_column_name
-from pipeline.core.errors import Problems, UserError, format_count
+from pipeline.core.errors import Problems, UserError
 from pipeline.core.table_reader import format_row_numbers
 
 # If the user names no positive label, a value in this list counts as label 1.
@@ -121,7 +121,7 @@ def _resolve_column(source: RowSource, column: str | None) -> str | None:
 def validate_rows(
     format_name: str, source: RowSource, parsed: ParsedRows, row_indices: np.ndarray, problems: Problems
 ) -> LabelledSet:
-    """Check the rows, and return the rows that have a label.
+    """Check the rows, and leave out those whose label is a string: the reason to exclude the row.
 
     Args:
         format_name: The name of the format.
@@ -160,8 +160,7 @@ def validate_rows(
         missing = parsed.label_names[0 if 1 in labels else 1]
         problems.add(
             "labels",
-            f"two labels are needed, but none of {format_count(len(row_indices) or len(source), 'row')}"
-            f" is {missing!r}{describe_label_values(format_name, source)}",
+            f"no row has the label {missing!r}, but two labels are needed{describe_label_values(format_name, source)}",
         )
     images = None
     if parsed.images is not None:
@@ -193,7 +192,7 @@ def describe_label_values(form: str, source: RowSource) -> str:
     counts = Counter(json.dumps(value, default=repr) for value in source.column(column))
     common = ", ".join(f"{value[:40]} ({count:,})" for value, count in counts.most_common(4))
     return (
-        f"; {column} has the values {common}; for other values give --text-column NAME --label-column NAME"
+        f"; {column} has the values {common}; to use other values as labels, give --text-column NAME --label-column NAME"
         " --positive-label VALUE"
     )
 

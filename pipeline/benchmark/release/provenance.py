@@ -87,7 +87,7 @@ def make_provenance(
 def iter_dropped(
     folders: DatasetFolders, verified: Iterable[CollectedCandidate]
 ) -> Iterator[DroppedCandidate]:
-    """Yield every candidate and every unedited question that did not become an item.
+    """Yield every candidate that did not become an item, and every question that could not be edited.
 
     These are the candidates and questions that a stage dropped, candidates that annotators found answerable
     or did not agree about, and candidates without votes.

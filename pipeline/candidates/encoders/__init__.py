@@ -1,4 +1,4 @@
 """Encode images and texts as CLIP vectors.
 
-Only the modules `clip` and `weights` import open_clip. The module `embedding_cache` stores the vectors.
+The modules `clip` and `weights` are the only modules of the pipeline that import open_clip. The module `embedding_cache` stores the vectors.
 """

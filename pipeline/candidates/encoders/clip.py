@@ -1,7 +1,7 @@
 """Encode images and texts as unit vectors with any open_clip model.
 
-Only this module and `weights` import open_clip. They import open_clip and torch on first use. open_clip
-truncates long texts silently. `Encoder` reports long texts instead.
+This module and `weights` are the only modules of the pipeline that import open_clip. They import open_clip and
+torch on first use. open_clip truncates long texts silently. `Encoder` reports long texts instead.
 """
 
 from __future__ import annotations

@@ -235,16 +235,16 @@ def _resolve_checkpoint(model: str, pretrained: str) -> Path:
     tag, file = parse_pretrained(pretrained)
     if file and not tag:
         return file
-    made = open_clip.get_pretrained_cfg(name, tag)
-    if not made or (file and not file.is_file()):
+    tag_config = open_clip.get_pretrained_cfg(name, tag)
+    if not tag_config or (file and not file.is_file()):
         tags = ", ".join(open_clip.list_pretrained_tags_by_model(name)) or "none"
         what = (
             f"{str(file)!r} does not exist"
-            if made
+            if tag_config
             else f"{tag!r} is neither a pretrained tag of the model ({tags}) nor a file"
         )
         raise UserError(f"{model}: {what}")
-    if made.get("quick_gelu", False) and not config.get("quick_gelu", False):
+    if tag_config.get("quick_gelu", False) and not config.get("quick_gelu", False):
         raise UserError(
             f"pretrained: the weights {tag!r} were trained with QuickGELU and give wrong vectors in {model!r}. "
             f"Set `model` to '{model}-quickgelu'."
@@ -252,9 +252,9 @@ def _resolve_checkpoint(model: str, pretrained: str) -> Path:
     if file:
         return file
     return _download_weights(
-        lambda: open_clip.download_pretrained(made),
+        lambda: open_clip.download_pretrained(tag_config),
         f"{model} {tag}",
-        f"set `pretrained: {tag}=FILE`, where FILE is the weights file",
+        f"download the weights there, copy the file to this machine and set `pretrained: {tag}=FILE`",
     )
 
 
@@ -292,7 +292,7 @@ def _download_weights(fetch: Callable[[], str], what: str, advice: str) -> Path:
         raise UserError(
             [
                 f"{what}: the weights could not be downloaded ({_error_lines(error)[0]})",
-                f"Without network access, download them on another machine and {advice}. Alternatively, put the"
+                f"Without network access, use another machine: {advice}. Alternatively, put the"
                 f" weights file beside its {CONFIG_FILE_NAME} and set `model: {LOCAL_DIR_PREFIX}FOLDER`.",
             ]
         ) from error

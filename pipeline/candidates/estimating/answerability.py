@@ -122,7 +122,7 @@ def fit_weights(features: Sequence[Sequence[float]], labels: Sequence[bool]) -> 
     """Fit the weights by logistic regression.
 
     Newton's method runs until nothing changes, and the weights are rounded to 3 places. So the weights are
-    the same on every machine. A small ridge penalty keeps the weights of features that never occur at 0.
+    the same on every machine. A small ridge penalty keeps a weight at 0 if its feature never occurs.
 
     Args:
         features: For each question its features, see `compute_features`.

@@ -1,4 +1,4 @@
-"""Classify how difficult it is to notice that something is missing that a candidate presupposes.
+"""Classify how difficult it is to notice that something a candidate presupposes is missing.
 
 The classes are the three settings of POPE (Li et al. 2023, section 4.1). POPE asks for objects that often
 occur together with the shown objects (adversarial), for objects that are frequent in the data (popular), or
@@ -84,15 +84,15 @@ class DifficultyClassifier:
         return "random" if popular.isdisjoint(words) else "popular"
 
 
-def _find_popular_words(counts: Mapping[str, int], of: Mapping[str, int]) -> frozenset[str]:
+def _find_popular_words(counts: Mapping[str, int], candidate_counts: Mapping[str, int]) -> frozenset[str]:
     """Return the popular words.
 
     The most frequent words of `counts` that together make up POPULAR_PROPORTION of all counts determine a
-    minimum count. The words of `of` with at least this count are popular.
+    minimum count. The words of `candidate_counts` with at least this count are popular.
     """
     total, needed = 0, POPULAR_PROPORTION * sum(counts.values())
     for count in sorted(counts.values(), reverse=True):
         total += count
         if total >= needed:
-            return frozenset(word for word, n in of.items() if n >= max(count, 1))
+            return frozenset(word for word, n in candidate_counts.items() if n >= max(count, 1))
     return frozenset()

@@ -14,6 +14,7 @@ import numpy as np
 
 from pipeline.candidates.perturbing.replacements import ReplacementSampler
 from pipeline.language.functional_programs import NON_ATTRIBUTE_TYPES, Operation, find_root_step
+from pipeline.language.object_taxonomy import get_main_kind
 from pipeline.language.presuppositions import Presupposition, Presuppositions, find_queried_step
 from pipeline.language.relations import ANTONYMS, get_excluded_attributes, get_excluded_relations
 from pipeline.language.sentence import Sentence
@@ -86,8 +87,12 @@ def _is_irreplaceable(slot: Presupposition, case: EditCase) -> bool:
     named_after = (
         span.end_token == last and sentence.get_tag(last) in ("NN", "NNS") and not sentence.is_matched(last)
     )
+    # "What is the woman carrying in HER hand?" tells whether she was a man.
+    has_pronoun = any(
+        sentence.get_tag(index) == "PRP$" and index >= span.end_token for index in range(len(sentence.tokens))
+    ) and get_main_kind(slot.word) in ("person", "animal")
     has_options = slot.step == find_queried_step(case.program) and case.program[-1].verb == "choose"
-    return portion or compound or named_after or has_options or slot.has_unparsed_modifiers
+    return portion or compound or named_after or has_pronoun or has_options or slot.has_unparsed_modifiers
 
 
 def find_attribute_and_relation_slots(case: EditCase) -> SlotsAndReason:

@@ -135,7 +135,7 @@ class PlausibilityModel:
         weights = np.ones(len(self.names))
         for group in constraints.iter_fact_groups(self._attribute_types):
             lift = np.max([self._compute_lift(fact) for fact in group], axis=0)
-            if not self._has_default or (lift >= MIN_LIFT).any():
+            if not self._may_be_ignored(group) or (lift >= MIN_LIFT).any():
                 weights *= np.where(lift >= MIN_LIFT, lift, 0)
         return weights
 
@@ -146,9 +146,15 @@ class PlausibilityModel:
         With the default vocabulary, whose questions come from anybody, such a constraint is ignored, and only
         objects of the same kind should replace the object. Without it, no object fits.
         """
-        return self._has_default and any(
-            all((self._compute_lift(fact) < MIN_LIFT).all() for fact in group)
+        return any(
+            self._may_be_ignored(group) and all((self._compute_lift(fact) < MIN_LIFT).all() for fact in group)
             for group in constraints.iter_fact_groups(self._attribute_types)
+        )
+
+    def _may_be_ignored(self, group: Sequence[FactKey]) -> bool:
+        """Return whether facts may be ignored if they fit no name. What is part of what, must be known."""
+        return self._has_default and not any(
+            fact[0] == "relation" and fact[1] in ("of", "with") for fact in group
         )
 
     def match_main_kind(self, name: str) -> np.ndarray:

@@ -14,7 +14,7 @@ from pipeline.core.images import load_rgb
 from pipeline.core.json_files import read_json
 from pipeline.inference.attribution.panels import BoxMark
 
-EXPECTED_FORMAT = "a list of {text, box, score} with box [left, top, right, bottom] in pixels, or an object of such lists by image id"
+EXPECTED_FORMAT = "a list of {text, box, score} with box [left, top, right, bottom] in pixels, or an object that maps image ids to such lists"
 
 
 class ImageWord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,8 +35,8 @@ def read_image_words(path: Path, image: str) -> list[ImageWord]:
     """Read the words of an image from a file.
 
     Args:
-        path: A JSON file: a list of words, or an object of image id -> list of words. An image that is not in
-            the object has no words.
+        path: A JSON file: a list of words, or an object that maps image ids to such lists. An image that is not
+            in the object has no words.
         image: Id of the image.
 
     Raises:

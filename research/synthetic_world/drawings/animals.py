@@ -1,4 +1,4 @@
-"""Draw the common parts of animals, and birds. Animals are seen from the side, looking right."""
+"""Draw birds, and the parts that all animals share. Animals are seen from the side, looking right."""
 
 from __future__ import annotations
 

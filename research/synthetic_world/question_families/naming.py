@@ -38,7 +38,7 @@ def propose_naming(
     category: str = "",
     full: str = "The {c} is {a}",
 ) -> ProposedQuestion | None:
-    """Propose a question whose answer is the name of object i.
+    """Propose a question whose answer is the name of object `i`.
 
     The templates may have the slots {k}, for a kind of the category ("kind of furniture"), and {c}, for a
     noun for an object of the category.

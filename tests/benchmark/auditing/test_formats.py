@@ -448,7 +448,7 @@ def test_rows_are_selected_by_a_column_and_keep_their_indices(tmp_path):
         (rows("a", "b", "c"), OPTIONS, r"l has 3 values \('a' \(1\), .*--positive-label VALUE"),
         (rows("a", "b"), OPTIONS._replace(positive_label="z"), "no row has 'z' in l; the commonest are 'a'"),
         (rows("a", "b"), OPTIONS._replace(where=("g", "9")), "no row has '9' in g"),
-        (rows("a", "a"), OPTIONS, "none of 2 rows is 'not a'"),
+        (rows("a", "a"), OPTIONS, "no row has the label 'not a'"),
         (rows("a", None), OPTIONS, "row 2: the label is missing"),
         (rows("a", "b", texts=["x", " ?"]), OPTIONS, "row 2: the text is missing or has no words"),
         (rows("a", "b", texts=["x", 5]), OPTIONS, "row 2: the text is missing"),
@@ -479,8 +479,8 @@ def test_all_problems_are_reported_together(tmp_path):
         "s: 4 problems",
         "row 1: the text is missing or has no words",
         "rows 1, 2: the id occurs more than once",
-        "labels: two labels are needed, but none of 3 rows is 'no'; label has the values \"yes\" (3); "
-        "for other values give --text-column NAME --label-column NAME --positive-label VALUE",
+        "labels: no row has the label 'no', but two labels are needed; label has the values \"yes\" (3); "
+        "to use other values as labels, give --text-column NAME --label-column NAME --positive-label VALUE",
         "images: all rows have the same image; name another column with --image-column",
     ]
 
