@@ -54,7 +54,7 @@ def run_and_score(arguments: Sequence[str] | None, prog: str, draw_plots: DrawPl
 def _format_summary(outcome: RunOutcome) -> str:
     counts, tokens = outcome.record["counts"], outcome.record["tokens"]
     phrases = [
-        f"{counts['answered']:,} of {format_count(counts['items'], 'item')} have a prediction",
+        f"{counts['answered']:,} of {format_count(counts['items'], 'item has', 'items have')} a prediction",
         f"{counts['abstained']:,} of them abstentions",
     ]
     phrases += [

@@ -106,7 +106,7 @@ def test_corrected_version_is_added_and_earlier_one_kept(pushed, capsys):
     made["updated_at"] = "2026-02-01T00:00:00.000000Z"
     pull_annotations()
     assert [row[3] for row in rows()] == ["valid", "invalid"]
-    assert "1 complete, 1 corrected later" in capsys.readouterr().out
+    assert "1 of 1 answers both questions, 1 corrected later" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("lost", ["annotation", "task", "project"])
