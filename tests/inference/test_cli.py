@@ -187,7 +187,10 @@ def test_too_few_questions_for_a_score_are_no_error(line, released, tmp_path, ca
     with small_server() as server:
         main(["unpaired", *line(server, "--limit", "1")[1:]])
     shown = capsys.readouterr()
-    assert "run: 1 of 1 item has a prediction" in shown.err and "run: no scores of clip-easy, pt-hard" in shown.err
+    assert (
+        "run: 1 of 1 item has a prediction" in shown.err
+        and "run: no scores of clip-easy, pt-hard" in shown.err
+    )
     assert shown.out == "" and not Path("run/scores.json").exists()
 
 
