@@ -16,7 +16,9 @@ All files are sorted by id. Nothing is written unless everything is valid.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 
 import msgspec
 
@@ -44,16 +46,12 @@ def main() -> None:
     # All files replace the old files together, when everything is known to be valid.
     with ExitStack() as stack:
         for name, read in (
-            ("questions", source.read_questions),
+            ("questions", partial(read_questions, source, params)),
             ("unbalanced", source.read_unbalanced_questions),
             ("scenes", source.read_scene_graphs),
             ("images", source.read_images),
         ):
             records = read()
-            if name == "questions" and source.format == "table":
-                records = add_programs(records)
-            if params.paraphrase and name == "questions":
-                records = paraphrase_questions(records, params.split, params.seed)
             file = stack.enter_context(atomic_write(out / f"{name}.jsonl"))
             total = len(source.questions_by_image) if name == "images" else None
             for record in track(records, f"ingest: {name}", total=total, unit="record"):
@@ -72,6 +70,16 @@ def main() -> None:
             f"skipped {number} without an answer: {examples}. The complete list is in {out / 'unused_questions.jsonl'}."
         )
     folders.write_stage_outputs("ingest", what, {"ingest.json": report})
+
+
+def read_questions(source: SourceFolder, params: IngestParams) -> Iterator[Question]:
+    """Yield the questions of a source, sorted by id: with derived programs if a table has none, and paraphrased if asked for."""
+    questions = source.read_questions()
+    if source.format == "table":
+        questions = add_programs(questions)
+    if params.paraphrase:
+        questions = paraphrase_questions(questions, params.split, params.seed)
+    yield from questions
 
 
 def check_source_folders(folders: DatasetFolders) -> None:
