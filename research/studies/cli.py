@@ -108,6 +108,17 @@ def verifier_agreement(
     run_command(lambda: print(measure_verifier_agreement(num_examples, seed, num_other_images), end=""))
 
 
+@app.command(epilog="Example: `rgqa study derived-programs data/gqa/source --split val`")
+def derived_programs(
+    source: Annotated[Path, typer.Argument(help="Source folder with GQA's question files.")],
+    split: Annotated[Split, typer.Option(help="Use this split of the questions.")] = "testdev",
+) -> None:
+    """Measure how well programs derived from the text of questions agree with GQA's own programs."""
+    from research.studies.derived_programs import measure_derived_programs
+
+    run_command(lambda: print(measure_derived_programs(source, split)))
+
+
 @app.command(epilog="Example: `rgqa study verifier-completeness --source data/gqa/source --split val`")
 def verifier_completeness(
     source: Annotated[Path, typer.Option(help="Read GQA's question files in this folder.")] = Path(

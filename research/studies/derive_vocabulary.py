@@ -25,8 +25,10 @@ from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import Problems, format_count
 from pipeline.core.records import ObjectEntry, Question, Vocabulary
 from pipeline.language.commonsense import get_type_by_value
-from pipeline.language.lexicon import Lexicon, load_wordnet
+from pipeline.language.lexicon import Lexicon
 from pipeline.language.nouns import PLURAL_ONLY_NOUNS, get_grammatical_number, pluralize
+from pipeline.language.object_taxonomy import get_main_kind
+from pipeline.language.text_phrases import is_known_name
 from pipeline.language.word_lists import FRAME_WORDS, UNINFORMATIVE_NAMES
 from pipeline.sources.gqa_files import read_questions
 from pipeline.verifier.partial_graphs import PartialGraph, build_partial_graph
@@ -194,7 +196,8 @@ def _get_name(name: str) -> str:
     name = name.strip().lower()
     if pluralize(name) in PLURAL_ONLY_NOUNS or f"{name}s" in PLURAL_ONLY_NOUNS:
         name = f"{name}s"
-    is_everyday = name in load_wordnet() or name in PLURAL_ONLY_NOUNS or name in ("man", "woman", "people")
+    # Nearly every image with a person or a car shows their parts, so they are no good replacements.
+    is_everyday = is_known_name(name) and get_main_kind(name) not in ("bodypart", "carpart")
     return name if is_everyday and name not in FRAME_WORDS | UNINFORMATIVE_NAMES | _NO_NAMES else ""
 
 
