@@ -48,7 +48,7 @@ from research.studies.simulated_graphs import GraphSimulator
 
 OMISSION_RATES = (0.0, 0.2, 0.5, 0.8)
 OTHER_IMAGE = "other image"
-VOCABULARY_PARAMS = VocabularyParams(min_count=1, min_members=2)
+VOCABULARY_PARAMS = VocabularyParams(use_default="never", min_count=1, min_members=2)
 
 
 @dataclass(frozen=True, slots=True)
