@@ -14,6 +14,7 @@ Split = Literal["testdev", "train", "val", "test"]
 # The build never makes subset "counterfactual"; it comes from `rgqa sample counterfactual-pairs`.
 Subset = Literal["clip-easy", "clip-hard", "pt-easy", "pt-hard", "counterfactual"]
 SUBSETS: tuple[Subset, ...] = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
+CLIP_SUBSETS, PT_SUBSETS = SUBSETS[:2], SUBSETS[2:]
 EditKind = Literal["object", "attribute", "relation"]
 Category = Literal["missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified"]
 Answerability = Literal["answerable", "unanswerable", "unknown"]
@@ -253,16 +254,19 @@ class TaggedText(Record):
 
 
 class SourceQuestionScore(Record):
-    """CLIP cosine similarity of a source question and its own image, rounded to 6 decimal places."""
+    """CLIP cosine similarity of a source question and its own image, rounded to 6 decimal places.
+
+    The score is None if no CLIP model is used (`ingest.subsets`).
+    """
 
     question_id: str
-    score: float
+    score: float | None
 
 
 class EditedQuestionScore(Record):
     """CLIP cosine similarity of an edited question and its image, rounded to 6 decimal places.
 
-    The score is None if the text is longer than the context of the model.
+    The score is None if the text is longer than the context of the model, or if no CLIP model is used (`ingest.subsets`).
     """
 
     candidate_id: str

@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, get_args
+
+import msgspec
 
 from pipeline.core.errors import Problems, UserError, format_count
 from pipeline.core.no_answer_texts import is_no_answer
 from pipeline.core.params import Params, Seed
 from pipeline.core.paths import DatasetFolders
-from pipeline.core.records import ImageRecord, Question, Record, SceneGraph, Split, UnusedQuestion
+from pipeline.core.records import (
+    SUBSETS,
+    ImageRecord,
+    Question,
+    Record,
+    SceneGraph,
+    Split,
+    Subset,
+    UnusedQuestion,
+)
 from pipeline.sources import gqa_files, question_table
 from pipeline.sources.image_files import inspect_image, is_valid_id, list_images
 
@@ -25,11 +36,13 @@ class IngestParams(Params):
     """Parameters of stage `ingest`.
 
     Attributes:
-        split: Split whose images and questions make the benchmark. All its image files must exist.
+        subsets: Subsets that are made. Without the CLIP subsets no CLIP model is needed.
+        split: Split whose images and questions make the benchmark. All its image files must exist. It
+            is also the split of the rows of a table that state none.
         question_splits: Splits whose questions are read. Besides `split`, they tell which attribute
-            belongs to which type and which names form a category.
+            belongs to which type and which names form a category. `auto`: `split` alone.
         graph_splits: Splits whose scene graphs are read. They fill the vocabulary and, where they cover
-            `split`, the evidence of the verifier.
+            `split`, the evidence of the verifier. `auto`: those with a file in `sceneGraphs`.
         question_set: GQA only: read the `balanced` questions (as the paper did) or `all` of them.
         format: Format of the source folder. `auto` recognizes it by its files.
         paraphrase: Whether the questions of `split` are reworded, so that a model cannot know them from
@@ -37,13 +50,25 @@ class IngestParams(Params):
         seed: Seed of the paraphrases.
     """
 
-    split: Split
-    question_splits: tuple[Split, ...]
-    graph_splits: tuple[Split, ...]
+    subsets: Annotated[tuple[Subset, ...], msgspec.Meta(min_length=1)] = SUBSETS
+    split: Split = "testdev"
+    question_splits: tuple[Split, ...] | Literal["auto"] = "auto"
+    graph_splits: tuple[Split, ...] | Literal["auto"] = "auto"
     question_set: gqa_files.QuestionSet = "balanced"
     format: SourceFormat | Literal["auto"] = "auto"
     paraphrase: bool = False
     seed: Seed = 0
+
+    def resolve_question_splits(self) -> tuple[Split, ...]:
+        """Return the splits whose questions are read."""
+        return (self.split,) if isinstance(self.question_splits, str) else self.question_splits
+
+    def resolve_graph_splits(self, source: Path) -> tuple[Split, ...]:
+        """Return the splits whose scene graphs are read from a source folder."""
+        if not isinstance(self.graph_splits, str):
+            return self.graph_splits
+        folder = source / "sceneGraphs"
+        return tuple(split for split in get_args(Split) if (folder / f"{split}_sceneGraphs.json").is_file())
 
 
 class IngestReport(Record):
@@ -54,12 +79,14 @@ class IngestReport(Record):
         split: Split from which the benchmark is built.
         counts: Number of questions, images, scenes and so on, by split.
         num_paraphrased: Number of questions of this split that were paraphrased.
+        subsets: The subsets that later stages make, in the order of `SUBSETS`.
     """
 
     format: SourceFormat
     split: Split
     counts: Mapping[Split, Mapping[str, int]]
     num_paraphrased: int = 0
+    subsets: tuple[Subset, ...] = SUBSETS
 
 
 def detect_format(source: Path, requested: SourceFormat | Literal["auto"]) -> SourceFormat:
@@ -122,7 +149,9 @@ class SourceFolder:
     """
 
     def __init__(self, folder: Path, params: IngestParams) -> None:
-        if params.split not in params.question_splits:
+        self._question_splits = params.resolve_question_splits()
+        self._graph_splits = params.resolve_graph_splits(folder)
+        if params.split not in self._question_splits:
             raise UserError(
                 f"ingest.question_splits lacks {params.split!r}, the split that the benchmark is built from"
             )
@@ -136,7 +165,7 @@ class SourceFolder:
 
     def read_questions(self) -> Iterator[Question]:
         """Yield the questions of `question_splits`, sorted by id."""
-        splits = self.params.question_splits
+        splits = self._question_splits
         if self.format == "gqa":
             questions = gqa_files.read_questions(self.folder, splits, self.problems, self.params.question_set)
         else:
@@ -155,7 +184,7 @@ class SourceFolder:
         """
         params = self.params
         uses_balanced = self.format == "gqa" and params.question_set == "balanced"
-        if not uses_balanced or params.split in params.graph_splits:
+        if not uses_balanced or params.split in self._graph_splits:
             return
         if not gqa_files.has_all_questions(self.folder, params.split):
             return
@@ -170,7 +199,7 @@ class SourceFolder:
         if self.format == "table" and not folder.is_dir():
             return
         omitted = Counter[tuple[Split, str]]()
-        splits = self.params.graph_splits
+        splits = self._graph_splits
         for scene in gqa_files.read_scene_graphs(folder, splits, self.problems, omitted_counts=omitted):
             relations = sum(len(obj.relations) for obj in scene.objects)
             counts = self._counts[scene.split]
@@ -234,6 +263,7 @@ class SourceFolder:
             split=self.params.split,
             counts=dict(self._counts),
             num_paraphrased=num_paraphrased,
+            subsets=tuple(subset for subset in SUBSETS if subset in self.params.subsets),
         )
 
     def _is_unused(self, question: Question) -> bool:

@@ -7,25 +7,29 @@ Writes  images.jsonl            ImageRecord: the images of the split that the be
                                 evidence about the images and never become items.
         scenes.jsonl            SceneGraph: the published scene graphs of the requested splits; boxes are clipped to their image
         unused_questions.jsonl  UnusedQuestion: questions without an answer, or with one such as "unanswerable" or "n/a"
-        ingest.json             counts per split; relations without an object, which are skipped; number of paraphrased questions
-All files are sorted by id. Nothing is written unless everything is valid.
+        ingest.json             counts per split; relations without an object, which are skipped; number of paraphrased questions; the
+                                subsets that later stages make
+All files are sorted by id. Nothing is written unless everything is valid, and the source is large enough for the subsets.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 import msgspec
 
 from pipeline.core.atomic_files import atomic_write
-from pipeline.core.errors import UserError, format_count, join_examples, run_command, warn
+from pipeline.core.errors import Problems, UserError, format_count, join_examples, run_command, warn
 from pipeline.core.json_files import encode_jsonl
-from pipeline.core.params import load_params
+from pipeline.core.params import load_params, read_dataset_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.records import Question
+from pipeline.core.rank_params import RankParams, SourceSize, find_shortages, resolve_rank_sizes
+from pipeline.core.records import CLIP_SUBSETS, Question, Split, Subset
 from pipeline.core.release_params import check_release_params
+from pipeline.language.functional_programs import is_existence_question
 from pipeline.language.paraphrase import paraphrase_questions
 from pipeline.language.text_programs import add_programs
 from pipeline.sources.source_folder import IngestParams, SourceFolder
@@ -38,7 +42,7 @@ def main() -> None:
         if warning := check_release_params():
             warn(warning)
     source, out = SourceFolder(folders.source, params), folders.stage_dir("ingest")
-    encode, paraphrased = msgspec.json.Encoder().encode, 0
+    encode, paraphrased, meter = msgspec.json.Encoder().encode, 0, SizeMeter(params.split)
     # The files replace the old ones together, once everything is valid.
     with ExitStack() as stack:
         for name, read in (
@@ -55,8 +59,13 @@ def main() -> None:
             file = stack.enter_context(atomic_write(out / f"{name}.jsonl"))
             total = len(source.questions_by_image) if name == "images" else None
             for record in track(records, f"ingest: {name}", total=total, unit="record"):
+                if name == "questions" and isinstance(record, Question):
+                    meter.add(record)
                 paraphrased += isinstance(record, Question) and record.source_text != ""
                 file.write(encode(record) + b"\n")
+        if not source.problems.lines:
+            for warning in check_size(meter, params.subsets, source.problems):
+                warn(warning)
         report = source.make_report(paraphrased)
         unused = source.get_unused_questions()
         stack.enter_context(atomic_write(out / "unused_questions.jsonl")).write(encode_jsonl(unused))
@@ -70,6 +79,47 @@ def main() -> None:
             f"skipped {number} without an answer: {examples}. All of them are in {out / 'unused_questions.jsonl'}."
         )
     folders.write_stage_outputs("ingest", what, {"ingest.json": report})
+
+
+class SizeMeter:
+    """Measures the size of a source: questions of a split and their texts, without existence questions.
+
+    Attributes:
+        image_ids: The images of all questions of the split.
+    """
+
+    def __init__(self, split: Split) -> None:
+        self._split = split
+        self.image_ids: set[str] = set()
+        self._num_questions, self._texts = 0, set[int]()
+
+    def add(self, question: Question) -> None:
+        """Count a question."""
+        if question.split == self._split:
+            self.image_ids.add(question.image_id)
+            if not is_existence_question(question):
+                self._num_questions += 1
+                # A hash takes less memory than the text.
+                self._texts.add(hash(question.text))
+
+    def measure(self) -> SourceSize:
+        """Return the size of all questions so far."""
+        return SourceSize(len(self.image_ids), self._num_questions, len(self._texts))
+
+
+def check_size(meter: SizeMeter, subsets: Sequence[Subset], problems: Problems) -> list[str]:
+    """Add to `problems` what the source is too small for, and what section `rank` asks of it in vain. Return warnings."""
+    if not meter.image_ids:
+        # `make_report` says so.
+        return []
+    params = load_params("rank", RankParams) if "rank" in read_dataset_params() else RankParams()
+    errors, warnings = find_shortages(meter.image_ids, meter.measure(), subsets, params)
+    for error in errors:
+        problems.add("size", error)
+    if not errors and set(CLIP_SUBSETS).intersection(subsets):
+        with problems.collect():
+            resolve_rank_sizes(params, meter.measure())
+    return warnings
 
 
 def check_source_folders(folders: DatasetFolders) -> None:

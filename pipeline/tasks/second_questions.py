@@ -15,6 +15,7 @@ from typing import Self
 
 import numpy as np
 
+from pipeline.core.errors import format_count
 from pipeline.core.records import Candidate, Record
 from pipeline.tasks.gold_questions import GoldQuestion, KnownVerdict
 from pipeline.tasks.text_counts import TextCounts, hash_text
@@ -99,6 +100,7 @@ class SecondQuestionPicker:
         rng: np.random.Generator,
     ) -> None:
         self.image_id, self.offers, self._get_candidate = image_id, offers, get_candidate
+        self._num_candidates = len(candidates)
         self.text_uses = TextCounts(row.text for row in candidates.values())
         texts = {row.text for row in self.gold_questions if row.source != "template"}
         numbers = list(candidates)
@@ -147,6 +149,19 @@ class SecondQuestionPicker:
             self.unrepeated.remove(other)
             self.text_uses.add(rows[other].text)
         return other
+
+    def describe_exhaustion(self, host: Candidate) -> str:
+        """Say why neither a gold question nor a repeat is left for a candidate, and what to do about it."""
+        texts = {row.text for row in self.gold_questions}
+        own = {row.text for row in self.gold_questions if row.source == "own question"}
+        used_up = sum(self.text_uses[text] >= MAX_TEXT_USES for text in texts)
+        return (
+            f"no second question is left for candidate {host.candidate_id}: of the {format_count(len(texts), 'gold question')} of image {self.image_id} "
+            f"({len(own):,} of its own), {used_up:,} were shown {MAX_TEXT_USES} times, which is the most for a text, and each of its "
+            f"{format_count(self._num_candidates, 'candidate')} is shown again at most once. Make fewer candidates per image "
+            f"(rank.hard_draw and rank.easy_last: auto, or lower numbers), or add questions about this image, at least a quarter of its candidates: "
+            f"{-(-self._num_candidates // 4):,}"
+        )
 
     def has_gold_question(self, expected: KnownVerdict) -> bool:
         """Return whether a gold question with this verdict is left that does not come from a template."""

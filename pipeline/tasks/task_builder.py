@@ -126,7 +126,8 @@ def make_tasks(
         estimates: See `TaskColumns.from_candidates`. Without them there is one block.
 
     Raises:
-        UserError: An image has a single candidate and no gold question, or the estimates are not those of the candidates.
+        UserError: The gold questions and the repeats of an image do not suffice for its candidates, or the estimates are not those of the
+            candidates.
     """
     columns = TaskColumns.from_candidates(candidates, estimates)
 
@@ -170,7 +171,7 @@ class TaskBuilder:
         """Build the task of a candidate, in block 0.
 
         Raises:
-            UserError: It is the only candidate of an image that has no gold question.
+            UserError: The gold questions and the repeats of its image are used up. The message says what to do.
         """
         rng = make_generator(self._seed, "batch", "task", candidate.candidate_id)
         picker, adversary = self._pickers[candidate.image_id], self._adversary
@@ -184,10 +185,7 @@ class TaskBuilder:
                 or picker.pick_gold_question(candidate, expected, not from_template, adversary, rng)
             )
         if second is None:
-            raise UserError(
-                f"candidate {candidate.candidate_id}: no gold question fits, because its image has no other question with a program and "
-                "no template applies. Add questions about this image."
-            )
+            raise UserError(picker.describe_exhaustion(candidate))
         self._verdict_counts[candidate.subset][getattr(second, "expected_choice", None)] += 1
         for row in (candidate, second):
             adversary.observe(candidate.image_id, row.text, isinstance(row, GoldQuestion))

@@ -22,7 +22,7 @@ from annotation.study.vote_aggregation import verify_candidates
 from pipeline.benchmark.balancing.pairing import BalanceParams, balance_subset
 from pipeline.benchmark.balancing.release_items import make_items
 from pipeline.candidates.perturbing.perturb_image import perturb_by_paper_rule
-from pipeline.candidates.ranking.clip_candidates import RankParams, attach_programs, propose_candidates
+from pipeline.candidates.ranking.clip_candidates import attach_programs, propose_candidates
 from pipeline.candidates.ranking.rank_inputs import load_embeddings
 from pipeline.candidates.screening.screen_rules import apply_conflict_filter
 from pipeline.core import records
@@ -32,6 +32,7 @@ from pipeline.core.jsonl_index import GroupedIndex, RecordLookup, SpillMap, Uniq
 from pipeline.core.params import Count, Params, Seed, load_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
+from pipeline.core.rank_params import RankParams
 from pipeline.core.records import (
     SUBSETS,
     Candidate,

@@ -3,9 +3,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pipeline.candidates.ranking.clip_candidates import assign_splits
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, read_jsonl, write_json, write_jsonl
+from pipeline.core.rank_params import assign_splits
 from pipeline.core.records import Candidate, Question, SourceQuestionScore
 from pipeline.stages import rank
 from tests.candidates.ranking.small_world import world

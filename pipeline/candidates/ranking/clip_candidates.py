@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,65 +17,13 @@ from pipeline.candidates.ranking.pair_selection import (
 from pipeline.candidates.ranking.rank_inputs import Embeddings, QuestionTable, build_question_table
 from pipeline.candidates.ranking.topk import Extreme, top_and_bottom_k
 from pipeline.core.errors import UserError
-from pipeline.core.json_files import content_hash
-from pipeline.core.params import Count, CountOrUnlimited, Params, Seed
+from pipeline.core.rank_params import SIZE_NAMES, RankParams, SourceSize, resolve_rank_sizes
 from pipeline.core.records import Candidate, Question, Subset, make_candidate_id
-
-BenchmarkSplit = Literal["validation", "test"]
-
-
-class RankParams(Params):
-    """Parameters of stage `rank`.
-
-    Attributes:
-        preset: Rule by which ranked pairs become candidates. The default limits how often a question is
-            used and spreads the selection over images; `paper` selects as RGQA did (section 3.1): no
-            limit, purely at random, the very last questions.
-        hard_draw: Number of questions sampled for each image from its `hard_pool` most similar ones.
-            They become the candidates of CLIP-Hard. RGQA: 85.
-        hard_pool: Number of most similar questions of each image from which `hard_draw` are sampled. A
-            smaller pool makes harder candidates. RGQA: 2,500 of 12,578.
-        easy_last: Number of least similar questions selected for each image. They become the candidates
-            of CLIP-Easy. RGQA: 50.
-        easy_pool: How far from the end of the ranking the default preset may go for them, since the
-            very last questions are the same few for most images.
-        max_question_uses: How often one question may be used in a subset. 0 means no limit, as in the
-            paper.
-        validation_proportion: Proportion of the images (0 to 1) assigned to the validation split, on
-            which thresholds are chosen.
-        seed: Seed of the selection and of the splits.
-    """
-
-    preset: Literal["balanced", "paper"] = "balanced"
-    hard_draw: Count = 85
-    hard_pool: Count = 2500
-    easy_last: Count = 50
-    easy_pool: Count = 2500
-    max_question_uses: CountOrUnlimited = 3
-    validation_proportion: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.2
-    seed: Seed = 0
-
-
-def assign_splits(
-    image_ids: Iterable[str], validation_proportion: float, seed: int
-) -> dict[str, BenchmarkSplit]:
-    """Assign each image to a split. Thresholds are chosen on validation and applied to test.
-
-    The split depends only on the id of the image and on the seed, so adding or removing images changes no other image's split.
-
-    Returns:
-        Image id -> "validation" or "test".
-    """
-    # The key of the first version ("part"): another one would move images between the splits.
-    keys = {image: int(content_hash(str(seed), "part", image), 16) for image in image_ids}
-    return {
-        image: "validation" if key < validation_proportion * 2**64 else "test" for image, key in keys.items()
-    }
 
 
 def propose_candidates(
     questions: Iterable[Question], embeddings: Embeddings, split: Mapping[str, str], params: RankParams
-) -> tuple[list[Candidate], dict[str, object]]:
+) -> tuple[list[Candidate], dict[str, Any]]:
     """Rank all pairs and select the candidates of both CLIP subsets.
 
     Args:
@@ -83,10 +31,13 @@ def propose_candidates(
 
     Returns:
         The candidates, sorted by id and without programs (see `attach_programs`), and the figures for the report: `images`, `pairs`
-        (`count_pairs`) and `subsets` (`summarize_selection` of each).
+        (`count_pairs`), `sizes` (`summarize_sizes`), `images_with_limited_pools` (`separate_extremes`) and `subsets` (`summarize_selection` of
+        each).
+
+    No pair is in both subsets, and the easy candidates of an image have lower scores than its hard ones.
 
     Raises:
-        UserError: There is no question to propose.
+        UserError: There is no question to propose, or more are selected than their pool has.
     """
     table = build_question_table(questions, embeddings.image_ids, embeddings.text_strings)
     if not table.question_ids:
@@ -94,24 +45,24 @@ def propose_candidates(
             "rank: no question can be proposed. All questions ask for existence, or none is about an embedded image. "
             "Add questions of other kinds to the source."
         )
-    paper = params.preset == "paper" or params.max_question_uses == 0
-    easy_pool = params.easy_last if paper else params.easy_pool
+    size = table.measure_size()
+    sizes, paper = resolve_rank_sizes(params, size), params.uses_paper_rule
     top, bottom, _ = top_and_bottom_k(
         embeddings.image_vectors,
         embeddings.text_vectors,
         table,
-        params.hard_pool,
-        easy_pool,
+        sizes.hard_pool,
+        sizes.easy_last if paper else sizes.easy_pool,
         npy_paths=embeddings.npy_paths,
     )
+    top, bottom, num_limited = separate_extremes(top, bottom, table.count_eligible())
     validation = np.array([split.get(image) == "validation" for image in table.image_ids])
-    wanted: dict[Subset, tuple[Extreme, int]] = {
-        "clip-easy": (bottom, params.easy_last),
-        "clip-hard": (top, params.hard_draw),
-    }
     proposed: list[Candidate] = []
-    subsets = {}
-    for subset, (extreme, per_image) in wanted.items():
+    subsets: dict[Subset, dict[str, object]] = {"clip-easy": {}, "clip-hard": {}}
+    # The hard ones come first, because the easy ones lie below them.
+    wanted: tuple[tuple[Subset, int], ...] = (("clip-hard", sizes.hard_draw), ("clip-easy", sizes.easy_last))
+    for subset, per_image in wanted:
+        extreme = top if subset == "clip-hard" else bottom
         if paper:
             selected = select_pairs_by_paper_rule(
                 subset, extreme.questions, table.image_ids, per_image, params.seed
@@ -120,10 +71,63 @@ def propose_candidates(
             selected = select_balanced_pairs(
                 subset, extreme.questions, table, validation, per_image, params.max_question_uses, params.seed
             )
+        if subset == "clip-hard":
+            bottom = keep_below(bottom, top, selected)
         proposed += _make_candidates(subset, selected, extreme, table, embeddings.text_strings)
         subsets[subset] = summarize_selection(selected, extreme, table, per_image)
-    figures = {"images": len(table.image_ids), "pairs": count_pairs(table), "subsets": subsets}
+    figures = {
+        "images": len(table.image_ids),
+        "pairs": count_pairs(table),
+        "sizes": summarize_sizes(params, size),
+        "images_with_limited_pools": num_limited,
+        "subsets": subsets,
+    }
     return sorted(proposed, key=lambda candidate: candidate.candidate_id), figures
+
+
+def separate_extremes(top: Extreme, bottom: Extreme, eligible: np.ndarray) -> tuple[Extreme, Extreme, int]:
+    """Make the top and the bottom of each image's ranking disjoint.
+
+    Where both together are longer than the ranking, it is divided between them in the ratio of their lengths.
+
+    Args:
+        eligible: Number of questions in each image's ranking, int [images].
+
+    Returns:
+        Both, with -1 where a question belongs to the other one, and the number of images that this concerns.
+
+    Example:
+        >>> both = Extreme(np.array([[2, 0, 1]]), np.array([[30, 20, 10]])), Extreme(np.array([[1, 0, 2]]), np.array([[10, 20, 30]]))
+        >>> top, bottom, num_limited = separate_extremes(*both, np.array([3]))
+        >>> top.questions.tolist(), bottom.questions.tolist(), num_limited
+        ([[2, -1, -1]], [[1, 0, -1]], 1)
+    """
+    k_top, k_bottom = top.questions.shape[1], bottom.questions.shape[1]
+    overlaps = k_top + k_bottom > eligible
+    at_top = np.where(overlaps, eligible * k_top // max(1, k_top + k_bottom), k_top)
+    at_bottom = np.where(overlaps, eligible - at_top, k_bottom)
+
+    def limit(extreme: Extreme, lengths: np.ndarray) -> Extreme:
+        inside = np.arange(extreme.questions.shape[1]) < lengths[:, None]
+        return extreme._replace(questions=np.where(inside, extreme.questions, -1))
+
+    return limit(top, at_top), limit(bottom, at_bottom), int(overlaps.sum())
+
+
+def keep_below(bottom: Extreme, top: Extreme, selected: SelectedPairs) -> Extreme:
+    """Keep the questions of the bottom whose score is lower than all scores selected from the top for the same image.
+
+    Different texts can have the same score.
+    """
+    lowest = np.full(len(top.scores), np.iinfo(np.int32).max, np.int64)
+    np.minimum.at(lowest, selected.image_rows, top.scores[selected.image_rows, selected.rank_columns])
+    return bottom._replace(questions=np.where(bottom.scores < lowest[:, None], bottom.questions, -1))
+
+
+def summarize_sizes(params: RankParams, size: SourceSize) -> dict[str, object]:
+    """Return the sizes for the report, those that were `auto`, and what they follow from."""
+    auto = [name for name in SIZE_NAMES if getattr(params, name) == "auto"]
+    return {**resolve_rank_sizes(params, size)._asdict(), "auto": auto, "from": size._asdict()}
 
 
 def _make_candidates(

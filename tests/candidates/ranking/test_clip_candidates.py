@@ -3,17 +3,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pipeline.candidates.ranking.clip_candidates import (
-    RankParams,
-    assign_splits,
-    count_pairs,
-    propose_candidates,
-    summarize_selection,
-)
+from pipeline.candidates.ranking.clip_candidates import count_pairs, propose_candidates, summarize_selection
 from pipeline.candidates.ranking.pair_selection import SelectedPairs
 from pipeline.candidates.ranking.rank_inputs import build_question_table
 from pipeline.candidates.ranking.topk import Extreme
 from pipeline.core.errors import UserError
+from pipeline.core.rank_params import RankParams, assign_splits
 from pipeline.core.records import Question
 from tests.candidates.ranking.small_world import world
 
