@@ -17,14 +17,21 @@ DatasetOption = Annotated[str, Option(help="Write into this data set.")]
 SplitOption = Annotated[Split, Option(help="Assign the data to this split of the source.")]
 
 
-@app.command(epilog="Example: `rgqa init birds`")
+@app.command(epilog="Example: `rgqa init birds --images photos --questions questions.csv`")
 def init(
     name: Annotated[str, Argument(help="Name of the new data set: lower-case letters, digits and dashes.")],
+    images: Annotated[
+        Path | None, Option(help="Copy the images in this folder that have questions into the data set.")
+    ] = None,
+    questions: Annotated[
+        Path | None,
+        Option(help="Check this table of questions (.csv, .tsv, .xlsx, .parquet or .jsonl), and copy it."),
+    ] = None,
 ) -> None:
-    """Create the folders and the parameters of a new data set."""
+    """Create the folders and the parameters of a new data set. Existing files and parameters stay as they are."""
     from pipeline.cli.init_dataset import create_dataset
 
-    run_command(lambda: print(f"init: {create_dataset(name)}"))
+    run_command(lambda: print(f"init: {create_dataset(name, images=images, questions=questions)}"))
 
 
 @app.command(epilog="Example: `rgqa fetch gqa --split testdev --dry-run`")

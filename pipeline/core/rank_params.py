@@ -15,7 +15,7 @@ import msgspec
 from pipeline.core.errors import Problems, format_count
 from pipeline.core.json_files import content_hash
 from pipeline.core.params import AutoCount, CountOrUnlimited, Params, Seed
-from pipeline.core.records import CLIP_SUBSETS, Subset
+from pipeline.core.records import CLIP_SUBSETS, Question, Split, Subset
 
 BenchmarkSplit = Literal["validation", "test"]
 # RGQA (section 3.1) samples 85 questions per image for CLIP-Hard and takes the last 50 for CLIP-Easy. `auto` never takes more.
@@ -99,12 +99,18 @@ class RankSizes(NamedTuple):
     easy_pool: int
 
 
-def choose_rank_sizes(size: SourceSize) -> RankSizes:
+def choose_rank_sizes(
+    size: SourceSize, hard_draw: int | None = None, easy_last: int | None = None
+) -> RankSizes:
     """Return the sizes of CLIP-Hard and CLIP-Easy that fit a source.
 
     With q questions per image, an image gets 2 q candidates of both subsets (`CLIP_CANDIDATES_PER_QUESTION`), three of CLIP-Hard for two of CLIP-Easy
     as in RGQA, and at most half of the texts that it is not asked itself in either. The pools together are at most the questions of other images, so they
     do not overlap.
+
+    Args:
+        size: The size of the source.
+        hard_draw, easy_last: Given numbers, to which the pools are fitted; None to choose them.
 
     Example:
         >>> choose_rank_sizes(SourceSize(images=30, questions=150, texts=150))
@@ -114,7 +120,8 @@ def choose_rank_sizes(size: SourceSize) -> RankSizes:
     most = max(1, (size.texts - own) // 2)
     total = CLIP_CANDIDATES_PER_QUESTION * own
     hard = total * 3 // 5
-    hard_draw, easy_last = min(hard, MAX_HARD_DRAW, most), min(total - hard, MAX_EASY_LAST, most)
+    hard_draw = hard_draw or min(hard, MAX_HARD_DRAW, most)
+    easy_last = easy_last or min(total - hard, MAX_EASY_LAST, most)
     half = (size.questions - own) // 2
 
     def choose_pool(draw: int) -> int:
@@ -129,19 +136,16 @@ def resolve_rank_sizes(params: RankParams, size: SourceSize) -> RankSizes:
     Raises:
         UserError: More questions are selected than their pool has.
     """
-    chosen = choose_rank_sizes(size)
-    sizes = RankSizes(
-        *(
-            auto if (given := getattr(params, name)) == "auto" else given
-            for name, auto in zip(SIZE_NAMES, chosen, strict=True)
-        )
-    )
+    given = {name: None if (value := getattr(params, name)) == "auto" else value for name in SIZE_NAMES}
+    chosen = choose_rank_sizes(size, given["hard_draw"], given["easy_last"])
+    sizes = RankSizes(*(given[name] or value for name, value in chosen._asdict().items()))
     problems = Problems("params.yaml, rank")
     for draw, pool in (("hard_draw", "hard_pool"), ("easy_last", "easy_pool")):
         wanted, there = getattr(sizes, draw), getattr(sizes, pool)
         if wanted > there:
-            source = " (auto)" if getattr(params, pool) == "auto" else ""
-            problems.add(draw, f"{wanted} is more than {pool}, {there}{source}. Lower it or raise {pool}.")
+            problems.add(
+                draw, f"{wanted} is more than {pool}, {there}. Lower it, raise {pool}, or set both to auto."
+            )
     problems.raise_if_any()
     return sizes
 
@@ -182,19 +186,19 @@ def find_shortages(
     counts: Mapping[str, int] = Counter(
         assign_splits(image_ids, params.validation_proportion, params.seed).values()
     )
-    what = f"{format_count(size.images, 'image')}, {format_count(size.questions, 'question')} without existence questions, {format_count(size.texts, 'distinct text')}"
     # One other text for each subset.
     least_texts = size.questions_per_image + len(clip)
+    names, remedy = " and ".join(clip), "or leave these subsets out: ingest.subsets: [pt-easy, pt-hard]"
     if clip and (size.images < 2 or size.texts < least_texts):
-        needed = f"at least 2 images, and {least_texts:,} distinct texts with {format_count(size.questions_per_image, 'question')} per image"
         errors.append(
-            f"too small for {' and '.join(clip)}: {what}. They ask about each image questions of other images that it is not asked itself, which takes {needed}; "
-            "30 images with 5 different questions each make a small set. Add images and questions, or leave these subsets out: ingest.subsets: [pt-easy, pt-hard]"
+            f"{format_count(size.images, 'image')} and {format_count(size.texts, 'distinct question')} (existence questions not counted) are too few for {names}, "
+            f"which ask questions of other images. They need at least 2 images and {least_texts:,} distinct questions; 30 and 150 make a small set. "
+            f"Add some, {remedy}"
         )
     elif clip and not params.uses_paper_rule and counts.get("test", 0) < 2:
         errors.append(
-            f"too small for {' and '.join(clip)}: {what}, of which {counts.get('test', 0)} in split test. Questions stay within their split, so each needs at least "
-            f"2 images. Add images, lower rank.validation_proportion ({params.validation_proportion:g}), or leave these subsets out: ingest.subsets: [pt-easy, pt-hard]"
+            f"split test has {format_count(counts.get('test', 0), 'image')} of {size.images:,}, too few for {names}, which ask questions of other "
+            f"images of the same split. They need at least 2. Add images, lower rank.validation_proportion ({params.validation_proportion:g}), {remedy}"
         )
     least = 2 if clip else 1
     if not errors and params.validation_proportion and counts.get("validation", 0) < least:
@@ -205,3 +209,42 @@ def find_shortages(
             f"(rank.validation_proportion {params.validation_proportion:g})"
         )
     return errors, warnings
+
+
+class SizeMeter:
+    """Measures a source question by question, and finds out whether it is large enough.
+
+    Attributes:
+        image_ids: The images of all questions of the split.
+    """
+
+    def __init__(self, split: Split) -> None:
+        self._split = split
+        self.image_ids: set[str] = set()
+        self._num_questions, self._texts = 0, set[int]()
+
+    def add(self, question: Question, asks_existence: bool) -> None:
+        """Count a question if it belongs to the split."""
+        if question.split == self._split:
+            self.image_ids.add(question.image_id)
+            if not asks_existence:
+                self._num_questions += 1
+                # A hash takes less memory than the text.
+                self._texts.add(hash(question.text))
+
+    def measure(self) -> SourceSize:
+        """Return the size of all questions so far."""
+        return SourceSize(len(self.image_ids), self._num_questions, len(self._texts))
+
+    def find_problems(self, subsets: Collection[Subset], params: RankParams, problems: Problems) -> list[str]:
+        """Add what the source is too small for to `problems`, and numbers in section `rank` that contradict each other. Return warnings."""
+        if not self.image_ids:
+            # That there are no questions is a problem of its own.
+            return []
+        errors, warnings = find_shortages(self.image_ids, self.measure(), subsets, params)
+        for error in errors:
+            problems.add("size", error)
+        if not errors and set(CLIP_SUBSETS).intersection(subsets):
+            with problems.collect():
+                resolve_rank_sizes(params, self.measure())
+        return warnings

@@ -141,14 +141,18 @@ class SourceFolder:
     Args:
         folder: The folder.
         params: Parameters of stage `ingest`.
+        new_files: A table and a folder of images that are not in the folder yet, and are read in its place.
 
     Attributes:
         format: Format of the folder.
+        images_folder: The folder with the images.
         problems: Problems of everything that was read so far.
         questions_by_image: Image id -> ids of its questions in the split of the benchmark.
     """
 
-    def __init__(self, folder: Path, params: IngestParams) -> None:
+    def __init__(
+        self, folder: Path, params: IngestParams, new_files: tuple[Path, Path] | None = None
+    ) -> None:
         self._question_splits = params.resolve_question_splits()
         self._graph_splits = params.resolve_graph_splits(folder)
         if params.split not in self._question_splits:
@@ -156,8 +160,9 @@ class SourceFolder:
                 f"ingest.question_splits lacks {params.split!r}, the split that the benchmark is built from"
             )
         self.folder, self.params = folder, params
-        self.format: SourceFormat = detect_format(folder, params.format)
-        self.problems = Problems(str(folder))
+        self.format: SourceFormat = "table" if new_files else detect_format(folder, params.format)
+        self._table, self.images_folder = new_files or (None, folder / "images")
+        self.problems = Problems(" and ".join(map(str, new_files)) if new_files else str(folder))
         self.questions_by_image: dict[str, list[str]] = {}
         self._image_sizes: dict[str, tuple[int, int]] = {}
         self._unused_questions: dict[str, UnusedQuestion] = {}
@@ -168,6 +173,8 @@ class SourceFolder:
         splits = self._question_splits
         if self.format == "gqa":
             questions = gqa_files.read_questions(self.folder, splits, self.problems, self.params.question_set)
+        elif self._table:
+            questions = question_table.read_table(self._table, splits, self.problems, self.params.split)
         else:
             questions = question_table.read_questions(self.folder, splits, self.problems, self.params.split)
         for question in questions:
@@ -213,27 +220,29 @@ class SourceFolder:
 
     def read_images(self) -> Iterator[ImageRecord]:
         """Yield the images of the benchmark, sorted by id. Each one is decoded completely."""
-        folder, split = self.folder / "images", self.params.split
+        folder, split = self.images_folder, self.params.split
         files = list_images(folder, self.problems)
         if self.questions_by_image and not files and folder.is_dir():
-            self.problems.add("images/", f"no image in it, but questions need {len(self.questions_by_image)}")
+            self.problems.add(
+                f"{folder.name}/", f"no image in it, but questions need {len(self.questions_by_image)}"
+            )
         for image_id, question_ids in sorted(self.questions_by_image.items()) if files else ():
             where, path = f"image {image_id}", files.get(image_id)
             if path is None:
                 needed_by = (
                     f"{format_count(len(question_ids), 'question')} about it, for example {question_ids[0]}"
                 )
-                self.problems.add(where, f"no such file in images/; {needed_by}")
+                self.problems.add(where, f"no such file in {folder.name}/; {needed_by}")
                 continue
             try:
                 width, height, sha256 = inspect_image(path)
             except ValueError as error:
-                self.problems.add(f"{where}: images/{path.name}", str(error))
+                self.problems.add(f"{where}: {folder.name}/{path.name}", str(error))
                 continue
             w, h = self._image_sizes.get(image_id, (width, height))
             if (w, h) != (width, height):
                 sizes = f"{width} x {height}, but its scene graph says {w} x {h}"
-                self.problems.add(where, f"images/{path.name} is {sizes}")
+                self.problems.add(where, f"{folder.name}/{path.name} is {sizes}")
             self._counts[split]["images"] += 1
             yield ImageRecord(
                 image_id=image_id,

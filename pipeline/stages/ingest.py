@@ -15,19 +15,18 @@ All files are sorted by id. Nothing is written unless everything is valid, and t
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from contextlib import ExitStack
 
 import msgspec
 
 from pipeline.core.atomic_files import atomic_write
-from pipeline.core.errors import Problems, UserError, format_count, join_examples, run_command, warn
+from pipeline.core.errors import UserError, format_count, join_examples, run_command, warn
 from pipeline.core.json_files import encode_jsonl
 from pipeline.core.params import load_params, read_dataset_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.rank_params import RankParams, SourceSize, find_shortages, resolve_rank_sizes
-from pipeline.core.records import CLIP_SUBSETS, Question, Split, Subset
+from pipeline.core.rank_params import RankParams, SizeMeter
+from pipeline.core.records import Question
 from pipeline.core.release_params import check_release_params
 from pipeline.language.functional_programs import is_existence_question
 from pipeline.language.paraphrase import paraphrase_questions
@@ -60,11 +59,11 @@ def main() -> None:
             total = len(source.questions_by_image) if name == "images" else None
             for record in track(records, f"ingest: {name}", total=total, unit="record"):
                 if name == "questions" and isinstance(record, Question):
-                    meter.add(record)
+                    meter.add(record, is_existence_question(record))
                 paraphrased += isinstance(record, Question) and record.source_text != ""
                 file.write(encode(record) + b"\n")
         if not source.problems.lines:
-            for warning in check_size(meter, params.subsets, source.problems):
+            for warning in meter.find_problems(params.subsets, load_rank_params(), source.problems):
                 warn(warning)
         report = source.make_report(paraphrased)
         unused = source.get_unused_questions()
@@ -81,45 +80,9 @@ def main() -> None:
     folders.write_stage_outputs("ingest", what, {"ingest.json": report})
 
 
-class SizeMeter:
-    """Measures the size of a source: questions of a split and their texts, without existence questions.
-
-    Attributes:
-        image_ids: The images of all questions of the split.
-    """
-
-    def __init__(self, split: Split) -> None:
-        self._split = split
-        self.image_ids: set[str] = set()
-        self._num_questions, self._texts = 0, set[int]()
-
-    def add(self, question: Question) -> None:
-        """Count a question."""
-        if question.split == self._split:
-            self.image_ids.add(question.image_id)
-            if not is_existence_question(question):
-                self._num_questions += 1
-                # A hash takes less memory than the text.
-                self._texts.add(hash(question.text))
-
-    def measure(self) -> SourceSize:
-        """Return the size of all questions so far."""
-        return SourceSize(len(self.image_ids), self._num_questions, len(self._texts))
-
-
-def check_size(meter: SizeMeter, subsets: Sequence[Subset], problems: Problems) -> list[str]:
-    """Add to `problems` what the source is too small for, and what section `rank` asks of it in vain. Return warnings."""
-    if not meter.image_ids:
-        # `make_report` says so.
-        return []
-    params = load_params("rank", RankParams) if "rank" in read_dataset_params() else RankParams()
-    errors, warnings = find_shortages(meter.image_ids, meter.measure(), subsets, params)
-    for error in errors:
-        problems.add("size", error)
-    if not errors and set(CLIP_SUBSETS).intersection(subsets):
-        with problems.collect():
-            resolve_rank_sizes(params, meter.measure())
-    return warnings
+def load_rank_params() -> RankParams:
+    """Return the parameters of stage `rank`, with which the size of the source is checked."""
+    return load_params("rank", RankParams) if "rank" in read_dataset_params() else RankParams()
 
 
 def check_source_folders(folders: DatasetFolders) -> None:

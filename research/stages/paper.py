@@ -82,7 +82,9 @@ def read_questions(folders: DatasetFolders, split: Mapping[str, str]) -> dict[st
 def rank_by_paper_rules(
     folders: DatasetFolders, questions: Sequence[Question], split: Mapping[str, str], p: PaperParams
 ) -> Mapping[str, list[Candidate]]:
-    """Return the candidates of the CLIP subsets by the paper's rules, by image id."""
+    """Return the candidates of the CLIP subsets by the paper's rules, by image id; none if no CLIP subset is made."""
+    if not set(records.CLIP_SUBSETS).intersection(folders.read_subsets()):
+        return {}
     draws = {"hard_draw": p.hard_draw, "hard_pool": p.hard_pool, "easy_last": p.easy_last}
     rank_params = RankParams(preset="paper", max_question_uses=0, seed=p.seed, **draws)
     ranked, _ = propose_candidates(questions, load_embeddings(folders.stage_dir("embed")), split, rank_params)
@@ -125,6 +127,7 @@ def make_paper_items(
     ranked = rank_by_paper_rules(folders, list(questions.values()), split, p)
     whole = GroupedIndex(folders.record_file(Question), Question, "image_id")
     tags = UniqueIndex(folders.record_file(records.TaggedText), records.TaggedText, "text")
+    subsets = folders.read_subsets()
     rules, look, images = BalanceParams(rule="image", seed=p.seed), load_truth_view(folders), sorted(split)
     for start in track(range(0, len(images), IMAGES_PER_BATCH), "paper", unit=f"{IMAGES_PER_BATCH} images"):
         some = images[start : start + IMAGES_PER_BATCH]
@@ -133,7 +136,7 @@ def make_paper_items(
         asked_of = (row for key in some for row in ranked.get(key, ()))
         proposed = [*attach_programs(asked_of, questions), *edited]
         verified = simulate_verification(apply_conflict_filter(proposed, vocabulary), vocabulary, look, p)
-        for subset in SUBSETS:
+        for subset in subsets:
             rows = [row for row in verified if row.candidate.subset == subset]
             uqs = [row for row in rows if row.status == "unanswerable"]
             counts[subset, "candidates"] += len(rows)
@@ -150,7 +153,7 @@ def main() -> None:
     aside = SpillMap(folders.stage_dir("paper"), Item, by_subset)
     subsets = {
         subset: {name: counts[subset, name] for name in ("candidates", "unanswerable")}
-        for subset in SUBSETS
+        for subset in folders.read_subsets()
         if truth_known
     }
     what = format_count(len(aside), "item") if truth_known else "no complete truth, so no comparison"

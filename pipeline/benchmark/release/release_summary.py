@@ -104,7 +104,8 @@ class ReleaseSummary(Record):
         items, images: Number of distinct items and images.
         pairing_text: How UQs of CLIP subsets are paired with AQs; "" without CLIP subsets.
         vote_counts: The votes behind the UQs.
-        clip_model, clip_weights_sha256: The CLIP model that selected candidates, and the SHA-256 of its weights.
+        clip_model, clip_weights_sha256: The CLIP model that selected candidates, and the SHA-256 of its weights; "" without one.
+        uses_sample_clip: Whether it is the model of the embedded sample, which knows only its synthetic world, used for other images.
         warnings, attack_table: Warnings and table of the audit.
         min_detectable_difference: Smallest detectable AUAF difference between two models, by subset.
         errata: The errata of the data set.
@@ -125,6 +126,7 @@ class ReleaseSummary(Record):
     vote_counts: VoteCounts
     clip_model: str
     clip_weights_sha256: str
+    uses_sample_clip: bool
     warnings: tuple[str, ...]
     attack_table: str
     min_detectable_difference: dict[Subset, float]

@@ -52,7 +52,7 @@ class PipelineRun:
         folders, version, split: The data set, the version, and the split that the benchmark is built from.
         items: Items by subset.
         release_params: Section `release` of params.yaml.
-        clip_model: The CLIP model.
+        clip_model: The CLIP model; None if none was used.
         audit: The audit.
         paper_rules: The audit of the items under the paper's rules, by subset; {} unless `make leaderboard` has made one.
         reports: The reports of the stages in `REPORTING_STAGES`, by stage.
