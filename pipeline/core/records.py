@@ -14,7 +14,7 @@ Split = Literal["testdev", "train", "val", "test"]
 # The build never makes subset "counterfactual"; it comes from `rgqa sample counterfactual-pairs`.
 Subset = Literal["clip-easy", "clip-hard", "pt-easy", "pt-hard", "counterfactual"]
 SUBSETS: tuple[Subset, ...] = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
-CLIP_SUBSETS, PT_SUBSETS = SUBSETS[:2], SUBSETS[2:]
+CLIP_SUBSETS: tuple[Subset, ...] = SUBSETS[:2]
 EditKind = Literal["object", "attribute", "relation"]
 Category = Literal["missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified"]
 Answerability = Literal["answerable", "unanswerable", "unknown"]

@@ -27,6 +27,7 @@ from pipeline.sources import gqa_files, question_table
 from pipeline.sources.image_files import inspect_image, is_valid_id, list_images
 
 SourceFormat = Literal["gqa", "table"]
+RequestedSubset = Literal["clip-easy", "clip-hard", "pt-easy", "pt-hard"]
 NO_ANSWER_REASON = "its answer means that there is none"
 # Maximum number of characters of an id. File names, which contain ids, have at most 255.
 MAX_ID_LENGTH = 200
@@ -50,7 +51,7 @@ class IngestParams(Params):
         seed: Seed of the paraphrases.
     """
 
-    subsets: Annotated[tuple[Subset, ...], msgspec.Meta(min_length=1)] = SUBSETS
+    subsets: Annotated[tuple[RequestedSubset, ...], msgspec.Meta(min_length=1)] = get_args(RequestedSubset)
     split: Split = "testdev"
     question_splits: tuple[Split, ...] | Literal["auto"] = "auto"
     graph_splits: tuple[Split, ...] | Literal["auto"] = "auto"

@@ -15,7 +15,9 @@ All files are sorted by id. Nothing is written unless everything is valid, and t
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import ExitStack
+from typing import Any
 
 import msgspec
 
@@ -50,7 +52,7 @@ def main() -> None:
             ("scenes", source.read_scene_graphs),
             ("images", source.read_images),
         ):
-            records = read()
+            records: Iterable[Any] = read()
             if name == "questions" and source.format == "table":
                 records = add_programs(records)
             if params.paraphrase and name == "questions":

@@ -107,7 +107,7 @@ def make_report(counts: Counts, requested: Sequence[Subset] = SUBSETS) -> dict[s
 def main() -> None:
     folders, params = DatasetFolders(), load_params("perturb", PerturbParams)
     files = {"candidates.jsonl": Candidate, "unedited.jsonl": DroppedCandidate}
-    requested = [subset for subset in folders.read_subsets() if subset in SUBSETS]
+    requested: list[Subset] = [subset for subset in folders.read_subsets() if subset in SUBSETS]
     # Without a subset of edited questions, the files are empty.
     images = list_image_ids(folders) if requested else []
     set_up, num_workers = partial(read_inputs, folders, params), choose_num_workers(len(images))

@@ -60,7 +60,7 @@ def main() -> None:
     folders, p = DatasetFolders(), load_params("rank", RankParams)
     images = read_json(folders.stage_dir("embed") / "image_ids.json", list[str])
     split = assign_splits(images, p.validation_proportion, p.seed)
-    subsets = [name for name in folders.read_subsets() if name in CLIP_SUBSETS]
+    subsets: list[Subset] = [name for name in folders.read_subsets() if name in CLIP_SUBSETS]
     proposed, own_scores, figures = (
         rank_pairs(folders, p, subsets)
         if subsets

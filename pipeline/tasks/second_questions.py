@@ -155,12 +155,12 @@ class SecondQuestionPicker:
         texts = {row.text for row in self.gold_questions}
         own = {row.text for row in self.gold_questions if row.source == "own question"}
         used_up = sum(self.text_uses[text] >= MAX_TEXT_USES for text in texts)
+        num_candidates = self._num_candidates
         return (
-            f"no second question is left for candidate {host.candidate_id}: of the {format_count(len(texts), 'gold question')} of image {self.image_id} "
-            f"({len(own):,} of its own), {used_up:,} were shown {MAX_TEXT_USES} times, which is the most for a text, and each of its "
-            f"{format_count(self._num_candidates, 'candidate')} is shown again at most once. Make fewer candidates per image "
-            f"(rank.hard_draw and rank.easy_last: auto, or lower numbers), or add questions about this image, at least a quarter of its candidates: "
-            f"{-(-self._num_candidates // 4):,}"
+            f"candidate {host.candidate_id}: no second question is left for its task. Image {self.image_id} has {format_count(num_candidates, 'candidate')} and "
+            f"{format_count(len(texts), 'gold question')} ({len(own):,} of its own). A text is shown at most {MAX_TEXT_USES} times per image, and {used_up:,} of these "
+            f"were. Lower rank.hard_draw and rank.easy_last (auto fits them), or add questions about this image: {format_count(-(-num_candidates // 4), 'question')} "
+            "or more suffice"
         )
 
     def has_gold_question(self, expected: KnownVerdict) -> bool:

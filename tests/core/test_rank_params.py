@@ -10,11 +10,11 @@ from pipeline.core.rank_params import (
     find_shortages,
     resolve_rank_sizes,
 )
-from pipeline.core.records import SUBSETS, Question
+from pipeline.core.records import SUBSETS, Question, Split, Subset
 from pipeline.tasks.second_questions import count_gold_questions
 
 IDS = [f"n{number}" for number in range(100)]
-PT = ("pt-easy", "pt-hard")
+PT: tuple[Subset, ...] = ("pt-easy", "pt-hard")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_split_with_one_image_is_reported():
     assert find_shortages(IDS, SourceSize(100, 500, 500), SUBSETS, RankParams()) == ([], [])
 
 
-def ask(number, image, text, split="testdev"):
+def ask(number, image, text, split: Split = "testdev"):
     return Question(question_id=str(number), image_id=image, split=split, text=text, answer="x")
 
 
