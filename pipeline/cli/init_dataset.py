@@ -146,7 +146,8 @@ def create_dataset(
             if not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 copy_file(source, target)
-    return "\n".join(_describe_result(name, section, new_files))
+    is_in_use = parse_yaml(new_text, path).get("dataset") == name
+    return "\n".join(_describe_result(name, section, new_files, is_in_use))
 
 
 def _append_section(text: str, name: str, path: Path) -> str:
@@ -239,7 +240,9 @@ def _find_conflicts(targets: Mapping[Path, Path], table: Path) -> Iterator[tuple
             yield str(other), f"has the same id as {source}; keep one of them"
 
 
-def _describe_result(name: str, section: Mapping[str, Any], new_files: NewFiles | None) -> Iterator[str]:
+def _describe_result(
+    name: str, section: Mapping[str, Any], new_files: NewFiles | None, is_in_use: bool
+) -> Iterator[str]:
     """Yield the lines of the message at the end."""
     source = DatasetFolders(name).source
     yield f"{DATA_DIR / name} and section `{name}` of {PARAMS_FILE} are ready."
@@ -253,7 +256,7 @@ def _describe_result(name: str, section: Mapping[str, Any], new_files: NewFiles 
             yield f"  Sizes that fit: {new_files.sizes}"
     else:
         yield f"  Put images into {source / 'images'} and a table of questions into {source}. To copy and check both: rgqa init {name} --images FOLDER --questions FILE"
-    yield f"Next: set `dataset: {name}` in {PARAMS_FILE}, and run dvc repro. It makes annotation tasks and stops until they are judged."
+    yield f"Next: {'' if is_in_use else f'set `dataset: {name}` in {PARAMS_FILE}, and '}run dvc repro. It makes annotation tasks and stops until they are judged."
     given = section.get("release") or {}
     fields = msgspec.structs.fields(ReleaseParams)
     empty = [

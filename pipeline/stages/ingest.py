@@ -15,9 +15,9 @@ All files are sorted by id. Nothing is written unless everything is valid, and t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any
+from functools import partial
 
 import msgspec
 
@@ -47,19 +47,14 @@ def main() -> None:
     # The files replace the old ones together, once everything is valid.
     with ExitStack() as stack:
         for name, read in (
-            ("questions", source.read_questions),
+            ("questions", partial(read_questions, source)),
             ("unbalanced", source.read_unbalanced_questions),
             ("scenes", source.read_scene_graphs),
             ("images", source.read_images),
         ):
-            records: Iterable[Any] = read()
-            if name == "questions" and source.format == "table":
-                records = add_programs(records)
-            if params.paraphrase and name == "questions":
-                records = paraphrase_questions(records, params.split, params.seed)
             file = stack.enter_context(atomic_write(out / f"{name}.jsonl"))
             total = len(source.questions_by_image) if name == "images" else None
-            for record in track(records, f"ingest: {name}", total=total, unit="record"):
+            for record in track(read(), f"ingest: {name}", total=total, unit="record"):
                 if name == "questions" and isinstance(record, Question):
                     meter.add(record, is_existence_question(record))
                 paraphrased += isinstance(record, Question) and record.source_text != ""
@@ -80,6 +75,14 @@ def main() -> None:
             f"skipped {number} without an answer: {examples}. All of them are in {out / 'unused_questions.jsonl'}."
         )
     folders.write_stage_outputs("ingest", what, {"ingest.json": report})
+
+
+def read_questions(source: SourceFolder) -> Iterator[Question]:
+    """Yield the questions of a source, with programs derived from their texts if it is a table, and paraphrased if that is wanted."""
+    questions, params = source.read_questions(), source.params
+    if source.format == "table":
+        questions = add_programs(questions)
+    return paraphrase_questions(questions, params.split, params.seed) if params.paraphrase else questions
 
 
 def load_rank_params() -> RankParams:

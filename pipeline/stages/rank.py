@@ -79,7 +79,12 @@ def main() -> None:
         "splits.json": split,
         "rank.json": report,
     }
-    folders.write_stage_outputs("rank", format_count(len(proposed), "candidate"), files)
+    what = (
+        format_count(len(proposed), "candidate")
+        if subsets
+        else "nothing ranked, because no CLIP subset is made"
+    )
+    folders.write_stage_outputs("rank", what, files)
 
 
 if __name__ == "__main__":
