@@ -239,7 +239,7 @@ class SizeMeter:
     def find_problems(self, subsets: Collection[Subset], params: RankParams, problems: Problems) -> list[str]:
         """Add what the source is too small for to `problems`, and numbers in section `rank` that contradict each other. Return warnings."""
         if not self.image_ids:
-            # That there are no questions is a problem of its own.
+            # A source without questions has a problem of its own.
             return []
         errors, warnings = find_shortages(self.image_ids, self.measure(), subsets, params)
         for error in errors:

@@ -107,7 +107,11 @@ def write_world(home: Path, name: str, number: int, mark: str, scale: int = 1) -
         shutil.copytree(models, folder / models.name, dirs_exist_ok=True)
     params = read_params_file(PARAMS_FILE)
     section = dict(params["sample"])
-    section["embed"] = section["embed"] | {"model": f"local-dir:data/{name}/{sample.clip.name}"}
+    section["embed"] = section["embed"] | {
+        "model": f"local-dir:data/{name}/{sample.clip.name}",
+        # It is the same synthetic world.
+        "allow_sample_clip": True,
+    }
     section["release"] = section["release"] | {
         "title": f"RGQA synthetic world {mark[:8]}",
         "data_source": f"{section['release']['data_source'].strip()} The seed's SHA-256 is {mark}.",
