@@ -10,16 +10,22 @@ import typer
 from pipeline.core.command_line import new_app, refuse_options
 from pipeline.core.errors import run_command
 
-app = new_app("Run the human annotation study in Label Studio.", "rgqa annotate serve")
+app = new_app(
+    "Run the human annotation study in Label Studio (docs/guides/human_annotation.md).", "rgqa annotate serve"
+)
 
 
 @app.command(epilog="Example: `rgqa annotate serve`")
 def serve(
     context: typer.Context,
-    port: Annotated[int, typer.Option(help="Serve on this port of 127.0.0.1.", min=1, max=65_535)] = 8080,
+    port: Annotated[
+        int, typer.Option(metavar="N", help="Serve on this port of 127.0.0.1.", min=1, max=65_535)
+    ] = 8080,
     stop: Annotated[bool, typer.Option("--stop", help="Stop the server. All answers are kept.")] = False,
 ) -> None:
-    """Start our own Label Studio, push the tasks, and print the link of each annotator."""
+    """Start the Label Studio of this project on this machine, upload the tasks, and print the link of each
+    annotator.
+    """
     if stop:
         refuse_options(context, "port", "--stop stops the server on any port")
     from annotation.server import serve
@@ -32,28 +38,36 @@ def serve(
 )
 def invite(
     context: typer.Context,
-    names: Annotated[list[str] | None, typer.Argument(help="Names of the annotators.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Names of the annotators.")
+    ] = None,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Remove these people. Their verdicts are kept.")
+        bool,
+        typer.Option("--remove", help="Remove these annotators from the study. Their verdicts are kept."),
     ] = False,
     open_link: Annotated[
-        bool, typer.Option("--open-link", help="Create one sign-up link for volunteers.")
+        bool, typer.Option("--open-link", help="Create one link with which volunteers can sign up.")
     ] = False,
     adjudicator: Annotated[
         bool,
         typer.Option(
-            "--adjudicator", help="Add these people as adjudicators, who decide doubtful candidates."
+            "--adjudicator",
+            help="Add these people as adjudicators, who decide candidates on which the annotators disagree.",
         ),
     ] = False,
     contact: Annotated[
-        str, typer.Option(help="Set the contact for annotators, with an address. Required once.")
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help="Set the contact person for annotators, with an e-mail address. Required the first time.",
+        ),
     ] = "",
-    pay: Annotated[str, typer.Option(help="Set the pay that the consent page states.")] = "",
+    pay: Annotated[str, typer.Option(metavar="TEXT", help="Set the pay that the consent page states.")] = "",
     ethics_approval: Annotated[
-        str, typer.Option(help="Set the ethics approval that the consent page states.")
+        str, typer.Option(metavar="TEXT", help="Set the ethics approval that the consent page states.")
     ] = "",
 ) -> None:
-    """Add annotators to the study or remove them, and print their personal links."""
+    """Add annotators to the study (or remove them with --remove), and print their personal links."""
     if remove:
         refuse_options(
             context, "open_link adjudicator contact pay ethics_approval", "--remove only removes people"
@@ -72,7 +86,9 @@ def invite(
 
 @app.command(epilog="Example: `rgqa annotate push`")
 def push() -> None:
-    """Upload missing tasks to Label Studio, and update the task queue of our own server."""
+    """Upload the tasks that Label Studio does not have yet, and update the task queue of `rgqa annotate
+    serve`.
+    """
     from annotation.client.push import push_tasks
 
     run_command(push_tasks)
@@ -80,7 +96,9 @@ def push() -> None:
 
 @app.command(epilog="Example: `rgqa annotate status`")
 def status() -> None:
-    """Print the progress, the speed and the accuracy on gold questions of each annotator."""
+    """Print the progress and the speed of each annotator, and the accuracy on gold questions (control
+    questions whose correct choice is known).
+    """
     from annotation.client.status import print_status
 
     run_command(print_status)
@@ -88,7 +106,10 @@ def status() -> None:
 
 @app.command(epilog="Example: `rgqa annotate pull`")
 def pull() -> None:
-    """Fetch the verdicts from Label Studio. Earlier verdicts are kept. Next: dvc repro."""
+    """Fetch the verdicts from Label Studio.
+
+    Verdicts that were fetched earlier are kept. Then run `dvc repro`.
+    """
     from annotation.client.pull import pull_annotations
 
     run_command(pull_annotations)
@@ -96,7 +117,11 @@ def pull() -> None:
 
 @app.command("end-round", epilog="Example: `rgqa annotate end-round`")
 def end_round() -> None:
-    """End a round: verified candidates become gold questions of the next round. Next: dvc repro batch."""
+    """End an annotation round: candidates on which the annotators agreed become gold questions of the next
+    round.
+
+    Then run `dvc repro batch`.
+    """
     from annotation.study.rounds import end_and_print_round
 
     run_command(end_and_print_round)
@@ -104,9 +129,12 @@ def end_round() -> None:
 
 @app.command(epilog="Example: `rgqa annotate erase ann`")
 def erase(
-    name: Annotated[str, typer.Argument(help="Name in the roster, or pseudonym of an imported annotator.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Name in the roster, or pseudonym of an imported annotator."),
+    ],
 ) -> None:
-    """Delete all data of one annotator, here and on the server, and verify that nothing is left."""
+    """Delete all data of one annotator on this machine and on the server, and verify that nothing is left."""
     from annotation.client.erase import erase_annotator
 
     run_command(lambda: erase_annotator(name))
@@ -114,7 +142,10 @@ def erase(
 
 @app.command(epilog="Example: `rgqa annotate demo`")
 def demo() -> None:
-    """Try the annotation page: 20 tasks with feedback, in a temporary folder."""
+    """Try the annotation page: 20 training tasks with feedback, then a few real tasks.
+
+    Everything is deleted at the end.
+    """
     from annotation.server.demo import run_demo
 
     run_command(run_demo)
@@ -122,9 +153,14 @@ def demo() -> None:
 
 @app.command("import", epilog="Example: `rgqa annotate import export.json`")
 def import_(
-    exports: Annotated[list[Path], typer.Argument(help="Label Studio exports in the format JSON.")],
+    exports: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Exports of Label Studio in the format JSON.")
+    ],
 ) -> None:
-    """Import verdicts from Label Studio exports, under pseudonyms. Next: dvc repro."""
+    """Import verdicts from Label Studio exports and replace the names of annotators by pseudonyms.
+
+    Then run `dvc repro`.
+    """
     from annotation.study.import_annotations import import_exports
 
     run_command(lambda: import_exports(exports))
@@ -134,14 +170,21 @@ def import_(
 def forecast(
     hourly_pay: Annotated[
         float | None,
-        typer.Option(min=0, max=1e6, help="Estimate the cost with this pay per hour, in any currency."),
+        typer.Option(
+            metavar="PRICE", min=0, max=1e6, help="Estimate the cost with this pay per hour, in any currency."
+        ),
     ] = None,
     annotators: Annotated[
         int | None,
-        typer.Option(min=1, max=10_000, help="Assume this number of annotators (default: the roster)."),
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=10_000,
+            help="Assume this number of annotators (default: those in the roster).",
+        ),
     ] = None,
 ) -> None:
-    """Forecast the judgements, hours and cost that the study still takes."""
+    """Forecast how many verdicts, how many hours and how much money the study still needs."""
     from annotation.client.collected_answers import print_forecast
 
     run_command(lambda: print_forecast(hourly_pay, annotators))
@@ -149,7 +192,7 @@ def forecast(
 
 @app.command(epilog="Example: `rgqa annotate report`")
 def report() -> None:
-    """Print a summary of the quality report and its path."""
+    """Print a summary of the quality report, and the path of the report."""
     from annotation.client.report import print_report
 
     run_command(print_report)
@@ -165,14 +208,25 @@ app.add_typer(human_baseline, name="human-baseline")
 @human_baseline.command(epilog="Example: `rgqa annotate human-baseline sample --items-per-label 50 --seed 1`")
 def sample(
     release: Annotated[
-        Path | None, typer.Option(help="Use this release folder (default: the version in params.yaml).")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Sample from this release (default: the version in params.yaml)."
+        ),
     ] = None,
     items_per_label: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Sample this number of AQs and of UQs per subset.")
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=1_000_000,
+            help="Sample this number of answerable and of unanswerable questions per subset.",
+        ),
     ] = 50,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.", min=0, max=2**32 - 1)] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Set the seed of the sample.", min=0, max=2**32 - 1)
+    ] = 0,
 ) -> None:
-    """Sample AQs and UQs of a release as the tasks of a new data set, NAME-human."""
+    """Sample answerable and unanswerable questions of a release as the tasks of a new data set, NAME-human."""
     from annotation.study.human_baseline import sample_items
 
     run_command(lambda: sample_items(release, items_per_label, seed))
@@ -180,7 +234,9 @@ def sample(
 
 @human_baseline.command(epilog="Example: `rgqa annotate human-baseline score`")
 def score() -> None:
-    """Write the judgements for `rgqa score --resource human-judgments=FILE`, and print the rates."""
+    """Write the answers of the annotators for `rgqa score --resource human-judgments=FILE`, and print how
+    many questions they accept.
+    """
     from annotation.study.human_baseline import score_judgements
 
     run_command(score_judgements)

@@ -98,7 +98,7 @@ def default_of(parameter: click.Parameter) -> str:
     value = parameter.default
     if parameter.required:
         return "required"
-    if value is None or value == () or callable(value):
+    if value is None or value in ((), "") or callable(value):
         return "-"
     return f"`{value}`" if not isinstance(value, bool) else ("yes" if value else "no")
 
@@ -183,7 +183,7 @@ def parameters_page() -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as YAML has it; a long text is cut, and nothing stands for the default."""
+    """Return a value as YAML writes it; a long text is cut, and nothing stands for the default."""
     if value in ("", "required"):
         return value or ""
     if value is None:
@@ -342,7 +342,7 @@ PAGES = {"commands.md": commands_page, "parameters.md": parameters_page}
 
 
 def generated() -> Iterator[tuple[Path, str]]:
-    """Yield each document that has something from the code, with its text as the code has it."""
+    """Yield each document that has something from the code, with its text as the code defines it."""
     pages = {REFERENCE / name: make() for name, make in PAGES.items()}
     yield from pages.items()
     for path in DOCUMENTS:

@@ -1,6 +1,9 @@
-"""The only module of `pipeline` that imports `research`. Everything is imported when it is needed.
+"""The only module of `pipeline` that imports `research`.
 
-The sample needs simulated verdicts, its complete scene graphs and its own VQA models. Other data sets need none of these.
+Each function imports what it needs when it is called.
+
+The synthetic sample needs simulated verdicts, complete scene graphs and its own VQA models from `research`.
+Other data sets need none of these.
 """
 
 from __future__ import annotations
@@ -16,20 +19,21 @@ if TYPE_CHECKING:
     from pipeline.core.paths import DatasetFolders
     from pipeline.inference.attribution.row_attribution import RowAttribution
 
-# The length of `research.simulated_annotators.annotators.ANNOTATORS`, as a test checks.
+# Number of simulated annotators: the length of `research.simulated_annotators.annotators.ANNOTATORS`. A test
+# checks this.
 NUM_SIMULATED_ANNOTATORS = 8
 
 
 def simulate_from_truth(
     folders: DatasetFolders, tasks: Iterable[Task], votes: int, seed: int
 ) -> list[Verdict]:
-    """Return verdicts of simulated annotators who see the complete scene graphs.
+    """Return verdicts of simulated annotators who know the complete scene graphs (folder `truth`).
 
     Args:
         folders: The data set.
-        tasks: The tasks.
+        tasks: The annotation tasks.
         votes: Number of verdicts per task.
-        seed: Seed of the annotators.
+        seed: Seed of the simulation.
     """
     from research.simulated_annotators import simulated_verdicts
 
@@ -39,13 +43,14 @@ def simulate_from_truth(
 def simulate_from_evidence(
     folders: DatasetFolders, tasks: Iterable[Task], votes: int, seed: int
 ) -> list[Verdict]:
-    """Return verdicts of simulated annotators who take the published scene graphs for complete, for a rehearsal.
+    """Return verdicts of simulated annotators who treat the published scene graphs as complete, for a
+    rehearsal.
 
     Args:
         folders: The data set.
-        tasks: The tasks.
+        tasks: The annotation tasks.
         votes: Number of verdicts per task.
-        seed: Seed of the annotators.
+        seed: Seed of the simulation.
     """
     from research.simulated_annotators import simulated_verdicts
 
@@ -55,7 +60,9 @@ def simulate_from_evidence(
 def make_truth_reader(
     vocabulary: Vocabulary,
 ) -> Callable[[tuple[Step, ...], SceneGraph], Answerability]:
-    """Return a function that decides whether a question is answerable on a complete scene, independently of the verifier.
+    """Return a function that decides from a complete scene graph whether a question is answerable.
+
+    The function is independent of the verifier, and takes the program of the question and the scene graph.
 
     Args:
         vocabulary: The vocabulary of the data set.
@@ -68,12 +75,12 @@ def make_truth_reader(
 
 
 def open_reference_row(folders: DatasetFolders, name: str, seed: int) -> RowAttribution:
-    """Return a leaderboard row of the data set's own models for attribution.
+    """Load the models of a leaderboard row for attribution (measuring where the models look in an image).
 
     Args:
-        folders: The data set.
+        folders: The data set that contains the models.
         name: Name of the row.
-        seed: Seed with which its models were trained.
+        seed: Seed with which the models were trained.
     """
     from research.reference_models import row_attribution
 
@@ -81,7 +88,10 @@ def open_reference_row(folders: DatasetFolders, name: str, seed: int) -> RowAttr
 
 
 def command_groups() -> dict[str, typer.Typer]:
-    """Return the commands of `research` by the name of their group. Commands under "" have no group (`rgqa baselines`)."""
+    """Return the commands of `research` by name of the command group.
+
+    Commands under the name "" are not in a group, for example `rgqa baselines`.
+    """
     from research.reference_models.cli import app as baselines
     from research.studies.cli import app as study
     from research.synthetic_world.cli import app as sample

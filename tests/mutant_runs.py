@@ -1,7 +1,7 @@
 """Run the tests on mutants (tests/mutants.py).
 
 Each mutant is tested in a copy of the tree, by a process that was forked from one with imported libraries but without modules of the
-project. First the tests of the module itself (at the mirrored path) run, then those of the modules that import it.
+project. First the tests of the module itself (in the mirrored folder) run, then those of the modules that import it.
 """
 
 from __future__ import annotations
@@ -71,25 +71,36 @@ class Mutant(NamedTuple):
         return f"{self.path}:{self.line}\n  - {self.was}\n  + {self.became}"
 
 
-def own_tests(path: str) -> str:
-    """Return the mirrored test file of a module, which exists for most of them.
+def folder_of_tests(path: str) -> Path:
+    """Return the folder of the tests of a module, which mirrors its package."""
+    return Path("tests", path.removeprefix("pipeline/")).parent
 
-    >>> own_tests("pipeline/core/images.py"), own_tests("annotation/study/rounds.py")
-    ('tests/core/test_images.py', 'tests/annotation/study/test_rounds.py')
+
+@cache
+def own_tests(path: str) -> tuple[str, ...]:
+    """Return the test files of a module in the mirrored folder.
+
+    This is the one with its name, or else those that import it, or else all of them.
+
+    >>> own_tests("pipeline/core/images.py"), own_tests("pipeline/core/output_paths.py")
+    (('tests/core/test_images.py',), ('tests/core/test_paths.py',))
     """
-    mirrored = Path(path.removeprefix("pipeline/"))
-    return Path("tests", mirrored).with_name(f"test_{mirrored.name}").as_posix()
+    files = [file.relative_to(ROOT) for file in sorted((ROOT / folder_of_tests(path)).glob("test_*.py"))]
+    named = [file for file in files if file.name == f"test_{Path(path).name}"]
+    importing = [file for file in files if Path(path) in imports(file)]
+    return tuple(file.as_posix() for file in named or importing or files)
 
 
 @cache
 def other_tests(path: str) -> list[str]:
     """Return the tests of modules that import a module, and tests that import it, those of its package first."""
-    module, package = Path(path), Path(path).parent
+    module = Path(path)
     users = [user for package in PACKAGES for user in modules(Path(package)) if module in imports(user)]
     tests = [test for test in modules(Path("tests")) if test.name[:5] == "test_" and module in imports(test)]
-    near = sorted({*(Path(own_tests(user.as_posix())) for user in users), *tests} - {Path(own_tests(path))})
-    near.sort(key=lambda test: Path("tests", package) != test.parent)
-    return [test.as_posix() for test in near if (ROOT / test).is_file()]
+    of_users = {test for user in users for test in own_tests(user.as_posix())}
+    near = sorted({*of_users, *(test.as_posix() for test in tests)} - {*own_tests(path)})
+    near.sort(key=lambda test: folder_of_tests(path) != Path(test).parent)
+    return near
 
 
 class _Until:
@@ -187,15 +198,15 @@ def _test(of_module: list[Mutant]) -> Iterator[tuple[Mutant, str, str]]:
     original = path.read_text()
     # pytest caches the compiled tests.
     sys.dont_write_bytecode = False
-    result, failed, took = _run([own], LONG)
+    result, failed, took = _run([*own], LONG)
     # Modules are not cached, because two mutants may have the same time and size.
     sys.dont_write_bytecode = True
     if result != "passed" or failed:
-        yield of_module[0], "untested", f"{own} {result} without a mutant: {failed}"
+        yield of_module[0], "untested", f"{' '.join(own)} {result} without a mutant: {failed}"
         return
     for mutant in of_module:
         path.write_text(mutant.text)
-        result, failed, _ = _run([own], 5 * took + HANGING)
+        result, failed, _ = _run([*own], 5 * took + HANGING)
         if result == "passed" and others:
             result, failed, _ = _run(others, LONG, OTHERS)
             # These tests may just take long.

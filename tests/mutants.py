@@ -196,13 +196,15 @@ def main(
 ) -> None:
     """Try mutants of the code, and list those that no test detects."""
     files = only or [p for package in PACKAGES for p in modules(Path("pipeline", package))]
-    chosen = drawn([path for path in files if (ROOT / own_tests(path.as_posix())).is_file()], take)
+    chosen = drawn(
+        [path for path in files if path.name != "__init__.py" and own_tests(path.as_posix())], take
+    )
     known: dict[str, Result] = {}
     if state.exists():
         known = read_json(state, dict[str, Result])
 
     def valid_digest(mutant: Mutant, result: str) -> str:
-        tests = [own_tests(mutant.path), *other_tests(mutant.path)] if result == "survived" else []
+        tests = [*own_tests(mutant.path), *other_tests(mutant.path)] if result == "survived" else []
         return digest((mutant.path, *tests))
 
     def is_known(mutant: Mutant) -> bool:

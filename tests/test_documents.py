@@ -138,6 +138,8 @@ def every_command(command, name):
 def test_every_command_has_help_and_a_valid_example(name, command):
     assert command.help
     assert all(parameter.help for parameter in command.params if parameter.param_type_name == "option"), name
-    example = re.sub(r"^Example: `(.*?)`.*$", r"\1", command.epilog or "")
-    assert example.startswith(name), (name, command.epilog)
-    assert fault_of_rgqa(shlex.split(example)) is None
+    examples = re.findall(r"^Example: `(.*?)`", command.epilog or "", re.MULTILINE)
+    assert examples, name
+    for example in examples:
+        assert example.startswith(name), (name, example)
+        assert fault_of_rgqa(shlex.split(example)) is None

@@ -1,1 +1,3 @@
-"""Talk to a Label Studio server: push tasks, pull verdicts, report progress, and provide the texts that annotators read."""
+"""Talk to a Label Studio server: push tasks, pull verdicts, report progress, and provide the texts that
+annotators read.
+"""

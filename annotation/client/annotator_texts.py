@@ -1,7 +1,8 @@
-"""Render the texts that annotators read from Markdown: `consent.md`, `guidelines.md`, and `instructions.md` for other servers than ours.
+"""Render the Markdown texts that annotators read: `consent.md`, `guidelines.md`, and (for servers other than
+ours) `instructions.md`.
 
-The study leader can replace each text by a file of the same name in `data/<data set>/study/`. Images are files in the folder of the text.
-They are embedded in the page, so that no server has to serve them.
+The study leader can replace each text by a file of the same name in `data/<data set>/study/`. Images are
+files in the folder of the text. The images are embedded in the page, so that no server has to serve them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 TEXTS_DIR = Path(__file__).parent
-# Pixels. The window of the instructions is 680 pixels wide.
+# Maximum width of an image in pixels. The window of the instructions is 680 pixels wide.
 MAX_IMAGE_WIDTH = 448
 
 
@@ -42,16 +43,17 @@ def read_text(name: str, study: Path) -> tuple[Path, str]:
 def render_page(text: str, path: Path = TEXTS_DIR / "consent.md", sheet: list[str] | None = None) -> str:
     """Render a Markdown text as HTML. HTML in the text is escaped.
 
-    Label Studio removes `data:` URLs of images from instructions, but keeps style sheets. With `sheet`, images become background images
-    in the style sheet.
+    Label Studio removes images with `data:` URLs from instructions, but keeps style sheets. If `sheet` is
+    given, the images become background images in the style sheet.
 
     Args:
         text: The Markdown text.
         path: The file of the text. Image paths are relative to its folder.
-        sheet: Style sheet to which the rules for images are appended; None for images with `data:` URLs.
+        sheet: List of style rules to which the rules for images are appended; None to use images with `data:`
+            URLs.
 
     Raises:
-        UserError: Images are missing or cannot be read. All of them are listed.
+        UserError: Images are missing or cannot be read. All such images are listed.
     """
     from markdown_it import MarkdownIt
 
@@ -70,7 +72,7 @@ def render_guidelines(study: Path) -> str:
 
 
 def _render_image(_: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-    """Render an image with its caption, at its own size or scaled down to the maximum width."""
+    """Render an image with its caption, in its original size or scaled down to `MAX_IMAGE_WIDTH`."""
     token, sheet = tokens[place], env["sheet"]
     path = env["path"].parent / str(token.attrs["src"])
     caption = html.escape(token.content)

@@ -31,12 +31,12 @@ class CollectedAnswers(NamedTuple):
 
 
 def collect_answers(folders: DatasetFolders, server: LabelStudioClient | None = None) -> CollectedAnswers:
-    """Return all answers: those that were pulled or imported, and those on the server.
+    """Return all answers: pulled or imported answers, and answers on the server.
 
     Args:
         folders: The folders of the data set.
-        server: The server to read from. It must be reachable. If None, the configured server is tried. If it is not
-            reachable, only the answers in pulled.json are returned.
+        server: The server to read from, which must be reachable. If None, the configured server is used if it
+            is reachable; if it is not, only the answers in pulled.json are returned.
 
     Raises:
         UserError: The given server is not reachable, or pulled.json is damaged.
@@ -62,10 +62,11 @@ def collect_answers(folders: DatasetFolders, server: LabelStudioClient | None = 
 
 
 def print_forecast(hourly_pay: float | None, num_annotators: int | None) -> None:
-    """Print what the study still takes, for `rgqa annotate forecast`.
+    """Print how many judgements, hours and how much money the study still needs, for `rgqa annotate
+    forecast`.
 
     Args:
-        hourly_pay: Pay per hour; None to leave out the cost.
+        hourly_pay: Pay per hour, in any currency; None to omit the cost.
         num_annotators: Number of annotators; None for the active annotators on the roster.
     """
     folders, params = DatasetFolders(), load_params("annotate", AnnotateParams)

@@ -1,8 +1,10 @@
 """Build the consent text that people accept before they annotate.
 
-The contact, the pay and the ethics approval are set by `rgqa annotate invite --contact ... --pay ... --ethics-approval ...` and stored in
-data/<data set>/study/consent.json. The text is `consent.md` in this folder, or a file of that name in the folder study/. In the text,
-`{contact}`, `{pay}` and `{ethics_approval}` are replaced. If the text changes, its hash changes, and annotators are asked again.
+The contact, the pay and the ethics approval are set by `rgqa annotate invite --contact ... --pay ...
+--ethics-approval ...` and stored in data/<data set>/study/consent.json. The text is `consent.md` in this
+folder, or the file `consent.md` in the folder study/. The fields `{contact}`, `{pay}` and `{ethics_approval}`
+in the text are filled in. If the text changes, its hash changes, and annotators are asked for their consent
+again.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from pipeline.core.records import Record
 
 
 class ConsentTerms(Record):
-    """The fields of the consent text. `contact` is a person with an address."""
+    """The fields of the consent text. `contact` names a person and an address of the person."""
 
     contact: str
     pay: str = "none"
@@ -31,10 +33,12 @@ class ConsentTerms(Record):
 def save_terms(
     folders: DatasetFolders, contact: str = "", pay: str = "", ethics_approval: str = ""
 ) -> ConsentTerms:
-    """Store the given fields, keep the others, and return all of them.
+    """Store the given fields, keep all other fields, and return all fields.
+
+    "" means that a field is not given.
 
     Raises:
-        UserError: No contact is stored, and none is given.
+        UserError: No contact is stored, and no contact is given.
     """
     given = {"contact": contact, "pay": pay, "ethics_approval": ethics_approval}
     path = folders.study / "consent.json"

@@ -1,6 +1,8 @@
-"""Read the server's URL and token from the environment or from `data/label-studio/secrets.json` (mode 600, ignored by Git).
+"""Read the URL and the token of the server from the environment or from `data/label-studio/secrets.json`.
 
-LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN select any Label Studio. Without them, it is the server that `rgqa annotate serve` runs.
+The environment variables LABEL_STUDIO_URL and LABEL_STUDIO_TOKEN select any Label Studio server. Without
+these variables, the server that `rgqa annotate serve` runs is used. secrets.json has mode 600 and is ignored
+by Git.
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ SECRETS_FILE = LABEL_STUDIO_DIR / "secrets.json"
 
 
 class Secrets(Record):
-    """URL and administrator login of the server that `rgqa annotate serve` runs. Annotators log in with links."""
+    """URL and administrator login of the server that `rgqa annotate serve` runs.
+
+    Annotators need no password, but a personal link.
+    """
 
     url: str
     email: str
@@ -42,7 +47,7 @@ def read_secrets() -> Secrets:
 
 
 def connect() -> LabelStudioClient:
-    """Return a client for the configured server. It connects on first use.
+    """Return a client for the configured server. The client connects on first use.
 
     Raises:
         UserError: No server is configured, or only one of the two environment variables is set.

@@ -1,9 +1,10 @@
 """Delete all data of one annotator, and verify that nothing is left, for `rgqa annotate erase`.
 
-On the server, the account, answers, drafts and assignments are deleted. Here, in every data set that the person annotated, the pulled
-answers and the entries in the roster and study/queue.json are deleted. Files that stages and releases made from the answers, and DVC's
-cache, are listed with the commands that clear them. study/erased.json keeps the pseudonym and the time, so that nobody else gets the
-pseudonym. An interrupted run can be repeated.
+On the server, the account, the answers, the drafts and the assignments are deleted. On this machine, in every
+data set that the person annotated, the pulled answers and the entries in the roster and in study/queue.json
+are deleted. Files that stages and releases made from the answers are not deleted, but listed, together with
+DVC's cache and the commands that clear them. study/erased.json keeps the pseudonym and the time of deletion,
+so that nobody else gets the pseudonym. An interrupted run can be repeated.
 """
 
 from __future__ import annotations
@@ -41,10 +42,11 @@ def erase_annotator(name: str) -> None:
     """Delete all data of one annotator, here and on the server, and verify that nothing is left.
 
     Args:
-        name: The name in the roster. For people who are not in the roster, because their answers were imported, the pseudonym.
+        name: The name in the roster; or the pseudonym of a person who is not in the roster, because the
+            answers were imported.
 
     Raises:
-        UserError: The name is unknown, no server answers, or something is left.
+        UserError: The name is unknown, no server answers, or some data is left.
     """
     server = connect()
     with lock_folder(DatasetFolders().study):
@@ -58,14 +60,15 @@ def erase_annotator(name: str) -> None:
     if name not in roster:
         raise UserError(f"not in the roster: {name}. The roster has: {', '.join(roster) or 'nobody'}")
     email = roster[name].email
-    # The current data set comes last. As long as its roster has the entry, an interrupted run can be repeated.
+    # The current data set comes last. As long as its roster has the entry, an interrupted run can be
+    # repeated.
     found = {path.parts[1] for path in DATA_DIR.glob("*/study/roster.json")}
     datasets = sorted(found, key=lambda dataset: (dataset == DatasetFolders().dataset, dataset))
     rosters = [(own, read_roster(own)) for own in map(DatasetFolders, datasets)]
     studies = [(own, person) for own, people in rosters for person in people if person.email == email]
     with ExitStack() as stack:
         for own, _ in studies:
-            # Other commands must not write back what they have read before.
+            # The lock prevents that other commands write back data that they read before the deletion.
             stack.enter_context(lock_folder(own.study))
         print(f"erase: {name}: deleted on {server.url}: {erase_on_server(server, email, studies)}")
         if not (LABEL_STUDIO_DIR / SQLITE_FILENAME).exists():
@@ -76,7 +79,7 @@ def erase_annotator(name: str) -> None:
 def erase_on_server(
     server: LabelStudioClient, email: str, studies: list[tuple[DatasetFolders, Annotator]]
 ) -> str:
-    """Delete all data of one annotator on the server; return a description of what was deleted."""
+    """Delete all data of one annotator on the server. Return a description of what was deleted."""
     if server.is_managed:
         deleted = server.erase_annotator(email)
         return ", ".join(format_count(count, what.removesuffix("s")) for what, count in deleted.items())
@@ -89,19 +92,25 @@ def erase_on_server(
 
 
 def erase_in_studies(studies: list[tuple[DatasetFolders, Annotator]]) -> None:
-    """Delete an annotator's data in the files of some data sets, list derived files, and verify that nothing is left."""
+    """Delete an annotator's data in the files of some data sets, list derived files, and verify that nothing
+    is left.
+    """
     verdicts = {key for folders, person in studies for key in erase_annotations(folders, person)}
     report_derived(studies, verdicts)
     verify_erased(studies)
 
 
 def erase_annotations(folders: DatasetFolders, person: Annotator) -> set[str]:
-    """Delete an annotator's data in the files of one data set, the roster last; return the ids of their verdicts."""
+    """Delete the data of an annotator in the files of one data set. Return the ids of the deleted verdicts.
+
+    The entry in the roster is deleted last.
+    """
     erased = read_erased(folders) | {person.pseudonym: datetime.now(UTC).isoformat(timespec="seconds")}
     write_json(folders.study / "erased.json", erased)
     path = folders.annotations / PULLED_FILENAME
     pulled = read_pulled(path)
-    # Includes versions under another pseudonym, pulled before the person was in the roster or after the account was deleted.
+    # Other versions of an annotation may have another pseudonym, if they were pulled before the person was in
+    # the roster or after the account was deleted. They have the same identity.
     own = {get_identity(key[0], row) for key, row in pulled.items() if row.completed_by == person.pseudonym}
     theirs = {key for key, row in pulled.items() if get_identity(key[0], row) in own}
     if theirs and theirs == pulled.keys():
@@ -149,10 +158,11 @@ def verify_erased(studies: list[tuple[DatasetFolders, Annotator]]) -> None:
     """Search the files of the server and the studies for the e-mail address, the name and the pseudonym.
 
     Raises:
-        UserError: Files still contain one of them. All of them are listed.
+        UserError: Files still contain the address, the name or the pseudonym. All such files are listed.
     """
     person = studies[-1][1]
-    # "joann@rgqa.local" contains "ann@rgqa.local", and a name such as "email" can be a key of a file. Neither counts as a match.
+    # Two kinds of matches do not count: "joann@rgqa.local" contains "ann@rgqa.local", and a name such as
+    # "email" can be a key in a file.
     known = {other.email for folders, _ in studies for other in read_roster(folders)}
     longer = [email.removesuffix(person.email) for email in known if email.endswith(person.email)]
     guard = b"".join(rb"(?<!%b)" % re.escape(start.encode()) for start in sorted(longer) if start)
@@ -181,7 +191,10 @@ def list_files(root: Path) -> Iterator[Path]:
 
 
 def contains_any(path: Path, patterns: Iterable[bytes]) -> bool:
-    """Return whether the bytes of a file match a pattern. The file is memory-mapped, because a database can be large."""
+    """Return whether the bytes of a file match a pattern.
+
+    The file is memory-mapped, because a database can be large.
+    """
     try:
         with path.open("rb") as file:
             if not os.fstat(file.fileno()).st_size:
@@ -194,5 +207,5 @@ def contains_any(path: Path, patterns: Iterable[bytes]) -> bool:
 
 
 def _pseudonym_pattern(person: Annotator) -> bytes:
-    """Return a pattern for the pseudonym that does not match the beginning of a longer one."""
+    """Return a pattern for the pseudonym that does not match the beginning of a longer pseudonym."""
     return re.escape(person.pseudonym.encode()) + rb"(?![0-9a-f])"

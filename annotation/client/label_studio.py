@@ -2,16 +2,16 @@
 
 The client is stricter than the SDK:
 
-- The SDK accepts any response. A server that seems to be empty would get all tasks again, so lists are checked.
-- The SDK repeats failed requests, and a repeated import duplicates its tasks. Here, only reading is repeated.
-- The SDK's pages shift when tasks are added or deleted. Here, pages go by task id (filter `greater`).
-- Errors in the SDK, in httpx and on the server become one message that says what to do.
+- The SDK accepts any response. If an empty list were accepted by mistake, all tasks would be uploaded again. So this client checks lists.
+- The SDK repeats failed requests, but a repeated import duplicates its tasks. This client repeats only requests that read.
+- The SDK's pages shift when tasks are added or deleted. This client selects pages by task id (filter `greater`).
+- All errors in the SDK, in httpx and on the server become one message that says what to do.
 
-The client relies on these properties of version 1.23:
+The client relies on these properties of Label Studio 1.23:
 
 - `include` selects the fields of tasks and of their annotations. Fewer fields are much faster.
-- Drafts are listed for their owner only, but the filter `draft_exists` finds the drafts of all users.
-- Exporting a project writes files on the server, and a snapshot blocks writes to SQLite. Listing tasks does neither.
+- Lists contain only the user's own drafts, but the filter `draft_exists` finds the drafts of all users.
+- Exporting a project writes files on the server, and a snapshot blocks writes to SQLite. Listing tasks has neither effect.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ TESTED_VERSION = "1.23"
 BATCH_SIZE = 5_000
 # Number of tasks per request for lists.
 PAGE_SIZE = 1_000
-# A batch takes one or two seconds, on a busy machine a minute.
+# A batch takes one or two seconds, or a minute on a busy machine.
 RESPONSE_TIMEOUT_SECONDS = 300.0
 COUNT_FIELDS = "id,data,total_annotations,cancelled_annotations"
 ANNOTATION_FIELDS = (
     f"{COUNT_FIELDS},annotations,completed_by,result,was_cancelled,lead_time,created_at,updated_at"
 )
-# Dictionaries as in Label Studio's API documentation. The SDK accepts them in place of its models.
+# A dictionary as in Label Studio's API documentation. The SDK accepts dictionaries in place of its models.
 JsonDict = Any
 READ_OPTIONS: JsonDict = {"max_retries": 1}
 
@@ -60,26 +60,28 @@ class ProjectTask(msgspec.Struct):
 
     @property
     def num_annotations(self) -> int:
-        """Number of verdicts and skips."""
+        """Return the number of verdicts and skips."""
         return self.total_annotations + self.cancelled_annotations
 
     @property
     def rgqa_task_id(self) -> str:
-        """Our task id; "" if we did not create the task."""
+        """Return our task id; "" if the task was not created by `rgqa annotate push`."""
         key = self.data.get("task")
         return key if isinstance(key, str) else ""
 
 
 class LabelStudioClient:
-    """A client for a Label Studio server. It connects on first use. Projects and tasks are identified by their numbers.
+    """A client for a Label Studio server. The client connects on first use.
+
+    Projects and tasks are identified by their numbers.
 
     Args:
         url: URL of the server.
-        token: A personal token.
+        token: A personal token of Label Studio.
         is_managed: True for the server that `rgqa annotate serve` runs.
 
     Raises:
-        UserError: Every method raises this if a request fails. The message says what to do.
+        UserError: A request failed. Every method can raise this error; the message says what to do.
     """
 
     def __init__(self, url: str, token: str, is_managed: bool = False) -> None:
@@ -87,11 +89,12 @@ class LabelStudioClient:
 
     @cached_property
     def sdk(self) -> Sdk:
-        """The SDK's client, after URL, token and version are checked."""
+        """Return the SDK's client, after checking the URL, the token and the version."""
         from label_studio_sdk import LabelStudio as Sdk
 
         with self._translate_errors():
-            # Our own server is contacted without a proxy, because the proxy would see the administrator's token.
+            # Our own server is contacted without a proxy, because the proxy would see the administrator's
+            # token.
             client = httpx.Client(
                 timeout=httpx.Timeout(RESPONSE_TIMEOUT_SECONDS, connect=10), trust_env=not self.is_managed
             )
@@ -110,10 +113,10 @@ class LabelStudioClient:
             return {user.id: (user.email or "").lower() for user in users if user.id is not None}
 
     def find_project(self, title: str) -> int | None:
-        """Return the project with a title; None if there is none.
+        """Return the number of the project with a title; None if there is no such project.
 
         Raises:
-            UserError: There are several.
+            UserError: There are several projects with this title.
         """
         with self._translate_errors():
             pages = self.sdk.projects.list(title=title, request_options=READ_OPTIONS)
@@ -128,13 +131,18 @@ class LabelStudioClient:
         return numbers[0] if numbers else None
 
     def ensure_project(self, settings: Mapping[str, Any]) -> int:
-        """Return the project with the title in the settings, created if needed."""
+        """Return the number of the project with the title in the settings.
+
+        The project is created if needed.
+        """
         with self._translate_errors():
             existing = self.find_project(settings["title"])
             return existing or msgspec.convert(self.sdk.projects.create(**settings).id, int)
 
     def repair_settings(self, project: int, settings: Mapping[str, Any]) -> list[str]:
-        """Restore settings that were changed by hand or come from an earlier version; return the names of the restored ones.
+        """Restore settings that were changed by hand or come from an earlier version.
+
+        Return the names of the restored settings.
 
         Raises:
             UserError: The labelling interface was changed, and existing verdicts prevent its restoration.
@@ -153,7 +161,8 @@ class LabelStudioClient:
         )
         with self._translate_errors(*hint if "label_config" in changed else ()):
             then = self.sdk.projects.update(project, **{name: settings[name] for name in changed})
-        # The server sanitizes HTML, so that some settings stay different. These are not reported.
+        # The server sanitizes HTML, so some settings stay different after they are restored. These settings
+        # are not reported.
         return [name for name in changed if getattr(then, name, None) != getattr(now, name, None)]
 
     def count_tasks(self, project: int) -> int:
@@ -166,7 +175,7 @@ class LabelStudioClient:
     def iter_tasks(
         self, project: int | None, *conditions: JsonDict, include: str = COUNT_FIELDS
     ) -> Iterator[ProjectTask]:
-        """Yield the tasks that meet all conditions, sorted by number. One page at a time is in memory.
+        """Yield the tasks that meet all conditions, sorted by number. Only one page at a time is in memory.
 
         Args:
             project: The project; None yields no tasks.
@@ -196,15 +205,20 @@ class LabelStudioClient:
             last = tasks[-1].id if 0 < len(tasks) < total else None
 
     def get_report(self) -> dict[str, Any]:
-        """Return the progress of every data set on our own server (annotation/server/label_studio_app/admin_api.py)."""
+        """Return the progress of every data set on our own server
+        (annotation/server/label_studio_app/admin_api.py).
+        """
         return self._call_admin_api("GET", "report")
 
     def erase_annotator(self, email: str) -> dict[str, int]:
-        """Delete all data of one annotator on our own server; return the numbers of annotations, assignments and accounts."""
+        """Delete all data of one annotator on our own server.
+
+        Return the numbers of deleted annotations, assignments and accounts.
+        """
         return self._call_admin_api("POST", "erase", json={"email": email})
 
     def delete_annotations(self, project: int | None, email: str) -> int:
-        """Delete all annotations of one annotator in a project; return their number."""
+        """Delete all annotations of one annotator in a project. Return the number of deleted annotations."""
         accounts = {number for number, address in self.get_user_emails().items() if address == email.lower()}
         annotations = [row for task in self.iter_annotated_tasks(project) for row in task.annotations or ()]
         num_deleted = 0
@@ -218,14 +232,14 @@ class LabelStudioClient:
 
     def _call_admin_api(self, method: str, name: str, **more: Any) -> Any:
         with self._translate_errors():
-            # This client sends the SDK's token.
+            # This HTTP client adds the token of the SDK to every request.
             http = self.sdk._client_wrapper.httpx_client
             response = http.request(f"annotate/{name}", method=method, **more)
             response.raise_for_status()
             return response.json()
 
     def iter_annotated_tasks(self, project: int | None) -> Iterator[ProjectTask]:
-        """Yield the tasks with annotations, including tasks with cancelled ones only."""
+        """Yield the tasks with annotations, including tasks that have only cancelled annotations."""
         yield from self.iter_tasks(
             project, _filter_condition("total_annotations", 0, "greater"), include=ANNOTATION_FIELDS
         )
@@ -239,7 +253,7 @@ class LabelStudioClient:
         """Import one batch of tasks.
 
         Raises:
-            UserError: The request fails, or the server imports fewer tasks.
+            UserError: The request fails, or the server imports fewer tasks than it was sent.
         """
         with self._translate_errors():
             num_imported = self.sdk.projects.import_tasks(project, request=tasks).task_count
@@ -253,7 +267,10 @@ class LabelStudioClient:
             )
 
     def delete_untouched_tasks(self, project: int, task_numbers: Sequence[int]) -> int:
-        """Delete the given tasks that have no annotation and no draft at that moment; return their number."""
+        """Delete those of the given tasks that have no annotation and no draft now.
+
+        Return the number of deleted tasks.
+        """
         untouched = (
             _filter_condition("total_annotations", 0),
             _filter_condition("cancelled_annotations", 0),
@@ -269,14 +286,16 @@ class LabelStudioClient:
                     filters=_and_filter(*untouched),
                     selected_items=selected,
                 )
-                # The SDK does not return this number itself.
+                # The SDK does not return this number, so it is read from the response.
                 num_deleted += response.response.json()["processed_items"]
         return num_deleted
 
     def serve_images(self, project: int, folder: Path) -> None:
-        """Give the project's members access to the images of a folder on the server's machine, and to nothing else.
+        """Give the project's members access to the images of a folder on the server's machine, and to nothing
+        else.
 
-        Label Studio sends a local file to every user of a project that has a storage record for a folder above it.
+        Label Studio sends a local file to every user of a project if the project has a storage record for a
+        folder that contains the file.
         """
         hint = (
             "Set LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true and LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT to the folder data/ of this "
@@ -291,7 +310,7 @@ class LabelStudioClient:
     @contextmanager
     def _translate_errors(self, before: str = "", after: str = "") -> Iterator[None]:
         """Turn errors of requests into one message, with an optional line before and after it."""
-        # The last four occur when the response has an unexpected shape.
+        # The last four types of errors occur when the response has an unexpected structure.
         errors = (
             ApiError,
             httpx.HTTPError,
@@ -309,7 +328,10 @@ class LabelStudioClient:
             ) from error
 
     def _describe_error(self, error: Exception) -> str:
-        """Return a message for an error. The body of a response is a text if it does not come from Label Studio."""
+        """Return a message for an error.
+
+        The body of a response is a text if the response does not come from Label Studio.
+        """
         url, check = self.url, "Check LABEL_STUDIO_URL"
         kept = "Completed steps are kept"
         again = f"{kept}. Run the same command again"
@@ -351,7 +373,10 @@ def _get_error_detail(body: Any) -> Any:
 
 
 def is_same_setting(name: str, now: Any, wanted: Any) -> bool:
-    """Return whether a setting has the wanted value. White space in the labelling interface is ignored."""
+    """Return whether a setting has the wanted value.
+
+    Differences of white space in the labelling interface are ignored.
+    """
     if name == "label_config":
         with suppress(ElementTree.ParseError, TypeError, ValueError):
             now, wanted = (ElementTree.canonicalize(xml, strip_text=True).split() for xml in (now, wanted))

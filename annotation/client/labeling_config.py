@@ -1,4 +1,4 @@
-"""Build the labelling interface and the instructions for other Label Studio servers than ours.
+"""Build the labelling interface and the instructions for Label Studio servers other than our own server.
 
 The instructions consist of the consent text, the guidelines, and a description of the interface.
 """
@@ -9,7 +9,7 @@ from annotation.client.annotator_texts import TEXTS_DIR, read_text, render_page
 from annotation.client.consent import read_consent_text
 from pipeline.core.paths import DatasetFolders
 
-# Child combinators are not used, because the server would escape them.
+# The style sheet has no child combinators (">"), because the server would escape the character.
 STYLE = """
 .rgqa-guide { font-size: 16px; line-height: 1.45; }
 .rgqa-guide h1 { font-size: 24px; margin: 20px 0 8px; }

@@ -1,7 +1,8 @@
 """Fetch the annotations on the server into `annotations/pulled.json`, for `rgqa annotate pull`.
 
-Except for `rgqa annotate erase`, the file only grows. An annotation that was pulled once is kept, whatever happens to it on the server. If
-it is changed there, the new version is added. See annotation/study/exports.py.
+Annotations are only added to the file; only `rgqa annotate erase` removes annotations. An annotation that was
+pulled once is kept, even if it is deleted on the server. If an annotation is changed on the server, the new
+version is added. See annotation/study/exports.py.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def pull_annotations() -> None:
     """Fetch all annotations, add the new ones to pulled.json, and print a summary with the next step.
 
     Raises:
-        UserError: There is no server, the file is damaged, or answers contradict it. The file is not changed then.
+        UserError: There is no server, the file is damaged, or answers contradict the file. The file is not
+            changed then.
     """
     folders, server = DatasetFolders(), connect()
     path = folders.annotations / PULLED_FILENAME
@@ -64,7 +66,10 @@ def pull_annotations() -> None:
 
 
 def iter_annotations(folders: DatasetFolders, server: LabelStudioClient) -> Iterator[TaskAnnotation]:
-    """Yield all annotations on the server under pseudonyms, including skipped ones. One page at a time is in memory."""
+    """Yield all annotations on the server under pseudonyms, including skipped annotations.
+
+    Only one page of annotations at a time is in memory.
+    """
     roster = {person.email.lower(): person.pseudonym for person in read_roster(folders)}
     pseudonyms = {
         number: roster[email] for number, email in server.get_user_emails().items() if email in roster
@@ -87,7 +92,7 @@ def resolve_pseudonym(
     """Return the pseudonym of an annotator.
 
     Args:
-        person: The annotator, as in the annotation.
+        person: The value of `completed_by` in the annotation.
         roster_pseudonyms: Account number -> pseudonym in the roster.
         salt: The secret salt for people who are not in the roster, such as the study leader.
     """

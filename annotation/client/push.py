@@ -1,8 +1,10 @@
-"""Upload the tasks to the data set's Label Studio project, and write the queue file of our own server, for `rgqa annotate push`.
+"""Upload the tasks to the data set's Label Studio project, and write the queue file of our own server, for
+`rgqa annotate push`.
 
-An interrupted run can be repeated and completes what is missing. A task with an answer, a skip or a draft is never changed. On our own
-server, `study/queue.json` controls who gets which task (see annotation/server/label_studio_app). Any other Label Studio gives every task to
-everybody until it has `annotate.max_votes` verdicts.
+An interrupted run can be repeated; the repeated run uploads what is missing. A task with an answer, a skip or
+a draft is never changed. On our own server, `study/queue.json` controls which annotator gets which task (see
+annotation/server/label_studio_app). Any other Label Studio server gives a task to every annotator until the
+task has `annotate.max_votes` verdicts.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ from pipeline.core.progress import report_written, track
 from pipeline.core.randomness import hash_uniform
 from pipeline.core.records import Task
 
-# The expected yield is printed for this number of first tasks, and for all tasks.
+# The expected yield is printed for the first tasks, up to this number, and for all tasks.
 NUM_FIRST_TASKS = 1000
 # Task id -> the data that the browser receives.
 BrowserTasks = Mapping[str, Mapping[str, str]]
@@ -105,7 +107,8 @@ def sync_tasks(
     tasks: Sequence[Task],
     browser_tasks: BrowserTasks,
 ) -> int:
-    """Create the project if needed, restore its settings, delete obsolete untouched tasks, and import missing ones in order.
+    """Create the project if needed, restore its settings, delete obsolete untouched tasks, and import missing
+    tasks in order.
 
     Args:
         folders: The folders of the data set.
@@ -124,7 +127,7 @@ def sync_tasks(
     project = server.ensure_project(settings)
     if repaired := server.repair_settings(project, settings):
         print("push: settings restored:", ", ".join(repaired))
-    # Of several copies of a task, the one with most answers is kept, then the oldest.
+    # Of several copies of a task, the copy with most answers is kept; of equal ones, the oldest.
     existing = sorted(server.iter_tasks(project), key=lambda task: (-task.num_annotations, task.id))
     ours = [task for task in existing if task.rgqa_task_id]
     kept = {task.rgqa_task_id: task for task in reversed(ours)}
@@ -164,7 +167,7 @@ def get_project_title(folders: DatasetFolders) -> str:
 
 
 def build_project_settings(folders: DatasetFolders, params: AnnotateParams) -> dict[str, Any]:
-    """Return the settings of the project, as Label Studio's API takes them."""
+    """Return the settings of the project in the format of Label Studio's API."""
     return {
         "title": get_project_title(folders),
         "label_config": build_labeling_config(),
@@ -176,7 +179,7 @@ def build_project_settings(folders: DatasetFolders, params: AnnotateParams) -> d
         "show_collab_predictions": False,
         "reveal_preannotations_interactively": False,
         "evaluate_predictions_automatically": False,
-        # By task number, which is the order of import.
+        # Tasks are assigned by task number, which is the order of import.
         "sampling": "Sequential sampling",
         "overlap_cohort_percentage": 100,
         "maximum_annotations": params.max_votes,

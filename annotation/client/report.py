@@ -34,7 +34,7 @@ def print_report() -> None:
 
 
 def format_summary(quality: QualityReport) -> Iterator[str]:
-    """Yield the lines of the summary, most important figures first."""
+    """Yield the lines of the summary. The most important numbers come first."""
     if quality.simulated:
         yield "SIMULATED VERDICTS: no person judged anything"
     if quality.rehearsal:

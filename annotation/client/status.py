@@ -1,4 +1,6 @@
-"""Print the progress of the study, for `rgqa annotate status`: verdicts, speed and accuracy of each annotator, and decided tasks."""
+"""Print the progress of the study, for `rgqa annotate status`: verdicts, speed and accuracy of each
+annotator, and decided tasks.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +63,9 @@ def compute_verdicts_per_hour(gaps: Iterable[float | None]) -> float:
     """Return the number of verdicts per hour of work; NaN if unknown.
 
     Args:
-        gaps: Seconds since the previous submission; None for the first one. A gap over 5 minutes includes a pause. The verdict after
-            it is left out, because its time is unknown.
+        gaps: For each verdict, the seconds since the previous submission; None for the first verdict. A gap
+            of more than 5 minutes includes a pause. The verdict after such a gap is omitted, because its time
+            is unknown.
 
     >>> compute_verdicts_per_hour([None, 30.0, 30.0, 3940.0, 30.0])
     120.0
@@ -106,7 +109,7 @@ def describe_stage(person: Annotator | None, server_rows: Mapping[str, Mapping[s
     """Return the stage that a person has reached.
 
     Args:
-        person: The member of the roster; None for unknown people.
+        person: The member of the roster; None for a person who is not in the roster.
         server_rows: E-mail address -> progress, from the report of our own server.
 
     >>> ann = Annotator(name="ann", pseudonym="annotator-01", email="ann@example.org")

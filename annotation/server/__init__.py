@@ -1,1 +1,3 @@
-"""Run our own Label Studio server: its Python environment, process and accounts, and the annotation page."""
+"""Run our own Label Studio server: the Python environment, the process and the accounts of the server, and
+the annotation page.
+"""

@@ -1,6 +1,8 @@
-"""Add people to the study or remove them, create their links, and create the administrator's account, for `rgqa annotate invite`.
+"""Add people to the study or remove them, create their links, and create the administrator's account, for
+`rgqa annotate invite`.
 
-A link is derived from the server's key. The account is created when the link is first opened.
+The link of a person is derived from the secret key of the server. The account is created when the link is
+first opened.
 """
 
 from __future__ import annotations
@@ -35,16 +37,21 @@ NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,59}")
 def update_roster(
     names: Sequence[str], remove: bool = False, open_link: bool = False, adjudicator: bool = False
 ) -> None:
-    """Add people to the study (or add them again), or remove them. Repeating a call changes nothing.
+    """Add people to the study, add them again after a removal, or remove them.
+
+    Repeating a call changes nothing.
 
     Args:
         names: Names of the people.
-        remove: Remove the people. They get no more tasks, and their links become invalid. Their verdicts are kept.
+        remove: Remove the people. They get no more tasks, and their links become invalid. Their verdicts are
+            kept.
         open_link: Open one sign-up link for volunteers.
-        adjudicator: Add the people as adjudicators. They judge doubtful candidates only, and their verdicts decide.
+        adjudicator: Add the people as adjudicators, who judge only doubtful candidates, and whose verdicts
+            decide.
 
     Raises:
-        UserError: A name is invalid, or a person to be removed is not in the roster. All such names are listed.
+        UserError: A name is invalid, or a person to be removed is not in the roster. All such names are
+            listed.
     """
     folders = DatasetFolders()
     # A push or pull at the same time can add volunteers to the roster.
@@ -66,7 +73,9 @@ def update_roster(
 
 
 def format_links(folders: DatasetFolders, people: Iterable[Annotator]) -> list[str]:
-    """Return one line with the link of each person, and one for volunteers if the sign-up is open."""
+    """Return one line with the link of each person, and a line with the link for volunteers if the sign-up is
+    open.
+    """
     lines = [
         f"  {person.name} ({person.pseudonym}): {make_link(person) if person.is_active else 'removed'}"
         for person in people
@@ -78,7 +87,7 @@ def format_links(folders: DatasetFolders, people: Iterable[Annotator]) -> list[s
 
 
 def make_link(person: Annotator) -> str:
-    """Return the personal login link of a person. It must be kept secret."""
+    """Return the personal login link of a person. The link must be kept secret."""
     secret = derive_annotator_secret(environment.ensure_secret_key(), person.email.lower(), person.pseudonym)
     return f"{read_secrets().url}/annotate/open/{secret}"
 
@@ -120,7 +129,7 @@ def ensure_database(python: Path, port: int) -> Secrets:
     """Migrate the database and create the administrator. An interrupted run can be repeated.
 
     Args:
-        python: Python of Label Studio's environment.
+        python: Python interpreter of Label Studio's environment.
         port: Port of the server.
 
     Returns:

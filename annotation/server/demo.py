@@ -1,6 +1,8 @@
-"""Try the annotation page in five minutes, for `rgqa annotate demo`: 20 tasks with feedback, then a few real ones.
+"""Try the annotation page in five minutes, for `rgqa annotate demo`: 20 tasks with feedback, then a few tasks
+without feedback.
 
-The demo runs in a temporary folder that is deleted at the end. Accounts, tasks and answers of the study are not changed.
+The demo runs in a temporary folder that is deleted at the end. Accounts, tasks and answers of the study are
+not changed.
 """
 
 from __future__ import annotations
@@ -29,14 +31,15 @@ GUEST_NAME = "guest"
 DEMO_PARAMS = {"training_tasks": 20, "qualification_tasks": 0, "max_tasks_per_annotator": 5}
 # Seconds between two progress checks.
 POLL_SECONDS = 2
-# Progress of the guest before they open their link.
+# Progress of the guest before the guest opens the link.
 EMPTY_PROGRESS: Mapping[str, int] = dict.fromkeys(
     ("num_training_answered", "num_judged", "max_tasks", "num_correct", "num_known_questions"), 0
 )
 
 
 def run_demo(max_seconds: float = float("inf")) -> None:
-    """Start the server, open the guest's link in the browser, and wait until the guest is done, the time is up, or Ctrl-C.
+    """Start the server, open the guest's link in the browser, and wait until the guest is done, the time is
+    up, or Ctrl-C.
 
     Args:
         max_seconds: Time after which the demo ends.
@@ -51,7 +54,7 @@ def run_demo(max_seconds: float = float("inf")) -> None:
     if not DatasetFolders().record_file(Task).exists():
         raise UserError(f"there are no tasks yet: {DatasetFolders().record_file(Task)}. Run: dvc repro batch")
     python = environment.ensure_environment().absolute()
-    # Closing the terminal cleans up too.
+    # Signals become exceptions, so that the temporary folder is also deleted when the terminal is closed.
     for number in (signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     with temporary_project() as home:
@@ -77,7 +80,10 @@ def run_demo(max_seconds: float = float("inf")) -> None:
 
 @contextlib.contextmanager
 def temporary_project() -> Iterator[Path]:
-    """Make a temporary project the working directory. It links to the tasks and images of the data set and has its own study."""
+    """Make a temporary project the working directory.
+
+    The project has its own study, and links to the tasks and images.
+    """
     folders, content = DatasetFolders(), params.read_params_file()
     content[folders.dataset].setdefault("annotate", {}).update(DEMO_PARAMS)
     with tempfile.TemporaryDirectory(prefix="rgqa-demo-", ignore_cleanup_errors=True) as name:

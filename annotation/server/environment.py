@@ -1,4 +1,6 @@
-"""Create Label Studio's Python environment `.venv-label-studio/` from a lock file, and define its environment variables."""
+"""Create Label Studio's Python environment `.venv-label-studio/` from a lock file, and define its environment
+variables.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,17 @@ from pipeline.core.paths import DATA_DIR
 
 ENVIRONMENT_DIR = Path(".venv-label-studio")
 LOCK_FILE = Path(__file__).with_name("requirements.lock")
-# The packages take 0.9 GB, and the same again in uv's cache.
+# The packages need 0.9 GB, and another 0.9 GB in the cache of uv.
 MIN_FREE_BYTES = 2_500_000_000
 MAIN_MODULE = "annotation.server.label_studio_app.label_studio_main"
-# Environment variables that Label Studio inherits.
+# Environment variables of this process that are passed on to Label Studio.
 INHERITED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")
 
 
 def ensure_environment(folder: Path = ENVIRONMENT_DIR, lock: Path = LOCK_FILE) -> Path:
-    """Create the environment if it is missing, incomplete or from another lock file; return its Python.
+    """Create the environment if it is missing, incomplete or from another lock file.
+
+    Return the path of its Python interpreter.
 
     Raises:
         UserError: There is not enough disk space, uv is missing, or a package cannot be installed.
@@ -63,8 +67,8 @@ def run_command(command: Sequence[str], failure_message: str, **options: Any) ->
         options: Options of `subprocess.run`.
 
     Raises:
-        UserError: The program failed. The message contains the end of its standard error output, and of a Python traceback only the
-            last line.
+        UserError: The program failed. The message contains the end of its standard error output. If this is a
+            Python traceback, the message contains only the last line.
     """
     done = subprocess.run(command, capture_output=True, check=False, **options)
     if done.returncode != 0:
@@ -78,7 +82,11 @@ def run_command(command: Sequence[str], failure_message: str, **options: Any) ->
 
 
 def build_environment_variables() -> dict[str, str]:
-    """Return the environment variables for Label Studio. Few are inherited, because it reads variables such as HOST and DEBUG."""
+    """Return the environment variables for Label Studio.
+
+    Only `INHERITED_VARIABLES` are inherited, because Label Studio reads variables with common names such as
+    HOST and DEBUG.
+    """
     inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
     home = str(LABEL_STUDIO_DIR.absolute())
     ours = {
@@ -94,10 +102,11 @@ def build_environment_variables() -> dict[str, str]:
 
 
 def get_database_variables() -> dict[str, str]:
-    """Return Label Studio's database settings: SQLite, unless RGQA_ANNOTATE_DATABASE names a PostgreSQL database.
+    """Return Label Studio's database settings: SQLite, unless RGQA_ANNOTATE_DATABASE names a PostgreSQL
+    database.
 
     Raises:
-        UserError: The variable is not of the form `postgresql://user:password@host:port/name`.
+        UserError: The variable does not have the format `postgresql://user:password@host:port/name`.
     """
     address = os.environ.get("RGQA_ANNOTATE_DATABASE")
     if not address:
@@ -123,7 +132,8 @@ def record_database() -> None:
     """Record which database the study uses.
 
     Raises:
-        UserError: The study uses another database than the configured one. An empty database would look like a new study.
+        UserError: The study was started with another database than the configured one. (A new, empty database
+            would look like a new study.)
     """
     named, note = get_database_variables(), LABEL_STUDIO_DIR / "database.txt"
     server = "postgresql://{POSTGRE_HOST}:{POSTGRE_PORT}/{POSTGRE_NAME}"
@@ -138,9 +148,10 @@ def record_database() -> None:
 
 
 def ensure_secret_key() -> str:
-    """Return the key that signs tokens, sessions and links, created if needed.
+    """Return the secret key that signs tokens, sessions and links. The key is created if needed.
 
-    A key that Label Studio creates can begin with `$`, which its next start reads as the name of a variable.
+    Label Studio must not create the key itself: its keys can begin with `$`, and at the next start Label
+    Studio would read such a key as the name of a variable.
     """
     path = LABEL_STUDIO_DIR / ".env"
     if not path.exists():

@@ -1,4 +1,7 @@
-"""Start, find and stop the server process. It runs in its own session and is found by its pid file."""
+"""Start, find and stop the server process. The process runs in its own session.
+
+It is found by its pid file.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ STOP_TIMEOUT_SECONDS = 20
 
 
 class ServerProcess(Record):
-    """A started process. The start time of the system identifies it, because process ids are reused."""
+    """A started process.
+
+    It is identified by process id and start time, because the system reuses process ids.
+    """
 
     pid: int
     start_time: float
@@ -35,7 +41,7 @@ class ServerProcess(Record):
 
 
 def find_running_server() -> ServerProcess | None:
-    """Return the running server; None if there is none. The pid file of a killed server is ignored."""
+    """Return the running server; None if no server is running. The pid file of a killed server is ignored."""
     if not PID_FILE.exists():
         return None
     server = read_json(PID_FILE, ServerProcess)
@@ -51,7 +57,8 @@ def start_server(python: Path, port: int) -> ServerProcess:
     """Start the server and wait until it answers.
 
     Raises:
-        UserError: The port is in use, the server ended, or it did not answer in time. The message contains the end of its log.
+        UserError: The port is in use, the server ended, or it did not answer in time. The message contains
+            the end of its log.
     """
     ensure_free_port(port)
     LOG_FILE.touch(mode=0o600)
@@ -70,7 +77,7 @@ def start_server(python: Path, port: int) -> ServerProcess:
     assert child.stdin is not None
     # The process may have ended already.
     with suppress(BrokenPipeError), child.stdin:
-        # Without this line the process ends, so that it never runs without a pid file.
+        # The process waits for this line, and ends without it. So it never runs without a pid file.
         child.stdin.write(b"known\n")
     print(f"serve: starting Label Studio on {server.url}", end="", flush=True)
     started, seconds = time.monotonic(), 0.0
@@ -93,7 +100,7 @@ def start_server(python: Path, port: int) -> ServerProcess:
 
 
 def stop_server() -> bool:
-    """Stop the server after it has finished running requests. Return False if none runs."""
+    """Stop the server after it has finished the running requests. Return False if no server is running."""
     server = find_running_server()
     if server is not None:
         process = psutil.Process(server.pid)
@@ -116,7 +123,7 @@ def is_healthy(url: str) -> bool:
 
 
 def ensure_free_port(port: int) -> int:
-    """Return the port if it is free, or any free port for 0.
+    """Return the port if it is free. If the port is 0, return any free port.
 
     Raises:
         UserError: The port is in use.

@@ -1,1 +1,1 @@
-"""The annotation study without its server: who judges what, what the verdicts come to, how far they can be relied on."""
+"""The annotation study without its server: task assignment, aggregation of verdicts, and quality control."""

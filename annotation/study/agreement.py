@@ -1,8 +1,8 @@
 """Measure inter-annotator agreement on candidates, with 95 % bootstrap intervals over images.
 
-A figure is None where it is undefined: no candidate was judged twice, or all verdicts are equal.
-With adaptive voting, candidates with several votes are mostly the doubtful ones. So agreement must be measured on a random sample of
-tasks (`annotation.study.assignment.is_overlap_task`).
+A number is None where it is undefined: no candidate has two verdicts, or all verdicts are equal. With
+adaptive voting, mostly doubtful candidates have several votes. So agreement must be measured on a random
+sample of tasks (`annotation.study.assignment.is_overlap_task`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class SubsetAgreement(Record):
         subset: The subset; None for all subsets together.
         candidates: Number of candidates with at least two verdicts.
         verdicts: Number of verdicts on these candidates.
-        observed: Observed agreement in [0, 1]: the proportion of equal pairs of verdicts, averaged over candidates.
+        observed: Observed agreement in [0, 1]: the proportion of equal pairs of verdicts, averaged over
+            candidates.
         krippendorff_alpha: Krippendorff's nominal alpha, at most 1; 0 is chance level.
         gwet_ac1: Gwet's AC1, at most 1. Unlike alpha, it does not drop when nearly all verdicts are equal.
     """
@@ -54,10 +55,10 @@ class RetestReliability(Record):
 
 
 def compute_agreement(votes: pd.DataFrame) -> list[SubsetAgreement]:
-    """Compute agreement on all candidates together, then on those of each non-empty subset.
+    """Compute agreement on all candidates together, then on the candidates of each non-empty subset.
 
     Args:
-        votes: Rows of the answers table on candidates, one per annotator and candidate.
+        votes: Rows of the answers table about candidates, one row per annotator and candidate.
 
     Returns:
         First the agreement on all candidates, then one entry per subset in the order of `SUBSETS`.
@@ -67,7 +68,9 @@ def compute_agreement(votes: pd.DataFrame) -> list[SubsetAgreement]:
 
 
 def compute_retest(answers: pd.DataFrame) -> RetestReliability:
-    """Compute test-retest reliability from answers on candidates, repeats included, of annotators who are not excluded."""
+    """Compute test-retest reliability from the answers about candidates and repeats of annotators who are not
+    excluded.
+    """
     rows = answers.assign(invalid=answers["choice"] == "invalid").groupby(
         ["annotator", "candidate_id"], observed=True
     )
@@ -86,7 +89,7 @@ def bootstrap_estimate(
     """Return a statistic of sums over units, with its 95 % interval by cluster bootstrap over images.
 
     Args:
-        sums: [units, terms], the terms of each unit.
+        sums: [units, terms], the additive terms of each unit (`compute_terms`).
         images: [units], the image of each unit.
         statistic: Maps sums over units, [..., terms], to values, [...].
     """
@@ -107,14 +110,15 @@ def bootstrap_estimate(
 
 
 def compute_terms(counts: np.ndarray) -> np.ndarray:
-    """Return the additive terms of the three coefficients, [units, 7].
+    """Return the additive terms of the three agreement coefficients, [units, 7].
 
     Args:
-        counts: [units, 2], the number of annotators who gave each value; at least one per unit.
+        counts: [units, 2], for each unit the number of annotators who gave each of the two values; at least
+            one annotator per unit.
     """
     one, other = counts.T.astype(float)
     total, twice = one + other, one + other >= 2
-    # Disagreeing pairs, divided by the number of annotators minus 1.
+    # Number of disagreeing ordered pairs of annotators, divided by the number of annotators minus 1.
     pairs = np.where(twice, 2 * one * other / np.maximum(total - 1, 1), 0)
     differ = np.where(twice, pairs / total, 0)
     return np.stack(
@@ -132,7 +136,7 @@ def krippendorff_alpha(sums: np.ndarray) -> np.ndarray:
 
     Source: K. Krippendorff, Content Analysis, 2004.
 
-    Observed disagreement is 1/3, expected disagreement 3/5:
+    In the example, observed disagreement is 1/3 and expected disagreement 3/5:
 
     >>> float(krippendorff_alpha(compute_terms(np.array([[2, 0], [0, 2], [1, 1]])).sum(axis=0)).round(4))
     0.4444
@@ -146,7 +150,7 @@ def gwet_ac1(sums: np.ndarray) -> np.ndarray:
 
     Source: K. Gwet, British Journal of Mathematical and Statistical Psychology 61, 2008.
 
-    Observed agreement is 3/4, chance agreement 7/32:
+    In the example, observed agreement is 3/4 and chance agreement 7/32:
 
     >>> float(gwet_ac1(compute_terms(np.array([[2, 0], [2, 0], [2, 0], [1, 1]])).sum(axis=0)).round(4))
     0.68

@@ -49,16 +49,18 @@ class QualityRules(Params):
     """The rules of quality control and vote aggregation, part of section `collect` of params.yaml.
 
     Attributes:
-        aggregation: How votes become verdicts: `dawid-skene` (posterior from priors, votes and gold questions),
-            `majority` or `unanimity`.
-        min_posterior: Dawid-Skene: minimum posterior probability (0.5 to 1) of a verdict. Less certain candidates are
-            not released.
+        aggregation: How votes decide the status of a candidate: `dawid-skene` (posterior from priors, votes and gold
+            questions), `majority` or `unanimity`.
+        min_posterior: Dawid-Skene: minimum posterior probability (0.5 to 1) of a verdict. Less certain
+            candidates are not released.
         min_votes: Majority and unanimity: minimum number of votes for a verdict.
-        min_sensitivity: Minimum proportion (0 to 1) of unanswerable gold questions that an annotator must recognize.
-        min_specificity: Minimum proportion (0 to 1) of answerable gold questions that an annotator must recognize.
+        min_sensitivity: Minimum proportion (0 to 1) of unanswerable gold questions that an annotator must
+            recognize.
+        min_specificity: Minimum proportion (0 to 1) of answerable gold questions that an annotator must
+            recognize.
         drift_window: Number of consecutive gold questions of one kind over which drift is checked.
-        max_discarded_rate: Maximum proportion (0 to 1) of a source's gold questions that may be discarded. Above it the
-            stage stops.
+        max_discarded_rate: Maximum proportion (0 to 1) of a source's gold questions that may be discarded.
+            Above it the stage stops.
         exclusion_checks: Quality checks that exclude an annotator. The others are only reported.
         min_task_seconds: A task of two questions answered in fewer seconds counts as too fast.
         max_fast_rate: Annotators with a larger proportion (0 to 1) of too fast tasks are excluded.
@@ -67,8 +69,9 @@ class QualityRules(Params):
     aggregation: Literal["dawid-skene", "majority", "unanimity"] = "dawid-skene"
     min_posterior: Annotated[float, msgspec.Meta(gt=0.5, le=1)] = 0.95
     min_votes: Count = 2
-    # Minimum accuracy on invalid and on valid gold questions. The limit for valid ones is higher, because a question wrongly called
-    # invalid gets into the benchmark, while a question wrongly called valid is only lost.
+    # Minimum accuracy on invalid and on valid gold questions. The limit for valid gold questions is higher,
+    # because a question that is wrongly called invalid gets into the benchmark, while a question that is
+    # wrongly called valid is only lost.
     min_sensitivity: Proportion = 0.7
     min_specificity: Proportion = 0.8
     drift_window: Annotated[int, msgspec.Meta(ge=10, le=1_000_000)] = 40
@@ -84,7 +87,10 @@ class QualityRules(Params):
 
 
 def split_verdict(task: Task, verdict: Verdict) -> tuple[tuple[TaskQuestion, Choice, str], ...]:
-    """Return (question, choice, reason) for both questions of a task. The reason is "" unless the choice is "invalid"."""
+    """Return (question, choice, reason) for both questions of a task.
+
+    The reason is "" unless the choice is "invalid".
+    """
     return (
         (task.first, verdict.first, verdict.first_reason if verdict.first == "invalid" else ""),
         (task.second, verdict.second, verdict.second_reason if verdict.second == "invalid" else ""),
@@ -102,17 +108,17 @@ class CategoricalBuilder:
         self._rows.append(-1 if text is None else self._codes.setdefault(text, len(self._codes)))
 
     def to_categorical(self) -> pd.Categorical:
-        """Return the column with sorted categories; None becomes missing."""
+        """Return the column with sorted categories. None becomes a missing value."""
         texts = sorted(self._codes)
-        # The last entry maps the code of None, -1, to itself.
+        # The last entry maps -1, the code of None, to -1.
         ranks = np.full(len(texts) + 1, -1, np.int32)
         ranks[[self._codes[text] for text in texts]] = np.arange(len(texts))
         return make_categorical(ranks[np.asarray(self._rows)], texts, ordered=True)
 
 
 def make_categorical(codes: np.ndarray, texts: Sequence[str], ordered: bool = False) -> pd.Categorical:
-    """Return a categorical column from the codes of its texts; -1 means missing."""
-    # With dtype object pandas keeps the given strings. Its own string type would copy them.
+    """Return a categorical column. `codes` are indices into `texts`; -1 means a missing value."""
+    # With dtype object, pandas keeps the given strings. The string type of pandas would copy them.
     options: dict[str, Any] = {"dtype": object}
     index: Any = pd.Index(texts, **options)
     column: Any = pd.Categorical.from_codes(codes, index, ordered=ordered)
@@ -120,10 +126,10 @@ def make_categorical(codes: np.ndarray, texts: Sequence[str], ordered: bool = Fa
 
 
 def build_answers_table(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> pd.DataFrame:
-    """Build the answers table of all verdicts, in their order.
+    """Build the answers table of all verdicts, in the order of the verdicts.
 
     Args:
-        tasks: Task id -> task. One task at a time is looked up, so that a mapping over a file can be passed.
+        tasks: Task id -> task. Tasks are looked up one at a time, so this can be a mapping that reads a file.
         verdicts: At least one verdict.
 
     Returns:
@@ -190,19 +196,24 @@ def _shorter_time(verdict: Verdict) -> float:
 
 
 def select_gold_answers(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the answers on gold questions that are not discarded."""
+    """Return the answers to gold questions that are not discarded."""
     return answers[(answers["role"] == "gold") & ~answers["is_discarded"]]
 
 
 def select_votes(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the answers on candidates and repeats that count as votes: not excluded, and not from adjudicators."""
+    """Return the answers about candidates and repeats that count as votes: not excluded, and not from
+    adjudicators.
+    """
     return answers[
         (answers["role"] != "gold") & (answers["exclusion_reason"] == "") & ~answers["is_adjudicator"]
     ]
 
 
 def get_adjudications(answers: pd.DataFrame) -> pd.Series:
-    """Return candidate id -> whether adjudicators call it invalid. Candidates on which they are tied are left out."""
+    """Return candidate id -> whether adjudicators call the candidate invalid.
+
+    Candidates with a tie are omitted.
+    """
     given = answers[
         (answers["role"] != "gold") & (answers["exclusion_reason"] == "") & answers["is_adjudicator"]
     ]

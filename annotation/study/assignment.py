@@ -1,12 +1,14 @@
 """Assign tasks to annotators by adaptive voting: collect one vote at a time, until a candidate is decided.
 
-The probability that a candidate is unanswerable starts from the prior of stage `estimate`. Each vote changes it by Bayes' rule. How much a
-vote counts depends on the annotator's accuracy on gold questions: sensitivity on invalid ones, specificity on valid ones. A vote is
-requested only where it can change the decision. A random sample of tasks gets three votes in any case, so that agreement can be
-measured. Adjudicators decide the candidates that the votes leave in doubt.
+The probability that a candidate is unanswerable starts from the prior of stage `estimate`. Each vote changes
+the probability by Bayes' rule. The weight of a vote depends on two rates of the annotator: the sensitivity
+(proportion of invalid gold questions called invalid) and the specificity (proportion of valid gold questions
+called valid). A vote is requested only if it can change the decision. A random sample of tasks (the overlap)
+gets `MIN_OVERLAP_VOTES` votes in any case, so that agreement can be measured. Adjudicators decide the
+candidates that the votes leave in doubt.
 
-The module has no clock and no files: the same calls in the same order give the same results. It also runs in Label Studio's Python
-environment, so it imports nothing but NumPy.
+The module uses no clock and no files: the same calls in the same order give the same results. The module also
+runs in Label Studio's Python environment, so it imports only NumPy and the standard library.
 """
 
 from __future__ import annotations
@@ -23,20 +25,23 @@ import numpy as np
 
 # Beta priors of an annotator's sensitivity and specificity, as pseudo-counts of (correct, wrong) answers.
 SENSITIVITY_PRIOR, SPECIFICITY_PRIOR = (18.0, 2.0), (19.0, 1.0)
-# Priors and adjudications are clipped to [1 - MAX_PROBABILITY, MAX_PROBABILITY], because sources have errors that no graph shows.
+# Priors and adjudications are clipped to [1 - MAX_PROBABILITY, MAX_PROBABILITY], because even well-supported
+# priors and adjudications can be wrong.
 MAX_PROBABILITY = 0.99
-# Number of votes that an overlap task gets in any case.
-MIN_SHARED_VOTES = 3
-# Number of answers on gold questions of one kind from which on an annotator can be blocked.
+# Minimum number of votes for an overlap task (see `is_overlap_task`).
+MIN_OVERLAP_VOTES = 3
+# Minimum number of answers to gold questions of one kind (valid or invalid) before an annotator can be
+# blocked.
 MIN_GOLD_ANSWERS = 10
-# Below this sensitivity or specificity an annotator's votes do not count, as in stage `collect`.
+# Minimum sensitivity and specificity. The votes of an annotator below either limit do not count, as in stage
+# `collect`.
 MIN_SENSITIVITY_SPECIFICITY = (0.7, 0.8)
 
 TaskMapping = Mapping[str, Any]
 AnswerPair = tuple[str, str]
 # Codes of an annotator's vote on a candidate.
 NO_VOTE, VALID, INVALID = 0, 1, 2
-# What each vote adds to the difference between votes for invalid and votes for valid.
+# What NO_VOTE, VALID and INVALID add to (number of invalid votes - number of valid votes).
 VOTE_SIGNS = np.array([0, -1, 1], np.int16)
 
 
@@ -44,11 +49,14 @@ class AssignmentRules(NamedTuple):
     """Rules of adaptive voting.
 
     Attributes:
-        max_votes: Maximum number of votes per task. Use an odd number, because the last vote could otherwise only make a tie.
+        max_votes: Maximum number of votes per task. Use an odd number: with an even number, the last vote
+            could only make a tie.
         min_posterior: No more votes are requested once the verdict is at least this probable, in (0.5, 1).
-        overlap_rate: Proportion of tasks, sampled at random, that get three votes in any case. So do the tasks of the first wave.
+        overlap_rate: Proportion of tasks, sampled at random, that get `MIN_OVERLAP_VOTES` votes in any case.
+            The tasks of the first wave get them, too.
         wave_size: Number of tasks that are finished before the next ones begin.
-        max_judgements: Maximum number of judgements in the whole study; 0 means no limit.
+        max_judgements: Maximum number of judgements in the whole study; 0 means no limit. A judgement is the
+            answer of one annotator to one task (with two questions).
         max_tasks_per_annotator: Maximum number of tasks per annotator; 0 means no limit.
         seed: Seed of the random order of tasks and of the overlap sample.
     """
@@ -66,15 +74,18 @@ DEFAULT_RULES = AssignmentRules()
 
 
 class AdaptiveAssigner:
-    """The state of a study: all answers, and which task is open for whom.
+    """The state of a study: all answers, and which task is open for which annotator.
 
     Args:
         tasks: Mappings {"key", "block", "first": {"role", "candidate", "expected"}, "second": {...}}, see
-            `annotation.study.assignment_params.to_task_mapping`. The role is "candidate" (one per task), "gold" (with the expected choice
-            "valid" or "invalid", or None if the question is discarded) or "repeat" (the candidate of another task).
-        answerable: Candidate id -> prior probability of being answerable; 0.5 for other candidates.
+            `annotation.study.assignment_params.to_task_mapping`. The role is "candidate" (one per task),
+            "gold" (with the expected choice "valid" or "invalid", or None if the gold question is discarded)
+            or "repeat" (the candidate of another task).
+        answerable: Candidate id -> prior probability of being answerable. The prior of all other candidates
+            is 0.5.
         rules: The rules of voting.
-        doubtful: Candidate id -> probability of being unanswerable, for the candidates that stage `collect` leaves in doubt.
+        doubtful: Candidate id -> probability of being unanswerable, for the candidates whose votes stage
+            `collect` found undecided.
 
     Raises:
         ValueError: Two tasks have the same candidate.
@@ -122,32 +133,38 @@ class AdaptiveAssigner:
         self.annotators: dict[str, _AnnotatorState] = {}
         self.num_judgements = 0
         count = len(self.keys)
-        # For how many annotators each task is open.
+        # For each task, the number of annotators who have it open now.
         self.num_open = np.zeros(count, np.int16)
-        # Per candidate: log odds of invalid, number of votes that count, number of annotators who may have its task open, net sign of
-        # adjudications, whether the votes leave no doubt, and whether these values must be recomputed.
+        # For each candidate: log odds of invalid, number of votes that count, maximum number of annotators
+        # who may have the task open now, invalid minus valid adjudications, whether the votes decide, and
+        # whether these values must be recomputed.
         self._log_odds = self.prior_log_odds.copy()
-        self._vote_counts, self._wanted_votes, self._adjudicated_sign = np.zeros((3, count), np.int16)
+        self._vote_counts, self._max_open, self._adjudicated_sign = np.zeros((3, count), np.int16)
         self._is_settled, self._needs_update = np.zeros(count, bool), np.ones(count, bool)
-        named = np.clip(
+        doubtful_posteriors = np.clip(
             [doubtful.get(key, np.nan) for key in self.candidate_index], 1 - MAX_PROBABILITY, MAX_PROBABILITY
         )
-        # Absolute log odds of candidates that stage `collect` leaves in doubt, else NaN.
-        self._collect_doubt = np.abs(np.log(named) - np.log(1 - named))
+        # Absolute log odds of candidates that stage `collect` found undecided (0 means full doubt), NaN for
+        # others.
+        self._collect_certainty = np.abs(np.log(doubtful_posteriors) - np.log(1 - doubtful_posteriors))
 
     def mark_adjudicator(self, person: str) -> None:
         """Mark a person as an adjudicator. Call this before any other method for that person.
 
-        Adjudicators get the doubtful tasks only, their verdicts decide, and the limits on judgements do not apply to them.
+        Adjudicators get only doubtful tasks, and their verdicts decide. The limits on judgements do not apply
+        to adjudicators.
         """
         self._get_annotator(person).is_adjudicator = True
 
     def assign_next_task(self, person: str) -> str | None:
-        """Return the key of the next task for a person and mark it as open; None if there is no task for them now.
+        """Return the key of the next task for a person, and mark the task as open.
 
-        A task that is already open is returned again. Otherwise it comes from the earliest wave with a free task: first the tasks with
-        most votes, ties in a random order of the person's own. An adjudicator gets the most doubtful task once no more votes
-        are requested for it.
+        Return None if there is no task for the person now.
+
+        If the person has an open task, this task is returned again. Otherwise the task is from the earliest
+        wave with a free task. In this wave, the task with most votes is chosen; ties are broken at random,
+        differently for each person. An adjudicator gets the most doubtful task for which no more votes are
+        requested.
         """
         state = self._get_annotator(person)
         if state.open_task is not None:
@@ -164,9 +181,9 @@ class AdaptiveAssigner:
         if not free.any():
             return None
         start = int(free.argmax()) // self.rules.wave_size * self.rules.wave_size
-        indexes = start + np.flatnonzero(free[start : start + self.rules.wave_size])
-        votes = self._vote_counts[indexes] + self.num_open[indexes]
-        most = indexes[votes == votes.max()].tolist()
+        indices = start + np.flatnonzero(free[start : start + self.rules.wave_size])
+        votes = self._vote_counts[indices] + self.num_open[indices]
+        most = indices[votes == votes.max()].tolist()
         index = min(most, key=lambda index: _random_order_key(self.rules.seed, person, self.keys[index]))
         self.assign_task(person, self.keys[index])
         return self.keys[index]
@@ -195,7 +212,9 @@ class AdaptiveAssigner:
         self._update_votes(state, index)
 
     def record_skip(self, person: str, key: str) -> None:
-        """Record a skip: the person does not get the task again, and an earlier answer to it no longer counts."""
+        """Record a skip: the person does not get the task again, and an earlier answer of the person to this
+        task no longer counts.
+        """
         state, index = self._get_annotator(person), self.task_index[key]
         self._close_task(state, index)
         state.is_available[index] = False
@@ -204,7 +223,7 @@ class AdaptiveAssigner:
             self._update_votes(state, index)
 
     def release_open_task(self, person: str) -> None:
-        """Make the open task of a person available to others. Their answers are kept."""
+        """Make the open task of a person available to others. The answers of the person are kept."""
         state = self._get_annotator(person)
         if state.open_task is not None:
             self._close_task(state, state.open_task)
@@ -217,11 +236,14 @@ class AdaptiveAssigner:
         self._needs_update |= state.votes != NO_VOTE
 
     def exclude_annotator(self, person: str, since: int = 0) -> None:
-        """Exclude a person by the decision of stage `collect`. Call this after all their answers are recorded.
+        """Exclude a person, because stage `collect` decided so.
+
+        Call this after all answers of the person are recorded.
 
         Args:
-            person: The annotator. They get no more tasks.
-            since: Number of their first tasks whose answers still count. Others vote in place of later answers.
+            person: The annotator, who gets no more tasks.
+            since: Answers to the first `since` tasks of the annotator still count. Later answers are replaced
+                by votes of other annotators.
         """
         self.release_open_task(person)
         state = self._get_annotator(person)
@@ -230,7 +252,10 @@ class AdaptiveAssigner:
             self._update_votes(state, index, counts=False)
 
     def has_failed_gold(self, person: str) -> bool:
-        """Return whether a person fails so many gold questions that none of their votes counts. They get no more tasks."""
+        """Return whether a person has failed so many gold questions that none of their votes counts.
+
+        Such a person gets no more tasks.
+        """
         return self._get_annotator(person).has_failed_gold()
 
     def get_posterior_invalid(self, candidate: str) -> float:
@@ -243,22 +268,29 @@ class AdaptiveAssigner:
         return not self.get_wanted_votes()[self.task_index[key]]
 
     def get_wanted_votes(self) -> np.ndarray:
-        """Return [tasks], in the order of `keys`: for how many annotators each task may be open now. 0 means no more votes are requested."""
+        """Return how many annotators may have each task open now, [tasks] in the order of `keys`. 0 means
+        that no vote is requested.
+        """
         self._update_posteriors()
-        return self._wanted_votes
+        return self._max_open
 
     def find_doubtful_tasks(self) -> np.ndarray:
-        """Return [tasks] of bool, in the order of `keys`: whether the task waits for an adjudicator, because its votes are complete but do not decide."""
+        """Return for each task whether it waits for an adjudicator, [tasks] booleans in the order of `keys`.
+
+        A task waits if its votes are complete, but do not decide or were found undecided by stage `collect`.
+        """
         over = (self.get_wanted_votes() == 0) | (self._count_judgements_left() < 1)
         return (
             over
             & (self._vote_counts > 0)
             & (self._adjudicated_sign == 0)
-            & (~self._is_settled | ~np.isnan(self._collect_doubt))
+            & (~self._is_settled | ~np.isnan(self._collect_certainty))
         )
 
     def get_progress(self, person: str) -> tuple[int, int]:
-        """Return how many tasks a person has judged, and the maximum they can reach if all requested votes were theirs."""
+        """Return how many tasks a person has judged, and the maximum they could reach if all requested votes
+        were theirs.
+        """
         state = self._get_annotator(person)
         if state.is_adjudicator:
             return len(state.answers), len(state.answers) + int(
@@ -280,8 +312,8 @@ class AdaptiveAssigner:
     def _assign_adjudication(self, person: str, free: np.ndarray) -> str | None:
         if not free.any():
             return None
-        doubt = np.fmin(np.abs(self._log_odds), self._collect_doubt)
-        key = self.keys[int(np.where(free, doubt, np.inf).argmin())]
+        certainty = np.fmin(np.abs(self._log_odds), self._collect_certainty)
+        key = self.keys[int(np.where(free, certainty, np.inf).argmin())]
         self.assign_task(person, key)
         return key
 
@@ -306,11 +338,12 @@ class AdaptiveAssigner:
             self.num_open[index] -= 1
 
     def _update_votes(self, state: _AnnotatorState, index: int, counts: bool = True) -> None:
-        """Replace what a person said about a task by their current answer; by nothing if `counts` is false."""
+        """Update the votes of a person after an answer to a task. Remove the votes if `counts` is false."""
         questions = self.tasks[index]["first"], self.tasks[index]["second"]
         answer = state.answers.get(index) if counts else None
         called_invalid = [choice == "invalid" for choice in answer] if answer else [None, None]
-        # After a failed gold question the annotator may not have looked at the image. The vote does not count, as in stage `collect`.
+        # After a failed gold question, the annotator may not have looked at the image, so the vote does not
+        # count, as in stage `collect`.
         failed = False
         for row, invalid in zip(questions, called_invalid, strict=True):
             if row["role"] == "gold" and row["expected"]:
@@ -325,12 +358,12 @@ class AdaptiveAssigner:
                 self._needs_update[candidate] = True
 
     def _update_posteriors(self) -> None:
-        """Recompute posteriors and wanted votes of the candidates that need it."""
+        """Recompute the posteriors and the wanted votes of candidates whose votes have changed."""
         at = np.flatnonzero(self._needs_update)
         if not len(at):
             return
         self._needs_update[at] = False
-        odds, (count, lead, adjudicated) = self.prior_log_odds[at], np.zeros((3, len(at)), np.int16)
+        log_odds, (count, margin, adjudicated) = self.prior_log_odds[at], np.zeros((3, len(at)), np.int16)
         # Sorted, so that floating-point sums do not depend on the order of arrival.
         for _, state in sorted(self.annotators.items()):
             sensitivity, specificity = state.estimate_rates()
@@ -344,19 +377,21 @@ class AdaptiveAssigner:
             if state.is_adjudicator:
                 adjudicated += VOTE_SIGNS[votes]
                 continue
-            odds += compute_vote_weights(sensitivity, specificity)[votes]
+            log_odds += compute_vote_weights(sensitivity, specificity)[votes]
             count += votes != NO_VOTE
-            lead += VOTE_SIGNS[votes]
+            margin += VOTE_SIGNS[votes]
         threshold = log(self.rules.min_posterior) - log(1 - self.rules.min_posterior)
-        settled = ((odds >= threshold) & (lead > 0)) | ((-odds >= threshold) & (lead < 0))
-        self._wanted_votes[at] = np.where(
-            adjudicated, 0, self._compute_wanted_votes(odds, count, lead, settled, self.is_overlap[at])
+        settled = ((log_odds >= threshold) & (margin > 0)) | ((-log_odds >= threshold) & (margin < 0))
+        self._max_open[at] = np.where(
+            adjudicated, 0, self._compute_wanted_votes(log_odds, count, margin, settled, self.is_overlap[at])
         )
-        odds = np.where(
-            adjudicated, np.sign(adjudicated) * (log(MAX_PROBABILITY) - log(1 - MAX_PROBABILITY)), odds
+        log_odds = np.where(
+            adjudicated,
+            np.sign(adjudicated) * (log(MAX_PROBABILITY) - log(1 - MAX_PROBABILITY)),
+            log_odds,
         )
         self._log_odds[at], self._vote_counts[at], self._adjudicated_sign[at], self._is_settled[at] = (
-            odds,
+            log_odds,
             count,
             adjudicated,
             settled,
@@ -364,25 +399,26 @@ class AdaptiveAssigner:
 
     def _compute_wanted_votes(
         self,
-        odds: np.ndarray,
+        log_odds: np.ndarray,
         count: np.ndarray,
-        lead: np.ndarray,
+        margin: np.ndarray,
         settled: np.ndarray,
         is_overlap: np.ndarray,
     ) -> np.ndarray:
-        """Return for how many annotators each task may be open now.
+        """Return how many annotators may have each task open now.
 
-        An overlap task is open for as many annotators as it lacks of three votes. Other tasks are open for one annotator, if they have no vote
-        yet or if the remaining votes can end the doubt.
+        An overlap task is open for as many annotators as it needs to reach `MIN_OVERLAP_VOTES` votes. Any
+        other task is open for one annotator if it has no vote yet, or if the remaining votes could still
+        decide the candidate. `margin` is the number of invalid votes minus the number of valid votes.
         """
         left = np.maximum(self.rules.max_votes - count, 0)
         threshold = log(self.rules.min_posterior) - log(1 - self.rules.min_posterior)
-        usual = compute_vote_weights(
+        typical_weights = compute_vote_weights(
             *(right / (right + wrong) for right, wrong in (SENSITIVITY_PRIOR, SPECIFICITY_PRIOR))
         )
-        reach = (odds + left * usual[INVALID] >= threshold) & (lead + left > 0)
-        reach |= (odds + left * usual[VALID] <= -threshold) & (lead - left < 0)
-        for_overlap = np.minimum(left, np.maximum(MIN_SHARED_VOTES - count, 0)) * is_overlap
+        reach = (log_odds + left * typical_weights[INVALID] >= threshold) & (margin + left > 0)
+        reach |= (log_odds + left * typical_weights[VALID] <= -threshold) & (margin - left < 0)
+        for_overlap = np.minimum(left, np.maximum(MIN_OVERLAP_VOTES - count, 0)) * is_overlap
         return np.maximum(for_overlap, np.minimum(left, ~settled & (reach | (count == 0))))
 
 
@@ -390,43 +426,49 @@ class _AnnotatorState:
     """The answers of one person.
 
     Attributes:
-        is_available: [tasks], whether the person may still get the task: they have not answered or skipped it, nor judged its candidate
-            as a repeat.
+        is_available: [tasks], whether the person may still get the task. This is so if the person has neither
+            answered nor skipped the task, nor judged its candidate as a repeat in another task.
         votes: [candidates] of NO_VOTE, VALID or INVALID.
         answers: Task index -> both choices.
         votes_by_task: Candidate index -> task index -> vote.
-        gold_answers: Task index -> whether the gold question is invalid, and whether it was called invalid.
-        gold_counts: The number of each such pair.
+        gold_answers: Task index -> (whether the gold question is invalid, whether the person called it
+            invalid).
+        gold_counts: Number of gold answers for each of these pairs of booleans.
         open_task: Index of the task that is open for the person.
         is_adjudicator: Whether the person's verdicts decide.
         is_excluded: Whether stage `collect` excludes the person.
     """
 
-    def __init__(self, tasks: int) -> None:
-        self.is_available = np.ones(tasks, bool)
-        self.votes = np.zeros(tasks, np.int8)
+    def __init__(self, num_tasks: int) -> None:
+        self.is_available = np.ones(num_tasks, bool)
+        self.votes = np.zeros(num_tasks, np.int8)
         self.answers: dict[int, AnswerPair] = {}
         self.votes_by_task: dict[int, dict[int, int]] = {}
         self.gold_answers: dict[int, tuple[bool, bool]] = {}
-        self.gold_counts = {(expected, said): 0 for expected in (True, False) for said in (True, False)}
+        self.gold_counts = {
+            (is_invalid, called): 0 for is_invalid in (True, False) for called in (True, False)
+        }
         self.open_task: int | None = None
         self.is_adjudicator = self.is_excluded = False
 
-    def record_vote(self, candidate: int, task: int, invalid: bool | None) -> None:
-        """Record a vote on a candidate in one task; None removes it. Contradictory votes on the same candidate cancel each other."""
+    def record_vote(self, candidate: int, task: int, called_invalid: bool | None) -> None:
+        """Record a vote on a candidate in one task. None removes the vote.
+
+        Contradictory votes on a candidate cancel each other.
+        """
         given = self.votes_by_task.setdefault(candidate, {})
         given.pop(task, None)
-        if invalid is not None:
-            given[task] = INVALID if invalid else VALID
+        if called_invalid is not None:
+            given[task] = INVALID if called_invalid else VALID
         self.votes[candidate] = next(iter(given.values())) if len(set(given.values())) == 1 else NO_VOTE
 
-    def record_gold_answer(self, task: int, expected: bool, invalid: bool | None) -> None:
-        """Record an answer on the gold question of a task: whether it is invalid, and whether it was called invalid; None removes it."""
+    def record_gold_answer(self, task: int, is_invalid: bool, called_invalid: bool | None) -> None:
+        """Record the answer to the gold question of a task. None as `called_invalid` removes the answer."""
         if task in self.gold_answers:
             self.gold_counts[self.gold_answers.pop(task)] -= 1
-        if invalid is not None:
-            self.gold_answers[task] = expected, invalid
-            self.gold_counts[expected, invalid] += 1
+        if called_invalid is not None:
+            self.gold_answers[task] = is_invalid, called_invalid
+            self.gold_counts[is_invalid, called_invalid] += 1
 
     def estimate_rates(self) -> tuple[float, float]:
         """Return the posterior means of sensitivity and specificity."""
@@ -441,18 +483,22 @@ class _AnnotatorState:
         return found / (found + missed), clear / (clear + alarms)
 
     def has_failed_gold(self) -> bool:
-        """Return whether the upper end of the interval of sensitivity or specificity is below its minimum."""
-        asked = [(self.gold_counts[kind, kind], self.gold_counts[kind, not kind]) for kind in (True, False)]
+        """Return whether the upper end of the Wilson interval of sensitivity or specificity is below its
+        minimum.
+        """
+        counts = [(self.gold_counts[kind, kind], self.gold_counts[kind, not kind]) for kind in (True, False)]
         return any(
-            right + wrong >= MIN_GOLD_ANSWERS and wilson_interval(right, right + wrong)[1] < least
-            for (right, wrong), least in zip(asked, MIN_SENSITIVITY_SPECIFICITY, strict=True)
+            num_correct + num_wrong >= MIN_GOLD_ANSWERS
+            and wilson_interval(num_correct, num_correct + num_wrong)[1] < minimum
+            for (num_correct, num_wrong), minimum in zip(counts, MIN_SENSITIVITY_SPECIFICITY, strict=True)
         )
 
 
 def is_overlap_task(key: str, rules: AssignmentRules) -> bool:
-    """Return whether a task is in the overlap: the random sample of tasks that several annotators judge in any case.
+    """Return whether a task is in the overlap: the random sample of tasks that several annotators judge in
+    any case.
 
-    About 100 of 1,000 tasks, with a standard deviation of 9.5:
+    With an overlap rate of 0.1, about 100 of 1,000 tasks are in the overlap (standard deviation 9.5):
 
     >>> sum(is_overlap_task(f"t{number}", AssignmentRules(overlap_rate=0.1)) for number in range(1000))
     95
@@ -477,9 +523,9 @@ def wilson_interval(num_correct: int, total: int) -> tuple[float, float]:
 
 
 def compute_vote_weights(sensitivity: float, specificity: float) -> np.ndarray:
-    """Return by how much NO_VOTE, VALID and INVALID change the log odds of invalid.
+    """Return by how much NO_VOTE, VALID and INVALID change the log odds of invalid, [3].
 
-    log(0.1 / 0.95) and log(0.9 / 0.05):
+    A valid vote adds log(0.1 / 0.95), an invalid vote log(0.9 / 0.05):
 
     >>> compute_vote_weights(0.9, 0.95).round(3).tolist()
     [0.0, -2.251, 2.89]
@@ -489,5 +535,5 @@ def compute_vote_weights(sensitivity: float, specificity: float) -> np.ndarray:
 
 
 def _random_order_key(seed: int, *key: str) -> str:
-    """Return a random text that depends on seed and key only. Sorting by it gives a random order."""
+    """Return a random text that depends only on seed and key. Sorting by this text gives a random order."""
     return hashlib.sha256("\x1f".join((str(seed), *key)).encode()).hexdigest()

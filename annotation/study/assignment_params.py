@@ -1,4 +1,6 @@
-"""Read what `AdaptiveAssigner` needs: section `annotate` of params.yaml, the tasks, and the results of earlier stages."""
+"""Read what `AdaptiveAssigner` needs: section `annotate` of params.yaml, the tasks, and the results of
+earlier stages.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,11 @@ class AnnotateParams(Params):
     image_base_url: Annotated[str, msgspec.Meta(pattern=r"^(local|https?://.+)$")] = "local"
 
     def resolve_sizes(self, tasks: Iterable[Task]) -> StudySizes:
-        """Return the sizes, with numbers in place of `auto`."""
+        """Return the sizes of the study, with numbers in place of `auto`.
+
+        Args:
+            tasks: All tasks of the study.
+        """
         chosen = choose_study_sizes(*count_tasks(tasks))
         return StudySizes(
             *(
@@ -66,24 +72,24 @@ class AnnotateParams(Params):
         )
 
     def to_assignment_rules(self, wave_size: int) -> AssignmentRules:
-        """Return the fields that `AdaptiveAssigner` takes.
+        """Return the parameters that `AdaptiveAssigner` needs.
 
         Args:
-            wave_size: See `resolve_sizes`.
+            wave_size: The size of a wave, as `resolve_sizes` returns it.
         """
         given = {name: getattr(self, name) for name in AssignmentRules._fields}
         return AssignmentRules(**given | {"wave_size": wave_size})
 
 
 class StudySizes(NamedTuple):
-    """The sizes of a study that `AnnotateParams` leaves to its tasks. See there."""
+    """The sizes of a study that are fitted to its tasks if they are `auto` in `AnnotateParams`."""
 
     wave_size: int
     training_tasks: int
     qualification_tasks: int
 
 
-# Annotators have so many training tasks, and so many in the qualification test, if there are enough images.
+# Smallest and largest number of tasks in the training, in the qualification test and in a wave that `auto` chooses.
 MAX_TRAINING_TASKS, MAX_QUALIFICATION_TASKS = 6, 10
 MIN_TRAINING_TASKS, MIN_QUALIFICATION_TASKS = 2, 4
 MIN_WAVE_SIZE, MAX_WAVE_SIZE = 20, 100
@@ -103,8 +109,9 @@ def count_tasks(tasks: Iterable[Task]) -> tuple[int, int]:
 def choose_study_sizes(num_tasks: int, num_gold_images: int) -> StudySizes:
     """Return the sizes that fit a study.
 
-    The known tasks of training and test use each image once, and annotators learn the verdicts of the training. So they take at most half of the images
-    with gold questions if there are more than 20, and all others remain for quality control.
+    Training and qualification test use each image once, and annotators learn the verdicts of the training. So
+    both together use at most half of the images with gold questions if there are more than 20. The other
+    images remain for quality control.
 
     Args:
         num_tasks: Number of tasks.
@@ -124,11 +131,12 @@ def choose_study_sizes(num_tasks: int, num_gold_images: int) -> StudySizes:
 
 
 def to_task_mapping(task: Task, discarded: Collection[str] = ()) -> dict[str, Any]:
-    """Convert a task to the mapping that `AdaptiveAssigner` takes.
+    """Convert a task to the mapping that `AdaptiveAssigner` expects.
 
     Args:
         task: The task.
-        discarded: Ids of tasks whose gold question is discarded. It then says nothing about an annotator.
+        discarded: Ids of tasks whose gold question is discarded. Their gold questions are not used to assess
+            annotators.
     """
     first, second = (
         {"role": row.role, "candidate": row.candidate_id, "expected": row.expected_choice}
@@ -140,7 +148,9 @@ def to_task_mapping(task: Task, discarded: Collection[str] = ()) -> dict[str, An
 
 
 def read_prior_answerable(folders: DatasetFolders) -> dict[str, float]:
-    """Return candidate id -> prior probability of being answerable; empty without stage `estimate`, as in a human baseline."""
+    """Return candidate id -> prior probability of being answerable; empty if there is no stage `estimate`, as
+    in a human baseline.
+    """
     path = folders.record_file(CandidateEstimate)
     estimates = folders.read_records(CandidateEstimate) if path.exists() else ()
     return {row.candidate_id: row.p_answerable for row in estimates}
@@ -158,13 +168,15 @@ class _AnnotatorStatus(msgspec.Struct, frozen=True):
 
 
 class CollectFeedback(msgspec.Struct, frozen=True):
-    """The part of `quality.json` that task assignment uses; empty before stage `collect` has processed verdicts of people.
+    """The part of `quality.json` that task assignment uses.
+
+    It is empty until stage `collect` has processed verdicts of people.
 
     Attributes:
         simulated: Whether the verdicts are simulated.
         discarded_gold_questions: Gold questions that are discarded as mislabelled.
-        annotators: Exclusions of annotators.
-        doubtful: Candidate id -> probability of being unanswerable, for candidates in doubt.
+        annotators: Pseudonym and exclusion of each annotator.
+        doubtful: Candidate id -> probability of being unanswerable, for candidates whose votes do not decide.
     """
 
     simulated: bool = True

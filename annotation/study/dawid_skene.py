@@ -1,23 +1,25 @@
 """Estimate how probable it is that each candidate is unanswerable, with the method of Dawid and Skene.
 
-A. P. Dawid and A. M. Skene, Applied Statistics 28, 1979: infer true classes from the responses of several annotators. Each annotator
-has a confusion table, which says how often they give each response for each true class. Tables and classes are estimated in turn
-(EM), starting from the proportions of responses. The votes are the answers that count.
+Source: A. P. Dawid and A. M. Skene, Applied Statistics 28, 1979. The method infers the true classes of items
+from the responses of several annotators. Each annotator has a confusion table, which says how often the
+annotator gives each response for each true class. Tables and classes are estimated alternately (EM), starting
+from the proportions of responses. The responses used here are the answers that count.
 
 This implementation differs from the original:
 
-- There are more responses than classes: "unsure" is a separate response, with a meaning that is estimated per annotator.
-- Gold questions are items of known class. So are candidates decided by an adjudicator.
+- There are more responses than classes: "unsure" is a separate response, whose meaning is estimated for each annotator.
+- Gold questions, and candidates decided by an adjudicator, are items whose class is known.
 - An annotator has one table per subset and one for gold questions, because subsets differ in difficulty. Each table is shrunk towards
-  the annotator's overall table, and that one towards the table of all annotators, with the weight of `SHRINKAGE` answers. So tables
-  with few answers do not overfit.
-- The prior odds of a candidate are those of stage `estimate`, with probabilities clipped to [1 - MAX_PRIOR, MAX_PRIOR], times one
-  factor per subset. The factor is estimated, as the original estimates the class proportions. So estimates that are all too high or
-  all too low do no harm.
+  the overall table of the annotator, and the overall table towards the table of all annotators, with the
+  weight of `SHRINKAGE` answers. So tables with few answers do not overfit.
+- The prior odds of a candidate are the odds by stage `estimate` (with probabilities clipped to [1 - MAX_PRIOR, MAX_PRIOR]) times a factor
+  per subset. The factor is estimated, like the class proportions in the original method. So it does not
+  matter if the probabilities of stage `estimate` are all too high or all too low.
 
-Libraries such as crowd-kit 1.4.2 offer none of this. In the original case, the results agree with crowd-kit (see the tests).
+Libraries such as crowd-kit 1.4.2 have none of these extensions. Without the extensions, the results agree
+with crowd-kit (see the tests).
 
-The constants were chosen on one simulated crowd (seed 20231001). Reported figures come from other crowds.
+The constants were chosen on one simulated crowd (seed 20231001). Reported numbers come from other crowds.
 """
 
 from __future__ import annotations
@@ -38,16 +40,17 @@ from pipeline.scoring.bootstrap import percentile_intervals, sample_cluster_coun
 
 # Class 0 is valid, class 1 is invalid.
 NUM_CLASSES = 2
-# Weight of the shrinkage of tables in answers, and the maximum prior probability of a class.
+# Weight of the shrinkage of tables, as a number of answers, and maximum prior probability of a class.
 SHRINKAGE, MAX_PRIOR = 10.0, 0.98
 # EM stops when no probability changes by more than this.
 TOLERANCE = 1e-6
-# Bootstrap replicates over images. Each starts from the fit of all data and runs this number of EM iterations.
+# Number of bootstrap replicates over images, their seed, and the number of EM iterations per replicate. Each
+# replicate starts from the fit of all data.
 NUM_REPLICATES, BOOTSTRAP_SEED, NUM_REPLICATE_ITERATIONS = 100, 0, 10
-# Stands for a subset code in the rows of gold questions.
+# Subset code of gold questions, which belong to no subset.
 GOLD_SUBSET_CODE = len(SUBSETS)
 MILLION = 1e6
-# Columns of the answers table that are used. Other columns would only be copied.
+# Columns of the answers table that are used. All others are dropped, so that they are not copied.
 USED_COLUMNS = (
     *("annotator", "candidate_id", "choice", "expected_choice", "image_id", "role", "subset", "text"),
     *("exclusion_reason", "is_adjudicator", "is_discarded"),
@@ -57,7 +60,9 @@ BLOCK_SIZE = 1 << 14
 
 
 class Posterior(Record):
-    """The probability that a candidate is unanswerable (`invalid`), with its 95 % bootstrap interval over images."""
+    """The probability that a candidate is unanswerable (`invalid`), with its 95 % bootstrap interval over
+    images.
+    """
 
     candidate_id: str
     invalid: float
@@ -72,8 +77,10 @@ class ConfusionTable(Record):
         subset: The subset; None for gold questions.
         annotator: The pseudonym.
         votes: Number of votes.
-        sensitivity: Rate at which unanswerable items are called invalid, and its 95 % bootstrap interval (low, high).
-        specificity: Rate at which answerable items are not called invalid, and its 95 % bootstrap interval (low, high).
+        sensitivity: Rate at which unanswerable items are called invalid, and its 95 % bootstrap interval
+            (low, high).
+        specificity: Rate at which answerable items are not called invalid, and its 95 % bootstrap interval
+            (low, high).
     """
 
     subset: Subset | None
@@ -89,10 +96,11 @@ class VoteData(NamedTuple):
     Attributes:
         counts: [items, tables x responses], sparse: how often each response was given.
         table_annotator: [tables], the annotator of each table, from 0 on.
-        prior: [items], the prior probability of class 1; 0 or 1 if the class is known. Only the ratio of prior odds within a
-            group matters.
-        group: [items], the group of each item, from 0 on. The proportion of class 1 is estimated per group.
-        num_responses: Number of responses to choose from. The first two are the names of the classes.
+        prior: [items], the prior probability of class 1; 0 or 1 if the class is known. Only the ratio of
+            prior odds within a group matters.
+        group: [items], the group of each item, from 0 on. The proportion of class 1 is estimated for each
+            group.
+        num_responses: Number of possible responses. Responses 0 and 1 name classes 0 and 1.
     """
 
     counts: csr_array
@@ -118,10 +126,10 @@ class VoteData(NamedTuple):
             item: [votes], the item of each vote, from 0 on.
             table: [votes], the table of each vote, from 0 on.
             response: [votes], the response of each vote, from 0 on.
-            table_annotator: [tables], the annotator of each table.
-            prior: [items], see the class; by default all priors are 0.5.
-            group: [items], see the class; by default there is one group.
-            num_responses: Number of responses to choose from.
+            table_annotator: [tables], the annotator of each table, from 0 on.
+            prior: [items], as in the attribute `prior`; None: all priors are 0.5.
+            group: [items], as in the attribute `group`; None: all items are in one group.
+            num_responses: Number of possible responses.
 
         Raises:
             ValueError: There are no votes, or the arrays differ in length.
@@ -159,14 +167,18 @@ def fit_dawid_skene(
     initial_posterior: np.ndarray | None = None,
     max_iterations: int = 500,
 ) -> DawidSkeneFit:
-    """Fit classes and confusion tables by EM. With `shrinkage` and `smoothing` 0, this is the original method.
+    """Fit classes and confusion tables by EM.
+
+    With `shrinkage` and `smoothing` 0, this is the original method.
 
     Args:
         votes: The responses.
         shrinkage: Weight, in answers, of the shrinkage of tables.
-        smoothing: Pseudo-count, in answers, for each response in the table of all annotators and for each class in a group.
-        weights: [items], how often each item counts; by default once.
-        initial_posterior: [items], the starting point; by default the proportions of responses.
+        smoothing: Pseudo-count, in answers, for each response in the table of all annotators and for each
+            class in a group.
+        weights: [items], how often each item counts; None: each item counts once.
+        initial_posterior: [items], the probabilities of class 1 at the start; None: the proportions of
+            responses.
         max_iterations: Maximum number of EM iterations.
 
     Returns:
@@ -196,7 +208,7 @@ def fit_dawid_skene(
             np.bincount(votes.group, weights * ~known * values, len(shift))
             for values in (1, posterior, expit(log_odds + shift[votes.group]))
         )
-        # A probability of 0 rules a class out.
+        # A class with probability 0 is impossible; its logarithm is -inf.
         with np.errstate(divide="ignore", invalid="ignore"):
             shift += logit((estimated + smoothing) / (size + 2 * smoothing)) - logit(expected / size)
             shift[size == 0] = 0
@@ -218,8 +230,9 @@ def estimate_posteriors(
         prior_answerable: Candidate id -> prior probability of being answerable; 0.5 for other candidates.
 
     Returns:
-        The posteriors of candidates with votes, sorted by id; the confusion tables, sorted by subset and annotator; and the
-        posteriors of each bootstrap replicate in millionths, int32 [replicates, candidates].
+        The posteriors of candidates with votes, sorted by id; the confusion tables, sorted by subset and
+        annotator; and the posteriors of each bootstrap replicate in millionths, int32 [replicates,
+        candidates].
     """
     answers = answers[list(USED_COLUMNS)]
     gold, adjudicated = select_gold_answers(answers), get_adjudications(answers)
@@ -227,8 +240,8 @@ def estimate_posteriors(
         [select_votes(answers), gold[(gold["exclusion_reason"] == "") & ~gold["is_adjudicator"]]]
     )
     is_gold = (rows["role"] == "gold").to_numpy()
-    # Candidates come first, sorted by id. A gold question is identified by image and text. Categories are sorted, so that
-    # sorting by code is sorting by text.
+    # Candidates come first, sorted by id. A gold question is identified by image and text. Categories are
+    # sorted, so that sorting by code is sorting by text.
     image, text, candidate = (
         rows[name].cat.codes.to_numpy() for name in ("image_id", "text", "candidate_id")
     )
@@ -261,7 +274,7 @@ def estimate_posteriors(
         replicate = fit_dawid_skene(
             votes, weights=weights, initial_posterior=fit.posterior, max_iterations=NUM_REPLICATE_ITERATIONS
         )
-        # Rounded like the posteriors of the fit.
+        # Posteriors of replicates are rounded like the posteriors of the fit.
         millionths[:] = np.rint(replicate.posterior[:num_candidates] * MILLION)
         replicate_matrices.append(replicate.confusion_matrices)
     bounds = [
@@ -284,10 +297,12 @@ def estimate_posteriors(
 def _summarize_tables(
     tables: np.ndarray, names: pd.Index, num_votes: np.ndarray, matrices: list[np.ndarray]
 ) -> list[ConfusionTable]:
-    """Return the tables of the first fit, with intervals from the other fits."""
+    """Return the tables of the first fit in `matrices`, with intervals from the other fits (the bootstrap
+    replicates).
+    """
     # [fits, tables, classes]
     rate_invalid = np.array([matrix[:, :, 1] for matrix in matrices])
-    # Specificity, sensitivity.
+    # Specificity and sensitivity, [2, fits, tables].
     rates = np.stack([1 - rate_invalid[:, :, 0], rate_invalid[:, :, 1]])
     ends = percentile_intervals(np.moveaxis(rates[:, 1:], 1, 0))
     bounds = np.stack([rates[:, 0], *ends], axis=-1).round(4)

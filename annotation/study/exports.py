@@ -1,12 +1,13 @@
-"""Read and write `annotations/pulled.json`, the file that stores all annotations, and convert annotations to verdicts.
+"""Read and write `annotations/pulled.json`, the file that stores all annotations, and convert annotations to
+verdicts.
 
-The file is an export in Label Studio's format JSON: one task per line, sorted, with pseudonyms in place of people. It only grows. If an
-annotation is changed on the server, both versions are stored. The same content gives the same bytes, so `dvc repro` does nothing when
-nothing is new.
+The file is an export in Label Studio's format JSON: one task per line, sorted, with pseudonyms in place of
+people. Annotations are only added. If an annotation is changed on the server, both versions are stored. The
+same content gives the same bytes, so `dvc repro` does nothing if there are no new annotations.
 
-Exports of Label Studio 1.23 have these properties: the annotations of a task are unordered; skipped annotations have
-`was_cancelled`; results can be empty or lack one question; `completed_by` is a number in exports and an object elsewhere; and a task that
-was imported twice occurs twice.
+Exports of Label Studio 1.23 have these properties: the annotations of a task are unordered; skipped
+annotations have `was_cancelled`; results can be empty or lack one question; `completed_by` is a number in
+exports and an object elsewhere; and a task that was imported twice occurs twice.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ QUESTION_CONTROLS = {"first": CHOICES, "second": CHOICES}
 CONTROLS = QUESTION_CONTROLS | {"first_reason": REASONS, "second_reason": REASONS}
 # URL prefix of an image in Label Studio, before its path in data/.
 LOCAL_FILES_PREFIX = "/data/local-files/?d="
-# Annotator of annotations that name nobody.
+# Name of the annotator for annotations that name no annotator.
 UNKNOWN_ANNOTATOR = "unknown"
 # Prefix of the pseudonyms of adjudicators.
 ADJUDICATOR_PREFIX = "adjudicator-"
@@ -45,12 +46,12 @@ RENAMED_LABEL_HINT = (
     "A label was renamed in the labelling interface. Restore it with `rgqa annotate push`, then judge these tasks again, or correct "
     "the labels in the file and document this in the release"
 )
-# Stands for an unknown time.
+# Value for an unknown time.
 UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 def parse_time(text: str) -> datetime | None:
-    """Parse an ISO 8601 time, taken as UTC if it names no time zone; return None for other texts.
+    """Parse an ISO 8601 time. A time without a time zone is taken as UTC. Return None for other texts.
 
     >>> parse_time("2026-01-01T02:00:00+02:00") == parse_time("2026-01-01T00:00:00.000Z")
     True
@@ -88,14 +89,15 @@ class ExportedAnnotation(msgspec.Struct):
 
     @property
     def choices(self) -> dict[str, str]:
-        """Control name -> chosen label."""
+        """Return control name -> chosen label."""
         chosen = dict[str, str]()
         for result in self.result:
             match result:
                 case {"value": {"choices": str() | [_, *_] as choices}}:
                     choices = [choices] if isinstance(choices, str) else choices
                     name = str(result.get("from_name", ""))
-                    # The interface allows one label per control. Several are joined, so that they are reported as unknown.
+                    # The interface allows one label per control. Several labels are joined, so that they are
+                    # reported as an unknown label.
                     chosen[name] = " and ".join(
                         [*([chosen[name]] if name in chosen else []), *map(str, choices)]
                     )
@@ -103,23 +105,23 @@ class ExportedAnnotation(msgspec.Struct):
 
     @property
     def sort_key(self) -> tuple[datetime, str]:
-        """Sort key: the time of the last change, then the id."""
+        """Return the sort key: the time of the last change, then the id."""
         return parse_time(self.updated_at or self.created_at) or UNKNOWN_TIME, self.sortable_id
 
     @property
     def sortable_id(self) -> str:
-        """The id as a text that sorts like a number."""
+        """Return the id as a text that sorts like a number."""
         return str(self.id).zfill(20)
 
     @property
     def answer_text(self) -> str:
-        """The chosen labels as a text; equal for equal answers."""
+        """Return the chosen labels as a text, which is equal for equal answers."""
         chosen = ", ".join(f"`{name}`: {choice!r}" for name, choice in sorted(self.choices.items()))
         return f"skipped ({chosen})" if self.was_cancelled else chosen
 
     @property
     def completeness(self) -> str:
-        """complete, incomplete, empty, skipped or unreadable."""
+        """Return whether the annotation is complete, incomplete, empty, skipped or unreadable."""
         chosen = self.choices
         if self.was_cancelled or not chosen:
             return "skipped" if self.was_cancelled else "empty"
@@ -132,7 +134,7 @@ class ExportedAnnotation(msgspec.Struct):
 
 
 class ExportedTask(msgspec.Struct):
-    """A task of an export in the format JSON. Only the entry `task` of `data` is used, which is our task id."""
+    """A task of an export in the format JSON. Of `data`, only the entry `task` (our task id) is used."""
 
     data: dict[str, Any]
     annotations: list[ExportedAnnotation]
@@ -145,7 +147,7 @@ AnnotationStore = dict[tuple[str, bytes], ExportedAnnotation]
 
 
 def deduplicate(annotations: Iterable[TaskAnnotation]) -> AnnotationStore:
-    """Build a store, in which equal annotations occur once."""
+    """Build a store of annotations, in which equal annotations occur only once."""
     return {(task_id, msgspec.json.encode(row, order="sorted")): row for task_id, row in annotations}
 
 
@@ -203,7 +205,11 @@ def write_pulled(path: Path, annotations: AnnotationStore) -> bool:
 
 
 def find_conflicts(annotations: AnnotationStore) -> list[tuple[str, str]]:
-    """Find versions of one annotation with the same time but different answers; return sorted pairs of location and problem."""
+    """Find versions of the same annotation that have the same time but different answers.
+
+    Returns:
+        Sorted pairs of location and problem.
+    """
     answers: dict[tuple[str, ...], dict[str, ExportedAnnotation]] = defaultdict(dict)
     for (task_id, _), row in annotations.items():
         answers[*get_identity(task_id, row), normalize_time(row.updated_at)].setdefault(row.answer_text, row)
@@ -218,7 +224,10 @@ def find_conflicts(annotations: AnnotationStore) -> list[tuple[str, str]]:
 
 
 def get_identity(task_id: str, annotation: ExportedAnnotation) -> tuple[str, ...]:
-    """Return what identifies an annotation across its versions: task, id and creation time; the annotator in place of a missing id."""
+    """Return what identifies an annotation across its versions: task, id and creation time.
+
+    If there is no id, the annotator is used in its place.
+    """
     if annotation.id:
         return task_id, str(annotation.id), normalize_time(annotation.created_at)
     return task_id, get_annotator(annotation), normalize_time(annotation.created_at)
@@ -230,9 +239,10 @@ def get_annotator(annotation: ExportedAnnotation) -> str:
 
 
 def make_pseudonym(person: int | str | ExportedUser | None, salt: str) -> str:
-    """Return a pseudonym that is the same in every export. Without the salt, it does not reveal the person.
+    """Return the pseudonym of a person, which is the same for every export.
 
-    Texts that are pseudonyms are returned unchanged.
+    Without the salt, the pseudonym does not reveal the person. A text that already is a pseudonym is returned
+    unchanged.
     """
     if isinstance(person, ExportedUser):
         person = person.id if person.id is not None else person.email
@@ -255,13 +265,14 @@ def to_verdicts(
 ) -> tuple[list[Verdict], dict[str, int]]:
     """Convert annotations to verdicts, one per annotator and task.
 
-    Of several annotations of one task by one annotator, the last one counts; of several versions of an annotation, the last version.
+    If an annotator made several annotations of a task, the last annotation counts. If an annotation has
+    several versions, the last version counts.
 
     Args:
         annotations: The annotations.
         tasks: Ids of the tasks of this batch. Annotations of other tasks are only counted.
-        subject: What error messages call the annotations.
-        strict: Whether to raise an error if there are annotations, but none of this batch.
+        subject: Name of the annotations in error messages.
+        strict: Whether to raise an error if there are annotations, but none of them is of this batch.
 
     Returns:
         The verdicts, sorted by verdict id, and the number of annotations by kind.
@@ -275,7 +286,7 @@ def to_verdicts(
     versions: dict[tuple[str, ...], list[ExportedAnnotation]] = defaultdict(list)
     for (task_id, _), row in annotations.items():
         versions[get_identity(task_id, row)].append(row)
-    # Task id and annotator -> last complete annotation.
+    # (task id, annotator) -> last complete annotation.
     latest: dict[tuple[str, str], ExportedAnnotation] = {}
     for (task_id, *_), group in versions.items():
         counts["corrected later"] += (
@@ -304,7 +315,9 @@ def to_verdicts(
 
 
 def _build_verdicts(latest: Mapping[tuple[str, str], ExportedAnnotation]) -> list[Verdict]:
-    """Build verdicts, with their place among the annotator's answers and the seconds since the previous submission."""
+    """Build verdicts, with their index in the annotator's sequence of answers and the seconds since the
+    previous submission.
+    """
     answered, submitted, verdicts = Counter[str](), dict[str, datetime](), list[Verdict]()
     order = sorted(
         latest.items(),

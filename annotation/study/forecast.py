@@ -18,14 +18,14 @@ from pipeline.core.errors import UserError, format_count
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Record, Task, Verdict
 
-# Seconds per judgement while fewer than MIN_TIMED_JUDGEMENTS judgements have a time.
+# Assumed seconds per judgement as long as fewer than MIN_TIMED_JUDGEMENTS judgements have a known time.
 DEFAULT_SECONDS = 20.0
 MIN_TIMED_JUDGEMENTS = 50
-# A longer time includes a pause.
+# Maximum time of a judgement without a pause.
 MAX_ANSWER_SECONDS = 300.0
-# Number of simulated annotators while the roster is empty.
+# Assumed number of annotators as long as the roster is empty.
 DEFAULT_NUM_ANNOTATORS = 3
-# How often the simulated annotators err, by true choice.
+# True choice -> rate at which the simulated annotators choose wrongly.
 ERROR_RATES = {
     "invalid": SENSITIVITY_PRIOR[1] / sum(SENSITIVITY_PRIOR),
     "valid": SPECIFICITY_PRIOR[1] / sum(SPECIFICITY_PRIOR),
@@ -34,14 +34,14 @@ OPPOSITE = {"invalid": "valid", "valid": "invalid"}
 
 
 class Forecast(Record):
-    """What a study still takes.
+    """The judgements and the time that a study still needs.
 
     Attributes:
         tasks: Number of tasks that need a vote now.
         doubtful: Number of tasks that wait for an adjudicator now.
         judgements: Number of judgements still to be given, by all annotators together.
         num_annotators: Number of annotators.
-        seconds_per_judgement: Mean time per judgement.
+        seconds_per_judgement: Mean time per judgement in seconds.
         hourly_pay: Pay per hour, in any currency; None if unknown.
     """
 
@@ -54,7 +54,7 @@ class Forecast(Record):
 
     @property
     def hours(self) -> float:
-        """Working hours of all annotators together."""
+        """Return the working hours of all annotators together."""
         return self.judgements * self.seconds_per_judgement / 3600
 
 
@@ -63,10 +63,11 @@ def simulate_assignments(
 ) -> list[tuple[str, str]]:
     """Simulate annotators who take turns until no tasks are left, and return (annotator, task key) in order.
 
-    The truth of each candidate is sampled from its current posterior. Annotators err at the average rates.
+    The true class of each candidate is sampled from its current posterior. The annotators choose wrongly at
+    the rates in `ERROR_RATES`.
 
     Args:
-        assigner: The state of the study; it is not changed.
+        assigner: The state of the study. It is not changed.
         people: Names of the annotators.
         seed: Seed of the simulation.
     """
@@ -102,13 +103,13 @@ def make_forecast(
     hourly_pay: float | None = None,
     seed: int = 0,
 ) -> Forecast:
-    """Forecast what a study still takes.
+    """Forecast the judgements and the time that a study still needs.
 
     Args:
         assigner: The current state of the study.
         people: Names of the annotators.
         seconds: Mean time per judgement, in seconds.
-        hourly_pay: Pay per hour, in any currency.
+        hourly_pay: Pay per hour, in any currency; None if unknown.
         seed: Seed of the simulation.
     """
     return Forecast(
@@ -122,7 +123,7 @@ def make_forecast(
 
 
 def estimate_seconds(verdicts: Sequence[Verdict]) -> float:
-    """Return the mean seconds per judgement without pauses; `DEFAULT_SECONDS` while too few times are known."""
+    """Return the mean seconds per judgement without pauses; `DEFAULT_SECONDS` if too few times are known."""
     known = [
         row.duration_seconds
         for row in verdicts
@@ -176,7 +177,7 @@ def format_forecast(forecast: Forecast, num_judged: int) -> str:
     cost = (
         ""
         if forecast.hourly_pay is None
-        else f", {forecast.hours * forecast.hourly_pay:,.0f} at {forecast.hourly_pay:g} per hour"
+        else f", cost: {forecast.hours * forecast.hourly_pay:,.0f} (at {forecast.hourly_pay:g} per hour)"
     )
     doubts = (
         f" {format_count(forecast.doubtful, 'task waits', 'tasks wait')} for an adjudicator (rgqa annotate invite NAME --adjudicator)."

@@ -1,9 +1,12 @@
-"""Measure gold question leakage: how well gold questions can be recognised without the image, by repetition, text, position or order.
+"""Measure gold question leakage: how well gold questions can be recognized without the image, by repetition,
+text, position or order.
 
-An annotator who recognises the gold question can answer the other one carelessly and still pass.
+An annotator who recognizes the gold question of a task can answer the other question carelessly and still
+pass.
 
-Each cue gets an AUROC within annotators: how often, of a gold question and another question shown to the same annotator, the gold
-question has the larger value, with ties counted half. A value a below 0.5 is reported as 1 - a, because a reliably wrong cue is as
+For each cue, an AUROC within annotators is computed: for a random gold question and a random other question
+that were shown to the same annotator, the probability that the gold question has the larger value of the cue
+(ties count one half). A value a below 0.5 is reported as 1 - a, because a cue that is reliably wrong is as
 informative. Intervals come from a cluster bootstrap over images.
 """
 
@@ -22,18 +25,20 @@ from threadpoolctl import threadpool_limits
 from pipeline.core.records import Record, Task
 from pipeline.scoring.bootstrap import bootstrap, cluster_auroc, percentile_interval
 
-# A cue leaks if the upper end of its interval is above this.
+# A cue leaks if the upper end of the interval of its AUROC is above this value.
 MAX_HIDDEN_AUROC = 0.6
 # Number of bootstrap replicates.
 NUM_REPLICATES = 200
 # Number of folds of the cross-validated text model.
 NUM_FOLDS = 5
-# Maximum number of questions for the text model. More would not make the figure more precise.
+# Maximum number of questions for the text model. More questions would not make the AUROC more precise.
 MAX_TEXTS = 8_000
 
 
 class GoldLeakage(Record):
-    """How well a cue separates gold questions from others: AUROC in [0.5, 1] with its 95 % interval; None if undefined."""
+    """How well a cue separates gold questions from others: AUROC in [0.5, 1] with its 95 % interval; None if
+    undefined.
+    """
 
     cue: str
     auroc: float | None
@@ -42,12 +47,12 @@ class GoldLeakage(Record):
 
     @property
     def is_leak(self) -> bool:
-        """Whether gold questions may be recognised by this cue."""
+        """Return whether gold questions may be recognized by this cue."""
         return (self.high or 0) > MAX_HIDDEN_AUROC
 
 
 def build_shown_questions(stream: Iterable[tuple[str, str]], tasks: Mapping[str, Task]) -> pd.DataFrame:
-    """Build the table that `measure_gold_leakage` takes.
+    """Build the table of shown questions for `measure_gold_leakage`.
 
     Args:
         stream: (annotator, task id) in the order in which tasks were shown.
@@ -65,8 +70,9 @@ def measure_gold_leakage(shown: pd.DataFrame, seed: int = 0) -> list[GoldLeakage
     """Measure the leakage of every cue, in a fixed order.
 
     Args:
-        shown: One row per question shown, with the columns annotator, sequence_index (of the task, per annotator), position (0 for
-            the first question of the task, 1 for the second), image_id, text and role ("gold", "candidate" or "repeat").
+        shown: One row per question shown, with the columns annotator, sequence_index (of the task, per
+            annotator), position (0 for the first question of the task, 1 for the second), image_id, text and
+            role ("gold", "candidate" or "repeat").
         seed: Seed of the cross-validation folds and the bootstrap.
     """
     shown = shown.sort_values(["annotator", "sequence_index", "position"]).reset_index(drop=True)
@@ -88,14 +94,16 @@ def measure_gold_leakage(shown: pd.DataFrame, seed: int = 0) -> list[GoldLeakage
 
 
 def select_leaks(leakage: Iterable[GoldLeakage]) -> list[GoldLeakage]:
-    """Return the cues by which gold questions may be recognised."""
+    """Return the cues by which gold questions may be recognized."""
     return [row for row in leakage if row.is_leak]
 
 
 def _measure_cue(
     cue: str, scores: np.ndarray, is_gold: np.ndarray, annotators: np.ndarray, images: np.ndarray, seed: int
 ) -> GoldLeakage:
-    """Compute the AUROC of a cue and its interval over pairs of questions shown to the same annotator."""
+    """Compute the AUROC of a cue, and its interval, over pairs of questions that were shown to the same
+    annotator.
+    """
     known = ~np.isnan(scores)
     auroc = cluster_auroc(scores[known], is_gold[known], images[known], annotators[known])
     count = int(images.max(initial=-1)) + 1
@@ -113,9 +121,10 @@ def _measure_cue(
 
 
 def _score_by_words(shown: pd.DataFrame, groups: str, seed: int) -> pd.Series:
-    """Return a grouped cross-validated bag-of-words score of each question; NaN where none was computed.
+    """Return a bag-of-words score of each question by grouped cross-validation; NaN where no score was
+    computed.
 
-    All annotators see the same texts at the same images, so each distinct question is scored once.
+    All annotators see the same texts with the same images, so each distinct question is scored once.
     """
     keys = ["image_id", "text", "role"]
     distinct = shown[keys].drop_duplicates()

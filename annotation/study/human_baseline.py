@@ -1,12 +1,14 @@
 """Measure a human baseline: how well do people reject unanswerable questions? (RGQA, section 5.4)
 
-By default, 50 AQs and 50 UQs per subset of a release are sampled from its test split. They become the tasks of a separate data set,
-`data/<data set>-human/`, which people judge on the usual annotation page. A question is rejected if it is called invalid. The judgements
-are written in the format of `rgqa score --resource human-judgments=FILE`.
+RGQA is the benchmark of Zhang et al. (ICCV 2023). By default, 50 answerable questions (AQs) and 50
+unanswerable questions (UQs) per subset of a release are sampled from its test split. They become the tasks of
+a separate data set, `data/<data set>-human/`, which people judge on the usual annotation page. A question is
+rejected if it is called invalid. The judgements are written in the format of `rgqa score --resource
+human-judgments=FILE`.
 
-Writes  data/<data set>-human/interim/batch/   tasks.jsonl, label_studio_tasks.json: as stage batch does
+Writes  data/<data set>-human/interim/batch/   tasks.jsonl, label_studio_tasks.json: in the format of stage batch
         data/<data set>-human/study/judgements/all.json, <subset>.json   {question_id, accepted} for each judgement
-        params.yaml: a section <data set>-human, if there is none
+        params.yaml: a section <data set>-human, if it does not exist
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ PARAMS_TEMPLATE = """
   annotate: {{max_votes: 3, overlap_rate: 1.0, training_tasks: 0, qualification_tasks: 0, seed: {seed}}}  # three annotators judge every task
 """
 SAME_VERDICT_PAIRS = ("valid", "valid"), ("invalid", "invalid")
-# Image -> "valid" or "invalid" -> items that are not in a task yet.
+# Image id -> "valid" or "invalid" -> items that are not in a task yet.
 RemainingItems = Mapping[str, Mapping[str, list[Item]]]
 
 
@@ -45,10 +47,12 @@ class _Provenance(msgspec.Struct):
 
 
 def choose_tasks(items: Iterable[Item], items_per_label: int, seed: int) -> list[Task]:
-    """Sample equally many AQs and UQs of each subset from the test split, and build tasks of two items of one image.
+    """Sample equally many AQs and UQs of each subset from the test split, and build tasks of two items of one
+    image.
 
-    As far as the images allow, a quarter of the tasks has two AQs, a quarter two UQs, and half one of each, so that one question says
-    nothing about the other. Images are used as evenly as possible. No item occurs twice, although an AQ can be in several subsets.
+    If the images allow it, a quarter of the tasks has two AQs, a quarter has two UQs, and half of the tasks
+    have one of each, so that one question of a task gives no hint about the other. Images are used as evenly
+    as possible. No item occurs twice, although an AQ can be in several subsets.
 
     Args:
         items: The items of a release.
@@ -56,7 +60,7 @@ def choose_tasks(items: Iterable[Item], items_per_label: int, seed: int) -> list
         seed: Seed of the sample.
 
     Returns:
-        The tasks, sorted by id. `expected_choice` is the truth.
+        The tasks, sorted by id. `expected_choice` of a question is its correct choice.
     """
     candidates = sorted(
         (item for item in items if item.split == "test"),
@@ -84,7 +88,10 @@ def choose_tasks(items: Iterable[Item], items_per_label: int, seed: int) -> list
 
 
 def _choose_image(left: RemainingItems, pair: tuple[str, str], uses: Counter[str]) -> str | None:
-    """Return the image for a pair: the one with the fewest items of the other kind, of these the least used; None if none fits."""
+    """Return the image for a pair of items; None if no image has suitable items.
+
+    The image with the fewest items of the other kind is chosen; of equal ones, the image that was used least.
+    """
     suitable = [
         at for at, kinds in left.items() if all(len(kinds[kind]) >= pair.count(kind) for kind in pair)
     ]
@@ -93,7 +100,10 @@ def _choose_image(left: RemainingItems, pair: tuple[str, str], uses: Counter[str
 
 
 def _build_task(items: list[Item], subset: Subset, seed: int) -> Task:
-    """Build a task of a candidate and a repeat. Without gold questions, no annotator is assessed."""
+    """Build a task from two items, as a candidate and a repeat.
+
+    There are no gold questions, so annotators are not assessed.
+    """
     one, other = sorted(items, key=lambda item: hash_uniform(str(seed), "first", item.item_id))
     first, second = (
         TaskQuestion(
@@ -111,15 +121,18 @@ def _build_task(items: list[Item], subset: Subset, seed: int) -> Task:
 
 
 def sample_items(release: Path | None = None, items_per_label: int = 50, seed: int = 0) -> None:
-    """Sample the human baseline of a release and create its data set. The same release and seed give the same bytes.
+    """Sample the human baseline of a release and create its data set.
+
+    The same release and seed give the same bytes.
 
     Args:
-        release: Folder of the release; by default the version in params.yaml.
-        items_per_label: Number of AQs and of UQs per subset; 50 in the paper.
+        release: Folder of the release; None for the version in params.yaml.
+        items_per_label: Number of AQs and of UQs per subset; RGQA uses 50.
         seed: Seed of the sample.
 
     Raises:
-        UserError: There is no such release, one of its images is not in the data set, or a different sample exists already.
+        UserError: There is no such release, one of its images is not in the data set, or a different sample
+            exists already.
     """
     folders = DatasetFolders()
     baseline = DatasetFolders(f"{folders.dataset}-human")
@@ -176,7 +189,8 @@ def sample_items(release: Path | None = None, items_per_label: int = 50, seed: i
 
 
 def score_judgements() -> None:
-    """Write the judgements in the format of `rgqa score --resource human-judgments=FILE`, and print the rates.
+    """Write the judgements in the format of `rgqa score --resource human-judgments=FILE`, and print the
+    rates.
 
     Raises:
         UserError: The data set in use is not a human baseline, or there are no judgements yet.
@@ -203,14 +217,21 @@ def score_judgements() -> None:
 
 
 def build_judgements(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) -> pd.DataFrame:
-    """Return one row per judgement, with the columns question_id, subset, annotator, answerable and accepted. "unsure" means accepted."""
+    """Return one row per judgement of a question, with the columns question_id, subset, annotator, answerable
+    and accepted.
+
+    The choice "unsure" counts as accepted.
+    """
     rows = build_answers_table(tasks, verdicts)
     rows = rows.assign(answerable=rows["expected_choice"] == "valid", accepted=rows["choice"] != "invalid")
     return rows[["question_id", "subset", "annotator", "answerable", "accepted"]]
 
 
 def format_table(judgements: pd.DataFrame) -> str:
-    """Return a table for the terminal, with rates and 95 % Wilson intervals by subset. FPR is the rate of accepted UQs."""
+    """Return a table for the terminal, with rates and 95 % Wilson intervals by subset.
+
+    FPR is the rate of accepted UQs.
+    """
 
     def format_rate(hits: pd.Series) -> str:
         count, total = int(hits.sum()), len(hits)

@@ -1,8 +1,8 @@
 """Import verdicts from Label Studio exports into `annotations/pulled.json`, for `rgqa annotate import`.
 
-Exports in the format JSON and snapshots can be read. pulled.json contains only pseudonyms. People get the pseudonym of the roster if their
-e-mail address is in it or if one of their annotations was pulled before. Others get a pseudonym made from their account number and a
-secret salt.
+Exports in the format JSON and snapshots can be read. pulled.json contains only pseudonyms. A person gets the
+pseudonym in the roster if the roster has the e-mail address of the person, or if an annotation of the person
+was pulled before. Any other person gets a pseudonym that is made from the account number and a secret salt.
 """
 
 from __future__ import annotations
@@ -41,14 +41,16 @@ from pipeline.core.records import Task, Verdict
 
 
 def import_exports(paths: Sequence[Path]) -> None:
-    """Add the new annotations of some exports to pulled.json, and print a summary. If anything is wrong, nothing is written.
+    """Add the new annotations of some exports to pulled.json, and print a summary.
+
+    If there is any problem, nothing is written.
 
     Args:
         paths: Export files.
 
     Raises:
-        UserError: A file is not an export of these tasks, has answers that the interface does not offer, or contradicts
-            what was pulled or imported before. All problems are listed.
+        UserError: A file is not an export of these tasks, has answers that the interface does not offer, or
+            contradicts earlier annotations in pulled.json. All problems are listed.
     """
     folders = DatasetFolders()
     path = folders.annotations / PULLED_FILENAME
@@ -78,19 +80,33 @@ def import_exports(paths: Sequence[Path]) -> None:
 
 
 def format_summary(verdicts: Sequence[Verdict], counts: Mapping[str, int]) -> list[str]:
-    """Return lines with the number of annotations by kind, the number of verdicts by annotator, and the next step."""
+    """Return lines with the number of annotations by kind, the number of verdicts by annotator, and the next
+    step.
+    """
     people = sorted(Counter(verdict.annotator for verdict in verdicts).items())
     return [
-        ", ".join(f"{count:,} {kind}" for kind, count in counts.items()),
+        _format_counts(counts),
         "verdicts: " + (", ".join(f"{name} {count:,}" for name, count in people) or "none"),
         "next: dvc repro",
     ]
 
 
+def _format_counts(counts: Mapping[str, int]) -> str:
+    """Return the number of annotations by kind as text. The complete annotations are counted out of all."""
+    # "corrected later" counts former versions, which are not annotations of their own.
+    total = sum(count for kind, count in counts.items() if kind != "corrected later")
+    return ", ".join(
+        f"{count:,} of {total:,} {'answers' if count == 1 else 'answer'} both questions"
+        if kind == "complete"
+        else f"{count:,} {kind}"
+        for kind, count in counts.items()
+    )
+
+
 def pseudonymize(
     new: Iterable[TaskAnnotation], existing: AnnotationStore, addresses: Mapping[str, str], salt: str
 ) -> AnnotationStore:
-    """Return the new annotations as they are stored in pulled.json, with pseudonyms.
+    """Return the new annotations with pseudonyms, as they are stored in pulled.json.
 
     Args:
         new: Annotations of exports.
@@ -110,7 +126,8 @@ def pseudonymize(
         (get_identity(key, row), normalize_time(row.updated_at), row.answer_text)
         for (key, _), row in existing.items()
     }
-    # Pseudonym by account number -> pseudonyms under which annotations of this person were stored before.
+    # Pseudonym made from the account number -> pseudonyms under which annotations of the same person were
+    # stored before.
     names: dict[str, set[str]] = defaultdict(set)
     for key, row, address in rows:
         name = addresses.get(address) or before.get(get_identity(key, row), "")
@@ -137,7 +154,11 @@ def _get_email(person: int | str | ExportedUser | None) -> str:
 
 
 def drop_erased(folders: DatasetFolders, annotations: AnnotationStore) -> tuple[AnnotationStore, int]:
-    """Remove the annotations of erased annotators, so that no backup brings them back; return the rest and the number removed."""
+    """Remove the annotations of erased annotators, so that importing a backup does not restore them.
+
+    Returns:
+        The other annotations, and the number of removed annotations.
+    """
     erased = read_erased(folders)
     remaining = {key: row for key, row in annotations.items() if get_annotator(row) not in erased}
     return remaining, len(annotations) - len(remaining)

@@ -13,9 +13,11 @@ from pipeline.core.paths import DatasetFolders
 
 
 def write_private(path: Path, value: object) -> None:
-    """Write a JSON file that only its owner can read. An unchanged private file is left as it is.
+    """Write a JSON file that only its owner can read.
 
-    The umask is set before the file is created, so that it is never readable by others.
+    If the content has not changed, the file is not written.
+
+    The umask is set before the file is created, so that other users can never read the file.
     """
     wanted = msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2) + b"\n"
     if path.exists() and path.read_bytes() == wanted and not path.stat().st_mode & 0o077:
@@ -28,9 +30,10 @@ def write_private(path: Path, value: object) -> None:
 
 
 def read_or_create_salt(folders: DatasetFolders) -> str:
-    """Return the secret salt of a data set's pseudonyms; create it on first use.
+    """Return the secret salt of the pseudonyms of a data set. The salt is created on first use.
 
-    Pseudonyms of people who are not in the roster are hashes. Without the salt, nobody can find a person by trying out numbers.
+    The pseudonyms of people who are not in the roster are hashes of account numbers and the salt. Without the
+    salt, nobody can find the account number of a pseudonym by trying all numbers.
 
     Raises:
         UserError: The file is damaged.

@@ -1,7 +1,8 @@
 """Select the training and qualification tasks of an annotator, and score the answers.
 
-The module uses only the standard library, because it also runs in Label Studio's Python environment. Known tasks are mappings
-`{"key": ..., "first": {"expected": "valid" | "invalid", ...}, "second": {...}}` from `annotation.study.qualification_tasks`.
+The module uses only the standard library, because it also runs in Label Studio's Python environment. Known
+tasks are mappings `{"key": ..., "first": {"expected": "valid" | "invalid", ...}, "second": {...}}` from
+`annotation.study.qualification_tasks`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ MAX_ATTEMPTS = 2
 class QualificationScore(NamedTuple):
     """Number of answered and of correctly answered questions, for valid and invalid questions separately.
 
-    The two kinds are counted separately, so that nobody passes with the same choice for every question.
+    The two kinds are counted separately, so that nobody passes by choosing the same for every question.
     """
 
     num_valid: int = 0
@@ -48,7 +49,8 @@ class QualificationScore(NamedTuple):
 def select_tasks(
     known: Sequence[Mapping[str, Any]], training: int, test: int, person: str, num_retakes: int = 0
 ) -> tuple[list[str], list[str]]:
-    """Return the keys of the training tasks and of the test tasks, each in a random order of the person's own.
+    """Return the keys of the training tasks and of the test tasks, each in a random order that differs
+    between people.
 
     Args:
         known: All known tasks: first the training tasks, then the tasks of each attempt at the test.
@@ -80,7 +82,8 @@ def score_answers(
 
     Args:
         known: All known tasks.
-        answers: Task key -> the choices for the first and second question. Tasks without an answer do not count.
+        answers: Task key -> the choices for the first and second question. Tasks without an answer do not
+            count.
     """
     counts = dict.fromkeys(QualificationScore._fields, 0)
     for row in known:

@@ -1,10 +1,12 @@
-"""Build training and qualification tasks, in which the verdicts of both questions are known.
+"""Build training and qualification tasks. The correct choices of both questions of these tasks are known.
 
-After each training task, annotators see which choices are correct and why. The questions are gold questions of the tasks with the lowest
-priority, which few annotators ever reach. The two questions of a task can both be valid, both invalid, or one of each, so that one says
-nothing about the other. In the browser these tasks look like all others. Answers to them are not verdicts.
+After each training task, annotators see which choices are correct and why. The questions are gold questions
+of the tasks with the lowest priority, which few annotators ever reach. The questions of a task can be both
+valid, both invalid, or one of each, so that one question gives no hint about the other. In the browser, these
+tasks look like all other tasks. Answers to these tasks are not verdicts.
 
-The result goes into `study/queue.json`. `annotation.study.qualification` selects the tasks of an annotator and scores the answers.
+The result is stored in `study/queue.json`. `annotation.study.qualification` selects the tasks of an annotator
+and scores the answers.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ def build_known_tasks(
 ) -> list[KnownTask]:
     """Build the training tasks, followed by the qualification tasks of each attempt.
 
-    Each part has a quarter of tasks with two valid questions, a quarter with two invalid ones, and half with one of each, as far as
-    the images allow. Each image is used once. Template questions, which are easy to recognise, are used only if an image has
-    no others.
+    If the images allow it, a quarter of the tasks in each part (training, each attempt) has two valid
+    questions, a quarter has two invalid questions, and half have one of each. Each image is used once.
+    Template questions are easy to recognize, so they are used only if an image has no other gold questions.
 
     Args:
         tasks: The annotation tasks.
@@ -63,9 +65,12 @@ def build_known_tasks(
 
 
 def _collect_offers(tasks: Iterable[Task], seed: int) -> OfferedQuestions:
-    """Return images with at least two gold questions: lowest priority first, then at random. Their questions are in random order."""
+    """Return images with at least two gold questions, lowest priority first, then at random.
+
+    The questions of an image are in random order.
+    """
     found: dict[str, dict[str, TaskQuestion]] = defaultdict(dict)
-    # Image id -> the first block that has a task on it.
+    # Image id -> the first block that has a task with the image.
     first: dict[str, int] = {}
     for task in tasks:
         first[task.image_id] = min(task.priority_block, first.get(task.image_id, task.priority_block))
@@ -82,7 +87,10 @@ def _collect_offers(tasks: Iterable[Task], seed: int) -> OfferedQuestions:
 
 
 def _take_pair(offers: OfferedQuestions, *verdicts: str) -> tuple[str, Sequence[TaskQuestion]]:
-    """Remove and return the first image with two questions of these verdicts; if there is none, the first image with any two."""
+    """Remove and return the first image with two questions of the given verdicts, and the two questions.
+
+    If there is no such image, the first image with any two questions is used.
+    """
     fits = (
         (key, pair)
         for key, rows in offers.items()
@@ -97,7 +105,7 @@ def _take_pair(offers: OfferedQuestions, *verdicts: str) -> tuple[str, Sequence[
 def _build_known_task(
     image_id: str, pair: Sequence[TaskQuestion], images: Mapping[str, str], seed: int
 ) -> KnownTask:
-    """Return an entry of `known_tasks` in queue.json, with its questions in random order."""
+    """Return an entry of `known_tasks` in queue.json. The two questions are in random order."""
     first, second = sorted(
         pair, key=lambda row: hash_uniform(str(seed), "training", "first", image_id, row.text)
     )

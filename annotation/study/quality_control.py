@@ -1,10 +1,13 @@
-"""Decide which verdicts count: discard mislabelled gold questions, exclude unreliable annotators, and mark answers that do not count.
+"""Decide which verdicts count: discard mislabelled gold questions, exclude unreliable annotators, and mark
+answers that do not count.
 
-A gold question is discarded as mislabelled only if at least three reliable annotators contradict it. Annotators who fail other gold
-questions have no say, because gold questions are there to find them.
+A gold question is discarded as mislabelled only if at least three reliable annotators answered it, and most
+of them contradict it. Annotators who fail other gold questions have no influence on this, because gold
+questions are there to find such annotators.
 
-Annotators are assessed by sensitivity (accuracy on invalid gold questions) and specificity (accuracy on valid ones) separately, over
-all answers and in a moving window. The verdicts of an annotator who becomes careless after 200 tasks count for the first 200.
+Annotators are assessed by sensitivity (accuracy on invalid gold questions) and specificity (accuracy on valid
+ones) separately, over all answers and in a moving window. If an annotator becomes careless after 200 tasks,
+only the verdicts on the first 200 tasks count.
 """
 
 from __future__ import annotations
@@ -36,18 +39,23 @@ RATE_BY_EXPECTED: dict[Choice, Literal["sensitivity", "specificity"]] = {
     "invalid": "sensitivity",
     "valid": "specificity",
 }
-# A gold question is discarded only if at least this number of reliable annotators answered it,
-MIN_CONTRADICTING_ANNOTATORS = 3
-# and at most this proportion of them gave the expected verdict.
+# A gold question is discarded only if at least this number of reliable annotators answered it.
+MIN_RELIABLE_ANSWERS = 3
+# A gold question is discarded only if at most this proportion of the reliable annotators gave the expected
+# choice.
 MAX_EXPECTED_RATE = 0.25
-# An annotator is reliable with at least this number of answers on other gold questions of each kind, and this accuracy on them.
+# Minimum number of an annotator's answers to other gold questions of each kind (valid and invalid), and
+# minimum accuracy of these answers, for the annotator to be reliable.
 MIN_OTHER_GOLD_ANSWERS, MIN_RELIABLE_ACCURACY = 5, 0.8
-# Maximum probability that an annotator exactly at the limit is flagged for drift by chance, over all windows.
+# Maximum probability that an annotator whose accuracy is exactly at the limit is flagged for drift by chance,
+# all windows together.
 DRIFT_SIGNIFICANCE = 0.05
 
 
 class AccuracyRate(Record):
-    """A number of correct answers, with the rate and its 95 % Wilson interval; None if nothing was answered.
+    """Number of correct answers, with their rate and its 95 % Wilson interval.
+
+    `rate`, `low` and `high` are None if nothing was answered.
 
     >>> print(make_rate(8, 10))
     8 of 10, 80% (49% to 94%)
@@ -66,7 +74,9 @@ class AccuracyRate(Record):
 
 
 class GoldAccuracy(Record):
-    """Accuracy on gold questions: sensitivity on invalid ones, specificity on valid ones."""
+    """Accuracy on gold questions: sensitivity (on invalid gold questions) and specificity (on valid gold
+    questions).
+    """
 
     sensitivity: AccuracyRate
     specificity: AccuracyRate
@@ -77,9 +87,10 @@ class QualityFlag(Record):
 
     Attributes:
         kind: The check that failed.
-        detail: The figures.
-        is_significant: Whether chance is ruled out. Other flags are only reported and never exclude.
-        from_task: `sequence_index` of the first affected task.
+        detail: The numbers behind the flag.
+        is_significant: Whether the check failed significantly. Flags that are not significant are only
+            reported.
+        from_task: `sequence_index` (from 0) of the first affected task.
     """
 
     kind: QualityCheck
@@ -89,7 +100,7 @@ class QualityFlag(Record):
 
 
 class ExcludedAnswer(Record):
-    """An answer on a candidate that does not count, with the reason and the figures."""
+    """An answer about a candidate, if the answer does not count, with the reason and the numbers behind it."""
 
     verdict_id: str
     task_id: str
@@ -100,7 +111,10 @@ class ExcludedAnswer(Record):
 
 
 class Exclusion(Record):
-    """Why an annotator's answers do not count, from the task with `sequence_index` `excluded_since` on."""
+    """Why the answers of an annotator do not count.
+
+    `excluded_since` is the `sequence_index` of the first task whose answers do not count.
+    """
 
     reasons: tuple[str, ...]
     excluded_since: int = 0
@@ -114,7 +128,7 @@ class QualityAssessment(NamedTuple):
         gold_accuracy: Annotator -> accuracy on gold questions, sorted by name.
         response_times: Annotator -> times per task, sorted by name.
         flags: Annotator -> failed checks, sorted by name.
-        excluded: Excluded annotator -> reasons, sorted by name.
+        excluded: Excluded annotator -> why, and from which task on, sorted by name.
     """
 
     answers: pd.DataFrame
@@ -125,7 +139,7 @@ class QualityAssessment(NamedTuple):
 
     @property
     def excluded_answers(self) -> list[ExcludedAnswer]:
-        """Answers on candidates that do not count, sorted by verdict id and position."""
+        """Return the answers about candidates that do not count, sorted by verdict id and position."""
         table = self.answers[(self.answers["exclusion_reason"] != "") & (self.answers["role"] != "gold")]
         rows = table.rename(columns={"exclusion_reason": "reason"}).sort_values(["verdict_id", "position"])
         return to_records(rows[list(ExcludedAnswer.__struct_fields__)], ExcludedAnswer)
@@ -139,7 +153,8 @@ def assess_quality(answers: pd.DataFrame, rules: QualityRules) -> QualityAssessm
         rules: The limits.
 
     Raises:
-        UserError: More than `max_discarded_rate` of a source's gold questions would be discarded.
+        UserError: More than `max_discarded_rate` of the gold questions of one origin (`gold_source`) would be
+            discarded, and more than one.
     """
     answers = answers.assign(is_discarded=find_discarded_gold(answers, rules.max_discarded_rate))
     accuracy, excluded = measure_gold_accuracy(answers), {}
@@ -159,36 +174,44 @@ def assess_quality(answers: pd.DataFrame, rules: QualityRules) -> QualityAssessm
 
 
 def find_discarded_gold(answers: pd.DataFrame, max_discarded: float) -> pd.Series:
-    """Find the gold questions that reliable annotators contradict. A gold question is a text at an image.
+    """Find the gold questions that reliable annotators contradict.
+
+    A gold question is identified by its image and text.
 
     Args:
         answers: The answers table.
-        max_discarded: Maximum proportion of a source's gold questions that may be discarded; one is always allowed.
+        max_discarded: Maximum proportion of the gold questions of one origin (`gold_source`) that may be
+            discarded. Discarding one is always allowed.
 
     Returns:
-        [rows] of bool: whether the row is an answer on a discarded gold question.
+        [rows] of bool: whether the row is an answer to a discarded gold question.
 
     Raises:
-        UserError: More gold questions of a source would be discarded than allowed.
+        UserError: More gold questions of one origin would be discarded than allowed.
     """
-    question = ["image_id", "text"]
-    given = answers[answers["role"] == "gold"].sort_values("sequence_index", kind="stable")
-    # Of repeated answers of one annotator, the first counts.
-    given = given.drop_duplicates(["annotator", *question])
-    reliable = pd.Series(True, given.index)
+    key_columns = ["image_id", "text"]
+    gold_answers = answers[answers["role"] == "gold"].sort_values("sequence_index", kind="stable")
+    # If an annotator answered a question twice, the first answer counts.
+    gold_answers = gold_answers.drop_duplicates(["annotator", *key_columns])
+    reliable = pd.Series(True, gold_answers.index)
     for kind in RATE_BY_EXPECTED:
-        own = given["expected_choice"] == kind
-        by_annotator = given["is_correct"].where(own).groupby(given["annotator"], observed=True)
-        num_others = by_annotator.transform("count") - own
-        correct_others = by_annotator.transform("sum") - (own & given["is_correct"])
+        is_kind = gold_answers["expected_choice"] == kind
+        by_annotator = (
+            gold_answers["is_correct"].where(is_kind).groupby(gold_answers["annotator"], observed=True)
+        )
+        # The question itself is not counted.
+        num_others = by_annotator.transform("count") - is_kind
+        correct_others = by_annotator.transform("sum") - (is_kind & gold_answers["is_correct"])
         reliable &= (num_others >= MIN_OTHER_GOLD_ANSWERS) & (
             correct_others >= MIN_RELIABLE_ACCURACY * num_others
         )
-    by_question = given[reliable].groupby(question, observed=True)["is_correct"].agg(["size", "mean"])
+    by_question = (
+        gold_answers[reliable].groupby(key_columns, observed=True)["is_correct"].agg(["size", "mean"])
+    )
     discarded = by_question.index[
-        (by_question["size"] >= MIN_CONTRADICTING_ANNOTATORS) & (by_question["mean"] <= MAX_EXPECTED_RATE)
+        (by_question["size"] >= MIN_RELIABLE_ANSWERS) & (by_question["mean"] <= MAX_EXPECTED_RATE)
     ]
-    source_of = given.drop_duplicates(question).set_index(question)["gold_source"].astype(str)
+    source_of = gold_answers.drop_duplicates(key_columns).set_index(key_columns)["gold_source"].astype(str)
     counts = pd.DataFrame(
         {"asked": source_of.value_counts(), "discarded": source_of[discarded].value_counts()}
     ).fillna(0)
@@ -207,9 +230,9 @@ def find_discarded_gold(answers: pd.DataFrame, max_discarded: float) -> pd.Serie
         )
     problems.raise_if_any()
     texts = discarded.get_level_values("text")
-    known = answers.loc[(answers["role"] == "gold") & answers["text"].isin(texts), question]
+    keys = answers.loc[(answers["role"] == "gold") & answers["text"].isin(texts), key_columns]
     result = pd.Series(False, answers.index)
-    result[known.index[pd.MultiIndex.from_frame(known).isin(discarded)]] = True
+    result[keys.index[pd.MultiIndex.from_frame(keys).isin(discarded)]] = True
     return result
 
 
@@ -241,11 +264,13 @@ def make_rate(num_correct: int, num_answered: int) -> AccuracyRate:
 def find_flags(answered: pd.DataFrame, rules: QualityRules) -> Iterator[QualityFlag]:
     """Yield the failed accuracy checks of one annotator.
 
-    A rate below its limit is flagged, as significant if the upper end of its interval is below the limit too. If the rate is only
-    low from some task on, drift is flagged instead.
+    A rate below its limit is flagged. The flag is significant if there are at least `MIN_OTHER_GOLD_ANSWERS`
+    answers and the upper end of the interval is below the limit, too. If the accuracy drops from some task
+    on, drift is flagged. If drift is one of `exclusion_checks`, the rates are then measured on the answers
+    before the drift, unless these are too few or their rates are low, too; in that case all answers are used.
 
     Args:
-        answered: The annotator's answers on gold questions, in the order given.
+        answered: Answers of the annotator to gold questions, in the order in which the annotator gave them.
         rules: The limits.
     """
     drifts = []
@@ -262,7 +287,8 @@ def find_flags(answered: pd.DataFrame, rules: QualityRules) -> Iterator[QualityF
     )
     before = answered[answered["sequence_index"] < start]
     low_rates = list(_find_low_rates(before, rules))
-    # Without enough good answers before the drift, the annotator is assessed on all answers.
+    # If there are too few answers before the drift, or if their rates are low, the annotator is assessed on
+    # all answers.
     if len(before) < rules.drift_window or low_rates:
         low_rates = list(_find_low_rates(answered, rules))
         drifts = [] if start < inf and any(flag.is_significant for flag in low_rates) else drifts
@@ -291,17 +317,19 @@ def _find_low_rates(answered: pd.DataFrame, rules: QualityRules) -> Iterator[Qua
 def find_drift(is_correct: np.ndarray, limit: float, window: int) -> tuple[int, int] | None:
     """Find where an annotator's accuracy drops below a limit.
 
-    A window is bad if an annotator with accuracy `limit` would have so few correct answers in any window with a probability below
-    `DRIFT_SIGNIFICANCE` (binomial test with Bonferroni correction over windows).
+    A window is bad if it has so few correct answers that an annotator of accuracy `limit` would have any such
+    window only with a probability below `DRIFT_SIGNIFICANCE` (binomial test with Bonferroni correction for
+    the number of windows).
 
     Args:
-        is_correct: [answers] of bool, in the order given.
+        is_correct: [answers] of bool: whether each answer is correct, in the order in which the annotator
+            gave the answers.
         limit: The minimum accuracy, in [0, 1].
         window: Number of answers in a window.
 
     Returns:
-        The index of the first wrong answer in the first bad window, and the number of correct answers in the worst window; None if
-        no window is bad.
+        The index of the first wrong answer in the first bad window, and the number of correct answers in the
+        worst window; None if no window is bad.
     """
     if len(is_correct) < window:
         return None
@@ -319,13 +347,15 @@ def mark_excluded_answers(answers: pd.DataFrame, excluded: Mapping[str, Exclusio
     These answers do not count:
 
     - answers of excluded annotators,
-    - answers on a candidate in a task whose gold question was failed and is not discarded,
+    - answers about a candidate in a task whose gold question was failed and is not discarded,
     - if an annotator judged a candidate twice: the later answer if both agree, and both if they contradict each other.
 
     Args:
         answers: The answers table, with the column is_discarded filled in.
-        excluded: Excluded annotator -> reasons and first affected task.
+        excluded: Excluded annotator -> why, and from which task on.
     """
+    # Step 1: find the answers of excluded annotators, and the answers in tasks whose gold question was
+    # failed.
     gold = select_gold_answers(answers)
     failed = gold[~gold["is_correct"]].drop_duplicates("verdict_id").set_index("verdict_id")
     since = (
@@ -335,11 +365,13 @@ def mark_excluded_answers(answers: pd.DataFrame, excluded: Mapping[str, Exclusio
     )
     is_candidate, by_excluded = answers["role"] != "gold", answers["sequence_index"] >= since
     gold_failed = is_candidate & answers["verdict_id"].isin(failed.index) & ~by_excluded
-    reason = np.select(
+    reason_codes = np.select(
         [by_excluded, gold_failed],
         [EXCLUSION_REASONS.index("annotator excluded"), EXCLUSION_REASONS.index("gold question failed")],
         0,
     )
+    # Step 2: describe both in the column `detail`. Each distinct text is a category, and `code_of` maps it to
+    # its code.
     annotator_details = {name: "; ".join(row.reasons) for name, row in excluded.items()}
     gold_details = (
         "answered " + failed["choice"].astype(str) + ", expected " + failed["expected_choice"].astype(str)
@@ -349,16 +381,20 @@ def mark_excluded_answers(answers: pd.DataFrame, excluded: Mapping[str, Exclusio
     by_annotator = answers["annotator"].map({name: code_of[text] for name, text in annotator_details.items()})
     by_verdict = answers["verdict_id"].map(gold_details.map(code_of))
     codes = [by_annotator.astype(float), by_verdict.astype(float)]
-    detail = np.select([by_excluded, gold_failed], codes, 0).astype(int)
+    detail_codes = np.select([by_excluded, gold_failed], codes, 0).astype(int)
     answers = answers.assign(
-        exclusion_reason=make_categorical(reason, EXCLUSION_REASONS), detail=make_categorical(detail, details)
+        exclusion_reason=make_categorical(reason_codes, EXCLUSION_REASONS),
+        detail=make_categorical(detail_codes, details),
     )
+    # Step 3: among the remaining answers, find candidates that an annotator judged twice.
     columns = answers[["sequence_index", "position", "annotator", "candidate_id", "choice"]]
-    counting = columns[is_candidate & (reason == 0)].sort_values(
+    counting = columns[is_candidate & (reason_codes == 0)].sort_values(
         ["sequence_index", "position"], kind="stable"
     )
-    own = [counting["annotator"], counting["candidate_id"]]
-    is_contradicted = (counting["choice"] == "invalid").groupby(own, observed=True).transform("nunique") > 1
+    pair_keys = [counting["annotator"], counting["candidate_id"]]
+    is_contradicted = (counting["choice"] == "invalid").groupby(pair_keys, observed=True).transform(
+        "nunique"
+    ) > 1
     is_duplicate = counting.duplicated(["annotator", "candidate_id"])
     answers.loc[counting.index[is_duplicate], "exclusion_reason"] = "duplicate"
     answers.loc[counting.index[is_contradicted], "exclusion_reason"] = "self-contradiction"

@@ -1,7 +1,8 @@
 """Render the quality report as one self-contained HTML page.
 
-The page has no scripts and needs no network: plots are inline SVG, and thumbnails are embedded. Colours follow Okabe and Ito, which
-people with colour blindness can distinguish, and shape or text repeats what they say.
+The page has no scripts and needs no network: plots are inline SVG, and thumbnails are embedded. The colors
+are those of Okabe and Ito, which color-blind people can distinguish. Whatever a color means is also shown by
+a shape or a text.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ RULE_DESCRIPTIONS = {
     "prior of stage estimate with what gold questions show about each annotator",
 }
 COLOURS = {"sensitivity": "#0072B2", "specificity": "#D55E00"}
-# Pixels.
+# Width of a plot in pixels.
 PLOT_WIDTH = 560
-# Pixels of the longer side, and the maximum number of bytes.
+# Maximum length of the longer side of a thumbnail in pixels, and maximum size of its file in bytes.
 THUMBNAIL = (180, 12_000)
 
 
@@ -36,7 +37,8 @@ def render_page(quality: QualityReport, images: Mapping[str, str] = MappingProxy
 
     Args:
         quality: The report.
-        images: Image id -> file. Uncertain candidates show a thumbnail if their image is here.
+        images: Image id -> image file. An uncertain candidate is shown with a thumbnail if its image is in
+            this mapping.
 
     Returns:
         A complete HTML document.
@@ -67,7 +69,8 @@ def format_decimals(value: float | None, num_decimals: int = 2) -> str:
 
 
 def format_interval(estimate: IntervalEstimate | tuple[float | None, ...], num_decimals: int = 2) -> str:
-    """Return a value with its interval, the value alone if it has no interval, or a dash if it is undefined.
+    """Return a value with its interval, only the value if there is no interval, or a dash if the value is
+    undefined.
 
     >>> format_interval((0.61, 0.55, 0.67))
     '0.61 (0.55 to 0.67)'
@@ -82,7 +85,10 @@ def format_interval(estimate: IntervalEstimate | tuple[float | None, ...], num_d
 
 
 def plot_rates(quality: QualityReport) -> Markup:
-    """Return an SVG plot of each annotator's sensitivity and specificity with intervals. Dashed lines mark the minimums."""
+    """Return an SVG plot of each annotator's sensitivity and specificity with intervals.
+
+    Dashed lines mark the minimums.
+    """
     rows = [
         {"annotator": row.name, "measure": name, "low": found.low, "rate": found.rate, "high": found.high}
         for row in quality.annotators

@@ -1,4 +1,4 @@
-"""Compute all figures of the quality report, as the records of `quality.json`."""
+"""Compute all numbers of the quality report, as the records of `quality.json`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ from annotation.study.vote_aggregation import Status, count_votes
 from pipeline.core.errors import format_count
 from pipeline.core.records import Choice, CollectedCandidate, Record, Subset
 
-# Number of most uncertain candidates in the report.
+# Number of uncertain candidates in the report, the most uncertain first.
 NUM_UNCERTAIN_ITEMS = 20
-# People err and disagree more often than at this rate, measured on at least this number of candidates.
+# Suspiciously low rate of errors and of disagreement: people usually err and disagree more often. And minimum
+# number of candidates with several votes for measuring the disagreement.
 SUSPICIOUS_ERROR_RATE, MIN_SHARED_CANDIDATES = 0.01, 100
 # Columns of the answers table that `measure_gold_leakage` reads.
 LEAKAGE_COLUMNS = ["annotator", "sequence_index", "position", "image_id", "text", "role"]
@@ -42,9 +43,10 @@ class AnnotatorRow(Record):
         name: The pseudonym.
         verdicts: Number of verdicts.
         gold_accuracy: Accuracy on gold questions.
-        num_failed_gold: Number of answers that do not count because the gold question in the same task was failed.
+        num_failed_gold: Number of answers that do not count because the gold question in the same task was
+            failed.
         exclusion_reasons: The reasons for exclusion; empty if the annotator is not excluded.
-        excluded_since: `sequence_index` of the first task that does not count (0: no task counts).
+        excluded_since: `sequence_index` of the first task that does not count. 0 means that no task counts.
         response_times: Times per task.
         flags: Failed quality checks.
     """
@@ -60,7 +62,7 @@ class AnnotatorRow(Record):
 
     @property
     def is_adjudicator(self) -> bool:
-        """Whether this is an adjudicator."""
+        """Return whether this is an adjudicator."""
         return self.name.startswith(ADJUDICATOR_PREFIX)
 
 
@@ -93,7 +95,10 @@ class SubsetRow(Record):
 
 
 class UncertainItem(Record):
-    """A candidate that the votes leave in doubt. Without posteriors, `probability_invalid` is the proportion of invalid votes."""
+    """A candidate whose votes do not decide.
+
+    If there are no posteriors, `probability_invalid` is the proportion of invalid votes.
+    """
 
     candidate_id: str
     subset: Subset
@@ -110,22 +115,23 @@ class QualityReport(Record):
         simulated: Whether any verdict is simulated.
         rehearsal: Whether any verdict is simulated from incomplete graphs.
         warnings: What the study leader must check before publishing.
-        settings: The parameters behind the figures (section `collect`).
+        settings: The parameters of stage `collect`.
         num_verdicts: Number of verdicts.
-        num_answers: Number of answers on candidates; the sum of the next four.
-        num_from_excluded: Answers of excluded annotators.
-        num_failed_gold: Answers in a task whose gold question was failed.
-        num_repeated: Further answers of an annotator on the same candidate.
-        num_counted: Answers that count.
+        num_answers: Number of answers about candidates. It is the sum of the next four numbers.
+        num_from_excluded: Number of answers of excluded annotators.
+        num_failed_gold: Number of answers in a task whose gold question was failed.
+        num_repeated: Number of answers that do not count, because the annotator judged the candidate twice.
+        num_counted: Number of answers that count.
         annotators: Annotators and adjudicators, sorted by name.
-        gold_questions: Accuracy by source and expected choice.
+        gold_questions: Accuracy for each origin and expected choice of gold questions.
         discarded_gold_questions: Gold questions that were discarded as mislabelled.
-        agreement: Agreement on the overlap candidates: all subsets together first, then each subset.
-        retest: Test-retest reliability on the overlap candidates.
-        gold_leakage: How well gold questions can be recognised without the image, by cue.
-        subsets: Candidates by subset and status.
-        expected_error: Expected proportion of label errors among candidates that votes verified as unanswerable; only for the
-            rule dawid-skene.
+        agreement: Agreement on the candidates of overlap tasks, first for all subsets together, then for each
+            subset.
+        retest: Test-retest reliability on the candidates of overlap tasks.
+        gold_leakage: For each cue, how well gold questions can be recognized without the image.
+        subsets: Number of candidates by subset and status.
+        expected_error: Expected proportion of label errors among candidates that votes verified as
+            unanswerable; only for the rule dawid-skene.
         uncertain_items: The most uncertain candidates.
         doubtful: Candidate id -> probability of invalid, for the candidates that wait for an adjudicator.
         confusion_tables: Confusion tables of annotators; only for the rule dawid-skene.
@@ -155,12 +161,12 @@ class QualityReport(Record):
 
     @property
     def num_invalid_gold_answers(self) -> int:
-        """Number of answers on gold questions whose expected choice is invalid."""
+        """Return the number of answers to gold questions whose expected choice is invalid."""
         return sum(row.num_answered for row in self.gold_questions if row.expected_choice == "invalid")
 
     @property
     def num_unanswerable(self) -> int:
-        """Number of candidates verified as unanswerable."""
+        """Return the number of candidates that are verified as unanswerable."""
         return sum(row.statuses.get("unanswerable", 0) for row in self.subsets)
 
 
@@ -177,7 +183,7 @@ def build_report(
 
     Args:
         assessment: The result of quality control.
-        verified: All candidates with votes and status.
+        verified: All candidates, with votes and status.
         posteriors: Candidate id -> probability of invalid; empty unless the rule is dawid-skene.
         expected_error: Expected label error among the candidates that votes verified as unanswerable.
         tables: Confusion tables of annotators.
@@ -330,9 +336,10 @@ def _build_subset_rows(verified: Collection[CollectedCandidate]) -> list[SubsetR
 def _rank_uncertain(
     answers: pd.DataFrame, verified: Collection[CollectedCandidate], posteriors: Mapping[str, float]
 ) -> pd.Series:
-    """Return candidate id -> probability of invalid, for candidates in doubt that no adjudicator decided.
+    """Return candidate id -> probability of invalid, for doubtful candidates that no adjudicator decided.
 
-    The candidates closest to 0.5 come first. Ties go to the candidate with more votes.
+    Candidates with a probability close to 0.5 come first. Of equal ones, candidates with more votes come
+    first.
     """
     statuses = {row.candidate.candidate_id: row.status for row in verified if row.decided_by == "votes"}
     votes = count_votes(answers, sorted(statuses))

@@ -1,8 +1,10 @@
 """Summarize how fast each annotator answers, and find annotators who answer too fast.
 
-There are two clocks. The tool's own time comes from the browser, goes on while the annotator is away, and may be missing. The time
-since the previous submission includes pauses. The shorter one is used (`annotation.study.answers_table.build_answers_table`), and only
-very short times count against an annotator. Annotators who always give the same answer are found by sensitivity, specificity and drift.
+There are two measurements of the time of a task. Label Studio measures the time in the browser, which
+continues while the annotator is away, and may be missing. The time since the previous submission includes
+pauses. The shorter time is used (`annotation.study.answers_table.build_answers_table`), and only very short
+times count against an annotator. Annotators who always give the same answer are found by sensitivity,
+specificity and drift instead.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from annotation.study.answers_table import QualityRules
 from pipeline.core.errors import format_count
 from pipeline.core.records import Record
 
-# Annotators with fewer timed tasks are never reported as too fast.
+# Minimum number of tasks with a known time before an annotator can be reported as too fast.
 MIN_TIMED_TASKS = 20
 
 
@@ -22,10 +24,10 @@ class ResponseTimes(Record):
 
     Attributes:
         num_timed: Number of tasks with a known time.
-        lower_quartile: Lower quartile of the known times; None if there are none.
-        median: Median of the known times; None if there are none.
-        upper_quartile: Upper quartile of the known times; None if there are none.
-        num_fast: Number of tasks below the limit.
+        lower_quartile: Lower quartile of the known times; None if no time is known.
+        median: Median of the known times; None if no time is known.
+        upper_quartile: Upper quartile of the known times; None if no time is known.
+        num_fast: Number of tasks that were answered too fast (`min_task_seconds`).
     """
 
     num_timed: int
@@ -56,7 +58,7 @@ def summarize_times(seconds: pd.Series, fast_seconds: float) -> ResponseTimes:
 
 
 def describe_if_too_fast(times: ResponseTimes, rules: QualityRules) -> str:
-    """Return the figures if too many tasks were answered too fast, else an empty string."""
+    """Return a description if too many tasks were answered too fast, else an empty string."""
     if times.num_timed < MIN_TIMED_TASKS or times.num_fast <= rules.max_fast_rate * times.num_timed:
         return ""
     return f"{times.num_fast} of {format_count(times.num_timed, 'task')} in under {rules.min_task_seconds:g} s, median {times.median:.1f} s"

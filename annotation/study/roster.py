@@ -1,7 +1,8 @@
 """Manage the roster of a study, which lists its members and their pseudonyms.
 
-The roster is `data/<data set>/study/roster.json`. It holds names, so Git ignores it and only its owner can read it (mode 600).
-Everywhere else, people appear under the pseudonym that they got when they joined.
+The roster is `data/<data set>/study/roster.json`. The file contains names, so Git ignores it and only its
+owner can read it (mode 600). Everywhere else, people appear under the pseudonym that they got when they
+joined the study.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ class Annotator(Record):
 
     Attributes:
         name: The name that the study leader uses: letters, digits, dots and dashes.
-        pseudonym: `annotator-01`, or `adjudicator-01` for adjudicators, numbered in the order of joining. Verdicts and
-            releases contain only the pseudonym.
+        pseudonym: `annotator-01`, or `adjudicator-01` for adjudicators, numbered in the order of joining.
+            Verdicts and releases contain only the pseudonym.
         email: The e-mail address of the account.
-        is_active: False after the person left. Their verdicts are kept.
+        is_active: False after the person was removed. The verdicts of the person are kept.
     """
 
     name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$")]
@@ -40,12 +41,14 @@ class Annotator(Record):
 
     @property
     def is_volunteer(self) -> bool:
-        """Whether the person signed up through the open link."""
+        """Return whether the person signed up through the open link."""
         return self.email.endswith(VOLUNTEER_EMAIL_SUFFIX)
 
     @property
     def is_adjudicator(self) -> bool:
-        """Whether the person judges doubtful candidates, with a verdict that overrides the votes."""
+        """Return whether the person is an adjudicator, who judges doubtful candidates and whose verdicts
+        override the votes.
+        """
         return self.pseudonym.startswith(ADJUDICATOR_PREFIX)
 
 
@@ -60,7 +63,9 @@ def read_roster(folders: DatasetFolders) -> list[Annotator]:
 
 
 def read_erased(folders: DatasetFolders) -> dict[str, str]:
-    """Return pseudonym -> time of deletion (ISO 8601) of everybody whose data was erased by `rgqa annotate erase`."""
+    """Return pseudonym -> time of deletion (ISO 8601) for every person whose data was erased by `rgqa
+    annotate erase`.
+    """
     path = folders.study / "erased.json"
     return read_json(path, dict[str, str]) if path.exists() else {}
 
@@ -68,8 +73,8 @@ def read_erased(folders: DatasetFolders) -> dict[str, str]:
 def collect_used_pseudonyms(folders: DatasetFolders) -> set[str]:
     """Return every pseudonym that must not be given to a new person.
 
-    These are the pseudonyms in the roster, in erased.json, and in pulled.json, which can hold answers of people who are not in
-    the roster.
+    These are the pseudonyms in the roster, in erased.json, and in pulled.json, which can contain answers of
+    people who are not in the roster.
 
     Raises:
         UserError: One of these files is damaged.
@@ -85,7 +90,8 @@ def make_next_pseudonym(used: Collection[str], prefix: str = "annotator-") -> st
     'annotator-03'
     """
     numbers = (name.removeprefix(prefix) for name in used if name.startswith(prefix))
-    # Pseudonyms with eight digits are hashes of account numbers (`annotation.study.exports.make_pseudonym`), not running numbers.
+    # Pseudonyms with eight digits are hashes of account numbers (`annotation.study.exports.make_pseudonym`),
+    # not running numbers.
     return f"{prefix}{1 + max((int(number) for number in numbers if number.isdigit() and len(number) < 8), default=0):02d}"
 
 
@@ -110,8 +116,8 @@ def enroll(folders: DatasetFolders, people: Mapping[str, str], adjudicator: bool
         The new roster.
 
     Raises:
-        UserError: People are already in the roster in the other role. An adjudicator must not decide on candidates that they
-            voted on.
+        UserError: People are already in the roster in the other role. A person must not decide as an
+            adjudicator about candidates that the same person voted on.
     """
     roster = {person.email: person for person in read_roster(folders)}
     if other := [

@@ -1,7 +1,8 @@
-"""Rounds of annotation: the candidates verified in one round become gold questions of the next one.
+"""Rounds of annotation: the candidates that are verified in one round become gold questions of the next
+round.
 
-Only `rgqa annotate end-round` ends a round. Stage `batch` depends on `rounds/` and not on the verdicts that `rgqa annotate pull`
-fetches, so a pull does not change the tasks.
+Only `rgqa annotate end-round` ends a round. Stage `batch` depends on `rounds/` and not on the verdicts that
+`rgqa annotate pull` fetches, so a pull does not change the tasks.
 
 Files   data/<data set>/rounds/N.jsonl   CollectedCandidate: `verified.jsonl` of stage `collect` at the end of round N
 """
@@ -18,7 +19,7 @@ from pipeline.core.jsonl_index import UniqueIndex
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import CollectedCandidate, Task, Verdict
 
-# Earlier versions kept this file in annotations/ instead.
+# Earlier versions of the project stored the rounds in this file in annotations/.
 LEGACY_FILENAME = "known.jsonl"
 
 
@@ -26,7 +27,8 @@ def find_round_files(folders: DatasetFolders) -> dict[int, Path]:
     """Return the files of the rounds that have ended, by number, in ascending order.
 
     Raises:
-        UserError: The folder holds JSON Lines with another name, or a file of an earlier version exists.
+        UserError: The folder contains a JSON Lines file with another name, or a file of an earlier version of
+            the project exists.
     """
     problems, files = Problems(str(folders.rounds)), dict[int, Path]()
     for path in sorted(folders.rounds.glob("*.jsonl")):
@@ -42,7 +44,10 @@ def find_round_files(folders: DatasetFolders) -> dict[int, Path]:
 
 
 def read_rounds(folders: DatasetFolders) -> list[CollectedCandidate]:
-    """Return the verified candidates of all rounds, sorted by id. For a candidate in several rounds, the last round counts."""
+    """Return the verified candidates of all rounds, sorted by id.
+
+    For a candidate in several rounds, the last round counts.
+    """
     rows = (
         row for path in find_round_files(folders).values() for row in read_jsonl(path, CollectedCandidate)
     )
@@ -51,7 +56,9 @@ def read_rounds(folders: DatasetFolders) -> list[CollectedCandidate]:
 
 
 def count_waiting_verdicts(folders: DatasetFolders) -> int:
-    """Count the verdicts that differ between pulled.json and the output of stage `collect`: new, corrected and deleted ones."""
+    """Count the verdicts that differ between pulled.json and the output of stage `collect`: new, corrected
+    and deleted ones.
+    """
     tasks = UniqueIndex(folders.record_file(Task), Task, "task_id")
     pulled, _ = read_verdicts(folders.annotations / PULLED_FILENAME, tasks)
     path = folders.record_file(Verdict)
@@ -61,14 +68,14 @@ def count_waiting_verdicts(folders: DatasetFolders) -> int:
 
 
 def end_round(folders: DatasetFolders) -> tuple[int, int]:
-    """End the round: store what stage `collect` verified, for the tasks of the next round.
+    """End the round: store the candidates that stage `collect` verified, for the tasks of the next round.
 
     Returns:
         The number of the round, and the number of verified candidates.
 
     Raises:
-        UserError: Stage `collect` has not run on the pulled verdicts, its verdicts are simulated, or nothing was verified since
-            the last round.
+        UserError: Stage `collect` has not run on the pulled verdicts, the verdicts are simulated, or no
+            candidate was verified since the last round.
     """
     if any(row.simulated for row in folders.read_records(Verdict)):
         raise UserError(

@@ -1,4 +1,6 @@
-"""Aggregate the answers that count: votes per candidate, and checks of the answerable questions used as gold questions."""
+"""Aggregate the answers that count: votes per candidate, and checks of the answerable questions used as gold
+questions.
+"""
 
 from __future__ import annotations
 
@@ -39,17 +41,21 @@ def count_votes(answers: pd.DataFrame, candidates: list[str]) -> pd.DataFrame:
 
 
 def decide_status(votes: pd.DataFrame, rules: QualityRules, posterior: pd.Series | float = 0.5) -> np.ndarray:
-    """Decide the status of each candidate. Only "unanswerable" candidates are released, so doubtful ones are lost.
+    """Decide the status of each candidate.
+
+    Only candidates with the status "unanswerable" are released; doubtful candidates are lost. The rules are:
 
     - majority: more than half of the votes say invalid (or valid). "unsure" supports neither.
     - unanimity: all votes say invalid (or valid).
     - dawid-skene: the posterior probability of invalid (or valid) is at least `min_posterior`, and more votes say invalid than
-      valid (or the reverse). So neither a prior alone nor a prior against the votes can decide. One vote can be enough.
+      valid (or the reverse). So neither a prior alone nor a prior against the votes can decide. One vote can
+      be enough.
 
     Args:
         votes: Votes per candidate (`count_votes`).
         rules: The rule and its limits.
-        posterior: Probability of invalid per candidate (`annotation.study.dawid_skene`), used only by the rule dawid-skene.
+        posterior: Probability of invalid for each candidate (`annotation.study.dawid_skene`), only for the
+            rule dawid-skene.
 
     Returns:
         [candidates] of `Status`.
@@ -74,10 +80,10 @@ def verify_candidates(
 ) -> Iterator[CollectedCandidate]:
     """Yield every candidate with its votes and status, sorted by id.
 
-    "unsure" is counted as a valid vote. An adjudicator's verdict overrides the votes.
+    "unsure" is counted as a valid vote. The verdict of an adjudicator overrides the votes.
 
     Args:
-        screened: Candidate id -> candidate. One candidate at a time is looked up.
+        screened: Candidate id -> candidate. Candidates are looked up one at a time.
         answers: The answers table after quality control.
         rules: The rule of aggregation.
         posteriors: Candidate id -> probability of invalid, for the rule dawid-skene.
@@ -118,7 +124,7 @@ def verify_candidates(
 
 
 def _group_answers(table: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, list[Any]]]:
-    """Yield each candidate id, of the sorted `keys`, with its answers sorted by verdict id."""
+    """Yield each candidate id in `keys`, which must be sorted, with its answers, sorted by verdict id."""
     fields = ["candidate_id", "verdict_id", "simulated", "rehearsal", "exclusion_reason", "invalid_reason"]
     answers = table.loc[table["role"] != "gold", fields]
     answers = answers.sort_values(["candidate_id", "verdict_id"], kind="stable")
@@ -133,7 +139,9 @@ def _group_answers(table: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, 
 
 
 def most_common_reason(reasons: Iterable[str]) -> Category | None:
-    """Return the most frequent reason that is a category. Ties go to the alphabetically first one.
+    """Return the most frequent reason that is a category.
+
+    Of equally frequent reasons, the alphabetically first is returned.
 
     >>> most_common_reason(["wrong relation", "missing object", "unclear image"])
     'missing object'
@@ -144,10 +152,11 @@ def most_common_reason(reasons: Iterable[str]) -> Category | None:
 
 
 def check_aqs(answers: pd.DataFrame) -> list[GoldQuestionCheck]:
-    """Check the source questions that served as gold questions against the answers of annotators who are not excluded.
+    """Check the source questions that served as gold questions against the answers of annotators who are not
+    excluded.
 
-    A question is verified or refuted by more than half of at least two votes, and open otherwise. If an annotator answered a
-    question twice, the first answer counts.
+    A question with at least two votes is verified (or refuted) if more than half of the votes say valid (or
+    invalid). Other questions are open. If an annotator answered a question twice, the first answer counts.
 
     Returns:
         One record per question, sorted by question id.

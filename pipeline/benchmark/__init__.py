@@ -1,1 +1,1 @@
-"""Turn verified candidates into a benchmark: balance, audit, release, report."""
+"""Turn verified candidates into a benchmark, in the stages balance, audit, release and report."""

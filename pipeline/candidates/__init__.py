@@ -1,1 +1,1 @@
-"""Build candidates for unanswerable questions: embed, rank, perturb, screen and estimate."""
+"""Build candidates for unanswerable questions, in the stages embed, rank, perturb, screen and estimate."""

@@ -1,4 +1,6 @@
-"""The command `rgqa attribute`: a page that shows where a model looked, and attribution maps for scoring."""
+"""The command `rgqa attribute`: write a page that shows where a model looks in images, and attribution maps
+for scoring.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +29,15 @@ class AttributionOptions(NamedTuple):
     """Options of the command line.
 
     Attributes:
-        items: Ids of items. If there are none, maps of all items are written and no page.
-        model: A row of the leaderboard, or hf-vqa/FOLDER.
-        seed: Seed of the row's models.
-        out: The page.
-        maps: File of the attribution maps.
-        method: Method of the maps; "" for the first one of the model that is shown as a heat map.
+        items: Ids of items. If empty, the maps of all items are written, and no page.
+        model: Name of a row of the leaderboard, or hf-vqa/FOLDER.
+        seed: The row's model that was trained with this seed is used.
+        out: The HTML page to write; None for the default.
+        maps: The file of attribution maps to write; None to write no maps.
+        method: Method of the maps; "" for the first method of the model that is shown as a heat map.
         release: A release or a file of questions; None for the release of the data set in use.
-        ocr_words: JSON file of the words in the images.
-        ocr: Recognize the words in the images.
+        ocr_words: JSON file with the words in the images; None without such a file.
+        ocr: Whether to recognize the words in the images.
         model_args: Arguments NAME=VALUE of an hf-vqa/ model.
     """
 
@@ -58,7 +60,7 @@ def write_attributions(options: AttributionOptions) -> None:
         options: Options of the command line.
 
     Raises:
-        UserError: An item, row or method is unknown, or the words are invalid.
+        UserError: An item, row or method is unknown, or the file of words is invalid.
     """
     folders = DatasetFolders()
     if not options.items and (options.out or not options.maps):
@@ -98,7 +100,7 @@ def write_attributions(options: AttributionOptions) -> None:
 def _write_all_maps(
     benchmark: Benchmark, attribution: RowAttribution, folders: DatasetFolders, options: AttributionOptions
 ) -> None:
-    """Write the maps of all items. Each question of an image is computed once."""
+    """Write the maps of all items. An item that several subsets share is computed only once."""
     by_image: dict[str, dict[str, BenchmarkItem]] = defaultdict(dict)
     for items in benchmark.subsets.values():
         for item in items:
@@ -140,7 +142,7 @@ def _parse_model_args(pairs: Sequence[str]) -> dict[str, str]:
     """Parse arguments NAME=VALUE.
 
     Raises:
-        UserError: Lists arguments of another form.
+        UserError: Lists the arguments that do not have this form.
     """
     parts = [pair.partition("=") for pair in pairs]
     if wrong := [name for name, sign, _ in parts if not (name and sign)]:

@@ -1,4 +1,8 @@
-"""The command `rgqa audit`: measure how well the label of a release or another set can be predicted from the question text alone."""
+"""The command `rgqa audit`: measure how well the text of a question alone reveals its label.
+
+The input is a release, whose labels are "answerable" and "unanswerable", or another set of questions with two
+labels.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +41,19 @@ class AuditOptions(NamedTuple):
 
     Attributes:
         source: A file, a folder or the name of a data set.
-        annotations: Annotations of VQA v2, if `source` has only the questions.
-        config, split: Configuration and split of a data set that is given by name.
-        columns: Columns that the user named.
-        folds: Number of cross-validation folds; None for that of the release, or the default.
-        num_bootstrap: Number of bootstrap replicates; None for that of the release, or the default.
+        annotations: File of annotations of VQA v2, if `source` has only the questions; None otherwise.
+        config, split: Configuration and split to load, if the library `datasets` loads the source; None for
+            the default.
+        columns: The columns that the user named.
+        folds: Number of cross-validation folds; None for the number of the release's own audit, or else the
+            default.
+        num_bootstrap: Number of bootstrap replicates; None for the number of the release's own audit, or else
+            the default.
         seed: Seed of folds, bootstrap and permutations.
-        source_questions: ingest/questions.jsonl of the source data set.
-        balanced_subset, json, html: Files that are written.
+        source_questions: File ingest/questions.jsonl of the source data set; None to find the file through
+            the release.
+        balanced_subset, json, html: Files to write; None to write no such file. With `annotations`,
+            `balanced_subset` is a folder.
     """
 
     source: str
@@ -62,12 +71,12 @@ class AuditOptions(NamedTuple):
 
 
 class AuditResults(Record):
-    """The figures that `--json` writes.
+    """The results that `--json` writes.
 
     Attributes:
-        sets: Audit of each set (of each subset of a release) by name.
-        balancing: What the balanced subset keeps and excludes.
-        balanced_subset: Audit of the balanced subset.
+        sets: Audits by name: one for each subset of a release, or one for the whole set.
+        balancing: What the balanced subset keeps and excludes; None if no balanced subset was requested.
+        balanced_subset: Audit of the balanced subset; None if there is no balanced subset.
     """
 
     sets: Mapping[str, TextAudit]
@@ -76,7 +85,7 @@ class AuditResults(Record):
 
 
 def run_audit(options: AuditOptions) -> None:
-    """Audit a set, print the figures and write the files that the options name.
+    """Audit a set, print the results and write the files that the options name.
 
     Args:
         options: Options of the command line.
@@ -89,7 +98,7 @@ def run_audit(options: AuditOptions) -> None:
     sets = read_sets(options)
     if options.balanced_subset is not None and len(sets) > 1:
         raise UserError(
-            f"--balanced-subset takes one set, but {options.source} has {', '.join(sets)}; name one of its files"
+            f"--balanced-subset takes one set, but {options.source} has several ({', '.join(sets)}); give the file of one set"
         )
     release = find_release(options.source)
     settings = resolve_settings(options, release)
@@ -120,19 +129,19 @@ def run_audit(options: AuditOptions) -> None:
             )
     if options.json is not None:
         write_json(options.json, AuditResults(sets=found, balancing=report, balanced_subset=after))
-        report_written("audit", "the figures", options.json)
+        report_written("audit", "results", options.json)
     if options.html is not None:
         write_page(options.html, list(found.values()), report, after)
-        report_written("audit", "one page", options.html)
+        report_written("audit", "report", options.html)
     if report and not after:
         raise UserError(
-            f"{options.source}: it has no balanced subset, because no text has both labels such that images are balanced, too;"
-            " add or change questions"
+            f"{options.source}: it has no balanced subset, because no text occurs with both labels in such a way that the images "
+            "are balanced, too; add or change questions"
         )
 
 
 def read_sets(options: AuditOptions) -> dict[str, LabelledSet]:
-    """Return the subsets of a release, or else the one set, by name.
+    """Return the sets to audit by name: all subsets of a release, or the one set of another source.
 
     Raises:
         UserError: Lists every problem of the sets.
@@ -161,30 +170,41 @@ def open_labelled_rows(options: AuditOptions) -> RowSource:
 
 
 def find_release(source: str) -> Path | None:
-    """Return the release that a folder is or that a file belongs to, or None."""
+    """Return the folder of a release if `source` is this folder or a file in the release; None otherwise."""
     path = Path(source)
     folder = path if path.is_dir() else path.parent.parent if path.parent.name in SUBSET_FOLDERS else None
     return folder if folder is not None and (folder / "params.json").is_file() else None
 
 
 def resolve_settings(options: AuditOptions, release: Path | None) -> AuditSettings:
-    """Return the settings of the options, or else those of the release's own audit, or else the defaults."""
-    own = _read_json_object(release / "params.json").get("audit") if release else None
-    own = own if isinstance(own, dict) else {}
+    """Return the settings of the audit.
+
+    Each setting is that of the options, or else that of the release's own audit, or else the default.
+    """
+    recorded = _read_json_object(release / "params.json").get("audit") if release else None
+    recorded = recorded if isinstance(recorded, dict) else {}
     default = AuditSettings()
-    folds = own.get("folds", default.folds)
-    # Releases of earlier versions have `repetitions`.
-    num_replicates = own.get("num_replicates", own.get("repetitions", default.num_replicates))
+    folds = recorded.get("folds", default.folds)
+    # Releases of earlier versions call this setting `repetitions`.
+    num_replicates = recorded.get("num_replicates", recorded.get("repetitions", default.num_replicates))
     return AuditSettings(
         options.folds or int(folds), options.num_bootstrap or int(num_replicates), options.seed
     )
 
 
 def load_source_questions(options: AuditOptions, release: Path | None) -> tuple[KnownQuestions | None, str]:
-    """Return the questions of the source for attackers that know them, or why they are not available.
+    """Return the questions of the source, for attackers (classifiers) that compare each text with them.
 
-    A release does not contain them, because there may be a million. It states their data set and the SHA-256 of their file. The file is
-    used if it is where the pipeline wrote it.
+    A release does not contain these questions, because there may be a million of them. The release states the
+    name of the data set and the SHA-256 of the file of questions. The file is used if it still is where the
+    pipeline wrote it.
+
+    Args:
+        options: Options of the command line.
+        release: Folder of the release; None if the source is not a release.
+
+    Returns:
+        The questions and "", or None and the reason why the questions are not available.
     """
     path = options.source_questions
     if path is None:
@@ -232,7 +252,13 @@ def list_outputs(options: AuditOptions) -> list[Output | None]:
 
 
 def print_audit(result: TextAudit, console: Console, *, details: bool) -> None:
-    """Print how the set was read, the AUROC of attackers, predictive words, label imbalance and the finding."""
+    """Print how the set was read, the AUROC of attackers, predictive words, label imbalance and the finding.
+
+    Args:
+        result: The audit.
+        console: The console to print to.
+        details: Whether to print predictive words and label imbalance, too.
+    """
     where = "images not known" if result.images is None else format_count(result.images, "image")
     console.print(
         f"[bold]{escape(result.name)}[/bold]: {escape(result.format)}; {result.negatives:,} {escape(result.negative_label)}, {result.positives:,} "

@@ -1,4 +1,7 @@
-"""Commands of `rgqa` that build a benchmark and inspect it. Heavy modules are imported inside the commands."""
+"""Commands of `rgqa` that build a benchmark and inspect it.
+
+Heavy modules are imported inside the commands.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,18 @@ from pipeline.core.errors import run_command
 from pipeline.core.records import Split
 
 app = new_app()
-DatasetOption = Annotated[str, Option(help="Write into this data set.")]
-SplitOption = Annotated[Split, Option(help="Assign the data to this split of the source.")]
+DatasetOption = Annotated[
+    str, Option(help="Write the converted files into the source folder of this data set.")
+]
+SplitOption = Annotated[Split, Option(help="Store the converted data as this split of the source.")]
 
 
 @app.command(epilog="Example: `rgqa init birds --images photos --questions questions.csv`")
 def init(
-    name: Annotated[str, Argument(help="Name of the new data set: lower-case letters, digits and dashes.")],
+    name: Annotated[
+        str,
+        Argument(metavar="NAME", help="Name of the new data set: lower-case letters, digits and dashes."),
+    ],
     images: Annotated[
         Path | None, Option(help="Copy the images in this folder that have questions into the data set.")
     ] = None,
@@ -28,7 +36,12 @@ def init(
         Option(help="Check this table of questions (.csv, .tsv, .xlsx, .parquet or .jsonl), and copy it."),
     ] = None,
 ) -> None:
-    """Create the folders and the parameters of a new data set. Existing files and parameters stay as they are."""
+    """Create the folder data/NAME/ and a section NAME in params.yaml for a new data set.
+
+    With --images and --questions, the table and the images that it needs are checked and copied into
+    data/NAME/source. Existing files and parameters stay as they are. Afterwards set `dataset: NAME` in
+    params.yaml, and run `dvc repro` (docs/guides/own_data.md).
+    """
     from pipeline.cli.init_dataset import create_dataset
 
     run_command(lambda: print(f"init: {create_dataset(name, images=images, questions=questions)}"))
@@ -37,7 +50,7 @@ def init(
 @app.command(epilog="Example: `rgqa fetch gqa --split testdev --dry-run`")
 def fetch(
     context: typer.Context,
-    what: Annotated[str, Argument(help="What to download: gqa.")],
+    what: Annotated[str, Argument(metavar="SOURCE", help="What to download. The only valid value is gqa.")],
     split: Annotated[
         Split | None,
         Option(
@@ -47,33 +60,45 @@ def fetch(
     origin: Annotated[
         str,
         Option(
-            "--from", help="Choose the source: official, hub, or the URL or folder of a copy of the archives."
+            "--from",
+            help="Download from here: official (the authors' server), hub (the Hugging Face Hub), or the URL or folder of a copy of "
+            "the archives.",
         ),
     ] = "official",
     archives_from: Annotated[
         str | None,
-        Option(help="Download the archives from this URL or folder instead of the authors' server."),
+        Option(help="Download the official archives from this URL or folder instead of the authors' server."),
     ] = None,
     dataset: Annotated[str, Option(help="Download for this data set.")] = "gqa",
     jobs: Annotated[
         int, Option(min=1, max=32, help="Send at most this number of requests at the same time.")
     ] = 8,
     dry_run: Annotated[
-        bool, Option("--dry-run", help="Print what would be downloaded and its size, and download nothing.")
+        bool,
+        Option(
+            "--dry-run",
+            help="Print the files that would be downloaded and their sizes, and download nothing.",
+        ),
     ] = False,
     full_archives: Annotated[
         bool,
-        Option("--full-archives", help="Download complete archives, from servers without byte ranges."),
+        Option(
+            "--full-archives",
+            help="Download complete archives instead of the needed parts. Use it for servers without byte ranges.",
+        ),
     ] = False,
     cache_dir: Annotated[
-        Path | None, Option(help="Keep everything that is downloaded in this folder.")
+        Path | None, Option(help="Keep everything that is downloaded in this folder for later runs.")
     ] = None,
-    offline: Annotated[bool, Option("--offline", help="Use only the cache, without a network.")] = False,
+    offline: Annotated[
+        bool, Option("--offline", help="Use only the files in --cache-dir, without a network.")
+    ] = False,
     answer_choices: Annotated[
         bool, Option("--answer-choices", help="Download the answer choices of GQA's evaluation, too.")
     ] = False,
     accept_changes: Annotated[
-        bool, Option("--accept-changes", help="Accept files that changed since the first download.")
+        bool,
+        Option("--accept-changes", help="Accept files that changed on the server since the first download."),
     ] = False,
 ) -> None:
     """Download the part of GQA that a data set needs (docs/guides/download_data.md)."""
@@ -122,7 +147,7 @@ def vqa(
         int, Option(min=1, max=20, help="Pad image numbers with zeros to this length.")
     ] = 12,
 ) -> None:
-    """Convert questions with ten answers each in the format of VQA v2."""
+    """Convert questions in the format of VQA v2, which have ten answers each."""
     from pipeline.sources.vqa_files import convert_questions
 
     run_command(
@@ -152,7 +177,9 @@ def visual_genome(
 
 @app.command(epilog="Example: `rgqa export-embeddings`")
 def export_embeddings() -> None:
-    """Write the embeddings of stages `embed` and `similarity` to `data/NAME/embeddings/clip.safetensors`, so that others need not compute them."""
+    """Write the embeddings of stages `embed` and `similarity` to `data/NAME/embeddings/clip.safetensors`, so
+    that other users need not compute them.
+    """
     from pipeline.candidates.encoders.embedding_cache import export_embeddings
 
     run_command(lambda: print(f"export-embeddings: -> {export_embeddings()}"))
@@ -162,7 +189,7 @@ def export_embeddings() -> None:
 def explain(
     question_id: Annotated[str, Argument(help="Id of an item, a candidate or a source question.")],
 ) -> None:
-    """Print the provenance of an item, a candidate or a source question."""
+    """Print where an item, a candidate or a source question comes from, and what each stage did with it."""
     from pipeline.cli.explain import explain_item
     from pipeline.core.paths import DatasetFolders
 
@@ -177,14 +204,21 @@ def report(
         Option(help="Write the page to this file (default: `data/NAME/report.html`)."),
     ] = None,
     examples_per_subset: Annotated[
-        int, Option(help="Show this number of items per subset with their images, 0 to 25.", min=0, max=25)
+        int,
+        Option(help="Show this number of items of each subset with their images, 0 to 25.", min=0, max=25),
     ] = 12,
     attribution: Annotated[
         str | None,
-        Option(metavar="ROW", help="Show where this row of the leaderboard looked in 24 random items."),
+        Option(
+            metavar="ROW",
+            help="Show where the models of this leaderboard row look in the images of 24 random items.",
+        ),
     ] = None,
 ) -> None:
-    """Write an HTML page about a run, or about where a row of the leaderboard looked."""
+    """Write an HTML page about a pipeline run.
+
+    With --attribution, the page shows instead where a model looks in the images.
+    """
     if attribution:
         refuse_options(context, "examples_per_subset", "--attribution shows 24 items")
         from pipeline.benchmark.report.attribution_page import write_attribution_report
@@ -199,11 +233,17 @@ def report(
 @app.command(epilog="Example: `rgqa export items --out items.xlsx`")
 def export(
     source: Annotated[
-        str, Argument(help="What to export: items, verdicts, dropped, or a JSONL file of a stage.")
+        str,
+        Argument(
+            help="What to export: items, verdicts, dropped (the removed candidates), or the path of a JSONL file of a stage."
+        ),
     ],
     out: Annotated[Path, Option(help="Write the table to this file (.csv, .xlsx or .parquet).")],
 ) -> None:
-    """Export results of a run as a table for a notebook or spreadsheet. Ids are strings, so read CSV with dtype=str."""
+    """Export results of a pipeline run as a table for a notebook or spreadsheet.
+
+    Ids are strings, so read CSV files with dtype=str.
+    """
     from pipeline.cli.export import export_table
 
     run_command(lambda: export_table(source, out))

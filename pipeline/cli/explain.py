@@ -1,4 +1,4 @@
-"""The command `rgqa explain`: the provenance of a question, and what each stage did with it."""
+"""The command `rgqa explain`: print where a question comes from, and what each stage did with the question."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def explain_item(identifier: str, folders: DatasetFolders) -> list[str]:
 
 
 def _is_candidate(identifier: str, folders: DatasetFolders) -> bool:
-    """Report whether a stage proposed a candidate with this id, or recorded why there is none."""
+    """Report whether a stage proposed a candidate with this id, or recorded why there is no such candidate."""
     kinds: dict[str, type[Candidate] | type[DroppedCandidate]] = {
         "rank/candidates.jsonl": Candidate,
         "perturb/candidates.jsonl": Candidate,
@@ -136,7 +136,9 @@ def _format_stages(candidate: Candidate, folders: DatasetFolders) -> Iterator[st
 
 
 def _format_evidence(row: ScreenedCandidate, folders: DatasetFolders) -> Iterator[str]:
-    """Yield the result of the verifier, and the facts that it used, with the questions that state them."""
+    """Yield the result of the verifier, and the facts that the verifier used, with the questions that state
+    the facts.
+    """
     result = row.verifier_result
     category = f", {result.category}" if result.category else ""
     yield f"  evidence   {result.evidence_source}: {result.answerability}{category} {result.detail}".rstrip()
@@ -182,7 +184,15 @@ def _format_item(item: Item) -> str:
 def _read_matching(
     folders: DatasetFolders, name: str, kind: type[T], key: str = "", *fields: str
 ) -> Iterator[T]:
-    """Yield the records of a file in which one of the fields is `key`; none if the stage has not run."""
+    """Yield the records of a file in which one of the given fields equals `key`.
+
+    Args:
+        folders: The data set.
+        name: Path of the file below the folder `interim`. If the file does not exist, nothing is yielded.
+        kind: Type of the records.
+        key: The value to look for.
+        fields: Names of the fields, with dots for nested fields. Without fields, all records are yielded.
+    """
     path, getters = folders.root / "interim" / name, [attrgetter(field) for field in fields]
     if path.is_file():
         yield from (

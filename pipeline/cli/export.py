@@ -27,8 +27,8 @@ def export_table(source: str, out: Path) -> None:
     """Write records as CSV, Excel or Parquet.
 
     Args:
-        source: `items`, `verdicts` or `dropped` of the data set in use, or a JSONL file.
-        out: The table. Its suffix determines the format.
+        source: `items`, `verdicts` or `dropped` (of the data set in use), or the path of a JSONL file.
+        out: The file to write. The suffix of the file determines the format.
 
     Raises:
         UserError: The format or the source is unknown, or the records do not fit into the format.
@@ -64,9 +64,10 @@ def read_source(source: str) -> Iterator[dict[str, Any]]:
 
 
 def _read_untrusted(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the records of a file that others may have written.
+    """Yield the records of a file that other programs may have written.
 
-    Duplicate keys and different fields that would become the same column are refused, because values would be lost.
+    Duplicate keys, and different fields that would become the same column, are refused, because values would
+    be lost.
     """
     paths_by_column: dict[str, tuple[str, ...]] = {}
     for number, raw in enumerate(read_jsonl(path, msgspec.Raw), 1):
@@ -91,7 +92,9 @@ def _leaf_paths(row: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def flatten_records(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """Return a table with a column per field. Fields of nested records are `record.field`, and lists become JSON texts.
+    """Return a table with a column per field.
+
+    The column of a field in a nested record is called `record.field`. Lists become JSON texts.
 
     Example:
         >>> flatten_records([{"item": {"id": "0012"}, "edits": [{"old": "red"}], "rank": None}]).to_dict("records")

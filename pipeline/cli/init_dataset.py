@@ -25,17 +25,18 @@ FOLDER_READMES = {
     "source": "Inputs: images in `images/`, questions and, if available, scene graphs. docs/reference/files_and_records.md describes the formats.",
     "truth": "Complete scene graphs. Leave it empty: only synthetic worlds have them.",
     "clip": "A local CLIP checkpoint: `open_clip_config.json` and weights. Leave it empty if the model is downloaded by name.",
-    "vqa": "Your own VQA models, in the format of the sample's. May stay empty.",
+    "vqa": "Your own VQA models, in the format of the models of the sample (data/sample/vqa). May stay empty.",
     "embeddings": "Precomputed embeddings (`rgqa export-embeddings`). May stay empty.",
     "annotations": "Verdicts exported from Label Studio.",
     "rounds": "Verified candidates of earlier annotation rounds (`rgqa annotate end-round`). May stay empty.",
     "errata": "Errors in released items (`rgqa errata add`). The next release lists them. May stay empty.",
     "predictions": "Predictions of models: NAME.json is a row of the leaderboard (docs/guides/compare_models.md).",
 }
-# Names that have another meaning: folders in data/, keys of params.yaml, and words that YAML does not read as strings.
+# Names that a data set must not have, because they have another meaning: folders in data/, keys of
+# params.yaml, and words that YAML does not read as strings.
 RESERVED_NAMES = {"release", "cache", "label-studio", "sample", "dataset", "version"}
 YAML_NON_STRINGS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
-# Number of characters. The name becomes part of file names.
+# Maximum number of characters of a name. The name becomes part of file names.
 MAX_NAME_LENGTH = 60
 # Suffix of a table -> its name in the source folder. A table separated by tabs is recognized by its header.
 TABLE_NAMES = {
@@ -95,6 +96,8 @@ def create_dataset(
 ) -> str:
     """Create `data/<name>/` and a section of params.yaml. Existing files and sections stay as they are.
 
+    The new section contains only what differs from the defaults, and what the release needs.
+
     Args:
         name: Name of the data set.
         root: Root of the project.
@@ -151,7 +154,12 @@ def create_dataset(
 
 
 def _append_section(text: str, name: str, path: Path) -> str:
-    """Return params.yaml with a new section at the end.
+    """Return the text of params.yaml with a new section at the end.
+
+    Args:
+        text: The text of params.yaml.
+        name: Name of the new section.
+        path: Path of params.yaml, for messages.
 
     Raises:
         UserError: Appending the section would change the meaning of the file.

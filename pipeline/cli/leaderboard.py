@@ -36,13 +36,14 @@ def write_leaderboard(
 ) -> None:
     """Print the leaderboard in Markdown, and write it as Markdown, HTML and CSV.
 
-    Stage `leaderboard` makes the same table from the same files. Items that a run did not answer count as wrong. A predictions file
-    must have all items of each subset that it contains.
+    Stage `leaderboard` makes the same table from the same files. Items that a run did not answer count as
+    wrong. A predictions file must have all items of each subset that it contains.
 
     Args:
-        paths: Folders of `rgqa run`, and predictions files.
-        release: Release of the predictions files. Runs state theirs.
-        out: Folder for the files; None to print only.
+        paths: Folders that `rgqa run` wrote, and predictions files.
+        release: Release that the predictions files answer. Folders of `rgqa run` record their release; None
+            if there are only such folders.
+        out: Folder for the files; None to only print the table.
         sort_by: Score by which rows are ranked and compared.
         num_bootstrap: Number of bootstrap replicates.
         seed: Seed of the bootstrap.

@@ -1,4 +1,4 @@
-"""The command `rgqa`. Every subcommand calls one function, and heavy modules are imported inside it."""
+"""The command `rgqa`. Every subcommand calls one function and imports heavy modules only when it runs."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ COMMAND_SECTIONS = {
     "Evaluate a model": "run score attribute leaderboard baselines audit",
     "Build a benchmark": "init fetch convert export-embeddings annotate explain report export",
     "Publish a release": "check publish diff errata",
-    "Project": "sample study",
+    "Sample and studies": "sample study",
 }
 
 app = new_app(
-    "Build test sets of unanswerable questions about images, and evaluate models on them. `dvc repro` runs the pipeline."
+    "Build test sets of unanswerable questions about images, and evaluate models on them. To run the pipeline itself, "
+    "use `dvc repro`."
 )
 RESEARCH = research_registry.command_groups()
 UNNAMED = (models.app, build.app, release.app, RESEARCH[""])
@@ -75,7 +76,7 @@ def main() -> None:
     try:
         app()
     except ModuleNotFoundError as error:
-        # A missing module of this project is a bug, which keeps its traceback.
+        # A missing module of this project is a bug, so the traceback is kept.
         if str(error.name).split(".")[0] in ("pipeline", "annotation", "research"):
             raise
         sys.exit(

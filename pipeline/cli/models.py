@@ -1,4 +1,7 @@
-"""Commands of `rgqa` that evaluate models and audit benchmarks. Heavy modules are imported inside the commands."""
+"""Commands of `rgqa` that evaluate models and audit benchmarks.
+
+Heavy modules are imported inside the commands.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from pipeline.core.errors import run_command
 app = new_app()
 # The largest seed of NumPy and scikit-learn.
 MAX_SEED = 2**32 - 1
-# `run` and `score` hand their options on to the parsers of the wheel.
+# `run` and `score` pass their options on to the argparse parsers of `rgqa-run` and `rgqa-score`, which are in
+# the scorers' wheel.
 FORWARD_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
@@ -25,7 +29,7 @@ FORWARD_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
     epilog="Example: `rgqa run data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava`",
 )
 def run_model(context: typer.Context) -> None:
-    """Run a model on the questions of a release and score its answers (docs/guides/run_a_model.md). `rgqa run --help` lists the options."""
+    """Run a model on the questions of a release and score its answers (docs/guides/run_a_model.md)."""
     from pipeline.cli.run import main
 
     run_command(lambda: main(context.args))
@@ -37,7 +41,7 @@ def run_model(context: typer.Context) -> None:
     epilog="Example: `rgqa score data/release/sample/1.0.0 model.json --plots plots`",
 )
 def score(context: typer.Context) -> None:
-    """Score predictions (docs/reference/scores.md defines every score). `rgqa score --help` lists the options."""
+    """Score the predictions of models (docs/reference/scores.md defines every score)."""
     from pipeline.cli.score import main
 
     run_command(lambda: main(context.args))
@@ -47,19 +51,27 @@ def score(context: typer.Context) -> None:
     epilog="Example: `rgqa leaderboard runs/llava-abstain-abstention runs/gpt-4o-abstain-abstention --out board`"
 )
 def leaderboard(
-    results: Annotated[list[Path], Argument(help="Folders of `rgqa run`, or predictions files.")],
+    results: Annotated[
+        list[Path], Argument(metavar="RESULT", help="Folders that `rgqa run` wrote, or predictions files.")
+    ],
     release: Annotated[
-        Path | None, Option(help="Read the release of predictions files from this folder. Runs state theirs.")
+        Path | None,
+        Option(
+            metavar="FOLDER",
+            help="Use this release, whose questions the predictions files answer. Not needed for folders of `rgqa run`, which record "
+            "their release.",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         Option(
-            help="Write leaderboard.md, .html and .csv into this folder, in addition to the printed table."
+            metavar="FOLDER",
+            help="Write leaderboard.md, .html and .csv into this folder, in addition to the printed table.",
         ),
     ] = None,
     sort_by: Annotated[
         Literal["auaf", "ff95", "facc", "auroc"],
-        Option(help="Rank and compare the models by this score."),
+        Option(help="Rank and compare the models by this score (docs/reference/scores.md)."),
     ] = "auaf",
     bootstrap: Annotated[
         int,
@@ -69,37 +81,62 @@ def leaderboard(
     ] = 1000,
     seed: Annotated[int, Option(min=0, max=MAX_SEED, help="Set the seed of the bootstrap.")] = 0,
 ) -> None:
-    """Compare models in one table, with confidence intervals. Models that share a letter are statistically indistinguishable."""
+    """Compare models in one table, with confidence intervals.
+
+    Models that share a letter are statistically indistinguishable.
+    """
     from pipeline.cli.leaderboard import write_leaderboard
 
     run_command(lambda: write_leaderboard(results, release, out, sort_by, bootstrap, seed))
 
 
-@app.command(epilog="Example: `rgqa audit data/release/sample/1.0.0 --json audit.json`")
+@app.command(
+    epilog="Example: `rgqa audit data/release/sample/1.0.0 --json audit.json`\n\n"
+    "Example: `rgqa audit questions.csv --text-column question --label-column type --positive-label unanswerable`"
+)
 def audit(
     source: Annotated[
         str,
         Argument(
             metavar="SOURCE",
-            help="A release, a file (JSON, JSONL, CSV, TSV, Parquet), or the folder or name of a data set that `datasets` loads.",
+            help="A release, a file (JSON, JSONL, CSV, TSV, Parquet), or a data set (folder or name) for the Hugging Face library "
+            "`datasets`.",
         ),
     ],
     annotations: Annotated[
         Path | None,
-        Option(help="Read the annotations of VQA v2 from this file, if SOURCE has only the questions."),
+        Option(
+            metavar="FILE",
+            help="Read the annotations of VQA v2 from this file, if SOURCE has only the questions.",
+        ),
     ] = None,
-    config: Annotated[str | None, Option(help="Load this configuration of a data set.")] = None,
-    split: Annotated[str | None, Option(help="Load this split of a data set.")] = None,
+    config: Annotated[
+        str | None,
+        Option(metavar="NAME", help="If SOURCE is loaded by `datasets`: load this configuration."),
+    ] = None,
+    split: Annotated[
+        str | None, Option(metavar="NAME", help="If SOURCE is loaded by `datasets`: load this split.")
+    ] = None,
     text_column: Annotated[
-        str | None, Option(help="Read questions from this column, if the format is not recognized.")
+        str | None,
+        Option(metavar="COLUMN", help="Read questions from this column, if the format is not recognized."),
     ] = None,
     label_column: Annotated[
-        str | None, Option(help="Read labels from this column, which has two values.")
+        str | None,
+        Option(
+            metavar="COLUMN",
+            help="Read labels from this column. If it has more than two values, give --positive-label, too.",
+        ),
     ] = None,
     positive_label: Annotated[
-        str | None, Option(help="Compare this value of --label-column with all others.")
+        str | None,
+        Option(
+            metavar="VALUE", help="Treat this value of --label-column as label 1 and all others as label 0."
+        ),
     ] = None,
-    image_column: Annotated[str | None, Option(help="Read images from this column.")] = None,
+    image_column: Annotated[
+        str | None, Option(metavar="COLUMN", help="Read the name of each row's image from this column.")
+    ] = None,
     where: Annotated[
         str | None, Option(metavar="COLUMN=VALUE", help="Use only rows with this value in this column.")
     ] = None,
@@ -124,15 +161,25 @@ def audit(
     ] = 0,
     source_questions: Annotated[
         Path | None,
-        Option(help="Read the source questions (ingest/questions.jsonl) for attackers that know them."),
+        Option(
+            metavar="FILE",
+            help="Read the source questions (ingest/questions.jsonl) for the classifiers that compare each text with them.",
+        ),
     ] = None,
     balanced_subset: Annotated[
-        Path | None, Option(help="Write the largest balanced subset to this file, in the format of SOURCE.")
+        Path | None,
+        Option(
+            metavar="PATH",
+            help="Write a balanced subset to this file (with --annotations: into this folder), in the format of SOURCE. It is the "
+            "largest subset in which each text and each image has as many rows of one label as of the other.",
+        ),
     ] = None,
-    json: Annotated[Path | None, Option(help="Write the figures to this JSON file.")] = None,
-    html: Annotated[Path | None, Option(help="Write a report to this HTML file.")] = None,
+    json: Annotated[Path | None, Option(metavar="FILE", help="Write all results to this JSON file.")] = None,
+    html: Annotated[Path | None, Option(metavar="FILE", help="Write a report to this HTML file.")] = None,
 ) -> None:
-    """Measure how well the label can be predicted from the question text alone (docs/guides/audit_a_benchmark.md)."""
+    """Measure how well the text of a question alone reveals its label, for example whether it is answerable
+    (docs/guides/audit_a_benchmark.md).
+    """
     from pipeline.benchmark.auditing.labelled_set import ColumnOptions
     from pipeline.cli.audit import AuditOptions, run_audit
 
@@ -164,41 +211,62 @@ def attribute(
     context: typer.Context,
     items: Annotated[
         list[str] | None,
-        Argument(metavar="ITEM...", help="Ids of items. With --maps, no id means all items."),
+        Argument(metavar="ITEM", help="Ids of items. With --maps, no id means all items."),
     ] = None,
     model: Annotated[
-        str, Option(help="Choose a row of the leaderboard, or hf-vqa/FOLDER. Without it the rows are listed.")
+        str,
+        Option(
+            metavar="MODEL",
+            help="Use the model of this leaderboard row, or hf-vqa/FOLDER. Without this option, list the rows.",
+        ),
     ] = "",
     out: Annotated[
-        Path | None, Option(help="Write the page to this file (default: attribution.html).")
+        Path | None,
+        Option(metavar="FILE", help="Write the page to this file (default: attribution.html)."),
     ] = None,
     maps: Annotated[
         Path | None,
-        Option(help="Write attribution maps to this file, for `rgqa score --resource attention=FILE`."),
+        Option(
+            metavar="FILE",
+            help="Write attribution maps to this file, for `rgqa score --resource attention=FILE`.",
+        ),
     ] = None,
     method: Annotated[
-        str, Option(help="Choose the method of the maps: attention, grad-cam, detections, rollout ...")
+        str,
+        Option(
+            metavar="METHOD",
+            help="Write the maps of this method, for example attention or grad-cam. The message for an unknown method lists the "
+            "methods of the model.",
+        ),
     ] = "",
     seed: Annotated[
         int,
-        Option(min=0, max=MAX_SEED, help="Choose the models of the row that were trained with this seed."),
+        Option(metavar="N", min=0, max=MAX_SEED, help="Use the row's model that was trained with this seed."),
     ] = 0,
     release: Annotated[
         Path | None,
-        Option(help="Read items from this release or file of questions (default: the current version)."),
+        Option(
+            metavar="PATH",
+            help="Read items from this release or file of questions (default: the release of this data set with `version` of params.yaml).",
+        ),
     ] = None,
     ocr_words: Annotated[
-        Path | None, Option(help="Show the words in this JSON file: [{text, box, score}].")
+        Path | None,
+        Option(metavar="FILE", help="Show the words in this JSON file: [{text, box, score}]."),
     ] = None,
     ocr: Annotated[
-        bool, Option("--ocr", help="Recognize the words in the images with rapidocr (extra `ocr`).")
+        bool,
+        Option(
+            "--ocr",
+            help='Recognize the words in the images with rapidocr (needs pip install ".[ocr]").',
+        ),
     ] = False,
     model_arg: Annotated[
         list[str] | None,
         Option(metavar="NAME=VALUE", help="Set an argument of an hf-vqa/ model, as in `rgqa run`."),
     ] = None,
 ) -> None:
-    """Show where in an image a model looked (docs/guides/attribution.md)."""
+    """Show where in an image a model looks to answer a question (docs/guides/attribution.md)."""
     if not maps:
         refuse_options(context, "method", "it only changes --maps")
     if model.startswith("hf-vqa/"):

@@ -1,4 +1,7 @@
-"""Commands of `rgqa` that check, publish, compare and correct releases. Heavy modules are imported inside the commands."""
+"""Commands of `rgqa` that check, publish, compare and correct releases.
+
+Heavy modules are imported inside the commands.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,15 @@ from pipeline.core.command_line import new_app, refuse_options
 from pipeline.core.errors import run_command
 
 app = new_app()
-ReleaseArgument = Annotated[Path, Argument(help="Folder of a release, `data/release/NAME/VERSION`.")]
+ReleaseArgument = Annotated[
+    Path, Argument(metavar="RELEASE", help="Folder of a release, `data/release/NAME/VERSION`.")
+]
 ItemIdArgument = Annotated[
     str,
-    Argument(help="Id of an item: `item_id` in a release's tables, question_id in its `rgqa/SUBSET.json`."),
+    Argument(
+        metavar="ITEM",
+        help="Id of an item: `item_id` in the tables of a release, `question_id` in its files `rgqa/SUBSET.json`.",
+    ),
 ]
 
 
@@ -38,14 +46,15 @@ def publish(
         str | None,
         Option(
             metavar="OWNER/NAME",
-            help="Upload to this data set on the Hugging Face Hub instead (HF_ENDPOINT, HF_TOKEN).",
+            help="Upload the release to this data set on the Hugging Face Hub instead. The environment variable HF_TOKEN holds your "
+            "token, and HF_ENDPOINT may name another server.",
         ),
     ] = None,
     allow_simulated: Annotated[
-        bool, Option("--allow-simulated", help="Upload a release with simulated verdicts, too.")
+        bool, Option("--allow-simulated", help="Upload the release even if its verdicts are simulated.")
     ] = False,
 ) -> None:
-    """Publish a release as an immutable copy, or on the Hugging Face Hub."""
+    """Publish a release as a read-only copy in a folder, or on the Hugging Face Hub."""
     if hub:
         refuse_options(context, "destination", "--hub chooses the destination")
         from pipeline.benchmark.release.publish_hub import publish_to_hub
@@ -61,9 +70,9 @@ def publish(
 @app.command(epilog="Example: `rgqa diff data/release/sample/1.0.0 data/release/sample/1.1.0 --list-items`")
 def diff(
     old: ReleaseArgument,
-    new: Annotated[Path, Argument(help="Folder of another version.")],
+    new: Annotated[Path, Argument(metavar="NEW", help="Folder of another version of the same release.")],
     list_items: Annotated[
-        bool, Option("--list-items", help="List the items, not only their number.")
+        bool, Option("--list-items", help="List the changed items, not only how many there are.")
     ] = False,
 ) -> None:
     """Show what changed between two versions of a release."""
@@ -73,7 +82,7 @@ def diff(
 
 
 errata = new_app(
-    "Record errors in released items. The next release lists them, and `rgqa score --exclude-errata` excludes them.",
+    "Record errors in released items. The next release lists these items, and `rgqa score --exclude-errata` excludes them.",
     "rgqa errata add 00095300 'two dogs are meant'",
 )
 app.add_typer(errata, name="errata")
@@ -98,7 +107,7 @@ def add(
 
 @errata.command(epilog="Example: `rgqa errata remove 00095300`")
 def remove(item: ItemIdArgument) -> None:
-    """Remove the recorded error of an item."""
+    """Remove the recorded error of an item, so that the next release does not list it."""
     from pipeline.benchmark.release.errata import remove_erratum
     from pipeline.core.paths import DatasetFolders
 

@@ -1,4 +1,4 @@
-"""The command `rgqa run`, which is `rgqa-run` of the wheel with plots."""
+"""The command `rgqa run`. It does the same as the wheel's command `rgqa-run`, and also draws plots."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> None:
 def _write_plots(
     benchmark: Benchmark, models: list[Predictions], options: ScoringOptions, folder: Path
 ) -> list[Path]:
-    # Without altair there are no plots.
+    # If altair is not installed, no plots are drawn.
     try:
         from pipeline.benchmark.report.score_plots import write_plots
     except ModuleNotFoundError:

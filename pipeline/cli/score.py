@@ -1,4 +1,7 @@
-"""The command `rgqa score`, which is `rgqa-score` of the wheel with plots and a table for notebooks."""
+"""The command `rgqa score`.
+
+It does the same as the wheel's command `rgqa-score`, and also writes plots and a table.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,13 @@ from pipeline.scoring.cli_options import build_parser
 from pipeline.scoring.input_validation import pause_garbage_collection
 from pipeline.scoring.model_report import resolve_options, restrict_to_common_items, score_models
 
-# Number of colours in plots.
+# Maximum number of models in plots, which have this number of colors.
 MAX_PLOTTED_MODELS = 7
 
 
 @pause_garbage_collection()
 def main(arguments: Sequence[str]) -> None:
-    """Print the scores, and write the files that the options name.
+    """Score predictions, print the scores, and write the files that the options name.
 
     Args:
         arguments: The words after `rgqa score`.

@@ -1,1 +1,3 @@
-"""Basis of all other packages: records, files, parameters, paths, errors, progress, random numbers and worker processes."""
+"""Basis of all other packages: records, files, parameters, paths, errors, progress, random numbers and worker
+processes.
+"""

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from .errors import UserError
 
-# A path in this folder may be shared by all processes even if it is a link.
+# A path in this folder, such as /dev/stdout, may be shared by all processes even if it is a link.
 DEVICE_FOLDER = Path("/dev")
 
 
@@ -26,8 +26,9 @@ DEVICE_FOLDER = Path("/dev")
 def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces `path` when the block ends without an error.
 
-    The content is flushed to disk (fsync) before the replacement. Temporary files that killed processes left in the folder are
-    deleted. If `path` is a link, the link is replaced, not its target.
+    The content is flushed to disk (fsync) before the replacement. Temporary files that were left in the
+    folder by killed processes are deleted. If `path` is a link, the link is replaced, not the target of the
+    link.
 
     Args:
         path: The file to write. Its folder is created if needed.
@@ -55,7 +56,7 @@ def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        # An error of a write does not name the file.
+        # The operating system does not name the file in errors of `write`.
         if error.errno is not None and error.filename is None:
             error.filename = str(path)
         raise
@@ -87,7 +88,7 @@ def open_for_reading(path: Path | str) -> BufferedReader:
 
 
 def describe_file_type(path: Path) -> str:
-    """Return what a path is instead of a regular file, for messages."""
+    """Return what kind of file a path is if it is not a regular file, for messages: "a folder", "a pipe" ..."""
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
     return kinds.get(stat.S_IFMT(path.stat().st_mode) if path.exists() else 0, "a device")
 
@@ -102,17 +103,18 @@ def sha256_file(path: Path | str) -> str:
 def _remove_stale_temporaries(folder: Path) -> None:
     """Delete temporary files of processes that have ended.
 
-    The result is cached, because a folder may have many files.
+    The cache limits this to once per folder and process, because a folder may have many files.
     """
-    for scrap in folder.glob(".*.tmp"):
-        # Process ids have at most seven digits.
-        process = re.fullmatch(r".*\.(\d{1,9})\.tmp", scrap.name)
+    for leftover in folder.glob(".*.tmp"):
+        # Longer numbers are no process ids.
+        process = re.fullmatch(r".*\.(\d{1,9})\.tmp", leftover.name)
         if process and not _is_running(int(process[1])):
-            scrap.unlink(missing_ok=True)
+            leftover.unlink(missing_ok=True)
 
 
 def _is_running(process: int) -> bool:
-    # On other systems signal 0 interrupts the process.
+    # On POSIX systems, signal 0 only tests whether a process exists. On Windows it would interrupt the
+    # process.
     if os.name != "posix":
         return True
     try:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-# Content of a column -> names that it may have, the most specific one first. "picture" is the name until version 0.15.
+# Content of a column -> names that the column may have, the most specific name first. Until version 0.15,
+# this project itself wrote "picture" for "image".
 COLUMN_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "item id": ("item_id", "questionId", "question_id", "id"),
@@ -42,10 +43,11 @@ def normalize_column_name(header_name: object, extra_names: Iterable[str] = ()) 
 
     Args:
         header_name: The name in the header of a table.
-        extra_names: Names that are recognized in addition to `COLUMN_ALIASES`, in lower case with underscores.
+        extra_names: Names that are recognized in addition to `COLUMN_ALIASES`, in lower case with
+            underscores.
 
     Returns:
-        The usual spelling, or the stripped name itself if it is not recognized.
+        The usual spelling. If the name is not recognized, the name itself without surrounding blanks.
 
     Example:
         >>> normalize_column_name(" Question ID"), normalize_column_name("QUESTIONID")
@@ -62,11 +64,13 @@ def normalize_column_name(header_name: object, extra_names: Iterable[str] = ()) 
 
 
 def find_column(names: Iterable[str], columns: Iterable[str]) -> str | None:
-    """Return the first of `names` that is among `columns`, or None."""
+    """Return the first of `names` that is among `columns`; None if there is none."""
     known = set(columns)
     return next((name for name in names if name in known), None)
 
 
 def get_first_value(row: Mapping[str, Any], names: Iterable[str]) -> Any:
-    """Return the value of the first of `names` that has one in `row`, or None."""
+    """Return the value of the first of `names` whose value in `row` is not None; None if there is no such
+    name.
+    """
     return next((row[name] for name in names if row.get(name) is not None), None)

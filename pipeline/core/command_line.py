@@ -1,4 +1,6 @@
-"""Make the groups of commands of `rgqa`, which all look and handle mistakes in the same way."""
+"""Make the groups of commands of `rgqa`, which share the same layout of the help and the same handling of
+mistakes.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ def new_app(help: str | None = None, example: str | None = None) -> typer.Typer:
     """Return an empty group of commands.
 
     Args:
-        help: What the commands do together; None for commands that are merged into another group.
-        example: A command line that shows one of them.
+        help: What the commands of the group do; None for commands that are merged into another group.
+        example: A command line that shows one of the commands; None to show no example.
 
     Returns:
-        A group whose help is laid out by rich, so that no text is truncated, and whose tracebacks are plain. A command or option
-        under its old name is refused with a message that has the new name.
+        A group whose help is laid out by rich, so that no text is truncated. Tracebacks are plain. A command
+        or option under its old name is refused with a message that states the new name.
     """
     return _App(
         cls=_Group,
@@ -38,8 +40,8 @@ def refuse_options(context: typer.Context, names: str, reason: str) -> None:
 
     Args:
         context: The context of the command.
-        names: Names of the command's parameters in Python, separated by blanks.
-        reason: Why they would have no effect ("--stop only stops the server").
+        names: Names of the Python parameters of these options, separated by blanks.
+        reason: Why the options would have no effect ("--stop only stops the server").
     """
     typed = [
         parameter.opts[0]
@@ -62,7 +64,7 @@ class _App(typer.Typer):
 class _Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         known = {option for parameter in self.params for option in parameter.opts}
-        # `run` and `score` hand their options on to a parser of their own.
+        # `run` and `score` pass their options on to argparse parsers, which check for old names themselves.
         if not ctx.ignore_unknown_options and (
             message := explain_renamed_options(" ".join(_command_path(ctx)), args, known)
         ):
@@ -80,7 +82,7 @@ class _Group(TyperGroup):
 
 
 def _command_path(ctx: Any) -> list[str]:
-    """Return the names of the groups and the command below `rgqa`."""
+    """Return the names of the groups and of the command below `rgqa`, for example ["annotate", "invite"]."""
     path = []
     while ctx.parent is not None:
         path.insert(0, ctx.info_name)

@@ -24,10 +24,13 @@ def find_duplicates(keys: Iterable[str]) -> list[str]:
 def find_duplicate_keys(data: bytes) -> list[str]:
     """Find keys that occur more than once in the same object of a JSON text.
 
-    JSON parsers silently keep the last value of such a key.
+    JSON parsers silently keep only the last value of such a key.
+
+    Args:
+        data: The JSON text.
 
     Returns:
-        The keys of all objects, sorted and distinct.
+        The duplicate keys of all objects in the text, sorted and distinct.
 
     Raises:
         ValueError: The text is not JSON.

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-# Number of examples that are printed of each kind of problem.
+# Number of examples that are printed for each kind of problem.
 EXAMPLES_PER_KIND = 5
 # Maximum number of lines of a message.
 MAX_MESSAGE_LINES = 100
@@ -25,7 +25,8 @@ class UserError(Exception):
     """A problem that the user can solve. The message says what is wrong, where, and what to do.
 
     Attributes:
-        problems: One line per problem, in the order in which they were found. The first line may be a headline.
+        problems: One line per problem, in the order in which the problems were found. The first line may be a
+            headline.
     """
 
     def __init__(self, problems: str | Iterable[str]) -> None:
@@ -37,7 +38,7 @@ class Problems:
     """Collect the problems of an input and raise them as one error.
 
     Args:
-        subject: What has the problems, for the headline.
+        subject: The input that has the problems, for the headline.
 
     Example:
         >>> problems = Problems("questions.csv")
@@ -58,19 +59,19 @@ class Problems:
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Add the problems of a UserError that the block raises, instead of raising it."""
+        """Catch a UserError that the block raises, and add its problems to the collected problems."""
         with collect_errors(self.lines):
             yield
 
     def raise_if_any(self) -> None:
-        """Raise a UserError with all problems, if there is one."""
+        """Raise a UserError with all collected problems, if there are any."""
         if self.lines:
             raise UserError([f"{self.subject}: {format_count(len(self.lines), 'problem')}", *self.lines])
 
 
 @contextmanager
 def collect_errors(problems: list[str]) -> Iterator[None]:
-    """Append the problems of a UserError that the block raises to a list, instead of raising it."""
+    """Catch a UserError that the block raises, and append its problems to a list."""
     try:
         yield
     except UserError as error:
@@ -81,9 +82,9 @@ def format_count(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number and its noun, in the singular or plural.
 
     Args:
-        number: The count; thousands are separated by commas.
+        number: The count. In the result, thousands are separated by commas.
         noun: The noun in the singular.
-        plural: The plural, if it is not made by adding "s".
+        plural: The noun in the plural; None if the plural is made by adding "s".
 
     Example:
         >>> format_count(1, "fault"), format_count(2_500, "fault"), format_count(0, "entry", "entries")
@@ -93,7 +94,11 @@ def format_count(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def join_examples(names: Collection[object], max_examples: int = EXAMPLES_PER_KIND) -> str:
-    """Return the first few names, and how many more there are.
+    """Return the first few names as text, and how many more names there are.
+
+    Args:
+        names: All names.
+        max_examples: Maximum number of names in the text.
 
     Example:
         >>> join_examples("abc", 2), join_examples(["a"])
@@ -104,7 +109,11 @@ def join_examples(names: Collection[object], max_examples: int = EXAMPLES_PER_KI
 
 
 def no_effect_message(option: str, reason: str) -> str:
-    """Return the message for an option that changes nothing together with the others.
+    """Return the message for an option that has no effect together with the other options.
+
+    Args:
+        option: The option as the user types it.
+        reason: Why the option has no effect.
 
     Example:
         >>> no_effect_message("--num-replies", "--confidence verbalized asks once")
@@ -113,7 +122,7 @@ def no_effect_message(option: str, reason: str) -> str:
     return f"{option} has no effect: {reason}; leave it out"
 
 
-# Error number of the operating system -> what is wrong, and what to do.
+# Error number of the operating system -> message: what is wrong, and what to do.
 OS_ERROR_HINTS = {
     errno.ENOSPC: "the disk is full ({file}); free some space and run the same command again",
     errno.EDQUOT: "your disk quota is used up ({file}); free some space and run the same command again",
@@ -138,7 +147,8 @@ PERMISSION_HINT = "no permission: {error}; check who owns the file and run the s
 OS_ERROR_HINTS |= dict.fromkeys((errno.EACCES, errno.EROFS, errno.EPERM), PERMISSION_HINT)
 # Control characters in a file could change how a terminal shows the message.
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# Parts in which problems of one kind differ: brackets, quotations, ids and words with a digit.
+# Parts of a message in which problems of the same kind may differ: texts in parentheses or quotation marks,
+# ids, and words with a digit.
 _VARIABLE_PARTS = re.compile(r"""\([^()]*\)|'[^']*'|"[^"]*"|(?<=\bid )\S+|\S*\d\S*""")
 
 
@@ -148,7 +158,10 @@ def make_printable(text: str) -> str:
 
 
 def format_error(error: UserError) -> str:
-    """Return the message as it is printed: five examples of each kind of problem, and how many more there are."""
+    """Return the message of an error as it is printed.
+
+    The message has up to five examples of each kind of problem, and says how many more problems there are.
+    """
     first, *rest = error.problems
     kinds = [_VARIABLE_PARTS.sub("#", line.partition(": ")[2] or line) for line in rest]
     totals, shown, lines = Counter(kinds), Counter[str](), []
@@ -176,7 +189,9 @@ def exit_with_error(error: UserError) -> NoReturn:
 
 
 def require_docstrings() -> None:
-    """End the process with one message if Python strips docstrings, which the help and the plots need."""
+    """End the process with a message if Python strips docstrings, because the help and the plots need
+    docstrings.
+    """
     if sys.flags.optimize >= 2:
         exit_with_error(
             UserError(
@@ -193,18 +208,19 @@ def explain_os_error(error: OSError) -> str:
             Path.cwd()
         except OSError:
             return DELETED_FOLDER_HINT
-    # If there are two names, the second one is the target.
+    # For operations on two files, such as a rename, the second file name is the target.
     file = error.filename2 or error.filename or "no file named"
     return OS_ERROR_HINTS.get(error.errno or 0, DEFAULT_OS_ERROR_HINT).format(file=file, error=error)
 
 
 def run_command(main: Callable[[], object]) -> None:
-    """Run a command. Print one message and exit with code 1 after a UserError, a system error or Ctrl-C.
+    """Run a command. After a UserError, a system error or Ctrl-C, print one message and exit with code 1.
 
     Args:
         main: The command.
     """
-    # Records rarely form cycles, and searching for cycles took up to a fifth of a stage's time.
+    # The garbage collector searches for cycles less often than by default. Records rarely form cycles, and
+    # the searches took up to a fifth of the time of a stage.
     gc.set_threshold(100_000, 20, 100)
     try:
         main()
@@ -218,7 +234,7 @@ def run_command(main: Callable[[], object]) -> None:
             "out of memory; finished work is kept. Close other programs or use a larger machine"
         )
     except OSError as error:
-        # These are bugs of the program, which keep their traceback.
+        # These two errors are bugs of the program, so they keep their traceback.
         if error.errno in (errno.EBADF, errno.EFAULT):
             raise
         reason = UserError(explain_os_error(error))

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def use_cache_if_unreachable(label: str) -> Iterator[None]:
-    """Let libraries read only their cache within the block if the Hub does not answer within five seconds.
+    """If the Hub does not answer within five seconds, let libraries read only their cache inside the block.
 
-    Without this, libraries retry up to ten times, which takes most of a minute.
+    Otherwise libraries would retry up to ten times, which takes most of a minute.
 
     Args:
         label: What is loaded, for the message on stderr.
@@ -29,7 +29,7 @@ def use_cache_if_unreachable(label: str) -> Iterator[None]:
 
 
 def _is_reachable(address: str) -> bool:
-    """Report whether a server answers, even with an error."""
+    """Report whether a server answers. An error status counts as an answer."""
     import httpx
 
     try:
@@ -37,6 +37,6 @@ def _is_reachable(address: str) -> bool:
     except (httpx.ConnectError, httpx.ProxyError, httpx.TimeoutException):
         return False
     except httpx.TransportError:
-        # A server is there, even if its answer is invalid.
+        # A server exists at this address, even if its answer is invalid.
         return True
     return True

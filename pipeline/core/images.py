@@ -1,10 +1,11 @@
 """Load images as a browser shows them, and encode them for models, tables and requests.
 
-`load_rgb` returns the pixels that an annotator sees: rotated as EXIF says, in sRGB, with 8 bits per channel. `encode_image` returns
-the bytes that a model gets. These are the bytes of the file if all programs show them in the same way, or else the pixels of
-`load_rgb` as JPEG or PNG. Images that a browser and a model would show differently are refused, with a message that says what to do.
+`load_rgb` returns the pixels that an annotator sees: rotated as EXIF says, in sRGB, with 8 bits per channel.
+`encode_image` returns the bytes that a model gets. If all programs show the file in the same way, these are
+the unchanged bytes of the file. Otherwise they are the pixels of `load_rgb`, encoded as JPEG or PNG. Images
+that a browser and a model would show differently are refused, with a message that says what to do.
 
-Pillow is imported late, because the scorers need only NumPy.
+Pillow is imported inside the functions, because the scorers need only NumPy.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 if TYPE_CHECKING:
     from PIL import Image
 
-# Formats that browsers show, by Pillow's name: media type and suffixes.
+# Formats that browsers show: name in Pillow -> media type and file suffixes.
 IMAGE_FORMATS = {
     "JPEG": ("image/jpeg", (".jpg", ".jpeg", ".jpe", ".jfif", ".pjpeg", ".pjp")),
     "PNG": ("image/png", (".png",)),
@@ -34,7 +35,8 @@ IMAGE_FORMATS = {
     "AVIF": ("image/avif", (".avif",)),
 }
 IMAGE_SUFFIXES = frozenset(suffix for _, suffixes in IMAGE_FORMATS.values() for suffix in suffixes)
-# Suffixes of images that are refused. Such files are still found, so that the message is about the file.
+# Suffixes of images in unsupported formats. Such files are found and then refused, so that the message names
+# the file instead of saying that the image is missing.
 UNSUPPORTED_SUFFIXES = frozenset(
     [
         ".heic",
@@ -67,19 +69,21 @@ WHITE = (255, 255, 255)
 JPEG_QUALITY = 95
 # Number of bytes at the start of a file that determine its format.
 HEADER_BYTES = 64
-# Largest difference (of 255 levels) of a profile that counts as sRGB.
+# A color profile counts as sRGB if it changes no channel by more than this (of 255 levels).
 MAX_LEVEL_DIFFERENCE = 2
-# Values of a PNG with the colours of sRGB: gAMA, and cHRM with x and y of white, red, green and blue.
+# Values in a PNG whose colors are those of sRGB: the chunk gAMA, and the chunk cHRM with x and y of white,
+# red, green and blue.
 SRGB_GAMMA = 1 / 2.2
 SRGB_CHROMATICITIES = (0.3127, 0.3290, 0.64, 0.33, 0.30, 0.60, 0.15, 0.06)
-# Code points (ITU-T H.273) that mean sRGB, unspecified colours, or colours that a browser shows like sRGB.
+# Code points (ITU-T H.273) that mean sRGB, unspecified colors, or colors that a browser shows like sRGB.
 SRGB_PRIMARIES, SRGB_TRANSFERS = (1, 2, 6), (1, 2, 6, 13)
-# Key in the `info` of an image for the box of its only frame on a larger canvas.
+# Key in the dictionary `info` of a Pillow image. The value is the box of the only frame, if the canvas is
+# larger.
 _FRAME_BOX_KEY = "rgqa-frame"
 
 _CONVERT_HINT = "convert it to JPEG or PNG, for example: magick FILE FILE.jpg"
 _HEIC_BRANDS = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"}
-# First bytes of files in other formats, with the name of the format and what to do.
+# Other formats: the first bytes of a file, the name of the format, and what to do.
 _UNSUPPORTED_FORMATS = (
     (b"II*\0", "TIFF", f"no browser but Safari shows it; {_CONVERT_HINT}"),
     (b"MM\0*", "TIFF", f"no browser but Safari shows it; {_CONVERT_HINT}"),
@@ -163,11 +167,16 @@ def detect_file_media_type(path: Path) -> str:
 def find_image_files(folder: Path) -> tuple[dict[str, Path], list[tuple[Path, Path]]]:
     """Find the images in a folder (not in its subfolders), by suffix or by content.
 
-    The id of an image is its file name without the suffix, or the whole name if the suffix is not that of an image. If a file that
-    browsers show and another one have the same id, for example a photograph and its raw data, the former is used.
+    The id of an image is its file name without the suffix, or the whole file name if the suffix is not an
+    image suffix. A file that browsers show and another file may have the same id, for example a photograph
+    and its raw data. Then the file that browsers show is used.
+
+    Args:
+        folder: The folder.
 
     Returns:
-        The file of each id, and pairs of files that browsers show and that have the same id. The later one of a pair is used.
+        The file of each id, and the conflicts: pairs of files that browsers show and that have the same id.
+        The second file of such a pair is used.
 
     Raises:
         OSError: The folder cannot be read.
@@ -188,7 +197,7 @@ def find_image_files(folder: Path) -> tuple[dict[str, Path], list[tuple[Path, Pa
 
 
 def strip_image_suffix(name: str) -> str:
-    """Return a file name without the suffix of an image, which is the id of the image.
+    """Return the id of an image: its file name without an image suffix.
 
     Example:
         >>> strip_image_suffix("kitchen.JPG"), strip_image_suffix("v1.2")
@@ -204,17 +213,19 @@ def load_rgb(
     """Load an image as a browser shows it: upright, in sRGB, with 8 bits per channel.
 
     Args:
-        source: A file, or its content.
-        background: Colour behind transparent pixels; None refuses partly transparent images.
-        min_side: If positive, a JPEG may be decoded at a lower resolution, which is faster. Its sides have at least this number of
-            pixels, unless the image is smaller.
+        source: Path of a file, or the content of a file as bytes.
+        background: Color (red, green, blue) from 0 to 255 behind transparent pixels; None to refuse partly
+            transparent images.
+        min_side: If positive, a JPEG may be decoded at a lower resolution, which is faster. Then both sides
+            of the result have at least this number of pixels, unless the image itself is smaller. 0 decodes
+            at full resolution.
 
     Returns:
         A completely decoded image of mode "RGB" without metadata.
 
     Raises:
-        ValueError: The file is not a regular file, empty, not an image that browsers show, truncated, too large, animated or partly
-            transparent. The message says what to do.
+        ValueError: The file is not a regular file, empty, not an image that browsers show, truncated, too
+            large, animated or partly transparent. The message says what to do.
         OSError: The file cannot be read.
     """
     data = _read_content(source)
@@ -232,16 +243,17 @@ def encode_image(
     background: tuple[int, int, int] | None = None,
     verify: bool = True,
 ) -> EncodedImage:
-    """Encode an image for programs that may ignore EXIF, colour profiles and rare formats.
+    """Encode an image for programs that may ignore EXIF, color profiles and rare formats.
 
-    A JPEG, PNG or WebP that all programs show in the same way is not changed. Another image becomes a PNG if its format is lossless
-    and its size stays, or else a JPEG.
+    A JPEG, PNG or WebP that all programs show in the same way is not changed. Other images are encoded again:
+    as PNG if their format is lossless and their size does not change, and otherwise as JPEG.
 
     Args:
-        source: A file, or its content.
+        source: Path of a file, or the content of a file as bytes.
         max_side: Maximum length of the longer side in pixels; 0 keeps the size.
-        background: Colour behind transparent pixels; None refuses partly transparent images.
-        verify: Decode an image that is not changed, too, to detect damaged files.
+        background: Color (red, green, blue) from 0 to 255 behind transparent pixels; None to refuse partly
+            transparent images.
+        verify: Also decode an image that is returned unchanged, to detect damaged files.
 
     Raises:
         ValueError: The image is refused, as by `load_rgb`.
@@ -306,7 +318,8 @@ def _open_image(data: bytes) -> Iterator[Image.Image]:
                     raise Image.DecompressionBombError
                 _record_frame_box(image, data)
                 _rescale_transparency(image, data)
-                # A photo of a phone may contain several images ("MPO"). Browsers show the first one.
+                # A photograph from a phone may contain several images (format MPO). Browsers show the first
+                # image.
                 frames = 1 if image.format in ("JPEG", "MPO") else getattr(image, "n_frames", 1)
                 if frames > 1:
                     raise _UnsupportedImage(
@@ -325,7 +338,7 @@ def _open_image(data: bytes) -> Iterator[Image.Image]:
 
 
 class _UnsupportedImage(Exception):
-    """An image that is not damaged, but refused."""
+    """The image is not damaged, but refused. The message says why and what to do."""
 
 
 def _explain_unsupported(data: bytes) -> str:
@@ -361,7 +374,7 @@ def _is_image(path: Path) -> bool:
 
 
 def _is_portable(image: Image.Image, data: bytes) -> bool:
-    """Report whether all programs show the file of a decoded image like `_render_as_browser`."""
+    """Report whether all programs show the file of a decoded image in the way of `_render_as_browser`."""
     return (
         image.mode in ("1", "L", "LA", "P", "PA", "RGB", "RGBA")
         # Byte 24 of a PNG is the number of bits per channel.
@@ -385,7 +398,7 @@ def _render_as_browser(
         )
     transform = _select_srgb_transform(image, data)
     rgb = image
-    # Pillow would clip 16-bit grey values at 255.
+    # Pillow would clip 16-bit gray values at 255.
     if image.mode.startswith("I"):
         rgb = Image.fromarray((np.asarray(image).astype(np.uint16) >> 8).astype(np.uint8))
     elif image.has_transparency_data:
@@ -401,14 +414,14 @@ def _render_as_browser(
     return rgb
 
 
-# Orientation (EXIF 2.32, tag 0x0112) -> the transposition of Pillow that turns the image upright.
+# Orientation (EXIF 2.32, tag 0x0112) -> transposition in Pillow that turns the image upright.
 _TRANSPOSITIONS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
 
 
 def _read_orientation(image: Image.Image, data: bytes) -> int:
     """Return the EXIF orientation of a decoded image.
 
-    XMP is ignored as by browsers, although Pillow's `getexif` would use it.
+    Orientations in XMP data are ignored, because browsers ignore them. Pillow's `getexif` would use them.
 
     Raises:
         _UnsupportedImage: The orientation is stored where Chromium, unlike other programs, ignores it.
@@ -450,13 +463,14 @@ def _alpha_channel(image: Image.Image) -> Image.Image | None:
 def _record_frame_box(image: Image.Image, data: bytes) -> None:
     """Store the box of the first frame of a GIF or WebP in `info`, if it does not fill the canvas.
 
-    Pillow fills the rest of the canvas with a colour. Browsers leave it transparent.
+    Pillow fills the rest of the canvas with a color. Browsers leave the rest transparent.
     """
     box = None
     if image.format == "GIF" and (tile := getattr(image, "tile", None)):
         box = tuple(tile[0][1])
     elif image.format == "WEBP" and (place := data.find(b"ANMF")) > 0:
-        # The container stores x, y, width and height of the frame, in 3 bytes each.
+        # The container stores x, y, width and height of the frame in 3 bytes each. It stores x / 2, y / 2,
+        # width - 1 and height - 1.
         x, y, width, height = (
             int.from_bytes(data[at : at + 3], "little") for at in range(place + 8, place + 20, 3)
         )
@@ -466,7 +480,7 @@ def _record_frame_box(image: Image.Image, data: bytes) -> None:
 
 
 def _rescale_transparency(image: Image.Image, data: bytes) -> None:
-    """Convert the transparent colour of a PNG from the bit depth of the file to the 8 bits of Pillow's pixels."""
+    """Convert the transparent color of a PNG from the bit depth of the file to the 8 bits of Pillow's pixels."""
     hidden = image.info.get("transparency") if image.format == "PNG" else None
     bits = data[24] if hidden is not None else 8
     if isinstance(hidden, tuple) and bits == 16:
@@ -476,10 +490,11 @@ def _rescale_transparency(image: Image.Image, data: bytes) -> None:
 
 
 def _select_srgb_transform(image: Image.Image, data: bytes) -> Any:
-    """Return the transform of `ImageCms` from the colours of a decoded image to sRGB; None if they are sRGB.
+    """Return the `ImageCms` transform from the colors of a decoded image to sRGB; None if no transform is
+    needed.
 
     Raises:
-        _UnsupportedImage: The colours are described in a way that only browsers understand.
+        _UnsupportedImage: The colors are described in a way that only browsers understand.
     """
     info, mode = image.info, image.mode
     icc = info.get("icc_profile")
@@ -488,7 +503,8 @@ def _select_srgb_transform(image: Image.Image, data: bytes) -> Any:
         start, length = (int.from_bytes(data[at : at + 4], "little") for at in (126, 130))
         icc = data[14 + start : 14 + start + length]
     if icc:
-        # The header of a PNG says whether it is grey. Pillow's mode does not for 16 bits with transparency.
+        # The header of a PNG says whether the image is gray. The mode of Pillow does not say so for images
+        # with 16 bits and transparency.
         grey = mode in ("1", "L", "LA", "I", "I;16") or (image.format == "PNG" and data[25] in (0, 4))
         kinds = ("CMYK",) if mode == "CMYK" else ("L", "RGB") if grey else ("RGB",)
         transforms = (_build_srgb_transform(icc, kind) for kind in kinds)
@@ -509,7 +525,7 @@ def _select_srgb_transform(image: Image.Image, data: bytes) -> Any:
 
 
 def _check_color_space(points: bytes) -> None:
-    """Refuse colours whose primaries or transfer function are not those of sRGB."""
+    """Refuse colors whose primaries or transfer function are not those of sRGB."""
     if points and (points[0] not in SRGB_PRIMARIES or points[1] not in SRGB_TRANSFERS):
         raise _UnsupportedImage(
             f"it has wide-gamut or high-dynamic-range colours (primaries {points[0]}, transfer {points[1]}), which programs "
@@ -519,11 +535,11 @@ def _check_color_space(points: bytes) -> None:
 
 @lru_cache(maxsize=64)
 def _build_srgb_transform(icc: bytes, mode: str) -> Any:
-    """Return the transform from the colours of an ICC profile to sRGB.
+    """Return the transform from the colors of an ICC profile to sRGB.
 
     Returns:
-        None for a profile that browsers ignore (damaged, or for other channels than `mode`), and for one that changes no colour by
-        more than `MAX_LEVEL_DIFFERENCE`.
+        The transform. None for a profile that browsers ignore (because it is damaged, or for other channels
+        than `mode`), and for a profile that changes no color by more than `MAX_LEVEL_DIFFERENCE`.
     """
     from PIL import Image, ImageCms
 
@@ -546,10 +562,11 @@ def _build_srgb_transform(icc: bytes, mode: str) -> Any:
 
 
 def make_icc_profile(gamma: float, chromaticities: Sequence[float]) -> bytes:
-    """Make an ICC profile of RGB colours from their chromaticities.
+    """Make an ICC profile of RGB colors from their chromaticities.
 
     Args:
-        gamma: Encoding exponent as in PNG's chunk gAMA: a stored value is the light intensity to the power `gamma`.
+        gamma: Encoding exponent as in PNG's chunk gAMA: a stored value is the light intensity to the power
+            `gamma`.
         chromaticities: x and y of white, red, green and blue, as in PNG's chunk cHRM.
 
     Returns:

@@ -34,8 +34,8 @@ class _BalanceReport(msgspec.Struct):
 def check_item_counts(folders: DatasetFolders) -> None:
     """Compare `balance/items.jsonl` with the counts in `balance/balance.json`.
 
-    A file that was emptied, truncated after a line, extended or copied from another run is still valid JSONL. Without this check
-    its items would be audited and released.
+    A file that was emptied, truncated after a line, extended or copied from another run is still valid JSONL.
+    Without this check, the wrong items would be audited and released.
 
     Args:
         folders: The data set.
@@ -52,15 +52,18 @@ def check_item_counts(folders: DatasetFolders) -> None:
     problems = Problems(
         f"{path}: changed since stage balance wrote it, or from another run; run dvc repro balance"
     )
-    for (subset, name), number in ids.items():
-        if number > 1:
-            problems.add(f"{subset} {name}", f"occurs {number} times")
+    for (subset, item_id), count in ids.items():
+        if count > 1:
+            problems.add(f"{subset} {item_id}", f"occurs {count} times")
     for subset in sorted({*report.subsets, *(subset for subset, _ in found)}):
         stated = report.subsets[subset].all if subset in report.subsets else _LabelCounts(0, 0)
-        for kind, number, there in (
+        for label, stated_count, actual_count in (
             ("UQ", stated.uqs, found[subset, True]),
             ("AQ", stated.aqs, found[subset, False]),
         ):
-            if number != there:
-                problems.add(subset, f"has {format_count(there, kind)}, but balance.json counts {number:,}")
+            if stated_count != actual_count:
+                problems.add(
+                    subset,
+                    f"has {format_count(actual_count, label)}, but balance.json counts {stated_count:,}",
+                )
     problems.raise_if_any()

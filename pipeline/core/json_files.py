@@ -24,20 +24,22 @@ T = TypeVar("T")
 
 @contextmanager
 def atomic_write_sections(path: Path | str, names: Iterable[str]) -> Iterator[Mapping[str, BinaryIO]]:
-    """Open one temporary file per section, and write their concatenation to `path` when the block ends without an error.
+    """Open one temporary file per section.
 
-    Use it for rows that are produced in another order than they are stored in.
+    When the block ends without an error, write their concatenation to `path`.
+
+    Use this function for rows that are produced in another order than the order in which they are stored.
 
     Args:
         path: The file to write.
         names: Names of the sections, in the order in which they are stored.
 
     Yields:
-        An open binary file for each name.
+        A mapping from each name to an open binary file.
     """
     path = Path(path)
     with atomic_write(path) as whole, ExitStack() as stack:
-        # Nameless temporary files disappear even if the process is killed.
+        # Temporary files without a name disappear even if the process is killed.
         sections = {name: stack.enter_context(TemporaryFile(dir=path.parent)) for name in names}
         yield sections
         for section in sections.values():
@@ -51,7 +53,13 @@ def encode_jsonl(records: Iterable[msgspec.Struct]) -> bytes:
 
 
 def write_jsonl(path: Path | str, records: Iterable[msgspec.Struct]) -> None:
-    """Write a JSONL file atomically. Keys have the order of the fields; callers sort the records."""
+    """Write a JSONL file atomically.
+
+    Args:
+        path: The file to write.
+        records: The records, in the order in which they are written. The keys of a record have the order of
+            its fields.
+    """
     encode = msgspec.json.Encoder().encode
     with atomic_write(path) as file:
         file.writelines(encode(record) + b"\n" for record in records)
@@ -65,7 +73,8 @@ def read_jsonl(path: Path | str, kind: type[T]) -> Iterator[T]:
         kind: Type of the records.
 
     Raises:
-        UserError: The file is missing, or a line is not such a record. The message names file and line.
+        UserError: The file is missing, or a line is not a record of type `kind`. The message names file and
+            line.
     """
     decoder = msgspec.json.Decoder(kind)
     with open_for_reading(path) as file:
@@ -77,14 +86,17 @@ def read_jsonl(path: Path | str, kind: type[T]) -> Iterator[T]:
 
 
 def write_json(path: Path | str, value: Any) -> None:
-    """Write a value as JSON, with sorted keys and an indent of two spaces."""
+    """Write a value as JSON atomically, with sorted keys and an indent of two spaces."""
     data = msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2)
     with atomic_write(path) as file:
         file.write(data + b"\n")
 
 
 def write_json_list(path: Path | str, values: Iterable[Any]) -> None:
-    """Write the same bytes as `write_json` for a list, without holding all values in memory."""
+    """Write a list as JSON without holding all values in memory.
+
+    The bytes are those that `write_json` would write.
+    """
     with atomic_write(path) as file:
         before = b"[\n  "
         for value in values:
@@ -98,8 +110,8 @@ def read_json(path: Path | str, kind: type[T] | Any = Any) -> T:
     """Read a JSON file.
 
     Args:
-        path: The file; a byte order mark is ignored.
-        kind: Type of the value; any JSON value by default.
+        path: The file. A byte order mark is ignored.
+        kind: Type of the value. By default, any JSON value is accepted.
 
     Raises:
         UserError: The file is missing, is not valid JSON, or has another type.
@@ -122,12 +134,12 @@ def copy_file(source: Path | str, target: Path | str) -> None:
     """Copy the content of a file atomically.
 
     Raises:
-        UserError: `source` is missing or no regular file.
+        UserError: `source` is missing or not a regular file.
     """
     with open_for_reading(source) as read, atomic_write(target) as file:
         shutil.copyfileobj(read, file)
 
 
 def content_hash(*parts: str) -> str:
-    """Return 16 hexadecimal digits that depend only on the parts, for ids made from content."""
+    """Return 16 hexadecimal digits that depend only on the given texts, for ids that are made from content."""
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]

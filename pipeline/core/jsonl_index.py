@@ -1,7 +1,9 @@
 """Access records of JSONL files by key or in another order without loading the files.
 
-The records of an image are spread over files that are sorted by other ids and may be larger than memory. The classes keep only the
-position of each record: 8 bytes per record and about 200 bytes per key, whatever the size of the records.
+To process one image, a stage needs the records of that image from several files. These files are sorted by
+other ids and may be larger than memory. `JsonlSequence`, `SortedJsonl`, `GroupedIndex`, `UniqueIndex` and
+`SpillMap` keep only the position of each record in memory: 8 bytes per record and about 200 bytes per key,
+whatever the size of the records.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_jsonl
 from pipeline.core.stage_graph import find_changed_stages
 
+# K: key. V: value of a mapping. T and R: record. P: position of a record, or positions of several records.
 K = TypeVar("K")
 R = TypeVar("R")
 T = TypeVar("T")
@@ -33,7 +36,7 @@ P = TypeVar("P")
 
 
 def group_by(rows: Iterable[T], key: Callable[[T], K]) -> Mapping[K, list[T]]:
-    """Group rows by key, in their order. A key without rows has an empty list."""
+    """Group rows by key. Each group keeps the order of its rows. A key without rows has an empty list."""
     groups: dict[K, list[T]] = defaultdict(list)
     for row in rows:
         groups[key(row)].append(row)
@@ -41,7 +44,14 @@ def group_by(rows: Iterable[T], key: Callable[[T], K]) -> Mapping[K, list[T]]:
 
 
 class FilteredView(Collection[T]):
-    """The rows that fulfil a condition, filtered again in each iteration instead of stored."""
+    """The rows that fulfil a condition.
+
+    The selected rows are not stored. Each iteration filters all rows again.
+
+    Args:
+        rows: All rows.
+        predicate: Returns whether a row is selected.
+    """
 
     def __init__(self, rows: Collection[T], predicate: Callable[[T], bool]) -> None:
         self._rows, self._predicate = rows, predicate
@@ -57,15 +67,16 @@ class FilteredView(Collection[T]):
 
 
 class JsonlSequence(Sequence[T]):
-    """Transformed records of a JSONL file by line number, counted from 0.
+    """Access the records of a JSONL file by line number, counted from 0.
 
     Args:
         path: The file.
-        kind: Type of its records.
-        transform: Returns the wanted part of a record.
+        kind: Type of the records in the file.
+        transform: Applied to each record when the record is read. The sequence yields the results.
 
     Raises:
-        UserError: The file is missing, or a line is not such a record. The message names file and line.
+        UserError: The file is missing, or a line is not a record of type `kind`. The message names file and
+            line.
     """
 
     def __init__(self, path: Path, kind: type[R], transform: Callable[[R], T]) -> None:
@@ -93,11 +104,12 @@ class SortedJsonl(Collection[T]):
 
     Args:
         path: The file.
-        kind: Type of its records.
+        kind: Type of the records in the file.
         key: Returns the sort key of a record.
 
     Raises:
-        UserError: The file is missing, or a line is not such a record. The message names file and line.
+        UserError: The file is missing, or a line is not a record of type `kind`. The message names file and
+            line.
     """
 
     def __init__(self, path: Path, kind: type[T], key: Callable[[T], bytes]) -> None:
@@ -121,12 +133,14 @@ class SortedJsonl(Collection[T]):
 
 
 class MissingRecordError(UserError, KeyError):
-    """A file lacks a record that another file refers to. The files are from different runs, or one is incomplete.
+    """A file lacks a record that another file refers to.
 
-    It is also a `KeyError`, so that `get` and `in` of mappings work.
+    The files are from different runs, or one is incomplete.
+
+    The error is also a `KeyError`, because `Mapping.get` and the operator `in` catch that class.
 
     Args:
-        source: The file, or several files.
+        source: The file or files without the record, for the message.
         key: Key of the missing record.
     """
 
@@ -136,12 +150,17 @@ class MissingRecordError(UserError, KeyError):
 
     @property
     def problems(self) -> list[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The message, made only when it is shown, because mappings raise and catch many of these errors."""
+        """The message.
+
+        The message is made only when it is shown, because mappings raise and catch many of these errors.
+        """
         changed = find_changed_stages(params.read_dataset_name()) if params.PARAMS_FILE.is_file() else []
-        hint = f" Files that changed since DVC recorded them: {', '.join(changed)}." if changed else ""
+        hint = (
+            f" Stages whose files changed since DVC recorded them: {', '.join(changed)}." if changed else ""
+        )
         return [
-            f"{self.source}: no record of {self.key!r}, to which a file of another stage refers. The files are from different "
-            f"runs, or one was overwritten.{hint} Run dvc repro"
+            f"{self.source}: has no record {self.key!r}, but a file of another stage refers to it. Either the files are from "
+            f"different runs, or one of them was overwritten.{hint} Run dvc repro"
         ]
 
     def __str__(self) -> str:
@@ -151,8 +170,10 @@ class MissingRecordError(UserError, KeyError):
 class RecordLookup(dict[K, V]):
     """Records by key, for joins with other files. A missing key raises `MissingRecordError`.
 
+    All records are in memory.
+
     Args:
-        source: The file with the records, for messages.
+        source: The file that contains the records, for messages.
         records: The records by key.
 
     Example:
@@ -172,13 +193,15 @@ class _JsonlIndex(Mapping[str, V], Generic[V, T, P]):
     """An index of JSONL records by the value of a string field.
 
     Args:
-        paths: A file, or several that are read as one. They must not change while the index is used.
+        paths: A file, or several files that are read as one. The files must not change while the index is
+            used.
         kind: Type of the records.
-        key: Name of the field, with dots for a nested one (`candidate.candidate_id`).
+        key: Name of the field, with dots for a nested field (`candidate.candidate_id`).
 
     Raises:
-        UserError: A file is missing, or a line is not such a record. The message names file and line. Lines may be checked only when
-            their record is read.
+        UserError: A file is missing, or a line is not a record of type `kind`. The message names file and
+            line. At first only the key of each line is checked; the rest of a line is checked when its record
+            is read.
     """
 
     def __init__(self, paths: Path | Sequence[Path], kind: type[T], key: str) -> None:
@@ -191,9 +214,9 @@ class _JsonlIndex(Mapping[str, V], Generic[V, T, P]):
             key_record = msgspec.defstruct("KeyRecord", [("value", key_record, msgspec.field(name=step))])
         decode_key = msgspec.json.Decoder(key_record).decode
         get_key = attrgetter(".".join("value" for _ in steps))
-        # Offset of the first byte of each file in the concatenation of all files.
+        # Offset in bytes of the start of each file in the concatenation of all files.
         self._file_starts: list[int] = []
-        # Key -> offset of its record, or offsets of its records.
+        # Key -> offset of the record with this key, or offsets of all records with this key.
         self._offsets: dict[str, P] = {}
         end = 0
         for file in self._files:
@@ -237,7 +260,7 @@ class _JsonlIndex(Mapping[str, V], Generic[V, T, P]):
 
 
 class GroupedIndex(_JsonlIndex[list[T], T, "array[int]"]):
-    """Key -> all its records, in the order of the files."""
+    """A mapping from each key to the list of all records with that key, in the order of the files."""
 
     def __getitem__(self, key: str) -> list[T]:
         return [self._read_record(offset) for offset in self._find_offset(key)]
@@ -247,7 +270,7 @@ class GroupedIndex(_JsonlIndex[list[T], T, "array[int]"]):
 
 
 class UniqueIndex(_JsonlIndex[T, T, int]):
-    """Key -> its record; if there are several, the last one."""
+    """A mapping from each key to the record with that key; to the last one if a key occurs more than once."""
 
     def __getitem__(self, key: str) -> T:
         return self._read_record(self._find_offset(key))
@@ -257,12 +280,12 @@ class UniqueIndex(_JsonlIndex[T, T, int]):
 
 
 class LazyMapping(Mapping[str, V]):
-    """A mapping whose values are made when they are read. The last few are cached.
+    """A mapping whose values are made when they are read. The most recently read values are cached.
 
     Args:
-        keys: The keys, in their order.
+        keys: The keys, in the order in which the mapping yields them.
         make: Makes the value of a key.
-        cache_size: Number of cached values.
+        cache_size: Maximum number of cached values.
 
     Example:
         >>> squares = LazyMapping(["2", "3"], lambda key: int(key) ** 2, cache_size=1)
@@ -292,9 +315,9 @@ class SpillMap(Mapping[str, T]):
     """Records by key, stored in a temporary file instead of in memory.
 
     Args:
-        folder: Folder of the file, which has no name and disappears with this object.
+        folder: Folder for the temporary file. The file has no name and is deleted with this object.
         kind: Type of the records.
-        rows: Keys and records.
+        rows: Pairs of a key and its record.
     """
 
     def __init__(self, folder: Path, kind: type[T], rows: Iterable[tuple[str, T]]) -> None:
@@ -302,7 +325,7 @@ class SpillMap(Mapping[str, T]):
         encode, self._decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(kind).decode
         self._file = TemporaryFile(dir=folder)  # noqa: SIM115
         self._offsets: dict[str, int] = {}
-        # The record that was read last, because the same one is often read again.
+        # Key and record that were read last. The same record is often read several times in a row.
         self._last: tuple[str, T] | None = None
         end = 0
         for key, row in rows:

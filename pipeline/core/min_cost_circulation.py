@@ -1,11 +1,13 @@
 """Solve minimum-cost circulation problems exactly.
 
-In a circulation, the flow into each node equals the flow out of it. Both ways of balancing a benchmark are circulations through
-images and texts: an image supplies questions (arcs image -> text) and receives questions of others (arcs text -> image).
+In a circulation, the flow into each node equals the flow out of the node. Stage `rank` and stage `balance`
+describe the balance of a benchmark as a circulation through images and texts: an image supplies its own
+questions (arcs image -> text) and receives questions of other images (arcs text -> image).
 
-Small networks are solved by HiGHS. Their constraint matrix is totally unimodular, so the simplex method ends at an integer flow
-if the capacities are integers. Large networks are solved by the cost scaling of OR-Tools. The two solvers may return different
-flows of the same cost. Keeping HiGHS for small networks keeps their results stable, and `rgqa audit` needs no OR-Tools for them.
+Small networks are solved by HiGHS. The constraint matrix is totally unimodular, so the simplex method ends at
+an integer flow if the capacities are integers. Large networks are solved by the cost scaling algorithm of
+OR-Tools. The two solvers may return different flows of the same cost. HiGHS is kept for small networks,
+because then their results stay the same and `rgqa audit` needs no OR-Tools for them.
 """
 
 from __future__ import annotations
@@ -27,13 +29,14 @@ def solve_min_cost_circulation(*arcs: tuple[ArrayLike, ArrayLike, ArrayLike, Arr
     """Return the flow of each arc in a circulation of minimum cost.
 
     Args:
-        arcs: Groups of (tail, head, capacity, cost). Each entry is an array with one value per arc, or one value for the whole
-            group. Tails and heads are nodes, numbered from 0. Capacities are integers, the largest flow of an arc. Costs are
-            per unit of flow and may be negative. If several flows have the minimum cost, the result depends on the order of the
-            arcs. Callers derive this order from the content.
+        arcs: Groups of (tail, head, capacity, cost). Each entry is an array with one value per arc, or one
+            value for the whole group. An arc goes from its tail to its head; tails and heads are node
+            numbers, from 0. The capacity is an integer, the largest flow of an arc. The cost is per unit of
+            flow and may be negative. If several flows have the minimum cost, the result depends on the order
+            of the arcs. Callers therefore sort the arcs by content.
 
     Returns:
-        Integer flows (int64), an array for each group.
+        One array of integer flows (int64) for each group, with one flow per arc.
 
     Raises:
         RuntimeError: A solver failed.
@@ -55,8 +58,8 @@ def solve_min_cost_circulation(*arcs: tuple[ArrayLike, ArrayLike, ArrayLike, Arr
 
 def _solve_simplex(tail: np.ndarray, head: np.ndarray, capacity: np.ndarray, cost: np.ndarray) -> np.ndarray:
     shape = int(max(tail.max(), head.max())) + 1, len(tail)
-    signs, places = np.repeat([1.0, -1.0], len(tail)), np.tile(np.arange(len(tail)), 2)
-    balance = csc_matrix((signs, (np.concatenate([head, tail]), places)), shape)
+    signs, arc_indices = np.repeat([1.0, -1.0], len(tail)), np.tile(np.arange(len(tail)), 2)
+    balance = csc_matrix((signs, (np.concatenate([head, tail]), arc_indices)), shape)
     bounds = np.column_stack([np.zeros(len(tail)), capacity])
     solved = linprog(cost, A_eq=balance, b_eq=np.zeros(shape[0]), bounds=bounds, method="highs-ds")
     if not solved.success:
@@ -77,8 +80,8 @@ def _solve_cost_scaling(
     network: Any = SimpleMinCostFlow()
     scaled_cost = np.rint(cost * COST_SCALE).astype(np.int64)
     ends = tail.astype(np.int32, copy=False), head.astype(np.int32, copy=False)
-    whole = capacity.astype(np.int64, copy=False)
-    arcs = network.add_arcs_with_capacity_and_unit_cost(*ends, whole, scaled_cost)
+    integer_capacity = capacity.astype(np.int64, copy=False)
+    arcs = network.add_arcs_with_capacity_and_unit_cost(*ends, integer_capacity, scaled_cost)
     status = network.solve()
     if status != network.OPTIMAL:
         raise RuntimeError(f"OR-Tools found no circulation, although the zero flow is one: {status}")

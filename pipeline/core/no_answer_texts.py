@@ -1,15 +1,16 @@
 """Recognize texts that mean "there is no answer".
 
-Source answers, labels of benchmarks and replies of models are compared with the same table. A question whose source answer is in
-the table does not become an answerable question, a label in the table is refused, and a reply in the table is an abstention.
-Therefore no correct answer of an answerable question is read as an abstention.
+Source answers, labels of benchmarks and replies of models are compared with the same table. A question whose
+source answer is in the table does not become an answerable question. A label in the table is refused. A reply
+in the table is an abstention. Therefore the correct answer to an answerable question is never read as an
+abstention.
 """
 
 from __future__ import annotations
 
 import unicodedata
 
-# Normalized as by `normalize_words`.
+# Texts that mean "there is no answer", as `normalize_words` returns them.
 NO_ANSWER_TEXTS = frozenset(
     # Labels of RGQA and VizWiz, spellings in tables, and answers of annotators of VQA and SQuAD.
     [
@@ -24,13 +25,14 @@ NO_ANSWER_TEXTS = frozenset(
 
 
 def normalize_words(text: str) -> str:
-    """Return a text in lower case and Unicode form NFKC, with single blanks instead of marks.
+    """Return the words of a text in lower case and Unicode form NFKC, without punctuation.
 
     Args:
-        text: Any text. Marks are the characters of Unicode's categories punctuation, symbol, separator and control.
+        text: Any text.
 
     Returns:
-        The words, separated by single blanks. Apostrophes and invisible characters are removed.
+        The words, separated by single blanks. Punctuation, symbols and control characters count as separators
+        of words. Apostrophes and invisible characters (Unicode category Cf) are removed.
 
     Example:
         >>> normalize_words("N/A."), normalize_words("Can’t tell!"), normalize_words("ＵＱ。")
@@ -47,10 +49,10 @@ def normalize_words(text: str) -> str:
 
 
 def is_no_answer(text: str) -> bool:
-    """Report whether a whole text means that there is no answer.
+    """Report whether a whole text means that no answer exists.
 
-    "No", "none" and "nothing" are answers, and so is "NA", which may be a name. An empty text is not in the table, because
-    callers decide whether it is allowed.
+    "No", "none" and "nothing" are answers. "NA" is an answer, too, because it may be a name. An empty text is
+    not in the table, because callers decide whether an empty text is allowed.
 
     Example:
         >>> [is_no_answer(text) for text in ("Unanswerable.", "n/a", "uq", "no", "none", "")]

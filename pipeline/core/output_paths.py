@@ -16,8 +16,8 @@ from .errors import UserError
 
 # The file that makes a folder a release.
 RELEASE_MARKER_FILE = "CHECKSUMS.sha256"
-# Files and folders of the project that cannot be computed again: parameters, graphs of stages, and of each data set its source and
-# its annotations. No command may write there.
+# Files and folders of the project that cannot be computed again: the parameters, the graphs of stages, and in
+# each data set the source, the annotations and the other inputs. No command may write there.
 PROTECTED_FILES = ("params.yaml", "dvc.yaml", "dvc.lock", "research/dvc.yaml", "research/dvc.lock")
 PROTECTED_DATASET_FOLDERS = ("source", "truth", "study", "annotations", "rounds", "errata")
 
@@ -26,10 +26,11 @@ class Output(NamedTuple):
     """Something that a command writes.
 
     Attributes:
-        option: The option that names it, as the user types it (`--json`).
+        option: The option that names the output, as the user types it (`--json`).
         path: The path that is written.
-        kind: A file, or a folder in which files are written.
-        file_names: Names of the files written into a folder; empty if they can have any name.
+        kind: "file", or "folder" for a folder in which files are written.
+        file_names: Names of the files that are written into a folder; empty for a file, or if the names are
+            not fixed.
     """
 
     option: str
@@ -44,15 +45,17 @@ def check_output_paths(
     *,
     own_folder: Path | None = None,
 ) -> None:
-    """Refuse outputs that would replace an input, another output, a file of a release or a protected file of the project.
+    """Refuse outputs that would replace an input, another output, a file of a release or a protected file of
+    the project.
 
-    Links are followed. An output inside a folder that is read counts as replacing it. An output must not be a device or a pipe, and
-    a file must not be written where a folder is, or the other way round.
+    Links are followed. An output inside a folder that is read counts as replacing an input. An output must
+    not be a device or a pipe. A file must not be written where a folder is, and no folder where a file is.
 
     Args:
-        outputs: What will be written. None (an option that was not given) is ignored.
+        outputs: The outputs that will be written. None (an option that was not given) is ignored.
         inputs: Files and folders that are read. None is ignored.
-        own_folder: A folder that belongs to the command, which it may write although it is marked as a release.
+        own_folder: A folder that belongs to the command. The command may write there even if the folder is
+            marked as a release.
 
     Raises:
         UserError: Lists every problem, one line per output.
@@ -86,7 +89,7 @@ def _find_problems(output: Output, read: set[Hashable], own_folder: Path | None)
         mode = _resolve(path).stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         mode = 0
-    # For example circular links, no permission, or a name that is too long.
+    # This happens, for example, with circular links, without permission, or if a name is too long.
     except OSError as error:
         yield f"{error.strerror}; choose another path"
         return
@@ -154,7 +157,7 @@ def _path_identities(path: Path) -> set[Hashable]:
 
 
 def _file_identity(path: Path) -> Hashable:
-    """Return a value that is the same for all names of a file."""
+    """Return a value that is the same for all paths of the same file (links, relative and absolute paths)."""
     real = _resolve(path)
     try:
         found = real.stat()
@@ -165,5 +168,5 @@ def _file_identity(path: Path) -> Hashable:
 
 
 def _resolve(path: Path) -> Path:
-    """Return the path without links and "..", even if some of its folders do not exist yet."""
+    """Return the path with all links and ".." resolved. Folders of the path need not exist yet."""
     return Path(os.path.realpath(path))

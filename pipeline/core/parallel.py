@@ -4,9 +4,12 @@ Results come in the order of the items, so neither the engine nor the number of 
 
 Environment variables:
     RGQA_ENGINE: "local" (default) for processes of this machine, or "ray" for Ray actors (extra `cluster`).
-    RAY_ADDRESS: Address of the cluster. Without it, Ray is started on this machine and ends with the command.
-    RGQA_GPU_FRACTION: Fraction of a GPU per model replica under Ray, above 0 and up to 1 (default).
-    OMP_NUM_THREADS: Number of processes on this machine, by default one per core.
+    RAY_ADDRESS: Address of the Ray cluster. If unset, Ray is started on this machine and ends with the
+    command. RGQA_GPU_FRACTION: Fraction of a GPU that each model replica holds under Ray: "1" (default), or a
+    decimal
+        fraction below 1 with at most four decimal places, such as "0.25".
+    OMP_NUM_THREADS: Also used as the number of worker processes on this machine; by default one per core that
+        this process may use.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ State = TypeVar("State")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Chunks submitted ahead per worker. Two keep it busy and need little memory.
+# Number of chunks submitted ahead per worker. Two chunks keep a worker busy and need little memory.
 PREFETCH_PER_WORKER = 2
 ENGINES = ("local", "ray")
 # Number of batches that justify another model replica, which takes seconds to load.
@@ -47,24 +50,28 @@ def get_engine() -> Literal["local", "ray"]:
 
 def num_local_workers() -> int:
     """Return the number of processes for this machine: OMP_NUM_THREADS, or one per core."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return int(asked) if asked.isdigit() and int(asked) else len(os.sched_getaffinity(0))
+    requested = os.environ.get("OMP_NUM_THREADS", "")
+    return int(requested) if requested.isdigit() and int(requested) else len(os.sched_getaffinity(0))
 
 
 def choose_num_workers(num_items: int, items_per_worker: int = 1000) -> int:
-    """Return the number of workers for a number of items.
+    """Return the number of workers for a number of items, at least 1.
 
-    Starting a worker takes a second or more, so each one should get at least `items_per_worker` items.
+    Args:
+        num_items: Number of items.
+        items_per_worker: Minimum number of items per worker, because starting a worker takes a second or
+            more.
     """
-    wanted, on_cluster = num_items // items_per_worker, get_engine() == "ray"
-    most = _count_cluster_resource("CPU") if on_cluster and wanted > 1 else num_local_workers()
-    return max(1, min(most, wanted))
+    requested, on_cluster = num_items // items_per_worker, get_engine() == "ray"
+    max_workers = _count_cluster_resource("CPU") if on_cluster and requested > 1 else num_local_workers()
+    return max(1, min(max_workers, requested))
 
 
 def num_model_replicas(num_batches: int, *, use_gpu: bool = True) -> tuple[int, float]:
-    """Return the number of model replicas for a number of batches, and the fraction of a GPU that each one holds.
+    """Return the number of model replicas for a number of batches, and the fraction of a GPU that each
+    replica holds.
 
-    Without a cluster there is one replica, in this process.
+    With the engine "local", or without batches, there is one replica, and the fraction is 0.
 
     Args:
         num_batches: Number of batches.
@@ -78,7 +85,9 @@ def num_model_replicas(num_batches: int, *, use_gpu: bool = True) -> tuple[int, 
     text = os.environ.get("RGQA_GPU_FRACTION") or "1"
     fraction = float(text) if re.fullmatch(r"1|0?\.\d{1,4}", text) else 0.0
     if not fraction:
-        raise UserError(f"RGQA_GPU_FRACTION: expected a fraction of a GPU, above 0 and up to 1, got {text!r}")
+        raise UserError(
+            f"RGQA_GPU_FRACTION: expected 1, or a fraction of a GPU such as 0.25 (at most four decimal places), got {text!r}"
+        )
     gpus = _count_cluster_resource("GPU") if use_gpu else 0
     return (
         (min(num_batches, gpus * int(1 / fraction)), fraction)
@@ -105,21 +114,24 @@ def ordered_map(
 ) -> Iterator[Result]:
     """Yield `work(state, item)` for each item, in order, computed by worker processes.
 
-    If a worker is killed, its items go to another one. The workers end with the iteration, with an error, with Ctrl-C, and when
-    this process is killed.
+    If a worker is killed, its items go to another worker. The workers end when the iteration ends, after an
+    error or Ctrl-C, and when this process is killed.
 
     Args:
-        work: Computes the result of an item. It is a function of a module, or a `partial` of one.
+        work: Computes the result of an item. The callable must be a function defined in a module, or a
+            `partial` of such a function, so that it can be sent to another process.
         items: The items. They are read only a little ahead of the results.
-        make_state: Makes what a worker needs (opens files, reads tables), once per worker and only if there is an item. It is a
-            function of a module, or a `partial` of one.
-        num_workers: Number of workers. One worker without a GPU runs in this process.
-        chunk_size: Number of items that a worker gets at once. At most `PREFETCH_PER_WORKER` chunks per worker are in memory.
-        gpus_per_worker: Fraction of a GPU that each worker holds (`num_model_replicas`).
+        make_state: Makes what a worker needs (opens files, reads tables), once per worker and only if there
+            is an item. The same condition holds for this callable as for `work`.
+        num_workers: Number of workers. With one worker and no GPU, everything runs in this process.
+        chunk_size: Number of items that a worker gets at once. At most `PREFETCH_PER_WORKER` chunks per
+            worker are in memory.
+        gpus_per_worker: Fraction of a GPU that each worker holds, in [0, 1] (`num_model_replicas`).
 
     Raises:
-        UserError: Workers were killed repeatedly over the same items, for example for lack of memory; the engine is unknown; or the
-            cluster does not answer. Errors of `work` and `make_state` are raised as they are.
+        UserError: Workers were killed repeatedly while they processed the same items, for example for lack of
+            memory. Or the engine is unknown, or the cluster does not answer. Errors of `work` and
+            `make_state` are raised as they are.
 
     Example:
         >>> list(ordered_map(pow, [1, 2], make_state=lambda: 10, num_workers=1))

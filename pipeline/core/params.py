@@ -24,7 +24,8 @@ SECTION_NAMES = (
     *("batch", "annotate", "collect", "balance", "audit", "release"),
     *("paper", "comparison", "answer", "leaderboard"),
 )
-# Every number has a lower and an upper bound, so that mistakes are reported when the file is read and not after hours.
+# Every number has a lower and an upper bound, so that a mistake is reported when the file is read and not
+# after hours.
 MAX_COUNT = 1_000_000_000
 # The range of seeds in NumPy and scikit-learn.
 Seed = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
@@ -42,11 +43,12 @@ BootstrapReplicates = Annotated[int, msgspec.Meta(ge=50, le=100_000)]
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Base class of the parameters of a stage.
 
-    The type of each number has its range: `Seed`, `Count`, `Annotated[float, msgspec.Meta(ge=0, le=1)]`.
+    The type of each number states the valid range: `Seed`, `Count`, `Annotated[float, msgspec.Meta(ge=0,
+    le=1)]`.
 
     Attributes:
-        removed_parameters: Name of a parameter that earlier versions had -> what to do about it. Renamed parameters are in
-            `renames.RENAMED_PARAMETERS`.
+        removed_parameters: Name of a parameter that only earlier versions had -> message that says what to
+            do. Renamed parameters are in `renames.RENAMED_PARAMETERS`.
     """
 
     removed_parameters: ClassVar[Mapping[str, str]] = {}
@@ -58,7 +60,10 @@ def read_dataset_name(path: Path = PARAMS_FILE) -> str:
 
 
 def read_dataset_params(path: Path = PARAMS_FILE) -> dict[str, Any]:
-    """Return all parameters of the data set in use as they are written. A release records them."""
+    """Return all parameters of the data set in use as they are written in the file.
+
+    A release records these values.
+    """
     content = read_params_file(path)
     return content[content["dataset"]]
 
@@ -84,7 +89,8 @@ def load_params(stage: str, kind: type[T], path: Path = PARAMS_FILE) -> T:
 
 
 def convert_params(section: Any, kind: type[T], where: str) -> T:
-    """Convert a section of params.yaml to its type, field by field, so that all problems are reported together.
+    """Convert a section of params.yaml to its type, field by field, so that all problems are reported
+    together.
 
     Args:
         section: The section as read from YAML.
@@ -131,7 +137,11 @@ def convert_params(section: Any, kind: type[T], where: str) -> T:
 
 
 def _literal_values(kind: Any) -> list[Any]:
-    """The values that a type with a Literal names, alone, in a union or in a list; none of any other type."""
+    """Return the values of all `Literal` types inside a type, for example inside a union or a list; [] if
+    there are none.
+
+    True and False are added if the type also accepts booleans.
+    """
     if get_origin(kind) is Literal:
         return list(get_args(kind))
     values = [value for inner in get_args(kind) for value in _literal_values(inner)]
@@ -144,7 +154,9 @@ def _takes_numbers(kind: Any) -> bool:
 
 
 def read_release_version(path: Path = PARAMS_FILE) -> str:
-    """Return the version of the release that is being built (key `version` of params.yaml), for example "1.0.0"."""
+    """Return the version of the release that is being built (key `version` of params.yaml), for example
+    "1.0.0".
+    """
     return _check_version(path, read_params_file(path).get("version"))
 
 
@@ -158,8 +170,8 @@ def read_params_file(path: Path = PARAMS_FILE) -> dict[str, Any]:
     """Return the content of params.yaml.
 
     Raises:
-        UserError: The file is missing, is not valid YAML, is read differently by DVC, has no section for the data set in use, has an
-            invalid version, or has keys that nothing reads.
+        UserError: The file is missing, is not valid YAML, has values that DVC would read differently, has no
+            section for the data set in use, has an invalid version, or has unknown keys.
     """
     content = parse_yaml(read_params_text(path), path)
     if not isinstance(content, dict) or not isinstance(content.get("dataset"), str):
@@ -170,7 +182,8 @@ def read_params_file(path: Path = PARAMS_FILE) -> dict[str, Any]:
         raise UserError(
             f"{path}: dataset is {name!r}, but there is no section of that name; there are {', '.join(known)}"
         )
-    # The first stage reports a wrong version, not the release after hours.
+    # The version is checked here, so that the first stage reports a wrong version and not the last stage
+    # after hours.
     if "version" in content:
         _check_version(path, content["version"])
     _refuse_unknown_keys(content, path)
@@ -178,9 +191,11 @@ def read_params_file(path: Path = PARAMS_FILE) -> dict[str, Any]:
 
 
 def _refuse_unknown_keys(content: dict[str, Any], path: Path) -> None:
-    """Refuse keys that are probably typing errors: data sets without a folder, and stages that do not exist.
+    """Refuse keys that are probably typing errors.
 
-    A data set that is not in use may have no folder, as `gqa` after a clone.
+    These are names of data sets without a folder that resemble a known key, other unknown keys whose value is
+    not a section, and sections of stages that do not exist. A section for a data set that is not in use may
+    have no folder, such as `gqa` after a clone.
 
     Raises:
         UserError: Lists these keys, each with the key that was probably meant.

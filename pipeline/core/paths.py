@@ -1,8 +1,10 @@
-"""Locations of files. A data set is in `data/<data set>/`, its releases are in `data/release/<data set>/`.
+"""Locations of files.
 
-source/       Inputs: questions, scene graphs and images. The pipeline only reads them.
-truth/        Complete scene graphs, known only for the sample. Read by simulated annotators, the audit and one reference row of the
-              leaderboard.
+A data set is in `data/<data set>/`, and its releases are in `data/release/<data set>/`.
+
+source/       Inputs: questions, scene graphs and images. The pipeline only reads these files.
+truth/        Complete scene graphs, known only for the sample. Simulated annotators, the audit and one reference row of
+              the leaderboard read them.
 clip/         A local CLIP model: open_clip_config.json and weights. Empty if the model is downloaded by name.
 vqa/          VQA models of the data set, which are rows of the leaderboard.
 embeddings/   Precomputed embeddings.
@@ -10,8 +12,8 @@ annotations/  Exported verdicts of annotators.
 rounds/       Verified candidates of earlier annotation rounds.
 errata/       Errors in released items. The next release lists them.
 predictions/  Predictions of models for the leaderboard.
-study/        Annotators and their tasks. Ignored by git, because it contains names.
-interim/      One folder per stage, written only by that stage.
+study/        Annotators and their tasks. Git ignores this folder, because it contains names.
+interim/      One folder per stage. Only that stage writes into it.
 """
 
 from __future__ import annotations
@@ -55,10 +57,12 @@ class _RequestedSubsets(Record, forbid_unknown_fields=False):
 
 
 class DatasetFolders:
-    """The folders of a data set, relative to the working directory (the root of the project), and the files of its stages.
+    """The folders of a data set and the files of its stages.
+
+    All paths are relative to the working directory, which is the root of the project.
 
     Args:
-        dataset: Name of the data set; None for the one in use.
+        dataset: Name of the data set; None for the data set in use (key `dataset` of params.yaml).
     """
 
     def __init__(self, dataset: str | None = None) -> None:
@@ -76,7 +80,10 @@ class DatasetFolders:
         self.study = self.root / "study"
 
     def dvc_dirs(self) -> list[Path]:
-        """Return the folders that DVC needs, even if they are empty. Without them it stops with an unclear message."""
+        """Return the folders that must exist for DVC, even if they are empty.
+
+        If one of these folders is missing, DVC stops with an unclear message.
+        """
         return [
             self.source,
             self.truth,
@@ -90,11 +97,12 @@ class DatasetFolders:
         ]
 
     def check_outputs(self, *outputs: Output | None, inputs: Iterable[Path | None] = ()) -> None:
-        """Refuse outputs that would replace files of the data set, its releases, parameters or graphs.
+        """Refuse outputs that would replace files of the data set or its releases, the parameters or the
+        stage graphs.
 
         Args:
-            outputs: What a command will write; None for options that were not given.
-            inputs: Further files that the command reads.
+            outputs: The outputs that a command will write; None for options that were not given.
+            inputs: Further files that the command reads. None is ignored.
 
         Raises:
             UserError: Lists every problem.
@@ -118,7 +126,11 @@ class DatasetFolders:
         return read_jsonl(self.record_file(kind), kind)
 
     def read_questions_about(self, image_ids: Container[str]) -> Iterator[Question]:
-        """Yield the questions about these images. Questions about other images only serve as evidence."""
+        """Yield the questions about the given images.
+
+        Stages use this to select the questions about the images of the benchmark. Questions about other
+        images only serve as evidence, for example for the vocabulary.
+        """
         return (question for question in self.read_records(Question) if question.image_id in image_ids)
 
     def read_subsets(self) -> tuple[Subset, ...]:
@@ -132,12 +144,13 @@ class DatasetFolders:
         return read_json(self.stage_dir("vocabulary") / "vocabulary.json", Vocabulary)
 
     def write_stage_outputs(self, stage: str, summary: str, files: Mapping[str, object]) -> None:
-        """Write the files of a stage, and print one line.
+        """Write the files of a stage, and print one line about the results.
 
         Args:
             stage: Name of the stage.
-            summary: What was made, for the printed line.
-            files: File name -> records (`.jsonl`), any value (`.json`) or a text. They are written in this order.
+            summary: What the stage made, for the printed line.
+            files: File name -> records (`.jsonl`), any value (`.json`) or a text. The files are written in
+                this order.
         """
         writers = {".jsonl": write_jsonl, ".json": write_json}
         for name, content in files.items():

@@ -1,6 +1,6 @@
 """Process images in parallel, and write the resulting records sorted by subset and image.
 
-Stages `perturb` and `screen` work this way.
+Stages `perturb` and `screen` use this module.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from pipeline.core.records import SUBSETS, ImageRecord, Record, Subset
 
 S = TypeVar("S")
 R = TypeVar("R", bound=Record)
-# Subset, quantity and name under which a record is counted.
+# Under which key a record is counted: subset, quantity (for example "dropped") and name (for example the
+# reason).
 CountKey = tuple[Subset, str, str]
 Counts = Counter[CountKey]
-# Encoded lines of an image by type and subset of their records, and counts.
+# Results for one image: encoded lines by (type of the records, subset), and the counts of the records.
 ImageOutput = tuple[dict[tuple[type, Subset], bytes], Counts]
 
 
 def list_image_ids(folders: DatasetFolders) -> list[str]:
-    """Return the ids of all images, in the order of the candidate ids that contain them."""
+    """Return the ids of all images, in the order in which candidate ids with these image ids are sorted."""
     ids = (image.image_id for image in folders.read_records(ImageRecord))
     return sorted(ids, key=lambda image_id: f"{image_id}+")
 
@@ -41,15 +42,17 @@ def write_per_image(
     process_image: Callable[[S, str], Iterable[R]],
     count_keys: Callable[[R], list[CountKey]],
 ) -> Counts:
-    """Process images in parallel and write a stage's files.
+    """Process images in parallel, and write the files of a stage.
 
     Args:
         folder: Folder of the stage.
-        image_ids: Ids of the images, in order (`list_image_ids`).
-        record_types: File name -> type of the records in it.
-        make_state: Makes what `process_image` needs, once per process (`ordered_map`).
-        process_image: Returns the records of an image, sorted by candidate id.
-        count_keys: Returns what a record is counted as. The first key has its subset.
+        image_ids: Ids of the images, in the order of `list_image_ids`.
+        record_types: File name -> type of the records in the file.
+        make_state: Makes the state that `process_image` needs, once per process (`ordered_map`).
+        process_image: Called with the state and an image id. Returns the records of the image, sorted by
+            candidate id.
+        count_keys: Returns the keys under which a record is counted. The first key contains the subset of the
+            record.
 
     Returns:
         Number of records by key.
@@ -87,7 +90,7 @@ def _process_image(
 def select_counts(
     counts: Mapping[CountKey, int], subset: Subset, *quantities: str
 ) -> dict[str, dict[str, int]]:
-    """Return the counts of one subset by quantity and name."""
+    """Return the counts of one subset: quantity -> name -> number of records."""
     return {
         quantity: {key[2]: counts[key] for key in counts if key[:2] == (subset, quantity)}
         for quantity in quantities

@@ -1,7 +1,7 @@
 """Worker processes on this machine for `parallel.ordered_map`.
 
-The pool is a `ProcessPoolExecutor` that replaces killed workers. It ends at once when the command is stopped by Ctrl-C, SIGTERM or
-SIGHUP, even if its workers are busy.
+The pool is based on `ProcessPoolExecutor`, and replaces killed workers. When the command is stopped by
+Ctrl-C, SIGTERM or SIGHUP, the pool ends at once, even if its workers are busy.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class WorkerPool(Protocol):
     """Processes that work on chunks of items."""
 
     def num_ready(self) -> int:
-        """Return how many workers have started, at least 1."""
+        """Return how many workers have started, at least 1. Wait for the first worker if necessary."""
         ...
 
     def submit(self, chunk: list[Any]) -> Any:
-        """Give a chunk to a worker and return a ticket for its results."""
+        """Give a chunk of items to a worker, and return a ticket for the results of the chunk."""
         ...
 
     def get_result(self, ticket: Any) -> list[Any]:
-        """Wait for the results of a chunk; raise what the work raised."""
+        """Wait for the results of a chunk and return them. An error of the worker is raised here."""
         ...
 
     def shutdown(self) -> None:
@@ -46,7 +46,7 @@ class WorkerPool(Protocol):
 
 
 def worker_killed_error(reason: object) -> UserError:
-    """Return the error for a chunk whose workers were killed each time."""
+    """Return the error for a chunk that failed in all attempts, because its worker was killed each time."""
     lines = str(reason).strip().splitlines() or [type(reason).__name__]
     return UserError(
         f"a worker process was killed, and so were its replacements, {MAX_RETRIES} times ({lines[0]}). The machine may be out of "
@@ -57,7 +57,8 @@ def worker_killed_error(reason: object) -> UserError:
 class ProcessPool:
     """A `WorkerPool` on this machine.
 
-    If one of its processes is killed, all are replaced, and unfinished chunks are submitted again.
+    If one process of the pool is killed, all processes are replaced, and unfinished chunks are submitted
+    again.
 
     Args:
         work: Called with the state and an item.
@@ -69,11 +70,12 @@ class ProcessPool:
         self, work: Callable[[Any, Any], Any], make_state: Callable[[], object], num_workers: int
     ) -> None:
         self._work, self._make_state, self._num_workers = work, make_state, num_workers
-        # Chunks that were submitted and whose results were not fetched, by ticket.
+        # Ticket -> chunk and future, for chunks whose results were not fetched yet.
         self._pending: dict[int, tuple[list[Any], Future[list[Any]]]] = {}
         self._num_submitted = 0
         with _block_stop_signals():
-            # Otherwise the first worker starts the tracker, which unblocks SIGINT.
+            # The resource tracker is started here. Otherwise the start of the first worker would start it,
+            # and that unblocks SIGINT.
             resource_tracker.ensure_running()
         self._executor = self._start_executor()
         _register_pool(self)
@@ -99,7 +101,10 @@ class ProcessPool:
         raise AssertionError("the last attempt returns or raises")
 
     def shutdown(self) -> None:
-        """End the workers. Busy ones are killed, because their results are not needed."""
+        """End the workers.
+
+        If there are unfinished chunks, the workers are killed, because the results are not needed.
+        """
         try:
             if self._pending:
                 self.kill()
@@ -108,8 +113,8 @@ class ProcessPool:
             _unregister_pool(self)
 
     def kill(self) -> None:
-        """Kill the workers. The executor notices this by itself."""
-        # From Python 3.14 on, `kill_workers` does the same.
+        """Kill the workers. The executor notices by itself that they have ended."""
+        # From Python 3.14 on, `ProcessPoolExecutor.kill_workers` does the same.
         for process in list((self._executor._processes or {}).values()):
             process.kill()
 
@@ -138,9 +143,10 @@ class ProcessPool:
 
 @contextmanager
 def _block_stop_signals() -> Iterator[None]:
-    """Let processes that are started in the block ignore SIGINT and SIGHUP, which reach all processes of a group.
+    """Let processes that are started in the block ignore SIGINT and SIGHUP.
 
-    They inherit the signal mask. Their parent stops them.
+    A terminal sends these signals to all processes of a group. Processes inherit the signal mask of their
+    parent, and the parent stops them.
     """
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
     try:
@@ -149,17 +155,18 @@ def _block_stop_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-# Pools of this process that are not shut down.
+# Pools of this process that were not shut down yet.
 _open_pools: list[ProcessPool] = []
 # Signal -> its handler before the first pool was opened.
 _previous_handlers: dict[int, Any] = {}
 
 
 def _register_pool(pool: ProcessPool) -> None:
-    """Kill the workers of a pool when the command is stopped, until `_unregister_pool`.
+    """Install signal handlers that kill the workers of a pool when the command is stopped.
 
-    Without this a stopped command waits until its workers have finished their chunks, because the interpreter joins them when it
-    ends, and `finally` blocks may run only then.
+    The handlers are active until `_unregister_pool` is called. Without them, a stopped command would wait
+    until its workers have finished their chunks, because the interpreter joins the workers when it ends, and
+    `finally` blocks may run only then.
     """
     _open_pools.append(pool)
     if len(_open_pools) == 1 and threading.current_thread() is threading.main_thread():
@@ -193,7 +200,11 @@ _get_state: Callable[[], Any]
 
 
 def init_worker(make_state: Callable[[], object]) -> None:
-    """Prepare a worker process. Its state is made with the first item, so that errors reach the parent like any other."""
+    """Prepare a worker process.
+
+    The state is made only with the first item, so that errors of `make_state` reach the parent like other
+    errors.
+    """
     global _get_state
     _get_state = cache(make_state)
 

@@ -11,7 +11,16 @@ T = TypeVar("T")
 
 
 def track(items: Iterable[T], label: str, total: int | None = None, unit: str = "it") -> Iterator[T]:
-    """Iterate with a progress bar on stderr, or with a line every ten seconds if stderr is not a terminal."""
+    """Yield the items and show the progress on stderr.
+
+    The progress is a bar, or a line every ten seconds if stderr is not a terminal.
+
+    Args:
+        items: The items.
+        label: What is done, printed before the progress.
+        total: Number of items; None if not known.
+        unit: Name of one item.
+    """
     from tqdm import tqdm
 
     shown = sys.stderr.isatty()
@@ -20,13 +29,13 @@ def track(items: Iterable[T], label: str, total: int | None = None, unit: str = 
 
 
 def report_written(stage: str, summary: str, destination: Path | str, stream: TextIO | None = None) -> None:
-    """Print one line about a result and its place.
+    """Print one line that says what was written, and where.
 
     Args:
         stage: Name of the stage or command.
         summary: What was written.
-        destination: File or folder.
-        stream: stdout by default.
+        destination: File or folder that was written.
+        stream: Stream to print to; None for stdout.
 
     Example:
         >>> report_written("rank", "12,750 candidates", "data/sample/interim/rank")

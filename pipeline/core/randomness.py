@@ -26,7 +26,7 @@ def hash_uniform(*key: str) -> float:
     """Return a pseudo-random number in [0, 1) for one decision, about 100 times faster than with a generator.
 
     Args:
-        key: Texts that identify the decision, the seed included.
+        key: Texts that identify the decision. The seed is one of them.
 
     Example:
         >>> 0 <= hash_uniform("3", "weak", "n1") < 1

@@ -36,23 +36,24 @@ class RankParams(Params):
     """Parameters of stage `rank`.
 
     Attributes:
-        preset: Rule by which ranked pairs become candidates. The default limits how often a question is
-            used and spreads the selection over images; `paper` selects as RGQA did (section 3.1): no
-            limit, purely at random, the very last questions.
-        hard_draw: Number of questions sampled for each image from its `hard_pool` most similar ones.
-            They become the candidates of CLIP-Hard. RGQA: 85. `auto`: 1.2 times the questions per
-            image, at most 85.
-        hard_pool: Number of most similar questions of each image from which `hard_draw` are sampled. A
-            smaller pool makes harder candidates. RGQA: 2,500 of 12,578. `auto`: a fifth of all
+        preset: Rule by which ranked pairs become candidates. `balanced` limits how often a question is used,
+            and spreads the selection evenly over images. `paper` follows RGQA (section 3.1): questions have
+            no limit, CLIP-Hard is purely random, and CLIP-Easy takes the least similar questions.
+        hard_draw: Number of questions selected for each image from its `hard_pool` most similar questions.
+            They become the candidates of CLIP-Hard. RGQA: 85. `auto`: 1.2 times the questions per image, at
+            most 85.
+        hard_pool: Number of most similar questions of each image from which `hard_draw` questions are
+            selected. A smaller pool makes harder candidates. RGQA: 2,500 of 12,578. `auto`: a fifth of all
             questions or 10 times `hard_draw`, at most half of the questions of other images.
-        easy_last: Number of least similar questions selected for each image. They become the candidates
-            of CLIP-Easy. RGQA: 50. `auto`: 0.8 times the questions per image, at most 50.
-        easy_pool: How far from the end of the ranking the default preset may go for them, since the
-            very last questions are the same few for most images. `auto`: as for `hard_pool`.
-        max_question_uses: How often one question may be used in a subset. 0 means no limit, as in the
-            paper.
-        validation_proportion: Proportion of the images (0 to 1) assigned to the validation split, on
-            which thresholds are chosen.
+        easy_last: Number of questions selected for each image among its least similar questions. They become
+            the candidates of CLIP-Easy. RGQA: 50. `auto`: 0.8 times the questions per image, at most 50.
+        easy_pool: Number of least similar questions of each image from which the preset `balanced` selects
+            `easy_last` questions. The very last questions of the ranking are the same few for most images.
+            `auto`: as for `hard_pool`, with `easy_last`.
+        max_question_uses: Maximum number of uses of a question in a subset. 0 means no limit and has the same
+            effect as the preset `paper`.
+        validation_proportion: Proportion of the images (0 to 1) assigned to the split validation, on which
+            thresholds are chosen.
         seed: Seed of the selection and of the splits.
     """
 
@@ -155,12 +156,19 @@ def assign_splits(
 ) -> dict[str, BenchmarkSplit]:
     """Assign each image to a split. Thresholds are chosen on validation and applied to test.
 
-    The split depends only on the id of the image and on the seed, so adding or removing images changes no other image's split.
+    The split depends only on the id of the image and on the seed. So adding or removing images does not
+    change the split of any other image.
+
+    Args:
+        image_ids: The ids of the images.
+        validation_proportion: Expected proportion of the images in validation (0 to 1).
+        seed: Seed of the assignment.
 
     Returns:
         Image id -> "validation" or "test".
     """
-    # The key of the first version ("part"): another one would move images between the splits.
+    # The salt "part" is the name that the first version used. Another salt would move images between the
+    # splits.
     keys = {image: int(content_hash(str(seed), "part", image), 16) for image in image_ids}
     return {
         image: "validation" if key < validation_proportion * 2**64 else "test" for image, key in keys.items()

@@ -1,8 +1,11 @@
-"""Ray actors for `parallel.ordered_map`, on this machine or on a cluster. This is the only module that imports Ray.
+"""Ray actors for `parallel.ordered_map`, on this machine or on a cluster.
 
-Actors are used instead of Ray Data, because an actor makes its state once, holds a fraction of a GPU, and is restarted with the
-chunk that it had. Ray Data needs all items beforehand, and its settings for order and prefetching differ between releases. Its
-Arrow blocks, shuffles and spilling are not needed here.
+This is the only module that imports Ray.
+
+Actors are used instead of Ray Data, because an actor makes its state once, holds a fraction of a GPU, and is
+restarted with the chunk that it was working on. Ray Data needs all items beforehand, and its settings for
+order and prefetching differ between releases. The Arrow blocks, shuffles and spilling of Ray Data are not
+needed here.
 """
 
 from __future__ import annotations
@@ -22,25 +25,26 @@ from typing import Any
 from pipeline.core.errors import UserError
 from pipeline.core.process_pool import MAX_RETRIES, init_worker, run_chunk, worker_killed_error
 
-# Shared memory for results, if Ray is started on this machine.
+# Size of the shared memory for results, if Ray is started on this machine.
 OBJECT_STORE_BYTES = 512 << 20
-# Ray itself waits two minutes for a cluster.
+# Time to wait for a connection to the cluster. Ray itself would wait two minutes.
 CONNECT_TIMEOUT_SECONDS = 5
-# Data by which a worker gets the folder, the paths and the main module of this process.
+# Keys of the preparation data with which a worker takes over the folder, the paths and the main module of
+# this process.
 PREPARATION_KEYS = ("sys_path", "sys_argv", "dir", "init_main_from_name", "init_main_from_path")
 
 
 class RayPool:
     """A `WorkerPool` of Ray actors with one processor each.
 
-    Actors for which the cluster has no capacity join later.
+    If the cluster has no capacity for all actors at first, the other actors join the pool later.
 
     Args:
-        ray: The module as returned by `connect_ray`.
+        ray: The module `ray`, as returned by `connect_ray`.
         work: Called with the state and an item.
         make_state: Makes the state of an actor.
         num_workers: Number of actors.
-        gpus_per_worker: Fraction of a GPU that each actor holds.
+        gpus_per_worker: Fraction of a GPU that each actor holds, in [0, 1].
     """
 
     def __init__(
@@ -55,7 +59,8 @@ class RayPool:
         # Actors get the same folder, modules and main module as the processes of a ProcessPool.
         here = spawn.get_preparation_data("rgqa")
         preparation = {name: here[name] for name in PREPARATION_KEYS if name in here}
-        # Ray does not resolve references inside a list. An actor fetches them once, and again after a restart.
+        # Ray does not resolve references inside a list. So an actor itself fetches these objects, once after
+        # each start.
         self._job = [ray.put(preparation), ray.put((work, make_state))]
         actor_class = ray.remote(_RayWorker).options(
             num_cpus=1, num_gpus=gpus_per_worker, max_restarts=-1, max_task_retries=MAX_RETRIES
@@ -63,7 +68,7 @@ class RayPool:
         actors = [actor_class.remote() for _ in range(num_workers)]
         self._starting = {actor.wait_until_started.remote(): actor for actor in actors}
         self._actors: list[Any] = []
-        # Ticket of a chunk whose result was not fetched -> the actor that works on it.
+        # Ticket -> actor that works on the chunk, for chunks whose results were not fetched yet.
         self._pending: dict[Any, Any] = {}
 
     def num_ready(self) -> int:
@@ -102,7 +107,10 @@ class RayPool:
 
 
 class _RayWorker:
-    """An actor, which Ray runs in its own process and restarts if that is killed."""
+    """An actor.
+
+    Ray runs each actor in a process of its own, and restarts the actor if its process is killed.
+    """
 
     def __init__(self) -> None:
         self._work: Callable[[Any, Any], Any] | None = None
@@ -111,7 +119,15 @@ class _RayWorker:
         """Return as soon as the cluster has capacity for the actor."""
 
     def run_chunk(self, job: list[Any], chunk: list[Any]) -> list[Any]:
-        """Return the results of a chunk. The first one prepares the process, so that errors reach the user like any other."""
+        """Return the results of a chunk.
+
+        The first chunk prepares the process, so that errors of the preparation reach the user like other
+        errors.
+
+        Args:
+            job: References to the preparation data and to the pair (work, make_state).
+            chunk: The items.
+        """
         if self._work is None:
             import ray
             from ray.exceptions import RaySystemError
@@ -136,11 +152,11 @@ class _RayWorker:
 def connect_ray(num_cpus: int) -> Any:
     """Return the module `ray`, connected to the cluster of RAY_ADDRESS.
 
-    Without RAY_ADDRESS, Ray is started on this machine. It listens only on the loopback address, needs a random token, writes into a
-    temporary folder, and ends with this process.
+    Without RAY_ADDRESS, Ray is started on this machine. Then Ray listens only on the loopback address, needs
+    a random token, writes into a temporary folder, and ends with this process.
 
     Args:
-        num_cpus: Number of processors for Ray on this machine.
+        num_cpus: Number of processors that Ray may use on this machine. Not used with RAY_ADDRESS.
 
     Raises:
         UserError: Ray is not installed, or the cluster does not answer.
@@ -149,7 +165,7 @@ def connect_ray(num_cpus: int) -> Any:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     # Ray reads these variables when it is imported.
     if not address:
-        # With this, Ray binds to 127.0.0.1 only, on Linux, too.
+        # With this setting, Ray binds to 127.0.0.1 only, also on Linux.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
         # By default, actors have a low priority.
         os.environ |= {"RAY_worker_niceness": "0"}
@@ -160,7 +176,7 @@ def connect_ray(num_cpus: int) -> Any:
         import ray.exceptions
     except ImportError as error:
         raise UserError(f"RGQA_ENGINE=ray needs Ray ({error}): pip install '.[cluster]'") from error
-    # Otherwise Ray prints its own messages about killed actors.
+    # Without this setting, Ray would print its own messages about killed actors.
     connection._worker_logs_enabled = False
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "FATAL"}
     try:
@@ -185,10 +201,10 @@ def connect_ray(num_cpus: int) -> Any:
 
 
 def _start_local_ray(ray: Any, num_cpus: int, quiet: Mapping[str, Any]) -> None:
-    # TMPDIR may be too long: paths of sockets have at most about 100 characters.
+    # The path in TMPDIR may be too long, because paths of sockets have at most about 100 characters.
     folder = mkdtemp(prefix=f"rgqa-ray-{os.getpid()}-", dir="/tmp")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    # Functions run in reverse order, so Ray ends before its folder is deleted.
+    # Functions registered with atexit run in reverse order, so Ray ends before its folder is deleted.
     atexit.register(ray.shutdown)
     settings = {
         "num_cpus": num_cpus,

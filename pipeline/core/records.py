@@ -1,7 +1,10 @@
 """Records that stages write and read: the schema of every JSONL file in `data/`.
 
-A *question* belongs to the source. A *candidate* is an image-question pair that may be unanswerable. A *verdict* is the choice of an
-annotator. An *item* is a released row. All ids are strings, because ids of GQA have leading zeros.
+A *question* belongs to the source. A *candidate* is an image-question pair that may be unanswerable. An
+annotator answers a task, which has two questions: a *choice* is the answer to one question (valid, invalid or
+unsure), a *verdict* holds both choices, and a *vote* is a choice about a candidate that counts. An *item* is
+a released row. The docstring of `pipeline` explains UQ, AQ, and the CLIP and PT subsets. All ids are strings,
+because ids of GQA have leading zeros.
 """
 
 from __future__ import annotations
@@ -10,8 +13,12 @@ from typing import Literal, dataclass_transform
 
 import msgspec
 
+# A split of the source. An `Item` has another kind of split, validation or test.
 Split = Literal["testdev", "train", "val", "test"]
-# The build never makes subset "counterfactual"; it comes from `rgqa sample counterfactual-pairs`.
+# clip-*: unedited questions of other images, chosen by CLIP similarity. clip-easy has questions with a low
+# similarity to the image, clip-hard has questions with a high similarity. pt-*: edited (perturbed) questions
+# of the image itself. pt-easy replaces objects; pt-hard replaces attributes and relations. Only `rgqa sample
+# counterfactual-pairs` makes the subset "counterfactual"; the pipeline never does.
 Subset = Literal["clip-easy", "clip-hard", "pt-easy", "pt-hard", "counterfactual"]
 SUBSETS: tuple[Subset, ...] = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
 CLIP_SUBSETS: tuple[Subset, ...] = SUBSETS[:2]
@@ -19,14 +26,19 @@ EditKind = Literal["object", "attribute", "relation"]
 Category = Literal["missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified"]
 Answerability = Literal["answerable", "unanswerable", "unknown"]
 Choice = Literal["valid", "invalid", "unsure"]
+# frame: words of the question frame, which name no object ("kind of", "photo").
 WordClass = Literal["object", "attribute", "relation", "frame", "other"]
+# random, popular, adversarial: see `CandidateEstimate`.
 Difficulty = Literal["random", "popular", "adversarial"]
 EvidenceSource = Literal["truth", "scene graph", "other questions", "none"]
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Base class of all records, which are immutable. Unknown fields are refused when a record is read."""
+    """Base class of all records.
+
+    Records are immutable, and reading a record with unknown fields is an error.
+    """
 
 
 class ImageRecord(Record):
@@ -36,8 +48,8 @@ class ImageRecord(Record):
         image_id: Id of the image.
         split: Split of the source.
         path: Path of the file, relative to the root of the project.
-        width, height: Size in pixels.
-        sha256: SHA-256 of the file.
+        width, height: Size in pixels, after rotation as EXIF says.
+        sha256: SHA-256 of the file in hexadecimal digits.
     """
 
     image_id: str
@@ -49,12 +61,14 @@ class ImageRecord(Record):
 
 
 class Step(Record):
-    """A step of a functional program of GQA, for example `relate`, `table,left of,s (123)`, [0].
+    """A step of a functional program of GQA.
+
+    An example is the operation `relate` with the argument `table,left of,s (123)` and the dependencies [0].
 
     Attributes:
         operation: Name of the operation.
         argument: Names as GQA writes them, then the object id in parentheses (`-` for an absent object).
-        dependencies: Indices of the steps whose results are the inputs.
+        dependencies: Indices (from 0) of the earlier steps whose results are the inputs of this step.
     """
 
     operation: str
@@ -72,11 +86,13 @@ class Question(Record):
         text: Text of the question.
         answer: The correct answer.
         full_answer: The answer as a sentence.
-        program: Steps of the functional program; empty if it is not known.
-        program_from_text: Whether the program was derived from the text (`pipeline/language/text_programs.py`), because the source has none.
-        annotations: Word position in the question ("3" or "2:4") -> object id.
+        program: Steps of the functional program; empty if the program is not known.
+        program_from_text: Whether the program was derived from the text
+            (`pipeline/language/text_programs.py`), because the source has none.
+        annotations: Word position in the question ("3" or "2:4") -> object id. Positions count from 0, and
+            "2:4" means words 2 and 3.
         full_answer_annotations: Word position in the full answer -> object id.
-        source_text: Text in the source if `text` is a paraphrase (`ingest.paraphrase`), or else "".
+        source_text: Text in the source if `text` is a paraphrase (`ingest.paraphrase`); "" otherwise.
     """
 
     question_id: str
@@ -101,7 +117,10 @@ class Question(Record):
 
 
 class Relation(Record):
-    """A relation from the object that has this record to the object `object_id`."""
+    """A relation.
+
+    Its subject is the `SceneObject` that contains this record; its object has id `object_id`.
+    """
 
     name: str
     object_id: str
@@ -119,7 +138,10 @@ class UnusedQuestion(Record):
 
 
 class SceneObject(Record):
-    """An object of a scene graph. Its box has the upper left corner x, y and the size w, h, in pixels."""
+    """An object of a scene graph.
+
+    Its box has the upper left corner (x, y), the width w and the height h, all in pixels.
+    """
 
     object_id: str
     name: str
@@ -139,9 +161,9 @@ class SceneGraph(Record):
         split: Split of the source.
         width, height: Size of the image in pixels.
         objects: Objects with their attributes and relations.
-        location, weather: As in GQA; "" if not known.
-        is_complete: Whether everything that the graph does not list is false. This holds only for the true graphs of the sample. In
-            published graphs it is unknown.
+        location, weather: Place and weather as GQA writes them; "" if not known.
+        is_complete: Whether the graph lists everything, so that everything else is false. True only for the
+            complete graphs of the sample. False for published graphs, whose completeness is unknown.
     """
 
     image_id: str
@@ -160,10 +182,10 @@ class ObjectEntry(Record):
     Attributes:
         name: The object name.
         count: Number of objects with this name.
-        number: Whether the name is singular, plural ("jeans") or a mass noun ("grass").
-        attributes: Attribute -> number of objects of this name that have it.
-        subject_of: Relation -> number of times that such an object is its subject.
-        object_of: Relation -> number of times that such an object is its object.
+        number: Grammatical number of the name: singular, plural ("jeans") or mass noun ("grass").
+        attributes: Attribute -> number of objects with this name that have the attribute.
+        subject_of: Relation -> number of times that an object with this name is the subject of the relation.
+        object_of: Relation -> number of times that an object with this name is the object of the relation.
     """
 
     name: str
@@ -175,15 +197,19 @@ class ObjectEntry(Record):
 
 
 class ObjectCooccurrence(Record):
-    """Co-occurrence of objects in images, by the lemmas of names and of their categories: an image with a couch shows furniture.
+    """How often objects occur in the same image.
+
+    Names are lemmatized, and an object counts under its name and its categories. For example, a couch also
+    counts as furniture.
 
     Attributes:
         num_images: Number of images that were counted.
         from_questions: Whether objects were counted in questions instead of scene graphs.
         mean_names_per_image: Mean number of distinct names per image.
-        image_counts: Name -> number of images that show it.
-        pair_counts: Name -> name that follows it in the alphabet -> number of images that show both.
-        min_pair_count: Pairs in fewer images are omitted.
+        image_counts: Name -> number of images that show an object with this name.
+        pair_counts: First name -> second name -> number of images that show both. The second name follows the
+            first in alphabetical order.
+        min_pair_count: Pairs that occur in fewer images than this are omitted.
     """
 
     num_images: int = 0
@@ -195,23 +221,28 @@ class ObjectCooccurrence(Record):
 
 
 class Vocabulary(Record):
-    """Names and their frequencies, from scene graphs of train and val and from questions.
+    """Names of objects, attributes and relations with their frequencies, from scene graphs and questions.
 
     Attributes:
         objects: Object name -> its statistics.
         attributes: Attribute -> count.
-        attribute_types: Attribute -> its type in GQA, if programs state it (`filter color: red` -> {"red": "color"}).
+        attribute_types: Attribute -> type of the attribute in GQA, if programs state the type. The step
+            `filter color: red` gives {"red": "color"}.
         relations: Relation -> count.
-        categories: Category -> its object names.
+        categories: Category -> names of the objects in the category.
         locations, weathers: Name -> count in the graphs.
-        attribute_alternatives: Attribute without a type -> attributes that questions offer beside it: {"open": ("closed",)}.
+        attribute_alternatives: Attribute without a type -> attributes that questions offer as alternatives to
+            the attribute: {"open": ("closed",)}.
         presupposed_objects: Object name or category -> number of questions that presuppose such an object.
-        presupposed_properties: Attribute, position or relation -> number of questions that presuppose it.
-        relation_counts: (relation, name of the subject, name of the object, count), sorted. "Left of" and "right of" are omitted,
-            because they say nothing about the objects.
+        presupposed_properties: Attribute, position or relation -> number of questions that presuppose the
+            property.
+        relation_counts: Rows (relation, name of the subject, name of the object, count), sorted. "Left of"
+            and "right of" are omitted, because they say nothing about the objects.
         cooccurrence: Objects that occur in the same images.
-        annotation_recall: "object", "attribute" or "relation" -> assumed proportion of these in an image that its graph lists.
-            Attributes count for listed objects, and relations between them.
+        has_default: Whether the counts contain those of the default vocabulary.
+        annotation_recall: "object", "attribute" or "relation" -> estimated proportion in [0, 1] that a scene
+            graph lists of the objects in the image, of the attributes of listed objects, or of the relations
+            between listed objects.
     """
 
     objects: dict[str, ObjectEntry]
@@ -227,6 +258,7 @@ class Vocabulary(Record):
     relation_counts: tuple[tuple[str, str, str, int], ...] = ()
     cooccurrence: ObjectCooccurrence = ObjectCooccurrence()
     annotation_recall: dict[str, float] = {}
+    has_default: bool = False
 
 
 class Word(Record):
@@ -234,9 +266,9 @@ class Word(Record):
 
     Attributes:
         start, end: Characters [start, end) of the text.
-        tag: Penn tag of the (last) word.
+        tag: Penn Treebank part-of-speech tag of the word, or of the last word of an expression.
         word_class: What the word denotes.
-        name: Its name in the vocabulary; "" for class "other".
+        name: Name of the word in the vocabulary; "" for class "other".
     """
 
     start: int
@@ -274,7 +306,9 @@ class EditedQuestionScore(Record):
 
 
 class Edit(Record):
-    """A replacement in the text of a source question. Changes of agreement that follow from it (a/an, is/are) are not listed.
+    """A replacement in the text of a source question.
+
+    Changes of agreement that the replacement requires (a/an, is/are) are not part of the record.
 
     Attributes:
         start, end: Characters [start, end) of the source text that were replaced.
@@ -295,17 +329,20 @@ class Candidate(Record):
     """An image-question pair that may be unanswerable.
 
     Attributes:
-        candidate_id: Id (`make_candidate_id`).
+        candidate_id: Id of the candidate, made by `make_candidate_id`.
         subset: Subset of the benchmark.
-        image_id: The image. In PT subsets it is that of the source question.
+        image_id: Id of the image. In PT subsets, this is the image of the source question.
         question_id: Id of the source question.
-        text: Text of the question. In PT subsets it is edited.
-        program: Program of the question. In PT subsets it is edited.
+        text: Text of the question. In PT subsets, the text is edited.
+        program: Program of the question. In PT subsets, the program is edited.
         edits: The edits; empty in CLIP subsets.
-        score: CLIP cosine similarity of text and image, rounded to 6 decimal places. Those of PT subsets are `EditedQuestionScore`s.
-        rank: Rank among the eligible questions of the image, 1 for the most similar one; None in PT subsets.
-        query_only: Whether the edits change only what the question asks for. Then it may have an answer after all ("What is behind
-            the man?" instead of "in front of"), or the answer may be "nobody".
+        score: CLIP cosine similarity of text and image, rounded to 6 decimal places; None in PT subsets,
+            whose scores are separate records (`EditedQuestionScore`).
+        rank: Rank by similarity among the questions that may be proposed for the image, 1 for the most
+            similar question; None in PT subsets.
+        query_only: Whether the edits change only what the question asks for. Then the edited question may
+            have an answer after all ("What is behind the man?", edited from "in front of the man"), or the
+            answer may be "nobody".
     """
 
     candidate_id: str
@@ -320,7 +357,13 @@ class Candidate(Record):
     query_only: bool = False
 
     def as_dropped(self, stage: str, reason: str, detail: str = "") -> DroppedCandidate:
-        """Return the record of the removal of this candidate by a stage."""
+        """Return this candidate as a record of a dropped candidate.
+
+        Args:
+            stage: Name of the stage that drops the candidate.
+            reason: The reason, from a fixed list of the stage.
+            detail: A further explanation.
+        """
         ids = {name: getattr(self, name) for name in ("candidate_id", "image_id", "question_id", "text")}
         return DroppedCandidate(**ids, subset=self.subset, stage=stage, reason=reason, detail=detail)
 
@@ -347,8 +390,9 @@ class CandidateEstimate(Record):
     Attributes:
         candidate_id: Id of the candidate.
         p_answerable: Probability, in (0, 1), that the question has an answer after all.
-        difficulty: How hard it is to notice that the object is missing, as in POPE: "adversarial" objects often occur with those
-            in the image, "popular" ones are frequent, "random" ones are neither.
+        difficulty: How hard it is to notice that the object is missing, as in POPE (Li et al. 2023):
+            "adversarial" objects often occur together with objects in the image, "popular" objects are
+            frequent, and "random" objects are neither.
     """
 
     candidate_id: str
@@ -357,13 +401,13 @@ class CandidateEstimate(Record):
 
 
 class DroppedCandidate(Record):
-    """A candidate (or question) that a stage removed.
+    """A candidate that a stage removed, or a question from which stage `perturb` made no candidate.
 
     Attributes:
         candidate_id: Id of the candidate.
-        subset: Its subset.
-        image_id: Its image.
-        question_id: Id of the source question, stored as `source_question_id`.
+        subset: Subset of the candidate.
+        image_id: Id of the image.
+        question_id: Id of the source question. The name of this field in files is `source_question_id`.
         text: Text of the question.
         stage: The stage that removed it.
         reason: The reason, from a fixed list.
@@ -386,13 +430,14 @@ class TaskQuestion(Record):
     Attributes:
         key: Id of the question within the study.
         text: Text of the question.
-        role: "candidate", "gold" (a gold question, whose verdict is known) or "repeat" (the candidate of another task on the same
-            image, asked again).
+        role: "candidate", "gold" (a gold question, whose correct choice is known) or "repeat" (the candidate
+            of another task on the same image, asked again).
         candidate_id: Id of the candidate; None for a gold question.
-        question_id: Id of the source question.
-        expected_choice: The known verdict of a gold question, or else None.
-        gold_source: Where a gold question comes from.
-        gold_explanation: Why its verdict is known: its answer, or what is missing.
+        question_id: Id of the source question; None if there is none, as for a template.
+        expected_choice: The correct choice for a gold question; None for other questions.
+        gold_source: Where a gold question comes from; "" for other questions.
+        gold_explanation: Why the correct choice is known: the answer, or what is missing; "" for other
+            questions.
         program: Program of the question, for simulated annotators.
     """
 
@@ -415,7 +460,8 @@ class Task(Record):
         image_id: Id of the image.
         subset: Subset of the candidate.
         first, second: The questions.
-        priority_block: Tasks of a lower block are assigned first. Their candidates are more probably unanswerable.
+        priority_block: Number of the block, from 0. Tasks of lower blocks are assigned first, because their
+            candidates are more probably unanswerable.
     """
 
     task_id: str
@@ -434,13 +480,13 @@ class Verdict(Record):
         task_id: Id of the task.
         annotator: Pseudonym of the annotator.
         first, second: The choices.
-        first_reason, second_reason: Reasons for "invalid"; "" if none was given.
-        sequence_index: Position of the task among those of the annotator, from 0.
-        duration_seconds: Time spent on the task as recorded by the tool; None if not known.
+        first_reason, second_reason: Reasons for the choice "invalid"; "" if no reason was given.
+        sequence_index: Position of the task among the tasks of the annotator, from 0.
+        duration_seconds: Time spent on the task as recorded by the annotation tool; None if not known.
         seconds_since_previous: Seconds since the previous submission of the annotator; None if not known.
         simulated: Whether the annotator is simulated.
-        rehearsal: Whether the simulated annotator saw incomplete scene graphs instead of the truth. Candidates and items keep this
-            mark.
+        rehearsal: Whether the simulated annotator saw incomplete scene graphs instead of complete ones.
+            Candidates and items with such a verdict are marked, too.
     """
 
     verdict_id: str
@@ -462,15 +508,17 @@ class CollectedCandidate(Record):
 
     Attributes:
         candidate: The candidate.
-        verifier_result: What the verifier said.
-        status: Result of the votes. Only "unanswerable" candidates stay in the benchmark.
-        votes_invalid, votes_valid: Number of votes that count.
-        votes_excluded: Number of votes that do not count.
-        verdict_ids: Ids of all its verdicts.
-        simulated: Whether any of them is simulated.
-        reason: The most frequent reason of the invalid votes; None if none was given.
-        rehearsal: Whether any of them is from a rehearsal.
-        decided_by: "adjudicator" if an adjudicator decided, whatever the votes of the annotators.
+        verifier_result: Result of the verifier.
+        status: "unanswerable" or "answerable" if the votes or an adjudicator decide, "doubtful" if the votes
+            do not decide, and "no_votes" if there are too few votes. Only "unanswerable" candidates stay in
+            the benchmark.
+        votes_invalid, votes_valid: Numbers of votes that count.
+        votes_excluded: Number of choices that do not count.
+        verdict_ids: Ids of all verdicts on the candidate.
+        simulated: Whether any of these verdicts is simulated.
+        reason: The most frequent reason of the invalid votes; None if no reason was given.
+        rehearsal: Whether any of these verdicts is from a rehearsal.
+        decided_by: "votes", or "adjudicator" if an adjudicator decided, who overrules the votes.
     """
 
     candidate: Candidate
@@ -487,7 +535,16 @@ class CollectedCandidate(Record):
 
 
 class GoldQuestionCheck(Record):
-    """Votes of annotators on a source question that was used as a gold question."""
+    """Votes of annotators on a question of the source that was used as a gold question.
+
+    Attributes:
+        question_id: Id of the question.
+        image_id: Id of the image.
+        text: Text of the question.
+        votes_valid, votes_invalid: Numbers of votes.
+        status: "verified" if most votes say valid, "refuted" if most votes say invalid, and "open" if there
+            are fewer than two votes or equally many of both.
+    """
 
     question_id: str
     image_id: str
@@ -498,32 +555,36 @@ class GoldQuestionCheck(Record):
 
 
 class Item(Record):
-    """A released row: an unanswerable question (UQ) or an answerable one (AQ).
+    """A released row: an unanswerable question (UQ) or an answerable question (AQ).
+
+    In an AQ, the fields category, category_confirmed, difficulty, edits, rank, query_only and verdict_ids
+    have their defaults.
 
     Attributes:
         item_id: Id of the candidate for a UQ, id of the source question for an AQ.
         subset: Subset of the benchmark.
         image_id: Id of the image.
-        question_id: Id of the source question. It is stored as `source_question_id`, because `question_id` is the id of an item in
-            RGQA's format.
+        question_id: Id of the source question. The name of this field in files is `source_question_id`,
+            because `question_id` is the id of an item in RGQA's format.
         text: Text of the question.
-        unanswerable: True for a UQ.
+        unanswerable: True for a UQ, False for an AQ.
         answer: The correct answer; "" for a UQ.
-        pair_id: Id that an AQ and its UQ have in common (dual accuracy).
+        pair_id: Id that an AQ and its UQ have in common, for dual accuracy.
         split: Split of the benchmark.
         structural, semantic, detailed: Question types of GQA.
-        category: Why a UQ has no answer, as stated by the verifier, or else by annotators, or else by its edit.
-        category_confirmed: Whether annotators gave the same reason.
-        difficulty: As in `CandidateEstimate`.
+        category: Why a UQ has no answer, according to the verifier, or else according to the annotators, or
+            else derived from the kind of its edits; None if the reason is not known.
+        category_confirmed: Whether the annotators gave the same reason.
+        difficulty: Difficulty of a UQ, as in `CandidateEstimate`.
         edits: Edits of a UQ in PT subsets.
         score: CLIP cosine similarity of text and image; None if not known.
-        rank: As in `Candidate`.
-        query_only: As in `Candidate`.
-        verdict_ids: Ids of the verdicts on which the pair is based.
-        simulated: Whether any of them is simulated.
-        pairing_reason: Why this AQ and UQ form a pair.
-        rehearsal: Whether any of the verdicts is from a rehearsal.
-        source_text: Text of the source question if it was paraphrased, or else "".
+        rank: Rank of a UQ, as in `Candidate`.
+        query_only: Whether the edits of a UQ change only what the question asks for, as in `Candidate`.
+        verdict_ids: Ids of the verdicts on a UQ; empty for an AQ.
+        simulated: Whether any verdict on the UQ of the pair is simulated.
+        pairing_reason: Why this AQ and this UQ form a pair.
+        rehearsal: Whether any verdict on the UQ of the pair is from a rehearsal.
+        source_text: Text of the source question before paraphrasing; "" if the question was not paraphrased.
     """
 
     item_id: str

@@ -1,4 +1,4 @@
-"""Names of parameters, commands and options that changed in version 0.15, and messages that say what each is called now.
+"""Names of parameters, commands and options that changed in version 0.15, and messages with their new names.
 
 The module uses the standard library only, because the wheel of the scorers contains it.
 """
@@ -311,9 +311,9 @@ def explain_renamed_options(
     """Return a message for a command line that has old names of options.
 
     Args:
-        command: The command's name now, without `rgqa`.
+        command: The current name of the command, without `rgqa`.
         arguments: The words after the command.
-        known: Options that the command has now; these are never reported.
+        known: Options that the command has now. These options are never reported.
 
     Returns:
         What the options are called now, or None if no option was renamed.
@@ -338,10 +338,10 @@ def _list_renamed_options(command: str, arguments: Iterable[str], known: Collect
 
 
 class RenamingArgumentParser(argparse.ArgumentParser):
-    """A parser that refuses old names of options with a message that has the new ones.
+    """A parser that refuses old names of options, with a message that states the new names.
 
     Args:
-        command: The command's name in `RENAMED_OPTIONS`.
+        command: Name of the command in `RENAMED_OPTIONS`.
         kwargs: Arguments of `argparse.ArgumentParser`.
     """
 
@@ -351,7 +351,8 @@ class RenamingArgumentParser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         given = sys.argv[1:] if args is None else list(args)
-        # Before parsing, because the value of an unknown option would be taken as another argument.
+        # This check comes before parsing, because the value of an unknown option would be taken as another
+        # argument.
         if message := explain_renamed_options(self.command, given, self._option_string_actions):
             self.error(message)
         return super().parse_known_args(given, namespace)

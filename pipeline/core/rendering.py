@@ -19,27 +19,28 @@ from pipeline.core.paths import DatasetFolders
 if TYPE_CHECKING:
     import altair
 
-# The colour-blind safe palette of Okabe and Ito, without its yellow, which is faint on white.
+# The color-blind safe palette of Okabe and Ito, without its yellow, which is hard to see on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-# Qualities that are tried in turn until a JPEG is small enough.
+# JPEG qualities (0 to 100) that are tried in turn until the file is small enough.
 JPEG_QUALITIES = (82, 70, 55, 40, 25, 10)
 
 
 def render_template(
     template: Path, extra_filters: Mapping[str, Callable[..., str]] | None = None, **values: object
 ) -> str:
-    """Render a Jinja template. It can import templates in the same folder by their file names.
+    """Render a Jinja template. The template can import templates in the same folder by their file names.
 
-    Values are escaped in HTML templates. Markdown templates (`.md.jinja`) use the filters `md` (text within a line or cell) and
-    `code` (a code span). The filter `number` separates thousands by commas.
+    In HTML templates, values are escaped automatically. Markdown templates (`.md.jinja`) must use the filters
+    `md` (text in a line or table cell) and `code` (a code span). The filter `number` separates thousands by
+    commas.
 
     Args:
         template: File of the template.
         extra_filters: Further filters by name.
-        values: Values by name.
+        values: Values for the template, by name.
 
     Raises:
-        jinja2.UndefinedError: The template uses a value that is not given.
+        jinja2.UndefinedError: The template uses a value that is not in `values`.
     """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(template.parent),
@@ -55,7 +56,7 @@ def render_template(
 
 
 class Markdown(str):
-    """A text that is Markdown already. `escape_markdown` does not change it."""
+    """A text that already is Markdown. `escape_markdown` does not change such a text."""
 
     __slots__ = ()
 
@@ -80,8 +81,10 @@ def format_markdown_table(rows: Sequence[Sequence[str]], num_left: int | None = 
     """Return a Markdown table.
 
     Args:
-        rows: Cells of each row, the header first. Cells are Markdown, so escape texts of the data with `escape_markdown` before.
-        num_left: Number of left-aligned columns, from the first on. The others are right-aligned. None for all.
+        rows: Cells of each row, the header first. Cells are Markdown. The caller must escape texts from the
+            data with `escape_markdown`.
+        num_left: The first `num_left` columns are left-aligned, and the other columns are right-aligned. None
+            to left-align all columns.
 
     Example:
         >>> print(format_markdown_table([["row", "score"], ["m", "0.5"]], 1))
@@ -95,7 +98,9 @@ def format_markdown_table(rows: Sequence[Sequence[str]], num_left: int | None = 
 
 
 def format_code_span(text: object) -> Markdown:
-    """Return a text as a code span of Markdown. It may contain backticks; in a table it must not contain `|`.
+    """Return a text as a code span of Markdown.
+
+    The text may contain backticks. In a table, the text must not contain `|`.
 
     Example:
         >>> print(format_code_span("n1"), format_code_span("a`b"), format_code_span(""))
@@ -113,7 +118,7 @@ def _to_single_line(text: object) -> str:
 
 
 def chart_to_svg(chart: altair.TopLevelMixin) -> Markup:
-    """Return a chart as SVG for a page. Vega has escaped the texts of the data."""
+    """Return a chart as SVG for a page. Texts from the data need no escaping, because Vega escapes them."""
     import vl_convert
 
     return Markup(vl_convert.vegalite_to_svg(chart.to_json()))
@@ -127,7 +132,7 @@ def make_image_data_uri(path: Path | str, limits: tuple[int, int]) -> str:
         limits: Maximum length of the longer side in pixels, and maximum size in bytes.
 
     Raises:
-        UserError: The file is missing, or is not a readable image any more.
+        UserError: The file is missing, or is no longer a readable image.
     """
     from pipeline.core.images import load_rgb
 

@@ -1,4 +1,4 @@
-"""Explain errors of model servers in one line, with what to do and without API keys.
+"""Explain errors of model servers in one line that says what to do and contains no API keys.
 
 The module uses the standard library only, because the wheel of the scorers contains it.
 """
@@ -24,7 +24,7 @@ def explain_error(model: Any, error: BaseException) -> str:
     """Return a message about a failed request to a model: what is wrong, and what to do.
 
     Args:
-        model: The model of inspect_ai, or its name.
+        model: A model object of inspect_ai, or the name of a model.
         error: The error of the request.
     """
     if str(model).split("/")[0] in LOCAL_PROVIDERS:
@@ -49,7 +49,7 @@ def explain_error(model: Any, error: BaseException) -> str:
             f"{model}: no reply from {get_base_url(model)} before the timeout ({reason}); check whether it is still loading the "
             f"model{proxy}"
         )
-    # These errors come from a web page, truncated JSON, or an object without the fields of a reply.
+    # These errors occur if the response is a web page, truncated JSON, or JSON without the fields of a reply.
     if (
         isinstance(unwrap_retry_error(error), ValueError | TypeError | LookupError | AttributeError)
         or "Unexpected non-" in reason
@@ -66,7 +66,7 @@ def get_base_url(model: Any) -> str:
 
 
 def _describe_proxy(address: str) -> str:
-    """Return a sentence about the proxy for requests to this address; "" if there is none."""
+    """Return a sentence about the proxy that requests to an address use; "" if they use none."""
     parts = urlsplit(str(address))
     proxies = getproxies_environment()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
@@ -81,14 +81,14 @@ def _describe_proxy(address: str) -> str:
 
 
 def unwrap_retry_error(error: BaseException) -> BaseException:
-    """Return the error of the last attempt of a RetryError, or else the error itself."""
+    """Return the error of the last attempt if `error` is a RetryError; return `error` itself otherwise."""
     last = getattr(error, "last_attempt", None)
     inner = last.exception() if last is not None else None
     return inner or error
 
 
 def get_http_status(error: BaseException) -> int:
-    """Return the HTTP status of an error; 0 if there was no answer."""
+    """Return the HTTP status of an error; 0 if the server sent no response."""
     return int(getattr(unwrap_retry_error(error), "status_code", 0) or 0)
 
 
@@ -100,7 +100,14 @@ def format_error(error: BaseException) -> str:
 
 
 def get_failure_reason(error: Any) -> str:
-    """Return why a sample failed, from an error of inspect_ai, whose message also has the whole request or the attempts."""
+    """Return why a sample of inspect_ai failed, on one line.
+
+    The message of the error may also contain the whole request, or the list of attempts. These parts are
+    removed.
+
+    Args:
+        error: The error object in the log of inspect_ai.
+    """
     message = error.message
     if "Request:" in message:
         message = message.replace("\\n", "\n").rsplit("\n\n", 1)[-1].removesuffix("')").removesuffix('")')
@@ -112,16 +119,23 @@ def get_failure_reason(error: Any) -> str:
 
 
 def redact_keys(text: str) -> str:
-    """Replace all secrets of the environment in a text, because a server may repeat them."""
+    """Replace the values of all secret environment variables in a text by "***", because a server may repeat
+    them.
+    """
     for name, value in os.environ.items():
-        # Error messages show a key without the line break that may follow it in the environment.
+        # A key in the environment may end with a line break, which error messages do not show.
         if len(key := value.strip()) > 5 and any(word in name.upper() for word in SECRET_VARIABLE_WORDS):
             text = text.replace(key, "***")
     return text
 
 
 def redact_api_errors(api: Any) -> None:
-    """Remove API keys from the errors of an inspect_ai model, which writes them to its logs."""
+    """Remove API keys from the errors of an inspect_ai model, because inspect_ai writes these errors to its
+    logs.
+
+    Args:
+        api: The `ModelAPI` object. Its method `generate` is replaced.
+    """
     generate = api.generate
 
     async def generate_redacted(*values: Any, **named: Any) -> Any:
@@ -134,7 +148,7 @@ def redact_api_errors(api: Any) -> None:
         if isinstance(result, tuple) and isinstance(result[0], Exception):
             _redact_error(result[0])
             api.last_error = format_error(result[0])
-            # The request and the response.
+            # The second value is the record of the model call, with the request and the response.
             _redact_values(vars(result[1]))
         return result
 
@@ -142,7 +156,7 @@ def redact_api_errors(api: Any) -> None:
 
 
 def _redact_error(error: BaseException | None) -> None:
-    """Remove API keys from an error and its causes."""
+    """Remove API keys from an error and from the errors that caused it."""
     while error is not None:
         error.args = tuple(redact_keys(word) if isinstance(word, str) else word for word in error.args)
         _redact_values(vars(error))
@@ -153,7 +167,7 @@ def _redact_values(values: dict[str, Any]) -> None:
     for name, value in values.items():
         if isinstance(value, str):
             values[name] = redact_keys(value)
-        # The body of a response, which is logged, too.
+        # The body of a response is such a dictionary. It is logged, too.
         elif isinstance(value, dict):
             _redact_values(value)
 

@@ -1,4 +1,4 @@
-"""Read the stages of the two DVC graphs, which build the benchmark and evaluate models."""
+"""Read the stages of the two DVC graphs: dvc.yaml builds the benchmark, research/dvc.yaml evaluates models."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def stage_module(stage: str, root: Path = Path()) -> str:
 
 
 def find_changed_stages(dataset: str, root: Path = Path()) -> list[str]:
-    """Return the stages whose files differ from DVC's records in number or size.
+    """Return the stages whose output files differ from the records of DVC in number or total size.
 
     Args:
         dataset: The data set in use.
         root: Root of the project.
 
     Returns:
-        Names of stages in the order in which they run; empty if DVC's records are missing or cannot be read.
+        Names of stages; empty if the lock files of DVC are missing or cannot be read.
     """
     home, changed = f"data/{dataset}/interim/", []
     for lock in DVC_LOCK_FILES:
-        # The result is only a hint in a message about something else, so errors are ignored.
+        # Errors are ignored, because the result is only a hint in a message about another problem.
         with suppress(OSError, UserError, LookupError, TypeError, AttributeError):
             recorded = parse_yaml((root / lock).read_text(encoding="utf-8"), lock)["stages"]
             outputs = {name: output for name, stage in recorded.items() for output in stage.get("outs", ())}
@@ -52,7 +52,7 @@ def find_changed_stages(dataset: str, root: Path = Path()) -> list[str]:
 
 
 def _is_changed(root: Path, output: dict[str, Any]) -> bool:
-    """Report whether a folder differs from its entry in a lock file in its number of files or bytes."""
+    """Report whether a folder has another number of files or bytes than its entry in a lock file states."""
     sizes = [path.stat().st_size for path in (root / output["path"]).rglob("*") if path.is_file()]
     return (len(sizes), sum(sizes)) != (output.get("nfiles"), output.get("size"))
 
@@ -61,14 +61,15 @@ def read_stages(*graphs: Path, root: Path = Path()) -> dict[str, dict[str, Any]]
     """Read the stages of graphs, in the order in which they run.
 
     Args:
-        graphs: `BUILD_GRAPH`, `RESEARCH_GRAPH`; both by default.
+        graphs: Files of the graphs: `BUILD_GRAPH`, `RESEARCH_GRAPH` or both. Without arguments, both are
+            read.
         root: Root of the project.
 
     Returns:
         Name of a stage -> its entry in dvc.yaml.
 
     Raises:
-        UserError: A graph is missing or no valid YAML.
+        UserError: The file of a graph is missing or not valid YAML.
     """
     stages: dict[str, dict[str, Any]] = {}
     for graph in graphs or (BUILD_GRAPH, RESEARCH_GRAPH):

@@ -1,8 +1,9 @@
 """Read YAML that means the same to all YAML readers.
 
-DVC follows YAML 1.2 and PyYAML follows YAML 1.1. For example, `seed: 010` is 10 in one and 8 in the other. Values on which the two
-versions differ (`010`, `1e3`, `yes`, `12:30`, dates) are refused with their line. So are keys that are not strings, and duplicate keys,
-of which readers silently keep the last one.
+DVC follows YAML 1.2 and PyYAML follows YAML 1.1. For example, `seed: 010` is 10 in YAML 1.2 and 8 in YAML
+1.1. Values on which the two versions differ (`010`, `1e3`, `yes`, `12:30`, dates) are refused, with a message
+that names the line. Keys that are not strings are refused, too. So are duplicate keys, because readers
+silently keep only the last value of such a key.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import yaml
 
 from pipeline.core.errors import UserError, format_count
 
-# https://yaml.org/spec/1.2.2/#1032-tag-resolution, with only those numbers that both versions read as the same value.
+# Plain values that both versions read in the same way, by type. The patterns are those of
+# https://yaml.org/spec/1.2.2/#1032-tag-resolution, limited to numbers that have the same value in both versions.
 _PORTABLE_SCALARS = {
     "null": r"null|Null|NULL|~|",
     "bool": r"true|True|TRUE|false|False|FALSE",
@@ -32,18 +34,19 @@ def parse_yaml(text: str, name: object) -> Any:
     """Return the value of a YAML text.
 
     Args:
-        text: The text, with one document.
+        text: The text, which contains one YAML document.
         name: Name of the file, for messages.
 
     Raises:
-        UserError: The text is not valid YAML, or YAML readers differ on it. The message lists all such lines.
+        UserError: The text is not valid YAML, or YAML readers differ on some lines. The message lists all
+            such lines.
 
     Example:
         >>> parse_yaml("seed: 10", "params.yaml")
         {'seed': 10}
     """
     try:
-        # The loader in C crashes on deep nesting.
+        # The loader in Python is used, because the loader in C crashes on deep nesting.
         loader = yaml.SafeLoader(text)
         try:
             root = loader.get_single_node()
@@ -53,7 +56,7 @@ def parse_yaml(text: str, name: object) -> Any:
             loader.dispose()
     except yaml.YAMLError as error:
         raise UserError(f"{name}: not valid YAML: {error}") from error
-    # For example a date that does not exist.
+    # A ValueError is raised, for example, for a date that does not exist.
     except (RecursionError, ValueError, OverflowError) as error:
         raise UserError(f"{name}: not valid YAML: {type(error).__name__}: {error}") from error
     if problems:
@@ -62,8 +65,13 @@ def parse_yaml(text: str, name: object) -> Any:
 
 
 def _find_ambiguities(node: yaml.Node, seen: set[int]) -> Iterator[str]:
-    """Yield a message for each value and key on which YAML readers differ, in the order of the text."""
-    # A node is seen again through an alias.
+    """Yield a message for each value and key on which YAML readers differ, in the order of the text.
+
+    Args:
+        node: The node to search.
+        seen: Ids (`id(node)`) of the nodes that were searched already. Searched nodes are added.
+    """
+    # An alias leads to a node that was searched already.
     if id(node) in seen:
         return
     seen.add(id(node))
@@ -101,7 +109,7 @@ _STRING_TAGS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge")
 
 
 def _is_portable(node: yaml.ScalarNode) -> bool:
-    """Report whether a value means the same in both versions. Quoted values always do."""
+    """Report whether a value means the same in both versions of YAML. This is true for all quoted values."""
     if node.style is not None:
         return True
     kind = node.tag.removeprefix("tag:yaml.org,2002:")

@@ -1,8 +1,8 @@
 """Read tables of users: CSV, TSV, Excel and Parquet.
 
-Predictions, questions and other benchmarks are read by this module. Readers yield rows of cells, and `label_rows` adds the column
-names. The module uses the standard library only, because the wheel of the scorers contains it. openpyxl and pyarrow are imported
-when a file needs them.
+Predictions, questions and other benchmarks are read by this module. Readers yield rows of cells, and
+`label_rows` adds the column names. The module uses the standard library only, because the wheel of the
+scorers contains it. openpyxl and pyarrow are imported only when a file needs them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from .errors import UserError, format_count, join_examples
 
 DEFAULT_DELIMITERS = {".csv": ",", ".tsv": "\t"}
 CANDIDATE_DELIMITERS = ",;\t|"
-# A first line for Excel, which names the delimiter and is not shown.
+# A special first line for Excel, which names the delimiter. Excel does not show this line.
 EXCEL_SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
 # Number of Parquet rows that are read together.
 PARQUET_BATCH_ROWS = 1 << 9
-# Larger than any log or workbook. Files that would unpack to more are refused as ZIP bombs.
+# Maximum sizes after unpacking, larger than any log or workbook. Files that would unpack to more bytes are
+# refused as ZIP bombs.
 MAX_ZIP_MEMBER_BYTES = 1 << 28
 MAX_UNZIPPED_BYTES = 1 << 34
 # Cells of a row; None is an empty cell.
@@ -40,7 +41,11 @@ csv.field_size_limit(1 << 28)
 
 
 class Formula:
-    """A spreadsheet cell whose value is computed or an error."""
+    """A spreadsheet cell with a formula whose value is not a number.
+
+    Args:
+        text: Text of the formula.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -55,14 +60,14 @@ def read_delimited(
     """Yield the rows of a CSV or TSV file, the header first.
 
     Args:
-        data: Content of the file: UTF-8 with or without a byte order mark, or UTF-16 with one.
+        data: Content of the file: UTF-8 with or without a byte order mark, or UTF-16 with a byte order mark.
         path: The file, for messages.
-        delimiter: Expected delimiter. Another one is used if the first line is Excel's `sep=;`, or if it splits the header into more
-            known names.
+        delimiter: Expected delimiter. Another delimiter is used if Excel's first line `sep=;` names it, or if
+            it splits the header into more known names.
         extra_names: Column names that are known in addition to `COLUMN_ALIASES`.
 
     Raises:
-        UserError: The file is not UTF-8, or a quotation does not end.
+        UserError: The file is not UTF-8 or UTF-16, or a quotation does not end.
     """
     yield from parse_csv(*decode_delimited(data, path, delimiter, extra_names), path)
 
@@ -84,7 +89,10 @@ def parse_csv(text: str, delimiter: str, path: Path) -> Iterator[RowCells]:
 def decode_delimited(
     data: bytes, path: Path, delimiter: str, extra_names: Collection[str] = ()
 ) -> tuple[str, str]:
-    """Return the text of a CSV or TSV file, without Excel's first line, and its delimiter."""
+    """Return the text of a CSV or TSV file without Excel's first line `sep=;`, and the delimiter of the file.
+
+    The arguments are those of `read_delimited`.
+    """
     try:
         # Excel's "Unicode text" is UTF-16.
         is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
@@ -101,8 +109,13 @@ def decode_delimited(
 def detect_delimiter(text: str, delimiter: str, extra_names: Collection[str] = ()) -> str:
     """Return the delimiter of a table.
 
-    This is the expected delimiter, unless another one splits the header into more known names. If the header does not contain the
-    expected one, ties are decided by the number of columns.
+    The result is the expected delimiter, unless another delimiter splits the header into more known names. If
+    the header does not contain the expected delimiter, ties are broken by the number of columns.
+
+    Args:
+        text: Text of the table.
+        delimiter: The expected delimiter.
+        extra_names: Column names that are known in addition to `COLUMN_ALIASES`.
     """
     known = {name for names in COLUMN_ALIASES.values() for name in names} | {*extra_names}
 
@@ -121,14 +134,16 @@ def detect_delimiter(text: str, delimiter: str, extra_names: Collection[str] = (
 def read_xlsx(data: bytes, path: Path) -> Iterator[RowCells]:
     """Yield the rows of the filled sheet of a workbook (.xlsx), the header first.
 
-    A computed cell has the number that was last computed, or is a `Formula` if its value is not a number.
+    For a cell with a formula, the row contains the number that was last computed, or a `Formula` if the value
+    is not a number.
 
     Args:
         data: Content of the file.
         path: The file, for messages.
 
     Raises:
-        UserError: The file is not a workbook, is too large or has several filled sheets, or openpyxl is not installed.
+        UserError: The file is not a workbook, is too large or has several filled sheets, or openpyxl is not
+            installed.
     """
     opener, has_formulas = get_workbook_loader(path), False
     with open_checked_zip(path, data) as archive, suppress(zipfile.BadZipFile, OSError, ValueError):
@@ -153,6 +168,10 @@ def read_xlsx(data: bytes, path: Path) -> Iterator[RowCells]:
 def read_parquet(data: bytes, path: Path) -> Iterator[RowCells]:
     """Yield the rows of a Parquet file, the column names first.
 
+    Args:
+        data: Content of the file.
+        path: The file, for messages.
+
     Raises:
         UserError: The file is not a Parquet file, or pyarrow is not installed.
     """
@@ -173,7 +192,8 @@ def read_parquet(data: bytes, path: Path) -> Iterator[RowCells]:
 
 
 def normalize_header(header: Iterable[object], path: Path, extra_names: Collection[str] = ()) -> list[str]:
-    """Return the column names of a header, normalized by `normalize_column_name`; "" for a column without a name.
+    """Return the column names of a header, normalized by `normalize_column_name`; "" for a column without a
+    name.
 
     Raises:
         UserError: A name occurs more than once.
@@ -187,7 +207,9 @@ def normalize_header(header: Iterable[object], path: Path, extra_names: Collecti
 def label_rows(
     cells: Iterable[RowCells], path: Path, extra_names: Collection[str] = (), skip_empty_rows: bool = True
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number of each row, counted as in a spreadsheet (the header is row 1), and its cells by column.
+    """Yield the number of each row and the cells of the row by column.
+
+    Rows are counted as in a spreadsheet: the header is row 1.
 
     Args:
         cells: Cells of each row, the header first.
@@ -196,7 +218,8 @@ def label_rows(
         skip_empty_rows: Skip rows without content, which Excel may write.
 
     Raises:
-        UserError: After the last row, if rows have cells beyond the header, for example because of a decimal comma.
+        UserError: The header has a name more than once. Or, after the last row: rows have cells beyond the
+            header, for example because of a decimal comma.
     """
     rows = iter(cells)
     names = normalize_header(next(rows, []), path, extra_names)
@@ -218,7 +241,7 @@ def label_rows(
 
 
 def format_row_numbers(numbers: Collection[int]) -> str:
-    """Return a phrase with the numbers of rows.
+    """Return a phrase that lists the numbers of rows, at most five of them.
 
     Example:
         >>> format_row_numbers([2]), format_row_numbers(range(7))
@@ -228,7 +251,9 @@ def format_row_numbers(numbers: Collection[int]) -> str:
 
 
 def describe_unsupported_cell(cell: object) -> str:
-    """Return what a spreadsheet cell is if it is neither a text nor a number; "" otherwise."""
+    """Return a description of a spreadsheet cell that is neither a text nor a number; "" for a text or a
+    number.
+    """
     if isinstance(cell, bool):
         return f"the truth value {str(cell).upper()}"
     if isinstance(cell, date | datetime | time | timedelta):
@@ -244,7 +269,7 @@ def get_workbook_loader(path: Path) -> Any:
     """Return `openpyxl.load_workbook`.
 
     Raises:
-        UserError: openpyxl is not installed.
+        UserError: Openpyxl is not installed.
     """
     try:
         from openpyxl import load_workbook
@@ -258,19 +283,22 @@ def get_workbook_loader(path: Path) -> Any:
 def read_filled_sheet(
     workbook_loader: Any, data: bytes, path: Path, computed_values: bool
 ) -> Iterator[list[Any]]:
-    """Return the rows of the filled sheet of a workbook. If several are filled, the one whose header has known names is read.
+    """Return the rows of the filled sheet of a workbook.
+
+    If several sheets are filled, the only sheet whose header has at least two known names is read.
 
     Args:
         workbook_loader: `openpyxl.load_workbook`.
         data: Content of the file.
         path: The file, for messages.
-        computed_values: Return the values that formulas had when they were last computed, instead of the formulas.
+        computed_values: Return the values that formulas had when they were last computed, instead of the
+            formulas.
 
     Raises:
-        UserError: The file is not a workbook, or has several tables.
+        UserError: The file is not a workbook, or it is not clear which sheet has the table.
     """
     try:
-        # openpyxl warns of styles that it does not know.
+        # openpyxl warns about styles that it does not know.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             book = workbook_loader(io.BytesIO(data), read_only=True, data_only=computed_values)

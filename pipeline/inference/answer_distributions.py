@@ -1,4 +1,6 @@
-"""Store the probabilities that a VQA model gives all its answers: as text in a log, and as one .npz file of a run."""
+"""Store the probabilities of all answers that a VQA model knows: as text in a log, and as one .npz file for a
+run.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,14 @@ def decode_distribution(text: str) -> np.ndarray:
 def write_distributions(
     path: Path, answer_vocabulary: Sequence[str], encoded_by_item: Mapping[str, str]
 ) -> None:
-    """Write `answers` [K], `items` [n] and `probabilities` [n, K] float16 to one .npz. Equal content gives equal bytes.
+    """Write the arrays `answers` [K], `items` [n] and `probabilities` [n, K] (float16) to an .npz file.
+
+    Equal content gives equal bytes.
 
     Args:
-        path: The file.
-        answer_vocabulary: The K answers.
-        encoded_by_item: Encoded distributions (`encode_distribution`) by item id.
+        path: The file to write.
+        answer_vocabulary: The K answers of the model.
+        encoded_by_item: Item id -> distribution, encoded by `encode_distribution`.
 
     Raises:
         ValueError: A distribution does not have K probabilities.
@@ -62,7 +66,7 @@ def write_distributions(
 
 
 def read_distributions(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
-    """Read the K answers, and by item id their probabilities, float16 [K].
+    """Read the K answers of the model, and item id -> probabilities of the answers (float16 [K]).
 
     Raises:
         UserError: The file cannot be read, or was not written by `write_distributions`.

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from ..core.errors import UserError
 from ..core.renames import RenamingArgumentParser
+from ..scoring.cli_options import HelpFormatter
 from ..scoring.version import VERSION
 from .confidence_methods import CONFIDENCE_METHODS
 from .cost_forecast import Prices
@@ -27,10 +28,15 @@ def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.Ar
         prog: Name of the command in the help.
         with_plots: Add the options of a command that draws plots.
     """
-    names = "\n".join(
-        f"  {kind:<12} {one.name:<18} {one.help}"
-        for kind, known in (("--prompt", PROMPTS), ("--confidence", CONFIDENCE_METHODS))
-        for one in known.values()
+    lists = "\n\n".join(
+        "\n".join([heading, *(f"  {one.name:<18} {one.help}" for one in known.values())])
+        for heading, known in (
+            ("Prompts (--prompt), the instruction that goes with each question:", PROMPTS),
+            (
+                "Confidence methods (--confidence), how to estimate the probability that the question is answerable:",
+                CONFIDENCE_METHODS,
+            ),
+        )
     )
     parser = RenamingArgumentParser(
         "run",
@@ -38,33 +44,38 @@ def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.Ar
         usage=f"{prog} RELEASE --model MODEL [options]",
         description="Ask a model the questions of a release and score its answers (docs/guides/run_a_model.md).\n"
         "If a run stops, the same command resumes it and repeats the failed requests.",
-        epilog=f"{names}\n\nExamples:\n"
+        epilog=f"{lists}\n\nExamples:\n"
         f"  {prog} data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava --confidence token-probability\n"
         f"  {prog} data/release/sample/1.0.0 --model openai/gpt-4o-mini --limit 200 --input-price 0.15 --output-price 0.6\n"
         f"  {prog} data/release/sample/1.0.0 --model hf-vqa/dandelin/vilt-b32-finetuned-vqa",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     add = parser.add_argument
-    add("release", type=Path, metavar="RELEASE", help="folder of a published release")
+    add("release", type=Path, metavar="RELEASE", help="folder of a release (data/release/NAME/VERSION)")
     add(
         "--model",
         required=True,
-        help="choose the model by its inspect_ai name: openai/..., anthropic/..., openai-api/NAME/MODEL (with NAME_BASE_URL and "
-        "NAME_API_KEY in the environment), or hf-vlm/... and hf-vqa/... on this machine; with --server, use its name on that "
-        "server (example: --model llava)",
+        help="choose the model by its name in inspect_ai: openai/..., anthropic/..., openai-api/NAME/MODEL (with NAME_BASE_URL and "
+        "NAME_API_KEY in the environment), or hf-vlm/... and hf-vqa/... for models on this machine; with --server, by its name on "
+        "that server (example: --model llava)",
     )
     for group, options in _option_groups():
         adding = parser.add_argument_group(group).add_argument
         for name, text, example, how in options:
-            adding(name, help=f"{text} (example: {f'{name} {example}'.strip()})".replace("%", "%%"), **how)
+            shown = f"{text} (example: {name} {example})" if example else text
+            adding(name, help=shown.replace("%", "%%"), **how)
     if with_plots:
-        add("--no-plots", dest="plots", action="store_false", help="skip the plots (example: --no-plots)")
+        add("--no-plots", dest="plots", action="store_false", help="skip the plots")
     add("--version", action="version", version=f"rgqa_scorers {VERSION}")
     return parser
 
 
 def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]]]]]:
-    """Return the groups of options, with name, help, example value and argparse settings of each option."""
+    """Return the groups of options.
+
+    Each option has a name, a help text, an example of a value ("" for a flag), and arguments of
+    `add_argument`.
+    """
 
     def number(name: str) -> dict[str, Any]:
         return {"type": int, "default": getattr(DEFAULT_OPTIONS, name), "metavar": "N"}
@@ -75,35 +86,35 @@ def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]
         (
             "questions",
             [
-                ("--subset", "ask this subset; can be repeated; default: all subsets", "pt-hard", {"action": "append", "default": []}),
-                ("--split", "ask the items of this split; default: test", "all", {"choices": ("test", "validation", "all"), "default": "test"}),
-                ("--limit", "ask at most N questions, in complete pairs chosen at random; 0: all; default: 0", "200", number("limit")),
+                ("--subset", "ask only the questions of this subset; may be repeated; default: all subsets", "pt-hard", {"action": "append", "default": []}),
+                ("--split", "ask only the questions of this split; default: test", "all", {"choices": ("test", "validation", "all"), "default": "test"}),
+                ("--limit", "ask at most N questions, chosen at random in complete pairs (an unanswerable and its answerable question); 0: all; default: 0", "200", number("limit")),
             ],
         ),
         (
             "how to ask",
             [
-                ("--server", "use the OpenAI-compatible server at this address; put its key, if any, into SERVER_API_KEY", "http://127.0.0.1:8000", {"default": "", "metavar": "URL"}),
-                ("--model-arg", "pass a setting to the model's provider; can be repeated", "revision=main", {"action": "append", "default": [], "metavar": "NAME=VALUE"}),
-                ("--prompt", "choose the text around each question; default: abstain, for hf-vqa bare", "short-answer", {"default": "", "metavar": "{" + ",".join(PROMPTS) + "}"}),
-                ("--confidence", "choose the confidence method; default: abstention, for hf-vqa token-probability", "verbalized", {"default": "", "metavar": "{" + ",".join(CONFIDENCE_METHODS) + "}"}),
+                ("--server", "use the OpenAI-compatible server at this address; if it needs a key, put the key into the environment variable SERVER_API_KEY", "http://127.0.0.1:8000", {"default": "", "metavar": "URL"}),
+                ("--model-arg", "pass a setting to the provider of the model; may be repeated", "revision=main", {"action": "append", "default": [], "metavar": "NAME=VALUE"}),
+                ("--prompt", "choose the instruction that goes with each question (see below); default: abstain (hf-vqa models: bare)", "short-answer", {"default": "", "metavar": "{" + ",".join(PROMPTS) + "}"}),
+                ("--confidence", "choose how to estimate the model's confidence that the question is answerable (see below); default: abstention (hf-vqa models: token-probability)", "verbalized", {"default": "", "metavar": "{" + ",".join(CONFIDENCE_METHODS) + "}"}),
                 ("--max-image-size", f"shrink images so that the longer side has at most N pixels; 0: original size; default: {DEFAULT_OPTIONS.max_image_size}", "512", number("max_image_size")),
-                ("--images", "read the images from this folder if the release has none", "images", {"type": Path, "default": None, "metavar": "FOLDER"}),
-                ("--shots", "show N examples from split validation before each question; default: 0", "4", number("shots")),
-                ("--num-replies", f"request N replies to each question with --confidence self-consistency; default: {DEFAULT_OPTIONS.num_replies}", "5", number("num_replies")),
-                ("--max-tokens", f"limit each reply to N tokens; reasoning models need more; default: {DEFAULT_OPTIONS.max_tokens}", "2048", number("max_tokens")),
-                ("--seed", "set the random seed of the examples and the replies; default: 0", "7", number("seed")),
+                ("--images", "read the images from this folder, if the release does not contain them", "images", {"type": Path, "default": None, "metavar": "FOLDER"}),
+                ("--shots", "show N questions of split validation with their answers as examples before each question; default: 0", "4", number("shots")),
+                ("--num-replies", f"with --confidence self-consistency, request N replies to each question; default: {DEFAULT_OPTIONS.num_replies}", "5", number("num_replies")),
+                ("--max-tokens", f"limit each reply to N tokens (reasoning models need more than the default); default: {DEFAULT_OPTIONS.max_tokens}", "2048", number("max_tokens")),
+                ("--seed", "set the seed of the examples (--shots) and of the replies; default: 0", "7", number("seed")),
                 ("--no-image", "ask the same questions without the images, as a control", "", flag),
-                ("--max-connections", f"send at most N requests at the same time; 0: the default, {DEFAULT_MAX_CONNECTIONS} for a server, else what the model on this machine takes", "32", number("max_connections")),
+                ("--max-connections", f"send at most N requests at the same time; 0: {DEFAULT_MAX_CONNECTIONS} for models reached over a network, or as many as a model on this machine can process; default: 0", "32", number("max_connections")),
             ],
         ),
         (
             "cost and output",
             [
-                ("--input-price", "forecast the cost with this price of a million input tokens", "0.15", price),
-                ("--output-price", "forecast the cost with this price of a million output tokens", "0.6", price),
-                ("--yes", "continue after the forecast without asking", "", flag),
-                ("--out", "write to this folder; default: runs/<model>-<prompt>-<confidence>", "runs/llava", {"type": Path, "default": None, "metavar": "FOLDER"}),
+                ("--input-price", "set the price of a million input tokens, for the cost forecast", "0.15", price),
+                ("--output-price", "set the price of a million output tokens, for the cost forecast", "0.6", price),
+                ("--yes", "continue after the cost forecast without asking", "", flag),
+                ("--out", "write the run to this folder; default: runs/<model>-<prompt>-<confidence>", "runs/llava", {"type": Path, "default": None, "metavar": "FOLDER"}),
             ],
         ),
     ]  # fmt: skip

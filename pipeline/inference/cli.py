@@ -23,7 +23,7 @@ from .prompts import hash_texts
 from .run_options import RunOptions
 from .runner import RunOutcome, run_model
 
-# Beside the plots: the hash of what they show.
+# File next to the plots with the hash of their inputs.
 PLOT_INPUTS_FILE = "plot_inputs.json"
 DrawPlots = Callable[[Benchmark, list[Predictions], ScoringOptions, Path], Sequence[Path]]
 
@@ -32,8 +32,8 @@ def run_and_score(arguments: Sequence[str] | None, prog: str, draw_plots: DrawPl
     """Run a model, print the scores and write them into the folder of the run.
 
     Args:
-        arguments: Command line; None for that of the process.
-        prog: Name of the command in its help.
+        arguments: Arguments of the command line; None for the arguments of this process.
+        prog: Name of the command, for the help.
         draw_plots: Draws the plots of predictions into a folder; None for a command without plots.
 
     Raises:
@@ -54,8 +54,8 @@ def run_and_score(arguments: Sequence[str] | None, prog: str, draw_plots: DrawPl
 def _format_summary(outcome: RunOutcome) -> str:
     counts, tokens = outcome.record["counts"], outcome.record["tokens"]
     phrases = [
-        f"{counts['answered']:,} of {format_count(counts['items'], 'item')} answered",
-        f"{counts['abstained']:,} of them abstained",
+        f"{counts['answered']:,} of {format_count(counts['items'], 'item has', 'items have')} a prediction",
+        f"{counts['abstained']:,} of them abstentions",
     ]
     phrases += [
         f"{counts[name]:,} {name.replace('_', ' ')}"
@@ -70,12 +70,15 @@ def _format_summary(outcome: RunOutcome) -> str:
 
 
 def _failure_reasons(outcome: RunOutcome) -> list[str]:
-    """The first five different reasons of failed requests."""
+    """Return the first five different reasons of failed requests."""
     return [*dict.fromkeys(outcome.record["failures"].values())][:5]
 
 
 def _score_run(outcome: RunOutcome, options: RunOptions, draw_plots: DrawPlots | None) -> None:
-    """Score the items that were asked as `rgqa score` does. An item without an answer counts as a wrong answer."""
+    """Score the items that were asked, like `rgqa score`.
+
+    An item without an answer counts as answered wrong.
+    """
     folder = outcome.folder.path
     arguments = [
         str(options.release),
@@ -89,7 +92,8 @@ def _score_run(outcome: RunOutcome, options: RunOptions, draw_plots: DrawPlots |
     )
     benchmark, models, scoring_options = cli.load_inputs(parsed)
     models = [models[0]._replace(name=folder.resolve().name)]
-    # A limited run is scored on complete pairs only: an AQ may be asked for another subset's pair, without its UQ here.
+    # A run with --limit is scored on complete pairs only, because an AQ may have been asked for the pair of
+    # another subset.
     asked = {
         name: items.select(
             items.is_in_complete_pair(outcome.item_ids) if options.limit else items.isin(outcome.item_ids)
@@ -150,7 +154,7 @@ def _update_plots(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run `rgqa-run`. A mistake of the user ends it with one message and exit code 1."""
+    """Run `rgqa-run`. After a user error, the command prints one message and exits with code 1."""
     run_command(lambda: run_and_score(arguments, "rgqa-run"))
 
 

@@ -1,8 +1,10 @@
-"""Compute the confidence that a question is answerable from a model's replies: in [0, 1], or None if they yield none.
+"""Compute the confidence that a question is answerable from a model's replies: in [0, 1], or None if the
+replies give none.
 
-Log probabilities are lists of mappings as OpenAI-compatible servers return them: `token`, `logprob`, and optionally `bytes` and
-`top_logprobs`, a list of such mappings. `answered` is the result of `classify_abstention`: 1 if a reply answers, 0 if it
-abstains, 0.5 if unclear.
+Log probabilities of tokens are lists of mappings, as OpenAI-compatible servers return them. A mapping has the
+keys `token` and `logprob`, and optionally `bytes` and `top_logprobs`, a list of mappings of the same kind.
+The argument `answered` is a result of `classify_abstention`: 1 if a reply answers, 0 if a reply abstains, 0.5
+if this is unclear.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..scoring.abstention import ABSTAINED, ANSWERED, UNCLEAR
+from ..scoring.abstention import ABSTAINED
 from ..scoring.normalize import normalize_answer
 from ..scoring.reasoning_parser import extract_final_answer
 
@@ -23,13 +25,13 @@ TokenLogprobs = Sequence[Mapping[str, Any]]
 def token_probability(reply: str, tokens: TokenLogprobs, answered: float) -> float | None:
     """Return the probability of the answer's tokens, the exponential of the sum of their log probabilities.
 
-    Tokens of the reasoning before the answer and end markers do not count.
+    Neither end markers nor tokens of the reasoning before the answer count.
 
     Args:
         reply: The final answer.
         tokens: Log probabilities of the tokens of the reply.
-        answered: 1, 0 or 0.5. The confidence of an abstaining reply is 0, as the probability of its words says only how
-            certain the wording is.
+        answered: 1, 0 or 0.5. The confidence of an abstaining reply is 0, because the probability of its
+            words only says how certain the wording is.
 
     Returns:
         The probability; None without log probabilities, or if the tokens do not contain the answer.
@@ -53,15 +55,17 @@ def token_probability(reply: str, tokens: TokenLogprobs, answered: float) -> flo
 
 
 def p_true(tokens: TokenLogprobs) -> float | None:
-    """Return p(yes) / (p(yes) + p(no)) at the first word of a reply, over the most likely tokens that read yes or no.
+    """Return p(yes) / (p(yes) + p(no)) at the first word of a reply.
 
-    Kadavath et al. (2022, arXiv:2207.05221) ask in this way whether an answer is true.
+    p(yes) and p(no) are summed over those of the most likely tokens that are spellings of yes or no. Kadavath
+    et al. (2022, arXiv:2207.05221) use this method to ask a model whether an answer is true.
 
     Args:
         tokens: Log probabilities of the tokens of the reply, with `top_logprobs`.
 
     Returns:
-        The probability; None without `top_logprobs`, or if neither yes nor no is among them.
+        The probability; None without `top_logprobs`, or if neither yes nor no is among the most likely
+        tokens.
 
     >>> top = [{"token": "Yes", "logprob": math.log(0.6)}, {"token": " no", "logprob": math.log(0.2)}]
     >>> round(p_true([{"token": "Yes", "logprob": math.log(0.6), "top_logprobs": top}]), 6)
@@ -83,8 +87,8 @@ def verbalized_confidence(reply: str) -> float | None:
     """Return the number from 0 to 100 in a reply, divided by 100.
 
     Returns:
-        The confidence; None if the reply has no number or several, or a number out of range or on another scale ("9/10",
-        "0.9").
+        The confidence; None if the reply has no number or several different numbers, or if the number is out
+        of range or on another scale ("9/10", "0.9").
 
     >>> [verbalized_confidence(reply) for reply in ("I am 85% sure.", "85 out of 100", "85/100")]
     [0.85, 0.85, 0.85]
@@ -106,17 +110,18 @@ def verbalized_confidence(reply: str) -> float | None:
 def answer_agreement(
     replies: Sequence[str], answered: Sequence[float], num_truncated: int = 0
 ) -> float | None:
-    """Return the proportion of replies that give the most common answer, normalized as in VQA (self-consistency).
+    """Return the proportion of replies that give the most common answer, normalized as in VQA
+    (self-consistency).
 
-    Abstaining and truncated replies count as replies that do not agree.
+    Abstaining and truncated replies count in the total, but never as agreeing.
 
     Args:
         replies: Texts of the replies.
         answered: For each reply 1, 0 or 0.5.
-        num_truncated: Number of further replies, which were truncated.
+        num_truncated: Number of additional replies that were truncated.
 
     Returns:
-        The proportion; None without a reply.
+        The proportion, in [0, 1]; None if there is no complete reply.
 
     >>> answer_agreement(["Red.", "red", "blue", "unanswerable"], [1.0, 1.0, 1.0, 0.0])
     0.5
@@ -125,24 +130,25 @@ def answer_agreement(
     if not replies:
         return None
     texts = [normalize_answer(reply) for reply in replies]
-    same = [reading for text, reading in zip(texts, answered, strict=True) if text == texts[best]]
-    return sum(reading != ABSTAINED for reading in same) / (len(replies) + num_truncated)
+    labels = [label for text, label in zip(texts, answered, strict=True) if text == texts[best]]
+    return sum(label != ABSTAINED for label in labels) / (len(replies) + num_truncated)
 
 
 def find_most_common(replies: Sequence[str], answered: Sequence[float]) -> int:
-    """Return the index of the first reply that gives the most common answer; 0 if all abstain.
+    """Return the index of the first reply that gives the most common answer; 0 if all replies abstain.
 
     >>> find_most_common(["blue", "red", "Red.", "unanswerable", "unanswerable"], [1.0, 1.0, 1.0, 0.0, 0.0])
     1
     """
     pairs = zip(replies, answered, strict=True)
-    texts = [None if reading == ABSTAINED else normalize_answer(reply) for reply, reading in pairs]
+    texts = [None if label == ABSTAINED else normalize_answer(reply) for reply, label in pairs]
     counts = Counter(text for text in texts if text is not None)
     return texts.index(counts.most_common(1)[0][0]) if counts else 0
 
 
 def abstention_confidence(answered: float) -> float:
-    """Return 1 for a reply that answers, 0 for one that abstains, 0.5 if the abstention classifier is not sure.
+    """Return 1 for a reply that answers, 0 for a reply that abstains, 0.5 if the abstention classifier is not
+    sure.
 
     >>> abstention_confidence(1.0)
     1.0
@@ -157,11 +163,13 @@ def read_yes_no(reply: str) -> float:
     (1.0, 0.0, 0.5)
     """
     found = re.search(r"(?i)\b(yes|no)\b", extract_final_answer(reply).text)
-    return UNCLEAR if not found else ANSWERED if found[1].lower() == "yes" else ABSTAINED
+    return 0.5 if not found else 1.0 if found[1].lower() == "yes" else 0.0
 
 
 def _final_answer_tokens(tokens: TokenLogprobs) -> TokenLogprobs:
-    """Return the tokens of the final answer, without the reasoning before it and without markers such as "<s>"."""
+    """Return the tokens of the final answer, without the reasoning before it and without markers such as
+    "<s>".
+    """
     text, ends = "", [0]
     for token in tokens:
         text += token["token"]

@@ -1,7 +1,7 @@
-"""The confidence methods of `rgqa run`: what each asks the model, and how it computes a confidence from the replies.
+"""The confidence methods of `rgqa run`: what each method asks the model, and how it computes a confidence.
 
-Each confidence is the model's probability that the question is answerable. docs/guides/run_a_model.md says what each method
-needs and how they compare.
+A confidence is the model's probability that the question is answerable. docs/guides/run_a_model.md describes
+what each method needs, and compares the methods.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .prompts import hash_texts
 
 # Temperature of the methods that need several replies.
 SAMPLING_TEMPERATURE = 0.7
-# inspect_ai's stop reasons of a truncated reply.
+# The stop reasons by which inspect_ai reports a truncated reply.
 TRUNCATED_STOP_REASONS = ("max_tokens", "model_length")
 
 
@@ -32,14 +32,14 @@ class Replies(NamedTuple):
     """All replies to one question.
 
     Attributes:
-        texts: Replies to the question, several if the method needs several.
+        texts: Replies to the question. There are several replies if the method needs several.
         answered: For each reply 1 if it answers, 0 if it abstains, 0.5 if unclear.
         token_logprobs: Log probabilities of the tokens of the chosen reply.
-        first_turn: Reply to the turn before the question; "" without one.
-        first_turn_logprobs: Log probabilities of its tokens.
-        followup: Reply to the method's own turn; "" without one.
-        followup_logprobs: Log probabilities of its tokens.
-        num_truncated: Number of further replies to the question that were truncated.
+        first_turn: Reply to the turn before the question; "" if the prompt has no such turn.
+        first_turn_logprobs: Log probabilities of the tokens of `first_turn`.
+        followup: Reply to the follow-up turn of the method; "" if the method has none.
+        followup_logprobs: Log probabilities of the tokens of `followup`.
+        num_truncated: Number of additional replies to the question that were truncated.
     """
 
     texts: Sequence[str] = ()
@@ -53,7 +53,9 @@ class Replies(NamedTuple):
 
     @property
     def capped_answered(self) -> list[float]:
-        """`answered`, with the reply to the turn before the question as upper bound."""
+        """Return `answered`, at most 1, 0.5 or 0 if the reply to the turn before the question says yes,
+        neither, or no.
+        """
         upper = read_yes_no(self.first_turn) if self.first_turn else ANSWERED
         return [min(upper, answer) for answer in self.answered]
 
@@ -63,13 +65,15 @@ class ConfidenceMethod(NamedTuple):
 
     Attributes:
         name: Name in `--confidence` and in run.json.
-        help: One line on it.
-        compute: Computes the confidence, in [0, 1]; None if the replies yield none.
-        needs_logprobs: Whether the server must return log probabilities.
-        needs_top_logprobs: Whether it must also return those of tokens that were not chosen.
+        help: One-line description.
+        compute: Computes the confidence, in [0, 1]; None if the replies give none.
+        needs_logprobs: Whether the server must return log probabilities of the chosen tokens.
+        needs_top_logprobs: Whether the server must also return log probabilities of tokens that were not
+            chosen.
         needs_several_replies: Whether the question is asked several times, at a temperature above 0.
         followup_turn: Message to send after the reply to the question; "" for none.
-        can_reuse_first_turn: Whether the reply to the prompt's turn before the question serves instead of `followup_turn`.
+        can_reuse_first_turn: Whether the reply to the prompt's turn before the question, if there is one,
+            replaces `followup_turn`.
     """
 
     name: str
@@ -83,7 +87,7 @@ class ConfidenceMethod(NamedTuple):
 
     @property
     def hash(self) -> str:
-        """Hash of the follow-up turn, so that run.json shows a change of its text."""
+        """Hash of the follow-up turn. It is in run.json, so that changes of the text are noticed."""
         return hash_texts(self.followup_turn)
 
 
@@ -92,7 +96,7 @@ CONFIDENCE_METHODS = {
     for method in (
         ConfidenceMethod(
             "token-probability",
-            "the probability of the answer's tokens",
+            "the probability of the answer's tokens; 0 for an abstention",
             lambda replies: token_probability(
                 replies.texts[0], replies.token_logprobs, replies.capped_answered[0]
             ),
@@ -100,7 +104,7 @@ CONFIDENCE_METHODS = {
         ),
         ConfidenceMethod(
             "p-true",
-            "the probability of yes to the question whether there is an answer",
+            "the probability that the model says yes when asked whether the question can be answered",
             lambda replies: p_true(
                 replies.first_turn_logprobs if replies.first_turn else replies.followup_logprobs
             ),
@@ -111,20 +115,20 @@ CONFIDENCE_METHODS = {
         ),
         ConfidenceMethod(
             "verbalized",
-            "the number from 0 to 100 that the model states",
+            "the number from 0 to 100 that the model states when asked how sure it is, divided by 100",
             lambda replies: verbalized_confidence(replies.followup),
             followup_turn="How sure are you that the question can be answered from what the picture shows? Reply with a number "
             "from 0 (it cannot be answered) to 100 (it can), and nothing else.",
         ),
         ConfidenceMethod(
             "self-consistency",
-            "the proportion of several replies that agree",
+            "the proportion of several replies that give the most common answer",
             lambda replies: answer_agreement(replies.texts, replies.capped_answered, replies.num_truncated),
             needs_several_replies=True,
         ),
         ConfidenceMethod(
             "abstention",
-            "1 if the reply answers, 0 if its words abstain",
+            "1 for an answer, 0 for an abstention, 0.5 if unclear",
             lambda replies: abstention_confidence(replies.capped_answered[0]),
         ),
     )
@@ -132,7 +136,7 @@ CONFIDENCE_METHODS = {
 
 
 def get_confidence_method(name: str) -> ConfidenceMethod:
-    """Return the confidence method of this name, in which "_" may stand for "-".
+    """Return the confidence method of this name. The name may have "_" in place of "-".
 
     Raises:
         UserError: There is no such method.

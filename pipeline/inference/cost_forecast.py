@@ -8,7 +8,9 @@ MIN_REPLIES_BEFORE_FORECAST = 20
 
 
 class Prices(NamedTuple):
-    """Prices of a million tokens, in any currency; None if not known."""
+    """Prices of a million input tokens and a million output tokens, in any currency; None if a price is
+    unknown.
+    """
 
     input_per_million: float | None = None
     output_per_million: float | None = None
@@ -31,8 +33,8 @@ class Prices(NamedTuple):
 def replies_before_forecast(num_concurrent: int) -> int:
     """Return the number of replies before the forecast, given the number of requests at the same time.
 
-    The forecast ignores the first `num_concurrent` replies, which also waited for the start of the run. It is based on at least
-    twice as many that follow.
+    The forecast ignores the first `num_concurrent` replies, because their times include the start of the run.
+    It uses at least `2 * num_concurrent` later replies.
 
     >>> replies_before_forecast(1), replies_before_forecast(10), replies_before_forecast(64)
     (20, 30, 192)
@@ -41,7 +43,7 @@ def replies_before_forecast(num_concurrent: int) -> int:
 
 
 class Usage(NamedTuple):
-    """The number, time and tokens of some replies."""
+    """Number, total time (seconds) and total tokens of some replies."""
 
     num_replies: int
     seconds: float
@@ -50,7 +52,7 @@ class Usage(NamedTuple):
 
 
 def format_forecast(usage: Usage, num_remaining: int, prices: Prices) -> str:
-    """Return the expected time, tokens and cost of the remaining samples, in proportion to those of `usage`.
+    """Return the expected time, tokens and cost of the remaining samples, in proportion to `usage`.
 
     >>> format_forecast(Usage(20, 4.0, 20_000, 100), 980, Prices(0.25, 1.0))
     '980 more to ask: about 3 min 16 s, 980 thousand tokens in, 4.9 thousand out, cost 0.25 more'

@@ -25,11 +25,13 @@ def read_image_bytes(image: str) -> bytes:
 
 
 class DynamicBatcher(Generic[RequestT, ReplyT]):
-    """Collect the requests of concurrent tasks into batches: requests that arrive during a batch form the next one.
+    """Collect the requests of concurrent tasks into batches.
+
+    Requests that arrive while a batch is answered are in the next batch.
 
     Args:
-        answer_batch: Answers a batch. It runs in a thread, one batch at a time.
-        batch_size: Greatest number of requests in a batch.
+        answer_batch: Answers a batch. It is called in a thread, for one batch at a time.
+        batch_size: Maximum number of requests in a batch.
     """
 
     def __init__(
@@ -43,14 +45,15 @@ class DynamicBatcher(Generic[RequestT, ReplyT]):
         """Return the reply to a request.
 
         Raises:
-            Exception: `answer_batch` raised it for this request alone.
+            Exception: The exception that `answer_batch` raised for a batch of this request alone.
         """
         result: list[ReplyT | Exception] = []
         self._queue.append((request, result))
         # Let other tasks that are ready join the batch.
         await anyio.sleep(0)
         async with self._lock:
-            # The batch of another task may have answered the request already, or older requests may fill the next one.
+            # Another task may already have sent this request in its batch. If older requests fill the next
+            # batch, wait again.
             while not result:
                 batch, self._queue = self._queue[: self._batch_size], self._queue[self._batch_size :]
                 replies = await anyio.to_thread.run_sync(self._answer_each, [one for one, _ in batch])
@@ -61,7 +64,10 @@ class DynamicBatcher(Generic[RequestT, ReplyT]):
         return result[0]
 
     def _answer_each(self, batch: list[RequestT]) -> list[ReplyT | Exception]:
-        """Return a reply or an error for each request. A failed batch is repeated one by one to isolate the faulty request."""
+        """Return a reply or an error for each request.
+
+        A failed batch is repeated one by one to isolate the faulty request.
+        """
         try:
             return list(self._answer_batch(batch))
         except Exception as error:

@@ -15,13 +15,15 @@ from torch.nn import functional
 from ..core.images import WHITE, load_rgb
 from .hf_vqa_base import ImageQuestion, VqaModel, VqaModelSettings, VqaPrediction, read_answers_file
 
-# Answers that the decoder scores at the same time.
+# Number of answers that the decoder scores at the same time.
 ANSWERS_PER_BATCH = 256
 
 
 class Blip(VqaModel):
-    """Generates its answer. With a list of answers it computes the probability of generating each of them, and picks the most
-    likely one (Li et al., ICML 2022, section 5.3).
+    """BLIP, which generates an answer.
+
+    If the user gives a list of answers, the model computes the probability of generating each of them, and
+    returns the most likely answer (Li et al., ICML 2022, section 5.3).
     """
 
     def __init__(self, name: str, settings: VqaModelSettings, config: Any) -> None:
@@ -33,7 +35,8 @@ class Blip(VqaModel):
         self._answer_ids = self._tokenize_answers(self.answer_vocabulary) if self.answer_vocabulary else None
 
     def predict(self, questions: Sequence[ImageQuestion]) -> list[VqaPrediction]:
-        # The decoder attends to the padding of questions (transformers 5.23), so a batch has questions of one length.
+        # The decoder also attends to padding (transformers 5.23), so all questions of a batch must have the
+        # same length.
         by_length: dict[int, list[int]] = defaultdict(list)
         max_length = self.config.text_config.max_position_embeddings
         tokens = self.processor.tokenizer([one.question for one in questions]).input_ids
@@ -56,7 +59,7 @@ class Blip(VqaModel):
         return [replies[i] for i in range(len(questions))]
 
     def _predict_same_length(self, ids: torch.Tensor, pixels: torch.Tensor) -> list[VqaPrediction]:
-        """Answer questions of one length, given their token ids [n, L] and pixels [n, 3, H, W]."""
+        """Answer questions of the same length, given token ids [n, L] and images [n, 3, height, width]."""
         if self._answer_ids is not None:
             encoded = self._encode_questions(ids, pixels)
             table = [np.exp(self._answer_log_likelihoods(one[None], self._answer_ids)) for one in encoded]
@@ -85,7 +88,7 @@ class Blip(VqaModel):
     def _tokenize_answers(self, answers: Sequence[str]) -> torch.Tensor:
         """Return the decoder's token ids of the answers, [K, longest], padded with 0."""
         ids = self.processor.tokenizer(list(answers), padding=True, return_tensors="pt").input_ids
-        # As in training, the decoder's own start token comes first.
+        # As in training, the start token of the decoder comes first.
         ids[:, 0] = self.config.text_config.bos_token_id
         return ids.to(self.device)
 
@@ -95,7 +98,9 @@ class Blip(VqaModel):
         return self.model.text_encoder(input_ids=ids, encoder_hidden_states=image_states)[0]
 
     def _answer_log_likelihoods(self, encoded: torch.Tensor, answers: torch.Tensor) -> np.ndarray:
-        """Return the log-likelihood [K] of generating each answer [K, longest], given one encoded question [1, L, d]."""
+        """Return the log-likelihood [K] of generating each answer [K, longest], given one encoded question
+        [1, L, d].
+        """
         sums = []
         for batch in answers.split(ANSWERS_PER_BATCH):
             logits = self.model.text_decoder(

@@ -17,7 +17,7 @@ from .hf_vqa_base import ImageQuestion, VqaModel, VqaModelSettings, VqaPredictio
 
 
 class Vilt(VqaModel):
-    """ViLT. Its logits were trained as sigmoids, with binary cross-entropy times K."""
+    """ViLT. It was trained with sigmoids and binary cross-entropy times K, for K answers."""
 
     def __init__(self, name: str, settings: VqaModelSettings, config: Any) -> None:
         super().__init__(name, settings, config)
@@ -32,14 +32,18 @@ class Vilt(VqaModel):
         inputs = self.processor(
             images=[load_rgb(one.image_bytes, background=WHITE) for one in questions], text=texts, **settings
         )
-        # ViLT shuffles the patches on every call, in eval mode too. The seed makes the order the same each time.
+        # ViLT shuffles the patches on every call, even in evaluation mode. The seed makes the order the same
+        # for every call.
         with torch.inference_mode(), torch.random.fork_rng():
             torch.manual_seed(0)
             return self.pick_answers(self.model(**self.to_device(inputs)).logits, is_truncated)
 
 
 class Lxmert(VqaModel):
-    """LXMERT, with region features of a Faster R-CNN from a file, as transformers does not have that detector."""
+    """LXMERT.
+
+    It needs region features of a Faster R-CNN from a file, because transformers does not have this detector.
+    """
 
     def __init__(self, name: str, settings: VqaModelSettings, config: Any) -> None:
         if not settings.features_file:
@@ -75,7 +79,7 @@ class Lxmert(VqaModel):
 
 
 def _load_regions(path: Path) -> tuple[dict[str, int], np.ndarray, np.ndarray]:
-    """Read the row of each image id, the features [n, regions, d] and the boxes [n, regions, 4].
+    """Read image id -> row, the features [n, regions, d] and the boxes [n, regions, 4] of a features file.
 
     Raises:
         UserError: The file cannot be read, or its arrays have other names, shapes or ranges.

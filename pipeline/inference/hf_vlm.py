@@ -1,7 +1,8 @@
 """Vision-language chat models of transformers for inspect_ai (`hf-vlm/NAME_OR_FOLDER`).
 
-inspect_ai's own `hf/` takes no images ("does not support multimodal content", 0.3.285). This provider answers one question at a time.
-A server such as vLLM is faster.
+inspect_ai's own provider `hf/` does not accept images ("does not support multimodal content", version
+0.3.285). The provider in this module does, but answers one question at a time. A server such as vLLM is
+faster.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from ..core.images import WHITE, load_rgb
 from .dynamic_batching import DynamicBatcher, read_image_bytes
 from .hf_vqa_base import explain_load_error, get_weights_revision
 
-# Greatest length of a reply if the request sets none.
+# Maximum length of a reply in tokens, if the request sets none.
 DEFAULT_MAX_TOKENS = 64
-# Replaces the log probability -inf, which JSON cannot hold.
+# Value that replaces the log probability -inf, which JSON cannot represent.
 MIN_LOGPROB = -9999.0
 
 
@@ -55,10 +56,10 @@ class HfVlm(ModelAPI):
         config: Default settings of inspect_ai.
         revision: Commit, branch or tag on the hub; "" for the newest.
         device: Device of torch; "" for a GPU if there is one.
-        dtype: Data type of the weights; "auto" for that of the files.
+        dtype: Data type of the weights; "auto" for the data type in the files.
 
     Attributes:
-        answer_vocabulary: Empty, as the model generates its answers.
+        answer_vocabulary: Empty, because the model generates its answers.
         model_info: Class, revision or hash of the weights, device, and data type, for run.json.
 
     Raises:
@@ -128,7 +129,8 @@ class HfVlm(ModelAPI):
                 output_logits=True, return_dict_in_generate=True,
             )  # fmt: skip
         num_input_tokens = inputs["input_ids"].shape[1]
-        # An encoder-decoder returns a start token and its reply; other models return the input and their reply.
+        # Encoder-decoder models return a start token and the reply. Other models return the input and the
+        # reply.
         start = 1 if self._model.config.is_encoder_decoder else num_input_tokens
         logits = torch.stack(generated.logits, 1).float().log_softmax(-1).cpu()
         choices = [
@@ -152,7 +154,8 @@ class HfVlm(ModelAPI):
         length = next((i for i, token in enumerate(token_ids) if token in ends), None)
         reply_ids = token_ids[:length]
         tokenizer = self._processor.tokenizer
-        # Decode prefixes and take differences: some tokenizers drop the leading space of a token decoded on its own.
+        # The text of a token is the difference of two decoded prefixes, because some tokenizers drop the
+        # leading space of a token that is decoded separately.
         texts = [tokenizer.decode(reply_ids[:count]) for count in range(len(reply_ids) + 1)]
         tokens = [after[len(before) :] for before, after in pairwise(texts)]
         content = [

@@ -44,7 +44,7 @@ class HfVqa(ModelAPI):
         base_url: Unused.
         api_key: Unused.
         config: Default settings of inspect_ai.
-        batch_size: Questions in a batch.
+        batch_size: Maximum number of questions in a batch.
         model_args: The fields of `VqaModelSettings`.
 
     Attributes:
@@ -53,7 +53,8 @@ class HfVqa(ModelAPI):
         model_info: See `VqaModel`.
 
     Raises:
-        UserError: The model cannot be loaded, is of another architecture, or does not have one of the settings.
+        UserError: The model cannot be loaded, has an unsupported architecture, or does not have one of the
+            settings.
     """
 
     def __init__(
@@ -89,7 +90,9 @@ class HfVqa(ModelAPI):
         return ModelOutput(model=self.model_name, choices=[choice], metadata=metadata)
 
     def _make_logprobs(self, reply: VqaPrediction, top: int) -> Logprobs:
-        """Return the log probability of the answer as if it were one token, with those of the most likely answers."""
+        """Return the log probabilities of the answer and of the `top` most likely answers, as if each answer
+        were one token.
+        """
         most_likely = [] if reply.distribution is None else reply.distribution.argsort()[::-1][:top].tolist()
         tops = [
             _make_logprob(TopLogprob, self.answer_vocabulary[k], float(reply.distribution[k]))  # pyright: ignore[reportOptionalSubscript]
@@ -99,7 +102,9 @@ class HfVqa(ModelAPI):
         return Logprobs(content=[logprob.model_copy(update={"top_logprobs": tops or None})])
 
     def max_connections(self) -> int:
-        """Two batches: images of the second are encoded while the first is answered."""
+        """Return the size of two batches: the images of the second batch are encoded while the first batch is
+        answered.
+        """
         return 2 * self._batch_size
 
     def collapse_user_messages(self) -> bool:
@@ -118,7 +123,8 @@ def load_vqa_model(name: str, settings: dict[str, Any]) -> VqaModel:
         settings: Fields of `VqaModelSettings`.
 
     Raises:
-        UserError: The model cannot be loaded, is of another architecture, or does not have one of the settings.
+        UserError: The model cannot be loaded, has an unsupported architecture, or does not have one of the
+            settings.
     """
     known = [field.name for field in fields(VqaModelSettings)]
     if wrong := sorted(settings.keys() - set(known)):
@@ -149,10 +155,10 @@ def load_vqa_model(name: str, settings: dict[str, Any]) -> VqaModel:
 
 
 def parse_image_question(messages: list[ChatMessage]) -> ImageQuestion:
-    """Return the question and its image, ignoring system messages.
+    """Return the question and its image. System messages are ignored.
 
     Raises:
-        ValueError: There is not exactly one message of the user, with one image.
+        ValueError: There is not exactly one message of the user with exactly one image.
     """
     turns = [message for message in messages if message.role != "system"]
     parts = turns[0].content if turns else []

@@ -1,4 +1,6 @@
-"""The common interface of the VQA models of transformers that take the question only, without chat messages."""
+"""The common interface of the VQA models of transformers that take a question and an image instead of chat
+messages.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ class ImageQuestion(NamedTuple):
     """A question about an image.
 
     Attributes:
-        question: Its text.
+        question: Text of the question.
         image_bytes: The bytes of the image file.
         image_id: Key of the image in a file of features.
     """
@@ -39,10 +41,10 @@ class VqaPrediction(NamedTuple):
     """An answer to a question.
 
     Attributes:
-        answer: Its text.
-        probability: Its probability.
+        answer: Text of the answer.
+        probability: Probability of the answer, in [0, 1].
         distribution: Probabilities of all K answers; None if the model generates its answer.
-        is_question_truncated: Whether the question has more tokens than the model takes.
+        is_question_truncated: Whether the question has more tokens than the model accepts.
         is_answer_truncated: Whether the length limit was reached before the end of the answer.
     """
 
@@ -60,8 +62,8 @@ class VqaModelSettings:
     Attributes:
         revision: Commit, branch or tag on the Hugging Face Hub; "" for the newest.
         device: Device of torch; "" for a GPU if there is one.
-        answers_file: File with one answer per line; "" for the answers in the model's configuration.
-        features_file: File with the region features for LXMERT.
+        answers_file: File with one answer per line; "" for the answers in the configuration of the model.
+        features_file: File with the region features for LXMERT; "" for other models.
         activation: One of `ACTIVATIONS`.
     """
 
@@ -76,7 +78,7 @@ class VqaModel:
     """A model on its device, in evaluation mode.
 
     Attributes:
-        answer_vocabulary: Its K answers; empty if the model generates its answers.
+        answer_vocabulary: The K answers of the model; empty if the model generates its answers.
         model_info: Class, revision or hash of the weights, device, and activation, for run.json.
     """
 
@@ -116,10 +118,10 @@ class VqaModel:
 
 
 def load_answer_vocabulary(settings: VqaModelSettings, config: Any, num_answers: int) -> tuple[str, ...]:
-    """Return the answers of a classifier, from the user's file or else from the model's configuration.
+    """Return the answers of a classifier, from the user's file or else from the configuration of the model.
 
     Raises:
-        UserError: The number of names differs from the number of answers of the model.
+        UserError: The number of answers differs from the number of outputs of the model.
     """
     if settings.answers_file:
         names, where = read_answers_file(Path(settings.answers_file)), settings.answers_file
@@ -142,7 +144,7 @@ def read_answers_file(path: Path) -> tuple[str, ...]:
     """Read a file with one answer per line.
 
     Raises:
-        UserError: The file cannot be read, is empty, or has an answer twice.
+        UserError: The file cannot be read, is empty, or contains an answer twice.
     """
     try:
         names = tuple(path.read_text(encoding="utf-8").splitlines())
@@ -156,9 +158,11 @@ def read_answers_file(path: Path) -> tuple[str, ...]:
 
 
 def get_weights_revision(name: str, revision: str) -> str:
-    """Return the hub's commit of a loaded model, or the hash of the weights of a folder.
+    """Return the commit of a model that was loaded from the hub, or the hash of the weights of a local
+    folder.
 
-    transformers 5 does not report the commit of a branch, but the cache of the hub names its folders by commit.
+    transformers 5 does not report the commit of a branch. So the commit is read from the cache of the hub,
+    whose folders have the commit as name.
     """
     if Path(name).is_dir():
         return hash_weights(Path(name))
@@ -178,7 +182,7 @@ def explain_load_error(model: str, name: str, error: Exception) -> str:
     Args:
         model: Name of the model as the user typed it.
         name: Name on the Hugging Face Hub, or a folder.
-        error: What transformers raised.
+        error: The exception that transformers raised.
     """
     offline = os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on")
     why = " (HF_HUB_OFFLINE is set, so nothing is downloaded)" if offline and not Path(name).is_dir() else ""

@@ -1,7 +1,8 @@
 """Probe a server before the first question.
 
-The probe finds out whether the server answers, knows the model, and returns log probabilities and several replies at once, whether
-the model sees the image, and whether its reply fits into `--max-tokens`.
+The probe finds out whether the server answers, whether it knows the model, and whether it returns log
+probabilities and several replies to one request. It also finds out whether the model sees the image, and
+whether its reply fits into `--max-tokens`.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ from .run_options import RunOptions
 RED, BLUE = (200, 40, 40), (47, 111, 208)
 SQUARE_SIDE_PIXELS = 224
 PROBE_QUESTION = "What color is this picture?\nAnswer with a word or a short phrase."
-# inspect_ai reads the key of the server from SERVER_API_KEY.
+# Name of the service. From this name follows that inspect_ai reads the key of the server from SERVER_API_KEY.
 SERVICE_NAME = "server"
 PROBE_TIMEOUT_SECONDS = 120
-# Tokens to allow in a second try if a reply was truncated.
+# Maximum number of tokens in the second attempt, if a reply was truncated.
 MIN_RETRY_TOKENS = 2048
 CHOSEN_TOKEN_ONLY = "returns the log probability of the chosen token only"
 
@@ -47,8 +48,8 @@ class ServerCapabilities(NamedTuple):
     """What a server can do.
 
     Attributes:
-        supports_num_choices: Whether it returns several replies to one request.
-        warnings: One line each.
+        supports_num_choices: Whether the server returns several replies to one request.
+        warnings: Warnings, one line each.
     """
 
     supports_num_choices: bool = True
@@ -59,22 +60,25 @@ def open_and_probe(options: RunOptions) -> tuple[Any, ServerCapabilities]:
     """Open the model and probe it.
 
     Returns:
-        The model of inspect_ai, and what it can do.
+        The model of inspect_ai, and what its server can do.
 
     Raises:
-        UserError: There is no such model, it does not answer, or it cannot return what the confidence method needs.
+        UserError: There is no such model, the model does not answer, or the server cannot return what the
+            confidence method needs.
     """
     import anyio
 
     model, method = _open_model(options), get_confidence_method(options.confidence)
-    # These models see images, and LXMERT has features only for the images of the benchmark.
+    # VQA models of transformers always see the image, so they need no probe. LXMERT could not even answer
+    # one, because it has features for the images of the benchmark only.
     if options.is_classifier:
         return model, ServerCapabilities(supports_num_choices=False)
 
     async def probe() -> ServerCapabilities:
         if not options.is_remote:
             return await probe_server(model, method, options.max_tokens, options.no_image)
-        # An HTTP client belongs to the event loop that created it, so the run cannot use this one.
+        # An HTTP client belongs to the event loop that created it. So the probe opens its own model, and the
+        # run opens another.
         async with _open_model(options) as probed_model:
             return await probe_server(probed_model, method, options.max_tokens, options.no_image)
 
@@ -114,11 +118,12 @@ async def probe_server(
     Args:
         model: Model of inspect_ai.
         method: Confidence method of the run.
-        max_tokens: Greatest length of a reply.
-        no_image: Whether the run sends no images, so that a model that does not see them is no fault.
+        max_tokens: Maximum length of a reply in tokens.
+        no_image: Whether the run sends no images. Then a model that does not see images is not a fault.
 
     Raises:
-        UserError: There is no reply, both replies are truncated, or the server cannot return what the method needs.
+        UserError: There is no reply, both replies are truncated, or the server cannot return what the method
+            needs.
     """
     replies, truncated, supports_num_choices = [], [], True
     for i, color in enumerate((RED, BLUE)):
@@ -163,7 +168,7 @@ def _capability_warnings(
 
 
 def _is_truncated(reply: Any) -> bool:
-    """Whether the token limit was reached before the end of the answer."""
+    """Return whether the token limit was reached before the end of the answer."""
     choice = reply.choices[0]
     answer = extract_final_answer(choice.message.text)
     return (
@@ -174,7 +179,7 @@ def _is_truncated(reply: Any) -> bool:
 
 
 def _has_reasoning(message: Any) -> bool:
-    """Whether a message has reasoning, in a field of its own or in its text."""
+    """Return whether a message has reasoning, in a separate field or in its text."""
     content = message.content
     parts = [] if isinstance(content, str) else content
     has_part = any(getattr(part, "type", "") == "reasoning" for part in parts)
@@ -207,7 +212,8 @@ def _make_generate_config(method: ConfidenceMethod, max_tokens: int, request_sev
     from inspect_ai.model import GenerateConfig
 
     return GenerateConfig(
-        # As in the run. Some servers reject a request for several replies at temperature 0.
+        # The same temperature as in the run: some servers reject requests for several replies at temperature
+        # 0.
         temperature=SAMPLING_TEMPERATURE if method.needs_several_replies else 0.0,
         max_tokens=max_tokens,
         max_retries=0,
@@ -230,9 +236,10 @@ async def _ask_color(model: Any, color: tuple[int, int, int], config: Any) -> An
 async def _diagnose_rejection(
     model: Any, method: ConfidenceMethod, max_tokens: int, error: Exception
 ) -> None:
-    """Find out whether the server rejects the request because of what the confidence method needs.
+    """Find out whether the server rejected a request because of what the confidence method needs.
 
-    Returns only if it rejects a request for several replies, which can be requested one by one.
+    The function returns only if the server rejects requests for several replies. These can be requested one
+    by one instead.
 
     Raises:
         UserError: The server cannot be used with this method.

@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 from typing import Any, Self
 
-# Lines of a complete run without a terminal.
+# Number of lines that a complete run prints if there is no terminal.
 NUM_PROGRESS_LINES = 10
 
 

@@ -31,7 +31,7 @@ from .confidence_methods import SAMPLING_TEMPERATURE, TRUNCATED_STOP_REASONS, Co
 from .prompts import UNANSWERABLE, Prompt
 from .release_images import ReleaseImages
 
-# Tokens per position whose log probabilities are requested, for methods that need tokens that were not chosen.
+# Number of most likely tokens per position whose log probabilities are requested, for methods that need them.
 NUM_TOP_LOGPROBS = 20
 
 
@@ -41,7 +41,7 @@ class UnusableReply(Exception):
     def __init__(self, kind: Literal["truncated", "no answer", "no confidence"], detail: str) -> None:
         super().__init__(f"{kind}: {detail}")
 
-    # inspect_ai writes it into its log.
+    # inspect_ai writes this text into its log.
     def __repr__(self) -> str:
         return str(self)
 
@@ -52,10 +52,11 @@ class PromptedRun(NamedTuple):
     Attributes:
         prompt: The messages around the question.
         confidence_method: How the confidence is computed.
-        images: The images; None to ask without them.
-        few_shot_examples: Items that precede each question, with their answers.
-        num_replies: Number of replies, for methods that need several.
-        use_num_choices: Request all replies at once (`num_choices`), if the server supports it.
+        images: The images; None to ask without images.
+        few_shot_examples: Items that are shown, with their answers, before each question.
+        num_replies: Number of replies to request, for methods that need several.
+        use_num_choices: Whether all replies are requested at once (`num_choices`). Use false for a server
+            that rejects such requests.
         seed: Random seed of the replies.
         answer_words: All words of the benchmark's answers, for the abstention classifier.
     """
@@ -71,7 +72,7 @@ class PromptedRun(NamedTuple):
 
     @property
     def log_metadata(self) -> dict[str, Any]:
-        """The settings as inspect_ai's log keeps them."""
+        """Return the settings for the log of inspect_ai."""
         return {
             "prompt": {"name": self.prompt.name, "hash": self.prompt.hash},
             "confidence": {"name": self.confidence_method.name, "hash": self.confidence_method.hash},
@@ -84,13 +85,13 @@ class PromptedRun(NamedTuple):
 
 @solver
 def ask_question(prompted_run: PromptedRun) -> Solver:
-    """Ask a sample's question.
+    """Return a solver of inspect_ai that asks the question of a sample.
 
-    The reply becomes the output of the sample. Its metadata get `confidence`, `abstained` and `raw_replies`, the texts of all
-    replies, including unusable ones.
+    The reply becomes the output of the sample. The solver adds to the metadata of the sample: `confidence`,
+    `abstained`, and `raw_replies`, the texts of all replies, including unusable ones.
 
     Raises:
-        UnusableReply: A reply was truncated, or the method yields no confidence.
+        UnusableReply: A reply was truncated, or the method gives no confidence.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -150,7 +151,7 @@ async def _opening_messages(prompted_run: PromptedRun) -> list[ChatMessage]:
 
 
 async def _question_turns(prompted_run: PromptedRun, image_id: str, question: str) -> list[ChatMessageUser]:
-    """Return the user's messages for a question, turn by turn. The first has the image."""
+    """Return the messages of the user for a question, one for each turn. The first message has the image."""
     prompt, images = prompted_run.prompt, prompted_run.images
     first, *others = [
         text for text in (prompt.format_first_turn(question), prompt.format_question(question)) if text
@@ -165,7 +166,7 @@ async def _question_turns(prompted_run: PromptedRun, image_id: str, question: st
 async def _exchange_turn(
     messages: list[ChatMessage], turn: ChatMessage, method: ConfidenceMethod, raw_replies: list[str]
 ) -> ModelOutput:
-    """Send a message, and append it and its reply to the messages."""
+    """Send a message. The message and the reply are appended to `messages`."""
     messages.append(turn)
     (output,) = _drop_truncated(await _generate(messages, _make_generate_config(method), raw_replies))
     messages.append(output.message)
@@ -175,9 +176,10 @@ async def _exchange_turn(
 async def _collect_replies(
     messages: list[ChatMessage], prompted_run: PromptedRun, raw_replies: list[str]
 ) -> list[ModelOutput]:
-    """Return the replies to the last message, truncated ones too: one, or `num_replies` if the method needs several.
+    """Return the replies to the last message, including truncated ones.
 
-    If a server returns fewer at once than requested, the others are requested one by one, each with another seed.
+    There is one reply, or `num_replies` replies if the method needs several. If the server returns fewer
+    replies at once than requested, the other replies are requested one by one, each with another seed.
     """
     config = _make_generate_config(prompted_run.confidence_method)
     if not prompted_run.confidence_method.needs_several_replies:
@@ -194,10 +196,12 @@ async def _collect_replies(
 async def _generate(
     messages: list[ChatMessage], config: GenerateConfig, raw_replies: list[str]
 ) -> list[ModelOutput]:
-    """Return each choice of the model as an output of its own, whose completion is the final answer without reasoning.
+    """Return each choice of the model as a separate output.
 
-    The complete texts are appended to `raw_replies`. A choice that a content filter stopped counts as empty. A choice whose
-    reasoning does not end counts as truncated.
+    Its completion is the final answer without reasoning.
+
+    The complete texts are appended to `raw_replies`. A choice that a content filter stopped counts as empty.
+    A choice whose reasoning does not end counts as truncated.
     """
     output = await get_model().generate(messages, config=config)
     if not output.choices:
@@ -221,7 +225,7 @@ def _drop_truncated(outputs: Sequence[ModelOutput]) -> list[ModelOutput]:
     """Return the outputs that are not truncated.
 
     Raises:
-        UnusableReply: All are truncated.
+        UnusableReply: All outputs are truncated.
     """
     if whole := [output for output in outputs if output.stop_reason not in TRUNCATED_STOP_REASONS]:
         return whole
@@ -229,7 +233,7 @@ def _drop_truncated(outputs: Sequence[ModelOutput]) -> list[ModelOutput]:
 
 
 def _is_declined(choice: ChatCompletionChoice) -> bool:
-    """Whether the server reports that the model refused or that a filter stopped it."""
+    """Return whether the server reports that the model refused, or that a filter stopped the reply."""
     content = choice.message.content
     marked = not isinstance(content, str) and any(
         isinstance(part, ContentText) and part.refusal for part in content

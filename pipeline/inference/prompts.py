@@ -1,4 +1,7 @@
-"""The prompts of `rgqa run`: the text around each question. A result names its prompt and the hash of the texts."""
+"""The prompts of `rgqa run`: the text around each question.
+
+Results state the name of the prompt and a hash of its texts.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ class Prompt(NamedTuple):
 
     Attributes:
         name: Name in `--prompt` and in run.json.
-        help: One line on it.
-        template: Text of the message, with `{question}`; the image precedes it.
-        first_turn_template: Text of a message to send before, with `{question}`; "" for none. `template` follows whatever the
-            model replies to it.
+        help: One-line description.
+        template: Text of the message, with `{question}`. The image comes before the text.
+        first_turn_template: Text of a message that is sent before `template`, with `{question}`; "" for none.
+            `template` is sent afterwards, whatever the model replies.
         system: System message; "" for none.
     """
 
@@ -35,7 +38,7 @@ class Prompt(NamedTuple):
 
     @property
     def hash(self) -> str:
-        """Hash of all texts, so that run.json shows a change of any of them."""
+        """Hash of all texts. It is in run.json, so that changes of the texts are noticed."""
         return hash_texts(self.system, self.first_turn_template, self.template)
 
     def format_question(self, question: str) -> str:
@@ -47,7 +50,7 @@ class Prompt(NamedTuple):
         return self.template.replace("{question}", question)
 
     def format_first_turn(self, question: str) -> str:
-        """Return the text of the message before that one; "" if there is none."""
+        """Return the text of the message before the question; "" if there is none."""
         return self.first_turn_template.replace("{question}", question)
 
 
@@ -66,22 +69,22 @@ PROMPTS = {
     for prompt in (
         Prompt(
             "short-answer",
-            "asks for a word or a short phrase",
+            "ask for a word or a short phrase",
             f"{{question}}\n{_SHORT_ANSWER_INSTRUCTION}",
         ),
         Prompt(
             "abstain",
-            f'offers the reply "{UNANSWERABLE}"',
+            f'ask for a word or a phrase, and offer the reply "{UNANSWERABLE}"',
             "{question}\nAnswer with a word or a phrase. If the picture does not show what is asked about, answer: "
             + UNANSWERABLE,
         ),
         Prompt(
             "ask-first",
-            "asks first, in a turn of its own, whether there is an answer",
+            "first ask, in a separate turn, whether the question can be answered",
             f"{{question}}\n{_SHORT_ANSWER_INSTRUCTION}",
             first_turn_template="Can this question be answered from what the picture shows? Reply with yes or no.\n{question}",
         ),
-        Prompt("bare", "the question only, for models of hf-vqa", "{question}"),
+        Prompt("bare", "send the question only, for hf-vqa models", "{question}"),
     )
 }
 
@@ -98,11 +101,11 @@ def get_prompt(name: str) -> Prompt:
 
 
 def sample_few_shot_examples(items: Sequence[BenchmarkItem], count: int, seed: int) -> list[BenchmarkItem]:
-    """Sample examples from split validation, unanswerable and answerable ones in turn.
+    """Sample examples from split validation, alternating between unanswerable and answerable items.
 
     Args:
         items: Items of the benchmark.
-        count: Number of examples; an even number.
+        count: Number of examples. It must be even.
         seed: Random seed.
 
     Raises:

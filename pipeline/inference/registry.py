@@ -1,7 +1,9 @@
-"""Register the tasks `rgqa/...` and the models `hf-vqa/...` and `hf-vlm/...` with inspect_ai, which loads this module.
+"""Register the tasks `rgqa/...` and the models `hf-vqa/...` and `hf-vlm/...` with inspect_ai, which loads
+this module.
 
-inspect_ai's decorator `task` prefixes the name of the installed package (`rgqa_scorers`), and nothing in a source tree. The tasks
-are registered by the functions behind it, so that their names are the same everywhere.
+inspect_ai's decorator `task` adds the name of the installed package (`rgqa_scorers`) before the name of a
+task, but adds nothing in a source tree. So the decorator is not used: the tasks are registered with the
+functions that the decorator calls, and their names are the same in both cases.
 """
 
 from __future__ import annotations

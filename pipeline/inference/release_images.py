@@ -1,4 +1,7 @@
-"""Encode the images of a release for requests to a model. Images are read when needed, and none is kept in memory."""
+"""Encode the images of a release for requests to a model.
+
+Images are read when needed and are not kept in memory.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,15 @@ from typing import Any
 from ..core.errors import UserError, format_count, join_examples
 from ..core.images import WHITE, encode_image, find_image_files
 
-# Rows of a table that are in memory at the same time.
+# Number of rows of a table that are in memory at the same time.
 ROWS_PER_BATCH = 64
 
 
 class ReleaseImages:
-    """The images with these ids.
+    """Images of a release, by id.
 
-    A Parquet table can only be read from its start, so the images in the tables of a release are copied once to a temporary file,
-    which the operating system deletes with the process.
+    A Parquet table can only be read from its start. So the images in the tables of a release are copied once
+    to a temporary file, which the operating system deletes when the process ends.
     """
 
     def __init__(
@@ -34,8 +37,10 @@ class ReleaseImages:
         Args:
             release: Folder of the release.
             image_ids: Ids of the images.
-            folder: Folder of image files named by id (see `find_image_files`); None if the images are in the tables of the release.
-            max_image_size: Longer side of an encoded image in pixels, at most; 0 for the original size.
+            folder: Folder of image files named by id (see `find_image_files`); None if the images are in the
+                tables of the release.
+            max_image_size: Maximum length of the longer side of an encoded image, in pixels; 0 for the
+                original size.
 
         Raises:
             UserError: An image is missing, or a package that reads the tables or the images is not installed.
@@ -43,7 +48,7 @@ class ReleaseImages:
         self.max_image_size = max_image_size
         self._image_ids = frozenset(image_ids)
         self._lock = Lock()
-        # Start and length of each image in `_copy_file`.
+        # Image id -> start and length of the image in `_copy_file`.
         self._offsets: dict[str, tuple[int, int]] = {}
         self._copy_file: Any = None
         self._files: dict[str, Path] = {}
@@ -63,7 +68,7 @@ class ReleaseImages:
             )
 
     def encode_data_uri(self, image_id: str) -> str:
-        """Return an image as a data URI, upright, in sRGB, and not larger than `max_image_size`.
+        """Return an image as a data URI: upright, in sRGB, and with sides of at most `max_image_size` pixels.
 
         Raises:
             ValueError: The image is damaged, or `load_rgb` does not accept its format.

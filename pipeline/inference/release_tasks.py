@@ -1,6 +1,7 @@
 """The questions of a release as tasks of inspect_ai.
 
-    inspect eval rgqa/clip_hard -T release=RELEASE -T prompt=short-answer -T confidence=token-probability --model MODEL
+    inspect eval rgqa/clip_hard -T release=RELEASE -T prompt=short-answer -T confidence=token-probability
+    --model MODEL
 
 `rgqa-score RELEASE LOG.eval` reads the log. docs/guides/run_a_model.md describes the parameters.
 """
@@ -29,7 +30,7 @@ from .prompt_solver import PromptedRun, ask_question
 from .prompts import UNANSWERABLE, get_prompt, sample_few_shot_examples
 from .release_images import ReleaseImages
 
-# Greatest length of a reply.
+# Maximum length of a reply in tokens.
 DEFAULT_MAX_TOKENS = 64
 SPLITS = ("test", "validation", "all")
 
@@ -51,27 +52,28 @@ def release_task(
 ) -> Task:
     """Return the task that asks each distinct question of a release once.
 
-    The questions of a pair (a UQ and its AQ) follow each other. The order of pairs does not depend on subset or label, so the
-    first hundred questions are a random sample.
+    The questions of a pair (a UQ and its AQ) are asked one after the other. The order of the pairs is random
+    and does not depend on subset or label, so the first hundred questions are a random sample.
 
     Args:
         release: Folder of the release.
-        subsets: Names of the subsets; none for all.
-        split: "test", "validation" or "all". A benchmark without splits is asked as a whole.
+        subsets: Names of the subsets; empty for all subsets.
+        split: "test", "validation" or "all". If the benchmark has no splits, all questions are asked.
         prompt: Name of the prompt.
         confidence: Name of the confidence method.
-        max_image_size: Longer side of the images in pixels, at most; 0 for their original size.
+        max_image_size: Maximum length of the longer side of the images, in pixels; 0 for the original size.
         images: Folder of the images; "" to read them from the tables of the release.
-        shots: Number of examples from split validation before each question; an even number.
+        shots: Number of examples from split validation before each question. It must be even.
         seed: Random seed of the examples and of the replies.
         num_replies: Number of replies to each question with `confidence="self-consistency"`.
-        use_num_choices: Request these replies at once, if the server supports it.
-        no_image: Ask without the images.
-        limit: Greatest number of questions; 0 for all. Only complete pairs are asked.
+        use_num_choices: Whether these replies are requested at once. Use false for a server that rejects such
+            requests.
+        no_image: Whether the questions are asked without images.
+        limit: Maximum number of questions; 0 for all. Only complete pairs are asked.
 
     Raises:
-        UserError: The release cannot be read, or has no such subset, split or images; there is no such prompt or confidence
-            method; or the first pair has more questions than `limit`.
+        UserError: The release cannot be read, or has no such subset, split or images; there is no such prompt
+            or confidence method; or the first pair has more questions than `limit`.
     """
     release = Path(release).resolve()
     benchmark = read_benchmark(release, [subsets] if isinstance(subsets, str) else subsets)
@@ -108,9 +110,9 @@ class DistinctQuestion(NamedTuple):
 
     Attributes:
         item: The first item with the question.
-        item_ids: Ids of all items with it.
-        subsets: Names of the subsets that have it.
-        pairs: Pairs of these items, as (subset, pair id).
+        item_ids: Ids of all items with the question.
+        subsets: Names of the subsets that have the question.
+        pairs: Pairs of these items, each as (subset, pair id).
     """
 
     item: BenchmarkItem
@@ -136,10 +138,10 @@ class DistinctQuestion(NamedTuple):
 def _select_split(
     rows: Sequence[DistinctQuestion], split: str, examples: Collection[str]
 ) -> list[DistinctQuestion]:
-    """Return the rows of a split, without the examples.
+    """Return the questions of a split, without the few-shot examples.
 
     Raises:
-        UserError: There is no such split, or it has no rows.
+        UserError: There is no such split, or the split has no questions.
     """
     if split not in SPLITS:
         raise UserError(f"split is {split!r}, wanted {', '.join(SPLITS)}")
@@ -173,15 +175,17 @@ def _random_sort_key(name: str) -> bytes:
 def _order_by_pair(
     rows: Sequence[DistinctQuestion], all_rows: Sequence[DistinctQuestion], limit: int
 ) -> tuple[list[DistinctQuestion], int]:
-    """Order rows so that the questions of a pair follow each other, pairs in random order.
+    """Order questions so that the questions of a pair follow each other, and pairs are in random order.
 
     Args:
-        rows: The rows to ask, in random order.
-        all_rows: The rows of the whole benchmark.
-        limit: Take complete pairs up to this number of rows; 0 to take all of `rows`.
+        rows: The questions to ask, in random order.
+        all_rows: The questions of the whole benchmark.
+        limit: Maximum number of questions, of which only complete pairs are used; 0 to use all questions in
+            `rows`.
 
     Returns:
-        The rows, and the number of complete pairs among them. A row without a pair is treated as a pair, but not counted.
+        The questions, and the number of complete pairs among them. A question without a pair is treated as a
+        pair of its own, but is not counted.
 
     Raises:
         UserError: The first pair has more questions than `limit`.

@@ -16,9 +16,9 @@ from ..scoring.input_validation import parse_json, parse_json_lines, read_bytes
 from .answer_distributions import write_distributions
 
 JournalRow = dict[str, Any]
-# The answers of a model of hf-vqa, in the order of its outputs.
+# File with the answers of a model of hf-vqa, in the order of the outputs of the model.
 ANSWER_VOCABULARY_FILE = "answer_vocabulary.json"
-# What a run writes into its folder, apart from `logs`: inspect_ai never overwrites a log.
+# Names that a run writes into its folder, except `logs`, in which inspect_ai never overwrites a file.
 OUTPUT_NAMES = (
     "run.json",
     "answers.jsonl",
@@ -31,13 +31,16 @@ OUTPUT_NAMES = (
 
 
 class RunFolder:
-    """The files of a run. Each reply is appended to answers.jsonl when it arrives, so a killed run loses none.
+    """The files of a run.
+
+    Each reply is appended to answers.jsonl when it arrives, so a killed run loses no reply.
 
     Attributes:
         path: The folder.
-        rows: The rows of answers.jsonl: `id` of the sample, `item_ids` of all items with its question, `prediction`,
-            `confidence`, `abstained`, `raw_replies`, `failure` (why the reply is no answer; "" if it is one), `started_at`,
-            `seconds`, `tokens`, and of a model of hf-vqa `distribution` (`encode_distribution`).
+        rows: The rows of answers.jsonl: `id` of the sample, `item_ids` of all items with the same question,
+            `prediction`, `confidence`, `abstained`, `raw_replies`, `failure` (why the reply is not an answer;
+            "" if it is an answer), `started_at`, `seconds`, `tokens`, and for models of hf-vqa `distribution`
+            (see `encode_distribution`).
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,8 +51,8 @@ class RunFolder:
     def hold_lock(self) -> Iterator[None]:
         """Hold an exclusive lock on the folder, creating the folder if needed.
 
-        If the run writes no results, the folders that this call created are removed at the end. Folders and files that
-        existed before stay.
+        If the run writes no results, the folders that this call created are removed at the end. Folders and
+        files that existed before are kept.
 
         Raises:
             UserError: Another run holds the lock, or the folder cannot be created or written.
@@ -70,7 +73,7 @@ class RunFolder:
             try:
                 yield
             finally:
-                # The lock file of an earlier run stays, as its folder has results or had some.
+                # The lock file of an earlier run is kept, because its folder has or had results.
                 if not had_lock and self._existing_outputs() == outputs_before:
                     lock_path.unlink(missing_ok=True)
                     _remove_empty_folders(made)
@@ -82,11 +85,12 @@ class RunFolder:
             settings: The settings of this run (`resolve_settings`).
 
         Returns:
-            The run.json of the earlier run; {} if there is none, or if it has no reply.
+            The content of run.json of the earlier run; {} if there is no earlier run, or if it has no
+            replies.
 
         Raises:
-            UserError: The folder has replies to a run with other settings, or files that `rgqa run` would replace but did
-                not write.
+            UserError: The folder has replies of a run with other settings, or files that `rgqa run` would
+                replace but did not write.
         """
         before = _read_run_record(self.path / "run.json")
         if not before and (foreign := self._existing_outputs()):
@@ -102,7 +106,8 @@ class RunFolder:
 
     def append_row(self, row: JournalRow) -> None:
         """Append a row to answers.jsonl. If the write fails, no part of the row stays in the file."""
-        # A server may split a surrogate pair (\ud83d), which UTF-8 cannot encode: lone surrogates become U+FFFD.
+        # A server may split a surrogate pair. UTF-8 cannot encode the halves (such as \ud83d), so they become
+        # U+FFFD.
         text = (
             json.dumps(row, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         )
@@ -121,7 +126,10 @@ class RunFolder:
         write_text(self.path / name, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
     def write_predictions(self, item_ids: Iterable[str]) -> int:
-        """Write the predictions of these items, in this order, to predictions.jsonl; return their number."""
+        """Write the predictions of the items, in the given order, to predictions.jsonl.
+
+        Return the number of predictions.
+        """
         row_by_item = {name: row for row in self.rows if not row["failure"] for name in row["item_ids"]}
         lines = [
             json.dumps(
@@ -139,7 +147,10 @@ class RunFolder:
         return len(lines)
 
     def write_distribution(self, item_ids: Iterable[str]) -> None:
-        """Write the answer distributions of these items, in this order, to distribution.npz, if the model has an answer vocabulary."""
+        """Write the answer distributions of the items, in the given order, to distribution.npz.
+
+        Nothing is written if the model has no answer vocabulary.
+        """
         vocabulary = self.path / ANSWER_VOCABULARY_FILE
         if not vocabulary.exists():
             return
@@ -172,7 +183,7 @@ class RunFolder:
 
 
 def _make_folders(path: Path) -> list[Path]:
-    """Create a folder with its parents; return those that did not exist, innermost first."""
+    """Create a folder and its parents. Return the folders that did not exist before, innermost first."""
     made: list[Path] = []
     try:
         for folder in reversed([folder for folder in (path, *path.parents) if not folder.exists()]):
@@ -197,7 +208,10 @@ def _remove_empty_folders(folders: Iterable[Path]) -> None:
 
 
 def _read_run_record(path: Path) -> dict[str, Any]:
-    """Read the run.json of `rgqa run`; return {} if there is none, or if another program wrote it."""
+    """Read the run.json of `rgqa run`.
+
+    Return {} if there is no such file, or if another program wrote the file.
+    """
     value = None
     if path.is_file():
         with suppress(UserError):

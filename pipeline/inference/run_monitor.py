@@ -16,22 +16,22 @@ from .cost_forecast import Prices, Usage, format_duration, format_forecast, repl
 from .run_folder import RunFolder
 
 DISK_FULL_MESSAGE = "the disk is full; free some space"
-# The run stops after so many failed requests in a row,
+# The run stops after this number of failed requests in a row.
 MAX_CONSECUTIVE_FAILURES = 20
-# or after so many seconds in which requests are retried and no reply arrives.
+# The run also stops if requests are retried and no reply arrives for this number of seconds.
 MAX_SECONDS_WITHOUT_REPLY = 180.0
 # The first words of the errors of replies that arrived but cannot be used.
 UNUSABLE_REPLY_KINDS = ("truncated", "no confidence")
 
 
 class RunMonitor:
-    """Receive each sample of a run.
+    """Receive each sample of a run from inspect_ai, save its reply, and stop the run if needed.
 
     Attributes:
         rows: The rows of answers.jsonl that this run wrote.
-        failures: Why there was no reply, by the id of the sample.
-        num_retries: Number of retries by kind of failure.
-        stop_reason: Why the run was stopped early; "" if it was not.
+        failures: Sample id -> why there was no reply.
+        num_retries: Kind of failure -> number of retries.
+        stop_reason: Why the run was stopped early; "" if it was not stopped.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class RunMonitor:
         self.started_at = time.time()
         self.reply_times: list[float] = []
         self.last_reply_time = time.monotonic()
-        # Set once the user has confirmed the forecast; None before it is shown.
+        # Event that is set when the user has confirmed the forecast; None before the forecast is shown.
         self.resume_event: Any = None
 
     async def wait_if_paused(self) -> None:
@@ -87,7 +87,7 @@ class RunMonitor:
 
     async def record_sample(self, sample: Any) -> None:
         """Record a sample of inspect_ai that ended in a reply or an error."""
-        # Ctrl-C cancels the samples under way.
+        # Ctrl-C cancels the samples that are being asked.
         if sample.error and sample.error.message.startswith("CancelledError"):
             return
         reason = get_failure_reason(sample.error) if sample.error else ""
@@ -102,7 +102,8 @@ class RunMonitor:
     def record_retry(self, kind: str | None, status: int | None) -> None:
         """Count a failed request that inspect_ai retries.
 
-        Each kind of failure is reported once. The run stops after `MAX_SECONDS_WITHOUT_REPLY` seconds without a reply.
+        Each kind of failure is reported once. The run stops after `MAX_SECONDS_WITHOUT_REPLY` seconds without
+        a reply.
         """
         kind = kind or "failure"
         what = f"{kind} ({status})" if status else kind
@@ -149,12 +150,14 @@ class RunMonitor:
 
     @property
     def usage(self) -> Usage:
-        """Usage since the run started or was resumed."""
+        """Return the usage since the run started or was resumed."""
         return self._usage_since(0, time.time() - self.started_at)
 
     @property
     def steady_usage(self) -> Usage:
-        """Usage without the first replies, which also waited for models, images and connections to be ready."""
+        """Return the usage without the first replies, whose times include loading models and images and
+        opening connections.
+        """
         first = min(self.num_concurrent, len(self.rows) - 1)
         return self._usage_since(first, self.reply_times[-1] - self.reply_times[first - 1])
 
@@ -163,7 +166,7 @@ class RunMonitor:
         return Usage(len(tokens), seconds, sum(row[0] for row in tokens), sum(row[1] for row in tokens))
 
     def stop(self, reason: str) -> None:
-        """Stop the run as Ctrl-C does, so that inspect_ai completes its log with the replies so far."""
+        """Stop the run like Ctrl-C, so that inspect_ai completes its log with the replies received so far."""
         if not self.stop_reason:
             self.stop_reason = reason
             signal.raise_signal(signal.SIGINT)
@@ -196,7 +199,8 @@ def make_journal_row(sample: Any, failure: str) -> dict[str, Any]:
 def attach_monitor(monitor: RunMonitor) -> Iterator[None]:
     """Let inspect_ai call the monitor for every sample.
 
-    A run is stopped by SIGINT, which shells ignore in background jobs, so SIGINT is enabled inside.
+    The monitor stops a run with the signal SIGINT. In background jobs of a shell this signal is ignored, so
+    it is enabled within the context.
     """
     _ActiveMonitor.monitor = monitor
     if not _ActiveMonitor.has_hooks:
@@ -214,7 +218,10 @@ def attach_monitor(monitor: RunMonitor) -> Iterator[None]:
 
 
 class _ActiveMonitor:
-    """The monitor of the current run. inspect_ai registers hooks once per process, so they look it up here."""
+    """Holds the monitor of the current run.
+
+    inspect_ai registers hooks once per process, so the hooks look up the monitor here.
+    """
 
     monitor: RunMonitor | None = None
     has_hooks = False
@@ -240,6 +247,6 @@ def _register_hooks() -> None:
             if monitor := _ActiveMonitor.monitor:
                 try:
                     await monitor.record_sample(data.sample)
-                # inspect_ai ignores errors of hooks, so the reply would be lost silently.
+                # inspect_ai ignores errors of hooks. Without this code, the reply would be lost silently.
                 except Exception as error:
                     monitor.stop(f"a reply could not be saved ({type(error).__name__}: {error})")

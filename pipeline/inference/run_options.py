@@ -15,11 +15,11 @@ from .cost_forecast import Prices
 from .prompts import get_prompt
 
 T = TypeVar("T")
-# Requests at the same time to a server.
+# Default number of requests at the same time, for models reached over a network.
 DEFAULT_MAX_CONNECTIONS = 10
-# In characters. Most file systems take 255 bytes.
+# Maximum length of the default folder name in characters. Most file systems allow 255 bytes.
 MAX_FOLDER_NAME_LENGTH = 200
-# The prompts and the confidence methods that models of hf-vqa take.
+# The prompts and the confidence methods that models of hf-vqa can be used with.
 CLASSIFIER_PROMPTS_AND_METHODS = ("bare",), ("token-probability", "abstention")
 
 
@@ -28,26 +28,26 @@ class RunOptions(NamedTuple):
 
     Attributes:
         release: Folder of the release.
-        model: Name of the model as inspect_ai knows it, or on the server.
-        server: Base URL of an OpenAI-compatible server; "" if inspect_ai's provider is used.
-        model_args: Settings for the model's provider, as (name, value).
+        model: Name of the model in inspect_ai (PROVIDER/NAME), or its name on `server`.
+        server: Base URL of an OpenAI-compatible server; "" to use a provider of inspect_ai.
+        model_args: Settings for the provider of the model, as (name, value).
         prompt: Name of the prompt; "" for the default of the kind of model.
         confidence: Name of the confidence method; "" for the default of the kind of model.
-        subsets: Names of the subsets to ask; () for all.
+        subsets: Names of the subsets to ask; () for all subsets.
         split: "test", "validation" or "all".
-        limit: Greatest number of questions; 0 for all.
-        max_image_size: Longer side of the images in pixels, at most; 0 for their original size.
+        limit: Maximum number of questions; 0 for all.
+        max_image_size: Maximum length of the longer side of the images, in pixels; 0 for the original size.
         images: Folder of the images; None if they are in the release.
         shots: Number of examples before each question.
         num_replies: Number of replies to each question, for methods that need several.
-        max_tokens: Greatest length of a reply.
+        max_tokens: Maximum length of a reply in tokens.
         seed: Random seed of the examples and the replies.
-        no_image: Ask without the images.
+        no_image: Whether the questions are asked without images.
         max_connections: Number of requests at the same time; 0 for the default of the kind of model.
         out: Folder of the run; None for the default.
         prices: Prices for the forecast.
-        yes: Continue after the forecast without asking.
-        plots: Draw the plots.
+        yes: Whether to continue after the forecast without asking.
+        plots: Whether to draw the plots.
     """
 
     release: Path
@@ -74,7 +74,9 @@ class RunOptions(NamedTuple):
 
     @property
     def with_defaults(self) -> RunOptions:
-        """The options with prompt, confidence method and connections chosen for the kind of model where they are not set."""
+        """Return the options with defaults for the kind of model: prompt, confidence method and number of
+        connections.
+        """
         prompt, confidence = (
             ("bare", "token-probability") if self.is_classifier else ("abstain", "abstention")
         )
@@ -87,17 +89,20 @@ class RunOptions(NamedTuple):
 
     @property
     def is_classifier(self) -> bool:
-        """Whether the model is a VQA model of transformers, which takes no chat messages."""
+        """Return whether the model is a VQA model of transformers, which does not accept chat messages."""
         return self.model.startswith("hf-vqa/") and not self.server
 
     @property
     def is_remote(self) -> bool:
-        """Whether the model is asked over a network."""
+        """Return whether the model is reached over a network."""
         return self.model.split("/")[0] not in LOCAL_PROVIDERS or bool(self.server)
 
     @property
     def output_folder(self) -> Path:
-        """The folder of the run: `out`, or runs/<model>-<prompt>-<confidence>, with "-no-image" for a run without images."""
+        """Return the folder of the run: `out`, or by default runs/<model>-<prompt>-<confidence>.
+
+        The default for a run without images ends with "-no-image".
+        """
         chosen = self.with_defaults
         method = chosen.confidence.replace("_", "-")
         name = "-".join((chosen.model, chosen.prompt, method, *["no-image"] * chosen.no_image))
@@ -109,12 +114,12 @@ def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
     """Check the options against the release.
 
     Returns:
-        The settings that must be equal for a run to be resumed, as in run.json.
-        The ids of the release's items, in its order, each once.
+        The settings that must be equal for a run to be resumed, as in run.json; and the ids of the items of
+        the release, in the order of the release, each once.
 
     Raises:
-        UserError: There is no such release, prompt or confidence method, an option has no effect, or the release was
-            changed after publication. All faults are listed.
+        UserError: There is no such release, prompt or confidence method, an option has no effect, or the
+            release was changed after publication. All faults are listed.
     """
     options, problems = options.with_defaults, list[str]()
 
@@ -158,7 +163,9 @@ def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
 
 
 def _find_incompatible_options(options: RunOptions, prompt: str, method: ConfidenceMethod) -> Iterator[str]:
-    """Yield a fault for each option that has no effect, and for each combination that the model does not take."""
+    """Yield a message for each option that has no effect, and for each combination that the model does not
+    support.
+    """
     why: dict[str, str] = {}
     if not method.needs_several_replies:
         why["num_replies"] = f"--confidence {method.name} asks once; it is for self-consistency"

@@ -27,11 +27,11 @@ from .run_folder import ANSWER_VOCABULARY_FILE, RunFolder
 from .run_monitor import DISK_FULL_MESSAGE, UNUSABLE_REPLY_KINDS, RunMonitor, attach_monitor
 from .run_options import RunOptions, resolve_settings
 
-# Retries of a request, in addition to those of the client library.
+# Number of retries of a request, in addition to the retries of the client library.
 MAX_RETRIES = 5
-# For a reply over a network.
+# Maximum waiting time for a reply over a network.
 REQUEST_TIMEOUT_SECONDS = 300
-# Samples between two writes of inspect_ai's log.
+# Number of samples after which inspect_ai writes its log to disk.
 LOG_BUFFER_SAMPLES = 25
 INSPECT_MISSING_MESSAGE = (
     'inspect_ai is not installed; it runs the models: pip install "rgqa-scorers[inspect]"'
@@ -55,7 +55,7 @@ class RunOutcome(NamedTuple):
 
 
 def run_model(options: RunOptions) -> RunOutcome:
-    """Ask the model all questions without a reply; write run.json and predictions.jsonl.
+    """Ask the model all questions that have no reply yet, and write run.json and predictions.jsonl.
 
     Raises:
         UserError: The run cannot start. All faults are listed.
@@ -111,7 +111,8 @@ def _describe_limit(task: Any, all_item_ids: Sequence[str]) -> str:
 def _redirect_inspect_files(folder: Path) -> Iterator[None]:
     """Redirect the files that inspect_ai writes under HOME to a temporary folder in the folder of the run.
 
-    HOME may be full or read-only. The trace of every request stays empty, as the log of each session has the requests.
+    HOME may be full or read-only. The trace files of inspect_ai stay empty, because the log of each session
+    contains the requests.
     """
     with tempfile.TemporaryDirectory(
         prefix=".inspect-", dir=folder.resolve(), ignore_cleanup_errors=True
@@ -158,10 +159,10 @@ def _make_task(options: RunOptions, use_num_choices: bool = True) -> Any:
 def _ask_remaining(
     options: RunOptions, task: Any, folder: RunFolder, record: dict[str, Any]
 ) -> tuple[str, dict[str, str]]:
-    """Probe the server and ask all questions without a reply.
+    """Probe the server and ask all questions that have no reply yet.
 
     Returns:
-        Why the run stopped early, "" if it did not; and the failures by the id of the sample.
+        Why the run stopped early ("" if it did not), and sample id -> failure.
     """
     from inspect_ai import task_with
 
@@ -211,7 +212,7 @@ def _ask_remaining(
 
 
 def _run_eval(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> str:
-    """Evaluate the task; return why the evaluation stopped early, "" if it did not."""
+    """Evaluate the task. Return why the evaluation stopped early, "" if it did not."""
     from inspect_ai import eval as evaluate
 
     settings: dict[str, Any] = {
@@ -245,7 +246,10 @@ def _run_eval(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> 
 
 
 def _warn_of_empty_replies(rows: Sequence[Mapping[str, Any]], record: dict[str, Any]) -> None:
-    """Warn if many replies have no text, which counts as abstention: the model left them empty, or a filter withheld them."""
+    """Warn if many replies are empty: the model left them empty, or a filter withheld them.
+
+    Replies without text count as abstentions.
+    """
     answered = [row for row in rows if not row["failure"]]
     empty = [EMPTY for row in answered if not has_text(row["prediction"] or "")]
     if (warning := warn_of_empty_replies(empty, len(answered))) and warning not in record["warnings"]:
@@ -261,7 +265,10 @@ def _make_session(started_at: float, seconds: float, replies: int, failed: int) 
 def _recover_sessions(
     known: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Add a session for the rows that no session counts: a killed run writes its rows, but not its session."""
+    """Add a session for the rows that are in no session.
+
+    A killed run writes its rows, but not its session.
+    """
     lost = rows[sum(session["replies"] for session in known) :]
     if not lost:
         return [*known]

@@ -1,8 +1,9 @@
-"""Align a functional program with the text of its question: find the words of each step.
+"""Align a functional program with the text of its question: find the words that express each step.
 
-A program may say `select: trash can (20)` where the text says "the garbage can". GQA's annotations, which
-link words of the text to object ids, connect the two. Where they are missing or ambiguous, the order in which
-English mentions the names of a program decides: "the cup on the table" is `select table, relate cup`.
+A program may say `select: trash can (20)` where the text says "the garbage can". GQA's annotations link words
+of the text to object ids, and so connect the text and the program. Where annotations are missing or
+ambiguous, the order in which English sentences mention the names of a program decides: "the cup on the table"
+is `select table, relate cup`.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ from pipeline.language.word_lists import (
     parse_words,
 )
 
-# Names of programs with variants in GQA's texts. GQA's annotations and WordNet's synonyms give the other
-# variants.
+# Name in a program -> variants of the name in GQA's texts. Other variants are found by GQA's annotations and
+# by WordNet's synonyms.
 _NAME_VARIANTS = parse_headed_groups("""
 counter: counter top; countertop: counter, counter top; faucet: tap; bicycle, motorcycle: bike; person: people; wristband: wrist band
 """)
-# Ways to speak of one or several objects whose name is a mass noun: "a piece of furniture", "the clothing
+# Ways to refer to one or several objects whose name is a mass noun: "a piece of furniture", "the clothing
 # items".
 _PARTITIVE_TEMPLATES = parse_words("""
 piece of {}, pieces of {}, item of {}, items of {}, {} item, {} items, article of {}, articles of {}
@@ -50,15 +51,16 @@ piece of {}, pieces of {}, item of {}, items of {}, {} item, {} items, article o
 def align_program(
     text: str, program: Program, annotations: Mapping[str, str], words: Sequence[Word] = ()
 ) -> Sentence:
-    """Find the names, attributes and spatial relations of a program in its question's text.
+    """Find the names, attributes and spatial relations of a program in the text of its question.
 
     Only words that are found with certainty are marked in the returned sentence.
 
     Args:
-        text: the question's text.
-        program: its parsed program.
-        annotations: object ids by word position ("3" or "2:4"), as in GQA. Words are separated by blanks.
-        words: the tagged words of the text.
+        text: The text of the question.
+        program: The parsed program of the question.
+        annotations: Word position ("3" or "2:4", counted from 0) -> object id, as in GQA. Words are separated
+            by blanks.
+        words: The tagged words of the text; () if the text was not tagged.
     """
     sentence = Sentence(text, words)
     if program:
@@ -96,7 +98,7 @@ def _align_names(sentence: Sentence, program: Program, marked: Mapping[str, list
     ]
     options = {i: sentence.find_forms(get_name_forms(program[i].name)) for i in spoken}
     chosen: dict[int, TokenRange] = {}
-    # First the names that annotations identify.
+    # First find the names that annotations identify.
     for i in spoken:
         ranges = [place for object_id in program[i].object_ids for place in marked.get(object_id, ())]
         inside = [(a, b) for a, b in options[i] if any(low <= a and b <= high for low, high in ranges)]
@@ -106,7 +108,7 @@ def _align_names(sentence: Sentence, program: Program, marked: Mapping[str, list
         if free:
             chosen[i] = free[0]
     position = 0
-    # Then the other names, in the order in which the text mentions them.
+    # Then find the other names, in the order in which the text mentions them.
     for i in spoken:
         free = [place for place in options[i] if not has_overlap(place, chosen.values())]
         if i not in chosen and free:
@@ -119,7 +121,13 @@ def _align_names(sentence: Sentence, program: Program, marked: Mapping[str, list
 def _find_reworded_name(sentence: Sentence, first: int, last: int) -> TokenRange | None:
     """Return an annotated phrase that expresses a name in other words, without its determiner and attributes.
 
-    Returns None if the phrase says nothing of the object, such as "who" or "one".
+    Args:
+        sentence: The sentence.
+        first: The first token of the annotated phrase.
+        last: The token after the annotated phrase.
+
+    Returns:
+        The token range; None if the phrase says nothing about the object, such as "who" or "one".
     """
     while first < last and (
         sentence.tokens[first] in DETERMINERS or sentence.get_word_class(first) == "attribute"
@@ -144,9 +152,9 @@ def _order_by_mention(program: Program) -> list[int]:
 
 
 def _mark_queried_relation(sentence: Sentence, asked: Operation) -> None:
-    """Mark the relation that is asked about, as in "Is the cup to the left of ...?".
+    """Mark the relation that the question asks about, as in "Is the cup to the left of ...?".
 
-    Otherwise its "left" could be taken for the position of "the cup on the left".
+    Otherwise the word "left" of this relation could be taken for a position, as in "the cup on the left".
     """
     if asked.type == "rel":
         chosen = asked.verb == "choose"
@@ -166,13 +174,13 @@ def _align_relations(sentence: Sentence, program: Program) -> None:
         if step.verb != "relate" or other is None:
             continue
         places = sentence.find_forms(get_relation_forms(extract_spatial_relation(step.values[0])))
-        # "the cup ON the table": the last match between the two names.
+        # In "the cup ON the table", the last match between the two names is used.
         if step.is_subject:
             named = sentence.name_spans.get(index)
             start = named.end_token if named and named.end_token <= other.first_token else 0
             between = [place for place in places if start <= place[0] and place[1] <= other.first_token][-1:]
-        # "the table the cup is ON", "What is the cup ON?": the first match after the cup, or "ON what is the
-        # cup?".
+        # In "the table the cup is ON" and "What is the cup ON?", the first match after the cup is used. If
+        # there is none, a match at the start of the text is used: "ON what is the cup?".
         else:
             fronted = [place for place in places if place[0] == 0]
             between = [place for place in places if place[0] >= other.end_token][:1] or fronted
@@ -181,14 +189,14 @@ def _align_relations(sentence: Sentence, program: Program) -> None:
 
 
 def _align_attributes(sentence: Sentence, program: Program) -> None:
-    # Filters go first, as they stand next to their nouns. The attribute that is asked about may stand
-    # anywhere.
+    # Attributes of filters are found first, because they stand next to their nouns. An attribute that the
+    # question asks about may stand anywhere.
     for index in sorted(range(len(program)), key=lambda i: program[i].verb != "filter"):
         step = program[index]
         if step.verb not in ("filter", "verify", "choose") or step.type == "rel":
             continue
         noun = sentence.name_spans.get(find_root_step(program, step.inputs[0]))
-        for number, value in enumerate(step.values):
+        for value_index, value in enumerate(step.values):
             places = sentence.find_forms(
                 get_name_forms(value) if step.type == "name" else get_attribute_forms(value)
             )
@@ -197,11 +205,14 @@ def _align_attributes(sentence: Sentence, program: Program) -> None:
             elif step.verb == "verify":
                 places.reverse()
             for place in places[:1]:
-                sentence.value_spans[index, number] = sentence.mark_matched(*place)
+                sentence.value_spans[index, value_index] = sentence.mark_matched(*place)
 
 
 def _compute_noun_distance(noun: Span, place: TokenRange) -> tuple[int, int]:
-    """Return how far an attribute stands from its noun. A place in front of the noun is nearer."""
+    """Return a sort key for the distance of an attribute from its noun.
+
+    At the same distance, an attribute before the noun comes first.
+    """
     return (
         (noun.first_token - place[1], 0)
         if place[1] <= noun.first_token
@@ -211,7 +222,8 @@ def _compute_noun_distance(noun: Span, place: TokenRange) -> tuple[int, int]:
 
 @lru_cache(maxsize=1 << 16)
 def get_name_forms(name: str) -> tuple[SurfaceForm, ...]:
-    """Return the forms of a name in a text: singular, plural, synonyms and "piece of furniture".
+    """Return the forms that a name may have in a text: singular, plural, synonyms, and forms like "piece of
+    ...".
 
     >>> ("couches",) in get_name_forms("sofa")
     True
@@ -228,7 +240,7 @@ def get_name_forms(name: str) -> tuple[SurfaceForm, ...]:
 
 @lru_cache(maxsize=1 << 14)
 def get_attribute_forms(value: str) -> tuple[SurfaceForm, ...]:
-    """Return the forms of an attribute in a text.
+    """Return the forms that an attribute may have in a text.
 
     >>> get_attribute_forms("wood")
     (('wood',), ('wooden',))
@@ -238,9 +250,9 @@ def get_attribute_forms(value: str) -> tuple[SurfaceForm, ...]:
 
 @lru_cache(maxsize=1 << 12)
 def get_relation_forms(relation: str) -> tuple[SurfaceForm, ...]:
-    """Return the forms of a spatial relation in a text.
+    """Return the forms that a spatial relation may have in a text.
 
-    GQA also writes "behind of", "before" for "in front of", and "left of" for "to the left of".
+    The texts of GQA also contain "behind of", "before" for "in front of", and "left of" for "to the left of".
     """
     if relation in ("on", "in"):
         return _tokenize_forms({relation})
@@ -249,7 +261,7 @@ def get_relation_forms(relation: str) -> tuple[SurfaceForm, ...]:
 
 
 def get_choice_forms(relations: Sequence[str]) -> tuple[SurfaceForm, ...]:
-    """Return the forms of a choice between relations.
+    """Return the forms that a choice between relations may have in a text.
 
     >>> get_choice_forms(("in front of", "behind"))[0]
     ('behind', 'or', 'in', 'front', 'of')

@@ -1,10 +1,10 @@
 """Rules for the attributes and relations that everyday objects can have.
 
-The rules complement the counts of a vocabulary where these are too small
-(`pipeline/candidates/perturbing/plausibility.py`). Types and values of attributes are GQA's. Which of them,
-and which relations, are possible for which kinds of objects is our own judgement. Lists of objects are
-written as in `object_taxonomy.parse_name_filter`. What no rule allows may still be possible according to the
-counts.
+The rules complement the counts of a vocabulary where the counts are too small
+(`pipeline/candidates/perturbing/plausibility.py`). Types and values of attributes are those of GQA. The
+authors of this project judged which attributes and relations are possible for which kinds of objects. Lists
+of objects have the syntax of `object_taxonomy.parse_name_filter`. A combination that no rule allows may still
+be possible according to the counts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from pipeline.language.relations import canonicalize_relation
 from pipeline.language.word_lists import parse_headed_groups
 
 # Lists that several rows share. INDOORS and OUTDOORS are objects inside and outside of buildings. LARGE
-# objects can hide others. SOLID objects can have others beside them, unlike the ground or clothing.
+# objects can hide other objects. SOLID objects can have other objects beside them, unlike the ground or
+# clothing.
 _SHARED_LISTS = parse_headed_groups("""
 WORN: garment, -collar, headwear, eyewear, jewelry, backpack, headphones, ski
 INDOORS: bathware, appliance, drapery, storage, bed, couch, lamp, chandelier, television, computer, keyboard, monitor, pillow, blanket, coffee table, desk, nightstand, toilet paper, dish, cutlery, handheld, device, pen, pencil
@@ -29,8 +30,9 @@ CARRIED: baggage, edible, -sauce, -stuffing, drinkable, dish, cutlery, receptacl
 SMALL: edible, dish, cutlery, receptacle, -trash can, handheld, device, light, paper, plush, tool, -umbrella, drinkable, ball, eyewear, jewelry, hat, plant, -tree, -grass, linen, -rug, -carpet, picture, sign, helmet, glove, cat
 """)
 
-# relation | subjects | objects. A verb without a preposition restricts its subjects for every preposition. If
-# a verb with a preposition has no row of its own, the rows of the preposition must allow it as well.
+# Columns: relation | subjects | objects. The row of a verb without a preposition restricts the subjects for
+# every preposition. If a verb with a preposition has no row of its own, the rows of the preposition must
+# allow the pair of subject and object as well.
 _RELATION_TABLE = """
 wearing | person, plush | WORN
 wearing | dog | collar, hat, tie, scarf, harness, sweater, costume, bandana, vest; wearing | horse | saddle, harness
@@ -108,10 +110,14 @@ in front of, behind | SMALL, receptacle | SMALL, receptacle
 in front of, behind | sand, grass, road, field, water | building, tree, train, fence
 behind | tree, mountain, hill, water, wall, sky | LARGE, -INDOORS
 with | person, plush | WORN, CARRIED, bodypart
+with | animal | bodypart, -hand, -arm, -finger, -hair, -beard, -mustache, collar, harness; with | vehicle | carpart, light, opening
+of | bodypart, WORN, baggage | person, plush; of | bodypart, -hand, -arm, -finger, -hair, -beard, -mustache, -knee, -shoulder, -wrist, -chin, collar, harness | animal
+of | carpart, light, opening, roofing | vehicle; of | opening, roofing, wall, sign, light | building
+of | leaf, branch, tree trunk, flower, fruit | flora; of | pillow, blanket, sheet | bed
 along, by, across, toward, through, around, down, up, past, over, into, onto, off | person, animal, car, bike, train | surface, landform, water, place, bridge, opening, tunnel
 """
 
-# type or attribute | objects | values
+# Columns: type of attributes or attribute | objects | values. "*" stands for all values.
 _ATTRIBUTE_TABLE = """
 color | garment, headwear, eyewear, baggage, seat, linen, drapery, -train, plush, ball, board, sign, paddle, dish, receptacle, paper, flower, cutlery, -straw, tool, vehicle, tent, instrument | *
 color | window | white, brown, black, gray, dark, silver
@@ -220,7 +226,9 @@ def _parse_rules(table: str) -> RuleTable:
 
 
 def _group_objects_by_value(rows: RuleTable) -> dict[str, list[NameFilter]]:
-    """Return for each attribute the objects that may have it by the rows of any type."""
+    """Return for each attribute the filters for objects that may have the attribute, from the rows of all
+    types.
+    """
     objects_by_value: dict[str, list[NameFilter]] = {}
     for objects, (values, _) in chain.from_iterable(rows.values()):
         for value in values:
@@ -236,9 +244,9 @@ def get_relation_rules(relation: str) -> list[list[tuple[NameFilter, NameFilter]
     """Return the rules for a relation.
 
     Returns:
-        A list of groups. The relation is possible if in each group at least one pair (subjects, objects)
-        applies. A verb with a preposition that has no row of its own has two groups, one for the verb and one
-        for the preposition. The list is empty if no rule is known.
+        A list of groups of pairs (filter for subjects, filter for objects). The relation is possible if in
+        each group at least one pair applies. A verb with a preposition that has no row of its own has two
+        groups, one for the verb and one for the preposition. The list is empty if no rule is known.
 
     >>> [len(get_relation_rules(relation)) for relation in ("wearing", "jumping on", "gizmoing")]
     [1, 2, 0]
@@ -253,11 +261,12 @@ def get_attribute_rules(attribute: str, type_: str) -> list[NameFilter] | None:
     """Return filters for the objects that may have an attribute.
 
     Args:
-        attribute: the attribute, or "" for any attribute of the type.
-        type_: the attribute's GQA type, or "".
+        attribute: The attribute; "" for any attribute of the type.
+        type_: The type of the attribute in GQA; "" if not known.
 
     Returns:
-        The filters, of which one has to apply, or None if nothing is known of the attribute and its type.
+        The filters. An object may have the attribute if at least one filter selects the object. None if no
+        rule is known for the attribute and its type.
 
     >>> from pipeline.language.object_taxonomy import is_selected
     >>> rules = get_attribute_rules("ripe", "") or ()
@@ -266,7 +275,8 @@ def get_attribute_rules(attribute: str, type_: str) -> list[NameFilter] | None:
     """
     if {attribute, type_}.isdisjoint(_ATTRIBUTE_RULES) and attribute not in _OBJECTS_BY_VALUE:
         return None
-    # An attribute with rows of its own ignores the rows of its type: "blond" is a color, but not of chairs.
+    # For an attribute with rows of its own, the rows of its type are ignored: "blond" is a color, but not of
+    # chairs.
     rows = _ATTRIBUTE_RULES.get(type_, ()) if not attribute or attribute not in _ATTRIBUTE_RULES else ()
     of_type = [objects for objects, (values, _) in rows if not attribute or "*" in values]
     return (
@@ -289,4 +299,6 @@ def get_type_by_value() -> dict[str, str]:
         else:
             for head in heads.split(","):
                 types.setdefault(head.strip(), "other")
+    # The rule of fields and lawns lists a state among colors.
+    types["dry"] = types["wet"]
     return types

@@ -1,9 +1,9 @@
 """Parse GQA's functional programs into typed operations, and describe them in words.
 
-    select: table (17)             the tables of the image
-    filter color: not(red)         those of them that are not red
-    relate: cup,on,s (21)          cups such that "cup on table": the named object is the subject
-    relate: _,wearing,o (4)        objects such that "man wearing object": it is the relation's object
+    select: table (17)             the tables in the image
+    filter color: not(red)         the tables that are not red
+    relate: cup,on,s (21)          cups such that "cup on table": the named object is the subject (s)
+    relate: _,wearing,o (4)        objects such that "man wearing object": the named object is the object (o)
     query: name
     verify size: large
     choose color: red|blue
@@ -15,8 +15,8 @@
     common
     choose older: ?                which of two objects is older: parsed as `compare`
 
-The id in parentheses is the object of the image that the question was generated from. `-` means that there is
-none.
+The number in parentheses is the id of the object from which the question was generated. `-` means that the
+image shows no such object.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Verb = Literal[ObjectSetVerb, BooleanVerb, "query", "choose", "compare", "common
 OBJECT_SET_VERBS = frozenset(get_args(ObjectSetVerb))
 # Verbs whose answer is yes or no.
 BOOLEAN_VERBS = frozenset(get_args(BooleanVerb))
-# The numbers of earlier steps that each verb may build on.
+# For each verb, the possible numbers of earlier steps that it builds on.
 INPUT_COUNTS: dict[Verb, tuple[int, ...]] = {
     "select": (0,),
     **dict.fromkeys(("filter", "relate", "query", "verify", "choose", "exist"), (1,)),
@@ -46,15 +46,15 @@ INPUT_COUNTS: dict[Verb, tuple[int, ...]] = {
     **dict.fromkeys(("same", "different"), (1, 2)),
 }
 SCENE = "scene"
-# Types for the position of an object in the image, with their values from left to right and from top to
-# bottom.
+# Types for the position of an object in the image -> values, from left to right and from top to bottom.
 POSITION_VALUES = {"hposition": ("left", "middle", "right"), "vposition": ("top", "middle", "bottom")}
 POSITION_TYPES = frozenset(POSITION_VALUES)
-# Types that are queried like attributes but are none.
+# Types that are queried like types of attributes, but whose values are not attributes.
 NON_ATTRIBUTE_TYPES = frozenset(("name", "rel", "place", "room", "location", "type"))
-# Types of which an object may have several values at a time. Of every other type it has one.
+# Types of which an object may have several values at the same time. Of every other type, an object has one
+# value.
 MULTI_VALUED_TYPES = frozenset(("", "activity", "sport", "sportActivity", "other", "weather", "flavor"))
-# Recognises existence questions that have neither a detailed type nor a program.
+# Recognizes existence questions that have neither a detailed type nor a program.
 EXISTENCE_PATTERN = re.compile(
     r"(is|are) there\b|(do|can) you see\b|does the (picture|image|photo) (show|contain)\b", re.IGNORECASE
 )
@@ -67,19 +67,19 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One step of a program.
 
     Attributes:
-        verb: what the step does.
-        type: an attribute type such as "color", or "name", "rel" or "place", or "" if not given.
-        name: the object that select, relate, verify rel and choose rel name. "_" is any object, "scene" the
-            scene.
-        values: the attribute of filter and verify, the relation, or the options of choose.
-        is_negated: whether the attribute must be absent (`not(...)`).
-        is_subject: whether the named object is the relation's subject (`s`), not its object (`o`).
-        object_ids: the ids of the objects in the question's own image, or () if none are given.
-        is_absent: whether the id is `-`, as the question was generated knowing that there is no such object.
-        inputs: the indices of the earlier steps that it builds on.
-        is_asserted: whether it belongs to what an `exist` asks. If it selects nothing, the answer is no. All
-            other steps that select objects are presupposed: if one selects nothing, the question has no
-            answer.
+        verb: What the step does.
+        type: A type of attributes such as "color", or "name", "rel" or "place"; "" if not given.
+        name: Name of the object in the steps select, relate, verify rel and choose rel; "" in other steps.
+            "_" is any object, "scene" is the scene.
+        values: The attribute of filter and verify, the relation, or the options of choose.
+        is_negated: Whether the attribute must be absent (`not(...)`).
+        is_subject: Whether the named object is the subject of the relation (`s`), not the object (`o`).
+        object_ids: The ids of the objects in the question's own image; () if no ids are given.
+        is_absent: Whether the id is `-`, because the image is known to show no such object.
+        inputs: The indices of the earlier steps that this step builds on.
+        is_asserted: Whether the step belongs to the noun phrase that a step `exist` asks about. If such a
+            step selects nothing, the answer is no. All other steps that select objects are presupposed: if
+            such a step selects nothing, the question has no answer.
     """
 
     verb: Verb
@@ -101,11 +101,11 @@ def parse_program(program: Sequence[Step], question: str = "") -> tuple[Operatio
     """Parse a program.
 
     Args:
-        program: the steps as GQA writes them.
-        question: an id or a text that identifies the question in error messages.
+        program: The steps as GQA writes them.
+        question: An id or a text that identifies the question in error messages.
 
     Raises:
-        UserError: steps are malformed. It lists all of them.
+        UserError: Lists all malformed steps.
     """
     problems = Problems(f"program of question {question!r}")
     if not program:
@@ -123,7 +123,7 @@ def parse_program(program: Sequence[Step], question: str = "") -> tuple[Operatio
     if operations and operations[-1].verb in OBJECT_SET_VERBS and not problems.lines:
         problems.add("its end", f"the last step is {operations[-1].verb}, which asks nothing")
     problems.raise_if_any()
-    # Each `exist` asks about the noun phrase in front of it.
+    # Each step `exist` asks about the noun phrase of the step that it builds on.
     exists = (operation.inputs[0] for operation in operations if operation.verb == "exist")
     asked = {i for last in exists for i in collect_noun_phrase(operations, last)}
     return tuple(
@@ -133,11 +133,12 @@ def parse_program(program: Sequence[Step], question: str = "") -> tuple[Operatio
 
 
 def collect_noun_phrase(program: Program, index: int) -> list[int]:
-    """Return the steps of a noun phrase: its filters, the last one first, and the step that names the object.
+    """Return the steps of a noun phrase: the filters, the last filter first, then the step that names the
+    object.
 
     Args:
-        program: the parsed program.
-        index: the last step of the phrase.
+        program: The parsed program.
+        index: Index of the last step of the phrase.
     """
     steps = [index]
     while program[steps[-1]].verb == "filter":
@@ -156,7 +157,7 @@ def get_display_name(operation: Operation) -> str:
 
 
 def describe_objects(program: Program, index: int) -> str:
-    """Describe the objects that a step selects.
+    """Describe the objects that the step with an index selects.
 
     >>> table = Step(operation="select", argument="table (1)", dependencies=())
     >>> color = Step(operation="filter color", argument="red", dependencies=(0,))
@@ -174,7 +175,13 @@ def describe_objects(program: Program, index: int) -> str:
 
 
 def describe_relation(program: Program, operation: Operation, relation: str) -> str:
-    """Describe the objects that a relation selects: `cup on table`, or `hat (man wearing it)`."""
+    """Describe the objects that a step `relate` selects: `cup on table`, or `hat (man wearing it)`.
+
+    Args:
+        program: The parsed program.
+        operation: The step.
+        relation: The relation to write, which may differ from the relation of the step.
+    """
     anchor = describe_objects(program, operation.inputs[0])
     name = get_display_name(operation)
     return f"{name} {relation} {anchor}" if operation.is_subject else f"{name} ({anchor} {relation} it)"
@@ -183,8 +190,8 @@ def describe_relation(program: Program, operation: Operation, relation: str) -> 
 def is_existence_question(question: Question) -> bool:
     """Return whether a question asks if something exists.
 
-    The detailed type of GQA decides. Without it the last step of the program decides (`exist`, or `and`/`or`
-    over such steps), and without a program the first words of the text.
+    The detailed type of GQA decides if it is known. Otherwise the last step of the program decides (`exist`,
+    or `and` or `or` over such steps). Without a program, the first words of the text decide.
     """
     if question.detailed.startswith("exist"):
         return True
@@ -204,7 +211,7 @@ def is_existence_question(question: Question) -> bool:
 
 
 def _check_inputs(verb: Verb, inputs: tuple[int, ...], earlier: list[Operation]) -> list[str]:
-    """Return what is wrong with the steps that an operation builds on."""
+    """Return messages about what is wrong with the steps that an operation builds on; [] if nothing is wrong."""
     wanted = INPUT_COUNTS[verb]
     if len(inputs) not in wanted:
         return [f"takes {' or '.join(map(str, wanted))} earlier steps, got {len(inputs)}"]
@@ -222,10 +229,10 @@ def _check_inputs(verb: Verb, inputs: tuple[int, ...], earlier: list[Operation])
 
 @lru_cache(maxsize=1 << 16)
 def _parse_step(operation: str, argument: str, inputs: tuple[int, ...]) -> Operation:
-    """Parse one step. The cache helps, as many programs share their steps.
+    """Parse one step. Results are cached, because many programs have the same steps.
 
     Raises:
-        ValueError: the step is malformed.
+        ValueError: The step is malformed.
     """
     return msgspec.structs.replace(_parse_operation(operation.strip(), argument.strip()), inputs=inputs)
 

@@ -1,8 +1,8 @@
 """Detect the letter case of a text, and write new words in the same letter case.
 
-A source may write "What color is the cup?", "What Color Is the Cup?", "WHAT COLOR IS THE CUP?" or "what color
-is the cup?". Words that an edit or a template adds must follow the style of the text. Otherwise they reveal
-that the text was edited.
+The questions of a source may look like "What color is the cup?", "What Color Is the Cup?", "WHAT COLOR IS THE
+CUP?" or "what color is the cup?". Words that an edit or a template adds must follow the style of the text.
+Otherwise the words would reveal that the text was edited.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pipeline.language.word_lists import parse_words
 
 LetterCase = Literal["sentence", "lower", "title", "upper"]
 _WORD_PATTERN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-# Words that many title-case styles write in lower case, except at the start. "Off" is mostly an attribute:
-# "Is the Lamp Off?".
+# Words that many title-case styles write in lower case, except at the start. "Off" is not one of these words,
+# because in questions it is mostly an attribute: "Is the Lamp Off?".
 _LOWERCASE_IN_TITLES = (
     parse_words("a, an, the, and, or, nor, but, as, than, if")
     | {phrase for phrase in PREPOSITIONS if " " not in phrase}
@@ -27,7 +27,8 @@ _ACRONYMS = parse_words(
     "tv, tvs, atm, atms, suv, suvs, dvd, dvds, cd, cds, pc, pcs, ufo, usa, uk, us, vcr, led, lcd, ipod"
 )
 
-# In letters. A title-case text that has "of" in lower case has "the" in lower case as well.
+# Length in letters up to which a title-case text with any lower-case word has short words in lower case. For
+# example, a text with "of" in lower case has "the" in lower case as well.
 SHORT_WORD_LENGTH = 3
 
 
@@ -35,11 +36,10 @@ class CaseStyle(NamedTuple):
     """The letter case of a text.
 
     Attributes:
-        case: the style. Texts of mixed style are "sentence", texts without letters that have case are
-            "lower".
-        max_lowercase_length: in title case, the length up to which articles, conjunctions and prepositions
-            are in lower case, in letters (0: none is).
-        has_initial_capital: whether the text's first letter is a capital.
+        case: The style. Texts of mixed style are "sentence". Texts without any capital are "lower".
+        max_lowercase_length: In title case, the length in letters up to which articles, conjunctions and
+            prepositions are in lower case; 0 if none are in lower case.
+        has_initial_capital: Whether the first letter of the text is a capital.
     """
 
     case: LetterCase
@@ -72,7 +72,9 @@ def detect_case_style(text: str) -> CaseStyle:
 
 
 def to_sentence_case(text: str) -> str:
-    """Convert a text from upper or title case to sentence case. Other texts stay, and no character moves.
+    """Convert a text from upper or title case to sentence case.
+
+    Texts of another style are returned unchanged. The positions of characters do not change.
 
     >>> to_sentence_case("WHAT IS IT?"), to_sentence_case("Is the TV on?")
     ('What is it?', 'Is the TV on?')
@@ -100,13 +102,13 @@ def apply_case_style(text: str, style: CaseStyle) -> str:
 
 
 def match_surrounding_case(replacement: str, text: str, start: int, end: int) -> str:
-    """Return new words in the letter case of the words that they replace and of the text around them.
+    """Return new words in the letter case of the words that they replace and of the surrounding text.
 
     Args:
-        replacement: the new words as the vocabulary writes them.
-        text: the text before the edit.
-        start: the first replaced character.
-        end: the character after the last replaced one.
+        replacement: The new words as the vocabulary writes them.
+        text: The text before the edit.
+        start: The first replaced character.
+        end: The character after the last replaced character.
 
     >>> match_surrounding_case("light blue", "Is the RED cup on it?", 7, 10)
     'LIGHT BLUE'
@@ -135,7 +137,8 @@ def match_surrounding_case(replacement: str, text: str, start: int, end: int) ->
 
 
 def copy_initial_capital(text: str, example: str) -> str:
-    """Return a text with a capital first letter if an example has one, otherwise the text as it is.
+    """Return a text with a capital first letter if an example has a capital first letter; return it unchanged
+    otherwise.
 
     >>> copy_initial_capital("is it?", "What?")
     'Is it?'
@@ -148,10 +151,11 @@ def _to_title_case(text: str, style: CaseStyle, at_start: bool, at_end: bool) ->
     """Convert words to title case.
 
     Args:
-        text: the words.
-        style: the style of the text that they belong to.
-        at_start: whether they start the text. Its first word gets a capital even if it is short.
-        at_end: whether they end the text. Its last word gets a capital even if it is short.
+        text: The words.
+        style: The style of the whole text to which the words belong.
+        at_start: Whether the words start the whole text. Then the first word gets a capital even if it is
+            short.
+        at_end: Whether the words end the whole text. Then the last word gets a capital even if it is short.
     """
     places = [match.span() for match in _WORD_PATTERN.finditer(text)]
     for index, (start, end) in enumerate(places):
@@ -165,7 +169,9 @@ def _to_title_case(text: str, style: CaseStyle, at_start: bool, at_end: bool) ->
 
 
 def capitalize_first(text: str) -> str:
-    """Return a text with a capital first letter. Unlike `str.capitalize` it leaves the rest.
+    """Return a text with a capital first letter.
+
+    Unlike `str.capitalize`, the function does not change other letters.
 
     >>> capitalize_first("the TV")
     'The TV'

@@ -17,7 +17,7 @@ from pipeline.language.word_lists import PRONOUN_REFERENTS, WILDCARD_NAMES, pars
 K = TypeVar("K")
 
 WORDNET_TABLE_PATH = Path(__file__).with_name("kinds.tsv")
-# Names of which at most one applies to the same person.
+# Pairs of groups of names. Names from both groups of a pair never apply to the same person.
 _EXCLUSIVE_NAMES = (({"man", "boy"}, {"woman", "girl"}), ({"man", "woman"}, {"child"}))
 
 
@@ -25,8 +25,9 @@ class WordNetEntry(NamedTuple):
     """A row of the WordNet table.
 
     Attributes:
-        canonical_name: the name that stands for this name and its synonyms, or "" if it is this name.
-        hypernyms: more general names (of "armchair": "chair", "furniture").
+        canonical_name: The name that stands for this name and its synonyms; "" if this name itself stands for
+            them.
+        hypernyms: More general names. The hypernyms of "armchair" are "chair" and "furniture".
     """
 
     canonical_name: str = ""
@@ -34,14 +35,15 @@ class WordNetEntry(NamedTuple):
 
 
 UNKNOWN_ENTRY = WordNetEntry()
-# A stuffed bear is no bear, and a toy car is no car.
+# Words before a name that make it the name of another object: a stuffed bear is not a bear, and a fake car is
+# not a car.
 _TOY_MODIFIERS = parse_words("stuffed, toy")
 _IMITATION_MODIFIERS = parse_words("fake, model, gingerbread, inflatable")
 
 
 @cache
 def load_wordnet() -> dict[str, WordNetEntry]:
-    """Load the WordNet table, by singular name in lower case."""
+    """Load the WordNet table: singular name in lower case -> row of the table."""
     lines = (
         line.split("\t")
         for line in WORDNET_TABLE_PATH.read_text("utf-8").splitlines()
@@ -60,7 +62,7 @@ def canonicalize_name(name: str) -> str:
 
 
 def get_synonyms(name: str) -> frozenset[str]:
-    """Return a name with all its synonyms.
+    """Return a set with a name and all its synonyms.
 
     >>> {"couch", "sofa"} <= get_synonyms("sofa")
     True
@@ -69,7 +71,11 @@ def get_synonyms(name: str) -> frozenset[str]:
 
 
 def get_hypernyms(name: str) -> frozenset[str]:
-    """Return the hypernyms of a name. A name that WordNet does not list is of the kind of its last word.
+    """Return the hypernyms of a name.
+
+    If the table does not list a name of several words, the words after the first word are used: a velvet
+    jacket is a jacket. A stuffed or toy object is only a "toy", and an imitation ("fake car") has no
+    hypernyms.
 
     >>> sorted(get_hypernyms("velvet jacket"))
     ['clothing', 'jacket']
@@ -95,7 +101,7 @@ def _load_synonyms() -> dict[str, frozenset[str]]:
 
 @cache
 def load_hyponyms() -> dict[str, frozenset[str]]:
-    """Load for each hypernym the names below it."""
+    """Load the names below each hypernym: hypernym -> hyponyms."""
     return invert_mapping({name: entry.hypernyms for name, entry in load_wordnet().items()})
 
 
@@ -112,17 +118,20 @@ def invert_mapping(mapping: Mapping[K, Iterable[str]]) -> dict[str, frozenset[K]
     return {group: frozenset(names) for group, names in below.items()}
 
 
-# Lexicons live as long as the process, and so do the caches of their methods.
+# The caches of the methods keep lexicons in memory until the process ends, which is acceptable for the few
+# lexicons.
 class Lexicon:
     """The categories and attribute types of a data set, together with WordNet.
 
-    Where the two differ, the data set is right. Arguments of the methods are singular names (`lemmatize`)
-    unless stated otherwise.
+    Where the data set and WordNet differ, the data set is right, except that a member of a category that is
+    more general than the category according to WordNet is ignored. Arguments of the methods are singular
+    names (`lemmatize`) unless stated otherwise.
 
     Args:
-        categories: the names of the members of each category, which may be categories ("furniture": "table",
-            "chair").
-        attribute_types: the GQA type of each attribute ("red": "color"), "" or missing if it is not known.
+        categories: Category -> names of its members ("furniture": "table", "chair"). A member may itself be a
+            category.
+        attribute_types: Attribute -> its type in GQA ("red": "color"). The type is "" or missing if it is not
+            known.
 
     >>> lexicon = Lexicon({"furniture": ("toaster",)}, {"red": "color"})
     >>> lexicon.is_a(("toaster",), "furniture"), lexicon.is_a(("couch",), "furniture")
@@ -139,18 +148,18 @@ class Lexicon:
         )
 
     def get_attribute_type(self, attribute: str) -> str:
-        """Return the GQA type of an attribute, or "" if it is not known."""
+        """Return the type of an attribute in GQA; "" if the type is not known."""
         return self.attribute_types.get(attribute, "")
 
     @cache  # noqa: B019
     def is_a(self, names: tuple[str, ...], name: str, dataset_only: bool = False) -> bool:
-        """Return whether an object of these names is one that `name` selects.
+        """Return whether `name` selects an object that has the given names.
 
         Args:
-            names: the names of the object.
-            name: a name in any number, a pronoun or a wildcard.
-            dataset_only: whether to ignore WordNet. In a synthetic world made from the data set's categories,
-                a duck is a bird only if these say so.
+            names: The names of the object.
+            name: A name in the singular or plural, a pronoun or a wildcard.
+            dataset_only: Whether to ignore WordNet. In a synthetic world made from the categories of the data
+                set, a duck is a bird only if the categories say so.
         """
         meant = PRONOUN_REFERENTS.get(name) or (lemmatize(name),)
         return name in WILDCARD_NAMES or any(
@@ -159,9 +168,11 @@ class Lexicon:
 
     @cache  # noqa: B019
     def evaluate_is_a(self, names: tuple[str, ...], name: str) -> bool | None:
-        """Return whether an object of these names is one that `name` selects, or None if it may be.
+        """Return whether `name` selects an object that has the given names; None if `name` may select the
+        object.
 
-        An object that is known as a person may be a man, and a man may be a skater. A dog is no cat.
+        An object that is known as a person may be a man, and a man may be a skater (None). A dog is not a cat
+        (False).
         """
         if self.is_a(names, name):
             return True
@@ -177,9 +188,13 @@ class Lexicon:
 
     @cache  # noqa: B019
     def get_hyponym_closure(self, name: str) -> frozenset[str] | None:
-        """Return the names that `name`, in any number, selects: itself, its synonyms and all hyponyms.
+        """Return all names that `name` selects: the name itself, its synonyms and all hyponyms.
 
-        Returns None for a name that selects any object.
+        Args:
+            name: A name in the singular or plural.
+
+        Returns:
+            The names; None if `name` selects every object.
         """
         return None if name in WILDCARD_NAMES else compute_closure(lemmatize(name), self._get_direct_hyponyms)
 
@@ -191,11 +206,11 @@ class Lexicon:
 
     @cache  # noqa: B019
     def get_hypernym_closure(self, name: str, dataset_only: bool = False) -> frozenset[str]:
-        """Return all names of an object of this name: the name, its synonyms and all hypernyms.
+        """Return all names that apply to an object called `name`: the name, its synonyms and all hypernyms.
 
         Args:
-            name: the name.
-            dataset_only: whether to ignore WordNet.
+            name: The name.
+            dataset_only: Whether to ignore WordNet.
         """
         return compute_closure(
             name,
@@ -215,7 +230,7 @@ class Lexicon:
 
 
 def compute_closure(start: str, step: Callable[[str], Iterable[str]]) -> frozenset[str]:
-    """Return a name with all names that are reached from it by repeated steps.
+    """Return a set with a name and all names that are reached from it by repeated steps.
 
     >>> sorted(compute_closure("a", lambda name: {"a": ["b"], "b": ["c"]}.get(name, [])))
     ['a', 'b', 'c']

@@ -1,8 +1,9 @@
-"""Find the noun phrases of a question: their start, the words that belong to a noun, and the clause after it.
+"""Find the noun phrases of a question: the start of a phrase, the words of its noun, and the clause after the
+noun.
 
-Programs give the noun and some of its modifiers. The tagged words of the text give the rest. The word lists
-of this module are closed classes (pronouns, determiners, forms of "be"), except for `_VISIBILITY_WORDS`,
-which we chose.
+Programs state the noun and some of its modifiers. The other modifiers are found in the tagged words of the
+text. The word lists of this module are closed classes (pronouns, determiners, forms of "be"). Only
+`_VISIBILITY_WORDS` is a selection by the authors of this project.
 """
 
 from __future__ import annotations
@@ -14,28 +15,29 @@ from pipeline.language.word_lists import DETERMINERS, parse_words
 
 REFERRING_PRONOUNS = parse_words("this, that, it, these, those, they, he, she")
 _RELATIVE_PRONOUNS = parse_words("that, which, who")
-# Words that never stand between a determiner and its noun. They are used if the text has no tags.
+# Words that never stand between a determiner and its noun. The list is used only if the text has no tags.
 _PHRASE_BOUNDARIES = frozenset(word for phrase in PREPOSITIONS for word in phrase.split()) | parse_words(
     "is, are, do, does, or, have, has"
 )
-# A clause such as "that is shown" adds nothing about the object.
+# Words of clauses that state nothing about the object, such as "that is shown".
 _VISIBILITY_WORDS = parse_words("shown, seen, pictured, depicted, visible")
 
-# What a text says of an object and no step of the program does: attributes, and triples of a relation, the
-# object's role in it ("s" or "o") and the name of the other object.
+# What a text but no step of the program states about an object: attributes, and triples (relation, role of
+# the object in the relation, name of the other object). The role is "s" (subject) or "o" (object).
 Modifiers = tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]
 NO_MODIFIERS: Modifiers = ((), ())
 
 
 def expand_noun(sentence: Sentence, span: Span) -> tuple[Span, int]:
-    """Return a noun together with the words that belong to it, and the token that starts its phrase.
+    """Return the span of a noun together with the words that belong to the noun, and the first token of its
+    phrase.
 
-    The words are "chocolate" of "chocolate cake", "computer" of "laptop computer" and "other" of "the other
-    man", as without a man there is no other man.
+    Examples of such words are "chocolate" in "chocolate cake" and "computer" in "laptop computer". "Other" in
+    "the other man" also belongs to the noun, because there is no other man if there is no man.
 
     Args:
-        sentence: the sentence.
-        span: the noun.
+        sentence: The sentence.
+        span: The span of the noun.
     """
     first, last = span.first_token, span.end_token
     while first > 0 and not sentence.is_matched(first - 1) and sentence.is_modifier(first - 1):
@@ -56,13 +58,13 @@ def expand_noun(sentence: Sentence, span: Span) -> tuple[Span, int]:
 
 
 def find_phrase_start(sentence: Sentence, first: int) -> int:
-    """Return the token that starts the phrase of a noun: its determiner, or else the first token of the noun.
+    """Return the token that starts the phrase of a noun: the determiner, or else the first token of the noun.
 
-    Only attributes may stand between the two.
+    Only attributes may stand between the determiner and the noun.
 
     Args:
-        sentence: the sentence.
-        first: the first token of the noun.
+        sentence: The sentence.
+        first: The first token of the noun.
     """
     name_tokens = {
         index for name in sentence.name_spans.values() for index in range(name.first_token, name.end_token)
@@ -88,16 +90,18 @@ def find_phrase_start(sentence: Sentence, first: int) -> int:
 
 
 def parse_postmodifier(sentence: Sentence, end_token: int) -> Modifiers | None:
-    """Return what the clause or prepositional phrase after a noun says of its object and no step does.
+    """Return what the clause or prepositional phrase after a noun states about the object, if no step states
+    it.
 
-    "The batter that is wearing a belt" must be able to wear a belt.
+    If another object replaces "the batter" in "the batter that is wearing a belt", that object must be able
+    to wear a belt.
 
     Args:
-        sentence: the sentence, in which the words of the program's steps are marked.
-        end_token: the token after the noun.
+        sentence: The sentence, in which the words of the program are marked.
+        end_token: The token after the noun.
 
     Returns:
-        The modifiers, or None if the clause cannot be parsed.
+        The modifiers; None if the clause cannot be parsed.
     """
     start = _find_clause_start(sentence, end_token)
     is_relative = start > end_token
@@ -124,14 +128,20 @@ def parse_postmodifier(sentence: Sentence, end_token: int) -> Modifiers | None:
 
 
 def _find_clause_start(sentence: Sentence, last: int) -> int:
-    """Return the token after the "that" of a relative clause, or else the token after the noun."""
+    """Return the token after the relative pronoun ("that") of the clause after a noun, or else the token
+    after the noun.
+
+    Args:
+        sentence: The sentence.
+        last: The token after the noun.
+    """
     for index in range(last, sentence.num_content_tokens):
         if sentence.get_token(index) in _RELATIVE_PRONOUNS:
             has_verb = (
                 sentence.get_tag(index + 1).startswith("VB")
                 or sentence.get_word_class(index + 1) == "relation"
             )
-            # "behind THAT man" has a determiner, not a relative pronoun.
+            # In "behind THAT man", the word is a determiner and not a relative pronoun.
             if has_verb or sentence.get_token(index + 1) in DETERMINERS | REFERRING_PRONOUNS:
                 return index + 1
         if sentence.get_word_class(index) == "object" or sentence.get_tag(index).startswith("VB"):

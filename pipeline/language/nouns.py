@@ -1,4 +1,4 @@
-"""Inflect nouns, and make determiners and verbs agree with a noun's number."""
+"""Inflect nouns, and make determiners and verbs agree with the grammatical number of a noun."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ glasses, sunglasses, eyeglasses, goggles, binoculars, scissors, tongs, pliers, p
 slacks, leggings, tights, pajamas, overalls, trunks, sweatpants, khakis, clothes, headphones, earphones, earbuds,
 bleachers, people, cattle, stairs, groceries, ruins
 """)
-# Mass nouns: neither "a grass" nor "two grasses".
+# Mass nouns, which have neither an article "a" nor a plural: neither "a grass" nor "two grasses" is correct.
 MASS_NOUNS = parse_words("""
 grass, water, snow, sand, dirt, mud, ice, hair, fur, furniture, clothing, food, meat, bread, cheese, rice, pasta,
 lettuce, bacon, ham, chicken, beef, pork, broccoli, spinach, butter, cream, frosting, icing, chocolate, sauce,
@@ -33,7 +33,7 @@ fabric, smoke, steam, fog, dust, sky, trash, garbage, litter, soap, toothpaste, 
 wildlife, countryside, ground, land, wheat, lace, tape, foil, plastic wrap, signage, lighting, writing, text,
 sunlight, skin, cotton, wool, rubber, snowfall, rain, tennis
 """)
-# Nouns whose plural equals the singular, though `inflect` knows another plural.
+# Nouns whose plural equals the singular, although `inflect` returns another plural.
 _INVARIANT_NOUNS = parse_words("bison, elk, shrimp")
 _NON_PLURAL_ENDINGS = ("ss", "us", "is", "lens", "news", "canvas", "gas", "christmas", "atlas")
 _PLURAL_ENDINGS = ("s", "men", "children", "feet", "teeth", "mice", "geese", "oxen")
@@ -48,7 +48,7 @@ _SINGULAR_VERB_BY_PLURAL = {
     plural: singular for singular, plural in _PLURAL_VERB_BY_SINGULAR.items() if singular != "'s"
 }
 AGREEING_VERBS = _PLURAL_VERB_BY_SINGULAR.keys() | _SINGULAR_VERB_BY_PLURAL.keys()
-# After "do" or "can", these do not agree with a subject ("Does it look red?").
+# Verbs that do not agree with their subject after "do" or "can" ("Does it look red?").
 BASE_FORM_VERBS = parse_words("look, appear, seem, wear, hold, sit, stand, have, share")
 # Verbs that may stand before their subject.
 _INVERTIBLE_VERBS = parse_words("is, are, was, were, does, do, isn, aren, 's")
@@ -58,16 +58,16 @@ _PLURAL_DEMONSTRATIVES = {"this": "these", "that": "those"}
 _SINGULAR_DETERMINERS = parse_words("a, an, each, every, another, either, one")
 _PLURAL_DETERMINERS = parse_words("all, both, two, three, several, many")
 
-# The index of a token and its replacement ("" deletes it).
+# The index of a token, and the text that replaces the token ("" deletes it).
 TokenEdit = tuple[int, str]
 
 
 @lru_cache(maxsize=1)
 def _load_inflect() -> inflect.engine:
-    # It is slow to load, and not every stage that asks for a number needs it.
+    # inflect is imported here, because it loads slowly and not every stage that uses this module needs it.
     import typeguard
 
-    # The type checks that inflect adds to its own functions take three quarters of its loading time.
+    # inflect adds type checks to its own functions, which take three quarters of its loading time.
     kept, typeguard.typechecked = typeguard.typechecked, lambda function: function
     try:
         import inflect
@@ -78,7 +78,7 @@ def _load_inflect() -> inflect.engine:
 
 @lru_cache(maxsize=1 << 16)
 def singularize(name: str) -> str:
-    """Return the singular of a name. A name without a singular stays as it is.
+    """Return the singular of a name. A name without a singular is returned unchanged.
 
     >>> singularize("shelves"), singularize("jeans"), singularize("grass")
     ('shelf', 'jeans', 'grass')
@@ -105,7 +105,7 @@ def lemmatize(name: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def pluralize(name: str) -> str:
-    """Return the plural of a name. Plural and mass names stay as they are.
+    """Return the plural of a name. Plural names and mass nouns are returned unchanged.
 
     >>> pluralize("teddy bear"), pluralize("grass")
     ('teddy bears', 'grass')
@@ -132,7 +132,7 @@ def get_grammatical_number(name: str) -> GrammaticalNumber:
 
 
 def _is_plural_only(name: str) -> bool:
-    # "Wine glasses" have a singular. "Glasses" have none.
+    # "Wine glasses" has a singular, but "glasses" (spectacles) has none.
     return name in PLURAL_ONLY_NOUNS or name.rpartition(" ")[2] in PLURAL_ONLY_NOUNS - {"glasses"}
 
 
@@ -154,19 +154,20 @@ def compute_agreement_edits(
     new_number: GrammaticalNumber,
     in_phrase: bool,
 ) -> list[TokenEdit] | None:
-    """Return the changes of determiners and verbs that a new number of a noun requires.
+    """Return the changes of determiners and verbs that are required if the grammatical number of a noun
+    changes.
 
     Args:
-        tokens: the question's tokens in lower case.
-        start: the token that starts the noun's phrase.
-        head: the noun's last token.
-        old_number: the noun's number before the change.
-        new_number: the noun's number after the change.
-        in_phrase: whether the noun stands after a preposition or verb, so that a verb after it has another
-            subject.
+        tokens: The tokens of the question in lower case.
+        start: Index of the first token of the noun's phrase.
+        head: Index of the last token of the noun.
+        old_number: The grammatical number of the noun before the change.
+        new_number: The grammatical number of the noun after the change.
+        in_phrase: Whether the noun stands after a preposition or verb, so that a verb after the noun has
+            another subject.
 
     Returns:
-        The edits, or None if it is not certain what has to change.
+        The edits; None if it is not certain what has to change.
 
     >>> tokens = "what color is this cup".split()
     >>> compute_agreement_edits(tokens, 3, 4, "singular", "plural", False)
@@ -206,7 +207,7 @@ def compute_agreement_edits(
 
 
 def _find_finite_verbs(tokens: Sequence[str]) -> list[int]:
-    """Return the tokens of verbs that agree with a subject."""
+    """Return the indices of the tokens that are verbs and agree with a subject."""
     verbs, helped = [], False
     for index, token in enumerate(tokens):
         if token in ("do", "does") and tokens[index + 1 : index + 2] == ("you",):
@@ -218,7 +219,7 @@ def _find_finite_verbs(tokens: Sequence[str]) -> list[int]:
 
 
 def _find_governed_verbs(tokens: Sequence[str], start: int, head: int, in_phrase: bool) -> set[int]:
-    """Return the tokens at which a verb has the noun as its subject."""
+    """Return the indices of the tokens where a verb, if there is one, has the noun as its subject."""
     governed = set() if in_phrase else {head + 1}
     if start > 0 and tokens[start - 1] in _INVERTIBLE_VERBS:
         governed.add(start - 1)
@@ -228,7 +229,9 @@ def _find_governed_verbs(tokens: Sequence[str], start: int, head: int, in_phrase
 
 
 def _has_other_subject(tokens: Sequence[str], index: int) -> bool:
-    """Return whether a verb certainly has another subject: one that follows it, or the question word."""
+    """Return whether a verb certainly has another subject: a noun after the verb, or the question word before
+    it.
+    """
     after = tokens[index + 1 : index + 2]
     return bool(after and (after[0] in DETERMINERS or after[0] == "there")) or (
         index > 0 and tokens[index - 1] in _QUESTION_WORDS

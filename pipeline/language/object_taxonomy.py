@@ -11,8 +11,8 @@ from pipeline.language.lexicon import compute_closure, get_hypernyms, invert_map
 from pipeline.language.nouns import lemmatize
 from pipeline.language.word_lists import PRONOUN_REFERENTS, parse_groups, parse_headed_groups
 
-# kind: its members that WordNet does not give, by our own judgement. The main kind of an object is the first
-# one that applies.
+# Syntax: "kind: members". The members are those that WordNet does not list under the kind, as the authors of
+# this project judged. The main kind of an object is the first kind in the table that applies to the object.
 _TAXONOMY = parse_headed_groups("""
 person: pitcher
 plush: teddy bear, stuffed animal, stuffed bear, stuffed dog, doll, mannequin, statue, figurine, figure, rubber duck, snowman, action figure
@@ -60,13 +60,14 @@ place: room, zoo, farm, park, yard, garden, city, town, restaurant, background, 
 
 
 _KINDS_BY_NAME = invert_mapping(_TAXONOMY)
-# The names and kinds to include, and those to exclude. "bag, -suitcase" is every bag except suitcases.
+# The names and kinds to include, and the names and kinds to exclude. "bag, -suitcase" selects all bags except
+# suitcases.
 NameFilter = tuple[frozenset[str], frozenset[str]]
 
 
 @lru_cache(maxsize=1 << 16)
 def get_kinds(name: str) -> frozenset[str]:
-    """Return a name with all kinds and hypernyms that it has here and in WordNet.
+    """Return a set with a name, its kinds in the table of this module, and its hypernyms in WordNet.
 
     >>> sorted(get_kinds("sneakers") & {"sneaker", "shoe", "footwear", "garment", "person"})
     ['footwear', 'garment', 'shoe', 'sneaker']
@@ -77,7 +78,7 @@ def get_kinds(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 16)
 def get_main_kind(name: str) -> str:
-    """Return the first kind of the table that applies to a name, or "" if none does.
+    """Return the first kind of the table that applies to a name; "" if no kind applies.
 
     >>> get_main_kind("zebras"), get_main_kind("street"), get_main_kind("gizmo")
     ('animal', 'surface', '')

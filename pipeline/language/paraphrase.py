@@ -1,7 +1,8 @@
 """Paraphrase questions with templates.
 
-The paraphrase of a text depends only on the text and a seed, so that equal texts of different images stay
-equal. Programs and answers do not change, and annotations move with their words.
+The paraphrase of a text depends only on the text, its program and the seed. Equal texts of different images
+stay equal, because all of them get the paraphrase of the first question with this text. Programs and answers
+do not change, and annotations move with their words.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ from pipeline.language.word_lists import DEFINITE_DETERMINERS, parse_words
 
 # Number of attempts to sample a paraphrase that differs from the source.
 MAX_ATTEMPTS = 8
-# No complete phrase ends with one of these words.
+# A matched phrase that ends with one of these words was cut off, so the match is not used.
 _INCOMPLETE_ENDINGS = parse_words(
     "is, are, that, which, who, the, this, a, an, or, and, does, do, has, have, wearing, holding"
 )
 # "Left" and "right" are also nouns ("on the left").
 _PREPOSITIONS = {phrase.split()[0] for phrase in PREPOSITIONS} - parse_words("left, right")
-# A noun ends before one of these words, or with its phrase.
+# The head noun of a phrase is the word before the first of these words, or else the last word of the phrase.
 _POST_NOUN_WORDS = (
     _PREPOSITIONS | DEFINITE_DETERMINERS | PERSONAL_PRONOUNS | parse_words("that, which, who, a, an")
 )
@@ -59,8 +60,8 @@ class AlignedText(NamedTuple):
     """A text whose characters are aligned with a source text.
 
     Attributes:
-        text: the text.
-        source_offsets: for each character its offset in the source, or -1 for a new character.
+        text: The text.
+        source_offsets: For each character of the text, its offset in the source; -1 for a new character.
     """
 
     text: str
@@ -83,9 +84,11 @@ class ProgramInfo(NamedTuple):
     """What the paraphraser uses of a question's program.
 
     Attributes:
-        options: the values that it verifies or offers as a choice, or () if it does neither.
-        names: the words of all names.
-        is_nameless: whether what it asks for has no name, or None if there is no program.
+        options: The values that the last step of the program verifies or offers as a choice; () if there are
+            none.
+        names: All words of the object names in the program.
+        is_nameless: Whether the program does not ask for a name, or asks for the name of an object that it
+            calls "_"; None without a program.
     """
 
     options: tuple[str, ...] = ()
@@ -96,19 +99,21 @@ class ProgramInfo(NamedTuple):
 def paraphrase_questions(questions: Iterable[Question], split: Split, seed: int) -> Iterator[Question]:
     """Paraphrase the questions of a split.
 
-    Equal texts get the same paraphrase, unless another question of the image already has that text. A
-    question whose text no template matches stays as it is.
+    Equal texts get the same paraphrase. If an earlier question of the same image already has the paraphrase
+    as its text, a question keeps its own text. A question whose text no template matches stays as it is, too.
 
     Args:
-        questions: all questions.
-        split: the split whose questions to paraphrase.
-        seed: the random seed.
+        questions: All questions.
+        split: The split whose questions are paraphrased.
+        seed: The random seed.
 
     Yields:
-        All questions in the order given. `source_text` of a paraphrased question is its original text.
+        All questions, in the order of `questions`. In a paraphrased question, `source_text` is the original
+        text.
     """
     paraphrases: dict[str, AlignedText] = {}
-    texts_by_image: set[tuple[str, str]] = set()
+    # Pairs of an image id and the text of a question about the image.
+    image_texts: set[tuple[str, str]] = set()
     for question in questions:
         if question.split != split:
             yield question
@@ -117,20 +122,20 @@ def paraphrase_questions(questions: Iterable[Question], split: Split, seed: int)
         if text not in paraphrases:
             paraphrases[text] = paraphrase_text(text, _read_program_info(question), seed)
         result = paraphrases[text]
-        if result.text != text and (question.image_id, result.text) not in texts_by_image:
+        if result.text != text and (question.image_id, result.text) not in image_texts:
             annotations = _realign_annotations(question.annotations, text, result)
             question = replace(question, text=result.text, source_text=text, annotations=annotations)
-        texts_by_image.add((question.image_id, question.text))
+        image_texts.add((question.image_id, question.text))
         yield question
 
 
 def paraphrase_text(text: str, program_info: ProgramInfo, seed: int) -> AlignedText:
-    """Paraphrase a text in its own letter case.
+    """Paraphrase a text. The paraphrase has the letter case of the text.
 
     Args:
-        text: the text.
-        program_info: what is known from its program.
-        seed: the random seed. The result depends only on the text, the program and the seed.
+        text: The text.
+        program_info: What the paraphraser uses of the program of the text.
+        seed: The random seed. The result depends only on the text, the program and the seed.
 
     Returns:
         The paraphrase, or the text itself if no template matches.
@@ -138,7 +143,7 @@ def paraphrase_text(text: str, program_info: ProgramInfo, seed: int) -> AlignedT
     rng = make_generator(seed, "paraphrase", text)
     source = AlignedText(to_sentence_case(text), tuple(range(len(text))))
     style = detect_case_style(text)
-    # The templates begin with a capital.
+    # Templates begin with a capital, so the text must begin with a capital, too, to match them.
     if style.case == "lower" or not style.has_initial_capital:
         source = source._replace(text=capitalize_first(source.text))
     for _ in range(MAX_ATTEMPTS):
@@ -156,9 +161,12 @@ def paraphrase_text(text: str, program_info: ProgramInfo, seed: int) -> AlignedT
 
 
 def _restore_case(text: str, paraphrase: AlignedText) -> AlignedText:
-    """Return a paraphrase in the letter case of its source. Words of the source keep their own case."""
+    """Return a paraphrase in the letter case of its source.
+
+    Words from the source keep their own letter case.
+    """
     styled = apply_case_style(paraphrase.text, detect_case_style(text))
-    # "ß" has no capital of the same length.
+    # If the length changed ("ß" becomes "SS"), the source offsets would no longer fit.
     if len(styled) != len(paraphrase.text):
         return paraphrase
     if detect_case_style(text).case == "sentence":
@@ -177,33 +185,45 @@ def _rewrite_all_matches(
     group: TemplateGroup, text: AlignedText, program_info: ProgramInfo, rng: np.random.Generator
 ) -> AlignedText:
     """Rewrite all parts of a text that match a group of templates."""
-    own_words = {
+    template_words = {
         word for template in group.templates for word in PLACEHOLDER_PATTERN.sub(" ", template).split()
     }
-    result, at = AlignedText("", ()), 0
-    while not own_words & program_info.names and (
-        match := _find_match(group, text.text, program_info, at, False)
+    result, position = AlignedText("", ()), 0
+    # A template must not change a word that is part of the name of an object in the program.
+    while not template_words & program_info.names and (
+        match := _find_match(group, text.text, program_info, position, False)
     ):
         rewritten = _sample_rewrite(group, text, match, rng) or text.slice_text(*match.span())
-        result = result.concatenate(text.slice_text(at, match.start())).concatenate(rewritten)
-        at = match.end()
-    return result.concatenate(text.slice_text(at))
+        result = result.concatenate(text.slice_text(position, match.start())).concatenate(rewritten)
+        position = match.end()
+    return result.concatenate(text.slice_text(position))
 
 
 def _find_match(
-    group: TemplateGroup, text: str, program_info: ProgramInfo, at: int, is_full_match: bool
+    group: TemplateGroup, text: str, program_info: ProgramInfo, position: int, is_full_match: bool
 ) -> re.Match[str] | None:
-    """Return the first match of a group's templates in a text from an offset on, or with the whole text."""
+    """Return the first match of a template of a group at or after a position of the text.
+
+    Args:
+        group: The group of templates.
+        text: The text to search.
+        program_info: What the paraphraser uses of the program of the text.
+        position: The first character at which the match may begin. It is ignored with `is_full_match`.
+        is_full_match: Whether a template must match the whole text.
+    """
     if group.is_nameless is not None and group.is_nameless != program_info.is_nameless:
         return None
     matches = []
     for template in group.templates:
-        # Other templates need no options, so that one compiled pattern serves all programs.
+        # Only templates with such a placeholder depend on the program. All other templates are compiled only
+        # once.
         options = program_info.options if PROGRAM_PLACEHOLDER_PATTERN.search(template) else ()
+        # A template with ">" is written but never matched, and a template with "<" is matched but never
+        # written.
         pattern = (
             None if template[0] == ">" else compile_template(template.lstrip("<"), options, is_full_match)
         )
-        match = pattern and (pattern.fullmatch(text) if is_full_match else pattern.search(text, at))
+        match = pattern and (pattern.fullmatch(text) if is_full_match else pattern.search(text, position))
         if match and _is_complete_match(template, match):
             matches.append(match)
     return min(matches, key=re.Match.start, default=None)
@@ -212,7 +232,10 @@ def _find_match(
 def _sample_rewrite(
     group: TemplateGroup, text: AlignedText, match: re.Match[str], rng: np.random.Generator
 ) -> AlignedText | None:
-    """Return one of the ways in which a group expresses a match, all equally likely."""
+    """Fill a template of the group, chosen uniformly at random, with the parts of a match.
+
+    Returns None if the match fits no template that may be written.
+    """
     rewrites = [
         rewrite
         for template in group.templates
@@ -221,18 +244,18 @@ def _sample_rewrite(
     if not rewrites:
         return None
     rewrite = rewrites[int(rng.integers(len(rewrites)))]
-    # The capital at the start of a text belongs to its place. Any other capital belongs to its word
-    # ("Asian").
+    # A capital at the start of the text stays at the start. Any other capital stays with its word ("Asian").
     if match.start() == 0 and match[0][0].isupper():
         return rewrite.replace_first_letter(rewrite.text[0].upper())
     return rewrite
 
 
 def _fill_template(template: str, text: AlignedText, match: re.Match[str]) -> AlignedText | None:
-    """Return a template filled with the parts of a match, or None if it does not fit them."""
+    """Return a template filled with the parts of a match; None if the parts do not fit the template."""
     if not _is_complete_match(template, match):
         return None
     result, is_plural, parts = AlignedText("", ()), _detect_plural(match), match.groupdict()
+    # Parts with an odd index are names of placeholders. The other parts are literal text.
     for index, part in enumerate(PLACEHOLDER_PATTERN.split(template)):
         forms = AUXILIARY_FORMS.get(part, ()) if index % 2 else ()
         if index % 2 and part in VERB_PLACEHOLDERS:
@@ -253,7 +276,7 @@ def _fill_template(template: str, text: AlignedText, match: re.Match[str]) -> Al
             piece.replace_first_letter(piece.text[0].lower()) if match.start(part) == 0 else piece
         )
     tail = text.slice_text(*match.span("tail")) if parts.get("tail") else AlignedText("", ())
-    # The tail of the question (", red or blue") goes before its question mark.
+    # The tail of the question (", red or blue") goes before the question mark.
     return (
         result.slice_text(0, -1).concatenate(tail).concatenate(result.slice_text(-1)) if tail.text else result
     )
@@ -265,6 +288,7 @@ def _is_complete_match(template: str, match: re.Match[str]) -> bool:
     A phrase that ends with a preposition ("the cup the spoon is in") is complete only at the end of a
     template.
     """
+    # {the} and {who} are the placeholders for noun phrases.
     for name in ("the", "who"):
         phrase = match.groupdict().get(name)
         last = phrase.split()[-1] if phrase else ""
@@ -275,7 +299,7 @@ def _is_complete_match(template: str, match: re.Match[str]) -> bool:
 
 
 def _detect_plural(match: re.Match[str]) -> bool | None:
-    """Return whether the subject of a match is plural, or None if it is not certain."""
+    """Return whether the subject of a match is plural; None if this is not certain."""
     parts = match.groupdict()
     for name, (_, plural) in AUXILIARY_FORMS.items():
         if parts.get(name):
@@ -294,7 +318,7 @@ def _detect_plural(match: re.Match[str]) -> bool | None:
 
 
 def _read_program_info(question: Question) -> ProgramInfo:
-    # The stages that need the program report a malformed one.
+    # A malformed program is ignored here. The stages that need the program report it.
     try:
         program = parse_program(question.program, question.question_id) if question.program else ()
     except UserError:
@@ -315,7 +339,7 @@ def _read_program_info(question: Question) -> ProgramInfo:
 def _realign_annotations(annotations: dict[str, str], text: str, paraphrase: AlignedText) -> dict[str, str]:
     """Return annotations with the word positions of a paraphrase.
 
-    Annotations whose words are gone or no longer adjacent are left out.
+    An annotation is left out if its words are gone or no longer adjacent.
     """
     starts = [match.start() for match in re.finditer(r"\S+", text)] + [len(text)]
     words = [match.span() for match in re.finditer(r"\S+", paraphrase.text)]

@@ -1,11 +1,12 @@
 """The templates of the paraphraser, and how they match a text.
 
-The templates of a group mean the same, and a text that matches one of them may be rewritten as any other. We
-wrote them; all of their wordings occur in GQA's questions. A template with `<` is matched but never written,
-as its wording is rare or odd. A template with `>` is written but never matched, as its parts cannot be
-separated. A group ends with an example. "nameless" before the example means that the group applies only if
-the program has no name for what is asked ("What is the man wearing?"), "named" that it applies only if there
-is a name.
+The templates of a group mean the same, and a text that matches one template may be rewritten as any other
+template of the group. The authors of this project wrote the templates; all of their wordings occur in GQA's
+questions. A template that begins with `<` is matched but never written, because its wording is rare or odd. A
+template that begins with `>` is written but never matched, because its parts cannot be separated. A group
+ends with an example. The word "nameless" before the example means that the group applies only if the program
+has no name for what the question asks for ("What is the man wearing?"). The word "named" means that the group
+applies only if the program has such a name.
 
     {the}   a phrase that starts with the, this, her ...    {who}   the same, or he, she, it, they
     {x} {y} anything up to a comma                          {a} {b} a or an, and up to three words
@@ -32,11 +33,11 @@ class TemplateGroup(NamedTuple):
     """Templates that mean the same.
 
     Attributes:
-        templates: the templates.
-        example: a text that matches the group.
-        example_paraphrase: a text that it may become.
-        is_nameless: whether the group applies only if the program has no name for what is asked (True), only
-            if it has one (False), or in both cases (None).
+        templates: The templates.
+        example: A text that matches the group.
+        example_paraphrase: A possible paraphrase of the example.
+        is_nameless: True if the group applies only if the program has no name for what the question asks for,
+            False if the group applies only if the program has such a name, None if it applies in both cases.
     """
 
     templates: tuple[str, ...]
@@ -94,7 +95,7 @@ PLACEHOLDER_WORDS = {
     """,
 }
 
-# Templates of whole questions. What follows a comma ("..., red or blue?") stays at the end. The first group
+# Templates of whole questions. The text after a comma ("..., red or blue?") stays at the end. The first group
 # that matches is used.
 QUESTION_TEMPLATES = parse_templates("""
 What color {be} {the}? | Which color {be} {the}? | Of what color {be} {the}? | Of which color {be} {the}?
@@ -164,7 +165,7 @@ Where {be} {the}? | {the} {be} where? | Where do you think {the} {be}?
 = Are the lamps to the left or to the right of the judge? -> Do you think the lamps are to the left or to the right of the judge?
 
 {be} {the} on the {side}? | Do you think {the} {be} on the {side}?
-= Are the lamps near the desk on the left? -> Do you think the lamps near the desk are on the left?
+= Are the lamps near the table on the left? -> Do you think the lamps near the table are on the left?
 
 {be} {who} {wearing} {x}? | {do} {who} {wear} {x}? | Do you think {who} {be} {wearing} {x}?
 = Does the judge on the left wear a gown? -> Is the judge on the left wearing a gown?
@@ -183,7 +184,7 @@ Is this {a} or {b}? | Is this {b} or {a}?
 # "picture" for a picture on the wall.
 PHRASE_TEMPLATES = parse_templates("""
 What {asked} | Which {asked}
-= What device is on the desk? -> Which device is on the desk?
+= What device is on the table? -> Which device is on the table?
 
 what {asked} | which {asked}
 = The judge is riding what animal? -> The judge is riding which animal?
@@ -219,7 +220,7 @@ on the {side} side of {the_image} | on the {side} of {the_image}
 = Is the man that wears a hat tall? -> Is the man that is wearing a hat tall?
 
 <that {be} {at} | <which {be} {at} | <who {be} {at} | >that {be} {at} | >{at}
-= Is the lamp which is on the desk red? -> Is the lamp on the desk red?
+= Is the lamp which is on the table red? -> Is the lamp on the table red?
 
 to the left or to the right of | to the right or to the left of
 = Is the lamp to the left or to the right of the judge? -> Is the lamp to the right or to the left of the judge?
@@ -249,13 +250,14 @@ behind or in front of | in front of or behind | <in front or behind
 = Who is kneeling? -> Who's kneeling?
 """)
 
-# Templates that are applied before all others, so that these need not match contractions.
+# Templates that are applied first, so that the other templates need not match contractions.
 CONTRACTION_TEMPLATES = parse_templates("""
 <{ask}'s | >{ask} is
-= What's on the desk? -> What is on the desk?
+= What's on the table? -> What is on the table?
 """)[0]
 
-# A placeholder, and a placeholder that the values of the program fill.
+# PLACEHOLDER_PATTERN matches every placeholder, PROGRAM_PLACEHOLDER_PATTERN only those that stand for values
+# of the program.
 PLACEHOLDER_PATTERN = re.compile(r"\{(\w+)\}")
 PROGRAM_PLACEHOLDER_PATTERN = re.compile(r"\{(look|one|two)\}")
 # The singular and the plural form of each auxiliary verb.
@@ -269,13 +271,13 @@ def compile_template(template: str, options: tuple[str, ...], is_full_match: boo
     """Compile a template to a regular expression.
 
     Args:
-        template: the template, without `<` or `>`.
-        options: the values that the program verifies or offers.
-        is_full_match: whether the template has to match a whole question, not a part of it.
+        template: The template, without `<` or `>`.
+        options: The values that the program verifies or offers as a choice.
+        is_full_match: Whether the template has to match a whole question, not only a part of the question.
 
     Returns:
-        The expression, with a named group for each placeholder, or None if the program has no values for the
-        template.
+        The expression, with a named group for each placeholder; None if the program has too few values for
+        the placeholders of the template.
 
     >>> compile_template("How big {be} {the}?", (), True).fullmatch("How big is the cup?").groupdict()
     {'be': 'is', 'the': 'the cup', 'tail': None}
@@ -295,7 +297,9 @@ def compile_template(template: str, options: tuple[str, ...], is_full_match: boo
 
 
 def _get_placeholder_regex(name: str, options: tuple[str, ...]) -> str:
-    """Return the expression of a placeholder. It matches any letter case and as few words as possible."""
+    """Return the regular expression of a placeholder, which matches any letter case and as few words as
+    possible.
+    """
     either = [*options] if len(options) == 1 else []
     either += [f" {joint} ".join(pair) for pair in (options, options[::-1]) for joint in ("or", "and")]
     some = r"(?:a|an)(?: (?!of )[\w-]+){1,3}?"

@@ -3,16 +3,18 @@
     "What is the red cup to the left of the plate made of?"
         fixed: the cup, its color, the plate, and that the cup is to the left of the plate
     "What animal is to the left of the plate?"
-        fixed: the plate; query-only: an animal, and where it is
+        fixed: the plate; query-only: an animal, and where the animal is
     "Who is wearing a hat?"
-        query-only: a person, a hat, and that it is worn
+        query-only: a person, a hat, and that the person wears the hat
     "Is the cup red?", "Is there a cup?", "Is it a red cup?"
         asserted: red, a cup, a red cup
 
-A presupposition is query-only if it concerns only what the question asks for. If it fails, "nothing",
-"nobody" or "none" is a true answer, and often another object fits. What a question asserts is no
-presupposition, as the answer may be no. The values of `verify` and the options of a choice are always
-asserted.
+A presupposition is fixed if the question has no answer when the presupposition fails. It is query-only if it
+concerns only what the question asks for. If a query-only presupposition fails, "nothing", "nobody" or "none"
+is a true answer, and often another object fits.
+
+What a question asks to confirm ("Is the cup RED?") is not presupposed, because the answer may be no. This
+module calls it asserted. The values of the program steps `verify` and `choose` are always asserted.
 """
 
 from __future__ import annotations
@@ -47,19 +49,22 @@ class Presupposition:
     """A presupposition of a question.
 
     Attributes:
-        kind: "object", "attribute", or "relation" for relations and positions ("on the left").
-        step: the step of the program, or -1 if only the text expresses it.
-        value_index: the index of the step's value, or -1 for the step's name.
-        span: where it stands in the text.
-        word: the name, attribute or relation as the program writes it.
-        phrase_start: the token that starts an object's noun phrase (its determiner), otherwise -1.
-        object_step: the step that names the object, or -1.
-        is_query_only: whether it concerns only what the question asks for.
-        is_negated: whether the attribute must be absent ("not red").
-        type: the type of an attribute or position, or "" if not given.
-        modifiers: what the text says of an object and the program does not.
-        has_unparsed_modifiers: whether the text says more of an object than can be parsed, so that the object
-            cannot be replaced safely.
+        kind: "object", "attribute" or "relation". Positions ("on the left") count as relations.
+        step: Index of the program step; -1 if only the text expresses the presupposition.
+        value_index: Index of the value in the step; -1 for the name of the step; 0 for an attribute that only
+            the text expresses.
+        span: Where the presupposition stands in the text.
+        word: The name, attribute or relation as the program writes it. If only the text expresses it, its
+            name in the vocabulary.
+        phrase_start: First token of an object's noun phrase, which is the determiner if there is one; -1 for
+            attributes and relations.
+        object_step: Index of the step that names the object; -1 if no step names it.
+        is_query_only: Whether the presupposition concerns only what the question asks for.
+        is_negated: Whether the attribute must be absent ("not red").
+        type: Type of an attribute or position; "" if not given.
+        modifiers: Attributes and relations of an object that only the text states.
+        has_unparsed_modifiers: Whether the text states something about an object that cannot be parsed, so
+            that the object cannot be replaced safely.
     """
 
     kind: EditKind
@@ -81,11 +86,11 @@ class Presuppositions:
     """All presuppositions of a question.
 
     Attributes:
-        objects: objects that it names.
-        pronouns: persons and objects that pronouns stand for ("he", "it").
-        attributes: attributes of objects.
-        relations: relations and positions of objects.
-        asserted_kinds: the kinds of what the question asserts.
+        objects: Objects that the question names.
+        pronouns: Persons and objects that pronouns stand for ("he", "it").
+        attributes: Attributes of objects.
+        relations: Relations and positions of objects.
+        asserted_kinds: Kinds of what the question asks to confirm.
     """
 
     objects: tuple[Presupposition, ...] = ()
@@ -99,8 +104,8 @@ def find_presuppositions(program: Program, sentence: Sentence) -> Presupposition
     """Return the presuppositions of a question.
 
     Args:
-        program: the parsed program.
-        sentence: the question's text, aligned with the program (`align_program`).
+        program: The parsed program.
+        sentence: The text of the question, aligned with the program (`align_program`).
     """
     phrases = _find_noun_phrases(sentence)
     asserted = find_asserted_steps(program, sentence, phrases)
@@ -109,10 +114,10 @@ def find_presuppositions(program: Program, sentence: Sentence) -> Presupposition
     attributes: list[Presupposition] = []
     for step, (span, start) in phrases.items():
         if step not in asserted:
-            of_text = list(_find_text_attributes(sentence, span, start, step))
+            text_attributes = list(_find_text_attributes(sentence, span, start, step))
             postmodifier = parse_postmodifier(sentence, span.end_token)
             more_attributes, relations = postmodifier or NO_MODIFIERS
-            obj = Presupposition(
+            presupposed_object = Presupposition(
                 "object",
                 step,
                 -1,
@@ -121,30 +126,33 @@ def find_presuppositions(program: Program, sentence: Sentence) -> Presupposition
                 phrase_start=start,
                 object_step=step,
                 is_query_only=step in query_only,
-                modifiers=((*(row.word for row in of_text), *more_attributes), relations),
+                modifiers=((*(attribute.word for attribute in text_attributes), *more_attributes), relations),
                 has_unparsed_modifiers=postmodifier is None,
             )
-            objects.append(obj)
-            attributes += (replace(row, is_query_only=obj.is_query_only) for row in of_text)
+            objects.append(presupposed_object)
+            attributes += (
+                replace(attribute, is_query_only=presupposed_object.is_query_only)
+                for attribute in text_attributes
+            )
     if not objects and all(operation.name != SCENE for operation in program):
-        objects = list(_find_who(program, sentence)) or list(_find_definite_objects(sentence))
+        objects = list(_find_person_of_who(program, sentence)) or list(_find_definite_objects(sentence))
         attributes += [
-            row
-            for obj in objects
-            for row in _find_text_attributes(sentence, obj.span, obj.phrase_start, obj.step)
+            attribute
+            for found in objects
+            for attribute in _find_text_attributes(sentence, found.span, found.phrase_start, found.step)
         ]
-    of_steps = list(_find_in_steps(program, sentence, asserted, query_only))
-    attributes += [row for row in of_steps if row.kind == "attribute"]
+    step_presuppositions = list(_find_step_attributes_and_relations(program, sentence, asserted, query_only))
+    attributes += [found for found in step_presuppositions if found.kind == "attribute"]
     return Presuppositions(
         objects=tuple(objects),
         pronouns=tuple(_find_pronouns(program, sentence)),
         attributes=tuple(attributes),
-        relations=tuple(row for row in of_steps if row.kind == "relation"),
+        relations=tuple(found for found in step_presuppositions if found.kind == "relation"),
         asserted_kinds=_collect_asserted_kinds(program, asserted),
     )
 
 
-def _find_in_steps(
+def _find_step_attributes_and_relations(
     program: Program, sentence: Sentence, asserted: Container[int], query_only: Container[int]
 ) -> Iterator[Presupposition]:
     """Yield the attributes and relations of steps whose objects are not asserted."""
@@ -172,7 +180,7 @@ def _get_edit_kind(operation: Operation) -> EditKind:
 
 
 def _collect_asserted_kinds(program: Program, asserted: Collection[int]) -> frozenset[EditKind]:
-    stated = (
+    asserting_operations = (
         operation
         for step, operation in enumerate(program)
         if operation.values
@@ -180,7 +188,7 @@ def _collect_asserted_kinds(program: Program, asserted: Collection[int]) -> froz
     )
     kinds: set[EditKind] = {
         _get_edit_kind(operation)
-        for operation in stated
+        for operation in asserting_operations
         if operation.type not in NON_ATTRIBUTE_TYPES - {"rel"}
     }
     if asserted:
@@ -195,7 +203,7 @@ def _find_pronouns(program: Program, sentence: Sentence) -> Iterator[Presupposit
 
 
 def find_queried_step(program: Program) -> int | None:
-    """Return the step of the object whose name the question asks for, or None if there is none."""
+    """Return the step of the object whose name the question asks for; None if the question asks for no name."""
     return find_root_step(program, program[-1].inputs[0]) if program and program[-1].type == "name" else None
 
 
@@ -204,8 +212,9 @@ def _find_query_only_steps(
 ) -> set[int]:
     """Return the steps whose objects need not exist.
 
-    These are the object that is asked for, unless it is definite ("the animal on the left"), and the objects
-    of indefinite phrases related to it ("Who is wearing A HAT?").
+    These are the step of the object that the question asks for, unless its phrase is definite ("the animal on
+    the left"), and the steps of objects that are related to that object by an indefinite phrase ("Who is
+    wearing A HAT?").
     """
     asked = find_queried_step(program)
     # "Is the animal a cow?" presupposes an animal.
@@ -213,7 +222,7 @@ def _find_query_only_steps(
         return set()
     if asked in phrases:
         span, start = phrases[asked]
-        # "What animal IS IT?" presupposes that it is an animal.
+        # "What animal IS IT?" presupposes that the object is an animal.
         is_asked_of_it = (
             sentence.get_token(span.end_token) in ("is", "are")
             and sentence.get_token(span.end_token + 1) in REFERRING_PRONOUNS
@@ -229,31 +238,38 @@ def _find_query_only_steps(
 
 
 def _is_definite(sentence: Sentence, start: int) -> bool:
-    """Return whether a phrase presupposes its object: "the cup", "the girl's cup"."""
+    """Return whether a phrase that starts at a token presupposes its object: "the cup", "the girl's cup"."""
     return sentence.get_token(start) in DEFINITE_DETERMINERS or sentence.get_token(start) == "'s"
 
 
 def _find_noun_phrases(sentence: Sentence) -> dict[int, tuple[Span, int]]:
-    """Return for each step that the text names its noun and the token that starts the noun's phrase."""
+    """Return the noun phrase of each step whose object the text names: the span of the noun, and the first
+    token.
+    """
     return {step: expand_noun(sentence, span) for step, span in sorted(sentence.name_spans.items())}
 
 
 def find_asserted_steps(
     program: Program, sentence: Sentence, phrases: Mapping[int, tuple[Span, int]] | None = None
 ) -> set[int]:
-    """Return the steps whose objects the question asserts instead of presupposing them.
+    """Return the steps whose objects the question asks to confirm instead of presupposing them.
 
-    These are the objects that an `exist` asks for and the indefinite phrases of a statement: "wearing A HAT",
-    "Is there a cup on A TABLE?", "Is it A CUP?".
+    These are the objects that a step `exist` asks for, and the objects of indefinite phrases in what the
+    question asks to confirm: "Is the man wearing A HAT?", "Is there a cup on A TABLE?", "Is it A CUP?".
 
     Args:
-        program: the parsed program.
-        sentence: the question's text, aligned with the program.
-        phrases: the noun phrases of the steps, or None to find them.
+        program: The parsed program.
+        sentence: The text of the question, aligned with the program.
+        phrases: The noun phrases of the steps; None to find them.
     """
     phrases = _find_noun_phrases(sentence) if phrases is None else phrases
     exists = any(operation.verb == "exist" for operation in program)
-    related = {i for o in program if o.verb == "verify" and o.type == "rel" for i in o.inputs}
+    related = {
+        index
+        for operation in program
+        if operation.verb == "verify" and operation.type == "rel"
+        for index in operation.inputs
+    }
     asserted = set()
     for step, operation in enumerate(program):
         if not operation.name:
@@ -270,8 +286,8 @@ def find_asserted_steps(
 
 
 def _is_predicate_noun(sentence: Sentence, start: int) -> bool:
-    """Return whether a phrase says what something is: "Is this A YOUNG WOMAN?"."""
-    # Go back over the attributes of a phrase without a determiner: "Are they YOUNG women?".
+    """Return whether the phrase that starts at a token says what something is: "Is this A YOUNG WOMAN?"."""
+    # If the phrase has no determiner, go back over the attributes before the noun: "Are they YOUNG women?".
     while sentence.is_matched(start - 1) or sentence.get_word_class(start - 1) == "attribute":
         start -= 1
     return sentence.get_previous_token(start) in REFERRING_PRONOUNS and sentence.get_previous_token(
@@ -280,9 +296,9 @@ def _is_predicate_noun(sentence: Sentence, start: int) -> bool:
 
 
 def _find_text_attributes(sentence: Sentence, span: Span, start: int, step: int) -> Iterator[Presupposition]:
-    """Yield the attributes in a noun's phrase that no step has.
+    """Yield the attributes that stand in the phrase of a noun but in no step of the program.
 
-    GQA's programs leave out the attributes of the object that a choice is about.
+    GQA's programs leave out the attributes of the object of a step `choose`.
     """
     for index in range(start, span.first_token):
         if (
@@ -294,8 +310,8 @@ def _find_text_attributes(sentence: Sentence, span: Span, start: int, step: int)
             yield Presupposition("attribute", -1, 0, sentence.get_word_span(index), word, object_step=step)
 
 
-def _find_who(program: Program, sentence: Sentence) -> Iterator[Presupposition]:
-    # "Who is standing?" presupposes a person.
+def _find_person_of_who(program: Program, sentence: Sentence) -> Iterator[Presupposition]:
+    """Yield the person that a question with "who" presupposes: "Who is standing?"."""
     step = find_queried_step(program)
     if step is not None and program[step].name == "person" and sentence.get_token(0) == "who":
         yield Presupposition(
@@ -304,10 +320,10 @@ def _find_who(program: Program, sentence: Sentence) -> Iterator[Presupposition]:
 
 
 def _find_definite_objects(sentence: Sentence) -> Iterator[Presupposition]:
-    """Yield the objects after "the" that no step names.
+    """Yield the objects after a definite determiner ("the", "his") that no step names.
 
-    These are all objects of a question without a program, and objects that GQA's program leaves out. Of "Is
-    he in front of the wall?" it names a man and no wall.
+    These are all definite objects of a question without a program, and objects that GQA's program leaves out.
+    For "Is he in front of the wall?", the program names a man but no wall.
     """
     last = 0
     for index, word in sorted(sentence.tagged_words.items()):
@@ -321,7 +337,7 @@ def _find_definite_objects(sentence: Sentence) -> Iterator[Presupposition]:
                 following[:1] == ("made",) and following[2:] != ()
             )
             if start < span.first_token and _is_definite(sentence, start):
-                of_text = (row.word for row in _find_text_attributes(sentence, span, start, -1))
+                text_attributes = (found.word for found in _find_text_attributes(sentence, span, start, -1))
                 attributes, relations = postmodifier or NO_MODIFIERS
                 adjacent = _find_adjacent_relations(sentence, span, start)
                 yield Presupposition(
@@ -331,13 +347,18 @@ def _find_definite_objects(sentence: Sentence) -> Iterator[Presupposition]:
                     span,
                     word.name,
                     phrase_start=start,
-                    modifiers=((*of_text, *attributes), (*relations, *adjacent)),
+                    modifiers=((*text_attributes, *attributes), (*relations, *adjacent)),
                     has_unparsed_modifiers=has_clause or postmodifier is None,
                 )
 
 
 def _find_adjacent_relations(sentence: Sentence, span: Span, start: int) -> Iterator[tuple[str, str, str]]:
-    """Yield the relations next to a noun's phrase as (relation, the noun's role, the other object's name)."""
+    """Yield the relations directly before and after the phrase of a noun.
+
+    Yields:
+        Name of the relation, role of the noun ("s": subject, "o": object), and name of the other object (""
+        if the text names none).
+    """
     nouns = [index for index, word in sorted(sentence.tagged_words.items()) if word.word_class == "object"]
     for index, word in sorted(sentence.tagged_words.items()):
         end = sentence.get_word_span(index).end_token

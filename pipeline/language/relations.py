@@ -8,7 +8,7 @@ from operator import itemgetter
 from pipeline.core.jsonl_index import group_by
 from pipeline.language.word_lists import parse_groups, parse_headed_groups, parse_words
 
-# The prepositions of questions. Text is matched with the longest one first: "to the left of" before "left".
+# The prepositions of questions. The longest preposition is matched first: "to the left of" before "left".
 PREPOSITIONS = parse_words("""
 to the left of, to the right of, on the left side of, on the right side of, in front of, on top of, on the side of,
 in the middle of, in the center of, in between, close to, next to, inside of, outside of, out of, left of, right of,
@@ -17,13 +17,13 @@ from, in, inside, into, near, of, off, on, onto, outside, over, through, to, tow
 with
 """)
 
-# Opposite relations that are also each other's inverse: if A is left of B, then B is right of A.
+# Pairs of opposite relations that are also inverse to each other: if A is left of B, then B is right of A.
 _OPPOSITE_DIRECTIONS = """
 to the left of, to the right of; left of, right of; on the left side of, on the right side of; left, right
 above, below; top, bottom; in front of, behind
 """
-# Opposite relations that are not inverse: a cup is on a table, but nobody says that the table is under the
-# cup.
+# Pairs of opposite relations that are not inverse: if a cup is on a table, nobody says that the table is
+# under the cup.
 _OPPOSITE_CONTACTS = "on, under; on top of, underneath; atop, beneath; inside, outside"
 
 
@@ -31,21 +31,22 @@ def _parse_symmetric_pairs(table: str) -> list[tuple[str, str]]:
     return [pair for one, other in parse_groups(table) for pair in ((one, other), (other, one))]
 
 
-# The relation of B to A if A is in a relation to B.
+# Relation of A to B -> relation of B to A.
 INVERSES = dict(_parse_symmetric_pairs(_OPPOSITE_DIRECTIONS)) | {"near": "near"}
 ANTONYMS = dict(_parse_symmetric_pairs(_OPPOSITE_DIRECTIONS) + _parse_symmetric_pairs(_OPPOSITE_CONTACTS))
-# Relations in which nearly every pair of objects of an image is.
+# One of these two relations holds for nearly every pair of objects in an image.
 LEFT_RIGHT_RELATIONS = frozenset(("to the left of", "to the right of"))
-# Relations in which nearly every object is to some other object.
+# Nearly every object in an image has one of these relations to some other object.
 DIRECTIONAL_RELATIONS = LEFT_RIGHT_RELATIONS | {"in front of", "behind"}
-# Synonyms and the canonical relation that stands for them.
+# Relation -> the canonical relation that stands for the relation and its synonyms.
 _CANONICAL_RELATIONS = parse_headed_groups("""
 left of: to the left of; right of: to the right of; next to, beside, by, close to: near; inside, inside of: in
 on top of, atop: on; underneath, beneath: under; wears: wearing; holds: holding
 """)
 
-# Relations that a relation between the same two objects excludes besides its opposite. An object on a table
-# is not behind the table, but an object to the left of the table may be behind it. Nothing excludes "near".
+# Relation -> further relations between the same two objects that it excludes, besides its opposite. An object
+# on a table is not behind the table, but an object to the left of the table may also be behind the table.
+# Nothing excludes "near".
 _EXCLUDED_RELATIONS = parse_headed_groups("""
 on, on top of, under, underneath, in: behind, in front of, to the left of, to the right of
 atop, beneath, inside: behind, in front of
@@ -54,13 +55,13 @@ above: under, underneath
 below: on, on top of
 """)
 
-# Verbs that combine with several prepositions: one can sit on and under something. "Riding under" means
-# nothing.
+# Verbs that can be combined with several prepositions: one can sit on something and under something. "Riding
+# under" has no meaning, so "riding" is not one of these verbs.
 _POSTURE_VERBS = ("sitting", "standing", "lying", "resting", "parked", "walking", "kneeling", "hanging")
 
-# Attributes and activities that exclude each other, by our own judgement, where GQA's types and choices do
-# not show it. "Comfortable" has no type. A person may have several activities at a time, but nobody plays and
-# sleeps.
+# Attributes and activities that exclude each other in the judgment of the authors of this project. The tables
+# contain only pairs that the types and choices of GQA do not show. For example, "comfortable" has no type in
+# GQA. A person may have several activities at the same time, but nobody plays and sleeps at the same time.
 _OPPOSITE_ATTRIBUTES = """
 comfortable, uncomfortable; ripe, unripe; covered, uncovered; full, empty; curly, straight; patterned, plain
 folded, unfolded; smiling, frowning; sliced, whole; cut, whole; thick, thin; long, short; fat, thin; heavy, thin
@@ -90,7 +91,7 @@ sidewalk, street, town, yard, zoo
 
 
 def canonicalize_relation(name: str) -> str:
-    """Return the relation that stands for a relation and its synonyms.
+    """Return the canonical relation that stands for a relation and its synonyms.
 
     >>> canonicalize_relation("beside"), canonicalize_relation("wearing")
     ('near', 'wearing')
@@ -99,7 +100,7 @@ def canonicalize_relation(name: str) -> str:
 
 
 def get_implied_relation(name: str) -> str:
-    """Return the more general relation that a relation implies, or "" if it implies none.
+    """Return the more general relation that a relation implies; "" if the relation implies none.
 
     >>> get_implied_relation("sitting on"), get_implied_relation("looking at")
     ('on', '')
@@ -110,7 +111,8 @@ def get_implied_relation(name: str) -> str:
 
 
 def extract_spatial_relation(relation: str) -> str:
-    """Return the part of a relation that has an opposite, or the relation if no part has one.
+    """Return the preposition of a relation if only the preposition has an opposite; return the relation
+    otherwise.
 
     >>> extract_spatial_relation("sitting on"), extract_spatial_relation("wearing")
     ('on', 'wearing')
@@ -120,7 +122,7 @@ def extract_spatial_relation(relation: str) -> str:
 
 
 def get_antonym(relation: str) -> str | None:
-    """Return the opposite of a spatial relation, or None if it has none.
+    """Return the opposite of a spatial relation; None if the relation has no opposite.
 
     >>> get_antonym("in front of"), get_antonym("sitting on"), get_antonym("wearing")
     ('behind', 'sitting under', None)
@@ -147,7 +149,7 @@ def get_excluded_relations(relation: str) -> tuple[str, ...]:
 
 
 def get_excluded_attributes(attribute: str) -> tuple[str, ...]:
-    """Return the attributes and activities that an attribute excludes, or () if none is known.
+    """Return the attributes and activities that an attribute or activity excludes; () if none are known.
 
     >>> get_excluded_attributes("ripe"), get_excluded_attributes("playing")
     (('unripe',), ('sleeping', 'resting'))
@@ -156,10 +158,10 @@ def get_excluded_attributes(attribute: str) -> tuple[str, ...]:
 
 
 def infer_location(scene: Mapping[str, str]) -> str:
-    """Return whether a scene is "indoors" or "outdoors", or "" if its place and weather do not show it.
+    """Return whether a scene is "indoors" or "outdoors"; "" if the place and the weather do not show this.
 
     Args:
-        scene: the scene's values by type ("place", "weather").
+        scene: Type ("place", "weather") -> value in the scene.
 
     >>> infer_location({"place": "kitchen"}), infer_location({"weather": "sunny"}), infer_location({})
     ('indoors', 'outdoors', '')

@@ -1,4 +1,4 @@
-"""Represent a question's text as tokens with word classes and the places of its program's words."""
+"""Represent the text of a question as tokens with word classes, and mark the tokens that express its program."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pipeline.language.word_lists import DETERMINERS, FRAME_WORDS, OBJECT_PRONOU
 
 TOKEN_PATTERN = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*|['’][sS](?![A-Za-z0-9])|[^\sA-Za-z0-9]")
 _POSITION_PATTERN = re.compile(r"([0-9]{1,9})(?::([0-9]{1,9})?)?")
-# A way to express something, as lower-case tokens.
+# A way to express a name, attribute or relation, as lower-case tokens.
 SurfaceForm = tuple[str, ...]
-# The first token and the token after the last one.
+# Index of the first token, and index of the token after the last token.
 TokenRange = tuple[int, int]
 
 
@@ -22,10 +22,10 @@ class Span:
     """A part of a text.
 
     Attributes:
-        first_token: the first token.
-        end_token: the token after the last one.
-        start: the first character.
-        end: the character after the last one.
+        first_token: Index of the first token.
+        end_token: Index of the token after the last token.
+        start: Index of the first character.
+        end: Index of the character after the last character.
     """
 
     first_token: int
@@ -48,7 +48,10 @@ def _normalize_token(match: re.Match[str]) -> str:
 
 
 def parse_word_range(position: str) -> tuple[int, int] | None:
-    """Return the first word of a position in GQA's annotations and the word after its last one, or None.
+    """Parse a word position in GQA's annotations.
+
+    Returns:
+        Index of the first word, and index of the word after the last word; None if the position is invalid.
 
     >>> [parse_word_range(position) for position in ("3", "2:4", "4:", "x")]
     [(3, 4), (2, 4), (4, 5), None]
@@ -61,22 +64,22 @@ def parse_word_range(position: str) -> tuple[int, int] | None:
 
 
 class Sentence:
-    """A question's text with its tagged words and the words of its program.
+    """The text of a question with its tagged words and the words of its program.
 
     Attributes:
-        text: the text.
-        tokens: its words and punctuation marks in lower case.
-        char_spans: the first character of each token and the character after its last one.
-        num_content_tokens: the number of tokens up to the last word. Marks after it ("?", an emoji) do not
-            count.
-        matched: whether each token belongs to a name or value of the program.
-        tagged_words: the tagged words by their first token.
-        name_spans: where the object that a step names stands, by step.
-        value_spans: where the i-th value of a step stands, by (step, i).
+        text: The text.
+        tokens: The words and punctuation marks of the text in lower case.
+        char_spans: For each token, the index of the first character and the index after the last character.
+        num_content_tokens: Number of tokens up to the last word. Marks after the last word ("?", an emoji) do
+            not count.
+        matched: For each token, whether it belongs to a name or value of the program.
+        tagged_words: Index of the first token -> tagged word.
+        name_spans: Index of a step -> where the name of its object stands in the text.
+        value_spans: (index of a step, index of a value) -> where the value stands in the text.
 
     Args:
-        text: the text.
-        words: its tagged words, if it was tagged.
+        text: The text.
+        words: The tagged words of the text; () if the text was not tagged.
     """
 
     def __init__(self, text: str, words: Iterable[Word] = ()) -> None:
@@ -106,7 +109,7 @@ class Sentence:
         return self.text[span.start : span.end]
 
     def get_token(self, index: int) -> str:
-        """Return a token, or "" outside of the text."""
+        """Return the token at an index; "" if the index is outside of the text."""
         return self.tokens[index] if 0 <= index < len(self.tokens) else ""
 
     def is_matched(self, index: int) -> bool:
@@ -114,15 +117,17 @@ class Sentence:
         return 0 <= index < len(self.matched) and self.matched[index]
 
     def get_previous_token(self, index: int) -> str:
-        """Return the token before a token, or "" at the start."""
+        """Return the token before the token at an index; "" if there is none."""
         return self.get_token(index - 1)
 
     def get_tag(self, index: int) -> str:
-        """Return the Penn tag of the word that starts at a token, or ""."""
+        """Return the Penn Treebank tag of the word that starts at a token; "" if no tagged word starts there."""
         return self.tagged_words[index].tag if index in self.tagged_words else ""
 
     def get_word_class(self, index: int) -> str:
-        """Return the class of the word that starts at a token: "object", "attribute", "relation" or ""."""
+        """Return the class of the word that starts at a token: "object", "attribute" or "relation"; "" for
+        others.
+        """
         kind = self.tagged_words[index].word_class if index in self.tagged_words else "other"
         return kind if kind in ("object", "attribute", "relation") else ""
 
@@ -133,18 +138,27 @@ class Sentence:
         return self.make_span(index, last + 1)
 
     def is_word_unmatched(self, index: int) -> bool:
-        """Return whether no token of the word that starts at a token belongs to the program."""
+        """Return whether a word is unmatched: no token of the word that starts at `index` belongs to the
+        program.
+        """
         span = self.get_word_span(index)
         return not any(self.matched[span.first_token : span.end_token])
 
     def find_pronoun(self, name: str) -> Span | None:
-        """Return where a pronoun stands as subject or object, not as a possessive ("her hat"), or None."""
+        """Return where a pronoun stands as subject or object, and not as a possessive ("her hat").
+
+        Args:
+            name: A name in a program, for example "she".
+
+        Returns:
+            The span; None if the name is no pronoun, or the text does not contain the pronoun.
+        """
         forms = (name, OBJECT_PRONOUNS.get(name, name)) if name in UNINFORMATIVE_NAMES else ()
         places = (i for i, token in enumerate(self.tokens) if token in forms and self.get_tag(i) != "PRP$")
         return next((self.make_span(i, i + 1) for i in places), None)
 
     def is_modifier(self, index: int) -> bool:
-        """Return whether a token may belong to the noun after it: "chocolate" cake, the "other" man."""
+        """Return whether a token may belong to the noun after the token: "chocolate" cake, the "other" man."""
         token = self.get_token(index)
         return token == "other" or (
             self.get_tag(index).startswith(("NN", "JJ"))
@@ -155,10 +169,10 @@ class Sentence:
         )
 
     def find_forms(self, forms: Sequence[SurfaceForm]) -> list[TokenRange]:
-        """Return the unmatched token ranges at which one of the forms stands.
+        """Return the unmatched token ranges at which one of the forms stands, from left to right.
 
         Args:
-            forms: the forms, of which earlier ones go first where two overlap.
+            forms: The forms. Where the places of two forms overlap, the earlier form in the list is used.
         """
         places: list[TokenRange] = []
         for form in filter(None, forms):
@@ -172,7 +186,7 @@ class Sentence:
 
 
 def has_overlap(place: TokenRange, others: Iterable[TokenRange]) -> bool:
-    """Return whether a token range overlaps any other.
+    """Return whether a token range overlaps any of the others.
 
     >>> has_overlap((0, 2), [(1, 3)]), has_overlap((0, 2), [(2, 3)])
     (True, False)

@@ -1,8 +1,8 @@
 """Decide which names, attributes and answers are so similar that both may be true of the same object.
 
-Replacing a name by a similar one need not make a question unanswerable. The tables contain synonyms and names
-that people confuse in images. A group of similar words ends with the line or with `;`. Names with the same
-last word ("table", "side table") are similar as well.
+If an edit replaces a name by a similar name, the question may still be answerable. The tables contain
+synonyms and names that people confuse in images. A group of similar words ends with the line or with `;`.
+Names with the same last word ("table", "side table") are similar as well.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ pants, trousers, jeans, slacks, leggings, shorts, trunks
 shirt, t-shirt, blouse, top, jersey, sweater, sweatshirt, undershirt, uniform
 jacket, coat, blazer, hoodie, sweater, vest, suit, sweatshirt, uniform; hat, cap, helmet, beanie
 shoe, sneaker, boot, sandal, slipper; glasses, sunglasses, goggles, eyeglasses; watch, bracelet, wristband
-glove, mitt, mitten; clothing, clothes, outfit, uniform, costume; road, street, pavement, path, highway, asphalt
+glove, mitt, mitten; clothing, clothes, outfit, uniform, costume; road, street, pavement, path, highway, asphalt, sidewalk
 sidewalk, pavement, path, walkway; ground, floor, dirt, grass, field, land, road; grass, lawn, field, plant
 sand, beach, ground; water, ocean, sea, lake, river, pond, pool, wave; hill, mountain; rock, stone, boulder
 tree, bush, plant, palm, pine, forest; leaf, plant; flower, plant, rose, tulip; bush, plant, shrub, hedge
 building, house, tower, skyscraper, store, shop, wall; window, glass, pane, door; curtain, drape, blind
 rug, carpet, mat; blanket, quilt, comforter, sheet, bedspread, towel; pillow, cushion
 painting, picture, poster, photo, frame, artwork, photograph; sign, poster, banner
-lamp, light, light fixture, lantern; pole, post; fence, railing, gate, wall
+lamp, light, light fixture, lantern; pole, post; fence, railing, gate, wall, barrier; cooking utensil, utensil, spoon, fork, knife
 bird, pigeon, seagull, duck, goose, parrot; cow, bull, calf, cattle, ox; sheep, lamb, goat
 horse, pony, foal, donkey; dog, puppy; cat, kitten; person, figure; teddy bear, stuffed animal, bear, toy, doll
 ball, baseball, football, soccer ball, tennis ball; bat, stick; racket, paddle; umbrella, parasol
@@ -67,8 +67,8 @@ clear, sunny, cloudless; cloudy, overcast, partly cloudy; young, little; old, ad
 striped, plaid, checkered; closed, shut; on, lit; dirty, stained; wet, rainy
 """
 
-# Attributes that people use for the same appearance. The groups are narrower than those above, as the
-# verifier must not err.
+# Attributes that people use for the same appearance. These groups are narrower than the groups above, because
+# the verifier must not make mistakes.
 _SAME_VISUAL_CONCEPT = """
 beige, blond, brown, cream, cream colored, gold, khaki, tan, yellow; gray, silver, white; blue, teal, turquoise
 orange, red, maroon, pink; aluminum, brass, chrome, iron, metal, metallic, stainless steel, steel, wrought iron
@@ -80,13 +80,13 @@ _VAGUE_ATTRIBUTES = parse_words("dark, light, bright, colorful, multi colored, m
 
 _ANSWER_BY_OPTION = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
 _MATERIAL_NOUNS = {"wooden": "wood", "metallic": "metal"}
-# Attributes as GQA's programs write them, with variants of the texts.
+# Attribute as GQA's programs write it -> variants of the attribute in texts.
 ATTRIBUTE_SYNONYMS = parse_headed_groups("""
 wood: wooden; metal: metallic; blond: blonde; large: big; small: little; sitting: sitting-down, sitting down; color: colour
 caucasian: white; middle: center, centre; gray: grey; on: turned on; off: turned off
 """)
 
-# The indices of the groups of each word.
+# Word -> indices of the groups that contain the word.
 _NAME_GROUPS, _ATTRIBUTE_GROUPS, _VISUAL_CONCEPT_GROUPS = (
     invert_mapping(dict(enumerate(parse_groups(table))))
     for table in (_SIMILAR_NAMES, _SIMILAR_ATTRIBUTES, _SAME_VISUAL_CONCEPT)
@@ -95,7 +95,9 @@ _NAME_GROUPS, _ATTRIBUTE_GROUPS, _VISUAL_CONCEPT_GROUPS = (
 
 @lru_cache(maxsize=1 << 16)
 def get_similarity_keys(name: str) -> frozenset[str | int]:
-    """Return the last word and the groups of a name. Two names are similar if they share one of them.
+    """Return the last word of a name and the indices of its groups.
+
+    Two names are similar if they have a last word or a group in common.
 
     >>> get_similarity_keys("tables") & get_similarity_keys("side table") > set()
     True
@@ -107,7 +109,12 @@ def get_similarity_keys(name: str) -> frozenset[str | int]:
 
 
 def _share_word_or_group(a: str, b: str, index: Mapping[str, frozenset[int]]) -> bool:
-    """Return whether two attributes share a word ("light blue", "blue") or a group."""
+    """Return whether two attributes share a word ("light blue", "blue") or a group.
+
+    Args:
+        a, b: The attributes.
+        index: Attribute -> indices of the groups that contain the attribute.
+    """
     return not {*a.split(), *index.get(a, ())}.isdisjoint({*b.split(), *index.get(b, ())})
 
 
@@ -132,8 +139,13 @@ def is_same_visual_concept(a: str, b: str) -> bool:
     )
 
 
+def is_vague_attribute(word: str) -> bool:
+    """Return whether an attribute may be true together with any other value of its type ("dark" of a color)."""
+    return word in _VAGUE_ATTRIBUTES
+
+
 def option_to_answer(option: str) -> str:
-    """Return an option of `choose` as GQA writes it in the answer.
+    """Return an option of a step `choose` as GQA writes the option in the answer.
 
     >>> option_to_answer("to the left of"), option_to_answer("red")
     ('left', 'red')

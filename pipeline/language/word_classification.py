@@ -1,8 +1,8 @@
 """Classify the words of questions as objects, attributes, relations, frame words or other words.
 
-A tagger that was trained on newspapers takes "closed" for a verb and "front" for a noun. The vocabulary
-decides first. The tag decides only where the vocabulary is ambiguous ("orange", "glass", "watch"). Several
-words that form a name are joined.
+First the vocabulary of the data set decides. The part-of-speech tag decides only where the vocabulary is
+ambiguous ("orange", "glass", "watch"), because a tagger that was trained on newspapers takes "closed" for a
+verb and "front" for a noun. Several words that form one name are joined.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class WordClassifier:
     """Classify the words of questions with a vocabulary.
 
     Args:
-        vocabulary: the names of objects, attributes and relations.
+        vocabulary: The names of objects, attributes and relations.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         names = (*vocabulary.objects, *vocabulary.categories)
         self._objects = {_split_phrase(name): name for name in names}
-        # The spelling of a name goes before the plural of another one.
+        # If a text is both a name and the plural of another name, it stands for the former.
         for name in names:
             for form in sorted({pluralize(name), singularize(name)}):
                 self._objects.setdefault(_split_phrase(form), name)
@@ -52,8 +52,8 @@ class WordClassifier:
         """Return the words of a text with their classes, from left to right.
 
         Args:
-            text: the text.
-            tokens: its tagged tokens.
+            text: The text.
+            tokens: The tagged tokens of the text.
         """
         parts = tuple(text[start:end].lower() for start, end, _ in tokens)
         tags = [tag for _, _, tag in tokens]
@@ -71,7 +71,18 @@ class WordClassifier:
     def _classify_phrase(
         self, parts: Phrase, tags: Sequence[str], first: int, last: int
     ) -> tuple[WordClass, str] | None:
-        """Return the class and the name of a phrase, or None if several words form no phrase."""
+        """Return the class and the name of a phrase.
+
+        Args:
+            parts: The words of the text in lower case.
+            tags: The tag of each word.
+            first: Index of the first word of the phrase.
+            last: Index of the word after the phrase.
+
+        Returns:
+            The class and the name; None if the phrase has several words that together are not in the
+            vocabulary.
+        """
         phrase, is_single = parts[first:last], last - first == 1
         if is_single and phrase[0] in _SIDE_WORDS:
             return "relation", phrase[0]
@@ -116,21 +127,27 @@ def tag_texts(texts: Iterable[str], classifier: WordClassifier, tagger: Tagger) 
     """Tag and classify the words of texts.
 
     Args:
-        texts: the texts.
-        classifier: classifies the words.
-        tagger: tags the words.
+        texts: The texts.
+        classifier: The classifier of words.
+        tagger: The part-of-speech tagger.
 
     Yields:
         One row for each distinct text, sorted by text.
     """
     distinct = sorted(set(texts))
-    # The tagger takes capitalised words for proper names.
+    # The texts are converted to sentence case, because the tagger takes capitalized words for proper names.
     for text, tokens in zip(distinct, tagger.tag(map(to_sentence_case, distinct)), strict=True):
         yield TaggedText(text=text, words=classifier.classify(text, tokens))
 
 
 def _has_complement(parts: Phrase, last: int) -> bool:
-    """Return whether "on" is a preposition ("Which side is it on?"), not an attribute ("Is it on?")."""
+    """Return whether a word such as "on" is a preposition ("Which side is it on?") and not an attribute ("Is
+    it on?").
+
+    Args:
+        parts: The words of the text in lower case.
+        last: Index of the word after the word in question.
+    """
     if last < len(parts):
         return parts[last] not in ("or", "and")
     return parts[0] not in ("is", "are", "does", "do")

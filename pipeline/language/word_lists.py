@@ -28,7 +28,9 @@ def parse_groups(text: str) -> list[list[str]]:
 
 
 def parse_headed_groups(text: str) -> dict[str, tuple[str, ...]]:
-    """Parse a table whose groups have heads before a colon. Each head gets the words of its group.
+    """Parse a table whose groups have one or several heads before a colon.
+
+    Each head is mapped to the words of its group.
 
     >>> parse_headed_groups("couch, settee: sofa; man: guy, gentleman")
     {'couch': ('sofa',), 'settee': ('sofa',), 'man': ('guy', 'gentleman')}
@@ -39,8 +41,9 @@ def parse_headed_groups(text: str) -> dict[str, tuple[str, ...]]:
     }
 
 
-# Words that frame a question and name no object: "What KIND of furniture ...?", "On which SIDE of the PHOTO
-# ...?". Edits never replace them, as that would give nonsense instead of a failed presupposition.
+# Words that frame a question and do not name an object: "What KIND of furniture ...?", "On which SIDE of the
+# PHOTO ...?". Edits never replace these words, because the result would be nonsense instead of a failed
+# presupposition.
 FRAME_WORDS = parse_words("""
 photo, photograph, picture, image, scene, shot, snapshot, side, part, half, area, corner, middle, center, centre,
 left, right, top, bottom, front, back, edge, foreground, background, color, colour, colors, colours, material,
@@ -57,14 +60,14 @@ INDEFINITE_DETERMINERS = parse_words(
 )
 DETERMINERS = DEFINITE_DETERMINERS | INDEFINITE_DETERMINERS
 
-# In "a slice of pizza", the word before "of" belongs to the noun, so neither of the two can be replaced
+# Nouns that belong to the noun after "of", as in "a slice of pizza". Neither of the two nouns can be replaced
 # alone.
 PARTITIVE_NOUNS = parse_words("""
 pair, pairs, slice, slices, bunch, group, groups, pile, bowl, glass, cup, set, row, stack, bottle, plate, piece,
 pieces, herd, flock, loaf, jar
 """)
 
-# The names of the persons whom a pronoun may mean.
+# Pronoun -> names of the persons that the pronoun may stand for.
 PRONOUN_REFERENTS = {
     "he": ("man", "boy"),
     "him": ("man", "boy"),
@@ -72,9 +75,9 @@ PRONOUN_REFERENTS = {
     "her": ("woman", "girl"),
 }
 OBJECT_PRONOUNS = {"he": "him", "she": "her", "they": "them"}
-# "_" is GQA's name for any object.
+# Words that may stand for any object. "_" is GQA's name for any object.
 _GENERIC_PRONOUNS = parse_words("it, they, them, this, that, _")
-# Names in programs that say nothing of the object they stand for.
+# Names in programs that state nothing about the object for which they stand.
 UNINFORMATIVE_NAMES = _GENERIC_PRONOUNS | PRONOUN_REFERENTS.keys() | parse_words("these, those, scene")
 # Names that apply to any object.
 WILDCARD_NAMES = _GENERIC_PRONOUNS | parse_words("object, thing, item")

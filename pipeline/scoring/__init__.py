@@ -1,6 +1,11 @@
 """Score models on benchmarks with unanswerable questions: plain functions on arrays that only need numpy.
 
-Less common scores are in modules of their own: `masses`, `wups`, `human_baseline`, `efficiency`, `gqa_diagnostics`.
+Terms that the modules of this package use: an *AQ* is an answerable question, a *UQ* an unanswerable one. An
+*item* is a question about an image. *RGQA* is the benchmark of Zhang et al. (ICCV 2023), whose scores and
+file formats the package supports. Its scores ACC, FPR, FACC, AUAF and FF95 are defined in `realistic_vqa`.
+
+Less common scores are in modules of their own: `masses`, `wups`, `human_baseline`, `efficiency`,
+`gqa_diagnostics`.
 """
 
 # ruff: noqa: F401 - these names are the public interface of the package

@@ -1,6 +1,8 @@
-"""Detect from the text of a reply whether a model answers or abstains, with a classifier of known error rates.
+"""Detect from the text of a reply whether a model answers or abstains, with a classifier of known error
+rates.
 
-Labels in the predictions file or in an external file take precedence.
+If the predictions file or an external file has abstention labels, the labels take precedence over the
+classifier.
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ from .realistic_vqa import auaf
 from .reasoning_parser import extract_final_answer
 from .threshold_sweep import nan_mean
 
-# Confidences that the question is answerable.
+# Confidence that the question is answerable, for a reply that answers, is unclear or abstains.
 ANSWERED, UNCLEAR, ABSTAINED = 1.0, 0.5, 0.0
-# A reply abstains at or above the first probability of abstaining and answers at or below the second. Both were chosen on
-# the validation replies.
+# The classifier gives the probability that a reply abstains. The reply counts as abstaining from the first
+# threshold on and as answering up to the second. Between the thresholds the reply is unclear. Both thresholds
+# were chosen on the validation replies.
 ABSTAIN_THRESHOLD, ANSWER_THRESHOLD = 0.86, 0.84
-# Common words of other languages that English replies hardly ever contain, though the classifier's vocabulary has some.
+# Common words of other languages. English replies hardly ever contain these words, although some of the words
+# are in the vocabulary of the classifier.
 FOREIGN_WORDS = frozenset(
     """
     aber auf aus auch bei bild das dem der des dies diese ein eine einem einen einer es fur ist ja kann kein keine keinen mit
@@ -45,7 +49,7 @@ FOREIGN_WORDS = frozenset(
 class ClassifierErrorRates(NamedTuple):
     """Error rates of the abstention classifier.
 
-    They were measured on replies by other writers than the training replies
+    The rates were measured on replies whose writers wrote none of the training replies
     (`rgqa study abstention-classifier --split held_out`).
 
     Attributes:
@@ -57,7 +61,8 @@ class ClassifierErrorRates(NamedTuple):
     false_positive_rate: float
 
     def correct_proportion(self, proportion: float) -> float:
-        """Estimate the true proportion of abstaining replies (Rogan and Gladen, 1978, American Journal of Epidemiology 107(1)).
+        """Estimate the true proportion of abstaining replies (Rogan and Gladen, 1978, American Journal of
+        Epidemiology 107(1)).
 
         Args:
             proportion: Proportion of replies that are classified as abstaining.
@@ -81,15 +86,18 @@ def classify_abstention(
 ) -> np.ndarray:
     """Classify each reply as answering or abstaining.
 
-    A reply abstains if it says that the answer cannot be known, that the question does not fit or that its object is not
-    there, or if it declines for another reason. A bare "no", "none" or "nothing" is an answer. Only the final answer counts
-    (`reasoning_parser.extract_final_answer`). Empty replies and those listed in `no_answer_texts` abstain by definition.
-    Truncated reasoning is unclear, and so is a reply in words that the classifier does not know (`is_unknown_language`).
+    A reply abstains if it says that the answer cannot be known, that the question does not fit the image, or
+    that the object of the question is not in the image, or if the reply declines for another reason. A bare
+    "no", "none" or "nothing" is an answer. Only the final answer counts
+    (`reasoning_parser.extract_final_answer`). Empty replies and the replies listed in `no_answer_texts`
+    abstain by definition. Truncated reasoning is unclear. A reply in words that the classifier does not know
+    is unclear, too (`is_unknown_language`).
 
     Args:
         questions: [n] questions.
         replies: [n] replies.
-        known_words: More words that count as known, in lower case, such as those of the benchmark's answers.
+        known_words: Additional words that count as known, in lower case, such as the words of the benchmark's
+            answers.
 
     Returns:
         [n] of `ANSWERED`, `ABSTAINED` or, where the classifier is not sure, `UNCLEAR`.
@@ -122,8 +130,10 @@ def is_unknown_language(
 ) -> np.ndarray:
     """Return for each reply whether it is probably not English, [n] booleans.
 
-    None of its words, or fewer than half of them, are known to the classifier. In a reply of three words or more, common
-    words of other languages count as unknown, and half is too few if there are any. Words of the question are known.
+    A reply is probably not English if the classifier knows none of its words, or fewer than half of its
+    words. Words of the question count as known. In a reply of three words or more, common words of other
+    languages (`FOREIGN_WORDS`) count as unknown, and if the reply has such a word, more than half of its
+    words must be known.
 
     >>> is_unknown_language(["What is it?"] * 4, ["nicht erkennbar", "Я не знаю", "a red car", "42"]).tolist()
     [True, True, False, False]
@@ -148,17 +158,19 @@ def _abstains_by_definition(text: str) -> bool:
 
 
 def _is_content_character(character: str) -> bool:
-    """Return whether a character is a letter, a digit, or a sign such as "+" or "$" that can be seen in an image."""
+    """Return whether a character is a letter, a digit, or a sign such as "+" or "$" that can be seen in an
+    image.
+    """
     kind = unicodedata.category(character)
     return character in "%&#@/" or not (kind[0] in "PZC" or kind == "Sk")
 
 
 def is_abstention(reply: str, question: str = "") -> bool:
-    """Return whether a reply abstains. An unclear reply does not.
+    """Return whether a reply abstains. An unclear reply does not count as abstaining.
 
     Args:
         reply: The reply of a model.
-        question: The question, without which the classification is less accurate.
+        question: The question. Without a question ("") the classification is less accurate.
 
     Raises:
         ValueError: The reply is not a string.
@@ -172,10 +184,11 @@ def is_abstention(reply: str, question: str = "") -> bool:
 
 
 def score_abstention(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """Count abstentions on AQs, which are wrong, and answers to UQs.
+    """Count the wrong decisions: abstentions on AQs and answers to UQs.
 
-    Missing predictions are excluded. If confidences are read from the text, the scores include the range of AUAF that
-    unclear replies leave open and AUAF corrected for the classifier's error rates.
+    Missing predictions are excluded. If the confidences are read from the replies, two more results are
+    included: the range of AUAF that the unclear replies leave open, and AUAF corrected for the error rates of
+    the classifier.
     """
     if not (options.detect_abstention or "abstention" in options.scores):
         return {
@@ -201,7 +214,9 @@ def score_abstention(answered: JoinedPredictions, options: ScoringOptions) -> Sc
 
 
 def _auaf_range(answered: JoinedPredictions) -> Scores:
-    """Compute AUAF if all unclear replies count against the model or for it, and corrected for the error rates."""
+    """Compute AUAF with all unclear replies counted against the model, counted for the model, and corrected
+    for error rates.
+    """
     confidence, correct, answerable = answered.metric_inputs
     unclear = confidence == UNCLEAR
     against = np.where(unclear, np.where(answerable, ABSTAINED, ANSWERED), confidence)
@@ -210,7 +225,7 @@ def _auaf_range(answered: JoinedPredictions) -> Scores:
         "auaf_lowest": auaf(against, correct, answerable),
         "auaf_highest": auaf(favour, correct, answerable),
     }
-    # The error rates only apply if the classifier read all replies.
+    # The error rates only apply if the classifier classified all replies.
     if not answered.predictions.abstention_labels:
         scores["auaf_corrected"] = corrected_auaf(confidence, correct, answerable)
     return scores
@@ -224,12 +239,13 @@ def corrected_auaf(
 ) -> float:
     """Return AUAF corrected for the error rates of the abstention classifier.
 
-    The proportions of UQs and of correctly answered AQs (weighted by their score) that are classified as abstaining are
-    corrected separately. The curve then has one point between its ends.
+    Two proportions are corrected separately: the proportion of UQs that are classified as abstaining, and
+    that proportion of the correctly answered AQs (each weighted by its score). The corrected ACC-FPR curve
+    then has one point between its two ends.
 
     Args:
         confidence: [n] of `ANSWERED`, `UNCLEAR`, `ABSTAINED`.
-        correct: [n] in [0, 1].
+        correct: [n] in [0, 1], the score of each answer.
         answerable: [n] booleans.
         error_rates: Error rates of the classifier.
     """

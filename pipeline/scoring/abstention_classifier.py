@@ -1,10 +1,10 @@
 """Classify whether a reply answers its question or abstains, with a small recurrent network.
 
-Question and reply are each encoded by a bidirectional gated recurrent unit. Every word of the reply attends to the words
-of the question (dot-product attention), and a second unit encodes the reply with the attended words, as in ESIM (Chen et
-al., ACL 2017). Several networks of the same architecture are averaged in log-odds.
-`research/studies/abstention_training.py` trains them. `rgqa study abstention-classifier` measures their error on
-held-out replies.
+A bidirectional gated recurrent unit (GRU) encodes the question and, separately, the reply. Every word of the
+reply attends to the words of the question (dot-product attention). A second GRU encodes the reply together
+with the attended words, as in ESIM (Chen et al., ACL 2017). The classifier is an ensemble: the log-odds of
+several networks of the same architecture are averaged. `research/studies/abstention_training.py` trains the
+networks, and `rgqa study abstention-classifier` measures the error of the ensemble on held-out replies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .abstention_features import NUM_WORD_FEATURES, compute_word_features, token
 WEIGHTS_FILE = Path(__file__).with_name("abstention_classifier.npz")
 # The first two words of the vocabulary.
 PADDING_TOKEN, UNKNOWN_TOKEN = "<padding>", "<unknown>"
-# Words of replies in a batch, including padding.
+# Maximum number of words of the replies in a batch, including padding.
 MAX_TOKENS_PER_BATCH = 4096
 Weights = Mapping[str, np.ndarray]
 
@@ -30,9 +30,9 @@ class AbstentionClassifier(NamedTuple):
     """An ensemble of networks and their vocabulary.
 
     Attributes:
-        vocabulary: Row of `embeddings` by word.
-        embeddings: [words, size].
-        ensemble: Weights of each network by name.
+        vocabulary: Word -> its row in `embeddings`.
+        embeddings: [words, size], the vector of each word.
+        ensemble: For each network, its weight arrays by name.
     """
 
     vocabulary: Mapping[str, int]
@@ -95,7 +95,7 @@ def load_abstention_classifier() -> AbstentionClassifier:
 
 
 def _batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield batches of rows of similar length."""
+    """Yield batches of indices of pairs whose replies have similar lengths."""
     rows = sorted(range(len(lengths)), key=lengths.__getitem__)
     while rows:
         count = max(1, MAX_TOKENS_PER_BATCH // lengths[rows[0]])
@@ -114,7 +114,10 @@ def _compute_log_odds(
     reply_flags: np.ndarray,
     in_reply: np.ndarray,
 ) -> np.ndarray:
-    """Return the log-odds of abstaining, [pairs]. The inputs are those that `AbstentionClassifier.encode_batch` returns."""
+    """Return the log-odds of abstaining, [pairs].
+
+    The arguments after `weights` are the results of `encode_batch`.
+    """
     asked = _bidirectional_gru(
         weights, "question", _project_words(weights, question, question_flags), in_question
     )

@@ -11,7 +11,8 @@ import numpy as np
 from .normalize import to_plain_text
 from .reasoning_parser import extract_final_answer
 
-# A longer reply is truncated in the middle. More of its end is kept, as replies often end with their answer.
+# Maximum number of words of a reply. The middle of a longer reply is removed. More words are kept at the end
+# than at the beginning, because replies often end with the answer.
 MAX_REPLY_WORDS = 120
 REPLY_HEAD_WORDS = 40
 MAX_QUESTION_WORDS = 30
@@ -20,7 +21,7 @@ NUM_WORD_FEATURES = 5
 LATEX_COMMAND_PATTERN = re.compile(r"\\(?:boxed|text|textbf|mathrm)\b")
 WORD_PATTERN = re.compile(r"n/a|[a-z]+(?=n't\b)|n't\b|'(?:s|re|ve|d|ll|m)\b|[^\W\d_]+|\d+|\n|[^\s\w]")
 NUMBER_PATTERN = re.compile(r"(?!0$)\d")
-# Words that are too common to tell what a question is about.
+# Words that are too common to show what a question is about.
 _FUNCTION_WORD_LIST = """
 a an the of in on at to is are was were be been do does did what which who whom whose where when why how many much color
 colour kind type sort there any this that these those it its his her their he she they you i and or with for from by as
@@ -42,7 +43,7 @@ SUFFIX_RULES = (
 def tokenize(text: str) -> list[str]:
     """Split a text into lower-case words without accents, punctuation marks and line ends.
 
-    The "n't" of a contraction is a word of its own. All numbers but 0 are the same word.
+    The "n't" of a contraction is a separate word. All numbers except 0 become the same word.
 
     >>> tokenize("It isn't 42!"), tokenize("Café。")
     (['it', 'is', "n't", '<number>', '!'], ['cafe', '.'])
@@ -74,7 +75,10 @@ def stem_word(word: str) -> str:
 
 
 def tokenize_pair(question: str, reply: str) -> tuple[list[str], list[str]]:
-    """Tokenize a question and the final answer of a reply, truncated to the classifier's limits. Neither list is empty."""
+    """Tokenize a question and the final answer of a reply, truncated to the classifier's limits.
+
+    Neither list is empty.
+    """
     said = tokenize(extract_final_answer(reply).text)
     if len(said) > MAX_REPLY_WORDS:
         said = [*said[:REPLY_HEAD_WORDS], "<cut>", *said[REPLY_HEAD_WORDS + 1 - MAX_REPLY_WORDS :]]
@@ -85,9 +89,10 @@ def compute_word_features(question: Sequence[str], reply: Sequence[str]) -> tupl
     """Compute features of each word of a question and a reply.
 
     Returns:
-        For the question and for the reply [words, NUM_WORD_FEATURES]: whether the word is a content word of the question
-        that both sides have, whether the other side has the same word, 1 / position from the beginning, 1 / position from
-        the end, and 1.
+        One array for the question and one for the reply, [words, NUM_WORD_FEATURES] each. The features of a
+        word are: 1 if the word is a content word of the question and occurs in both texts; 1 if the word
+        occurs in the other text; 1 / position from the beginning; 1 / position from the end; and the constant
+        1.
     """
     about = {stem_word(word) for word in question if word not in FUNCTION_WORDS and word[0].isalpha()}
     in_both = about & {stem_word(word) for word in reply}

@@ -1,6 +1,7 @@
 """Read abstention labels: the columns `abstained` (true or false) and `p_answerable` (0 to 1).
 
-They are in the predictions file or in an external label file. Labelled replies are not classified.
+The labels are in the predictions file or in an external label file. The abstention classifier does not
+classify replies that have a label.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .input_validation import parse_number, read_bytes
 from .joined_predictions import Predictions
 from .row_reader import has_only_text_cells, read_rows
 
-# If a row has both columns, the first counts.
+# If a row has several of these columns, the first one counts.
 LABEL_COLUMNS = COLUMN_ALIASES["abstention"]
 # Probability that the question is answerable, by the value of `abstained`.
 ABSTAINED_VALUES = {"true": 0.0, "false": 1.0, "1": 0.0, "0": 1.0, "yes": 0.0, "no": 1.0}
@@ -31,11 +32,11 @@ def parse_labels(rows: Iterable[dict[str, Any]], numbers_as_text: bool) -> tuple
 
     Args:
         rows: Rows of a file; those without a label are skipped.
-        numbers_as_text: Whether the file format has no numbers.
+        numbers_as_text: Whether the file format (such as CSV) stores numbers as text.
 
     Returns:
-        The probability that the question is answerable by item id (0 where the model abstained, 1 where it answered), and
-        the faults of invalid labels.
+        The label of each item by item id, and one message for each invalid label. A label is the probability
+        that the question is answerable: 0 where the model abstained, 1 where the model answered.
     """
     labels: dict[str, float] = {}
     faults: list[str] = []
@@ -58,16 +59,23 @@ def parse_labels(rows: Iterable[dict[str, Any]], numbers_as_text: bool) -> tuple
 
 
 def add_external_labels(predictions: Predictions, path: Path, detect_abstention: bool = True) -> Predictions:
-    """Add the abstention labels of an external file. They take precedence over labels in the predictions file.
+    """Add the abstention labels of an external file.
+
+    They take precedence over labels in the predictions file.
 
     Args:
         predictions: Predictions of a model.
         path: Label file: a table, JSON or JSON Lines.
-        detect_abstention: Whether confidences are read from the replies, so that labels have an effect beside confidences.
+        detect_abstention: Whether abstentions are detected in the replies. If not, external labels are refused
+            for predictions with confidences, because the confidences take precedence.
 
     Raises:
-        UserError: The file cannot be read, has no labels, invalid ones or labels of other items, or the predictions have
-            confidences that take precedence.
+        UserError: In one of these cases:
+
+            - The file cannot be read, or no row has an item id and a label.
+            - A label is invalid, or an item id occurs more than once.
+            - A labelled item has no prediction.
+            - The predictions have confidences, and `detect_abstention` is false.
     """
     rows, _ = read_rows(path, read_bytes(path))
     rows = [row for row in rows if isinstance(row, dict)]
@@ -86,14 +94,18 @@ def add_external_labels(predictions: Predictions, path: Path, detect_abstention:
         )
     if faults:
         raise UserError([f"{path}: {format_count(len(faults), 'fault')}", *faults])
-    # Confidences without a field were made from the labels of the predictions file.
+    # Without a confidence column in the predictions file, its confidences were made from its own labels. The
+    # external labels replace these confidences.
     if not predictions.file_info.confidence_field:
         predictions = predictions._replace(confidence=None)
     return with_labels(predictions, {**predictions.abstention_labels, **labels})
 
 
 def with_labels(predictions: Predictions, labels: Mapping[str, float]) -> Predictions:
-    """Add abstention labels. If no row has a confidence and all rows have a label, the labels become the confidences."""
+    """Add abstention labels.
+
+    If no row has a confidence and all rows have a label, the labels become the confidences.
+    """
     confidence = predictions.confidence
     if confidence is None and labels and labels.keys() >= predictions.index_by_id.keys():
         confidence = np.array([labels[name] for name in predictions.index_by_id])
@@ -101,7 +113,7 @@ def with_labels(predictions: Predictions, labels: Mapping[str, float]) -> Predic
 
 
 def describe_unlabelled(predictions: Predictions) -> str:
-    """Return how many answers have no label; "" if none or all of them have one."""
+    """Return how many answers have no label, as text; "" if no answer or every answer has a label."""
     count = (
         sum(name not in predictions.abstention_labels for name in predictions.index_by_id)
         if predictions.abstention_labels

@@ -1,7 +1,8 @@
-"""Compare answers with reference answers: exact match, token F1 (SQuAD), ANLS (TextVQA, DocVQA), VQA accuracy.
+"""Compare answers with reference answers: exact match, token F1 (SQuAD), ANLS (TextVQA, DocVQA), VQA
+accuracy.
 
-Every score takes n predictions and the reference answers of each (in VQA the human answers, one by one). It returns [n] values
-in [0, 1]; higher is better.
+Every function takes n predictions and a list of reference answers for each prediction (in VQA one entry for
+every human answer). It returns the score of each prediction, [n] in [0, 1]; higher is better.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ VqaNormalization = Literal["official", "official-2017", "corrected"]
 def exact_match(
     predictions: Texts, answers: TextLists, *, normalization: Normalization | None = None
 ) -> np.ndarray:
-    """Return 1 where the prediction equals a reference answer, exactly or after normalization.
+    """Return 1 where the prediction equals any reference answer, exactly or after normalization, else 0.
 
     >>> exact_match(["A cat."], [["cat"]]).tolist()
     [0.0]
@@ -40,9 +41,9 @@ def exact_match(
 
 
 def token_f1(predictions: Texts, answers: TextLists) -> np.ndarray:
-    """Return the F1 of common words after SQuAD's normalization, with the best reference answer.
+    """Return the highest F1 of common words with any reference answer, after SQuAD's normalization.
 
-    Two empty answers match; an empty and another answer do not.
+    Two empty answers have F1 1. An empty and a non-empty answer have F1 0.
 
     >>> token_f1(["the big red bus"], [["red bus"]]).round(9).tolist()  # precision 2/3, recall 1
     [0.8]
@@ -51,10 +52,12 @@ def token_f1(predictions: Texts, answers: TextLists) -> np.ndarray:
 
 
 def anls(predictions: Texts, answers: TextLists, *, threshold: float = 0.5) -> np.ndarray:
-    """Return the average normalized Levenshtein similarity with the best reference answer.
+    """Return the highest normalized Levenshtein similarity with any reference answer (ANLS is its average
+    over items).
 
-    It is 1 - edit distance / longer length, in lower case with single spaces, and 0 below `threshold` (usually 0.5; 0 for no
-    threshold). Two empty answers match.
+    The similarity of two texts is 1 - edit distance / length of the longer text, in lower case with single
+    spaces. Similarities below `threshold` count as 0 (usual threshold: 0.5; 0 for none). Two empty answers
+    have similarity 1.
 
     >>> anls(["main st"], [["main street"]]).round(3).tolist(), anls(["cat"], [["dog"]], threshold=0).tolist()
     ([0.636], [0.0])
@@ -73,11 +76,13 @@ def vqa_accuracy(
     Args:
         predictions: [n] answers.
         answers: Human answers for each prediction.
-        normalization: "official" is that of VQA's tools since March 2021 (GT-Vision-Lab/VQA a013f00): predictions and human
-            answers are normalized if the human answers disagree, neither if they agree. "official-2017" is the one
-            before (a4f1afd): predictions are always normalized, human answers only in punctuation and only if they disagree.
-            "corrected" always normalizes both. What matches under "official" matches here, too. With one human answer it
-            is NaN (official: 0), as omitting it leaves none.
+        normalization: "official" follows VQA's tools since March 2021 (GT-Vision-Lab/VQA a013f00): if the
+            human answers disagree, the prediction and the human answers are normalized; if the human answers
+            agree, nothing is normalized. "official-2017" follows the earlier tools (a4f1afd): the prediction
+            is always normalized; only the punctuation of the human answers is normalized, and only if the
+            human answers disagree. "corrected" always normalizes both. Every match under "official" is also a
+            match under "corrected". With a single human answer "corrected" returns NaN ("official": 0),
+            because no human answer is left after omitting one.
 
     >>> vqa_accuracy(["red", "blue"], [["red"] * 3 + ["blue"] * 2 + ["green"] * 5] * 2).round(9).tolist()
     [0.9, 0.6]
@@ -91,9 +96,10 @@ def vqa_accuracy(
 def vqa3_plus(
     predictions: Texts, answers: TextLists, *, normalization: VqaNormalization = "official"
 ) -> np.ndarray:
-    """Return VQA3+ as MaSSeS's authors define it: 0.3, 0.6, 0.9, 1 for 1, 2, 3, 4 and more matching human answers.
+    """Return VQA3+ as MaSSeS's authors define it: 0.3, 0.6, 0.9, 1 for 1, 2, 3, 4 and more matching human
+    answers.
 
-    With ten human answers it equals `vqa_accuracy`, with other numbers it does not.
+    With ten human answers VQA3+ equals `vqa_accuracy`; with another number of human answers it does not.
 
     >>> vqa3_plus(["red"], [["red", "red", "blue"]]).tolist()
     [0.6]
@@ -102,7 +108,10 @@ def vqa3_plus(
 
 
 def most_frequent_answer(answers: Sequence[str]) -> str:
-    """Return the most frequent answer, the first in alphabetical order if there are several; the paper's rule for ECE.
+    """Return the most frequent answer; of several equally frequent ones, the first in alphabetical order.
+
+    Whitehead et al. (ECCV 2022, appendix G) use the most frequent answer as the correct one for the
+    calibration error.
 
     >>> most_frequent_answer(["red", "blue", "blue"])
     'blue'
@@ -112,7 +121,7 @@ def most_frequent_answer(answers: Sequence[str]) -> str:
 
 
 def edit_distance(one: str, other: str) -> int:
-    """Return the Levenshtein distance: the fewest characters to insert, delete or replace.
+    """Return the Levenshtein distance: the minimum number of characters to insert, delete or replace.
 
     >>> edit_distance("main st", "main street")
     4
@@ -150,7 +159,9 @@ def _edit_similarity(prediction: str, reference: str) -> float:
 def _count_matches(
     predictions: Texts, answers: TextLists, normalization: VqaNormalization
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of human answers that match each prediction, and the number of human answers; [n] each."""
+    """Return the number of human answers that match each prediction, and the number of human answers; [n]
+    each.
+    """
     predictions, answers = check_strings(predictions, answers)
     if normalization not in get_args(VqaNormalization):
         raise ValueError(
@@ -159,13 +170,13 @@ def _count_matches(
     people = np.array([len(row) for row in answers], int)
     if not len(people):
         return people, people
-    # Each distinct text is normalized once, and equal normalized texts get the same number.
+    # Each distinct text is normalized once, and equal normalized texts get the same index.
     places: dict[str, int] = {}
     ids = np.array([places.setdefault(text, len(places)) for text in chain(predictions, *answers)], int)
     numbers: dict[str, int] = {}
 
     def number(normalize: Callable[[str], str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of each prediction, repeated for each of its human answers, and of each human answer."""
+        """Return, for each human answer, the index of its prediction's text and the index of its own text."""
         of_text = np.array([numbers.setdefault(normalize(text), len(numbers)) for text in places], int)[ids]
         return np.repeat(of_text[: len(people)], people), of_text[len(people) :]
 
@@ -186,7 +197,8 @@ def _count_matches(
     return np.add.reduceat(same.astype(int), starts), people
 
 
-# Answer scores of a report, NaN where undefined. A score that is added here is in every report, with an interval.
+# Answer scores of a report; the value is NaN where a score is undefined. Every report includes all of these
+# scores, with intervals.
 ANSWER_SCORES = {
     "vqa_accuracy": ReportedScore("VQA accuracy", vqa_accuracy, needs_human_answers=True),
     "vqa_accuracy_2017": ReportedScore(
@@ -205,7 +217,7 @@ ANSWER_SCORES = {
 
 
 def compute_item_scores(answered: JoinedPredictions) -> dict[str, np.ndarray]:
-    """Compute every answer score of every item, [n]. A missing prediction is the answer ""."""
+    """Compute every answer score of every item, [n]. A missing prediction is scored as the answer ""."""
     applicable = {
         name: score
         for name, score in ANSWER_SCORES.items()

@@ -19,20 +19,20 @@ from .items import UNANSWERABLE_LABEL, Benchmark, Items, full_name
 from .json_streaming import iterate_chunks, stream_list
 from .provenance import PARAMS_FILE, PROVENANCE_FILE, QUESTION_TYPE_FIELDS, parse_provenance, path_exists
 
-# Takes rows of a file and returns columns by field of BenchmarkItem.
+# A function that converts rows of a file to columns: field of `BenchmarkItem` -> values.
 ColumnBuilder = Callable[[Sequence[Any]], dict[str, list[Any]]]
 
 
 def read_benchmark(path: Path | str, subsets: Collection[str] = ()) -> Benchmark:
-    """Read a benchmark, or only some of its subsets.
+    """Read all or some subsets of a benchmark.
 
     Args:
         path: A release folder, or a file in RGQA's, GQA's or VQA's format.
         subsets: Names of the subsets to select; empty for all.
 
     Raises:
-        UserError: The benchmark cannot be read, has an unknown format or faulty rows, or lacks a named subset. All
-            problems are listed.
+        UserError: The benchmark cannot be read, has an unknown format or faulty rows, or does not have a
+            subset of `subsets`. The message lists all problems.
     """
     path = Path(path)
     benchmark = _read_release(path) if path.is_dir() else _read_single_file(path)
@@ -43,10 +43,10 @@ def read_benchmark(path: Path | str, subsets: Collection[str] = ()) -> Benchmark
 
 
 class ReleaseName(NamedTuple):
-    """Title and version of a release, independent of its folder's name.
+    """Title and version of a release, from the release itself.
 
     Attributes:
-        title: Title on the card, such as "RGQA sample".
+        title: Title on the data set card, such as "RGQA sample".
         version: "" if the release states none.
     """
 
@@ -64,7 +64,7 @@ def read_release_name(folder: Path) -> ReleaseName:
         folder: The release folder.
 
     Returns:
-        The title is `release.title`, else `dataset`, else the name of the folder.
+        The title and the version. The title is `release.title`, else `dataset`, else the name of the folder.
 
     Raises:
         UserError: params.json cannot be read, is not an object, or its title or version is not a string.
@@ -164,7 +164,9 @@ def _parse_values(data: bytes, path: Path) -> Iterable[Any]:
 def _build_items(
     rows: Callable[[], Iterable[Any]], path: Path, noun: str, columns_of: ColumnBuilder
 ) -> Items:
-    """Build items from a file's rows. If any row is faulty, check the rows one by one to list all faults.
+    """Build items from the rows of a file.
+
+    If any row is faulty, all rows are checked one by one to list all faults.
 
     Raises:
         UserError: Lists every faulty row and every duplicate id.
@@ -223,7 +225,10 @@ def _as_strings(values: list[Any]) -> list[str]:
 
 
 def _parse_label(name: str, label: Any) -> dict[str, float]:
-    """Return the correct answers of a label. Another text than "UQ" that means "there is no answer" is a fault."""
+    """Return the correct answers of a label.
+
+    A label other than "UQ" that says that no answer exists is a fault.
+    """
     worths = label.values() if isinstance(label, dict) else []
     if not all(isinstance(worth, int | float) and 0 <= worth <= 1 for worth in worths) or not any(worths):
         raise UserError(
@@ -233,7 +238,7 @@ def _parse_label(name: str, label: Any) -> dict[str, float]:
         raise UserError(f"{name}: label {label!r} has an empty answer")
     if any(answer != UNANSWERABLE_LABEL and is_no_answer(answer) for answer in label):
         raise UserError(
-            f"{name}: label {label!r} says that there is no answer, which is read as an abstention in a reply. "
+            f"{name}: label {label!r} says that no answer exists, which is read as an abstention in a reply. "
             'Write {"UQ": 1.0} if the question is unanswerable, else remove the item'
         )
     if UNANSWERABLE_LABEL in label and len(label) > 1:
@@ -277,7 +282,8 @@ def _sha256(data: bytes) -> str:
 
 
 def fingerprint_release(release: Path) -> str:
-    """Return the SHA-256 of a release's CHECKSUMS.sha256, after checking its questions and images against it.
+    """Check the questions and images of a release against its CHECKSUMS.sha256, and return the SHA-256 of
+    that file.
 
     Raises:
         UserError: Lists every file that is missing or changed.

@@ -1,9 +1,11 @@
-"""The cluster bootstrap: resample clusters, weight a statistic by how often each was sampled, and compute intervals.
+"""The cluster bootstrap: resample clusters of rows, compute a statistic on every resample, and compute
+intervals.
 
-Questions about one image are not independent, so whole images (or other groups of rows) are resampled. A replicate is a row of
-counts, one for each cluster. A statistic takes a matrix of counts [replicates, clusters] and returns one value, or one row of
-values, for each replicate. Rows of data are never copied. The same seed gives the same replicates for every model and every
-statistic, so differences between models are paired.
+Questions about one image are not independent, so whole images (or other clusters of rows) are resampled. A
+replicate is a resample. It is stored as a row of counts: how often each cluster was sampled. A statistic
+takes a matrix of counts [replicates, clusters], weights every row of data by the count of its cluster, and
+returns one value, or one row of values, for each replicate. Rows of data are never copied. The same seed
+gives the same replicates for every model and every statistic, so differences between models are paired.
 
 >>> count, (cluster,) = number_clusters([["image 1", "image 1", "image 2", "image 3"]])
 >>> statistic = cluster_auroc(np.array([0.9, 0.1, 0.8, 0.3]), np.array([True, False, True, False]), cluster)
@@ -25,23 +27,24 @@ from .threshold_sweep import safe_divide_arrays
 
 # Default confidence level of intervals.
 CONFIDENCE_LEVEL = 0.95
-# An interval is undefined if more than this proportion of the replicates is.
+# An interval is undefined if the statistic is undefined in more than this proportion of the replicates.
 MAX_UNDEFINED_PROPORTION = 0.05
-# The values of a batch of replicates fit the processor's cache.
+# Maximum number of values in a batch of replicates, so that a batch fits into the cache of the processor.
 VALUES_PER_BATCH = 1 << 14
 Result = TypeVar("Result")
-# Takes counts [replicates, clusters] and returns [replicates, ...].
+# A function that takes counts [replicates, clusters] and returns values [replicates, ...].
 Statistic = Callable[[np.ndarray], np.ndarray]
 
 
 def number_clusters(columns: Sequence[Sequence[str]]) -> tuple[int, list[np.ndarray]]:
-    """Number the clusters of several columns of names together.
+    """Assign indices to the clusters of several data sets together.
 
     Args:
-        columns: For each set of rows, the name of each row's cluster.
+        columns: For each data set, the name of the cluster of each row.
 
     Returns:
-        The number of distinct clusters, and for each column the number of each row's cluster, [n] integers.
+        The number of distinct clusters, and for each data set the cluster index of each row, [n] integers
+        from 0 on.
 
     >>> number_clusters([["b", "a", "b"], ["c", "a"]])
     (3, [array([0, 1, 0]), array([2, 1])])
@@ -55,13 +58,14 @@ def sample_cluster_counts(num_clusters: int, replicates: int | range, seed: int)
     """Sample clusters with replacement.
 
     Args:
-        num_clusters: Number of clusters; as many are sampled in each replicate.
-        replicates: Number of replicates, or the numbers of those wanted. A replicate depends only on its own number and
-            the seed, so batches can be sampled separately and in any order.
+        num_clusters: Number of clusters. Each replicate samples this number of clusters.
+        replicates: Number of replicates, or a range of replicate indices. A replicate depends only on its
+            index and the seed, so batches of replicates can be sampled separately and in any order.
         seed: A non-negative integer.
 
     Returns:
-        How often each cluster is sampled, [replicates, num_clusters] integers; each row sums to `num_clusters`.
+        How often each cluster is sampled, [replicates, num_clusters] integers; each row sums to
+        `num_clusters`.
 
     >>> sample_cluster_counts(3, 2, seed=0).sum(axis=1).tolist()
     [3, 3]
@@ -84,18 +88,19 @@ def bootstrap(
     num_rows: int = 0,
     threads: int = 1,
 ) -> np.ndarray:
-    """Compute a statistic on every replicate, in batches, so that memory does not grow with the number of replicates.
+    """Compute a statistic on every replicate, in batches, so that memory does not grow with the number of
+    replicates.
 
     Args:
         statistic: Takes counts [r, num_clusters] and returns an array [r, ...].
         num_clusters, replicates, seed: As for `sample_cluster_counts`.
-        num_rows: Number of rows of data that the statistic weights, if larger than the number of clusters. Batches are
-            smaller then.
-        threads: Number of batches computed at the same time, if the statistic may be called from several threads. The
-            result does not depend on it.
+        num_rows: Number of rows of data that the statistic weights, if larger than `num_clusters`. It makes
+            the batches smaller.
+        threads: Number of threads, each of which computes one batch at a time. Above 1, `statistic` must be
+            thread-safe. The result does not depend on the number of threads.
 
     Returns:
-        [replicates, ...].
+        The statistic on each replicate, [replicates, ...].
     """
     return np.concatenate(
         bootstrap_batches(statistic, num_clusters, replicates, seed, num_rows=num_rows, threads=threads)
@@ -111,7 +116,10 @@ def bootstrap_batches(
     num_rows: int = 0,
     threads: int = 1,
 ) -> list[Result]:
-    """Return the results of a statistic of any type for each batch of replicates, in order. Arguments as for `bootstrap`."""
+    """Return the results of a statistic of any type for each batch of replicates, in order.
+
+    Arguments as for `bootstrap`.
+    """
 
     def compute(batch: slice) -> Result:
         return statistic(sample_cluster_counts(num_clusters, range(batch.start, batch.stop), seed))
@@ -139,8 +147,8 @@ def cluster_mean(values: ArrayLike, cluster: np.ndarray) -> Statistic:
     """Return the mean over rows as a statistic of cluster counts; NaN if no row with a value is sampled.
 
     Args:
-        values: [n] or [n, k]; NaN for rows that do not count.
-        cluster: [n], the number of each row's cluster.
+        values: [n] or [n, k]; rows with NaN are not counted.
+        cluster: [n], the cluster index of each row.
 
     Returns:
         A statistic that returns [replicates] or [replicates, k].
@@ -166,15 +174,16 @@ def cluster_auroc(
 ) -> Statistic:
     """Return AUROC as a statistic of cluster counts.
 
-    AUROC is the probability that a random positive row has a higher score than a random negative one, ties counted half. Rows are
-    sorted once. NaN if a replicate has no pair to compare.
+    AUROC is the probability that a random positive row has a higher score than a random negative row, with
+    ties counted as one half. The rows are sorted only once, for all replicates. The value is NaN for a
+    replicate without any pair of a positive and a negative row.
 
     Args:
         scores: [n], without NaN.
         positive: [n] booleans.
-        cluster: [n], the number of each row's cluster.
-        strata: [n] integers. Only rows of the same stratum are compared, and all pairs have equal weight. None for one
-            stratum.
+        cluster: [n], the cluster index of each row.
+        strata: [n] integers. Only rows of the same stratum are compared, and all pairs have equal weight.
+            None means that all rows are in the same stratum.
 
     Returns:
         A statistic that returns [replicates].
@@ -190,7 +199,8 @@ def cluster_auroc(
     key = stratum * len(values) + rank
     order = np.flatnonzero(~positive)[np.argsort(key[~positive], kind="stable")]
     negative_key, positive_key = key[order], key[positive]
-    # How many negatives come before each positive's stratum, before the positive, and up to the end of its tie.
+    # For each positive row, the number of negative rows before its stratum, before the row, and up to the end
+    # of its tie.
     before = np.searchsorted(negative_key, stratum[positive] * len(values))
     below = np.searchsorted(negative_key, positive_key, "left")
     to = np.searchsorted(negative_key, positive_key, "right")
@@ -215,7 +225,7 @@ def cluster_auroc(
 
 
 def gather(rows: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """Return `rows[:, indices]` in a fraction of the time: [r, m] from [r, n] and [m]."""
+    """Return `rows[:, indices]`, [r, m], for rows [r, n] and indices [m]. This is faster than indexing."""
     return rows.take(indices, axis=1, mode="clip")
 
 
@@ -241,7 +251,8 @@ def percentile_intervals(samples: np.ndarray, level: float = CONFIDENCE_LEVEL) -
         level: The confidence level of each interval.
 
     Returns:
-        The lower and the upper ends, [2, ...]; NaN for a statistic that is undefined in more than 5 % of the replicates.
+        The lower and the upper ends, [2, ...]; NaN for a statistic that is undefined in more than 5 % of the
+        replicates.
     """
     ends = [(1 - level) / 2, (1 + level) / 2]
     undefined = np.isnan(samples).mean(axis=0) if len(samples) else np.ones(samples.shape[1:])
@@ -257,20 +268,23 @@ def percentile_intervals(samples: np.ndarray, level: float = CONFIDENCE_LEVEL) -
 def simultaneous_intervals(
     estimates: ArrayLike, samples: np.ndarray, level: float = CONFIDENCE_LEVEL
 ) -> np.ndarray:
-    """Return simultaneous intervals of several statistics: with probability `level` all of them contain the true value.
+    """Return simultaneous intervals of several statistics: with probability `level` all of them contain the
+    true value.
 
-    The method is max-t, also called sup-t bands (Montiel Olea and Plagborg-Møller, 2019, Journal of Applied Econometrics 34, 1-17).
-    Each interval is the estimate plus or minus its standard error times one critical value, the quantile of the largest
-    standardized deviation over all statistics. For all differences of a few independent means it is that of Tukey's range test.
+    The method is max-t, also called sup-t bands (Montiel Olea and Plagborg-Møller, 2019, Journal of Applied
+    Econometrics 34, 1-17). Each interval is the estimate plus or minus its standard error times a critical
+    value. The critical value is the same for all statistics: the quantile of the largest standardized
+    deviation over all statistics. For all pairwise differences of a few independent means, the critical value
+    equals that of Tukey's range test.
 
     Args:
-        estimates: [k], from the data.
+        estimates: [k], the value of each statistic on the data.
         samples: [k, replicates]; NaN where undefined.
         level: The joint confidence level.
 
     Returns:
-        The lower and the upper ends, [k, 2]; NaN for a statistic that is undefined in more than 5 % of the replicates. A
-        statistic that is the same in all replicates has an interval of width 0.
+        The lower and the upper ends, [k, 2]; NaN for a statistic that is undefined in more than 5 % of the
+        replicates. A statistic that is the same in all replicates has an interval of width 0.
     """
     estimates = np.asarray(estimates, float)
     found = np.full((len(estimates), 2), np.nan)
@@ -285,7 +299,7 @@ def simultaneous_intervals(
     if not kept.size:
         return found
     errors = kept.std(axis=1)
-    # A difference of equal numbers may have a rounding error.
+    # Rounding errors can make a constant statistic seem to vary, so tiny standard errors count as 0.
     varies = errors > 1e-12
     critical = 0.0
     if varies.any():

@@ -1,8 +1,9 @@
 """The scores of a subset as statistics of cluster counts, for the bootstrap.
 
-Items are sorted by confidence once. A replicate only changes how often each item counts, so every score follows from running
-sums over the sorted items. All functions take counts [replicates, clusters] and return a column [replicates] for each score. It
-equals the score of the repeated items by the functions of `realistic_vqa`, `selective_prediction` and `calibration`.
+Items are sorted by confidence once. A replicate only changes how often each item counts, so every score is
+computed from running sums over the sorted items. All statistics take counts [replicates, clusters] and return
+a column [replicates] for each score. The values equal the results of the functions in `realistic_vqa`,
+`selective_prediction` and `calibration` on data in which each item is repeated as often as it was sampled.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from .realistic_vqa import REALISTIC_SCORES
 from .selective_prediction import choose_thresholds, compute_item_accuracy, compute_utility
 from .threshold_sweep import BLOCK_SIZE, TOLERANCE, RankedItems, rank_items, safe_divide, safe_divide_arrays
 
-# With fewer items two threads are not faster than one.
+# Minimum number of items for using two threads. With fewer items, two threads are not faster than one.
 MIN_ITEMS_FOR_THREADS = 100_000
 INT32_LIMIT = 2**31
-# Scores of the replicates, [replicates], by score.
+# Score -> values of the replicates, [replicates].
 ScoreColumns = dict[str, np.ndarray]
-# Takes counts [replicates, clusters] and returns the scores of each replicate.
+# A function that takes counts [replicates, clusters] and returns the scores of each replicate.
 ScoreStatistic = Callable[[np.ndarray], ScoreColumns]
-# Scores of the replicates by subset (and "mean").
+# Subset (or "mean") -> scores of the replicates.
 Replicates = dict[str, ScoreColumns]
 
 
@@ -43,8 +44,9 @@ def bootstrap_subsets(
 
     Args:
         subsets: The joined predictions by subset.
-        make_statistic: Creates the statistic of a subset, given its predictions, the cluster of each item and the options.
-        options: Has the number of replicates and the seed.
+        make_statistic: Creates the statistic of a subset from its joined predictions, the cluster index of
+            each item, and the options.
+        options: The number of replicates and the seed are used.
     """
     count, clusters = number_clusters([at.items.clusters.tolist() for at in subsets.values()])
     statistics = [
@@ -76,13 +78,16 @@ def bootstrap_subsets(
 def make_score_statistic(
     answered: JoinedPredictions, cluster: np.ndarray, options: ScoringOptions, groups: Collection[str]
 ) -> ScoreStatistic:
-    """Create the statistic of all scores with an interval, by their path within their group ("coverage_at_risk/0.01").
+    """Create the statistic of all scores that have an interval.
+
+    The key of a score is its path within its group, such as "coverage_at_risk/0.01".
 
     Args:
         answered: The joined predictions of a subset.
-        cluster: [n], the number of each item's image.
-        options: Risks, costs and the threshold of dual accuracy.
-        groups: Score groups, of "realistic", "pairs", "answers", "selective" and "calibration".
+        cluster: [n], the index of the image of each item.
+        options: The risks, the costs and the threshold of dual accuracy are used.
+        groups: Score groups to compute: any of "realistic", "pairs", "answers", "selective" and
+            "calibration".
     """
     statistics: list[ScoreStatistic] = []
     if "realistic" in groups:
@@ -101,12 +106,12 @@ def make_score_statistic(
 
 
 class _RankedClass(NamedTuple):
-    """Items of one kind by falling confidence.
+    """All AQs or all UQs, sorted by falling confidence.
 
     Attributes:
-        cluster: Cluster of each item.
-        aqs_above, uqs_above: Number of AQs and UQs above each item.
-        aqs_through_tie, uqs_through_tie: Number of AQs and UQs down to the end of the item's tie.
+        cluster: Cluster index of each item.
+        aqs_above, uqs_above: Number of AQs and UQs with a higher confidence than each item.
+        aqs_through_tie, uqs_through_tie: Number of AQs and UQs with at least the confidence of each item.
     """
 
     cluster: np.ndarray
@@ -126,10 +131,10 @@ def make_realistic_statistic(
 
     Args:
         ranked_items: The items in the order of their confidence.
-        cluster: [n], the number of each item's image, in the order of the data.
-        scores: Names of `REALISTIC_SCORES`; None for all.
-        subgroups: Booleans [n] by name, in the order of the data: "auaf/NAME" is then the AUAF of the UQs among them
-            against all AQs.
+        cluster: [n], the index of the image of each item, in the order of the data.
+        scores: Names of `REALISTIC_SCORES` to compute; None for all.
+        subgroups: Name -> mask [n] of booleans, in the order of the data. The score "auaf/NAME" is the AUAF
+            of the UQs in the mask against all AQs.
 
     Returns:
         A statistic that returns each score, NaN where a replicate leaves it undefined.
@@ -159,7 +164,7 @@ def make_realistic_statistic(
     areas = "auaf" in wanted or "auroc" in wanted or bool(subgroups)
 
     def on_counts(counts: np.ndarray) -> ScoreColumns:
-        # No sum is larger than if the largest cluster were sampled every time.
+        # Upper bound of all sums: every sampled cluster is as large as the largest cluster.
         most = int(counts.sum(axis=1).max(initial=0)) * largest
         counts = counts.astype(np.int32 if most < INT32_LIMIT else np.int64, copy=False)
         weight_aqs, weight_uqs = gather(counts, of_aq.cluster), gather(counts, of_uq.cluster)
@@ -168,7 +173,7 @@ def make_realistic_statistic(
         area, area_right, found_aqs, found_uqs = np.zeros((4, len(counts)))
         by_kind = np.zeros((len(counts), len(subgroups)))
         for here in _block_slices(len(of_aq.cluster)) if inward else ():
-            # The number of AQs among the items accepted with each AQ.
+            # For each AQ, the number of AQs that are accepted at its confidence.
             hits = gather(aqs, of_aq.aqs_through_tie[here])
             precision = hits / np.maximum(hits + gather(uqs, of_aq.uqs_through_tie[here]), 1)
             found_aqs += (weight_aqs[:, here] * precision).sum(axis=1)
@@ -176,11 +181,11 @@ def make_realistic_statistic(
             each, over = weight_uqs[:, here], of_uq.aqs_above[here]
             lost = gather(aqs, over)
             if outward:
-                # The number of UQs among the items rejected with each UQ.
+                # For each UQ, the number of UQs that are rejected if this UQ is rejected.
                 left = all_uqs[:, None] - gather(uqs, of_uq.uqs_above[here])
                 found_uqs += (each * left / np.maximum(all_aqs[:, None] - lost + left, 1)).sum(axis=1)
             if areas:
-                # The AQs above each UQ, and half of those in its tie.
+                # For each UQ, the AQs of higher confidence, and half of the AQs of equal confidence.
                 gained = gather(right, over)
                 if tied:
                     down_to = of_uq.aqs_through_tie[here]
@@ -221,14 +226,19 @@ def make_realistic_statistic(
 
 
 def _prefix_sums(weights: np.ndarray) -> np.ndarray:
-    """Return the sums of the first 0, 1, ... columns as floats. Integers are added exactly and in a tenth of the time."""
+    """Return the sums of the first 0, 1, ... columns as floats.
+
+    Integer sums are exact and ten times faster.
+    """
     sums = np.zeros((len(weights), weights.shape[1] + 1))
     sums[:, 1:] = np.cumsum(weights, axis=1, dtype=weights.dtype)
     return sums
 
 
 def _lowest_fpr(gain: np.ndarray, uqs: np.ndarray, of_aq: _RankedClass) -> np.ndarray:
-    """Return the accepted UQs like `threshold_sweep.lowest_fpr`, interpolated within the tie in which 95 % is reached."""
+    """Return the number of accepted UQs where 95 % of the gain is reached, interpolated like
+    `threshold_sweep.lowest_fpr`.
+    """
     if gain.shape[1] == 1:
         return np.zeros(len(gain))
     target, row = 0.95 * gain[:, -1], np.arange(len(gain))
@@ -240,7 +250,9 @@ def _lowest_fpr(gain: np.ndarray, uqs: np.ndarray, of_aq: _RankedClass) -> np.nd
 
 
 def _fewest_errors(aqs: np.ndarray, uqs: np.ndarray, of_aq: _RankedClass) -> np.ndarray:
-    """Return accepted UQs minus accepted AQs at the best threshold that accepts 95 % of the AQs."""
+    """Return the lowest difference of accepted UQs and accepted AQs over thresholds that accept at least 95 %
+    of the AQs.
+    """
     enough = np.maximum(_first_reaching(aqs, 0.95 * aqs[:, -1]) - 1, 0)
     first, fewest = int(enough.min()) if len(enough) else 0, np.full(len(aqs), np.inf)
     for here in _block_slices(aqs.shape[1] - 1 - first):
@@ -254,7 +266,7 @@ def _fewest_errors(aqs: np.ndarray, uqs: np.ndarray, of_aq: _RankedClass) -> np.
 
 
 def _first_reaching(gain: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Return the first index of each row that reaches its target."""
+    """Return for each row of `gain` the first index at which the value reaches the target of the row."""
     return np.array(
         [np.searchsorted(row, at * (1 - TOLERANCE)) for row, at in zip(gain, target, strict=True)], int
     )
@@ -265,7 +277,9 @@ def _block_slices(count: int) -> Iterator[slice]:
 
 
 def _make_mean_statistic(columns: Mapping[str, np.ndarray], cluster: np.ndarray) -> ScoreStatistic:
-    """Create the statistic of means over items, [n] each, NaN for items that do not count."""
+    """Create the statistic of the mean of each column over items; columns are [n], and NaN items are not
+    counted.
+    """
     mean = cluster_mean(np.array([*columns.values()]).T.reshape(len(cluster), len(columns)), cluster)
     return lambda counts: dict(zip(columns, mean(counts).T, strict=True))
 
@@ -273,7 +287,10 @@ def _make_mean_statistic(columns: Mapping[str, np.ndarray], cluster: np.ndarray)
 def _make_pair_statistic(
     answered: JoinedPredictions, cluster: np.ndarray, options: ScoringOptions
 ) -> ScoreStatistic:
-    """Create the statistic of dual accuracy. The threshold stays the one chosen on the validation items."""
+    """Create the statistic of dual accuracy.
+
+    All replicates use the threshold that was chosen on the validation items.
+    """
     threshold = (
         choose_dual_threshold(*answered.validation.paired_metric_inputs)
         if answered.validation
@@ -291,7 +308,10 @@ def _make_pair_statistic(
 def _make_selective_statistics(
     answered: JoinedPredictions, cluster: np.ndarray, options: ScoringOptions
 ) -> list[ScoreStatistic]:
-    """Create the statistics of C@R, with thresholds of each replicate, and of Phi_c, with thresholds chosen on validation items."""
+    """Create the statistics of C@R and Phi_c.
+
+    The thresholds of C@R are chosen on each replicate, those of Phi_c on the validation items.
+    """
     accuracy = compute_item_accuracy(answered)
     statistics: list[ScoreStatistic] = [
         make_risk_coverage_statistic(answered.confidence, accuracy, cluster, options.risks)
@@ -317,10 +337,12 @@ def _make_selective_statistics(
 def make_risk_coverage_statistic(
     confidence: np.ndarray, accuracy: np.ndarray, cluster: np.ndarray, risks: Sequence[float]
 ) -> ScoreStatistic:
-    """Create the statistic of the area under the risk-coverage curve ("auc") and C@R ("coverage_at_risk/0.01").
+    """Create the statistic of the area under the risk-coverage curve ("auc") and C@R
+    ("coverage_at_risk/0.01").
 
     Args:
-        confidence, accuracy, cluster: [n] each.
+        confidence, accuracy, cluster: [n] each: confidence, accuracy in [0, 1] and cluster index of each
+            item.
         risks: Risk levels in [0, 1].
     """
     by = rank_items(confidence, accuracy, np.ones(len(accuracy), bool))
@@ -346,10 +368,12 @@ def make_risk_coverage_statistic(
 
 
 def _risk_coverage_area(answered: np.ndarray, losses: np.ndarray) -> np.ndarray:
-    """Compute the area like `selective_prediction.risk_coverage_auc`: the sum over k of the risk when k items are answered.
+    """Compute the area like `selective_prediction.risk_coverage_auc`: the sum over k of the risk when k items
+    are answered.
 
-    Within a tie, and so among copies of an item, losses rise evenly. From `t` items with `l` lost, `s` more with `d` lost add up to
-    the sum over j = 1 to s of (l + d j / s) / (t + j) = l D + d / s (s - t D), where D is the sum of 1 / (t + j).
+    Within a tie (and so among copies of an item) the loss is spread evenly. Let `t` items with a total loss
+    of `l` be answered before a tie of `s` items with a total loss of `d`. The tie then contributes the sum
+    over j = 1 to s of (l + d j / s) / (t + j) = l D + d / s (s - t D), where D is the sum of 1 / (t + j).
     """
     items, row = answered[:, -1], np.arange(len(answered))
     if not answered.shape[1] - 1:
@@ -365,7 +389,9 @@ def _risk_coverage_area(answered: np.ndarray, losses: np.ndarray) -> np.ndarray:
 
 
 def _make_calibration_statistics(answered: JoinedPredictions, cluster: np.ndarray) -> list[ScoreStatistic]:
-    """Create the statistics of ECE and Brier score. Sorted by confidence, the items of a bin are adjacent, so its sums are
+    """Create the statistics of the calibration error (ECE) and the Brier score.
+
+    The items are sorted by confidence. So the items of a bin are adjacent, and sums over a bin are
     differences of running sums.
     """
     at, happened = get_calibration_outcomes(answered)
@@ -379,7 +405,7 @@ def _make_calibration_statistics(answered: JoinedPredictions, cluster: np.ndarra
         weights = counts[ordered]
         sums = by.sweep(weights, memory)
         taken = sums.accepted
-        # A bin of equal mass starts at the item below which items / NUM_BINS x its number are.
+        # Counted from the lowest confidence, bin b of equal mass starts after b / NUM_BINS of the items.
         items = int(taken[-1])
         limits = items - -(-np.arange(NUM_BINS - 1, 0, -1) * items // NUM_BINS)
         starts = np.searchsorted(taken[1:], limits, side="right")

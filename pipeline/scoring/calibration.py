@@ -18,19 +18,21 @@ NUM_BINS = 15
 def expected_calibration_error(
     confidence: ArrayLike, correct: ArrayLike, *, num_bins: int = NUM_BINS, binning: Binning = "equal_width"
 ) -> float:
-    """Return the expected calibration error (ECE): the mean over items of |mean confidence - mean correctness| of their bin.
+    """Return the expected calibration error (ECE).
 
-    In [0, 1], lower is better; NaN without items.
+    ECE is the mean over items of |mean confidence - mean correctness| of the bin of the item. It is in [0,
+    1], lower is better, and NaN without items.
 
     Args:
         confidence: [n] probabilities.
         correct: [n] booleans or fractions in [0, 1].
         num_bins: Number of bins.
-        binning: "equal_width" cuts [0, 1] into equal intervals (a, b], with 0 in the first; "equal_mass" puts equally many
-            items into each bin and equal confidences into one bin.
+        binning: "equal_width" divides [0, 1] into intervals (a, b] of equal width, with 0 in the first
+            interval. "equal_mass" puts the same number of items into each bin, except that equal confidences
+            are in the same bin.
 
-    If a question has ten human answers, the paper (appendix G) takes the most frequent one for the correct one:
-    `correct = [prediction == most_frequent_answer(answers) ...]`.
+    If a question has ten human answers, Whitehead et al. (ECCV 2022, appendix G) use the most frequent answer
+    as the correct one: `correct = [prediction == most_frequent_answer(answers) ...]`.
 
     >>> round(expected_calibration_error([0.9, 0.9, 0.1, 0.1], [1, 0, 0, 0], num_bins=10), 3)  # (0.4 + 0.1) / 2
     0.25
@@ -45,13 +47,10 @@ def reliability_table(
     """Return the values of a reliability diagram.
 
     Args:
-        confidence: As in `expected_calibration_error`.
-        correct: See `confidence`.
-        num_bins: See `confidence`.
-        binning: See `confidence`.
+        confidence, correct, num_bins, binning: As in `expected_calibration_error`.
 
     Returns:
-        [bins, 3]: items, mean confidence and mean correctness of each bin that is not empty.
+        [bins, 3]: number of items, mean confidence and mean correctness of each bin that is not empty.
 
     Raises:
         ValueError: An array, `num_bins` or `binning` is invalid.
@@ -67,7 +66,7 @@ def reliability_table(
     elif binning == "equal_mass":
         order = np.argsort(confidence)
         confidence, correct = confidence[order], correct[order]
-        # Where each distinct confidence starts.
+        # Index of the first item of each distinct confidence.
         starts = np.flatnonzero(np.diff(confidence, prepend=-1.0))
         place = np.repeat(
             starts * num_bins // max(len(confidence), 1), np.diff(starts, append=len(confidence))
@@ -80,7 +79,8 @@ def reliability_table(
 
 
 def brier_score(confidence: ArrayLike, correct: ArrayLike) -> float:
-    """Return the mean squared difference of a probability and its outcome; in [0, 1], lower is better, NaN without items.
+    """Return the mean squared difference of confidence and correctness; in [0, 1], lower is better, NaN
+    without items.
 
     >>> brier_score([1.0, 0.5], [1, 0])
     0.125
@@ -90,7 +90,7 @@ def brier_score(confidence: ArrayLike, correct: ArrayLike) -> float:
 
 
 def find_calibration_obstacle(answered: JoinedPredictions) -> str:
-    """Return why the confidences are no probabilities; "" if they may be."""
+    """Return why the confidences cannot be probabilities; "" if they can be."""
     if not answered.has_confidence:
         return "the predictions give no confidences"
     given = answered.confidence[~answered.missing]
@@ -100,10 +100,13 @@ def find_calibration_obstacle(answered: JoinedPredictions) -> str:
 
 
 def get_calibration_outcomes(answered: JoinedPredictions) -> tuple[JoinedPredictions, dict[str, np.ndarray]]:
-    """Return the items with a prediction, and the outcomes that their confidence may be the probability of.
+    """Return the items with a prediction, and the outcomes whose probability the confidence may be.
 
-    The outcomes are that the question is answerable (if some are not), and that the answer is correct. With human answers
-    an answer is correct if it is the most frequent one.
+    There are two outcomes: the answer is correct, and (if the items include UQs) the question is answerable.
+    If there are human answers, an answer is correct if it equals the most frequent human answer.
+
+    Returns:
+        The items with a prediction, and outcome -> [n] of 0 or 1 (fractions for partially correct answers).
     """
     at = answered.select(~answered.missing)
     right = at.correct
@@ -117,7 +120,7 @@ def get_calibration_outcomes(answered: JoinedPredictions) -> tuple[JoinedPredict
 
 
 def score_calibration(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """Compute ECE and Brier score for each of the `get_calibration_outcomes`."""
+    """Compute ECE and Brier score for each outcome of `get_calibration_outcomes`."""
     if why := find_calibration_obstacle(answered):
         return {"unavailable": why}
     at, happened = get_calibration_outcomes(answered)

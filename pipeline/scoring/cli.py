@@ -1,4 +1,4 @@
-"""The command `rgqa-score`: score predictions files. It only needs numpy."""
+"""The command `rgqa-score`: score predictions files. The command only needs numpy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from ..core.atomic_files import write_text
 from ..core.errors import UserError, collect_errors, format_count, make_printable, run_command
 from .abstention_labels import add_external_labels
 from .benchmark_reader import read_benchmark
-from .cli_options import OUTPUT_FILES, build_parser, check_outputs, find_ineffective_options, parse_options
+from .cli_options import (
+    FULL_INSTALL_OPTIONS,
+    OUTPUT_FILES,
+    build_parser,
+    check_outputs,
+    find_ineffective_options,
+    parse_options,
+)
 from .errata import exclude_errata
 from .input_validation import pause_garbage_collection, read_synonyms
 from .items import Benchmark
@@ -26,8 +33,6 @@ from .text_report import format_report, format_subgroups
 from .text_summary import format_summary
 
 T = TypeVar("T")
-# Options that need more than numpy.
-FULL_INSTALL_OPTIONS = ("table", "plots")
 
 
 def load_inputs(
@@ -37,7 +42,7 @@ def load_inputs(
 
     Args:
         arguments: The parsed arguments.
-        problems: Problems that were found before, which are reported together with all others.
+        problems: Problems that were found earlier. They are reported together with the problems found here.
 
     Returns:
         The benchmark, the predictions of each model, and the scoring options.
@@ -111,7 +116,7 @@ def _has_validation_predictions(benchmark: Benchmark, models: Sequence[Predictio
 def _with_score_groups(
     options: ScoringOptions, arguments: argparse.Namespace, benchmark: Benchmark
 ) -> ScoringOptions:
-    """Set the score groups to show or write: those named, all, or those that the summary and the resources need."""
+    """Set the score groups to compute: the named groups, all groups, or the groups of the summary and of the resources."""
     if options.scores:
         return options._replace(scores=(*options.scores, *(("subgroups",) if options.group_by else ())))
     if any((arguments.full, arguments.json, arguments.out, arguments.table)):
@@ -128,7 +133,7 @@ def _with_score_groups(
 def format_json(report: ScoreReport) -> str:
     """Format a report as JSON with unrounded numbers.
 
-    Undefined is null, and an infinite threshold (answer nothing) is "infinity".
+    An undefined number is null. An infinite threshold (no question is answered) is "infinity".
     """
     return json.dumps(_to_json_value(report), indent=2, sort_keys=True, allow_nan=False) + "\n"
 
@@ -166,12 +171,12 @@ def write_report(report: ScoreReport, arguments: argparse.Namespace, options: Sc
 
 @pause_garbage_collection()
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run `rgqa-score`. A user error ends it with one message and exit code 1."""
+    """Run `rgqa-score`. After a user error, the command prints one message and exits with code 1."""
     parsed = build_parser().parse_intermixed_args(arguments)
     unavailable = [
-        f"--{name}: not available in rgqa-score, which only needs numpy. Use `rgqa score` of the full project"
-        for name in FULL_INSTALL_OPTIONS
-        if getattr(parsed, name)
+        f"{option}: not available in rgqa-score, which only needs numpy. Use `rgqa score` of the full project"
+        for option in FULL_INSTALL_OPTIONS
+        if getattr(parsed, option[2:])
     ]
 
     def score_and_write() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import textwrap
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -29,7 +30,7 @@ class CommandOption(NamedTuple):
         name: Name with its dashes.
         help: What the option does.
         example: Example of a value, "" for a flag.
-        default: Default as shown in the help, "" for that of `ScoringOptions`.
+        default: Default value as shown in the help; "" to show the default of `ScoringOptions`.
         argparse_kwargs: Arguments of `argparse.ArgumentParser.add_argument`.
     """
 
@@ -41,10 +42,17 @@ class CommandOption(NamedTuple):
 
     @property
     def help_text(self) -> str:
-        """Return the help with the default and an example."""
+        """Return the help with the default and, unless the option is a flag, an example."""
         default = self.default or _format_default(getattr(ScoringOptions(), self.name[2:].replace("-", "_")))
-        line = f"{self.name} {self.example}".strip()
-        return f"{self.help} (default: {default}; example: {line})"
+        example = f"; example: {self.name} {self.example}" if self.example else ""
+        return f"{self.help} (default: {default}{example})"
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Wrap the help of options without breaking a word at a hyphen, so that options and values can be copied."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
 
 def _format_default(value: Any) -> str:
@@ -53,10 +61,16 @@ def _format_default(value: Any) -> str:
     return "no" if value is False else "none" if value is None else str(value)
 
 
+# The command of the wheel, and its options that need more than NumPy.
+WHEEL_PROGRAM = "rgqa-score"
+FULL_INSTALL_OPTIONS = ("--table", "--plots")
 FLAG_KWARGS = {"action": "store_true"}
-# Flags about the output are always in the parsed namespace, unlike those of `ScoringOptions`.
+# Flags of the output are always in the parsed namespace. Options of `ScoringOptions` are there only if they
+# were given.
 OUTPUT_FLAG_KWARGS = {"action": "store_true", "default": False}
-FILE_KWARGS = {"type": Path, "default": None}
+FILE_KWARGS = {"type": Path, "default": None, "metavar": "FILE"}
+FOLDER_KWARGS = FILE_KWARGS | {"metavar": "FOLDER"}
+COUNT_KWARGS = {"type": int, "metavar": "N"}
 REPEATABLE_KWARGS = {"action": "append", "default": []}
 OPTION_GROUPS = {
     "input": [
@@ -69,31 +83,34 @@ OPTION_GROUPS = {
         ),
         CommandOption(
             "--split",
-            "score this split of a release: test (with thresholds chosen on validation), validation or all",
+            "score this split of a release: test (with thresholds chosen on split validation), validation or all",
             "all",
+            argparse_kwargs={"metavar": "{test,validation,all}"},
         ),
         CommandOption(
             "--exclude-errata",
-            "exclude faulty items and the items paired with them: auto (the release's list) or a file",
+            "exclude faulty items and the items paired with them, as listed in the release (auto) or in this file",
             "auto",
             "none",
             {"default": None, "metavar": "FILE"},
         ),
         CommandOption(
             "--validation",
-            "choose thresholds on these predictions; give one file for each model",
+            "choose thresholds on the predictions in this file; repeat the option for each model",
             "validation.json",
             "none",
-            {"type": Path} | REPEATABLE_KWARGS,
+            {"type": Path, "metavar": "FILE"} | REPEATABLE_KWARGS,
         ),
         CommandOption(
             "--missing",
-            "treat items without a prediction as an error, as wrong (accepted with a wrong answer), or drop them",
+            "choose what happens to items without a prediction: error (refuse the file), wrong (count them as accepted with a wrong "
+            "answer) or drop (leave them out)",
             "wrong",
+            argparse_kwargs={"metavar": "{error,wrong,drop}"},
         ),
         CommandOption(
             "--allow-missing",
-            "count items without a prediction as wrong, like --missing wrong",
+            "count items without a prediction as wrong; short for --missing wrong",
             "",
             "no",
             {"action": "store_const", "const": "wrong", "dest": "missing"},
@@ -102,105 +119,113 @@ OPTION_GROUPS = {
     "scoring": [
         CommandOption(
             "--mode",
-            "use the strict definitions, or published: reproduce the numbers of the published scripts",
+            "compute scores as docs/reference/scores.md defines them (strict) or as the published scripts do (published)",
             "published",
+            argparse_kwargs={"metavar": "{strict,published}"},
         ),
         CommandOption(
             "--match",
-            "normalize answers before comparing them: exact (no normalization), vqa or squad",
+            "normalize answers before they are compared, as the scripts of VQA (vqa) or SQuAD (squad) do, or not at all (exact)",
             "squad",
+            argparse_kwargs={"metavar": "{exact,vqa,squad}"},
         ),
         CommandOption(
-            "--synonyms", "accept synonyms: a JSON object of answer -> equivalent answer", "same.json"
+            "--synonyms",
+            "accept the synonyms in this file, a JSON object of answer -> equivalent answer",
+            "same.json",
+            argparse_kwargs={"metavar": "FILE"},
         ),
         CommandOption(
             "--detect-abstention",
-            "classify replies as answers or abstentions instead of using confidences",
+            "decide from the text of each reply whether the model answers or abstains, instead of from its confidence",
             argparse_kwargs=FLAG_KWARGS,
         ),
         CommandOption(
             "--abstention-labels",
-            "read abstentions from a file (item_id, abstained); give one file for each model",
+            "read from this file which replies abstain (columns item_id, abstained); repeat the option for each model",
             "labels.csv",
             "none",
-            {"type": Path} | REPEATABLE_KWARGS,
+            {"type": Path, "metavar": "FILE"} | REPEATABLE_KWARGS,
         ),
         CommandOption(
             "--threshold",
-            "accept from this confidence on, if no validation items choose the threshold",
+            "accept answers with at least this confidence, if no threshold can be chosen on validation items",
             "0.3",
-            argparse_kwargs={"type": float},
+            argparse_kwargs={"type": float, "metavar": "CONFIDENCE"},
         ),
         CommandOption(
             "--risks",
-            "compute coverage at these risks (C@R)",
+            "compute coverage at these risks (C@R), the proportions of wrong answers among the accepted answers",
             "0.05 0.1",
-            argparse_kwargs={"type": float, "nargs": "+"},
+            argparse_kwargs={"type": float, "nargs": "+", "metavar": "RISK"},
         ),
         CommandOption(
             "--costs",
-            "compute effective reliability for these costs of a wrong answer",
+            "compute effective reliability for these costs of a wrong answer (a right answer gains 1, an abstention 0)",
             "1 100",
-            argparse_kwargs={"type": float, "nargs": "+"},
+            argparse_kwargs={"type": float, "nargs": "+", "metavar": "COST"},
         ),
         CommandOption(
             "--bootstrap",
-            "set the number of bootstrap replicates, 0 for no intervals",
+            "set the number of bootstrap replicates; 0: no confidence intervals",
             "10000",
-            argparse_kwargs={"type": int},
+            argparse_kwargs=COUNT_KWARGS,
         ),
-        CommandOption("--seed", "set the seed of the bootstrap", "7", argparse_kwargs={"type": int}),
+        CommandOption("--seed", "set the seed of the bootstrap", "7", argparse_kwargs=COUNT_KWARGS),
     ],
     "output": [
         CommandOption("--full", "print every score of every subset", "", "a summary", OUTPUT_FLAG_KWARGS),
         CommandOption(
             "--group-by",
-            f"print scores of subgroups by {', '.join(GROUPING_FIELDS)}; separate several by commas",
+            f"print scores of subgroups of items by {', '.join(GROUPING_FIELDS)} (docs/reference/scores.md); separate several fields "
+            "by commas",
             "category,edit",
             "not printed",
+            {"metavar": "FIELD[,FIELD]"},
         ),
         CommandOption(
             "--scores",
-            f"print these score groups: {', '.join(GROUP_NAMES)}; separate several by commas",
+            f"print these score groups (docs/reference/scores.md): {', '.join(GROUP_NAMES)}; separate several groups by commas",
             "realistic,pairs",
             "a summary",
+            {"metavar": "GROUP[,GROUP]"},
         ),
         CommandOption(
             "--json", "write every number, unrounded, to this file", "scores.json", "not written", FILE_KWARGS
         ),
         CommandOption(
             "--out",
-            "write scores.json and scores.txt, the full report, to this folder",
+            "write scores.json (every number) and scores.txt (the full report) to this folder",
             "scores",
             "not written",
-            FILE_KWARGS,
+            FOLDER_KWARGS,
         ),
         CommandOption(
             "--table",
-            "write every number as a row of a .csv, .xlsx or .parquet table (only rgqa score)",
+            "write every number as a row of this .csv, .xlsx or .parquet file",
             "t.csv",
             "not written",
             FILE_KWARGS,
         ),
         CommandOption(
             "--plots",
-            "write plots as SVG and PNG to this folder (only rgqa score)",
+            "write plots as SVG and PNG to this folder",
             "plots",
             "not written",
-            FILE_KWARGS,
+            FOLDER_KWARGS,
         ),
     ],
     "optional resources": [
         CommandOption(
             "--resource",
-            "read a resource for further scores, one of those below; may be repeated",
+            "read a file for further scores; NAME is one of the resources listed below; may be repeated",
             "wordnet=dict",
             "none",
             REPEATABLE_KWARGS | {"metavar": "NAME=FILE"},
         ),
     ],
 }
-# For some options: the valid values in words, and a function that checks a value.
+# Option -> the valid values in words, and a function that returns whether a value is valid.
 VALUE_CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "mode": ("strict or published", lambda mode: mode in ("strict", "published")),
     "split": ("test, validation or all", lambda split: split in ("test", "validation", "all")),
@@ -214,33 +239,45 @@ VALUE_CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-def build_parser(program: str = "rgqa-score") -> argparse.ArgumentParser:
-    """Build the parser of the scoring options. Options of `ScoringOptions` that are not given are not in the namespace."""
+def build_parser(program: str = WHEEL_PROGRAM) -> argparse.ArgumentParser:
+    """Build the parser of the scoring options.
+
+    The parsed namespace contains options of `ScoringOptions` only if the user gave them.
+
+    Args:
+        program: Name of the command in the help: "rgqa-score" for the command of the wheel, or "rgqa score".
+    """
     resources = "\n".join(f"  {name:<16} {resource.help}" for name, resource in RESOURCES.items())
     parser = RenamingArgumentParser(
         "score",
         prog=program,
         usage=f"{program} BENCHMARK PREDICTIONS [PREDICTIONS ...] [options]",
         description="Score predictions on a benchmark with unanswerable questions (docs/reference/scores.md defines every score).",
-        epilog=f"--resource NAME=FILE:\n{resources}\n\nExample: {program} data/release/sample/1.0.0 model.json --json scores.json",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"Resources (--resource NAME=FILE):\n{resources}\n\n"
+        f"Example: {program} data/release/sample/1.0.0 model.json --json scores.json",
+        formatter_class=HelpFormatter,
         argument_default=argparse.SUPPRESS,
     )
     parser.add_argument(
-        "benchmark", type=Path, help="a release folder, the JSON file of a subset, or a file of GQA or VQA"
+        "benchmark",
+        type=Path,
+        metavar="BENCHMARK",
+        help="a release folder, the JSON file of a subset, or a file of GQA or VQA",
     )
     parser.add_argument(
         "predictions",
         type=Path,
+        metavar="PREDICTIONS",
         nargs="+",
         help="a predictions file or the log of an evaluation harness; several models are compared",
     )
     for title, options in OPTION_GROUPS.items():
         group = parser.add_argument_group(title)
         for option in options:
-            group.add_argument(
-                option.name, help=option.help_text.replace("%", "%%"), **option.argparse_kwargs
-            )
+            text = option.help_text
+            if program == WHEEL_PROGRAM and option.name in FULL_INSTALL_OPTIONS:
+                text += "; not available in rgqa-score, use `rgqa score` of the full project"
+            group.add_argument(option.name, help=text.replace("%", "%%"), **option.argparse_kwargs)
     parser.add_argument("--version", action="version", version=f"rgqa_scorers {VERSION}")
     return parser
 
@@ -252,10 +289,11 @@ def find_ineffective_options(
     score_groups: Collection[str],
     has_validation: bool,
 ) -> list[str]:
-    """List options that have no effect with the other options or for this benchmark.
+    """Return a message for each option that has no effect with the other options or on this benchmark.
 
     Args:
-        arguments: Arguments of the command line. Options that were not given are missing or have their default.
+        arguments: Arguments of the command line. An option that was not given is missing or has its default
+            value.
         options: The parsed options.
         benchmark: The benchmark.
         score_groups: Score groups that will be shown or written.
@@ -298,7 +336,7 @@ def find_ineffective_options(
 
 
 def parse_options(arguments: Mapping[str, Any]) -> ScoringOptions:
-    """Parse the scoring options of a command line, except those that are read from files.
+    """Parse the scoring options of a command line, except options whose value is read from a file.
 
     Raises:
         UserError: Lists every invalid option.

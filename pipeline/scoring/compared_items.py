@@ -12,9 +12,9 @@ class ComparedItems(NamedTuple):
     """Numbers of items that several models have.
 
     Attributes:
-        num_compared: Items that all models have, on which they are compared.
-        num_total: Items of the benchmark in the split that is scored.
-        num_predicted: Number of these items that each model has, by name.
+        num_compared: Number of items that all models have. The models are compared on these items.
+        num_total: Number of items of the benchmark in the scored split.
+        num_predicted: Model name -> number of items of the scored split that the model has.
     """
 
     num_compared: int
@@ -44,11 +44,12 @@ class ComparedItems(NamedTuple):
 def count_compared_items(
     item_ids: Collection[str], predicted_ids: Mapping[str, Collection[str]]
 ) -> ComparedItems:
-    """Count the items of each model and those that all models have.
+    """Count the items of each model, and the items that all models have.
 
     Args:
         item_ids: Ids of the benchmark's items in the split that is scored.
-        predicted_ids: Ids of each model by name: those with a prediction, or those that were asked in a run.
+        predicted_ids: Model name -> ids of the items that the model has: the items with a prediction, or the
+            items that the model was asked in a run.
 
     >>> count_compared_items(["a", "b", "c"], {"m": {"a", "b", "c"}, "n": {"b", "other"}})
     ComparedItems(num_compared=1, num_total=3, num_predicted={'m': 3, 'n': 1})

@@ -1,4 +1,6 @@
-"""Dual accuracy: the proportion of pairs of an answerable and an unanswerable question that are both handled correctly."""
+"""Dual accuracy: the proportion of pairs (a UQ and its AQ) in which the model handles both questions
+correctly.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from numpy.typing import ArrayLike
 from .input_validation import check_arrays
 from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 
-# Number of pairs below which reports give no score.
+# With fewer pairs than this, reports give no score.
 MIN_PAIRS = 20
 
 
@@ -26,9 +28,11 @@ def dual_accuracy(
 
     Args:
         confidence, correct, answerable: As in `acc_fpr_curve`.
-        pair: [n] labels of the pairs. A UQ without an AQ is excluded. If a UQ has several AQs, all of them must be correct.
-        threshold: Accept where confidence >= threshold. If None, each pair has its own threshold: it counts if the AQ is
-            answered correctly and its confidence is *above* that of the UQ.
+        pair: [n] labels of the pairs; items with equal labels are in the same pair. A UQ without an AQ is
+            excluded. If a UQ has several AQs, all of them must be accepted and answered correctly.
+        threshold: Items with confidence >= threshold are accepted. If None, each pair has its own threshold:
+            a pair counts if the AQ is answered correctly and the confidence of the AQ is *above* the
+            confidence of the UQ.
 
     >>> dual_accuracy([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False], ["a", "a", "b", "b"])
     1.0
@@ -47,7 +51,9 @@ def dual_accuracy(
 def find_pairs(
     confidence: np.ndarray, correct: np.ndarray, answerable: np.ndarray, pair: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rows of the UQs that have an AQ, and the lowest confidence and correctness of each one's AQs."""
+    """Return the indices of the UQs that have AQs, and for each of them the lowest confidence and correctness
+    of its AQs.
+    """
     labels, group = np.unique(pair, return_inverse=True)
     lowest, right = np.full((2, len(labels)), np.inf)
     np.minimum.at(lowest, group[answerable], confidence[answerable])
@@ -61,7 +67,8 @@ def choose_dual_threshold(
 ) -> float:
     """Return the lowest threshold with the highest dual accuracy; NaN without pairs.
 
-    One sort is enough, as a pair counts where its UQ's confidence < threshold <= its AQ's confidence.
+    The confidences are sorted only once, because a pair counts exactly if the confidence of its UQ <
+    threshold <= the confidence of its AQ.
     """
     uqs, lowest, right = find_pairs(confidence, correct, answerable, pair)
     if not len(uqs):
@@ -75,14 +82,15 @@ def choose_dual_threshold(
 
 
 def has_enough_pairs(answered: JoinedPredictions) -> bool:
-    """Return whether there are enough pairs to score."""
+    """Return whether there are at least `MIN_PAIRS` pairs."""
     return answered.has_pairs and len(find_pairs(*answered.paired_metric_inputs)[0]) >= MIN_PAIRS
 
 
 def score_pairs(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
     """Score pairs: dual accuracy with a threshold for each pair, and with one threshold for all.
 
-    The common threshold is chosen on the validation items if there are any; otherwise it is `options.threshold`.
+    The common threshold is chosen on the validation items if there are any; otherwise it is
+    `options.threshold`.
     """
     if not answered.has_pairs:
         return {"unavailable": "the benchmark does not name the pairs of AQs and UQs (a release folder does)"}

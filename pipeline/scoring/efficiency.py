@@ -21,13 +21,14 @@ def compute_efficiency(
     *,
     wall_seconds: float | None = None,
 ) -> dict[str, float]:
-    """Compute percentiles of the latency, items per second and the peak memory.
+    """Compute latency percentiles (seconds), items per second, and peak memory (bytes).
 
     Args:
         seconds: [n] seconds of each request.
-        items: [n] items of each request; None for one each.
-        memory: [n] bytes in use; None if not measured (NaN in the result).
-        wall_seconds: Seconds from the first start to the last end, for requests that overlap; None for the sum of `seconds`.
+        items: [n] number of items of each request; None for one item per request.
+        memory: [n] bytes in use after each request; None if not measured (the result is then NaN).
+        wall_seconds: Seconds from the start of the first request to the end of the last one, for overlapping
+            requests. None means the sum of `seconds`.
 
     Raises:
         ValueError: A latency is negative, or the arrays are invalid.
@@ -58,7 +59,8 @@ def compute_efficiency(
 
 
 def read_run_log(path: Path | str) -> dict[str, float]:
-    """Read and score a log: JSON lines with `seconds` and optionally `items`, `start` (in seconds) and `memory_bytes`.
+    """Read and score a log: JSON lines with `seconds` and optionally `items`, `start` (in seconds) and
+    `memory_bytes`.
 
     Raises:
         UserError: Lists every invalid line.

@@ -11,19 +11,20 @@ from .input_validation import parse_json, read_bytes
 from .items import Benchmark, Items
 
 ERRATA_FILE = "errata.json"
-# The value of --exclude-errata that stands for the release's own list.
+# Value of --exclude-errata that means the errata list in the release.
 OWN_ERRATA = "auto"
 
 
 def exclude_errata(benchmark: Benchmark, release: Path, errata: str) -> Benchmark:
-    """Exclude the items of an errata list and the items paired with them, so that both kinds lose equally many.
+    """Exclude the items of an errata list and their paired items, so that the benchmark loses as many AQs as
+    UQs.
 
-    The ids of excluded items stay known, so predictions for them are no fault.
+    Predictions for excluded items are not a fault, because the benchmark keeps the ids of the excluded items.
 
     Args:
         benchmark: The benchmark.
         release: Path that the benchmark was read from.
-        errata: A file, or "auto" for the release's own list.
+        errata: An errata file, or "auto" for the errata list in the release.
 
     Raises:
         UserError: The file does not exist or is no errata list.

@@ -1,4 +1,8 @@
-"""GQA's diagnostics beside accuracy (Hudson and Manning, CVPR 2019; the definitions of its evaluation page)."""
+"""Compute GQA's diagnostics: accuracy by type, consistency, validity, plausibility, grounding and
+distribution.
+
+Source: Hudson and Manning, CVPR 2019, with the definitions on GQA's evaluation page.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,9 @@ from .joined_predictions import JoinedPredictions, ScoringOptions
 GqaRecords = Mapping[str, Mapping[str, Any]]
 Answers = Mapping[str, str]
 Score = dict[str, Any]
-# Attention weights with four decimals may not sum to 1 exactly.
+# Maximum difference of 1 and the sum of attention weights, which may be rounded to four decimals.
 SUM_TOLERANCE = 1e-3
-# Valid answers to "what do both have in common".
+# Valid answers to the question what two objects have in common.
 COMMON_ATTRIBUTES = ("color", "material", "shape")
 
 
@@ -33,20 +37,23 @@ def compute_gqa_diagnostics(
     """Compute GQA's diagnostics.
 
     Args:
-        questions: GQA's questions by id. Those with `isBalanced: false` are not scored, as in GQA's own script.
-        predictions: Answer by question id.
-        all_questions: GQA's unbalanced questions, which contain the entailed questions that `questions` lacks. They need
-            predictions, too.
+        questions: GQA's questions by id. Questions with `isBalanced: false` are not scored, as in GQA's own
+            script.
+        predictions: Question id -> predicted answer.
+        all_questions: GQA's unbalanced questions by id. They contain the entailed questions that are not in
+            `questions`. Entailed questions need predictions, too. None: consistency uses `questions` only.
         choices: `valid` and `plausible` answers by question id (GQA's *_choices.json).
         scenes: Scene graphs by image id.
-        attention: Weights that sum to 1, by question id: either of the cells of a square grid, [x][y] in GQA's order, or of
-            regions, each [x0, y0, x1, y1, weight] with corners as fractions of the image. Five rows of five are a grid.
+        attention: Question id -> attention weights, which must sum to 1. The weights are either a square
+            grid, [x][y] in GQA's order, or a list of regions [x0, y0, x1, y1, weight], with corners as
+            fractions of the image size. A list of five rows of five numbers is read as a grid.
 
     Returns:
-        Each score with the number of its items, or {"unavailable": reason} if a file is missing: accuracy, also for binary and
-        open questions (those with a `query`) and by structural type, semantic type and number of steps; consistency;
-        validity; plausibility; grounding; distribution (chi-square per group / 100, lower is better). All but the
-        distribution are fractions; higher is better. GQA's eval.py defines them.
+        Each score with the number of its items, or {"unavailable": reason} if a file is missing: accuracy,
+        also for binary and open questions (those with a `query`) and by structural type, semantic type and
+        number of steps; consistency; validity; plausibility; grounding; distribution (chi-square per group /
+        100, lower is better). All but the distribution are fractions; higher is better. GQA's eval.py defines
+        them.
 
     Raises:
         UserError: Lists balanced questions without a prediction, or faults of the attention.
@@ -77,7 +84,7 @@ def compute_gqa_diagnostics(
 
 
 def count_reasoning_steps(question: Mapping[str, Any]) -> int:
-    """Count the reasoning steps of a program, without `exist`, `query: name` and `choose name`, which only ask."""
+    """Count the reasoning steps of a program, without `exist`, `query: name` and `choose name`."""
     asking = ("exist", "query: name", "choose name")
     program = [f"{step['operation']}: {step['argument']}" for step in question.get("semantic") or ()]
     return sum(not any(text in step for text in asking) for step in program)
@@ -108,7 +115,9 @@ def _mean_by(kinds: Mapping[str, str], right: Mapping[str, bool]) -> dict[str, S
 def _consistency(
     questions: GqaRecords, said: Answers, right: Mapping[str, bool], everything: GqaRecords
 ) -> Score:
-    """Average, over questions answered correctly, the mean accuracy on their entailed questions."""
+    """For each question that is answered correctly, compute the mean accuracy on its entailed questions;
+    return the average.
+    """
     scores, lost, entailing = [], 0, 0
     for name, question in questions.items():
         others = [other for other in question.get("entailed") or () if other != name]
@@ -146,7 +155,9 @@ def _choice_rate(questions: GqaRecords, said: Answers, choices: GqaRecords | Non
 
 
 def _distribution(questions: GqaRecords, predictions: Answers) -> Score:
-    """Compute chi-square / 100 of predicted against true answers in each global group, weighted by its questions."""
+    """Compute chi-square / 100 of predicted and correct answers in each global group, averaged with the group
+    sizes as weights.
+    """
     truth: dict[str, Counter[str]] = defaultdict(Counter)
     said: dict[str, Counter[str]] = defaultdict(Counter)
     for name, question in questions.items():
@@ -165,11 +176,12 @@ def _distribution(questions: GqaRecords, predictions: Answers) -> Score:
 
 
 def _grounding(questions: GqaRecords, scenes: GqaRecords | None, attention: Any) -> Score:
-    """Compute the attention on the boxes that question and answer point to.
+    """Compute the attention on the boxes of the objects to which the question and the full answer point.
 
-    For every box and cell, the cell's weight times the fraction of the cell inside the box is summed. As in GQA's script,
-    the overlap of two boxes counts twice, a question without boxes scores 0, and no question points to the whole image
-    (GQA's test for the scene searches the *keys* of a step, where it never is).
+    The score of a question is the sum, over all boxes and cells, of the weight of the cell times the fraction
+    of the cell inside the box. As in GQA's script, the overlap of two boxes counts twice, and a question
+    without boxes scores 0. No question points to the whole image, because GQA's script looks for "scene" in
+    the *keys* of a step, where it never occurs.
     """
     if attention is None:
         return {"unavailable": "needs the model's attention over the image (--resource attention=FILE)"}
@@ -226,7 +238,7 @@ def _attention_cells(weights: Any) -> np.ndarray:
 
 
 def _pointer_boxes(question: Mapping[str, Any], scene: Mapping[str, Any]) -> np.ndarray:
-    """Return the boxes of all objects that question and full answer point to.
+    """Return the boxes of all objects to which the question and the full answer point.
 
     Returns:
         [boxes, 4]: left, top, right, bottom as fractions of the image.
@@ -245,7 +257,9 @@ def _pointer_boxes(question: Mapping[str, Any], scene: Mapping[str, Any]) -> np.
 
 
 def _weight_inside_boxes(cells: np.ndarray, boxes: np.ndarray) -> float:
-    """Return the sum over cells and boxes of weight x fraction of the cell inside the box."""
+    """Return the sum, over all cells and boxes, of the weight of the cell x the fraction of the cell inside
+    the box.
+    """
     low = np.maximum(cells[:, None, :2], boxes[None, :, :2])
     high = np.minimum(cells[:, None, 2:4], boxes[None, :, 2:])
     inside = np.clip(high - low, 0, None).prod(axis=2)

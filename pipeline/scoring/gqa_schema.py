@@ -23,7 +23,7 @@ def _is_program(value: Any) -> bool:
     )
 
 
-# For each field that a question may have: the type in words, and a function that checks a value.
+# Field of a question -> the type in words, and a function that returns whether a value is valid.
 FIELD_CHECKS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "answer": ("a string", lambda value: isinstance(value, str)),
     "types": ("an object of strings", _is_string_mapping),

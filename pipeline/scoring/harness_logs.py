@@ -1,6 +1,8 @@
-"""Convert logs of evaluation harnesses to rows of predictions: lmms-eval, inspect_ai, OpenAI batches, VLMEvalKit.
+"""Convert logs of evaluation harnesses to rows of predictions: lmms-eval, inspect_ai, OpenAI batches,
+VLMEvalKit.
 
-A log is recognised by the keys of its rows, never by the name of its file (docs/reference/scores.md has the table).
+The harness of a log is recognized by the keys of the rows, never by the file name (see the table in
+docs/reference/scores.md).
 """
 
 from __future__ import annotations
@@ -23,21 +25,23 @@ from .normalize import has_text
 from .reasoning_parser import extract_final_answer
 
 Row = Mapping[str, Any]
-# The name of a field, "" for none, and its value.
+# Name and value of a field. The name is "" if there is no such field.
 FieldValue = tuple[str, Any]
 
 ID_FIELDS, CONFIDENCE_FIELDS = ITEM_ID_COLUMNS, COLUMN_ALIASES["confidence"]
-# Texts that replace the answer of a failed request. VLMEvalKit at f60eb88 (vlmeval/api/base.py) and 3d2f88e
-# (vlmeval/inference.py) write these words with more around them. lmms-eval 0.7.3 writes a word in brackets
-# (models/chat/openai.py, async_openai.py, gemini.py) or nothing (models/simple/claude.py, gpt4v.py, reka.py). Nothing
-# cannot be distinguished from an empty answer of the model, so it counts as an empty reply.
+# Texts that harnesses write in place of the answer if a request fails. VLMEvalKit writes these words within a
+# longer text (f60eb88: vlmeval/api/base.py; 3d2f88e: vlmeval/inference.py). lmms-eval 0.7.3 writes a word in
+# brackets (models/chat/openai.py, async_openai.py, gemini.py) or an empty text (models/simple/claude.py,
+# gpt4v.py, reka.py). An empty text cannot be distinguished from an empty answer of the model, so it counts as
+# an empty reply.
 FAILURE_PATTERN = re.compile(
     r"(Failed to obtain answer)|^\[(LMMS_EVAL_REQUEST_FAILED|LMMS_EVAL_BUDGET_EXCEEDED|GENERATION_FAILED)\b"
 )
-# Replaces an answer that a filter removed.
+# Beginning of the text that replaces an answer removed by a safety filter.
 BLOCKED_PREFIX = "[SAFETY_BLOCKED"
 TRUNCATED, FILTERED, EMPTY = "truncated", "filtered", "empty"
-# Errors of our own inspect_ai tasks for replies that cannot become a prediction begin like this.
+# Beginning of the errors that the inspect_ai tasks of a release raise for replies that cannot become a
+# prediction.
 UNUSABLE_REPLY_PATTERN = re.compile(r"(truncated|no answer|no confidence):")
 
 
@@ -46,12 +50,13 @@ class Sample(NamedTuple):
 
     Attributes:
         id, answer: Field and value of the item id and of the answer.
-        confidence_sources: Mappings in which a task or a scorer may have stored a confidence, by the name of their field.
-        failure: Why there is no answer, "" if there is one.
-        num_responses: Number of responses; `answer` is the first.
-        epoch: Number of the run of this item, if it was run several times.
-        shared_item_ids: Ids of all items with this question about this image, if it was asked once for all of them.
-        is_filtered: Whether a filter removed the answer or the rest of it.
+        confidence_sources: Field name -> mapping in which a task or a scorer may have stored a confidence.
+        failure: Why there is no answer; "" if there is an answer.
+        num_responses: Number of responses to the item. `answer` is the first response.
+        epoch: Which repetition of the item this is, if the harness ran the item several times.
+        shared_item_ids: Ids of all items that have the same question about the same image, if the question
+            was asked once for all of them.
+        is_filtered: Whether a safety filter removed the answer or the end of the answer.
     """
 
     id: FieldValue
@@ -67,8 +72,9 @@ class Sample(NamedTuple):
 def _parse_lmms_eval(row: Row) -> Sample:
     """Parse a row of lmms-eval.
 
-    The log has no id except what a task's `process_results` returns, as a metric or within one. It does not say which
-    responses were truncated: those that took exactly the allowed number of tokens, if a release's tasks state that number.
+    The log has an item id only if the `process_results` of the task returns it, as a metric or within a
+    metric. The log does not say which responses were truncated. A response counts as truncated if it has
+    exactly the maximum number of tokens, provided that the task (as in a release) states this number.
     """
     metrics = {
         "": row,
@@ -98,8 +104,9 @@ def _parse_lmms_eval(row: Row) -> Sample:
 def _parse_inspect(row: Row) -> Sample:
     """Parse a row of inspect_ai.
 
-    If a scorer has a `prediction`, that is the answer, as the model may have been asked more after it. Otherwise it is
-    `completion`, the text of the first choice's message without its reasoning.
+    If a scorer gives a `prediction`, that is the answer, because the model may have been asked another
+    question after answering. Otherwise the answer is `completion`, the text of the first choice's message
+    without the reasoning.
     """
     output, more = as_mapping(row.get("output")), as_mapping(row.get("metadata"))
     scores = {name: as_mapping(score) for name, score in as_mapping(row.get("scores")).items()}
@@ -133,7 +140,9 @@ def _parse_inspect(row: Row) -> Sample:
 
 
 def _summarize_error(error: Row) -> str:
-    """Return why a sample of inspect_ai failed, on one line that is the same for all samples with the same cause."""
+    """Return why a sample of inspect_ai failed, on one line that is the same for all samples with the same
+    cause.
+    """
     message, traceback = (str(error.get(name) or "") for name in ("message", "traceback"))
     if kind := UNUSABLE_REPLY_PATTERN.match(message):
         return kind[1]
@@ -146,8 +155,8 @@ def _summarize_error(error: Row) -> str:
 def _parse_openai(row: Row) -> Sample:
     """Parse a row of an OpenAI batch: a chat completion or a response.
 
-    The text of a refusal is an answer, too. Token probabilities are not used as confidence, as a refusal may be as certain as
-    an answer.
+    The text of a refusal counts as an answer. Token probabilities are not used as confidence, because a model
+    may refuse with a high probability, too.
     """
     response = as_mapping(row.get("response"))
     body = as_mapping(response.get("body"))
@@ -185,7 +194,10 @@ def _parse_openai(row: Row) -> Sample:
 
 
 def _join_message_text(content: Any) -> Any:
-    """Return the text of a message, "" for none. Of several parts only text and refusals are kept, not reasoning."""
+    """Return the text of a message, "" for none.
+
+    If there are several parts, text and refusals are kept, but not reasoning.
+    """
     if not isinstance(content, list):
         return "" if content is None else content
     texts = {"text": "text", "output_text": "text", "refusal": "refusal"}
@@ -195,7 +207,10 @@ def _join_message_text(content: Any) -> Any:
 
 
 def _parse_vlmevalkit(row: Row) -> Sample:
-    """Parse a row of VLMEvalKit, where `answer` is the correct answer. Its tables store numbers as text."""
+    """Parse a row of VLMEvalKit, in which `answer` is the correct answer.
+
+    VLMEvalKit stores numbers as text.
+    """
     answer, parsed = row.get("prediction"), dict(row)
     for name in CONFIDENCE_FIELDS:
         with suppress(ValueError, KeyError):
@@ -210,7 +225,7 @@ def _parse_vlmevalkit(row: Row) -> Sample:
 
 
 def _find_failure(answer: Any) -> str:
-    """Return why a request failed if the text of its answer says so, else ""."""
+    """Return why a request failed if the text in place of its answer says so, else ""."""
     found = FAILURE_PATTERN.search(answer) if isinstance(answer, str) else None
     return next(filter(None, found.groups())) if found else ""
 
@@ -220,7 +235,9 @@ def _is_blocked(answer: Any) -> bool:
 
 
 def find_field(sources: Mapping[str, Row], names: Sequence[str]) -> FieldValue:
-    """Return the first of the names that has a value in one of the sources, with its value; ("", None) if there is none."""
+    """Return the first name in `names` that has a value in any source, and the value; ("", None) if no name
+    has a value.
+    """
     for name in names:
         for place, values in sources.items():
             if values.get(name) not in (None, ""):
@@ -242,7 +259,7 @@ class Harness(NamedTuple):
     Attributes:
         is_log_row: Whether a row is from a log of this harness.
         parse_row: Parses a row.
-        hint: What to do if a row names no item.
+        hint: What to do if a row has no item id.
     """
 
     is_log_row: Callable[[Row], bool]
@@ -289,7 +306,8 @@ def convert_log_rows(
         keep_raw: Keep reasoning and chat template tokens in the answers.
 
     Returns:
-        Rows with item_id, prediction and confidence (if there is one), how they were read, and their faults.
+        Rows with item_id, prediction and (if there is one) confidence; how the log was read; and the faults
+        of the rows.
 
     Raises:
         UserError: A row of a log is not an object.
@@ -323,10 +341,10 @@ def convert_log_rows(
 
 
 def get_log_samples(value: Any, path: Path) -> list[Any] | None:
-    """Return the samples of a log that is one JSON object, as inspect_ai writes it; None if the value is no such log.
+    """Return the samples of an inspect_ai log, which is one JSON object; None if the value is not such a log.
 
     Raises:
-        UserError: The value is the results file that lmms-eval writes beside its log.
+        UserError: The value is the results file that lmms-eval writes in addition to its log.
     """
     keys = value.keys() if isinstance(value, dict) else set()
     if {"results", "configs"} <= keys:
@@ -338,7 +356,10 @@ def get_log_samples(value: Any, path: Path) -> list[Any] | None:
 
 
 def _parse_samples(sample_of: Callable[[Row], Sample], rows: Iterable[Any], path: Path) -> Iterator[Sample]:
-    """Yield the sample of each item. A question that was asked once for several items yields one sample for each of them."""
+    """Yield the sample of each item.
+
+    A question that was asked once for several items yields a sample for each item.
+    """
     for row in rows:
         if not isinstance(row, dict):
             raise UserError(f"{path}: a row of the log is {row!r:.60}, expected an object")
@@ -350,7 +371,10 @@ def _parse_samples(sample_of: Callable[[Row], Sample], rows: Iterable[Any], path
 def _convert_samples(
     harness: str, samples: Sequence[Sample], keep_raw: bool
 ) -> tuple[list[Any], PredictionFileInfo, list[str]]:
-    """Convert samples with an answer to rows; of each item those of the first epoch that has an answer."""
+    """Convert samples with an answer to rows.
+
+    If an item was run several times, its first epoch with an answer is used.
+    """
     named = [_with_final_answer(sample, keep_raw) for sample in samples if sample.id[1] is not None]
     answered = [sample for sample in named if not sample.failure and sample.answer[1] is not None]
     epochs = {str(sample.id[1]): sample.epoch for sample in reversed(answered)}
@@ -384,7 +408,10 @@ def _convert_samples(
 
 
 def _with_final_answer(sample: Sample, keep_raw: bool) -> Sample:
-    """Return the sample with its final answer. A filtered reply becomes an empty reply."""
+    """Replace the reply of a sample by its final answer.
+
+    A reply that a filter removed becomes an empty reply.
+    """
     if sample.is_filtered and not sample.failure:
         return sample._replace(answer=(sample.answer[0], ""))
     if isinstance(sample.answer[1], float) and math.isnan(sample.answer[1]):

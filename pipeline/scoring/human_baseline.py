@@ -1,7 +1,7 @@
 """Human baseline: how many UQs do humans and models reject (RGQA, section 5.4)?
 
-Each judgment is whether an annotator accepts a question as answerable. A model gets the threshold at which it accepts the
-same proportion of AQs as the annotators.
+A judgment says whether an annotator accepts a question as answerable. For the comparison, the threshold of a
+model is chosen so that the model accepts the same proportion of AQs as the annotators.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def compute_human_rejection(accepted: ArrayLike, answerable: ArrayLike) -> dict[
     """Return the proportions of AQs accepted and of UQs rejected by humans.
 
     Args:
-        accepted: [n] booleans: whether the question was judged answerable.
-        answerable: [n] booleans: whether it is answerable.
+        accepted: [n] booleans: whether an annotator judged the question answerable.
+        answerable: [n] booleans: whether the question is answerable.
 
     Returns:
-        `true_positive_rate` (proportion of AQs accepted), `rejection_accuracy` (proportion of UQs rejected), both NaN
-        without items of the kind, and the numbers of `aqs` and `uqs`.
+        `true_positive_rate` (proportion of AQs accepted; NaN without AQs), `rejection_accuracy` (proportion
+        of UQs rejected; NaN without UQs), and the number of judgments on AQs (`aqs`) and on UQs (`uqs`).
 
     >>> compute_human_rejection([1, 1, 0, 0], [True, True, False, False])["rejection_accuracy"]
     1.0
@@ -47,8 +47,8 @@ def compute_human_rejection(accepted: ArrayLike, answerable: ArrayLike) -> dict[
 def rejection_at_tpr(confidence: ArrayLike, answerable: ArrayLike, tpr: float) -> float:
     """Return the proportion of UQs that a model rejects when it accepts a proportion `tpr` of the AQs.
 
-    Values are interpolated linearly between thresholds; the best one counts if several reach `tpr`. In [0, 1], higher is
-    better; NaN if one kind is missing.
+    Values are interpolated linearly between thresholds. If several thresholds reach `tpr`, the best one is
+    used. The result is in [0, 1], higher is better; NaN if there are no AQs or no UQs.
 
     >>> rejection_at_tpr([0.9, 0.8, 0.7, 0.1], [True, False, True, False], 0.5)
     1.0
@@ -57,10 +57,10 @@ def rejection_at_tpr(confidence: ArrayLike, answerable: ArrayLike, tpr: float) -
 
 
 def read_human_judgments(path: Path | str) -> dict[str, list[bool]]:
-    """Read a human study: a list of {"item_id", "accepted"}, one for each judgment.
+    """Read a human study: a list of {"item_id", "accepted"}, one object for each judgment.
 
     Returns:
-        Whether each annotator accepted the question, by item id.
+        Item id -> for each annotator, whether the annotator accepted the question.
 
     Raises:
         UserError: Lists every invalid judgment.
@@ -84,7 +84,9 @@ def _parse_judgment(row: Any) -> tuple[str, bool]:
 
 
 def score_human_baseline(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """Return the rejection accuracy of humans, and that of the model at the same acceptance of AQs, on the same items."""
+    """Return the rejection accuracy of humans, and of the model if it accepts the same proportion of AQs, on
+    the same items.
+    """
     study = options.human_judgments
     if study is None:
         return {"unavailable": "needs human judgments (--resource human-judgments=FILE)"}

@@ -22,18 +22,20 @@ T = TypeVar("T")
 # Number of JSON lines parsed at once.
 LINES_PER_BATCH = 1 << 9
 Texts = Iterable[str]
-# Reference answers for each prediction.
+# For each prediction, its reference answers.
 TextLists = Iterable[Iterable[str]]
 
 
 def check_arrays(**named: object) -> list[np.ndarray]:
-    """Check one-dimensional arrays of equal length with finite numbers or booleans, like scikit-learn's `check_array`.
+    """Check one-dimensional arrays of equal length with finite numbers or booleans, like scikit-learn's
+    `check_array`.
 
     Returns:
         The arrays in the given order.
 
     Raises:
-        ValueError: Says for each invalid array what was given and what is expected.
+        ValueError: An array is invalid. The message says for each invalid array what was given and what is
+            expected.
 
     >>> check_arrays(confidence=[0.5], correct=[1, 0])
     Traceback (most recent call last):
@@ -104,7 +106,8 @@ def read_bytes(path: Path | str) -> bytes:
     """Read a file, decompressing it if it is a gzip file.
 
     Raises:
-        UserError: The file does not exist, cannot be read, or is a pipe or a device, which may never end.
+        UserError: The file does not exist or cannot be read, or is a pipe or a device (reading it might never
+            end).
     """
     try:
         mode = Path(path).stat().st_mode
@@ -146,7 +149,9 @@ def parse_json(data: bytes, path: Path | str) -> Any:
 
 
 def parse_json_lines(data: bytes, path: Path | str) -> Iterator[tuple[int, Any]]:
-    """Yield the number, starting at 1, and the value of each line of a JSON Lines file. Empty lines are skipped.
+    """Yield the number, starting at 1, and the value of each line of a JSON Lines file.
+
+    Empty lines are skipped.
 
     Raises:
         UserError: A line is not valid JSON.
@@ -177,7 +182,10 @@ def _parse_json_line(number: int, line: bytes, path: Path | str) -> Any:
 
 
 class DuplicateKeyError(ValueError):
-    """An object has a key twice. JSON readers silently keep the last value, so it is unclear which one is meant."""
+    """An object has a key twice.
+
+    Most JSON readers silently keep the last value, so it is unclear which value is meant.
+    """
 
 
 def loads_strict(data: bytes) -> Any:
@@ -188,8 +196,9 @@ def loads_strict(data: bytes) -> Any:
     """
     try:
         value = json.loads(data)
-        # Every key is followed by a colon. If a list of flat objects has as many colons as keys were read, no key is
-        # duplicate. Most files are such lists; all others are parsed again with a check of each object.
+        # Every key is followed by a colon. So if a list of flat objects has as many colons as keys were read,
+        # no key is duplicate. Most files are lists of flat objects. Other files are parsed again, with a
+        # check of each object.
         flat = isinstance(value, list) and all(type(row) is dict for row in value)
         if (not flat or sum(map(len, value)) != len(_KEY_PATTERN.findall(data))) and (
             twice := find_duplicate_keys(data)
@@ -212,8 +221,8 @@ def read_json_object(
 
     Args:
         path: The file.
-        expected: What each value must be, for the message.
-        is_valid: Whether a value is valid.
+        expected: What each value must be, in words, for the message.
+        is_valid: Returns whether a value is valid.
 
     Raises:
         UserError: The file cannot be read, is not an object, or has invalid values.
@@ -227,7 +236,7 @@ def read_json_object(
 
 
 def read_synonyms(path: Path | str) -> dict[str, str]:
-    """Read synonyms: a JSON object of an answer for each answer that counts as the same.
+    """Read synonyms: a JSON object of answer -> another answer that counts as the same.
 
     Raises:
         UserError: The file cannot be read or is not an object of strings.
@@ -255,7 +264,8 @@ def read_attention(path: Path | str) -> dict[str, Any]:
 def pause_garbage_collection() -> Iterator[None]:
     """Disable Python's search for cyclic garbage within the block.
 
-    Reading creates no cycles, and the search takes half of the time of reading many items.
+    Reading items creates no reference cycles, but the search for cycles would take half of the time of
+    reading.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -273,8 +283,8 @@ def parse_each_row(
 
     Args:
         rows: The rows.
-        location: Prefix of the row number in messages.
-        parse: Parses a row.
+        location: Text before the row number in messages.
+        parse: Returns the parsed row, or raises UserError.
 
     Returns:
         The parsed rows, and the faults as "<location> <number>: <fault>".

@@ -22,7 +22,8 @@ def read_eval_samples(path: Path, data: bytes) -> list[Any]:
     """Read the samples of an inspect_ai log.
 
     Raises:
-        UserError: The file is no such log, is truncated or too large, or no library that decompresses it is installed.
+        UserError: The file is not an inspect_ai log, is truncated or too large, or no library for Zstandard
+            is installed.
     """
     with open_checked_zip(path, data) as archive:
         members = [info for info in archive.infolist() if info.filename.startswith("samples/")]
@@ -41,7 +42,8 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) ->
     """Read a member of the archive, never more bytes than its header states."""
     if info.compress_type != ZIP_ZSTANDARD_METHOD:
         return archive.read(info)
-    # Reading the member as stored and without its checksum returns the compressed bytes.
+    # If the compression method is set to "stored" and the checksum is removed, zipfile returns the compressed
+    # bytes.
     packed: Any = copy.copy(info)
     packed.compress_type, packed.file_size, packed.CRC = zipfile.ZIP_STORED, info.compress_size, None
     with archive.open(packed) as file, _open_zstandard(file.read(), path) as stream:

@@ -17,8 +17,8 @@ class BenchmarkItem(NamedTuple):
     """One item of a benchmark. Fields that the benchmark's file does not have are empty.
 
     Attributes:
-        answers: Each correct answer with its score in [0, 1] (RGQA: 1.0). Empty for an unanswerable question.
-        human_answers: The answers of the human annotators, one by one (VQA only).
+        answers: Correct answer -> its score in [0, 1] (RGQA: 1.0). Empty for an unanswerable question.
+        human_answers: The answers of the human annotators, one for each annotator (VQA only).
         question_text: The text of the question (RGQA only).
         split: `validation` or `test`.
         gqa_question: The question's record in GQA's file (GQA only).
@@ -94,7 +94,7 @@ class Items:
         """Return for each item whether `ids` contains it and all other items of its pair.
 
         Args:
-            ids: Item ids, for example those that a model was asked.
+            ids: Item ids, for example the ids of the items that a model was asked.
 
         Returns:
             [n] booleans. An item without a pair only has to be in `ids` itself.
@@ -130,7 +130,9 @@ class Items:
 
     @property
     def clusters(self) -> np.ndarray:
-        """Return the cluster of each item for the bootstrap: its image, or its id if it names no image, [n]."""
+        """Return the bootstrap cluster of each item, [n]: the image of the item, or the item id if the item
+        has no image.
+        """
         return np.where(self["image"] == "", self["id"], self["image"])
 
 
@@ -149,10 +151,11 @@ class Benchmark(NamedTuple):
     Attributes:
         name: Title of a release, or name of a single file.
         version: Version of a release, "" if its files do not state one.
-        sha256: SHA-256 of every file that was read.
-        subsets: Items by subset, in alphabetical order.
-        ids: Ids of all items, including those of subsets that were not selected.
-        errata: Ids of items excluded by errata, including their paired items. None if errata were not excluded.
+        sha256: File -> SHA-256, for every file that was read.
+        subsets: Subset -> its items, in alphabetical order.
+        ids: Ids of all items, including the items of subsets that were not selected.
+        errata: Ids of the items that were excluded by errata, with their paired items. None if no errata list
+            was applied.
     """
 
     kind: Literal["rgqa", "vqa", "gqa"]
@@ -165,7 +168,7 @@ class Benchmark(NamedTuple):
 
     @property
     def splits(self) -> list[str]:
-        """Return the splits that the items belong to; empty if the files do not name them."""
+        """Return the splits of the items; empty if the files do not name splits."""
         return sorted({split for items in self.subsets.values() for split in items["split"] if split})
 
     @property

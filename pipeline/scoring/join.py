@@ -17,9 +17,10 @@ from .matching import match_answers
 
 
 def find_faults(benchmark: Benchmark, predictions: Predictions, options: ScoringOptions) -> Iterator[str]:
-    """Find what prevents predictions from being scored, apart from faulty rows.
+    """Find the faults that prevent predictions from being scored.
 
-    These are another version of the benchmark, unknown ids, items without a prediction and missing confidences.
+    The faults are predictions for another version of the benchmark, unknown ids, missing predictions and
+    missing confidences. Faulty rows of the file are reported by the reader.
 
     Yields:
         One line for each fault.
@@ -29,7 +30,7 @@ def find_faults(benchmark: Benchmark, predictions: Predictions, options: Scoring
         and benchmark.version
         and predictions.benchmark_version != benchmark.version
     ):
-        yield f"made for version {predictions.benchmark_version} of the benchmark, this is {benchmark.version}"
+        yield f"made for version {predictions.benchmark_version} of the benchmark, but this is version {benchmark.version}"
     predicted = predictions.index_by_id.keys()
     validation = predictions.validation.index_by_id.keys() if predictions.validation else frozenset()
     extra = (options.all_questions or {}).keys()
@@ -45,7 +46,11 @@ def find_faults(benchmark: Benchmark, predictions: Predictions, options: Scoring
     if needs_confidences and predictions.confidence is None and not predictions.faults:
         unknown_labels = describe_unlabelled(predictions)
         columns = predictions.file_info.columns
-        lacking = f": no row has `confidence`, the first has {join_examples(columns, 8)}" if columns else ""
+        lacking = (
+            f": no row has `confidence` (columns of the first row: {join_examples(columns, 8)})"
+            if columns
+            else ""
+        )
         yield (
             f"no confidences{lacking}. Add them, or a column `abstained` that says for every row whether the model abstained"
             f"{unknown_labels and f' ({unknown_labels})'}, or use --detect-abstention to detect abstentions in the answers"
@@ -53,7 +58,9 @@ def find_faults(benchmark: Benchmark, predictions: Predictions, options: Scoring
 
 
 def _explain_unknown_ids(benchmark: Benchmark, unknown: Sequence[str]) -> Iterator[str]:
-    """Explain ids that are not in the benchmark: ids of source questions, ids without their leading zeros, and others."""
+    """Explain ids that are not in the benchmark, such as ids of source questions or ids without their leading
+    zeros.
+    """
     if not unknown:
         return
     of_source, padded = _item_by_source_id(benchmark), _zero_padded_ids(benchmark)
@@ -79,7 +86,9 @@ def _explain_unknown_ids(benchmark: Benchmark, unknown: Sequence[str]) -> Iterat
 
 
 def _explain_repeated_source_ids(benchmark: Benchmark, repeated: Sequence[str]) -> Iterator[str]:
-    """Explain duplicate ids that are those of source questions, of which several items are made."""
+    """Explain duplicate ids if they are ids of source questions, because several items can have the same
+    source question.
+    """
     of_source = _item_by_source_id(benchmark) if repeated else {}
     if sources := [name for name in repeated if name in of_source]:
         yield _explain_source_ids(sources, of_source[sources[0]])
@@ -94,13 +103,15 @@ def _explain_source_ids(sources: Sequence[str], item: str) -> str:
 
 
 def _item_by_source_id(benchmark: Benchmark) -> dict[str, str]:
-    """Return for the id of each source question an item that is made from it, such as "clipeasy_n1+0229" for "0229"."""
+    """Map the id of each source question to the id of an item made from it, such as "0229" to
+    "clipeasy_n1+0229".
+    """
     made = ((name.rpartition("+"), name) for name in sorted(benchmark.ids, reverse=True))
     return {source: name for (subset, _, source), name in made if subset}
 
 
 def _zero_padded_ids(benchmark: Benchmark) -> dict[str, str]:
-    """Return the ids with leading zeros by their form without them."""
+    """Map each id without its leading zeros to the full id."""
     return {
         name.lstrip("0"): name
         for name in sorted(benchmark.ids, reverse=True)
@@ -118,53 +129,63 @@ def _explain_misplaced_ids(
     validation_ids: Collection[str],
     options: ScoringOptions,
 ) -> Iterator[str]:
-    """Explain ids of --validation that are to be scored."""
-    if both := sorted(name for name in validation_ids if name in scored_ids):
-        yield f"{format_count(len(both), 'id is', 'ids are')} both scored and in --validation: {join_examples(both)}"
-    in_split = [items.select(items["split"] == options.split)["id"] for items in benchmark.subsets.values()]
-    if misplaced := sorted(set().union(*in_split).intersection(validation_ids)):
+    """Explain ids in --validation that also belong to the scored items."""
+    if shared := sorted(name for name in validation_ids if name in scored_ids):
+        yield f"{format_count(len(shared), 'id is', 'ids are')} both scored and in --validation: {join_examples(shared)}"
+    scored_split_ids = [
+        items.select(items["split"] == options.split)["id"] for items in benchmark.subsets.values()
+    ]
+    if misplaced := sorted(set().union(*scored_split_ids).intersection(validation_ids)):
         are = format_count(len(misplaced), "id of --validation is", "ids of --validation are")
-        yield f"{are} of split {options.split}, which is to be scored: {join_examples(misplaced)}"
+        yield f"{are} of split {options.split}, which is the scored split: {join_examples(misplaced)}"
 
 
 def _explain_missing_items(
     benchmark: Benchmark, predictions: Predictions, options: ScoringOptions
 ) -> Iterator[str]:
-    """Explain which scored items have no prediction. Validation items need one if any of them has one."""
+    """Explain which items have no prediction.
+
+    Validation items need predictions only if some of them have predictions.
+    """
     predicted, validation = predictions.index_by_id, (predictions.validation or predictions).index_by_id
     needed: dict[str, list[str]] = {}
     for name, items in benchmark.subsets.items():
         scored, chosen_on = split_items(items, predictions, options)
         ids = chosen_on["id"].tolist()
-        needed[name] = scored["id"].tolist() + (ids if any(one in validation for one in ids) else [])
+        needed[name] = scored["id"].tolist() + (ids if any(item_id in validation for item_id in ids) else [])
     missing = {
-        name: set() if all(map(predicted.__contains__, ids)) else {one for one in ids if one not in predicted}
+        name: set()
+        if all(map(predicted.__contains__, ids))
+        else {item_id for item_id in ids if item_id not in predicted}
         for name, ids in needed.items()
     }
-    if lost := sorted(name for name in set().union(*missing.values()) if name not in validation):
-        wanted = set().union(*needed.values())
+    if missing_ids := sorted(name for name in set().union(*missing.values()) if name not in validation):
+        needed_ids = set().union(*needed.values())
         complete = [name for name, ids in missing.items() if not ids]
         hint = (
-            f"; did you mean --subset {' --subset '.join(complete)}?"
+            f". Did you mean --subset {' --subset '.join(complete)}?"
             if 0 < len(complete) < len(missing)
             else ""
         )
-        have = "has" if len(lost) == 1 else "have"
+        have = "has" if len(missing_ids) == 1 else "have"
         reasons = Counter(
-            predictions.file_info.failures[name] for name in lost if name in predictions.file_info.failures
+            predictions.file_info.failures[name]
+            for name in missing_ids
+            if name in predictions.file_info.failures
         )
         why = "".join(f"; {count:,}: {reason}" for reason, count in reasons.most_common(5))
         yield (
-            f"{len(lost):,} of {format_count(len(wanted), 'item')} {have} no prediction{why} (--missing wrong counts them as accepted with a "
-            f"wrong answer, --missing drop excludes them){hint}: {join_examples(lost)}"
+            f"{len(missing_ids):,} of {format_count(len(needed_ids), 'item')} {have} no prediction{why}: {join_examples(missing_ids)} "
+            f"(--missing wrong counts them as accepted with a wrong answer, --missing drop excludes them){hint}"
         )
 
 
 def split_items(items: Items, predictions: Predictions, options: ScoringOptions) -> tuple[Items, Items]:
-    """Split items into those that are scored and those on which thresholds are chosen.
+    """Split items into the items that are scored and the validation items, on which thresholds are chosen.
 
     Returns:
-        The scored items and the validation items; no validation items if neither the split nor `predictions` name any.
+        The scored items and the validation items. There are no validation items if neither the split nor
+        `predictions` names any.
     """
     split, none = items["split"], np.zeros(len(items), bool)
     has_splits = options.split != "all" and any(split)
@@ -178,7 +199,8 @@ def split_items(items: Items, predictions: Predictions, options: ScoringOptions)
 
 
 def join_predictions(items: Items, predictions: Predictions, options: ScoringOptions) -> JoinedPredictions:
-    """Join one subset with predictions: the scored items, and the validation items beside them.
+    """Join the items of one subset with predictions: the scored items and, in `validation`, the validation
+    items.
 
     Raises:
         UserError: No scored item has a prediction.
@@ -191,31 +213,32 @@ def join_predictions(items: Items, predictions: Predictions, options: ScoringOpt
     )
 
 
-def _join_items(items: Items, model: Predictions, options: ScoringOptions) -> JoinedPredictions:
+def _join_items(items: Items, predictions: Predictions, options: ScoringOptions) -> JoinedPredictions:
     if options.missing == "drop":
-        items = items.select(items.isin(model.index_by_id))
+        items = items.select(items.isin(predictions.index_by_id))
     ids = items["id"].tolist()
-    # Predictions are mostly in the order of the items. Otherwise each id is looked up.
-    in_order = ids == [*model.index_by_id]
-    found = range(len(ids)) if in_order else map(model.index_by_id.get, ids, repeat(-1))
-    indices = np.fromiter(found, int, len(ids))
+    # Predictions are usually in the order of the items. Otherwise each id is looked up.
+    in_order = ids == [*predictions.index_by_id]
+    positions = range(len(ids)) if in_order else map(predictions.index_by_id.get, ids, repeat(-1))
+    indices = np.fromiter(positions, int, len(ids))
     missing = indices < 0
     if missing.all():
-        raise UserError(f"{model.name}: no item of the subset has a prediction")
-    # Index -1 is the last answer, "".
-    answer: list[str] = np.array([*model.answer, ""], object)[indices].tolist()
+        raise UserError(f"{predictions.name}: no item of the subset has a prediction")
+    # A missing prediction has index -1, so its answer is the appended "".
+    answer: list[str] = np.array([*predictions.answer, ""], object)[indices].tolist()
     if options.detect_abstention:
-        confidence = _classify_answers(items, answer, model)
-    elif model.confidence is None:
-        # Only answers are scored, so all confidences are equal.
+        confidence = _compute_answered_labels(items, answer, predictions)
+    elif predictions.confidence is None:
+        # Scores that use confidences are not computed, so any constant will do.
         confidence = np.ones(len(items))
     else:
-        confidence = model.confidence[indices]
+        confidence = predictions.confidence[indices]
     if missing.any():
+        # A missing prediction counts as accepted first, so its confidence is above all others.
         confidence[missing] = confidence[~missing].max() + 1
     return JoinedPredictions(
         items,
-        model,
+        predictions,
         answer,
         confidence,
         answerable=items.answerable,
@@ -223,13 +246,17 @@ def _join_items(items: Items, model: Predictions, options: ScoringOptions) -> Jo
             missing, 0.0, match_answers(answer, items["answers"].tolist(), options.match, options.synonyms)
         ),
         missing=missing,
-        has_confidence=options.detect_abstention or model.confidence is not None,
+        has_confidence=options.detect_abstention or predictions.confidence is not None,
     )
 
 
-def _classify_answers(items: Items, answer: Sequence[str], model: Predictions) -> np.ndarray:
-    """Return the abstention label of each answer, classified from its text if there is none, [n]."""
-    labels = np.fromiter(map(model.abstention_labels.get, items["id"], repeat(np.nan)), float, len(items))
+def _compute_answered_labels(items: Items, answer: Sequence[str], predictions: Predictions) -> np.ndarray:
+    """Return for each answer 1 if it answers and 0 if it abstains: its label, or else the result of the
+    classifier, [n].
+    """
+    labels = np.fromiter(
+        map(predictions.abstention_labels.get, items["id"], repeat(np.nan)), float, len(items)
+    )
     unlabelled: list[int] = np.flatnonzero(np.isnan(labels)).tolist()
     if unlabelled:
         labels[unlabelled] = classify_abstention(

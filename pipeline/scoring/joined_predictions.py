@@ -12,9 +12,9 @@ import numpy as np
 from ..core.errors import format_count
 from .items import UNANSWERABLE_LABEL, Items
 
-# Number of failures that a message names.
+# Maximum number of failures that a message names.
 MAX_EXAMPLES = 5
-# Proportion of replies without text at which a warning is given.
+# Minimum proportion of replies without text for a warning.
 EMPTY_REPLY_WARNING_RATE = 0.05
 MatchMode = Literal["exact", "vqa", "squad"]
 
@@ -27,11 +27,13 @@ class PredictionFileInfo(NamedTuple):
 
     Attributes:
         file_format: Format of the file, such as "plain CSV" or "lmms-eval".
-        id_field, answer_field, confidence_field: Fields that the columns were read from, "" for none.
-        failures: Reason for each item whose request failed, by item id. Such an item has no prediction.
+        id_field, answer_field, confidence_field: Fields of the file from which id, answer and confidence were
+            read; "" for none.
+        failures: Item id -> reason, for each item whose request failed. Such an item has no prediction.
         notes: Other choices that were made while reading.
-        empty_replies: "empty" or "filtered" for each reply without text, by item id. Such a reply counts as an abstention.
-        columns: Keys of the first row.
+        empty_replies: Item id -> "empty" or "filtered", for each reply without text. Such a reply counts as
+            an abstention.
+        columns: Names of the columns in the first row.
         duplicate_ids: Ids that occur more than once.
     """
 
@@ -46,7 +48,8 @@ class PredictionFileInfo(NamedTuple):
     duplicate_ids: tuple[str, ...] = ()
 
     def describe(self) -> list[str]:
-        """Describe how the file was read, which requests failed and which replies have no text, one line each.
+        """Describe how the file was read, which requests failed and which replies have no text, one line
+        each.
 
         >>> PredictionFileInfo("lmms-eval", "item_id", "resps", notes=("the first of 2 responses",)).describe()
         ['read as lmms-eval: id from item_id, answer from resps, no confidence; the first of 2 responses']
@@ -76,7 +79,7 @@ def warn_of_empty_replies(empty_replies: Collection[str], total: int) -> str:
     """Return a warning if 5 % or more of the replies are empty or filtered, else "".
 
     Args:
-        empty_replies: "empty" or "filtered" for each reply without text.
+        empty_replies: One entry, "empty" or "filtered", for each reply without text.
         total: Number of all replies.
 
     >>> warn_of_empty_replies(["empty"] * 3, 50).partition(":")[0], warn_of_empty_replies(["empty"], 50)
@@ -98,15 +101,16 @@ class Predictions(NamedTuple):
     Attributes:
         name: Name of the file without its suffix.
         sha256: SHA-256 of the file.
-        index_by_id: Position of each item id in `answer` and `confidence`.
+        index_by_id: Item id -> index in `answer` and `confidence`.
         answer: [n] answers.
         confidence: [n] confidences that the question is answerable; None if no prediction has one.
-        benchmark_version: Benchmark version that the file names, "" for none.
+        benchmark_version: Version of the benchmark according to the file; "" if the file names none.
         faults: Problems of the file's rows, one line each. Predictions with faults must not be scored.
-        validation: Predictions for the items on which thresholds are chosen. They are not scored.
+        validation: Separate predictions for the items on which thresholds are chosen. They are not scored.
+            None if there are no separate predictions.
         file_info: How the file was read.
-        abstention_labels: Probability that the question is answerable, by item id, from the file itself or an external
-            label file: 0 where the model abstained, 1 where it answered.
+        abstention_labels: Item id -> probability that the question is answerable (0 where the model
+            abstained, 1 where the model answered), from the predictions file or an external label file.
     """
 
     name: str
@@ -130,7 +134,8 @@ class JoinedPredictions(NamedTuple):
 
     Attributes:
         answer: The predicted answers, "" for a missing prediction.
-        confidence: Confidence that the question is answerable. A missing prediction has the highest confidence and is wrong.
+        confidence: Confidence that the question is answerable. A missing prediction has the highest
+            confidence of all and is wrong.
         answerable: Booleans.
         correct: Score of the answer to an answerable question in [0, 1], 0 for an unanswerable one.
         missing: Booleans, True where there is no prediction.
@@ -164,7 +169,10 @@ class JoinedPredictions(NamedTuple):
 
     @property
     def is_literal_match(self) -> np.ndarray:
-        """Return for each prediction whether it equals the first label exactly ("UQ" for an unanswerable question), [n]."""
+        """Return for each prediction whether it equals the first label exactly, [n].
+
+        The label of a UQ is "UQ".
+        """
         labels = (next(iter(answers), UNANSWERABLE_LABEL) for answers in self.items["answers"])
         same = [said == label for said, label in zip(self.answer, labels, strict=True)]
         return np.array(same, bool) & ~self.missing
@@ -176,15 +184,16 @@ class JoinedPredictions(NamedTuple):
 
     @property
     def reference_answers(self) -> list[list[str]]:
-        """Return the human answers to each item, or its correct answers if there are no human ones."""
+        """Return the human answers to each item, or its correct answers if there are no human answers."""
         both = zip(self.items["human_answers"], self.items["answers"], strict=True)
         return [list(people or answers) for people, answers in both]
 
     @property
     def metric_inputs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return confidence, correctness and answerability for scores that separate AQs from UQs.
+        """Return confidence, correctness and answerability, [n] each, for scores that separate AQs from UQs.
 
-        A missing prediction for an AQ has the lowest confidence here, so that omitting predictions never helps.
+        Here a missing prediction for an AQ has the lowest confidence of all, so that omitting predictions
+        never helps.
         """
         lost = self.missing & self.answerable
         confidence = np.where(lost, self.confidence.min(initial=0) - 1, self.confidence)
@@ -192,7 +201,7 @@ class JoinedPredictions(NamedTuple):
 
     @property
     def has_pairs(self) -> bool:
-        """Return whether every item names its pair."""
+        """Return whether every item has a pair id."""
         return bool(self.items["pair_id"].all())
 
     @property
@@ -205,24 +214,27 @@ class ScoringOptions(NamedTuple):
     """What to score and how. The defaults are those of the command line.
 
     Attributes:
-        scores: Score groups; empty for all that the benchmark allows.
-        group_by: Fields of the score group "subgroups", with bootstrap intervals; empty for all fields, without.
-        split: Split that is scored. If it is `test`, thresholds are chosen on `validation`.
+        scores: Score groups to compute; empty for all groups that apply to the benchmark.
+        group_by: Fields of the score group "subgroups". If empty, all fields are used, but without bootstrap
+            intervals.
+        split: The scored split. If the scored split is `test`, thresholds are chosen on `validation`.
         mode: `strict` definitions, or the `published` ones of RGQA's script.
-        match: How an answer is compared with an RGQA label: exactly, or after VQA's or SQuAD's normalization
-            (docs/reference/scores.md). Mode `published` always compares exactly.
+        match: How an answer is compared with an RGQA label: `exact`, or after normalization by the rules of
+            `vqa` or `squad` (docs/reference/scores.md). Mode `published` always compares exactly.
         bootstrap: Number of bootstrap replicates, 0 for no intervals.
         seed: Seed of the bootstrap.
         risks: Risk levels of coverage at risk, each in [0, 1].
         costs: Costs of a wrong answer for effective reliability.
-        threshold: Accept where confidence >= threshold, in scores that need a fixed threshold.
-        missing: Treatment of items without a prediction: `error`, `wrong` (accepted with a wrong answer) or `drop`.
-        detect_abstention: Read the confidence from the answer text: 0 abstains, 1 answers, 0.5 is unclear.
+        threshold: For scores that need a fixed threshold: answers with confidence >= threshold are accepted.
+        missing: Treatment of items without a prediction: `error`, `wrong` (accepted with a wrong answer) or
+            `drop`.
+        detect_abstention: Whether the confidence is read from the answer text: 0 abstains, 1 answers, 0.5 is
+            unclear.
         synonyms: Answer -> another answer that counts as the same.
-        word_vectors: Word -> vector, for MaSSeS.
-        wordnet: WordNet's nouns, for WUPS.
-        all_questions, choices, scenes, attention: GQA's files by id, for its diagnostics.
-        human_judgments: Whether each annotator accepted the question, by item id.
+        word_vectors: Word -> vector, for MaSSeS (`masses`). None: not given, as for all options below.
+        wordnet: WordNet's nouns, for WUPS (`wups`).
+        all_questions, choices, scenes, attention: Contents of GQA's files by id, for GQA's diagnostics.
+        human_judgments: Item id -> for each annotator, whether the annotator accepted the question.
         run_log: Latency, throughput and memory of the run.
     """
 
@@ -249,12 +261,12 @@ class ScoringOptions(NamedTuple):
     run_log: Mapping[str, float] | None = None
 
 
-# Options that are read from files.
+# Options whose values are read from files.
 FILE_OPTIONS = ScoringOptions._fields[ScoringOptions._fields.index("synonyms") :]
 
 
 class ReportedScore(NamedTuple):
-    """A score that reports give with an interval.
+    """A score of a report. Reports show such scores with an interval.
 
     Attributes:
         title: Title in tables.

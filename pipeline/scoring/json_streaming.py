@@ -1,4 +1,7 @@
-"""Parse long JSON lists in chunks, which takes less time and a fraction of the memory."""
+"""Parse long JSON lists in chunks.
+
+This is faster and needs a fraction of the memory of parsing the whole list.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ from ..core.errors import UserError
 from .input_validation import DuplicateKeyError, loads_strict, parse_json, parse_json_lines
 
 ROWS_PER_CHUNK = 1 << 9
-# The objects of a chunk of this size fit the processor's cache.
+# Size of a chunk. The objects of a chunk of this size fit into the cache of the processor.
 BYTES_PER_CHUNK = 1 << 15
-# Number of boundaries between objects that are tried before the rest is parsed at once.
+# Number of possible boundaries between objects that are tried before the rest of the file is parsed at once.
 MAX_BOUNDARY_ATTEMPTS = 8
 T = TypeVar("T")
 # A list may be preceded by a byte order mark.
@@ -27,10 +30,12 @@ _OBJECT_BOUNDARY = re.compile(rb"\}[ \t\n\r]*,[ \t\n\r]*\{")
 
 
 def stream_list(data: bytes, path: Path | str) -> Iterator[Any] | None:
-    """Parse the values of a file's JSON list lazily, in chunks; None if the file has no list.
+    """Parse the values of a file that is one JSON list lazily, in chunks.
+
+    Return None if the file is not a list.
 
     Raises:
-        UserError: The JSON is invalid; raised when the place is reached, which the message names.
+        UserError: The JSON is invalid. Raised when parsing reaches the error; the message names the place.
     """
     data = to_utf8(data)
     opening = _LIST_OPENING.match(data)
@@ -41,7 +46,7 @@ def stream_documents(data: bytes, path: Path | str) -> Iterator[Any]:
     """Parse the values of JSON Lines, or of consecutive pretty-printed JSON values, lazily.
 
     Raises:
-        UserError: The JSON is invalid; raised when the place is reached, which the message names.
+        UserError: The JSON is invalid. Raised when parsing reaches the error; the message names the place.
     """
     data = to_utf8(data)
     first, _, _ = data.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
@@ -52,7 +57,11 @@ def stream_documents(data: bytes, path: Path | str) -> Iterator[Any]:
 
 
 def has_multiple_documents(data: bytes) -> bool:
-    """Return whether the data starts with a JSON value on a line of its own, or with one that is followed by an object."""
+    """Return whether the data consists of several JSON values.
+
+    This is so if the first line is a JSON value and other lines follow, or if an object follows the first
+    JSON value.
+    """
     data = to_utf8(data)
     first, _, rest = data.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
     if not rest.strip():
@@ -71,7 +80,7 @@ def stream_raw_documents(data: bytes, path: Path | str) -> Iterator[tuple[int, s
     """Yield consecutive JSON values as text, each with the number of the line where it starts.
 
     Raises:
-        UserError: The JSON is invalid; raised when the place is reached, which the message names.
+        UserError: The JSON is invalid. Raised when parsing reaches the error; the message names the place.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -116,7 +125,8 @@ def to_utf8(data: bytes) -> bytes:
 def find_list_key(value: Mapping[str, Any], names: Iterable[str] = ()) -> str | None:
     """Return the key of the list of rows in an object.
 
-    It is the first of `names` that has a list, else the only list of objects, else the only list; None if there is none.
+    The first key in `names` whose value is a list is returned, else the key of the only list of objects, else
+    the key of the only list, else None.
 
     >>> find_list_key({"info": {}, "licenses": ["CC0"], "questions": [{"id": "a"}]}), find_list_key({"a": [{}], "b": [{}]})
     ('questions', None)
@@ -137,7 +147,10 @@ def iterate_chunks(rows: Iterable[T]) -> Iterator[list[T]]:
 
 
 def _stream_chunks(data: bytes, place: int, path: Path | str) -> Iterator[list[Any]]:
-    """Cut the data between two objects. If a chunk is not a valid list, the boundary was inside an object or a string."""
+    """Yield the values of a JSON list in chunks, cutting the data between two objects.
+
+    If a chunk is not a valid list, the cut was inside an object or a string, and another cut is tried.
+    """
     reach, tries = place + BYTES_PER_CHUNK, 0
     while tries < MAX_BOUNDARY_ATTEMPTS and (gap := _OBJECT_BOUNDARY.search(data, reach)):
         reach = gap.end() - 1
@@ -151,5 +164,5 @@ def _stream_chunks(data: bytes, place: int, path: Path | str) -> Iterator[list[A
     try:
         yield loads_strict(b"[" + data[place:])
     except ValueError:
-        # Parsing the whole file raises an error that names the place.
+        # Parse the whole file, because the error message then names the place.
         yield parse_json(data, path)

@@ -1,7 +1,7 @@
 """MaSSeS: majority, subjectivity and semantic similarity of human answers (Jolly et al., 2018).
 
-`answers` are the human answers to each of n questions, one by one. Answers are compared without surrounding spaces and
-letter case. All scores are [n], in [0, 1].
+The argument `answers` is, for each of n questions, the list of human answers. Answers are compared without
+surrounding spaces and without letter case. All scores are [n], in [0, 1].
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from .normalize import fold_case
 from .threshold_sweep import nan_mean
 
 SIMILARITY_THRESHOLDS = (0.7, 0.9)
-# Stands for all merged answers. No human answer contains this character.
+# Text that replaces all merged answers. No human answer contains its first character.
 _MERGED_ANSWER = "\0group"
 
 
 def majority(predictions: Texts, answers: TextLists) -> np.ndarray:
-    """Return MA (eq. 1): the frequency of the predicted answer divided by that of the most frequent answer.
+    """Return MA (eq. 1): the frequency of the predicted answer divided by the frequency of the most frequent
+    answer.
 
     >>> majority(["cubed"], [["diced"] * 4 + ["cubed"] * 2 + ["squares"] * 2 + ["with knife", "in pieces"]]).tolist()
     [0.5]
@@ -33,10 +34,12 @@ def majority(predictions: Texts, answers: TextLists) -> np.ndarray:
 
 
 def subjectivity(answers: TextLists) -> np.ndarray:
-    """Return S (eq. 2): the agreement of the human answers, 1 if all agree, 0 if nobody does, NaN with one answer.
+    """Return S (eq. 2): the agreement of the human answers, 1 if all agree, 0 if all differ, NaN with one
+    answer.
 
-    It is the normalized Wasserstein distance between the frequencies of the answers, padded with zeros, and a constant vector
-    of the highest frequency, which equals (highest - 1) / (answers - 1).
+    Despite the paper's name for S, a value of 1 means that the question is not subjective. S is the normalized Wasserstein distance between two vectors: the frequencies of the answers, padded with
+    zeros, and a constant vector of the highest frequency. It equals (highest frequency - 1) / (number of
+    answers - 1).
 
     >>> subjectivity([["yes"] * 6 + ["no"] * 4, ["yes"]]).round(4).tolist()
     [0.5556, nan]
@@ -49,14 +52,14 @@ def semantic_subjectivity(
 ) -> np.ndarray:
     """Return SeS: S after merging answers of similar meaning.
 
-    The vector of an answer is the mean of its words' vectors. The centroid is the mean over *different* answers. Answers whose
-    cosine similarity with the centroid is at least `threshold` are merged (negative similarities count as 0). An answer
-    without any known word is never merged.
+    The vector of an answer is the mean of the vectors of its words. The centroid is the mean of the vectors
+    of the *different* answers. All answers whose cosine similarity with the centroid is at least `threshold`
+    are merged into one (negative similarities count as 0). An answer without any known word is never merged.
 
     Args:
         answers: Human answers to each question.
         vectors: Word -> vector; see `load_word_vectors`.
-        threshold: Cosine similarity for merging.
+        threshold: Minimum cosine similarity with the centroid, in [0, 1], for merging.
 
     >>> vectors = {"red": np.array([1.0, 0.0]), "crimson": np.array([0.9, 0.1])}
     >>> semantic_subjectivity([["red", "crimson", "blue"]], vectors).tolist()  # two of three merge: (2 - 1) / (3 - 1)
@@ -72,7 +75,9 @@ def masses(
     *,
     threshold: float = 0.9,
 ) -> np.ndarray:
-    """Return MaSSeS_t: MA on the merged frequencies times SeS_t. Without `vectors` nothing is merged: MA times S.
+    """Return MaSSeS: MA times SeS, both on the frequencies after merging.
+
+    Without `vectors`, nothing is merged (MA times S).
 
     >>> masses(["red"], [["red", "red", "blue"]]).tolist()  # 2/2 x (2 - 1) / (3 - 1)
     [0.5]
@@ -101,7 +106,7 @@ def _factors(
 
 
 def _similar_answers(texts: Texts, vectors: Mapping[str, np.ndarray], threshold: float) -> list[str]:
-    """Return the answers of similar meaning."""
+    """Return the answers that are merged, because their meaning is similar."""
     means = {}
     for answer in dict.fromkeys(texts):
         words = [vectors[word] for word in answer.split() if word in vectors]
@@ -117,7 +122,10 @@ def _similar_answers(texts: Texts, vectors: Mapping[str, np.ndarray], threshold:
 
 
 def score_masses(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """Return the means of MA, S and MA x S; with word vectors also of SeS and MaSSeS at each of `SIMILARITY_THRESHOLDS`."""
+    """Return the means of MA, S and MA x S.
+
+    With word vectors, also return SeS and MaSSeS for `SIMILARITY_THRESHOLDS`.
+    """
     if not answered.has_human_answers:
         return {"unavailable": "needs several human answers to each question (VQA's annotations)"}
     said, people, vectors = answered.answer, answered.reference_answers, options.word_vectors
@@ -143,11 +151,12 @@ def load_word_vectors(name: str, words: Collection[str]) -> dict[str, np.ndarray
 def read_vector_file(path: Path | str, words: Collection[str]) -> dict[str, np.ndarray]:
     """Read the vectors of some words from a text file.
 
-    Each line is a word and its numbers, separated by spaces. A first line with two numbers, as word2vec writes it, is skipped.
+    Each line is a word and the numbers of its vector, separated by spaces. If the first line has only two
+    numbers, as in files of word2vec, the line is skipped.
 
     Raises:
-        UserError: A line has a different number of values than the first line or a value that is not finite, or the file has
-            no vectors.
+        UserError: A line has a different number of values than the first line or a value that is not finite,
+            or the file has no vectors.
     """
     vectors: dict[str, np.ndarray] = {}
     length = 0
@@ -176,7 +185,7 @@ def read_vector_file(path: Path | str, words: Collection[str]) -> dict[str, np.n
 
 
 def load_spacy_vectors(model: str, words: Collection[str]) -> dict[str, np.ndarray]:
-    """Load the static vectors of some words from an installed spaCy model. The small models have none.
+    """Load the static vectors of some words from an installed spaCy model. The small models have no vectors.
 
     Raises:
         UserError: spaCy or the model is not installed, or the model has no vectors.

@@ -10,7 +10,7 @@ import numpy as np
 from .joined_predictions import MatchMode
 from .normalize import normalize_answer, to_plain_text
 
-# From the strictest to the loosest; each one matches everything that those before it match.
+# From the strictest to the loosest. Answers that match in one mode also match in all later modes.
 NORMALIZERS: dict[MatchMode, Callable[[str], str]] = {
     "exact": str,
     "vqa": lambda text: normalize_answer(to_plain_text(text)),
@@ -24,17 +24,20 @@ def match_answers(
     match: MatchMode,
     synonyms: Mapping[str, str] | None = None,
 ) -> np.ndarray:
-    """Return the score of each answer: that of the label that it matches, 0 if it matches none.
+    """Return the score of each answer: the score of the label that the answer matches, 0 if it matches no
+    label.
 
     Args:
         predictions: [n] answers.
-        answers: Labels and their scores in [0, 1] for each answer; empty for an unanswerable question.
-        match: "exact"; "vqa" for plain characters (`normalize.to_plain_text`) and VQA's normalization (letter case,
-            punctuation, articles, number words, contractions); "squad" for SQuAD's normalization after that.
-        synonyms: Answer -> another answer that counts as the same. Both are normalized before they are looked up.
+        answers: [n] mappings of label -> score in [0, 1]; empty for an unanswerable question.
+        match: "exact" compares the texts as they are. "vqa" compares them after conversion to plain
+            characters (`normalize.to_plain_text`) and VQA's normalization (letter case, punctuation,
+            articles, number words, contractions). "squad" applies SQuAD's normalization after these steps.
+        synonyms: Answer -> another answer that counts as the same. Both are normalized before the lookup.
+            None: no synonyms.
 
     Returns:
-        [n] in [0, 1]. If several labels match, the first one counts.
+        [n] scores in [0, 1]. If several labels match, the score of the first one is used.
 
     >>> labels = [{"kitchen": 1.0}] * 3
     >>> match_answers(["Kitchen.", "the kitchen", "kitchens"], labels, "vqa").tolist()
@@ -55,7 +58,8 @@ def match_answers(
     scores = np.fromiter(chain.from_iterable(row.values() for row in answers), float)
     rows = np.repeat(np.arange(len(predictions)), np.fromiter(map(len, answers), int, len(predictions)))
     predicted = np.fromiter(map(number_of.__getitem__, predictions), int, len(predictions))
-    # In reverse order, so that the first of several matching labels is written last and counts.
+    # Reverse order: if several labels match, the score of the first label is written last, so it is the
+    # result.
     matching = np.flatnonzero(labels == predicted[rows])[::-1]
     matched_scores = np.zeros(len(predictions))
     matched_scores[rows[matching]] = scores[matching]

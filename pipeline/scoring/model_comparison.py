@@ -30,17 +30,19 @@ LOWER_IS_BETTER = {name for name, score in REALISTIC_SCORES.items() if score.low
     *("auc", "ece", "ece_equal_mass", "brier")
 }
 COMPARED_GROUPS = ("realistic", "pairs", "answers", "selective", "calibration")
-# All numbers of these groups are compared, of the others only those with a title.
+# All scores of these groups are compared. Of the other groups, only scores with a title are compared.
 FULLY_COMPARED_GROUPS = ("realistic", "answers")
 
 
 class ScoreDifference(NamedTuple):
-    """Score of a model minus that of another.
+    """Score of a model minus the score of another model.
 
     Attributes:
         difference: The difference.
-        interval: Interval of the paired difference, simultaneous with those of all other pairs; None without a bootstrap.
-        proportion_better: Proportion of bootstrap replicates in which the model is better; None without a bootstrap.
+        interval: Interval of the paired difference, simultaneous with the intervals of all other pairs; None
+            without a bootstrap.
+        proportion_better: Proportion of bootstrap replicates in which the model is better; None without a
+            bootstrap.
     """
 
     difference: float
@@ -54,7 +56,7 @@ class ModelComparison(NamedTuple):
     Attributes:
         model: Name of the model.
         baseline: Name of the model whose scores are subtracted.
-        scores: Differences by subset (and "mean") and score.
+        scores: Subset (or "mean") -> score -> difference.
     """
 
     model: str
@@ -63,7 +65,10 @@ class ModelComparison(NamedTuple):
 
 
 def select_compared_scores(groups: Mapping[str, Scores]) -> dict[str, float]:
-    """Return the scores by which models are compared, by their path within their group ("coverage_at_risk/0.01")."""
+    """Return the scores by which models are compared.
+
+    Keys are paths within the group, such as "coverage_at_risk/0.01".
+    """
     return {
         name: value
         for group in COMPARED_GROUPS
@@ -84,7 +89,9 @@ def flatten_scores(scores: Mapping[str, Any], prefix: str = "") -> list[tuple[st
 
 
 def get_score_title(name: str) -> str:
-    """Return the title of a compared score from its path, such as "coverage at risk 0.01" or "ECE answerable"."""
+    """Return the title of a compared score from its path, such as "coverage at risk 0.01" or "ECE
+    answerable".
+    """
     parts = name.removeprefix("effective_reliability/").split("/")
     titled = sorted(parts, key=lambda part: part not in SCORE_TITLES)
     return " ".join(SCORE_TITLES.get(part, part.replace("_", " ")) for part in titled)
@@ -98,10 +105,11 @@ def lower_is_better(name: str) -> bool:
 def compare_models(
     models: Sequence[tuple[str, Mapping[str, Mapping[str, float]], Replicates]],
 ) -> list[ModelComparison]:
-    """Compare each model with each one before it.
+    """Compare each model with each earlier model in the list.
 
     Args:
-        models: For each model its name, its scores by subset, and its bootstrap replicates; all on the same samples.
+        models: For each model: its name, its scores by subset, and its bootstrap replicates. All models must
+            have the same bootstrap samples.
     """
     if len(models) < 2:
         return []

@@ -39,7 +39,8 @@ from .version import VERSION
 
 # Kinds of benchmarks with and without unanswerable questions.
 KINDS_WITH_UQS, KINDS_WITHOUT_UQS = {"rgqa"}, {"gqa", "vqa"}
-# Score groups in the order of a report: the function that computes them, and the kinds of benchmarks they apply to.
+# Score groups in the order of a report: name -> the function that computes the scores, and the kinds of
+# benchmarks to which the group applies.
 SCORE_GROUPS: dict[str, tuple[Callable[[JoinedPredictions, ScoringOptions], Scores], set[str]]] = {
     "realistic": (realistic_vqa.score_realistic_vqa, KINDS_WITH_UQS),
     "pairs": (score_pairs, KINDS_WITH_UQS),
@@ -54,7 +55,7 @@ SCORE_GROUPS: dict[str, tuple[Callable[[JoinedPredictions, ScoringOptions], Scor
     "gqa": (resources.lazy_score_gqa, KINDS_WITHOUT_UQS),
     "subgroups": (score_subgroups, KINDS_WITH_UQS),
 }
-# The score group of the whole run. All others are computed for each subset.
+# The score group that is computed for the whole run. All others are computed for each subset.
 EFFICIENCY_GROUP = "efficiency"
 GROUP_NAMES = sorted([*SCORE_GROUPS, EFFICIENCY_GROUP])
 # Score groups that the summary shows.
@@ -66,10 +67,12 @@ class ModelReport(NamedTuple):
 
     Attributes:
         sha256: SHA-256 of the predictions file.
-        subsets: Score groups by subset, with "counts" before and "intervals" by score after them.
-        mean: Means over several subsets of the scores by which models are compared, and their "intervals".
-        efficiency: Latency, throughput and memory of the run; None if no log was given.
-        warnings: Warnings by subset.
+        subsets: Subset -> score groups. The first group is "counts" (numbers of items), the last one
+            "intervals" (by score).
+        mean: Means over the subsets of the scores by which models are compared, with their "intervals". Empty
+            if there is only one subset.
+        efficiency: Latency, throughput and memory of the run; None if no run log was given.
+        warnings: Subset -> warnings.
         file_info: How the predictions file was read.
     """
 
@@ -83,7 +86,7 @@ class ModelReport(NamedTuple):
 
     @property
     def scores_by_subset(self) -> dict[str, dict[str, Scores]]:
-        """Return the score groups of each subset, preceded by their "mean" if there are several subsets."""
+        """Return the score groups of each subset. If there are several subsets, "mean" comes first."""
         return ({"mean": self.mean} if self.mean else {}) | self.subsets
 
 
@@ -92,10 +95,10 @@ class ScoreReport(NamedTuple):
 
     Attributes:
         versions: Versions of the scorers, of numpy and of Python.
-        options: Scoring options that are not read from files.
+        options: Scoring options, except options whose values are read from files.
         benchmark: Name, kind, version, SHA-256 by file, number of items by subset.
         comparisons: Comparisons of each pair of models.
-        compared_items: Number of items of each model if some models lack items; else None.
+        compared_items: Numbers of items of the models, if some models do not have all items; else None.
     """
 
     versions: dict[str, str]
@@ -111,7 +114,7 @@ def score_models(benchmark: Benchmark, models: Sequence[Predictions], options: S
 
     Args:
         benchmark: The items, by subset.
-        models: Predictions of each model; the names must differ.
+        models: Predictions of each model. The names must be different.
         options: What to score and how.
 
     Raises:
@@ -165,7 +168,7 @@ def score_models(benchmark: Benchmark, models: Sequence[Predictions], options: S
 def _count_compared_items(
     benchmark: Benchmark, models: Sequence[Predictions], options: ScoringOptions
 ) -> ComparedItems | None:
-    """Count the items that several models are compared on if missing predictions are dropped."""
+    """Count the items on which several models are compared. None unless missing predictions are dropped."""
     if options.missing != "drop" or len(models) < 2:
         return None
     scored = [
@@ -194,7 +197,7 @@ def restrict_to_common_items(
 
 
 def resolve_options(options: ScoringOptions) -> ScoringOptions:
-    """Return the options as they are applied: mode `published` fixes some of them."""
+    """Return the options that are really used: mode `published` overrides some options."""
     return options._replace(match="exact", split="all") if options.mode == "published" else options
 
 
@@ -230,8 +233,10 @@ def _score_model(
     subsets = {}
     for name, answered in joined.items():
         groups = {group: SCORE_GROUPS[group][0](answered, options) for group in chosen}
-        wanted = split_items(benchmark.subsets[name], model, options)[0]
-        counts = _count_items(answered, len(wanted), int((~wanted.isin(model.index_by_id)).sum()))
+        items_to_predict = split_items(benchmark.subsets[name], model, options)[0]
+        counts = _count_items(
+            answered, len(items_to_predict), int((~items_to_predict.isin(model.index_by_id)).sum())
+        )
         subsets[name] = {"counts": counts, **groups, "intervals": _compute_intervals(repeated, name)}
     mean = _average_subsets(list(subsets.values())) if len(subsets) > 1 else {}
     if mean:
@@ -247,7 +252,7 @@ def _score_model(
 
 
 def _average_subsets(subsets: Sequence[Mapping[str, Scores]]) -> dict[str, Scores]:
-    """Average over subsets each score by which models are compared, in its group."""
+    """Return the mean over subsets of each score by which models are compared, in its score group."""
     means: dict[str, Scores] = {}
     for group in COMPARED_GROUPS:
         rows = [select_compared_scores({group: groups.get(group, {})}) for groups in subsets]
@@ -273,5 +278,5 @@ def _count_items(answered: JoinedPredictions, all_items: int, without_prediction
     }
 
 
-def _compute_intervals(repeated: Replicates, place: str) -> Scores:
-    return {score: percentile_interval(values) for score, values in repeated.get(place, {}).items()}
+def _compute_intervals(repeated: Replicates, subset: str) -> Scores:
+    return {score: percentile_interval(values) for score, values in repeated.get(subset, {}).items()}

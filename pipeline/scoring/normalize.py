@@ -1,4 +1,6 @@
-"""Normalize answers before they are compared. docs/reference/scores.md lists the differences between normalizations."""
+"""Normalize answers before they are compared. docs/reference/scores.md lists the differences between
+normalizations.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ Normalization = Literal["official", "corrected", "squad"]
 _NUMBER_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 NUMBER_WORDS = {word: str(n) for n, word in enumerate(_NUMBER_NAMES)} | {"none": "0"}
 ARTICLES = frozenset({"a", "an", "the"})
-# Non-ASCII characters with their ASCII equivalents. NFKC would turn some of them into spaces and combining marks.
+# Non-ASCII characters and their ASCII equivalents. NFKC normalization would convert some of these characters
+# to spaces and combining marks.
 _ASCII_EQUIVALENTS = str.maketrans(
     dict.fromkeys("‘’‚‛′‵ʹʻʼʽˈ´｀＇‹›", "'")
     | dict.fromkeys("“”„‟″‶«»〝〞〟＂", '"')
@@ -25,21 +28,24 @@ _ASCII_EQUIVALENTS = str.maketrans(
     | dict.fromkeys("⁄∕", "/")
     | dict.fromkeys("…", "...")
 )
-# VQA's list, in its order. It has no colon, full stop or apostrophe.
+# The punctuation marks of VQA's evaluation, in the original order. The list has no colon, full stop or
+# apostrophe.
 PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 
-# Contractions, of which people may omit one apostrophe: "dont" -> "don't"; "couldnt've", "couldn'tve" -> "couldn't've".
+# Contractions. An answer that omits one apostrophe is corrected: "dont" -> "don't"; "couldnt've" ->
+# "couldn't've".
 _CONTRACTIONS = """ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd how'll how's isn't
 it'd it'll ma'am mightn't might've mustn't must've needn't not've o'clock oughtn't shan't should've shouldn't somebody'll
 somebody's someone'd someone'll someone's something'd something'll that's there'd there're there's they'd they'll they're
 they've 'twas wasn't we've weren't what'll what're what's what've when's where'd where's where've who'd who'll who's who've
 why'll why're why's won't would've wouldn't y'all you'd you'll you're you've couldn't've hadn't've he'd've it'd've mightn't've she'd've shouldn't've somebody'd've someone'd've something'd've
 there'd've they'd've we'd've who'd've wouldn't've you'd've y'all'll y'all'd've 'ow's'at""".split()  # noqa: SIM905
-# VQA's table removes the apostrophe here.
+# In this entry, VQA's table removes the apostrophe instead of adding it.
 _OFFICIAL_EXCEPTIONS = {"somebody'd": "somebodyd"}
-# VQA's table has the first three with a capital I, so they never match.
+# Corrections that VQA's table does not make. It has the first three with a capital I, so they never match.
 _OFFICIAL_OMISSIONS = {"im": "i'm", "ive": "i've", "id've": "i'd've", "somebodyd": "somebody'd"}
-# A closing quote is also an apostrophe, so a pair of quotes is recognized by the characters around it.
+# A closing quotation mark is also used as an apostrophe, so quotation marks are recognized by the characters
+# around them.
 _SINGLE_QUOTED = re.compile(r"(?<!\w)[‘‚‛‹]([^‘’‚‛‹›]*)[’‘›](?!\w)")
 
 
@@ -55,10 +61,11 @@ def fold_case(text: str) -> str:
 def to_plain_text(text: str) -> str:
     r"""Replace characters by their plainest equivalents and collapse spaces.
 
-    Invisible characters (zero width, byte order mark, control, variation selectors) are removed. Characters are composed and
-    converted to their compatible form (NFKC), so that full-width letters and ligatures become plain ones. Quotes, dashes, ellipses
-    and the full stops, commas and question marks of other scripts become ASCII. Other non-ASCII brackets and quotation marks
-    become spaces, and so do pictographs beside words. ASCII characters are kept.
+    Invisible characters (zero-width characters, byte order marks, control characters, variation selectors)
+    are removed. The text is normalized to NFKC, so that full-width letters and ligatures become plain
+    letters. Quotation marks, dashes, ellipses, and the full stops, commas and question marks of other scripts
+    become ASCII characters. Other non-ASCII brackets and quotation marks become spaces. Pictographs next to
+    words become spaces, too. ASCII characters are kept.
 
     >>> to_plain_text("\ufeffｙｅｓ。"), to_plain_text("don’t…"), to_plain_text("cafe\u0301") == "café", to_plain_text("✅ red")
     ('yes.', "don't...", True, 'red')
@@ -109,8 +116,9 @@ def normalize_answer(answer: str, *, normalization: Normalization = "official") 
 
     Args:
         answer: The answer.
-        normalization: "official" reproduces VQA's evaluation exactly; "corrected" does what that evaluation intends, after
-            `to_plain_text`; "squad" is SQuAD's (lower case, no punctuation, no articles, single spaces).
+        normalization: "official" reproduces VQA's evaluation exactly. "corrected" applies `to_plain_text` and
+            then the rules that VQA's evaluation intends, without its mistakes. "squad" is the normalization
+            of SQuAD: lower case, no punctuation, no articles, single spaces.
 
     Raises:
         ValueError: The answer is not a string.
@@ -128,8 +136,9 @@ def normalize_answer(answer: str, *, normalization: Normalization = "official") 
 def process_punctuation(text: str) -> str:
     """Apply VQA's `processPunctuation`.
 
-    A punctuation mark is removed if it occurs beside a space *anywhere* in the text or if the text has a number with a comma;
-    otherwise it becomes a space. The first 32 full stops that no digit follows are removed.
+    A punctuation mark is removed if the same mark occurs next to a space *anywhere* in the text, or if the
+    text has a number with a comma. Otherwise the mark becomes a space. The first 32 full stops that are not
+    followed by a digit are removed.
     """
     beside_number = re.search(r"\d,\d", text) is not None
     out = text
@@ -140,13 +149,13 @@ def process_punctuation(text: str) -> str:
 
 
 def _normalize_words(text: str, contractions: dict[str, str]) -> str:
-    """Convert to lower case, number words to digits, remove articles, and restore apostrophes."""
+    """Convert a text to lower case, convert number words to digits, remove articles, and restore apostrophes."""
     words = (NUMBER_WORDS.get(word, word) for word in text.lower().split())
     return " ".join(contractions.get(word, word) for word in words if word not in ARTICLES)
 
 
 def to_single_line(text: str) -> str:
-    """Join lines as VQA's evaluation does first with every text."""
+    """Join the lines of a text. VQA's evaluation does this first with every text."""
     return text.replace("\n", " ").replace("\t", " ").strip()
 
 

@@ -25,7 +25,7 @@ from .normalize import has_text
 from .reasoning_parser import extract_final_answer
 from .row_reader import EXPECTED_FORMAT, VERSION_KEYS, has_only_text_cells, read_rows
 
-# If a row has `answer` and one of these, it is ambiguous which of them the model gave.
+# If a row has both `answer` and one of these keys, it is unclear which value is the answer of the model.
 AMBIGUOUS_ANSWER_KEYS = frozenset(
     [
         "response",
@@ -61,29 +61,30 @@ _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 def read_predictions(path: Path | str, keep_raw: bool = False) -> Predictions:
     """Read a predictions file or a log of an evaluation harness.
 
-    A predictions file has rows with an item id, an answer and usually a confidence: a JSON list, an object with the key
-    `predictions`, JSON Lines or a table. `core.column_aliases` lists the accepted column names.
+    A predictions file has rows with an item id, an answer and usually a confidence: a JSON list, an object
+    with the key `predictions`, JSON Lines or a table. `core.column_aliases` lists the accepted column names.
 
     Args:
         path: The file.
-        keep_raw: Keep reasoning and chat template tokens in the answers, as the published scripts do. By default the
-            final answer is extracted (`reasoning_parser.extract_final_answer`).
+        keep_raw: Keep reasoning and chat template tokens in the answers, as the published scripts do. If
+            false, the final answer is extracted (`reasoning_parser.extract_final_answer`).
 
     Returns:
-        The predictions. Their `faults` list rows without an id or an answer, duplicate ids, and confidences that are not
-        finite numbers; they are not raised here so that unknown ids can be listed with them. A row whose answer is
-        missing (null, NaN, an empty cell) or is truncated reasoning has no prediction, see `file_info.failures`. A reply
-        without text is an abstention, see `file_info.empty_replies`.
+        The predictions. `faults` lists rows without an id or an answer, duplicate ids, and confidences that
+        are not finite numbers. Faults are not raised here, so that the caller can report them together with
+        unknown ids. A row has no prediction if its answer is missing (null, NaN, an empty cell) or is
+        truncated reasoning; `file_info.failures` lists such rows. A reply without text is an abstention;
+        `file_info.empty_replies` lists such replies.
 
     Raises:
-        UserError: The file cannot be read or holds no list of rows.
+        UserError: The file cannot be read or does not contain a list of rows.
     """
     path = Path(path)
     data = read_bytes(path)
     sha256 = hashlib.sha256(data).hexdigest()
     rows, version = read_rows(path, data)
     rows, file_info, faults = convert_log_rows(rows, path, keep_raw)
-    # Final answers were already extracted from the rows of a log.
+    # The final answers of a log were already extracted when its rows were converted.
     is_log = not file_info.file_format.startswith("plain")
     builder = _PredictionBuilder(
         version, numbers_as_text=has_only_text_cells(path), keep_raw=keep_raw or is_log
@@ -114,7 +115,7 @@ class _PredictionBuilder:
         self.ambiguous_rows: dict[str, list[int]] = defaultdict(list)
 
     def add_rows(self, rows: Rows) -> None:
-        """Add rows, as whole columns if no row needs a message, else row by row."""
+        """Add rows: column by column (which is fast) if no row has a problem to report, else row by row."""
         keys = set().union(*rows)
         if not self._add_columns(rows, keys):
             for number, row in enumerate(rows, self.num_rows + 1):
@@ -162,7 +163,9 @@ class _PredictionBuilder:
         return self.final_answer_cache.setdefault(text, final)
 
     def _parse_confidences(self, values: list[Any]) -> list[float]:
-        """Return the confidences, NaN if no row has one; empty if some rows lack one or have an invalid one."""
+        """Return the confidences; all NaN if no row has a confidence; empty if some rows have no or an
+        invalid confidence.
+        """
         kinds = {*map(type, values)}
         if kinds == {type(None)}:
             return [math.nan] * len(values)
@@ -256,7 +259,7 @@ class _PredictionBuilder:
                 seen.add(name)
 
     def _collect_faults(self, repeated: set[str], has_failed: bool) -> list[str]:
-        """Return the faults of single rows, then those of several rows."""
+        """Return the faults of single rows, then the faults that concern several rows."""
         faults = [*self.faults, *(self._duplicate_faults(repeated) if repeated else ())]
         for rivals, numbers in self.ambiguous_rows.items():
             have = format_count(len(numbers), "row has", "rows have")
@@ -269,7 +272,7 @@ class _PredictionBuilder:
         if self.rows_without_confidence and len(self.answer) > len(self.rows_without_confidence):
             have = format_count(len(self.rows_without_confidence), "row has", "rows have")
             faults.append(
-                f"{have} no `confidence`, others have one ({format_row_numbers(self.rows_without_confidence)})"
+                f"{have} no `confidence`, but other rows have one ({format_row_numbers(self.rows_without_confidence)})"
             )
         return faults
 
@@ -300,4 +303,4 @@ def _parse_confidence(value: object, numbers_as_text: bool) -> float | str:
     try:
         return float(value) if math.isfinite(value) else f"{value}, expected a finite number"
     except OverflowError:
-        return "a whole number of more than 300 digits, expected one that a float can hold"
+        return "a whole number of more than 300 digits, expected a number that fits into a float"

@@ -13,7 +13,8 @@ from .joined_predictions import JoinedPredictions, MatchMode, ScoringOptions, wa
 from .matching import NORMALIZERS, match_answers
 from .threshold_sweep import area_under_curve, sweep_thresholds
 
-# A looser match mode is suggested if it changes more than this proportion of the verdicts on AQs.
+# A looser match mode is suggested if it changes the correctness of more than this proportion of the answers
+# to AQs.
 MIN_CHANGED_PROPORTION = 0.01
 MAX_EXAMPLES = 3
 
@@ -29,7 +30,7 @@ def find_prediction_warnings(answered: JoinedPredictions, options: ScoringOption
 
 
 def _reply_warnings(answered: JoinedPredictions, options: ScoringOptions) -> Iterator[str]:
-    """Warn of replies without text and of replies in words that the abstention classifier does not know."""
+    """Warn of replies without text, and of replies whose words the abstention classifier does not know."""
     at, declined = answered.select(~answered.missing), answered.predictions.file_info.empty_replies
     if warning := warn_of_empty_replies(
         [declined[name] for name in at.items["id"] if name in declined], len(at.answer)
@@ -69,7 +70,9 @@ def _confidence_warnings(answered: JoinedPredictions) -> Iterator[str]:
 
 
 def _matching_warnings(answered: JoinedPredictions, options: ScoringOptions) -> Iterator[str]:
-    """Suggest the first looser match mode that would change more than 1 % of the verdicts on AQs."""
+    """Suggest the first looser match mode that would change the correctness of more than 1 % of the answers
+    to AQs.
+    """
     if answered.has_human_answers:
         return
     at = answered.select((answered.correct < 1) & ~answered.missing & answered.answerable)

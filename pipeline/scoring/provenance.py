@@ -10,7 +10,7 @@ from typing import Any
 from ..core.errors import UserError, format_count
 from .input_validation import parse_json_lines
 
-# Types of a question, as GQA names them.
+# Fields with the types of a question, with the names that GQA uses.
 QUESTION_TYPE_FIELDS = ("structural", "semantic", "detailed")
 STRING_FIELDS = (*QUESTION_TYPE_FIELDS, "split", "category", "difficulty", "pair_id")
 PARAMS_FILE, PROVENANCE_FILE = RELEASE_METADATA_FILES = ("params.json", "provenance.jsonl")
@@ -20,7 +20,8 @@ ALLOWED_SPLITS = (None, "", "validation", "test")
 def path_exists(path: Path) -> bool:
     """Return whether a path exists, including broken links.
 
-    A release may lack a file, but reading must report a broken link or a folder in its place.
+    A release may lack the file. But if there is a broken link or a folder in its place, reading must report
+    that.
     """
     return os.path.lexists(path)
 
@@ -29,7 +30,7 @@ def parse_provenance(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str
     """Parse provenance.jsonl.
 
     Returns:
-        The record of each item, by subset and item id.
+        Subset -> item id -> record of the item.
 
     Raises:
         UserError: Lists every line that is not the provenance of an item, and every duplicate item.

@@ -1,14 +1,25 @@
 """Reproduce the scores of the published scripts of RGQA and Reliable VQA, including their quirks.
 
-RGQA's script differs from the strict scores in these ways: it drops points between which the curve is straight, reads FPR off
-the *end* of a flat segment, returns 0 where nothing is correct, computes AUPR by trapezoids, compares answers exactly,
-accepts where confidence > tau (not >=) in the four numbers at a fixed threshold, counts "UQ" as the correct answer to a UQ
-there, and prints nine numbers fewer if everything is accepted. docs/reference/scores.md shows an example of each.
+The script of RGQA (Zhang et al., ICCV 2023) differs from the strict scores as follows
+(docs/reference/scores.md shows an example of each difference):
 
-The script of Reliable VQA (facebookresearch/reliable_vqa d9586af) differs in these ways: it sorts by accuracy before it sorts by
-confidence, so the best items of a tie come first in the area; a threshold for a cost is read off item by item, also within a
-tie; accuracies are rounded to four decimals before they are sorted and before such a threshold is chosen; if no threshold
-keeps to a risk, the threshold is 0; answering nothing is never chosen for a cost.
+- It drops points of the curve that lie between points on a straight line.
+- It reads FPR at the *end* of a flat segment.
+- It returns 0 where nothing is correct.
+- It computes AUPR by trapezoids.
+- It compares answers exactly.
+- In the four numbers at a fixed threshold tau, it accepts where confidence > tau (not >=), and counts "UQ" as the correct
+  answer to a UQ.
+- It prints nine numbers fewer if every item is accepted.
+
+The script of Reliable VQA (Whitehead et al., ECCV 2022; facebookresearch/reliable_vqa d9586af) differs as
+follows:
+
+- It sorts items by accuracy before it sorts them by confidence, so in the area the best items of a tie come first.
+- It chooses the threshold for a cost item by item, also within a tie.
+- It rounds accuracies to four decimals before sorting, and before it chooses the threshold for a cost.
+- If no threshold reaches a risk, it uses the threshold 0.
+- It never chooses to answer nothing for a cost.
 """
 
 from __future__ import annotations
@@ -23,14 +34,14 @@ from ..core.errors import format_count
 from .input_validation import check_arrays, check_fractions
 from .threshold_sweep import ThresholdSweep, area_under_curve, lowest_detection_error, sweep_thresholds
 
-# RGQA's script prints the other scores only if some item is rejected.
+# Scores that RGQA's script always prints. It prints the other scores only if some item is rejected.
 ALWAYS_PRINTED = ("auaf", "ff95", "facc", "accuracy_indomain")
 
 
 def published_scores(
     confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike, *, tau: float = 0.5
 ) -> dict[str, float]:
-    """Return the thirteen scores of RGQA's script, NaN for those that it does not print.
+    """Return the thirteen scores of RGQA's script; NaN for scores that the script does not print.
 
     Args:
         confidence: [n] floats.
@@ -76,16 +87,19 @@ def published_scores(
 
 
 def _fpr_at(target: float, gain: np.ndarray, swept: ThresholdSweep) -> float:
-    """Interpolate like `np.interp`: where the curve is flat, at its end."""
+    """Return the FPR at which the gain reaches a target, interpolated like `np.interp` (at the end of a flat
+    segment).
+    """
     aqs, uqs = int(swept.aqs[-1]), int(swept.uqs[-1])
     here = bisect_right(gain, target, key=lambda count: count / aqs) - 1
     return float(np.interp(target, gain[here : here + 2] / aqs, swept.uqs[here : here + 2] / uqs))
 
 
 def _detection_error(swept: ThresholdSweep) -> float:
-    """Search the points of the ROC curve that the script keeps, which drops those within equal steps.
+    """Return the lowest detection error over the points of the ROC curve that the script keeps.
 
-    The error is linear there, so this only matters where the steps begin before enough is accepted.
+    The script drops points between equal steps. The error is linear there, so this only matters where the
+    equal steps begin before enough AQs are accepted.
     """
     aqs, uqs, last = swept.aqs, swept.uqs, len(swept.aqs) - 1
     first = bisect_left(aqs, 0.95, key=lambda count: count / aqs[-1])
@@ -102,7 +116,9 @@ def _reversed_blocks(swept: ThresholdSweep) -> Iterator[ThresholdSweep]:
 
 
 def _trapezoid_aupr(blocks: Iterable[ThresholdSweep]) -> float:
-    """Return the area under precision over recall by trapezoids, up to the point (recall 0, precision 1)."""
+    """Return the area under the precision-recall curve by trapezoids, including the point (recall 0,
+    precision 1).
+    """
     total, hits = 0.0, 0
     for part in blocks:
         taken = part.accepted
@@ -124,18 +140,19 @@ def published_selective_scores(
     """Return the scores of Reliable VQA's script, unrounded; all are fractions, not percent.
 
     Args:
-        confidence: [n].
-        accuracy: [n] in [0, 1].
-        validation_confidence, validation_accuracy: The same for the items on which thresholds are chosen.
-        risks: Risk levels.
+        confidence: [n], the confidence of each item.
+        accuracy: [n], the accuracy of each answer, in [0, 1].
+        validation_confidence, validation_accuracy: Confidence and accuracy of the items on which thresholds
+            are chosen; None if there are none.
+        risks: Risk levels, in [0, 1].
         costs: Costs of a wrong answer.
 
     Returns:
-        `accuracy`, `auc`, `best_auc`; for every risk `coverage@r`, `threshold@r`, `best_coverage@r`; and with validation
-        items for every cost `phi@c`, `phi_threshold@c`, `best_phi@c`.
+        `accuracy`, `auc`, `best_auc`; for every risk `coverage@r`, `threshold@r`, `best_coverage@r`; and with
+        validation items for every cost `phi@c`, `phi_threshold@c`, `best_phi@c`.
 
     Raises:
-        ValueError: There are fewer than two items, for which the script has no area.
+        ValueError: There are fewer than two items. The script cannot compute an area then.
 
     >>> scores = published_selective_scores([0.9, 0.5, 0.5], [1, 0, 1], risks=[0.1])
     >>> scores["coverage@0.1"], scores["threshold@0.1"]  # of the tie the correct item comes first, but a tie is not split
@@ -188,7 +205,7 @@ def _round_as_percent(accuracy: np.ndarray) -> np.ndarray:
 def _last_within(ranked: np.ndarray, risk: np.ndarray, limit: float) -> int:
     """Return the last index whose risk is within the limit, -1 for none.
 
-    If the next item has the same confidence, it is the last index before it that also ends a tie.
+    If the next item has the same confidence, the last earlier index that ends a tie is returned instead.
     """
     within = risk <= limit
     ends_tie = np.append(ranked[1:] != ranked[:-1], True)
@@ -199,7 +216,9 @@ def _last_within(ranked: np.ndarray, risk: np.ndarray, limit: float) -> int:
 
 
 def _choose_cost_threshold(confidence: np.ndarray, accuracy: np.ndarray, cost: float) -> float:
-    """Return the confidence of the last item (ties in the given order) up to which the total utility is highest."""
+    """Return the confidence of the last item (ties in the given order) up to which the total utility is
+    highest.
+    """
     order = np.argsort(-confidence, kind="stable")
     total = np.cumsum(_compute_utility(accuracy, cost)[order])
     return float(confidence[order][np.flatnonzero(total == total.max())[-1]])

@@ -1,7 +1,7 @@
 """Realistic VQA: how well are answerable questions (AQs) answered and unanswerable questions (UQs) rejected?
 
-Every score follows from one sort of the confidences that a question is answerable (Zhang et al., ICCV 2023, section 3.3,
-equations 1 and 2).
+All scores are computed after sorting the items once by confidence, the confidence of the model that the
+question is answerable (Zhang et al., ICCV 2023, section 3.3, equations 1 and 2).
 """
 
 from __future__ import annotations
@@ -30,18 +30,22 @@ from .threshold_sweep import (
 def acc_fpr_curve(
     confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return ACC and FPR at every threshold t, accepting where confidence >= t. Items with equal confidence go together.
+    """Return ACC and FPR at every threshold.
+
+    At threshold t, the items with confidence >= t are accepted. So items with equal confidence are accepted
+    together.
 
     Args:
         confidence: [n] floats; higher means "answerable".
-        correct: [n] booleans or fractions in [0, 1]: whether the answer is correct. Ignored where not answerable.
+        correct: [n] booleans or fractions in [0, 1]: whether the answer is correct. Ignored for unanswerable
+            items.
         answerable: [n] booleans.
 
     Returns:
-        acc: [m + 1] each, starting at (0, 0), for m distinct confidences in falling order. ACC is the proportion of
-        fpr: See `acc`.
-        answerable items that are accepted *and* correct, FPR the proportion of unanswerable items that are accepted. A rate
-        is NaN if there is no item of its kind.
+        ACC and FPR, [m + 1] each: first 0 and 0, then their values at each of the m distinct confidences in
+        falling order. ACC is the proportion of answerable items that are accepted *and* answered correctly;
+        NaN without answerable items. FPR is the proportion of unanswerable items that are accepted; NaN
+        without unanswerable items.
 
     >>> acc, fpr = acc_fpr_curve([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
     >>> acc.tolist(), fpr.tolist()
@@ -54,7 +58,7 @@ def acc_fpr_curve(
 def auaf(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> float:
     """Return the area under the ACC-FPR curve (AUAF) by the trapezoid rule; in [0, FACC], higher is better.
 
-    NaN without answerable or without unanswerable items. Arguments as in `acc_fpr_curve`.
+    The arguments are the same as in `acc_fpr_curve`. NaN without answerable or without unanswerable items.
 
     >>> auaf([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
     0.75
@@ -63,7 +67,8 @@ def auaf(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> fl
 
 
 def facc(confidence: ArrayLike, correct: ArrayLike, answerable: ArrayLike) -> float:
-    """Return full accuracy (FACC): the highest ACC, reached when everything is accepted; in [0, 1], higher is better.
+    """Return full accuracy (FACC): the highest ACC, reached when everything is accepted; in [0, 1], higher is
+    better.
 
     >>> facc([0.9, 0.8, 0.7], [1, 0, 0], [True, False, True])
     0.5
@@ -76,14 +81,12 @@ def ff95(
 ) -> float:
     """Return the lowest FPR at which ACC reaches a proportion of FACC (FF95); in [0, 1], lower is better.
 
-    ACC is interpolated linearly between the points of the curve. NaN if FACC is 0 or undefined or there is no unanswerable
-    item.
+    ACC is interpolated linearly between the points of the curve. NaN if FACC is 0 or undefined, or without
+    unanswerable items.
 
     Args:
-        confidence: As in `acc_fpr_curve`.
-        correct: See `confidence`.
-        answerable: See `confidence`.
-        proportion: Proportion of FACC.
+        confidence, correct, answerable: As in `acc_fpr_curve`.
+        proportion: Proportion of FACC, in [0, 1].
 
     >>> ff95([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0], [True, False, True, False])
     0.5
@@ -93,9 +96,11 @@ def ff95(
 
 
 def auroc(confidence: ArrayLike, answerable: ArrayLike) -> float:
-    """Return AUROC, the probability that a random answerable item has a higher confidence than a random unanswerable one.
+    """Return AUROC, the probability that a random answerable item has a higher confidence than a random
+    unanswerable one.
 
-    Ties count half (Mann-Whitney); in [0, 1], higher is better. NaN if one kind is missing.
+    Ties count as one half (Mann-Whitney). AUROC is in [0, 1], higher is better; NaN without answerable or
+    without unanswerable items.
 
     >>> auroc([0.9, 0.8, 0.7, 0.1], [True, False, True, False])
     0.75
@@ -106,8 +111,9 @@ def auroc(confidence: ArrayLike, answerable: ArrayLike) -> float:
 def aupr(confidence: ArrayLike, answerable: ArrayLike) -> float:
     """Return the average precision of detecting answerable items (AUPR-in); in (0, 1], higher is better.
 
-    It is the mean over answerable items of the precision at their confidence, ties together. NaN without answerable items.
-    For AUPR-out, the detection of unanswerable items, use `answerability_ap`.
+    It is the mean, over answerable items, of the precision at the confidence of the item; items of equal
+    confidence are accepted together. NaN without answerable items. For AUPR-out, the detection of
+    unanswerable items, use `answerability_ap`.
 
     >>> aupr([0.9, 0.8, 0.7, 0.1], [True, False, True, False])  # (1/1 + 2/3) / 2
     0.8333333333333333
@@ -116,9 +122,11 @@ def aupr(confidence: ArrayLike, answerable: ArrayLike) -> float:
 
 
 def fpr_at_tpr(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float = 0.95) -> float:
-    """Return the lowest proportion of unanswerable items accepted when a proportion `tpr` of the answerable ones is accepted.
+    """Return the lowest FPR at a true positive rate of `tpr`, where accepting an answerable item is a true
+    positive.
 
-    Values are interpolated linearly between the points of the ROC curve. In [0, 1], lower is better; NaN if one kind is missing.
+    Values are interpolated linearly between the points of the ROC curve. FPR is in [0, 1], lower is better;
+    NaN without answerable or without unanswerable items.
 
     >>> fpr_at_tpr([0.9, 0.8, 0.7, 0.1], [True, False, True, False])
     0.5
@@ -128,9 +136,11 @@ def fpr_at_tpr(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float = 0.9
 
 
 def detection_error(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float = 0.95) -> float:
-    """Return the lowest proportion of misclassified items over thresholds that accept at least `tpr` of the answerable ones.
+    """Return the lowest error over the thresholds that accept at least a proportion `tpr` of the answerable
+    items.
 
-    In [0, 1], lower is better; NaN if one kind is missing.
+    The error is the proportion of misclassified items: answerable ones rejected and unanswerable ones
+    accepted. It is in [0, 1], lower is better; NaN without answerable or without unanswerable items.
 
     >>> detection_error([0.9, 0.8, 0.7, 0.1], [True, False, True, False])
     0.25
@@ -139,21 +149,24 @@ def detection_error(confidence: ArrayLike, answerable: ArrayLike, *, tpr: float 
 
 
 def answerability_f1(confidence: ArrayLike, answerable: ArrayLike, *, threshold: float = 0.5) -> float:
-    """Return the F1 of detecting unanswerable items, detected where confidence < threshold (VizWiz: 1 - answerable > 0.5).
+    """Return the F1 of detecting unanswerable items: an item is detected if confidence < threshold.
 
-    In [0, 1], higher is better; NaN if there is no unanswerable item and none is detected.
+    At the default threshold this is the same as VizWiz's "1 - answerable > 0.5". F1 is in [0, 1], higher is
+    better; NaN if no item is unanswerable and no item is detected.
 
-    >>> round(answerability_f1([0.9, 0.2, 0.7, 0.1], [True, True, False, False]), 3)  # 1 of 2 detected, 1 of 2 unanswerable
+    >>> round(answerability_f1([0.9, 0.2, 0.7, 0.1], [True, True, False, False]), 3)  # precision 1/2, recall 1/2
     0.5
     """
     confidence, answerable = check_arrays(confidence=confidence, answerable=answerable)
-    there, found = ~answerable.astype(bool), confidence < threshold
-    both = np.count_nonzero(there) + np.count_nonzero(found)
-    return 2 * np.count_nonzero(there & found) / both if both else float("nan")
+    is_unanswerable, is_detected = ~answerable.astype(bool), confidence < threshold
+    total = np.count_nonzero(is_unanswerable) + np.count_nonzero(is_detected)
+    return 2 * np.count_nonzero(is_unanswerable & is_detected) / total if total else float("nan")
 
 
 def answerability_ap(confidence: ArrayLike, answerable: ArrayLike) -> float:
-    """Return the average precision of detecting unanswerable items by low confidence (AUPR-out); NaN without such items.
+    """Return the average precision of detecting unanswerable items by low confidence (AUPR-out).
+
+    In (0, 1], higher is better; NaN without unanswerable items.
 
     >>> answerability_ap([0.9, 0.1], [True, False])
     1.0
@@ -191,14 +204,16 @@ def _aupr_in(swept: ThresholdSweep) -> float:
 
 
 def _aupr_out(swept: ThresholdSweep) -> float:
-    """Compute average precision where, at each threshold, items of that confidence and below are called unanswerable."""
+    """Compute the average precision of AUPR-out: at each threshold, items up to this confidence are called
+    unanswerable.
+    """
     total, uqs, items = 0.0, swept.uqs[-1], swept.uqs[-1] + swept.aqs[-1]
     for part in swept.blocks():
         total += (np.diff(part.uqs) * (uqs - part.uqs[:-1]) / np.maximum(items - part.accepted[:-1], 1)).sum()
     return safe_divide(total, uqs)
 
 
-# Each score as a function of a sweep. A score that is added here is in every report, with an interval.
+# Each score as a function of a sweep. Every report includes all of these scores, with intervals.
 REALISTIC_SCORES = {
     "auaf": ReportedScore("AUAF", area_under_curve),
     "ff95": ReportedScore("FF95", lambda swept: lowest_fpr(swept.correct, swept.uqs, 0.95), True),
@@ -206,7 +221,9 @@ REALISTIC_SCORES = {
     "auroc": ReportedScore("AUROC", partial(area_under_curve, count_all_accepted=True)),
     "aupr_in": ReportedScore("AUPR-in", _aupr_in),
     "aupr_out": ReportedScore("AUPR-out", _aupr_out),
-    "fpr95": ReportedScore("FPR at 95 % TPR", lambda swept: lowest_fpr(swept.aqs, swept.uqs, 0.95), True),
+    "fpr95": ReportedScore(
+        "FPR at 95 % TPR", lambda swept: lowest_fpr(swept.aqs, swept.uqs, 0.95), lower_is_better=True
+    ),
     "detection_error": ReportedScore("detection error", _detection_error, True),
 }
 
@@ -219,7 +236,7 @@ def score_realistic_vqa(answered: JoinedPredictions, options: ScoringOptions) ->
 
 
 def score_answerability(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """Score answerability as a task of its own, as VizWiz does: unanswerable questions are to be detected."""
+    """Score the detection of unanswerable questions as a separate task, as VizWiz does."""
     return {
         "f1": answerability_f1(answered.confidence, answered.answerable, threshold=options.threshold),
         "average_precision": answerability_ap(answered.confidence, answered.answerable),

@@ -1,11 +1,12 @@
 """Separate a model's final answer from its reasoning and from chat template tokens.
 
-Everything that reads replies uses `extract_final_answer`: predictions files, logs of harnesses, `rgqa run` and the
-abstention classifier. To support another model, add its markers to one of the tables below.
+All code that reads replies uses `extract_final_answer`: the readers of predictions files and of harness logs,
+`rgqa run`, and the abstention classifier. To support another model, add the markers of the model to one of
+the tables below.
 
-Sources of the markers: the reasoning parsers of vLLM (`vllm/reasoning`, for example apertus, cohere_command, deepseek_r1,
-gemma4, gptoss, granite, hunyuan_a13b, longcat, mistral, pangu, seedoss) and of SGLang, llama.cpp's `common/chat.cpp`, and the
-chat templates on the Hugging Face hub.
+Sources of the markers: the reasoning parsers of vLLM (`vllm/reasoning`, for example apertus, cohere_command,
+deepseek_r1, gemma4, gptoss, granite, hunyuan_a13b, longcat, mistral, pangu, seedoss) and of SGLang,
+llama.cpp's `common/chat.cpp`, and the chat templates on the Hugging Face hub.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-# Names of XML-like elements that contain reasoning. They may have a prefix ("seed:think", "longcat_think") and attributes.
+# Names of XML-like elements that contain reasoning. In a reply, the names may have a prefix ("seed:think",
+# "longcat_think") and attributes.
 REASONING_ELEMENTS = (
     "think",
     "thinking",
@@ -45,14 +47,16 @@ REASONING_MARKERS = (
     (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),  # Apertus
     (r"\[unused16\]", r"\[unused17\]"),  # Pangu
     (r"<\|think(?:ing)?\|>", r"<\|/think(?:ing)?\|>"),
-    # Other spellings of the same: thought_begin and thought_end, start_of_reasoning and end_of_reasoning.
+    # Other spellings of the same markers: thought_begin and thought_end, start_of_reasoning and
+    # end_of_reasoning.
     (
         r"<\|(?:(?:begin|start)_(?:of_)?)?(?:think(?:ing)?|thoughts?|reason(?:ing)?)_?(?:begin|start)?\|>",
         r"<\|(?:end_(?:of_)?(?:think(?:ing)?|thoughts?|reason(?:ing)?)|(?:think(?:ing)?|thoughts?|reason(?:ing)?)_?end)\|>",
     ),
     (r"<unused94>\s*thought\b", r"<unused95>"),  # MedGemma
     (r"\A\s*Thinking\.\.\.\s*\n", r"\n\s*\.\.\.done thinking\."),  # Ollama's command line
-    # gpt-oss: every channel but the final one is reasoning. The next entry is the same without special tokens.
+    # gpt-oss: every channel except the final one is reasoning. The next entry is the same format without
+    # special tokens.
     (
         r"<\|channel\|>\s*(?!final\b)\w+[^<]*(?:<\|message\|>)?",
         r"<\|channel\|>\s*final\b[^<]*<\|message\|>",
@@ -69,7 +73,7 @@ ANSWER_MARKERS = (
     (r"<\|start_(?:response|text)\|>", r"<\|end_(?:response|text)\|>"),  # Cohere Command
     (r"\[answer\]", r"\[/answer\]"),
 )
-# Markers that open a turn of the model or of another role.
+# Names of roles, and markers that open a turn of the model or of another role.
 MODEL_ROLES = r"(?:assistant|model|chatbot|gpt)"
 OTHER_ROLES = r"(?:user|human|system|developer)"
 MODEL_TURN_MARKERS = (
@@ -88,8 +92,9 @@ OTHER_TURN_MARKERS = (
     rf"<(?:seed:)?bos>\s*{OTHER_ROLES}\b",
     r"\[INST\]",
 )
-# Markers that end a turn, and others without a meaning here. They are ignored at the beginning. The text after a later one
-# belongs to another turn.
+# Markers that end a turn, and other markers without a meaning here. At the beginning of a reply, these
+# markers are ignored. After words, such a marker ends the answer: the text after the marker belongs to
+# another turn.
 END_MARKERS = (
     r"</?s>",
     r"<(?:seed:)?(?:bos|eos|pad|unk)>",
@@ -98,7 +103,7 @@ END_MARKERS = (
     r"<[|｜][\w▁/:.-]+[|｜]>",
     r"<\|turn>|<\|message>",
 )
-# Words instead of markers, as in plain text templates like LLaVA's.
+# Role names in plain text instead of markers, as in the template of LLaVA.
 PLAIN_TEXT_ROLES = re.compile(r"\A\s*(?:(?:USER|Human)\s*:.*?)?\b(?:ASSISTANT|Assistant)\s*:", re.DOTALL)
 
 
@@ -144,9 +149,9 @@ class FinalAnswer(NamedTuple):
     """The final answer of a reply.
 
     Attributes:
-        text: The answer, which is `reply[start:end]`; "" if there is none.
-        is_truncated: Whether reasoning was opened and not closed, so the model did not reach an answer.
-        start, end: Position of the answer in the reply.
+        text: The answer, `reply[start:end]`; "" if there is no answer.
+        is_truncated: Whether reasoning was opened but not closed, so that the model did not reach an answer.
+        start, end: Offsets of the answer in the reply.
     """
 
     text: str
@@ -159,8 +164,9 @@ class FinalAnswer(NamedTuple):
 def extract_final_answer(reply: str) -> FinalAnswer:
     """Return the final answer of a reply, without reasoning and chat template tokens.
 
-    Reasoning with only a closing marker starts at the beginning of the reply, as some templates put the opening marker into the
-    prompt. Reasoning that is not closed has no answer after it. A reply without markers is returned unchanged.
+    If reasoning has only a closing marker, it starts at the beginning of the reply, because some templates
+    put the opening marker into the prompt. If reasoning is not closed, there is no answer. A reply without
+    markers is returned unchanged.
 
     >>> extract_final_answer("<think>There is no cat.</think>\\n\\nBlack.").text
     'Black.'
@@ -201,28 +207,34 @@ def extract_final_answer(reply: str) -> FinalAnswer:
 
 
 def _find_model_turn(reply: str) -> tuple[int, int]:
-    """Return the span of the model's turn: after an echo of the prompt, and before another turn."""
+    """Return the span of the model's turn in the reply: after an echo of the prompt, and before the next
+    turn.
+    """
     if plain := PLAIN_TEXT_ROLES.match(reply):
         return plain.end(), len(reply)
     turns = [*_TURN.finditer(reply)]
     others = [turn for turn in turns if turn["other"]]
     if not others:
         return 0, len(reply)
-    echoed = not _LEADING_MARKERS.sub("", reply[: others[0].start()], count=1).strip()
-    if not echoed:
+    # If there is no text before the first turn that is not the model's, the reply begins with the prompt.
+    starts_with_prompt = not _LEADING_MARKERS.sub("", reply[: others[0].start()], count=1).strip()
+    if not starts_with_prompt:
         return 0, others[0].start()
     own = [turn for turn in turns if turn["model"]]
     return (own[-1].end(), len(reply)) if own else (0, len(reply))
 
 
 def _skip_reasoning(reply: str, start: int, end: int) -> tuple[int, int, bool]:
-    """Return the span of the last text with words outside of reasoning, and whether reasoning is still open at the end."""
+    """Return the span of the last text with words outside of reasoning, and whether reasoning is still open
+    at the end.
+    """
     parts: list[tuple[int, int]] = []
     place, is_open = start, False
     for mark in _REASONING.finditer(reply, start, end):
         if mark["close"] is not None:
             if not is_open:
-                # The prompt opened the reasoning, or a marker inside of it closed it. All text before is reasoning.
+                # The closing marker has no opening marker: the opening marker was in the prompt, or the
+                # reasoning itself contained a closing marker. All text before the marker is reasoning.
                 parts = []
             is_open, place = False, mark.end()
         elif not is_open:

@@ -1,6 +1,6 @@
 """Optional resources of some scores: word vectors, WordNet, GQA's files, human judgments, the log of a run.
 
-The modules that use a resource are imported only when it is given.
+The modules that use a resource are imported only when the resource is given.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ class Resource(NamedTuple):
 
     Attributes:
         help: What the resource is.
-        score_group: Score group that needs it.
-        read: Reads it, given its path and the words of the benchmark's human answers.
+        score_group: Score group that needs the resource.
+        read: Reads the resource from its path. The second argument is the set of words of the benchmark's
+            human answers.
     """
 
     help: str
@@ -72,18 +73,26 @@ def _read_attention(path: str, words: set[str]) -> Any:
 # Resources by name. A name with underscores is the field of `ScoringOptions` that the resource fills.
 RESOURCES = {
     "word-vectors": Resource(
-        "word vectors: a text file or the name of a spaCy model, for MaSSeS", "masses", _read_word_vectors
+        "word vectors, a text file or the name of a spaCy model, for MaSSeS", "masses", _read_word_vectors
     ),
     "wordnet": Resource("WordNet's folder `dict`, for WUPS", "wups", _read_wordnet),
     "all-questions": Resource("GQA's unbalanced questions, for consistency", "gqa", _read_questions),
     "choices": Resource("GQA's choices, for validity and plausibility", "gqa", _read_choices),
     "scenes": Resource("GQA's scene graphs, for grounding", "gqa", _read_scenes),
-    "attention": Resource("the model's attention by question, for grounding", "gqa", _read_attention),
+    "attention": Resource(
+        "attention maps of the model, as `rgqa attribute --maps` writes them, for grounding",
+        "gqa",
+        _read_attention,
+    ),
     "human-judgments": Resource(
-        "human judgments: a list of {item_id, accepted}", "human", _read_human_judgments
+        "people's answers, a list of {item_id, accepted}; accepted: whether the person took the question as answerable",
+        "human",
+        _read_human_judgments,
     ),
     "run-log": Resource(
-        "log of the run: JSON lines with seconds, items, start, memory_bytes", "efficiency", _read_run_log
+        "log of the run, JSON lines with seconds, items, start, memory_bytes, for efficiency",
+        "efficiency",
+        _read_run_log,
     ),
 }
 
@@ -92,7 +101,7 @@ def read_resources(name_file_pairs: Sequence[str], benchmark: Benchmark | None) 
     """Read the resources given as `NAME=FILE`.
 
     Returns:
-        The resources by the field of `ScoringOptions` that they fill.
+        Field of `ScoringOptions` -> resource.
 
     Raises:
         UserError: Lists every problem of every resource.
@@ -117,7 +126,7 @@ def read_resources(name_file_pairs: Sequence[str], benchmark: Benchmark | None) 
 
 
 def find_resource_groups(options: ScoringOptions) -> list[str]:
-    """Return the score groups that the given resources are for."""
+    """Return the score groups that use the given resources."""
     groups = [
         resource.score_group
         for name, resource in RESOURCES.items()

@@ -1,4 +1,6 @@
-"""Read the rows of any file that users provide: tables (`core/table_reader.py`), JSON, JSON Lines and inspect_ai logs."""
+"""Read the rows of any file that users provide: tables (`core/table_reader.py`), JSON, JSON Lines and
+inspect_ai logs.
+"""
 
 from __future__ import annotations
 
@@ -35,17 +37,17 @@ SUPPORTED_SUFFIXES = (".json", *JSON_LINES_SUFFIXES, *DEFAULT_DELIMITERS, ".parq
 SUPPORTED_FORMATS = ".json, .jsonl, .csv, .tsv, .parquet, .xlsx or .eval (also .gz of these)"
 PICKLE_REASON = ", since opening a pickle runs the code in it"
 UNSUPPORTED_SUFFIXES = {".pkl": PICKLE_REASON, ".pickle": PICKLE_REASON, ".npy": "", ".npz": "", ".xls": ""}
-# Keys under which an object may have its rows.
+# Keys of a JSON object whose value may be the list of rows.
 RESULT_KEYS = ("predictions",)
 
 
 def read_rows(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
     """Read the rows of a file lazily.
 
-    Empty cells of tables are None, as a table cannot distinguish an empty string from a missing value.
+    Empty cells of tables are None, because a table cannot distinguish an empty string from a missing value.
 
     Returns:
-        The rows, and the benchmark version if the file names it beside them, else "".
+        The rows, and the version of the benchmark if the file states it, else "".
 
     Raises:
         UserError: The format of the file is not supported, or the file is damaged.
@@ -81,10 +83,10 @@ def read_rows(path: Path, data: bytes) -> tuple[Iterable[Any], str]:
 
 
 def parse_json_rows(data: bytes, path: Path, kind: str = "") -> Iterable[Any] | dict[str, Any]:
-    """Return the values of a JSON list or of JSON Lines lazily, or a JSON object.
+    """Return the values of a JSON list or of JSON Lines lazily, or return a JSON object.
 
-    The content decides, not the file's suffix: `[` begins a list, and an object that is followed by another one is the first
-    line of JSON Lines. Values may be compact or pretty-printed.
+    The format is found from the content, not from the suffix of the file: `[` begins a list, and an object
+    that is followed by another object begins JSON Lines. Values may be compact or pretty-printed.
 
     Raises:
         UserError: The JSON is invalid; the message says where.
@@ -105,7 +107,7 @@ def parse_json_rows(data: bytes, path: Path, kind: str = "") -> Iterable[Any] | 
 
 
 def has_only_text_cells(path: Path) -> bool:
-    """Return whether a file's format has no numbers, so that they are read as strings."""
+    """Return whether the format of a file has only text cells, so that numbers are read as strings."""
     return not DEFAULT_DELIMITERS.keys().isdisjoint(ending.lower() for ending in path.suffixes)
 
 
@@ -114,10 +116,13 @@ def _table_rows(cells: Iterable[RowCells], path: Path, passed_over: bool = True)
 
 
 def _sheet_rows(path: Path, data: bytes) -> Iterator[dict[str, Any]]:
-    """Yield rows of a workbook as strings, except for confidences: a spreadsheet stores ids and answers as numbers.
+    """Yield the rows of a workbook, with all cells except confidences as strings.
+
+    Strings are needed because spreadsheets may store ids and answers as numbers.
 
     Raises:
-        UserError: After the last row: lists cells that the spreadsheet turned into another type than text or number.
+        UserError: There are cells that are neither text nor numbers, such as dates. Raised after the last
+            row; the message lists the cells.
     """
     texts = {*ITEM_ID_COLUMNS, *PREDICTION_COLUMNS, "index"}
     numbers, faults = {*COLUMN_ALIASES["confidence"]}, []

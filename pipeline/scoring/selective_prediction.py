@@ -1,8 +1,9 @@
-"""Selective prediction: coverage, risk and utility of answering only above a threshold (Whitehead et al., ECCV 2022).
+"""Selective prediction: coverage, risk and utility of answering only above a threshold (Whitehead et al.,
+ECCV 2022).
 
-See sections 3.2 and 5 of the paper. `accuracy` is [n], each in [0, 1]: VQA accuracy, or 1 for correct and 0 for wrong. On a
-benchmark with unanswerable questions an answer to one of them has accuracy 0. Coverage, risk and their areas are fractions
-in [0, 1].
+Sections 3.2 and 5 of that paper ("the paper" below) define the scores. The argument `accuracy` is [n], each
+in [0, 1]: VQA accuracy, or 1 for a correct and 0 for a wrong answer. An answer to an unanswerable question
+has accuracy 0. Coverage, risk and areas are fractions in [0, 1].
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .published_scripts import published_selective_scores
 from .threshold_sweep import BLOCK_SIZE, TOLERANCE, RankedItems, ThresholdSweep, rank_items, safe_divide
 
 ConfidenceAndAccuracy = tuple[np.ndarray, np.ndarray]
-# With fewer answers the risk is noise and is not plotted.
+# Minimum number of answers for a point of a plot, because the risk of fewer answers is mostly noise.
 MIN_ANSWERS = 20
 
 
@@ -32,12 +33,12 @@ def risk_coverage_curve(
     Items with equal confidence are answered together.
 
     Args:
-        confidence: [n].
-        accuracy: [n] in [0, 1].
+        confidence: [n], the confidence of each item.
+        accuracy: [n], the accuracy of each answer, in [0, 1].
 
     Returns:
-        Coverage (proportion answered), risk (1 - mean accuracy of the answered) and threshold for every distinct
-        confidence in falling order, [m] each; empty without items.
+        Coverage (proportion of items answered), risk (1 - mean accuracy of the answered items) and threshold,
+        [m] each, for every distinct confidence in falling order; empty without items.
 
     >>> coverage, risk, thresholds = risk_coverage_curve([0.9, 0.8, 0.8, 0.1], [1, 1, 0, 0])
     >>> coverage.tolist(), risk.round(3).tolist(), thresholds.tolist()
@@ -56,8 +57,8 @@ def has_enough_answers(coverage: np.ndarray, count: int) -> np.ndarray:
     """Return which points of a risk-coverage curve have enough answers to be shown.
 
     Args:
-        coverage: [m], in [0, 1].
-        count: Number of items.
+        coverage: [m], the coverage of each point, in [0, 1].
+        count: Number of all items.
 
     Returns:
         [m] booleans: whether at least `MIN_ANSWERS` items are answered, or all items if there are fewer.
@@ -69,7 +70,7 @@ def has_enough_answers(coverage: np.ndarray, count: int) -> np.ndarray:
 
 
 def _rank_by_confidence(confidence: ArrayLike, accuracy: ArrayLike) -> RankedItems:
-    """Rank items for a sweep: every item counts as an AQ that is correct in proportion to its accuracy."""
+    """Rank items for a sweep. Every item counts as an answerable item whose correctness is its accuracy."""
     confidence, accuracy = check_arrays(confidence=confidence, accuracy=accuracy)
     (accuracy,) = check_fractions(accuracy=accuracy)
     return rank_items(confidence, accuracy, np.ones(len(accuracy), bool))
@@ -79,12 +80,13 @@ def coverage_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risks: ArrayLik
     """Return C@R, the largest coverage whose risk is at most R; higher is better.
 
     Args:
-        confidence: [n].
-        accuracy: [n] in [0, 1].
-        risks: One risk level or several.
+        confidence: [n], the confidence of each item.
+        accuracy: [n], the accuracy of each answer, in [0, 1].
+        risks: One risk level or several, in [0, 1].
 
     Returns:
-        A float for one risk, an array for several: 0 where no threshold reaches the risk, NaN without items.
+        C@R, as a float for one risk or an array for several: 0 where no threshold reaches the risk, NaN
+        without items.
 
     Raises:
         ValueError: A risk is NaN, or an array is invalid.
@@ -104,7 +106,7 @@ def coverages_from_sweep(swept: ThresholdSweep, risks: Iterable[float]) -> dict[
     """Return C@R for each risk from a sweep in which every accepted UQ counts as answered wrong."""
     found, end = {}, len(swept.aqs)
     items = int(swept.aqs[-1] + swept.uqs[-1])
-    # A lower risk never has a larger coverage, so each search starts where the previous one ended.
+    # A lower risk never has a larger coverage, so each search starts where the previous search ended.
     for risk in sorted(risks, reverse=True):
         found[risk] = float("nan")
         while items and end and math.isnan(found[risk]):
@@ -118,7 +120,8 @@ def coverages_from_sweep(swept: ThresholdSweep, risks: Iterable[float]) -> dict[
 
 
 def threshold_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risk: float) -> float:
-    """Return the threshold that reaches C@R at `risk`; infinite (answer nothing) if none does.
+    """Return the threshold that reaches C@R at `risk`; infinity (nothing is answered) if no threshold reaches
+    the risk.
 
     >>> threshold_at_risk([0.9, 0.8, 0.7, 0.1], [1, 1, 0, 0], 0.4)
     0.7
@@ -131,8 +134,9 @@ def threshold_at_risk(confidence: ArrayLike, accuracy: ArrayLike, risk: float) -
 def risk_coverage_auc(confidence: ArrayLike, accuracy: ArrayLike) -> float:
     """Return the area under the risk-coverage curve; in [0, 1], lower is better.
 
-    The trapezoid rule is applied to single items, from coverage 1/n on. The result is the mean over all orders of items with
-    equal confidence, so that ties never help. NaN with fewer than two items.
+    The trapezoid rule is applied from item to item, from coverage 1/n on. Items with equal confidence have no
+    order, so the result is the mean over all their orders; ties never improve the result. NaN with fewer than
+    two items.
 
     >>> round(risk_coverage_auc([0.9, 0.8, 0.7, 0.1], [1, 1, 0, 0]), 4)  # (1/3 / 2 + (1/3 + 1/2) / 2) / 4
     0.1458
@@ -145,7 +149,7 @@ def risk_coverage_auc(confidence: ArrayLike, accuracy: ArrayLike) -> float:
         return float("nan")
     answered = np.arange(1, count + 1)
     losses = swept.aqs - swept.correct
-    # Within a tie the losses of all its items are spread evenly.
+    # Within a tie, the loss is spread evenly over the items.
     risk = (losses[1:] if by.tie_ends is None else np.interp(answered, swept.aqs, losses)) / answered
     return float(risk.sum() - (risk[0] + risk[-1]) / 2) / count
 
@@ -153,7 +157,8 @@ def risk_coverage_auc(confidence: ArrayLike, accuracy: ArrayLike) -> float:
 def oracle_confidence(accuracy: ArrayLike) -> np.ndarray:
     """Return the confidences of an oracle that knows how accurate each answer is, [n], without ties.
 
-    With them, `coverage_at_risk` and `risk_coverage_auc` give the best possible scores of these answers.
+    With these confidences, `coverage_at_risk` and `risk_coverage_auc` give the best possible scores of these
+    answers.
 
     >>> float(coverage_at_risk(oracle_confidence([0, 1, 0, 1]), [0, 1, 0, 1], 0.4))
     0.75
@@ -174,15 +179,14 @@ def threshold_transfer(
     """Choose the threshold for a risk on validation items and apply it to other items (appendix F).
 
     Args:
-        validation_confidence: [m] each.
-        validation_accuracy: See `validation_confidence`.
-        confidence: [n] each.
-        accuracy: See `confidence`.
-        risk: The risk level.
+        validation_confidence, validation_accuracy: [m] each, for the validation items.
+        confidence, accuracy: [n] each, for the other items.
+        risk: The requested risk, in [0, 1].
 
     Returns:
-        threshold; coverage and risk at the threshold (risk is NaN if nothing is answered); delta_risk = risk - the
-        requested risk; delta_coverage = coverage - C@R of these items.
+        `threshold`; `coverage` and `risk` of the other items at the threshold (risk is NaN if nothing is
+        answered); `delta_risk`, risk - requested risk; and `delta_coverage`, coverage - C@R of the other
+        items.
 
     >>> threshold_transfer([0.9, 0.4], [1, 0], [0.8, 0.95], [0, 1], 0.1)["coverage"]
     0.5
@@ -209,8 +213,8 @@ def effective_reliability(
 ) -> float:
     """Return effective reliability Phi_c (eq. 6); in [-cost, 1], higher is better, NaN without items.
 
-    It is the mean over items of the accuracy if the item is answered and not entirely wrong, `-cost` if it is answered
-    entirely wrong, and 0 if confidence < threshold.
+    Phi_c is the mean of the utilities of all items. The utility is 0 if confidence < threshold, so that the
+    item is not answered. Otherwise the utility is `-cost` if the accuracy is 0, and else the accuracy.
 
     >>> effective_reliability([0.9, 0.6, 0.1], [1, 0, 0.3], cost=1, threshold=0.5)
     0.0
@@ -223,8 +227,8 @@ def effective_reliability(
 def choose_threshold(confidence: ArrayLike, accuracy: ArrayLike, *, cost: float) -> float:
     """Return the lowest threshold (the largest coverage) with the highest Phi_c on these items.
 
-    It is infinite if answering nothing, which has utility 0, is better than any threshold. One sort is enough, where the
-    authors' script is quadratic.
+    The threshold is infinity if answering nothing (Phi_c = 0) is better than any finite threshold. The items
+    are sorted only once; the script of the paper's authors takes quadratic time.
 
     >>> choose_threshold([0.9, 0.6, 0.1], [1, 0, 1], cost=1)
     0.1
@@ -241,7 +245,9 @@ def choose_threshold(confidence: ArrayLike, accuracy: ArrayLike, *, cost: float)
 
 
 def best_effective_reliability(accuracy: ArrayLike) -> float:
-    """Return the highest Phi_c that these answers allow: by Lemma 1 the mean accuracy, at any cost.
+    """Return the highest possible Phi_c of these answers.
+
+    By Lemma 1 of the paper it is the mean accuracy, at any cost.
 
     >>> best_effective_reliability([1, 0, 0.5])
     0.5
@@ -263,7 +269,10 @@ def compute_utility(accuracy: np.ndarray, cost: float) -> np.ndarray:
 
 
 def score_selective_prediction(answered: JoinedPredictions, options: ScoringOptions) -> Scores:
-    """Score selective prediction. Thresholds are chosen on the validation items and applied to the scored items."""
+    """Score selective prediction.
+
+    Thresholds are chosen on the validation items and applied to the scored items.
+    """
     if not answered.has_confidence:
         return {"unavailable": "the predictions give no confidences"}
     confidence, accuracy = answered.confidence, compute_item_accuracy(answered)
@@ -311,12 +320,14 @@ def compute_item_accuracy(answered: JoinedPredictions) -> np.ndarray:
 def choose_thresholds(
     validation_confidence: np.ndarray, validation_accuracy: np.ndarray, costs: Sequence[float]
 ) -> dict[float, float]:
-    """Return for each cost the best threshold on these items."""
+    """Return for each cost the threshold with the highest Phi_c on the validation items."""
     return {cost: choose_threshold(validation_confidence, validation_accuracy, cost=cost) for cost in costs}
 
 
 def _reliability_at(threshold: float, test: ConfidenceAndAccuracy, cost: float) -> dict[str, float]:
-    """Return effective reliability at a cost and the metrics at a threshold that was chosen on other items."""
+    """Return effective reliability at a cost, and coverage and risk, at a threshold that was chosen on other
+    items.
+    """
     return {
         "threshold": threshold,
         "phi": effective_reliability(*test, cost=cost, threshold=threshold),

@@ -14,10 +14,10 @@ from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 from .realistic_vqa import realistic_scores
 
 GROUPING_FIELDS = ("category", "difficulty", "edit", "structural", "semantic", "detailed")
-# Fields that only UQs have. Each of their subgroups is compared with all AQs of the subset.
+# Fields that only UQs have. The subgroups of these fields consist of some UQs and all AQs of the subset.
 UQ_ONLY_FIELDS = ("category", "difficulty", "edit")
 REPORTED_SCORES = ("auaf", "ff95", "facc", "auroc")
-# With fewer items the interval is exact, and a table shows it instead of the score.
+# Minimum number of items for a score. For smaller subgroups, tables show only an exact interval.
 MIN_ITEMS = 20
 
 
@@ -25,9 +25,10 @@ def score_subgroups(answered: JoinedPredictions, options: ScoringOptions) -> Sco
     """Score each subgroup of the fields in `options.group_by`, or of all `GROUPING_FIELDS`.
 
     Returns:
-        By field and subgroup the scores in `REPORTED_SCORES`, their `intervals`, and the numbers of AQs and UQs.
-        A subgroup with too few items (of the rarer kind; for FACC, of AQs) has the exact interval of
-        `bounded_mean_interval`. Other subgroups have bootstrap intervals if `options.group_by` is given.
+        Field -> subgroup -> the scores in `REPORTED_SCORES`, their `intervals`, and the numbers of AQs and
+        UQs. A subgroup has too few items if it has fewer than `MIN_ITEMS` AQs or UQs (for FACC: AQs). It then
+        has the exact interval of `bounded_mean_interval`. Other subgroups have bootstrap intervals if
+        `options.group_by` is given.
     """
     slices: Scores = {}
     confidence, correct, answerable = answered.metric_inputs
@@ -55,7 +56,7 @@ def score_subgroups(answered: JoinedPredictions, options: ScoringOptions) -> Sco
                 if has_too_few_items(row, score):
                     rarer = aqs if score == "facc" or len(aqs) < len(uqs) else uqs
                     images = set(answered.items.clusters[rarer])
-                    # With enough AQs FACC is known, above which AUAF cannot be.
+                    # AUAF cannot exceed FACC, which is known if there are enough AQs.
                     most = scores["facc"] if score == "auaf" and len(aqs) >= MIN_ITEMS else 1.0
                     bounds = bounded_mean_interval(scores[score] / most if most else 0.0, len(images))
                     intervals[score] = (most * bounds[0], most * bounds[1])
@@ -75,21 +76,22 @@ def has_too_few_items(row: Scores, score: str) -> bool:
 def bounded_mean_interval(mean: float, count: int, level: float = 0.95) -> tuple[float, float]:
     """Return a conservative interval for the mean of independent values in [0, 1].
 
-    The coverage is at least `level` for any count and any distribution (Hoeffding 1963, theorem 1; for a proportion of
-    pairs, like AUROC, section 5 with the count of the rarer kind). The interval contains all p with
-    count x KL(mean, p) <= log(2 / (1 - level)). For a mean of 0 or 1 it is that of Clopper and Pearson.
+    The coverage is at least `level` for any count and any distribution (Hoeffding 1963, theorem 1). For a
+    proportion of pairs, such as AUROC, use the count of the rarer kind (section 5 of the same paper). The
+    interval contains all p with count x KL(mean, p) <= log(2 / (1 - level)). For a mean of 0 or 1, it equals
+    the interval of Clopper and Pearson.
 
     Args:
-        mean: In [0, 1]; NaN gives NaN.
+        mean: Mean of the values, in [0, 1]. For NaN, the ends of the interval are NaN.
         count: Number of independent values.
-        level: Confidence level.
+        level: Confidence level, in (0, 1).
 
     >>> [round(bound, 3) for bound in bounded_mean_interval(1.0, 3)]  # 0.025 ** (1/3)
     [0.292, 1.0]
     """
     if math.isnan(mean) or count < 1:
         return math.nan, math.nan
-    # Rounding errors may exceed 1.
+    # A rounding error may make the mean exceed 1.
     mean = min(mean, 1.0)
     limit = math.log(2 / (1 - level)) / count
 
@@ -101,7 +103,9 @@ def bounded_mean_interval(mean: float, count: int, level: float = 0.95) -> tuple
 
 
 def _bisect_bound(inside: Callable[[float], bool], near: float, far: float) -> float:
-    """Return the value between `near` (inside) and `far` where `inside` ends, or `far` if it is inside."""
+    """Return the end of the interval between `near`, which is inside, and `far`; `far` if `far` is inside,
+    too.
+    """
     if inside(far):
         return far
     for _ in range(50):
@@ -111,7 +115,7 @@ def _bisect_bound(inside: Callable[[float], bool], near: float, far: float) -> f
 
 
 def _subgroup_masks(answered: JoinedPredictions, name: str) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield each subgroup with its items, [n] booleans."""
+    """Yield the name of each subgroup and the mask of its items, [n] booleans."""
     kinds_of = answered.items["edits" if name == "edit" else name].tolist()
     number = {kinds: place for place, kinds in enumerate(dict.fromkeys(kinds_of))}
     if not any(number):

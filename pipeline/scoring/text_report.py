@@ -25,7 +25,9 @@ NON_PROPORTION_PREFIXES = ("threshold", "distribution", "latency_", "items_per_s
 
 
 def format_report(report: ScoreReport) -> str:
-    """Format the full report: every model and subset, the differences between models, and all models side by side."""
+    """Format the full report: every model and subset, the differences between models, and all models side by
+    side.
+    """
     lines = [f"{format_benchmark_line(report)}; numbers in % unless said otherwise"]
     lines += [report.compared_items.summary] if report.compared_items else []
     for model in report.models:
@@ -43,7 +45,7 @@ def format_subgroups(report: ScoreReport) -> str:
     """Format only the tables of the score group "subgroups"."""
     lines = [
         format_benchmark_line(report),
-        "in %, with 95 % intervals: images resampled; with fewer than 20 items only the exact interval",
+        "in %, 95 % intervals from resampled images; groups of fewer than 20 items show only an exact interval",
     ]
     for model in report.models:
         for subset, groups in model.subsets.items():
@@ -64,22 +66,24 @@ def format_benchmark_line(report: ScoreReport) -> str:
     errata = (
         ""
         if excluded is None
-        else f", WITHOUT {format_count(len(excluded), 'item')} by errata (including their pairs)"
+        else f", WITHOUT {format_count(len(excluded), 'item')} (those in the errata and their partners)"
     )
     return f"benchmark {full_name(bench['name'], bench['version'])}{split}, mode {report.options['mode']}{compared}{errata}"
 
 
 def format_subset_line(model: str, subset: str, counts: Scores) -> str:
-    """Describe in one line what was scored of a subset, and every item that was not answered as expected."""
+    """Describe in one line which items of a subset were scored, and how many items have no usable
+    prediction.
+    """
     kinds = ("aqs", "AQs"), ("uqs", "UQs"), ("images", "images")
     text = f"{model} on {subset}: " + ", ".join(f"{counts[key]:,} {kind}" for key, kind in kinds)
     if counts["validation"]:
-        text += f"; thresholds from {format_count(counts['validation'], 'other')}"
+        text += f"; thresholds chosen on {format_count(counts['validation'], 'validation item')}"
     return "; ".join([text, *format_count_warnings(counts)])
 
 
 def format_count_warnings(counts: Scores) -> Iterator[str]:
-    """Yield warnings about items that were not answered as expected."""
+    """Yield warnings about items without a usable prediction."""
     if counts["missing"]:
         yield f"{counts['missing']:,} MISSING, counted as accepted with a wrong answer"
     if own := counts["excluded"] - counts["excluded_for_other_models"]:
@@ -121,7 +125,7 @@ def format_score_group(title: str, values: Mapping[str, Any], intervals: Scores)
 
 
 def _format_score(way: str, name: str, value: Any, intervals: Scores, indent: str = "    ") -> Iterator[str]:
-    """Format a score. `way` is its path within its group."""
+    """Format a score. `way` is the path of the score within its group."""
     title = format_heading(name)
     if not isinstance(value, Mapping):
         yield f"{indent}{title:<38} {_format_value(name.split('/')[-1], value):>10}{format_interval(intervals.get(way))}"
@@ -139,7 +143,7 @@ def _format_score(way: str, name: str, value: Any, intervals: Scores, indent: st
 
 
 def _format_subgroup_tables(values: Scores) -> Iterator[str]:
-    """Format a table for each field. A subgroup with too few items only has its interval."""
+    """Format a table for each field. For a subgroup with too few items, only the interval is shown."""
     if "unavailable" in values:
         yield f"  subgroups: {values['unavailable']}"
         return
@@ -157,20 +161,23 @@ def _format_subgroup_tables(values: Scores) -> Iterator[str]:
 
 
 def _format_comparison(difference: ModelComparison) -> Iterator[str]:
-    """Format every difference, and describe those of the first table (the mean, if there is one) in words."""
+    """Format all differences between two models as a table: one row for each subset and score.
+
+    The differences of the first subset (the mean, if there is one) are also described in words.
+    """
     rows = [
         [
-            place,
+            subset,
             format_heading(name),
             format_percent(change.difference, "+"),
             format_interval(change.interval),
         ]
-        for place, scores in difference.scores.items()
+        for subset, scores in difference.scores.items()
         for name, change in scores.items()
     ]
     yield from format_table(rows, "  ", num_left_aligned=2)
-    for place, scores in [*difference.scores.items()][:1]:
-        yield from (f"  {describe_difference(difference, place, name)}" for name in scores)
+    for subset, scores in [*difference.scores.items()][:1]:
+        yield from (f"  {describe_difference(difference, subset, name)}" for name in scores)
 
 
 def _format_side_by_side(models: Sequence[ModelReport]) -> Iterator[str]:
@@ -178,16 +185,16 @@ def _format_side_by_side(models: Sequence[ModelReport]) -> Iterator[str]:
     if len(models) < 2:
         return
     columns = [
-        {place: select_compared_scores(groups) for place, groups in model.scores_by_subset.items()}
+        {subset: select_compared_scores(groups) for subset, groups in model.scores_by_subset.items()}
         for model in models
     ]
     rows = [["", "", *(model.name for model in models)]]
-    for place, scores in columns[0].items():
+    for subset, scores in columns[0].items():
         rows += [
             [
-                place,
+                subset,
                 format_heading(name),
-                *(format_percent(column[place].get(name, math.nan)) for column in columns),
+                *(format_percent(column[subset].get(name, math.nan)) for column in columns),
             ]
             for name in scores
         ]
@@ -205,14 +212,14 @@ def format_table(rows: Sequence[Sequence[str]], indent: str = "", num_left_align
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [
-            f"{text:<{width}}" if place < num_left_aligned else f"{text:>{width}}"
-            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+            f"{text:<{width}}" if column_index < num_left_aligned else f"{text:>{width}}"
+            for column_index, (text, width) in enumerate(zip(row, widths, strict=True))
         ]
         yield indent + "  ".join(cells).rstrip()
 
 
 def format_heading(name: str) -> str:
-    """Return a score's title, and whether lower values are better."""
+    """Return the title of a score, followed by "(lower)" if lower values are better."""
     return get_score_title(name) + (" (lower)" if lower_is_better(name) else "")
 
 

@@ -1,4 +1,6 @@
-"""Format the summary that the command prints: the main scores of the models and their differences, on one screen."""
+"""Format the summary that `rgqa score` prints: the main scores of the models and their differences, on one
+screen.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,9 @@ from .text_report import (
 )
 
 SCREEN_WIDTH = 100
-# Number of notes and of pairs of models that are shown.
+# Maximum number of notes, and of pairs of models, that are shown.
 MAX_ENTRIES = 7
-# Scores that are shown if they are available.
+# Scores that are shown in the summary, if they are available.
 SUMMARY_SCORES = ("auaf", "ff95", "facc", "auroc", "vqa_accuracy", "exact_match", "token_f1", "anls")
 MORE_HINT = "more: --full (every score), --group-by category (subgroups), --json FILE (all numbers)"
 
@@ -161,9 +163,10 @@ def _subset_title(place: str, model: ModelReport) -> str:
 
 
 def _format_labelled_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Format a table whose first column are names.
+    """Format a table whose first column has names.
 
-    Names are never truncated. If the table does not fit on the screen, long names get a line of their own above their numbers.
+    Names are never truncated. If the table does not fit on the screen, a long name is on a separate line
+    above its numbers.
     """
     lines = [*format_table([head, *rows])]
     if max(map(len, lines)) <= SCREEN_WIDTH:

@@ -11,19 +11,20 @@ from numpy.typing import ArrayLike
 
 from .input_validation import check_arrays
 
-# Counts are compared with a target like 0.95 x 40, which floating point may put slightly above 38.
+# Tolerance for comparing a count with a target: in floating point, 0.95 x 40 may be slightly above 38.
 TOLERANCE = 1e-12
-# Items per block: the intermediate arrays of a block fit the processor's cache.
+# Number of items in a block, so that the intermediate arrays of a block fit into the cache of the processor.
 BLOCK_SIZE = 1 << 14
 
 
 class ThresholdSweep(NamedTuple):
-    """Sums over the accepted items (confidence >= t) as the threshold t falls, items of equal confidence together.
+    """Sums over the accepted items (confidence >= t) for each threshold t, from the highest to the lowest.
 
-    All are sums of weights (counts, if there are no weights), [m + 1] for m distinct confidences, starting at 0.
+    Each array is [m + 1]: first 0 (nothing is accepted), then a sum for each of the m distinct confidences.
+    The sums are sums of weights, or counts if there are no weights.
 
     Attributes:
-        correct: AQs accepted and answered correctly; floats if some are partially correct.
+        correct: AQs accepted and answered correctly; floats if some answers are partially correct.
         aqs: AQs accepted.
         uqs: UQs accepted.
     """
@@ -38,20 +39,24 @@ class ThresholdSweep(NamedTuple):
         return self.aqs + self.uqs
 
     def blocks(self) -> Iterator[ThresholdSweep]:
-        """Yield the sweep in blocks of at most BLOCK_SIZE steps. Each block starts at the last point of the one before."""
+        """Yield the sweep in blocks of at most `BLOCK_SIZE` steps.
+
+        Each block starts at the last point of the previous block.
+        """
         for start in range(0, len(self.aqs) - 1, BLOCK_SIZE):
             yield ThresholdSweep(*(column[start : start + BLOCK_SIZE + 1] for column in self))
 
 
 class RankedItems(NamedTuple):
-    """Items by falling confidence, ready for sweeps with any weights.
+    """Items sorted by falling confidence, ready for sweeps with any weights.
 
     Attributes:
         rows: [n], the index of the item at each rank.
-        confidence: [n], in this order.
-        tie_ends: [m + 1], 0 and the end of each tie; None if all confidences are distinct.
-        correct, aqs: [n], the contribution of each item to a sweep. They are integers if all are 0 or 1, as sums of integers
-            are ten times faster.
+        confidence: [n], the confidence of the item at each rank.
+        tie_ends: [m + 1], first 0, then the rank after each tie (group of equal confidences); None if there
+            are no ties.
+        correct, aqs: [n], what the item at each rank adds to the sums of a sweep. The arrays are integers if
+            all values are 0 or 1, because sums of integers are ten times faster.
     """
 
     rows: np.ndarray
@@ -64,9 +69,10 @@ class RankedItems(NamedTuple):
         """Sweep over the items.
 
         Args:
-            weights: [n] integers, in the order of the ranks: how often each item counts; None for once.
-            out: Memory for the sums, [3, n + 1], as `allocate_sums` returns it. Reusing it saves most of the time of
-                repeated sweeps.
+            weights: [n] integers, in the order of the ranks: how often each item counts. None: each item
+                counts once.
+            out: Memory for the sums, [3, n + 1], from `allocate_sums`. Repeated sweeps are much faster if
+                they use the same memory. None: new memory is allocated.
         """
         sums, count = self.allocate_sums() if out is None else out, len(self.rows)
         sums[:, 0] = 0
@@ -95,7 +101,7 @@ class RankedItems(NamedTuple):
 
 
 def rank_items(confidence: np.ndarray, correct: np.ndarray, answerable: np.ndarray) -> RankedItems:
-    """Sort items by confidence. Arguments as in `sweep_thresholds`."""
+    """Sort items by confidence. The arguments are the same as in `sweep_thresholds`."""
     rows = np.argsort(confidence)[::-1]
     ranked = confidence[rows]
     apart = ranked[1:] != ranked[:-1]
@@ -112,8 +118,8 @@ def sweep_thresholds(confidence: ArrayLike, correct: ArrayLike, answerable: Arra
     """Sweep over items, each counted once.
 
     Args:
-        confidence: [n].
-        correct: [n] booleans or fractions in [0, 1], ignored where not answerable.
+        confidence: [n], the confidence of each item.
+        correct: [n] booleans or fractions in [0, 1], ignored for unanswerable items.
         answerable: [n] booleans.
     """
     confidence, correct, answerable = check_arrays(
@@ -123,11 +129,12 @@ def sweep_thresholds(confidence: ArrayLike, correct: ArrayLike, answerable: Arra
 
 
 def area_under_curve(swept: ThresholdSweep, count_all_accepted: bool = False) -> float:
-    """Return the area under the ACC-FPR curve by the trapezoid rule; NaN if one kind of item is missing.
+    """Return the area under the ACC-FPR curve by the trapezoid rule; NaN without AQs or without UQs.
 
     Args:
         swept: A sweep.
-        count_all_accepted: Count all accepted AQs instead of those answered correctly, which gives AUROC.
+        count_all_accepted: Count all accepted AQs instead of only correctly answered ones. The area is then
+            AUROC.
     """
     twice = 0
     for part in swept.blocks():
@@ -139,8 +146,13 @@ def area_under_curve(swept: ThresholdSweep, count_all_accepted: bool = False) ->
 def lowest_fpr(gain: np.ndarray, uqs: np.ndarray, proportion: float) -> float:
     """Return the lowest FPR at which `gain` reaches a proportion of its last value.
 
-    `gain` and `uqs` are [m + 1]; they are interpolated linearly between their points. NaN if the last value is 0 or there is
-    no UQ.
+    Values are interpolated linearly between the points. NaN if the last value of `gain` is 0 or if there are
+    no UQs.
+
+    Args:
+        gain: [m + 1], a sum that grows as the threshold falls, such as the number of accepted AQs.
+        uqs: [m + 1], the number of accepted UQs.
+        proportion: Proportion of the last value of `gain`, in [0, 1].
     """
     target = proportion * gain[-1]
     reached = bisect_left(gain, target * (1 - TOLERANCE))
@@ -151,7 +163,9 @@ def lowest_fpr(gain: np.ndarray, uqs: np.ndarray, proportion: float) -> float:
 
 
 def lowest_detection_error(swept: ThresholdSweep, first: int) -> float:
-    """Return the lowest proportion of misclassified items, from the point `first` on; NaN if one kind is missing."""
+    """Return the lowest proportion of misclassified items from the point with index `first` on; NaN without
+    AQs or UQs.
+    """
     aqs, uqs = int(swept.aqs[-1]), int(swept.uqs[-1])
     rest = ThresholdSweep(*(column[first:] for column in swept))
     lowest = min((int((part.uqs - part.aqs).min()) for part in rest.blocks()), default=uqs - aqs)

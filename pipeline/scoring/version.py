@@ -1,3 +1,3 @@
-"""The version of the scorers, which every report states."""
+"""The version of the scorers. Every report states the version."""
 
 VERSION = "1.5.0"

@@ -1,6 +1,7 @@
 """WUPS: compare answers by Wu-Palmer similarity in WordNet (Malinowski and Fritz 2014).
 
-ACM and MCM are from Malinowski et al. 2015. WordNet is read from its own `dict` folder; nothing is downloaded.
+The consensus scores WUPS-ACM and WUPS-MCM are from Malinowski et al. 2015. WordNet is read from its folder
+`dict`; nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .joined_predictions import JoinedPredictions, Scores, ScoringOptions
 from .normalize import fold_case
 from .threshold_sweep import nan_mean
 
-# Factor for similarities below the threshold, as in the authors' script.
+# Factor by which similarities below the threshold are multiplied, as in the authors' script.
 DOWN_WEIGHT = 0.1
 
 
@@ -26,8 +27,8 @@ class Taxonomy:
     """Nouns with their senses and hypernyms.
 
     Args:
-        senses: Ids of the senses of each word.
-        parents: Ids of the direct hypernyms of each sense.
+        senses: Word -> ids of its senses.
+        parents: Id of a sense -> ids of its direct hypernyms.
     """
 
     def __init__(self, senses: dict[str, tuple[str, ...]], parents: dict[str, tuple[str, ...]]) -> None:
@@ -35,14 +36,20 @@ class Taxonomy:
 
     @lru_cache(maxsize=1 << 18)  # noqa: B019 - there is one WordNet, as long as the process lives
     def similarity(self, word: str, other: str) -> float:
-        """Return the highest Wu-Palmer similarity of any two senses; 1 for equal words, 0 if a word is unknown."""
+        """Return the highest Wu-Palmer similarity of any two senses; 1 for equal words, 0 if a word is
+        unknown.
+        """
         if word == other:
             return 1.0
         senses = product(self.senses.get(word, ()), self.senses.get(other, ()))
         return max(starmap(self._wu_palmer, senses), default=0.0)
 
     def _wu_palmer(self, a: str, b: str) -> float:
-        """Return 2 d / (steps to a + steps to b + 2 d), where d is the depth of the deepest common ancestor (1 for the root)."""
+        """Return 2 d / (steps to a + steps to b + 2 d).
+
+        d is the depth of the deepest common ancestor (1 for the root). The steps are counted from this
+        ancestor.
+        """
         ours, theirs = self._ancestors(a), self._ancestors(b)
         common = ours.keys() & theirs.keys()
         if not common:
@@ -53,7 +60,7 @@ class Taxonomy:
 
     @lru_cache(maxsize=1 << 18)  # noqa: B019
     def _ancestors(self, sense: str) -> dict[str, int]:
-        """Return a sense and all its ancestors with the fewest steps up to each."""
+        """Return sense -> minimum number of steps upwards, for a sense and all its ancestors."""
         steps, queue = {sense: 0}, [sense]
         # The queue grows during the loop.
         for near in queue:
@@ -75,7 +82,7 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
     """Read the nouns of WordNet 3 from its `dict` folder: `data.noun`, or `data.noun1` and `data.noun2`.
 
     Raises:
-        UserError: The folder or the file does not exist, or a line is not WordNet's.
+        UserError: The folder or the file does not exist, or a line does not have WordNet's format.
     """
     folder = Path(folder)
     files = sorted(folder.glob("data.noun")) or sorted(folder.glob("data.noun[0-9]"))
@@ -88,7 +95,7 @@ def read_wordnet(folder: Path | str) -> Taxonomy:
     for file in files:
         for number, line in enumerate(read_bytes(file).decode(errors="replace").splitlines(), 1):
             if line.startswith("  ") or not line.strip():
-                # The licence at the top of the file.
+                # This line belongs to the license at the top of the file.
                 continue
             try:
                 fields = line.partition(" | ")[0].split()

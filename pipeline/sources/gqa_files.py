@@ -5,8 +5,8 @@
     sceneGraphs/<split>_sceneGraphs.json
     images/<image id>.jpg
 
-This module checks types, fields and duplicate ids. Stage `ingest` checks the content. Unknown fields are refused, because they are
-probably misspelled and would be ignored silently.
+This module checks types, fields and duplicate ids. Stage `ingest` checks the content of the fields. Unknown
+fields are refused, because they are probably misspelled and would otherwise be ignored silently.
 
 Format: https://cs.stanford.edu/people/dorarad/gqa/download.html
 """
@@ -25,7 +25,7 @@ from pipeline.core.records import Question, Record, Relation, SceneGraph, SceneO
 from pipeline.sources.large_json import decode_members
 
 QuestionSet = Literal["balanced", "all"]
-# Maximum width and height of an image in pixels. Larger values are errors.
+# Maximum width and height of an image in pixels. Larger values are reported as errors.
 MAX_IMAGE_SIDE = 1_000_000
 
 
@@ -41,7 +41,7 @@ class _Groups(Record):
 
 
 class _WordAnnotations(Record):
-    """Word position -> object id, for each of the three texts."""
+    """For the question, the answer and the full answer: word position -> object id."""
 
     question: dict[str, str] = msgspec.field(default_factory=dict)
     answer: dict[str, str] = msgspec.field(default_factory=dict)
@@ -53,7 +53,7 @@ class _Question(Record, rename="camel"):
     question: str
     semantic: tuple[Step, ...]
     types: _QuestionTypes
-    # Questions of split test have no answer. Stage `ingest` reports them.
+    # Questions of split test have no answer. Stage `ingest` reports such questions.
     answer: str = ""
     full_answer: str = ""
     is_balanced: bool = True
@@ -65,7 +65,7 @@ class _Question(Record, rename="camel"):
 
 
 class GqaRelation(Record):
-    """A relation from the object that has it to the object with id `object`."""
+    """A relation. Its subject is the object that contains this record; its object has the id `object`."""
 
     name: str
     object: str
@@ -84,7 +84,10 @@ class GqaObject(Record):
 
 
 class GqaSceneGraph(Record, omit_defaults=True):
-    """A scene graph, with its objects by id."""
+    """A scene graph.
+
+    `width` and `height` are the size of the image in pixels, and `objects` are the objects by id.
+    """
 
     width: int
     height: int
@@ -101,8 +104,8 @@ def read_questions(
     Args:
         source: The source folder.
         splits: Splits to read.
-        problems: Collects problems of files and rows.
-        question_set: Read the balanced questions or all of them.
+        problems: Collects problems of files and questions.
+        question_set: "balanced" to read the balanced questions, "all" to read all questions.
     """
     split_of: dict[str, Split] = {
         name: split for split in splits for name in _question_files(source, split, question_set)
@@ -150,8 +153,9 @@ def read_scene_graphs(
         folder: `source/sceneGraphs`, or the folder `truth`, whose files have the same format.
         splits: Splits to read.
         problems: Collects problems of files and graphs.
-        is_complete: Whether everything that a graph does not list is false (the true graphs) instead of unknown.
-        omitted_counts: Counts "relations omitted" and "boxes clipped" by split.
+        is_complete: Whether the graphs list everything (as in the folder `truth`), so that everything else is
+            false.
+        omitted_counts: Counts "relations omitted" and "boxes clipped" by split; None to count nothing.
     """
     split_of: dict[str, Split] = {f"{folder.name}/{split}_sceneGraphs.json": split for split in splits}
     for image_id, name, row in decode_members(folder.parent, split_of, "image", GqaSceneGraph, problems):
@@ -228,14 +232,15 @@ def clip_boxes(row: GqaSceneGraph) -> tuple[GqaSceneGraph, int]:
 def read_true_scene_graphs(folder: Path, splits: Iterable[Split]) -> dict[str, SceneGraph]:
     """Return the complete scene graphs of some splits by image id.
 
-    Only simulated annotators, the audit and one reference row of the leaderboard (stage `answer`) may read them.
+    Only simulated annotators, the audit and one reference row of the leaderboard (stage `answer`) may read
+    them.
 
     Args:
         folder: The folder `truth`.
         splits: Splits to read.
 
     Raises:
-        UserError: Lists missing files and all problems of the others.
+        UserError: Lists missing files and all problems of the other files.
     """
     problems = Problems(f"{folder} (complete scene graphs; without them, set collect.simulate: false)")
     complete = read_scene_graphs(folder, tuple(sorted(set(splits))), problems, is_complete=True)

@@ -1,7 +1,7 @@
 """Read the members of a large JSON object one by one. Files of GQA are objects with up to a million members.
 
-The file is memory-mapped and split into members, which are decoded one by one. The index needs a few hundred bytes per member,
-whatever their size.
+A file is mapped into memory and split into members. Then the members are decoded one by one. The index of
+members needs a few hundred bytes per member, whatever the size of the members.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ DECODE_ERRORS = (msgspec.MsgspecError, ValueError, RecursionError)
 class TrackedKey(str):
     """A key of a JSON object.
 
-    Decoders silently keep the last one of duplicate keys. With this type, a hook sees each key.
+    Decoders silently keep only the last of duplicate keys. With this type, a decoding hook sees every key, so
+    that duplicates can be reported.
     """
 
 
@@ -44,7 +45,10 @@ def map_file(path: Path) -> mmap.mmap:
 
 
 def explain_decode_error(error: Exception) -> str:
-    """Return the message of a decoder, with what to do if a number was found instead of a string."""
+    """Return the message of a decoding error.
+
+    If a number was found instead of a string, the message says what to do.
+    """
     if isinstance(error, RecursionError):
         return "lists or objects are nested too deeply"
     message = str(error)
@@ -83,7 +87,7 @@ def read_members(path: Path, name: str, problems: Problems) -> dict[str, msgspec
         problems.add(name, f"expected one JSON object with ids as keys: {error}")
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         problems.add(name, f"not valid JSON ({error}); the file may be truncated, download it again")
-    # mmap raises this for an empty file.
+    # mmap raises a ValueError for an empty file.
     except ValueError:
         problems.add(name, "the file is empty; download it again")
     else:
@@ -102,11 +106,11 @@ def decode_members(
         folder: Folder of the files.
         names: Names of the files.
         label: What a member is, for messages ("question").
-        kind: Type of a member.
-        problems: Collects problems of files and members.
+        kind: Type of the members.
+        problems: Collects problems of files and members. Members that cannot be decoded are skipped.
 
     Yields:
-        Id, name of the file, and record.
+        Id of the member, name of the file, and decoded member.
     """
     rows = [
         (key, name, raw) for name in names for key, raw in read_members(folder / name, name, problems).items()

@@ -1,6 +1,6 @@
 """Read your own images and questions: a table in `source/` with one question per row.
 
-    questions.csv      UTF-8 with a header. The delimiter is a comma, semicolon or tab, or that of Excel's line `sep=;`.
+    questions.csv      UTF-8 with a header. The delimiter is a comma, semicolon, tab or `|`, or the one in Excel's line `sep=;`.
     questions.xlsx     One sheet with a header. Ids and answers are text cells, not numbers, dates or formulas.
     questions.parquet  Columns of strings.
     questions.jsonl    One object per line.
@@ -9,7 +9,7 @@
 
 Columns:
     question_id   Unique id.
-    image         File name in images/, with or without its suffix. Without the suffix, it is the id of the image.
+    image         File name in images/, with or without the suffix. The name without the suffix is the id of the image.
     question      Text of the question.
     answer        The correct answer.
     split         Optional: testdev, train, val or test; by default the split from which the benchmark is built.
@@ -17,8 +17,9 @@ Columns:
                   and perturbed, but not verified.
     full_answer, structural, semantic, detailed   Optional, as in GQA.
 
-All formats are checked in the same way. An empty cell, null and NaN are missing values; "NA" and "None" are strings. Column names
-may have capitals and blanks ("Question ID"), or be another name in `pipeline/core/column_aliases.py` ("img_id", "id").
+All formats are checked in the same way. An empty cell, null and NaN are missing values. "NA" and "None" are
+strings. Column names may have capitals and blanks ("Question ID"). The other names in
+`pipeline/core/column_aliases.py` ("img_id", "id") are accepted, too.
 """
 
 from __future__ import annotations
@@ -59,8 +60,9 @@ class TableRow(Record, omit_defaults=True):
     detailed: str = ""
 
 
+# Name of a column -> whether every table must have it.
 _COLUMNS = {field.encode_name: field.required for field in msgspec.structs.fields(TableRow)}
-# Name of a column -> other names that it may have.
+# Name of a column -> all names that the column may have in a file.
 _COLUMN_ALIASES = {
     "question_id": COLUMN_ALIASES["question id"],
     "image": COLUMN_ALIASES["image"],
@@ -77,7 +79,7 @@ def read_questions(
         source: The source folder.
         splits: Splits to read.
         problems: Collects problems of files and rows.
-        default_split: Split of rows that have none.
+        default_split: Split of the rows in which no split is given.
     """
     present = [name for name in TABLE_FILE_NAMES if (source / name).is_file()]
     if len(present) != 1:
@@ -185,7 +187,10 @@ def _parse_jsonl_row(line: bytes) -> tuple[dict[str, Any], list[str]]:
 
 
 def _read_jsonl_lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the lines of JSONL. pandas is not used, because it converts ids to numbers and stops at the first invalid line."""
+    """Yield the place (file and line number) and the content of each line of a JSONL file.
+
+    pandas is not used, because pandas converts ids to numbers and stops at the first invalid line.
+    """
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
@@ -194,9 +199,10 @@ def _read_jsonl_lines(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _read_table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the place of each row, and its cells by column.
+    """Yield the place (file and row number) of each row, and the cells of the row by column.
 
-    Rows are counted as in a spreadsheet, where the header is row 1. In Parquet, the first row is row 1.
+    Rows are counted as in a spreadsheet, where the header is row 1. In a Parquet file, the first row of data
+    is row 1.
 
     Raises:
         UserError: The file cannot be read, a required column is missing, or a column occurs twice.
@@ -229,10 +235,10 @@ def _read_csv(data: bytes, name: Path) -> Iterator[list[Any]]:
 
 
 def _normalize_columns(header: Iterable[object]) -> list[str]:
-    """Return the names of columns, with those of this format for known aliases."""
+    """Return the names of columns. Known aliases are replaced by the column names of this format."""
     names = [BEYOND_HEADER if name is None else normalize_column_name(name, _COLUMNS) for name in header]
-    for ours, others in _COLUMN_ALIASES.items():
-        there = [name for name in others if name in names]
-        if ours not in names and there:
-            names[names.index(there[0])] = ours
+    for column, aliases in _COLUMN_ALIASES.items():
+        present_aliases = [name for name in aliases if name in names]
+        if column not in names and present_aliases:
+            names[names.index(present_aliases[0])] = column
     return names

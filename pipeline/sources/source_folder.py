@@ -28,7 +28,7 @@ from pipeline.sources.image_files import inspect_image, is_valid_id, list_images
 
 SourceFormat = Literal["gqa", "table"]
 RequestedSubset = Literal["clip-easy", "clip-hard", "pt-easy", "pt-hard"]
-NO_ANSWER_REASON = "its answer means that there is none"
+NO_ANSWER_REASON = "its answer means that none exists"
 # Maximum number of characters of an id. File names, which contain ids, have at most 255.
 MAX_ID_LENGTH = 200
 
@@ -37,15 +37,16 @@ class IngestParams(Params):
     """Parameters of stage `ingest`.
 
     Attributes:
-        subsets: Subsets that are made. Without the CLIP subsets no CLIP model is needed.
-        split: Split whose images and questions make the benchmark. All its image files must exist. It
-            is also the split of the rows of a table that state none.
-        question_splits: Splits whose questions are read. Besides `split`, they tell which attribute
-            belongs to which type and which names form a category. `auto`: `split` alone.
-        graph_splits: Splits whose scene graphs are read. They fill the vocabulary and, where they cover
-            `split`, the evidence of the verifier. `auto`: those with a file in `sceneGraphs`.
-        question_set: GQA only: read the `balanced` questions (as the paper did) or `all` of them.
-        format: Format of the source folder. `auto` recognizes it by its files.
+        subsets: Subsets that are made. Without the CLIP subsets, no CLIP model is needed.
+        split: Split whose images and questions make the benchmark. All image files of the split must exist.
+            Rows of a table in which no split is given belong to this split.
+        question_splits: Splits whose questions are read. `split` must be one of them. The questions of the
+            other splits only show which attribute belongs to which type and which names form a category.
+            `auto`: only `split`.
+        graph_splits: Splits whose scene graphs are read. The graphs fill the vocabulary. Graphs of `split`
+            are also evidence for the verifier. `auto`: the splits that have a file in `sceneGraphs`.
+        question_set: For GQA only: read the `balanced` questions (as the RGQA paper did) or `all` questions.
+        format: Format of the source folder. `auto` recognizes the format by the files in the folder.
         paraphrase: Whether the questions of `split` are reworded, so that a model cannot know them from
             the public source.
         seed: Seed of the paraphrases.
@@ -78,8 +79,8 @@ class IngestReport(Record):
     Attributes:
         format: Format of the source.
         split: Split from which the benchmark is built.
-        counts: Number of questions, images, scenes and so on, by split.
-        num_paraphrased: Number of questions of this split that were paraphrased.
+        counts: Split -> kind ("questions", "images", "scenes" ...) -> number.
+        num_paraphrased: Number of questions of `split` that were paraphrased.
         subsets: The subsets that later stages make, in the order of `SUBSETS`.
     """
 
@@ -95,7 +96,7 @@ def detect_format(source: Path, requested: SourceFormat | Literal["auto"]) -> So
 
     Args:
         source: The folder.
-        requested: The format in the parameters; "auto" to recognize it.
+        requested: The format in the parameters; "auto" to recognize the format by the files.
 
     Raises:
         UserError: No format is recognized.
@@ -127,17 +128,19 @@ def find_question_errors(question: Question) -> list[str]:
             reasons.append(
                 f"{what} has {format_count(len(name), 'character')}, more than {MAX_ID_LENGTH}: {name[:20]}..."
             )
-    for number, step in enumerate(question.program):
-        invalid = [needed for needed in step.dependencies if not 0 <= needed < number]
+    for index, step in enumerate(question.program):
+        invalid = [needed for needed in step.dependencies if not 0 <= needed < index]
         if invalid:
             reasons.append(
-                f"step {number} ({step.operation}) depends on step {invalid[0]}, which is not an earlier step"
+                f"step {index} ({step.operation}) depends on step {invalid[0]}, which is not an earlier step"
             )
     return reasons
 
 
 class SourceFolder:
-    """A source folder, read record by record. Call `read_questions` first, then the other methods in any order.
+    """A source folder, read record by record.
+
+    Call `read_questions` first, then the other methods in any order.
 
     Args:
         folder: The folder.
@@ -148,7 +151,7 @@ class SourceFolder:
         format: Format of the folder.
         images_folder: The folder with the images.
         problems: Problems of everything that was read so far.
-        questions_by_image: Image id -> ids of its questions in the split of the benchmark.
+        questions_by_image: Image id -> ids of the questions about the image, for the split of the benchmark.
     """
 
     def __init__(
@@ -186,9 +189,11 @@ class SourceFolder:
             yield self._check_question(question, "questions")
 
     def read_unbalanced_questions(self) -> Iterator[Question]:
-        """Yield unbalanced questions of GQA about the images of the benchmark, as evidence.
+        """Yield the unbalanced questions of GQA about the images of the benchmark, which are only used as
+        evidence.
 
-        They are read if their file exists, no scene graphs of the split are read, and only balanced questions are used.
+        These questions are read only if their file exists, if the benchmark is built from the balanced
+        questions, and if no scene graphs of the split are read.
         """
         params = self.params
         uses_balanced = self.format == "gqa" and params.question_set == "balanced"
@@ -202,7 +207,10 @@ class SourceFolder:
                 yield self._check_question(question, "unbalanced questions")
 
     def read_scene_graphs(self) -> Iterator[SceneGraph]:
-        """Yield the scene graphs of `graph_splits`, sorted by image. They are optional for a table."""
+        """Yield the scene graphs of `graph_splits`, sorted by image id.
+
+        For a table, scene graphs are optional.
+        """
         folder = self.folder / "sceneGraphs"
         if self.format == "table" and not folder.is_dir():
             return
@@ -220,7 +228,7 @@ class SourceFolder:
             yield scene
 
     def read_images(self) -> Iterator[ImageRecord]:
-        """Yield the images of the benchmark, sorted by id. Each one is decoded completely."""
+        """Yield the images of the benchmark, sorted by id. Each image is decoded completely."""
         folder, split = self.images_folder, self.params.split
         files = list_images(folder, self.problems)
         if self.questions_by_image and not files and folder.is_dir():
@@ -230,9 +238,9 @@ class SourceFolder:
         for image_id, question_ids in sorted(self.questions_by_image.items()) if files else ():
             where, path = f"image {image_id}", files.get(image_id)
             if path is None:
-                needed_by = (
-                    f"{format_count(len(question_ids), 'question')} about it, for example {question_ids[0]}"
-                )
+                num_questions = format_count(len(question_ids), "question is", "questions are")
+                first = question_ids[0] if len(question_ids) == 1 else f"for example {question_ids[0]}"
+                needed_by = f"{num_questions} about it: {first}"
                 self.problems.add(where, f"no such file in {folder.name}/; {needed_by}")
                 continue
             try:
@@ -258,14 +266,14 @@ class SourceFolder:
         """Return the counts of everything that was read.
 
         Args:
-            num_paraphrased: Number of paraphrased questions.
+            num_paraphrased: Number of paraphrased questions, for the report.
 
         Raises:
-            UserError: Lists all problems.
+            UserError: Lists all problems of everything that was read.
         """
         if not self.questions_by_image and not self.problems.lines:
             unused = sum(row.split == self.params.split for row in self._unused_questions.values())
-            hint = f" except {unused:,} whose answer means that there is none" if unused else ""
+            hint = f" except {unused:,} whose answer means that none exists" if unused else ""
             self.problems.add(f"split {self.params.split}", f"it has no questions{hint}")
         self.problems.raise_if_any()
         return IngestReport(
@@ -277,7 +285,10 @@ class SourceFolder:
         )
 
     def _is_unused(self, question: Question) -> bool:
-        """Report whether the answer of a question means that there is none, and record the question."""
+        """Report whether the answer of a question says that the question has no answer.
+
+        Such a question is recorded as unused.
+        """
         if not is_no_answer(question.answer):
             return False
         self._counts[question.split][f"questions excluded: {NO_ANSWER_REASON}"] += 1
@@ -293,7 +304,7 @@ class SourceFolder:
         return True
 
     def get_unused_questions(self) -> list[UnusedQuestion]:
-        """Return the excluded questions of everything that was read, sorted by id."""
+        """Return the questions that were read but excluded so far, sorted by id."""
         return [row for _, row in sorted(self._unused_questions.items())]
 
     def _check_question(self, question: Question, label: str) -> Question:
@@ -315,7 +326,7 @@ def resolve_new_source_file(dataset: str, name: str) -> Path:
     """
     if not is_valid_id(dataset):
         raise UserError(
-            f"{dataset!r}: invalid name of a data set; use that of a folder in data/ made by rgqa init"
+            f"{dataset!r}: invalid name of a data set; use the name of a folder in data/ that rgqa init made"
         )
     source = DatasetFolders(dataset).source
     if not source.is_dir():

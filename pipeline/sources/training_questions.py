@@ -21,7 +21,7 @@ class TrainingQuestion(NamedTuple):
 
 
 class _Row(msgspec.Struct, rename="camel"):
-    """The fields that are used. The others are skipped."""
+    """The fields of a question that are used. Other fields are skipped."""
 
     image_id: str
     question: str
@@ -34,10 +34,16 @@ def list_question_files(path: Path) -> list[Path]:
 
 
 def read_training_questions(path: Path) -> Iterator[TrainingQuestion]:
-    """Yield the questions of a file or of a folder of files. Only the index of one file is in memory.
+    """Yield the questions of a file or of a folder of files.
+
+    Only the index of one file at a time is in memory.
+
+    Args:
+        path: A file of questions in the format of GQA, or a folder of such files.
 
     Raises:
-        UserError: After the last question: lists all problems of files and rows, or says that there is no question.
+        UserError: After the last question. The error lists all problems of files and questions, or says that
+            there are no questions.
     """
     problems, count = Problems(str(path)), 0
     decode = msgspec.json.Decoder(_Row).decode

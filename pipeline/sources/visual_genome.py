@@ -1,14 +1,14 @@
 """Convert scene graphs of Visual Genome to the format of GQA.
 
-GQA's train and val images are from Visual Genome and have its ids, but GQA cleaned the graphs.
-https://homes.cs.washington.edu/~ranjay/visualgenome/api.html
+The train and val images of GQA are from Visual Genome and have the same ids, but GQA cleaned the scene
+graphs. Format: https://homes.cs.washington.edu/~ranjay/visualgenome/api.html
 
     scene_graphs.json   objects with names, boxes and (in some versions) attributes; relationships
     image_data.json     width and height of the images
     attributes.json     optional: attributes by object, for versions whose scene graphs have none
 
-Names are converted to lower case and stripped. The first name of an object is used. Unlike GQA's graphs, these have no positions
-("to the left of").
+Names are converted to lower case and stripped of blanks. If an object has several names, the first name is
+used. Unlike the graphs of GQA, the graphs of Visual Genome have no positions ("to the left of").
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import msgspec
 
 from pipeline.core.atomic_files import atomic_write
 from pipeline.core.duplicate_keys import find_duplicate_keys
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, format_count
 from pipeline.core.json_files import read_json
 from pipeline.core.progress import track
 from pipeline.core.records import Split
@@ -84,30 +84,38 @@ def read_scene_graphs(
     omitted_counts: Counter[str],
     attribute_file: Path | None = None,
 ) -> Iterator[tuple[str, GqaSceneGraph]]:
-    """Yield image id and scene graph, in the order of the file.
+    """Yield the id of each image and its scene graph, in the order of the file.
 
     Args:
         graph_file: scene_graphs.json.
         image_file: image_data.json.
         problems: Collects problems of graphs.
-        omitted_counts: Counts what the format of GQA cannot represent.
-        attribute_file: attributes.json, for versions whose graphs have no attributes.
+        omitted_counts: Counts what was omitted, because the format of GQA cannot represent it.
+        attribute_file: attributes.json, for versions whose graphs have no attributes; None otherwise.
 
     Raises:
         UserError: A file is missing or has another format.
     """
     sizes = _index_by_image(read_json(image_file, list[_ImageMetadata]), image_file.name, problems)
     attribute_rows = _read_json_list(attribute_file, _ImageAttributes, "attributes") if attribute_file else []
-    described = _index_by_image(attribute_rows, attribute_file.name if attribute_file else "", problems)
+    attributes_by_image = _index_by_image(
+        attribute_rows, attribute_file.name if attribute_file else "", problems
+    )
     graphs, attributes = msgspec.json.Decoder(_Graph), msgspec.json.Decoder(list[_ObjectAttributes])
     seen: set[int] = set()
-    for number, raw in enumerate(_read_json_list(graph_file, msgspec.Raw, "scene graphs")):
-        where = f"{graph_file.name}, graph {number}"
+    for index, raw in enumerate(_read_json_list(graph_file, msgspec.Raw, "scene graphs")):
+        where = f"{graph_file.name}, graph {index}"
         try:
             graph = graphs.decode(raw)
-            own = described[graph.image_id].attributes if graph.image_id in described else b"[]"
-            extra = attributes.decode(own)
-            duplicates = sorted({*find_duplicate_keys(bytes(raw)), *find_duplicate_keys(bytes(own))})
+            raw_attributes = (
+                attributes_by_image[graph.image_id].attributes
+                if graph.image_id in attributes_by_image
+                else b"[]"
+            )
+            extra = attributes.decode(raw_attributes)
+            duplicates = sorted(
+                {*find_duplicate_keys(bytes(raw)), *find_duplicate_keys(bytes(raw_attributes))}
+            )
         except DECODE_ERRORS as reason:
             problems.add(where, str(reason))
             continue
@@ -133,7 +141,7 @@ def read_scene_graphs(
 
 
 def _index_by_image(rows: Iterable[R], name: str, problems: Problems) -> dict[int, R]:
-    """Return rows by image. Different rows of the same image are a problem."""
+    """Return rows by image id. Different rows for the same image are added to `problems`."""
     found: dict[int, R] = {}
     for row in rows:
         if found.setdefault(row.image_id, row) != row:
@@ -150,14 +158,14 @@ def convert_scene_graphs(
         graph_file: scene_graphs.json.
         image_file: image_data.json.
         dataset: Name of the data set.
-        split: Split of the graphs.
-        attribute_file: attributes.json, for versions whose graphs have no attributes.
+        split: Split under which the graphs are stored.
+        attribute_file: attributes.json, for versions whose graphs have no attributes; None otherwise.
 
     Returns:
-        A message about what was written and omitted.
+        A message about what was written and what was omitted.
 
     Raises:
-        UserError: Lists all problems, or the file exists. Then nothing is written.
+        UserError: Lists all problems, or says that the file already exists. In both cases nothing is written.
     """
     converted = resolve_new_source_file(dataset, f"sceneGraphs/{split}_sceneGraphs.json")
     problems, omitted = Problems(graph_file.name), Counter[str]()
@@ -168,15 +176,22 @@ def convert_scene_graphs(
         if not count:
             raise UserError(f"{graph_file}: it has no scene graph")
     notes = "".join(f"; {what}: {number:,}" for what, number in sorted((+omitted).items()))
-    return f"{count:,} scene graphs -> {converted}{notes}"
+    return f"{format_count(count, 'scene graph')} -> {converted}{notes}"
 
 
 def _merge_objects(
     graph: _Graph, extra: list[_ObjectAttributes], omitted_counts: Counter[str]
 ) -> dict[str, GqaObject]:
-    """Return the named objects of a graph by id, with merged objects as one.
+    """Return the named objects of a graph by id.
 
-    Different objects with the same id are omitted, because relations to them are ambiguous.
+    Objects that Visual Genome merged are returned as one object.
+
+    Different objects with the same id are omitted, because relations to such objects are ambiguous.
+
+    Args:
+        graph: The graph.
+        extra: Further attributes of objects.
+        omitted_counts: Counts what was omitted.
     """
     objects = {obj.object_id: obj for obj in graph.objects}
     ambiguous = {obj.object_id for obj in graph.objects if obj != objects[obj.object_id]}
@@ -186,13 +201,13 @@ def _merge_objects(
     objects = {object_id: obj for object_id, obj in objects.items() if object_id not in ambiguous}
     named = {object_id: obj for object_id, obj in objects.items() if _normalize_names(obj.names)}
     omitted_counts["objects without a name omitted"] += len(objects) - len(named)
-    # Id of an object -> id of the object into which it was merged, or its own.
+    # Id of an object -> id of the object into which the object was merged, or the same id.
     target = {merged: obj.object_id for obj in named.values() for merged in obj.merged_object_ids}
     target |= {object_id: object_id for object_id in named}
     attributes = {object_id: list(obj.attributes or []) for object_id, obj in named.items()}
-    for described in extra:
-        if described.object_id in target:
-            attributes[target[described.object_id]] += described.attributes or []
+    for row in extra:
+        if row.object_id in target:
+            attributes[target[row.object_id]] += row.attributes or []
     relations: dict[int, dict[GqaRelation, None]] = {object_id: {} for object_id in named}
     for relation in graph.relationships:
         predicate = _normalize_names([relation.predicate])
@@ -216,16 +231,19 @@ def _merge_objects(
 
 
 def _normalize_names(names: Iterable[str]) -> list[str]:
-    """Return names in lower case with single spaces, without empty ones."""
+    """Return names in lower case with single spaces. Empty names are left out."""
     return [plain for name in names if (plain := " ".join(name.lower().split()))]
 
 
 def _read_json_list(path: Path, kind: type[T], label: str) -> list[T]:
-    """Read a JSON list. Large parts of the rows stay undecoded, because files have up to 750 MB."""
+    """Read a JSON list.
+
+    Large parts of the rows stay undecoded (`msgspec.Raw`), because files have up to 750 MB.
+    """
     try:
         return msgspec.json.decode(map_file(path), type=list[kind])
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
-    # mmap raises these for an empty file, and msgspec for a damaged one.
+    # mmap raises a ValueError for an empty file, and msgspec raises one for a damaged file.
     except (ValueError, OSError, RecursionError) as error:
         raise UserError(f"{path}: empty, truncated, or not a list of {label} ({error})") from error

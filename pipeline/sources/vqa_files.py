@@ -1,8 +1,9 @@
 """Convert questions in the format of VQA v2, which OK-VQA and others share, to a table of questions.
 
-The format has a file of questions and a file of annotations with ten answers per question (https://visualqa.org/download.html).
-Questions get one correct answer, the most common one. `rgqa score` reads all ten from the annotations for VQA accuracy. There are no
-programs, so questions are ranked and perturbed, but not verified.
+The format has a file of questions and a file of annotations with ten answers per question
+(https://visualqa.org/download.html). In the table, the correct answer to a question is the most common
+answer. `rgqa score` reads all ten answers from the annotations, for VQA accuracy. VQA has no functional
+programs, so the questions can be ranked and perturbed, but not verified.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def read_questions(
     prefix: str | None = None,
     digits: int = 12,
 ) -> list[TableRow]:
-    """Return the questions as rows of a table, sorted by id. `detailed` is VQA's question type ("what color is the").
+    """Return the questions as rows of a table, sorted by id.
+
+    `detailed` is VQA's question type ("what color is the").
 
     Args:
         question_file: Questions of VQA v2.
@@ -66,35 +69,36 @@ def read_questions(
         split: Split of the questions.
         problems: Collects problems of the rows.
         prefix: Prefix of image names; None for `COCO_<data_subtype>_` as in COCO 2014.
-        digits: Image numbers are padded with zeros to this length: image 262148 is `<prefix>000000262148` with 12 digits.
+        digits: Length to which image numbers are padded with zeros. With 12 digits, image 262148 is
+            `<prefix>000000262148`.
 
     Raises:
         UserError: A file is missing or has another format.
     """
-    asked, answers = read_json(question_file, _Questions), annotation_file.name
-    answered: dict[int, _Annotation] = {}
+    question_rows, annotation_name = read_json(question_file, _Questions), annotation_file.name
+    annotations: dict[int, _Annotation] = {}
     for annotation in read_json(annotation_file, _Annotations).annotations:
-        if annotation.question_id in answered:
-            problems.add(f"{answers}, question {annotation.question_id}", "annotated more than once")
-        answered[annotation.question_id] = annotation
+        if annotation.question_id in annotations:
+            problems.add(f"{annotation_name}, question {annotation.question_id}", "annotated more than once")
+        annotations[annotation.question_id] = annotation
     if prefix is None:
-        prefix = f"COCO_{asked.data_subtype}_" if asked.data_subtype else ""
+        prefix = f"COCO_{question_rows.data_subtype}_" if question_rows.data_subtype else ""
     if not is_valid_id(f"{prefix}0"):
         problems.add(
             f"prefix {prefix!r}", "only letters, digits, '.', '-' and '_' are allowed in image names"
         )
     rows = []
-    for row in asked.questions:
+    for row in question_rows.questions:
         where = f"{question_file.name}, question {row.question_id}"
-        annotation = answered.pop(row.question_id, None)
+        annotation = annotations.pop(row.question_id, None)
         if annotation is None:
-            problems.add(where, f"it has no annotation in {answers}, or occurs twice")
+            problems.add(where, f"it has no annotation in {annotation_name}, or occurs twice")
             continue
         if annotation.image_id != row.image_id:
-            problems.add(where, f"image {row.image_id}, but {annotation.image_id} in {answers}")
+            problems.add(where, f"image {row.image_id}, but {annotation.image_id} in {annotation_name}")
         answer = find_most_common_answer(annotation)
         if not answer:
-            problems.add(where, f"no answer in {answers}")
+            problems.add(where, f"no answer in {annotation_name}")
         rows.append(
             TableRow(
                 question_id=str(row.question_id),
@@ -105,13 +109,16 @@ def read_questions(
                 detailed=annotation.question_type,
             )
         )
-    for question_id in sorted(answered):
-        problems.add(f"{answers}, question {question_id}", f"it is not in {question_file.name}")
+    for question_id in sorted(annotations):
+        problems.add(f"{annotation_name}, question {question_id}", f"it is not in {question_file.name}")
     return sorted(rows, key=lambda row: row.question_id)
 
 
 def find_most_common_answer(annotation: _Annotation) -> str:
-    """Return the most common answer. Ties are decided by `multiple_choice_answer` of VQA, then by the alphabet."""
+    """Return the most common answer.
+
+    Ties are broken by VQA's `multiple_choice_answer`, then by alphabetical order.
+    """
     counts = Counter(answer.answer for answer in annotation.answers if answer.answer.strip())
     chosen = annotation.multiple_choice_answer
     return min(counts, key=lambda answer: (-counts[answer], answer != chosen, answer), default=chosen)
@@ -139,7 +146,8 @@ def convert_questions(
         A message that says what to do next.
 
     Raises:
-        UserError: Lists all problems, or the table exists. Then nothing is written.
+        UserError: Lists all problems, or says that the table already exists. In both cases nothing is
+            written.
     """
     table = resolve_new_source_file(dataset, "questions.jsonl")
     problems = Problems(f"{question_file.name} and {annotation_file.name}")
@@ -150,6 +158,6 @@ def convert_questions(
     write_jsonl(table, rows)
     images = len({row.image for row in rows})
     return (
-        f"{format_count(len(rows), 'question')} -> {table}. Put their {images:,} images ({rows[0].image}.jpg, ...) into "
+        f"{format_count(len(rows), 'question')} -> {table}. Put their {format_count(images, 'image')} ({rows[0].image}.jpg, ...) into "
         f"{table.parent / 'images'}, and in params.yaml set `ingest.split: {split}`"
     )

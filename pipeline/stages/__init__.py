@@ -1,4 +1,7 @@
-"""The stages of dvc.yaml: each reads what earlier stages wrote, calls its package, and writes its files."""
+"""The stages of dvc.yaml.
+
+Each stage reads the files of earlier stages, calls one package, and writes its own files.
+"""
 
 from pipeline.core.errors import require_docstrings
 

@@ -1,9 +1,13 @@
-"""Measure how predictable the labels are without the image, what the stages kept and dropped, and which differences can be detected.
+"""Audit the items before they are released.
 
-Reads   balance/, ingest/, embed/images.npy, the reports and dropped candidates of every stage; truth/ if the complete truth is known (the
-        sample); ingest/ and vocabulary/ for the agreement of the verifier with the source
-Writes  audit.json  all figures; `warnings` lists the limits that are exceeded
-        audit.md    the same for readers
+The audit measures how well the labels can be predicted without the image, how many candidates each stage kept
+and dropped, and which differences between models the items can detect.
+
+Reads   balance/, ingest/, embed/images.npy, the reports and dropped candidates of every stage; truth/ if complete scene
+        graphs are known (only for the sample); ingest/ and vocabulary/ for the agreement of the verifier with
+        the source
+Writes  audit.json  all results; `warnings` lists the limits that are exceeded
+        audit.md    the same results as a readable report
 """
 
 from __future__ import annotations

@@ -1,14 +1,18 @@
-"""Select the items of the release so that neither the text nor the image reveals which questions are answerable.
+"""Select the items of the release so that neither the text nor the image reveals which questions are
+answerable.
 
-Rule `image_and_text`: in CLIP subsets, every text and every image is as often a UQ as an AQ, within validation and within test. PT subsets
-pair each UQ with its original, and words are inserted about as often as they are removed. Rule `image` is RGQA's: each UQ comes with an AQ of
-the same image (CLIP) or its original (PT), and duplicates among the AQs are dropped.
+Each unanswerable question (UQ) is paired with an answerable question (AQ). With the rule `image_and_text`,
+every text and every image of a CLIP subset occurs equally often in UQs and in AQs, both within validation and
+within test. In PT subsets, each UQ is paired with the original question before the edit, and words are
+inserted about as often as they are removed. The rule `image` is that of RGQA: each UQ is paired with an AQ of
+the same image (CLIP subsets) or with its original question (PT subsets), and duplicates among the AQs are
+dropped.
 
 Reads   collect/verified.jsonl, collect/aq_checks.jsonl, ingest/questions.jsonl, rank/source_scores.jsonl, rank/splits.json,
         similarity/edit_scores.jsonl, estimate/estimates.jsonl
 Writes  items.jsonl      Item: the UQs and AQs of each subset
         unpaired.jsonl   DroppedCandidate: verified UQs that are not released, each with a reason
-        balance.json     number of kept items, label imbalance, reasons
+        balance.json     number of kept items, label imbalance, number of excluded UQs by reason
 """
 
 from __future__ import annotations
@@ -45,9 +49,15 @@ from pipeline.core.records import (
 def summarize_subset(
     rows: Sequence[Item], verified: int, excluded: Sequence[tuple[CollectedCandidate, str]]
 ) -> dict[str, Any]:
-    """Summarize one subset: kept = verified - excluded.
+    """Summarize one subset. The number of kept UQs is `verified` minus the number of excluded UQs.
 
-    Imbalances are the largest differences |UQs - AQs| of any text and of any image, over all items and within each split.
+    The imbalances are the largest differences |number of UQs - number of AQs| of any text and of any image,
+    over all items and within each split.
+
+    Args:
+        rows: The items of the subset.
+        verified: Number of verified UQs.
+        excluded: The UQs that were not kept, each with the reason.
     """
     scopes = {"all": rows} | {
         split: [row for row in rows if row.split == split] for split in ("validation", "test")
@@ -76,7 +86,14 @@ def summarize_subset(
 
 
 def read_questions(folders: DatasetFolders, split: Mapping[str, str]) -> dict[str, Question]:
-    """Read the questions about the images by id, sorted, without programs and annotations, which are most of their size."""
+    """Read the questions about the images of the benchmark, by question id and sorted by id.
+
+    Programs and annotations are left out, because they are most of the size of the questions.
+
+    Args:
+        folders: The data set.
+        split: Image id -> split of the benchmark.
+    """
     none = {"program": (), "annotations": {}, "full_answer_annotations": {}, "entailed": (), "equivalent": ()}
     rows = (msgspec.structs.replace(row, **none) for row in folders.read_questions_about(split))
     return {row.question_id: row for row in sorted(rows, key=lambda row: row.question_id)}
@@ -99,7 +116,7 @@ def check_verified(
     """Check that the questions and images of the verified UQs are in the data set.
 
     Raises:
-        UserError: Lists those that are not.
+        UserError: Lists the questions and images that are not in the data set.
     """
     problems = Problems(
         "verified candidates that do not belong to the data set (check that the verdicts are for this data set)"
@@ -138,7 +155,7 @@ def main() -> None:
 
     unpaired: list[DroppedCandidate] = []
     subsets = {}
-    # One subset at a time is in memory.
+    # Only one subset at a time is in memory.
     with atomic_write(folders.record_file(Item)) as file:
         for subset in SUBSETS:
             uqs = read_verified_uqs(folders, subset)

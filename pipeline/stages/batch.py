@@ -1,17 +1,21 @@
-"""Make annotation tasks: an image and two questions in random order.
+"""Make annotation tasks. A task consists of an image and two questions in random order.
 
-One question is a candidate. The other is a gold question, whose verdict is known, or a repeat: another candidate shown again. Half of the gold
-questions are valid (the image's own questions, which are verified on the way, and templates), half invalid (candidates and
-questions of other images that name something which is absent by the evidence, and templates).
+One question is a candidate. The other question is a gold question, whose correct choice is known, or a
+repeat, which is the candidate of another task shown again. Half of the gold questions are valid: the image's
+own questions, which the annotators verify in this way, and questions from templates. The other half are
+invalid: candidates and questions of other images that name something which is absent according to the
+evidence, and questions from templates.
 
-Candidates that are most probably unanswerable come first, in blocks with equal proportions of the subsets and in random order.
+The tasks are ordered in blocks. Blocks with the candidates that are most probably unanswerable come first.
+Each block has equal proportions of the subsets, and the tasks in a block are in random order.
 
 Reads   screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, images.jsonl, vocabulary.json, reconstructed.jsonl
-        data/<data set>/rounds/   what earlier rounds verified (`rgqa annotate end-round`), if there are any
-Writes  tasks.jsonl                Task: everything about each task, including the gold question and its verdict
+        data/<data set>/rounds/   candidates verified in earlier annotation rounds (`rgqa annotate end-round`), if any
+Writes  tasks.jsonl                Task: everything about each task, including the gold question and its correct choice
         label_studio_tasks.json    what the browser may show: task key, image, the two texts
-        batch.json                 tasks per subset, gold questions per source, repeats, and gold question leakage: how well repetition, words,
-                                   position and order identify gold questions in task sequences of simulated annotators
+        batch.json                 tasks per subset, gold questions per source, repeats, and gold question leakage: how well
+                                   repetition, words, position and order identify gold questions in the task
+                                   sequences of simulated annotators
 """
 
 from __future__ import annotations
@@ -62,9 +66,10 @@ from pipeline.tasks.second_questions import Offer
 from pipeline.tasks.task_builder import make_tasks, to_label_studio_task
 from pipeline.verifier.evidence_loading import make_evidence_loader
 
-# Annotators that are simulated to measure gold question leakage.
+# Number of annotators that are simulated to measure gold question leakage.
 NUM_SIMULATED_ANNOTATORS = 8
-# Their judgements. More do not make the figures more precise.
+# Maximum number of tasks that the simulated annotators answer, together. More do not make the results more
+# precise.
 MAX_SIMULATED_JUDGEMENTS = 8_000
 
 
@@ -73,11 +78,15 @@ class BatchParams(Params):
 
     Attributes:
         seed: Seed of all random choices.
-        template_proportion: Proportion in [0, 1] of gold questions made from the paper's templates. Annotators recognise them ("Is there a ...?"
-            is never a candidate), so there are few. 1 is the paper's way.
-        gold_proportion: Maximum proportion in (0, 1] of tasks with a gold question, as far as those of an image suffice with two uses each. The
-            others have a repeat, another candidate shown again, which is a vote on that candidate.
-        num_negative_trials: Questions of other images that are tried per image, among those that name something absent.
+        template_proportion: Proportion in [0, 1] of gold questions that are made from the templates of the
+            RGQA paper. Annotators can recognize such questions, because "Is there a ...?" is never a
+            candidate, so the proportion should be small. In the paper, all gold questions are of this kind
+            (1).
+        gold_proportion: Maximum proportion in (0, 1] of tasks with a gold question. It may not be reached,
+            because each gold question of an image is used at most twice. The other tasks have a repeat: the
+            candidate of another task is shown again, and gets a further vote.
+        num_negative_trials: Number of questions of other images that are tried as gold questions for an
+            image. They are chosen among the questions that name something absent from the image.
     """
 
     seed: Seed = 0
@@ -89,9 +98,18 @@ class BatchParams(Params):
 def simulate_gold_leakage(
     tasks: Iterable[Task], estimates: Iterable[CandidateEstimate], seed: int
 ) -> list[GoldLeakage]:
-    """Measure what identifies gold questions in the task sequences of simulated annotators, as `AdaptiveAssigner` assigns the tasks."""
+    """Measure what identifies gold questions in the task sequences of simulated annotators.
+
+    The tasks are assigned by `AdaptiveAssigner`, as in a real study.
+
+    Args:
+        tasks: All tasks, in the order of their blocks.
+        estimates: The estimates of all candidates.
+        seed: Seed of the simulation.
+    """
     rules = AssignmentRules(max_judgements=MAX_SIMULATED_JUDGEMENTS, seed=seed)
-    # Only the blocks that this number of judgements can reach: a judgement starts at most one task, and waves start in order.
+    # Only the first blocks are needed: the simulated annotators start at most one task per answered task, and
+    # waves start in order.
     reached: list[Task] = []
     for task in tasks:
         if (
@@ -110,7 +128,10 @@ def simulate_gold_leakage(
 
 
 def make_report(tasks: Iterable[Task], leakage: Sequence[GoldLeakage]) -> dict[str, Any]:
-    """Count tasks per subset, gold questions per source and expected verdict, and repeats; add the gold question leakage."""
+    """Count tasks per subset, gold questions per source and expected choice, and repeats.
+
+    Add the gold question leakage.
+    """
     subsets, gold_questions, expected = Counter[str](), Counter[str](), Counter[str | None]()
     candidate_first = 0
     for task in tasks:
@@ -132,7 +153,9 @@ def make_report(tasks: Iterable[Task], leakage: Sequence[GoldLeakage]) -> dict[s
 
 
 def warn_about_leakage(report: Mapping[str, Any]) -> None:
-    """Warn about everything that lets annotators pass without looking at the images."""
+    """Warn about everything with which annotators could pass the gold questions without looking at the
+    images.
+    """
     for row in select_leaks(report["gold_leakage"]):
         warn(
             f"gold questions can be distinguished from candidates by: {row.cue} (AUROC {row.auroc}, upper bound {row.high}, "
@@ -146,7 +169,10 @@ def warn_about_leakage(report: Mapping[str, Any]) -> None:
 
 
 class GoldQuestionInputs:
-    """The sources of gold questions. Only the rows of one image at a time are in memory."""
+    """The inputs from which gold questions are made.
+
+    Only the records of one image at a time are in memory.
+    """
 
     def __init__(self, folders: DatasetFolders, p: BatchParams) -> None:
         self._p, self._vocabulary = p, folders.read_vocabulary()
@@ -162,7 +188,7 @@ class GoldQuestionInputs:
         self._get_evidence = make_evidence_loader(folders, self._vocabulary)
 
     def make_offer(self, image_id: str) -> Offer:
-        """Return the gold questions that an image offers."""
+        """Return the gold questions that can be shown with an image."""
         rng, evidence = make_generator(self._p.seed, "batch", "pool", image_id), self._get_evidence(image_id)
         own, members = self._questions.get(image_id, ()), self._candidates[image_id]
         texts = [row.candidate.text for row in members]
@@ -194,8 +220,8 @@ def main() -> None:
     )
     if not candidates:
         raise UserError(
-            f"{folders.record_file(ScreenedCandidate)}: no candidate is left to be judged. Add images and questions, or scene graphs or functional programs, which provide "
-            "names. See rank.json, perturb.json and screen.json for the reasons."
+            f"{folders.record_file(ScreenedCandidate)}: no candidate is left for annotation. Add images and questions, or scene graphs "
+            "or functional programs, which provide names. See rank.json, perturb.json and screen.json for the reasons."
         )
     images = sorted({row.image_id for row in candidates})
     offers = SpillMap(out, Offer, make_offers(folders, p, images))

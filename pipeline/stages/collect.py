@@ -1,19 +1,23 @@
-"""Turn annotators' verdicts into verified candidates.
+"""Turn the verdicts of annotators into verified candidates.
 
-Annotators are excluded if their sensitivity or specificity on gold questions is below the limits or drifts below them, or if they answer too fast.
-An answer is also excluded if the gold question of its task was failed. The remaining answers are votes. A candidate is unanswerable only if
-they say "invalid", by the Dawid-Skene posterior, majority or unanimity, or if an adjudicator says so.
+An annotator is excluded if sensitivity or specificity on gold questions is below the limits or drifts below
+them, or if the annotator answers too fast. An answer is also excluded if the annotator failed the gold
+question of the same task. The remaining answers about candidates are votes. A candidate is unanswerable only
+if the votes say "invalid" (by the Dawid-Skene posterior, by majority or unanimously), or if an adjudicator
+says so.
 
 Reads   tasks.jsonl, screened.jsonl, estimates.jsonl
-        data/<data set>/annotations/pulled.json   what `rgqa annotate pull` and `import` wrote, or, with `simulate: true`,
-        data/<data set>/truth, images.jsonl, vocabulary.json   what simulated annotators see and know; with
-                                             `simulate: rehearsal` instead of the truth
-        scenes.jsonl, reconstructed.jsonl    incomplete graphs, taken as complete
-Writes  verdicts.jsonl           Verdict: all verdicts, under pseudonyms; simulated ones are marked
-        excluded_answers.jsonl   ExcludedAnswer: answers on candidates that do not count, each with a reason
+        data/<data set>/annotations/pulled.json                the verdicts that `rgqa annotate pull` and `import` wrote
+        with `simulate: true` instead of pulled.json:
+        data/<data set>/truth, images.jsonl, vocabulary.json   what simulated annotators see and know
+        with `simulate: rehearsal` instead of truth:
+        scenes.jsonl, reconstructed.jsonl                      incomplete graphs, which are treated as complete
+Writes  verdicts.jsonl           Verdict: all verdicts, under pseudonyms; simulated verdicts are marked
+        excluded_answers.jsonl   ExcludedAnswer: answers about candidates that do not count, each with a reason
         verified.jsonl           CollectedCandidate: every candidate with its votes and one status
-        posteriors.jsonl         Posterior: the probability that each candidate is unanswerable, for the rule dawid-skene; else empty
-        aq_checks.jsonl          GoldQuestionCheck: the images' own questions that were verified or refuted on the way
+        posteriors.jsonl         Posterior: the probability that each candidate is unanswerable, for the rule dawid-skene;
+                                 empty for other rules
+        aq_checks.jsonl          GoldQuestionCheck: votes on the images' own questions that were used as gold questions
         quality.json, quality.html   the quality report
         collect.json             skill and agreement of annotators, statuses per subset
 """
@@ -54,10 +58,16 @@ from pipeline.tasks.verdict_aggregation import (
 def gather_verdicts(
     folders: DatasetFolders, tasks: Mapping[str, Task], params: CollectParams
 ) -> tuple[list[Verdict], dict[str, int]]:
-    """Return the verdicts, and the number of annotations of each kind in pulled.json.
+    """Return the verdicts, and the number of annotations of each kind in pulled.json ({} without this file).
+
+    Args:
+        folders: The data set.
+        tasks: The tasks by id.
+        params: Parameters of stage `collect`.
 
     Raises:
-        UserError: There are no verdicts yet, exports were not imported, or see `read_verdicts`.
+        UserError: There are no verdicts yet, an export was not imported, or pulled.json is invalid
+            (`read_verdicts`).
     """
     verdicts, counts = [], dict[str, int]()
     pulled = folders.annotations / PULLED_FILENAME
@@ -65,13 +75,14 @@ def gather_verdicts(
     if others and not params.simulate:
         raise UserError(
             [
-                f"{folders.annotations}: only {PULLED_FILENAME} is read here, and there are other exports beside it. Import and then move them:",
-                f"rgqa annotate import {' '.join(others)}, then move them to another folder",
+                f"{folders.annotations}: only {PULLED_FILENAME} is read here, but the folder contains other exports. Import them, then "
+                "move them away:",
+                f"rgqa annotate import {' '.join(others)}, then move these files to another folder",
             ]
         )
     if params.simulate == "rehearsal":
         warn(
-            "this is a REHEARSAL: the verdicts are simulated from incomplete graphs that are taken as complete "
+            "this is a REHEARSAL: the verdicts are simulated from incomplete graphs that are treated as complete "
             f"({folders.dataset}.collect.simulate: rehearsal)"
         )
         verdicts = simulate_from_evidence(folders, tasks.values(), params.simulated_votes, params.seed)
@@ -84,10 +95,11 @@ def gather_verdicts(
         tasks_file = folders.stage_dir("batch") / "label_studio_tasks.json"
         raise UserError(
             [
-                f"{format_count(len(tasks), 'task')} without verdicts: nobody has judged them yet",
+                f"{format_count(len(tasks), 'task')} without verdicts: no annotator has answered a task yet",
                 found + (f" with annotations {counts}" if counts else ""),
-                "Let annotators judge them: make annotate (docs/guides/human_annotation.md), then rgqa annotate pull, then dvc repro",
-                f"Or without our server: import {tasks_file} into a project with annotation/client/interface.xml, then rgqa annotate import EXPORT",
+                "Let annotators answer the tasks: make annotate (docs/guides/human_annotation.md), then rgqa annotate pull, then dvc repro",
+                f"Or use your own Label Studio: import {tasks_file} into a project with annotation/client/interface.xml, then run "
+                "rgqa annotate import EXPORT",
             ]
         )
     return verdicts, counts
@@ -97,7 +109,7 @@ def check_votes(collected: AggregatedVerdicts, params: CollectParams) -> None:
     """Check that at least one candidate has enough votes.
 
     Raises:
-        UserError: None has. The message lists possible causes.
+        UserError: No candidate has enough votes. The message lists possible causes.
     """
     rows, quality = collected.verified, collected.quality
     if rows and all(row.status == "no_votes" for row in rows):
@@ -110,8 +122,8 @@ def check_votes(collected: AggregatedVerdicts, params: CollectParams) -> None:
         ]
         raise UserError(
             [
-                f"{format_count(quality.num_verdicts, 'verdict')}, and no candidate has {required} that count (the maximum is {max_votes}). Let annotators judge more "
-                "tasks, or check the limits in the section collect of params.yaml.",
+                f"{format_count(quality.num_verdicts, 'verdict')}, but no candidate has {format_count(required, 'vote')} that count (the "
+                f"maximum is {max_votes}). Let annotators answer more tasks, or check the limits in the section collect of params.yaml.",
                 *excluded,
                 *quality.warnings,
             ]

@@ -1,11 +1,12 @@
-"""Encode the images, and each distinct text of the questions about them, as unit vectors.
+"""Encode the images, and each distinct text of the questions about these images, as unit vectors.
 
 Reads   ingest/images.jsonl, ingest/questions.jsonl, ingest/ingest.json, the image files, and embeddings/clip.safetensors if it exists
 Writes  images.npy, image_ids.json   float32 [n, d]; row i is image i, sorted by id
         texts.npy, texts.json        float32 [m, d]; row i is text i, sorted
         embed.json                   the model and counts
 
-The model is loaded only if a vector is missing both in the cache and in `embeddings/`, or if its folder does not describe it completely.
+The model is loaded only if a vector is missing both in the cache and in `embeddings/`, or if the folder of
+the model does not describe the model completely.
 Without CLIP subsets (`ingest.subsets`) no model is needed, and the vectors have no components (d = 0).
 """
 
@@ -44,7 +45,7 @@ def main() -> None:
     texts = sorted(set(question_texts))
     if not texts:
         raise UserError(
-            f"{folders.stage_dir('ingest')}: {format_count(len(images), 'image')} and no question about any of them. "
+            f"{folders.stage_dir('ingest')}: {format_count(len(images), 'image')} and no question about any of these images. "
             "Check the source and ingest.split."
         )
 
@@ -68,7 +69,8 @@ def main() -> None:
     with closing(
         EmbeddingCache(CACHE_PATH, model.dimension, precomputed=folders.embeddings / PRECOMPUTED_FILE_NAME)
     ) as vectors:
-        # Texts come first, so that one that is too long is reported before the images, which take most of the time.
+        # Texts are encoded first, so that a text that is too long is reported before the images are encoded,
+        # which takes most of the time.
         encoded = vectors.encode_missing(
             text_keys, texts, lambda missing: encoder().encode_texts(missing, params.text_batch_size), "texts"
         )
@@ -95,10 +97,10 @@ def main() -> None:
 
 
 def load_encoder(params: EmbedParams) -> clip.Encoder:
-    """Load the model.
+    """Load the CLIP model.
 
     Raises:
-        UserError: It cannot be loaded, or is not the model that its folder describes.
+        UserError: The model cannot be loaded, or is not the model that its folder describes.
     """
     encoder = clip.Encoder(params.model, params.pretrained, device=params.device)
     if clip.read_model_record(params.model, params.pretrained) not in (None, encoder.record):
@@ -129,7 +131,12 @@ def check_sample_model(params: EmbedParams, model: clip.ModelRecord, dataset: st
 
 
 def check_model_location(params: EmbedParams, folder: Path) -> None:
-    """Check that `model` and `pretrained` name one model, and that its files are in a folder that DVC tracks.
+    """Check that `model` and `pretrained` name one model, and that the files of the model are in a folder
+    that DVC tracks.
+
+    Args:
+        params: Parameters of stage `embed`.
+        folder: The folder that DVC tracks.
 
     Raises:
         UserError: Lists everything that is wrong.

@@ -1,13 +1,16 @@
-"""Estimate how probably each candidate is answerable after all, and how difficult it is to see that it is not.
+"""Estimate how probably each candidate is answerable after all, and how hard it is to notice that it is
+unanswerable.
 
 Reads   ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json, vocabulary/reconstructed.jsonl,
         screen/screened.jsonl
 Writes  estimates.jsonl   CandidateEstimate: one per candidate, in the order of screened.jsonl
-        estimate.json     the weights and the data they were fitted to; per subset, how many questions are expected to be answerable, and how
-                          many have each difficulty
+        estimate.json     the weights and a description of the data to which they were fitted; for each subset, how many
+                          candidates are expected to be answerable, and how many have each difficulty
 
-The weights are fitted to images with published graphs, which are held out (`pipeline/candidates/estimating/held_out_graphs.py`). Without
-graphs, base rates are used: the probability that everything a question presupposes is there. They are not calibrated.
+The weights of a logistic regression are fitted to images with published scene graphs, which are held out from
+the evidence (`pipeline/candidates/estimating/held_out_graphs.py`). Without graphs, base rates are used
+instead: the probability that the image shows everything that the question presupposes. Base rates are not
+calibrated.
 """
 
 from __future__ import annotations
@@ -42,9 +45,9 @@ from pipeline.core.records import CandidateEstimate, Question, SceneGraph, Scree
 from pipeline.verifier.evidence_loading import make_evidence_loader
 from pipeline.verifier.presence_model import get_known_names
 
-# Candidates that a process gets at once.
+# Number of candidates that a process gets at once.
 CANDIDATES_PER_BATCH = 256
-# Starting another process pays off for this number of candidates.
+# Number of candidates for which starting another process saves time.
 CANDIDATES_PER_PROCESS = 20_000
 
 
@@ -52,7 +55,7 @@ class EstimateParams(Params):
     """Parameters of the stage estimate.
 
     Attributes:
-        seed: Seed of the questions that are tried on images with graphs.
+        seed: Seed for the choice of the questions with which the weights are fitted, on images with graphs.
     """
 
     seed: Seed = 0
@@ -64,7 +67,8 @@ def fit_on_held_out_graphs(
     """Fit the weights to held-out graphs.
 
     Returns:
-        The weights, or None if there are no graphs to fit them to, and the figures for the report.
+        The weights (None if there are no graphs to which they could be fitted), and the numbers for the
+        report.
     """
     scenes = UniqueIndex(folders.record_file(SceneGraph), SceneGraph, "image_id")
     sampled = sample_images(list(scenes))
@@ -91,7 +95,14 @@ def fit_on_held_out_graphs(
 
 
 class Estimator:
-    """Estimates candidates. Only the rows of one image at a time are in memory."""
+    """Estimates the answerability and the difficulty of candidates.
+
+    Only the evidence of one image at a time is in memory.
+
+    Args:
+        folders: The data set.
+        weights: The fitted weights; None to use base rates.
+    """
 
     def __init__(self, folders: DatasetFolders, weights: LogisticWeights | None) -> None:
         vocabulary = folders.read_vocabulary()
@@ -100,7 +111,7 @@ class Estimator:
         self._get_evidence = make_evidence_loader(folders, vocabulary)
 
     def estimate_batch(self, rows: Sequence[ScreenedCandidate]) -> list[tuple[Subset, CandidateEstimate]]:
-        """Return the estimates of candidates, with their subsets."""
+        """Return the subset and the estimate of each candidate."""
         estimates = []
         for image, same in groupby(rows, lambda row: row.candidate.image_id):
             evidence = self._get_evidence(image)
@@ -125,7 +136,7 @@ class Estimator:
 def estimate_all(
     folders: DatasetFolders, weights: LogisticWeights | None
 ) -> Iterator[tuple[Subset, CandidateEstimate]]:
-    """Yield the estimates of all candidates, with their subsets, in the order of screened.jsonl."""
+    """Yield the subset and the estimate of each candidate, in the order of screened.jsonl."""
     with open_for_reading(folders.record_file(ScreenedCandidate)) as file:
         candidates = sum(1 for _ in file)
     rows = folders.read_records(ScreenedCandidate)
@@ -142,7 +153,9 @@ def estimate_all(
 
 
 class EstimateCounter:
-    """Counts estimates as they pass: how many there are of each difficulty, and how many are expected to be answerable."""
+    """Counts estimates while they are written: how many have each difficulty, and how many are expected to be
+    answerable.
+    """
 
     def __init__(self) -> None:
         self._difficulty: defaultdict[Subset, Counter[str]] = defaultdict(Counter)
@@ -155,7 +168,7 @@ class EstimateCounter:
             yield row
 
     def report(self) -> dict[Subset, dict[str, Any]]:
-        """Return the figures of each subset."""
+        """Return the counts of each subset."""
         return {
             subset: {
                 "candidates": found.total(),

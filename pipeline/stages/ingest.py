@@ -1,15 +1,18 @@
-"""Read the source into records and check all of it. All problems are reported at once.
+"""Read the source folder into records and check everything. All problems are reported together.
 
 Reads   data/<data set>/source     GQA's files (sources/gqa_files.py) or a table of questions (sources/question_table.py)
 Writes  images.jsonl            ImageRecord: the images of the split that the benchmark is built from, each decoded once
-        questions.jsonl         Question: those of the requested splits
-        unbalanced.jsonl        Question: GQA's unbalanced questions about these images, if their file exists and no graph is read. They are
-                                evidence about the images and never become items.
+        questions.jsonl         Question: the questions of the requested splits
+        unbalanced.jsonl        Question: GQA's unbalanced questions about these images, if their file exists and no scene
+                                graphs of the split are read. These questions are evidence and never become
+                                items.
         scenes.jsonl            SceneGraph: the published scene graphs of the requested splits; boxes are clipped to their image
-        unused_questions.jsonl  UnusedQuestion: questions without an answer, or with one such as "unanswerable" or "n/a"
-        ingest.json             counts per split; relations without an object, which are skipped; number of paraphrased questions; the
-                                subsets that later stages make
-All files are sorted by id. Nothing is written unless everything is valid, and the source is large enough for the subsets.
+        unused_questions.jsonl  UnusedQuestion: questions without an answer, or whose answer is a text such as
+                                "unanswerable" or "n/a"
+        ingest.json             counts per split, including relations without an object, which are skipped; number of
+                                paraphrased questions; the subsets that later stages make
+All files are sorted by id. Nothing is written unless everything is valid and the source is large enough for
+the subsets.
 """
 
 from __future__ import annotations
@@ -44,10 +47,10 @@ def main() -> None:
             warn(warning)
     source, out = SourceFolder(folders.source, params), folders.stage_dir("ingest")
     encode, paraphrased, meter = msgspec.json.Encoder().encode, 0, SizeMeter(params.split)
-    # The files replace the old ones together, once everything is valid.
+    # All files replace the old files together, when everything is known to be valid.
     with ExitStack() as stack:
         for name, read in (
-            ("questions", partial(read_questions, source)),
+            ("questions", partial(read_questions, source, params)),
             ("unbalanced", source.read_unbalanced_questions),
             ("scenes", source.read_scene_graphs),
             ("images", source.read_images),
@@ -72,33 +75,35 @@ def main() -> None:
         examples = join_examples([f"{row.question_id} ({row.answer!r})" for row in unused])
         number = format_count(len(unused), "question")
         warn(
-            f"skipped {number} without an answer: {examples}. All of them are in {out / 'unused_questions.jsonl'}."
+            f"skipped {number} without an answer: {examples}. The complete list is in {out / 'unused_questions.jsonl'}."
         )
     folders.write_stage_outputs("ingest", what, {"ingest.json": report})
 
 
-def read_questions(source: SourceFolder) -> Iterator[Question]:
-    """Yield the questions of a source, with programs derived from their texts if it is a table, and paraphrased if that is wanted."""
-    questions, params = source.read_questions(), source.params
+def read_questions(source: SourceFolder, params: IngestParams) -> Iterator[Question]:
+    """Yield the questions of a source, sorted by id: with derived programs if a table has none, and paraphrased if asked for."""
+    questions = source.read_questions()
     if source.format == "table":
         questions = add_programs(questions)
-    return paraphrase_questions(questions, params.split, params.seed) if params.paraphrase else questions
+    if params.paraphrase:
+        questions = paraphrase_questions(questions, params.split, params.seed)
+    yield from questions
 
 
 def load_rank_params() -> RankParams:
-    """Return the parameters of stage `rank`, with which the size of the source is checked."""
+    """Return the parameters of the stage rank, which decide whether the source is large enough."""
     return load_params("rank", RankParams) if "rank" in read_dataset_params() else RankParams()
 
 
 def check_source_folders(folders: DatasetFolders) -> None:
-    """Check that the folders of the data set exist. This runs at the first stage of `dvc repro`.
+    """Check that the folders of the data set exist. The check is part of the first stage of `dvc repro`.
 
     Raises:
-        UserError: Lists the folders that are missing.
+        UserError: Lists the missing folders.
     """
     if missing := [str(folder) for folder in folders.dvc_dirs() if not folder.is_dir()]:
         raise UserError(
-            f"{', '.join(missing)}: no such folder. Run: rgqa init {folders.dataset}. It creates what is missing, "
+            f"{', '.join(missing)}: no such folder. Run: rgqa init {folders.dataset}. It creates the missing folders, "
             "which may stay empty, and changes nothing else."
         )
 

@@ -1,10 +1,12 @@
-"""Edit questions so that something they presuppose is no longer true of their own image.
+"""Edit questions so that something that they presuppose is no longer true of their own image (PT subsets).
 
 Reads   ingest/images.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
         vocabulary/reconstructed.jsonl, tag/tags.jsonl; ingest/ingest.json for the subsets that are made
-Writes  candidates.jsonl     Candidate. PT-Easy: other objects; PT-Hard: other attributes of the same object, opposite relations
-        unedited.jsonl       DroppedCandidate: questions without such an edit, with the reason, per subset
-        perturb.json         counts: questions == candidates + unedited, in each subset
+Writes  candidates.jsonl     Candidate. In pt-easy, an object is replaced by another object. In pt-hard, an attribute or
+                             a relation is replaced: another attribute of the same object, or the opposite
+                             relation.
+        unedited.jsonl       DroppedCandidate: questions for which no such edit was found, with the reason, per subset
+        perturb.json         counts; in each subset, questions == candidates + unedited
 """
 
 from __future__ import annotations
@@ -37,9 +39,10 @@ SurveyResult = tuple[Mapping[WordContext, np.ndarray], Mapping[Subset, float]]
 
 @lru_cache(maxsize=1)
 def read_inputs(folders: DatasetFolders, params: PerturbParams) -> PerturbInputs:
-    """Read the inputs of perturbing. Only the rows of one image at a time are in memory.
+    """Read the inputs of stage `perturb`. Only the records of one image at a time are in memory.
 
-    A process that calibrates and then perturbs uses the same inputs and their cached results.
+    The result is cached, so that a process that first calibrates and then edits questions uses the same
+    inputs.
     """
     vocabulary = folders.read_vocabulary()
     return PerturbInputs(
@@ -51,7 +54,12 @@ def read_inputs(folders: DatasetFolders, params: PerturbParams) -> PerturbInputs
 
 
 def survey_images(inputs: PerturbInputs, images: Sequence[str]) -> SurveyResult:
-    """Calibrate on a sample of the images: factors that balance the words, and the proportion of query-only candidates to make."""
+    """Calibrate the edits on a sample of the images.
+
+    Returns:
+        Factors that balance how often words are inserted and removed, and for each subset the proportion of
+        query-only candidates to make.
+    """
     calibrated = calibrate_inputs(inputs, images)
     return calibrated.replacements.word_factors, calibrated.query_only_rates
 
@@ -62,7 +70,7 @@ def apply_survey(
     factors: Mapping[WordContext, np.ndarray],
     query_only_rates: Mapping[Subset, float],
 ) -> PerturbInputs:
-    """Return the inputs with the results of the calibration."""
+    """Return the inputs of stage `perturb` with the results of the calibration (`survey_images`)."""
     inputs = replace(read_inputs(folders, params), query_only_rates=query_only_rates)
     inputs.replacements.word_factors = factors
     return inputs
@@ -76,7 +84,11 @@ def perturb_requested(
 
 
 def count_keys(row: Candidate | DroppedCandidate) -> list[CountKey]:
-    """Return what is counted of a row: candidates, query-only ones, kinds of edits, and reasons why a question has none."""
+    """Return the keys under which a record is counted.
+
+    A candidate counts as a candidate, perhaps as query-only, and under the kind of each edit. A question
+    without a candidate counts under the reason.
+    """
     if isinstance(row, DroppedCandidate):
         return [(row.subset, "unedited", row.reason)]
     query_only: list[CountKey] = [(row.subset, "query_only", "")] if row.query_only else []
@@ -88,7 +100,10 @@ def count_keys(row: Candidate | DroppedCandidate) -> list[CountKey]:
 
 
 def make_report(counts: Counts, requested: Sequence[Subset] = SUBSETS) -> dict[str, dict[str, object]]:
-    """Return counts per subset and reason, and edits per kind. Each question has a candidate or a reason why not."""
+    """Return the counts of each requested subset.
+
+    Each question has a candidate, or a reason why there is no candidate.
+    """
     subsets = {}
     for subset in requested:
         named = select_counts(counts, subset, "edits", "unedited")
@@ -111,7 +126,8 @@ def main() -> None:
     # Without a subset of edited questions, the files are empty.
     images = list_image_ids(folders) if requested else []
     set_up, num_workers = partial(read_inputs, folders, params), choose_num_workers(len(images))
-    # With several processes, a separate one calibrates and then ends, because what it has read takes as much memory as they use.
+    # With several processes, calibration runs in a separate process that then ends. The data that it has read
+    # would otherwise take as much memory as all the other processes.
     surveys: Iterable[SurveyResult] = (
         ordered_map(survey_images, [images], set_up, num_workers, 1) if requested else [({}, {})]
     )

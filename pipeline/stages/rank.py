@@ -1,16 +1,21 @@
-"""Propose CLIP candidates: the most and the least similar questions of other images, for each image.
+"""Propose the candidates of the CLIP subsets: for each image, the most and the least similar questions of
+other images.
 
-Existence questions and the image's own questions (by id and by text) are never proposed. CLIP-Hard is selected from the most similar
-questions, CLIP-Easy from the least similar ones (RGQA, section 3.1). Beyond the paper, `max_question_uses` limits how often a question is
-used, and the selection is balanced: each image receives as many questions as it gives to others of its split. No pair is in both subsets, and
-the easy questions of an image have lower scores than its hard ones. Without CLIP subsets (`ingest.subsets`) nothing is ranked, and no question
-has a score.
+Existence questions and the image's own questions (by id and by text) are never proposed. The candidates of
+clip-hard are selected from the most similar questions, the candidates of clip-easy from the least similar
+questions (RGQA paper, section 3.1). Two rules go beyond the paper: `max_question_uses` limits how often a
+question is used, and the selection is balanced, so that each image receives as many questions as it gives to
+other images of its split.
+No pair of an image and a question is in both subsets, and the easy questions of an image have lower scores
+than its hard questions. Without CLIP subsets (`ingest.subsets`) nothing is ranked, and no question has a
+score.
 
 Reads   ingest/questions.jsonl, ingest/ingest.json, embed/images.npy, image_ids.json, texts.npy, texts.json
 Writes  candidates.jsonl     Candidate: clip-easy and clip-hard
         source_scores.jsonl  SourceQuestionScore: the CLIP score of every question with its own image
         splits.json          validation or test, for every image
-        rank.json            excluded pairs by reason, sizes (also what `auto` came to), balance, score quantiles, distance from the optimum
+        rank.json            number of excluded pairs by reason, sizes (also those that `auto` chose), balance, quantiles of
+                             the scores, and how far the selection is from the optimum
 """
 
 from __future__ import annotations

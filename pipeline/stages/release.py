@@ -1,7 +1,7 @@
-"""Write the release: the folder that others download and cite.
+"""Write the release: the folder that users download and cite.
 
-Reads   what earlier stages decided: items, questions, images, candidates, verdicts, dropped candidates, audit
-Writes  data/release/<data set>/<version>/   see its README.md for every file
+Reads   results of earlier stages: items, questions, images, candidates, verdicts, dropped candidates, audit
+Writes  data/release/<data set>/<version>/   the README.md in this folder describes every file
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from pipeline.core.progress import report_written, track
 from pipeline.core.records import SUBSETS, CollectedCandidate, ImageRecord, Item, Question, Subset, Verdict
 from pipeline.core.release_params import ReleaseParams, check_release_params
 
-# Stages of the evaluation, which do not change a release.
+# Sections of params.yaml for stages that only evaluate models. They are not recorded in a release.
 EVALUATION_STAGES = {"paper", "leaderboard"}
 
 
@@ -54,7 +54,10 @@ class AuditedSubset(msgspec.Struct):
 
 
 class AuditSummary(msgspec.Struct):
-    """What the release uses of audit.json. Importing `subset_audit.AuditReport` would also load the verifier."""
+    """The fields of audit.json that this stage uses.
+
+    `subset_audit.AuditReport` is not used, because importing it would also load the verifier.
+    """
 
     warnings: tuple[str, ...]
     attack_table: str
@@ -105,13 +108,14 @@ def main() -> None:
 
 
 def check_answers(items: Iterable[Item]) -> None:
-    """Check that no AQ has an answer that says there is none, by the rule of the scorers.
+    """Check that no answerable question (AQ) has an answer which the scorers would read as "there is no
+    answer".
 
     Raises:
-        UserError: Lists those that do.
+        UserError: Lists the AQs with such an answer.
     """
     problems = Problems(
-        "AQs whose answer means that there is none (remove them from the source and run dvc repro)"
+        "AQs whose answer means that none exists (remove them from the source and run dvc repro)"
     )
     for item in items:
         if not item.unanswerable and is_no_answer(item.answer):
@@ -123,12 +127,12 @@ def check_version(version: str, rehearsal: bool) -> None:
     """Check that the version ends in "-rehearsal" if and only if the release is a rehearsal.
 
     Raises:
-        UserError: It does not.
+        UserError: The version has the ending without a rehearsal, or a rehearsal has a version without it.
     """
     if rehearsal != version.endswith("-rehearsal"):
         wanted = f'params.yaml: version: "{version.partition("-")[0]}-rehearsal"'
         raise UserError(
-            f'version {version!r}: the version of a rehearsal, and of nothing else, ends in "-rehearsal". Edit '
+            f'version {version!r}: the version of a rehearsal must end in "-rehearsal", and no other version may. Edit '
             + (wanted if rehearsal else "`version` in params.yaml")
         )
 
@@ -238,9 +242,9 @@ def write_texts(
     facts: ReleaseSummary,
     images: Mapping[str, ImageRecord],
 ) -> None:
-    """Write the card with its image, the licences, the description, the errata and the quality report.
+    """Write the card with its image, the licences, croissant.json, the errata and the quality report.
 
-    The quality report contains images only if they are part of the release.
+    The quality report contains images only if the images are part of the release.
     """
     paths = {key: row.path for key, row in images.items()}
     write_text(

@@ -2,12 +2,17 @@
 
 Reads   ingest/images.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
         vocabulary/reconstructed.jsonl, rank/candidates.jsonl, perturb/candidates.jsonl
-Writes  screened.jsonl   ScreenedCandidate: candidates that are kept, each with the verifier's result and the source of its evidence
-        dropped.jsonl    DroppedCandidate: candidates that are dropped, each with one reason (`pipeline/candidates/screening/screen_rules.py`)
-        screen.json      counts per subset: candidates == kept + sum(dropped); results of the verifier for the kept ones
+Writes  screened.jsonl   ScreenedCandidate: candidates that are kept, each with the result of the verifier and the source
+                         of the evidence
+        dropped.jsonl    DroppedCandidate: candidates that are dropped, each with one reason
+                         (`pipeline/candidates/screening/screen_rules.py`)
+        screen.json      counts per subset, where candidates == kept + sum(dropped), and the results of the verifier for
+                         the kept candidates
 
-The evidence about an image is its scene graph if there is one, else what its own questions state, else none. The verifier only drops what it
-knows to be answerable. "unknown" is kept, and does not prove that the question is unanswerable.
+The evidence about an image is its scene graph. If there is no scene graph, the evidence is what the image's
+own questions state. Only candidates that the verifier knows to be answerable are dropped for this reason.
+Candidates with the result "unknown" are kept, although this result does not prove that the question is
+unanswerable.
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ from pipeline.verifier.evidence_loading import make_evidence_loader
 
 
 def read_inputs(folders: DatasetFolders) -> ScreenInputs:
-    """Read the inputs of screening. Only the rows of one image at a time are in memory."""
+    """Read the inputs of stage `screen`. Only the records of one image at a time are in memory."""
     vocabulary = folders.read_vocabulary()
     proposed = [folders.stage_dir(stage) / "candidates.jsonl" for stage in ("rank", "perturb")]
     return ScreenInputs(
@@ -36,7 +41,11 @@ def read_inputs(folders: DatasetFolders) -> ScreenInputs:
 
 
 def count_keys(row: ScreenedCandidate | DroppedCandidate) -> list[CountKey]:
-    """Return what is counted of a row: a kept candidate by verifier result and evidence, a dropped one by its reason."""
+    """Return the keys under which a record is counted.
+
+    A kept candidate counts under the result of the verifier and under the source of the evidence. A dropped
+    candidate counts under the reason.
+    """
     if isinstance(row, DroppedCandidate):
         return [(row.subset, "dropped", row.reason)]
     subset, result = row.candidate.subset, row.verifier_result
@@ -44,7 +53,7 @@ def count_keys(row: ScreenedCandidate | DroppedCandidate) -> list[CountKey]:
 
 
 def make_report(counts: Counts) -> dict[str, dict[str, object]]:
-    """Return counts per subset: candidates == kept + sum(dropped)."""
+    """Return the counts of each subset, where candidates == kept + sum(dropped)."""
     subsets = {}
     for subset in SUBSETS:
         named = select_counts(counts, subset, "verifier", "evidence", "dropped")

@@ -1,12 +1,15 @@
-"""Score every edited question with its image by CLIP, as `rank` scores the others.
+"""Compute the CLIP similarity of every edited question and its image.
+
+Stage `rank` does the same for unedited questions.
 
 Reads   screen/screened.jsonl, embed/images.npy, image_ids.json, embed.json, and embeddings/clip.safetensors if it exists
 Writes  edit_scores.jsonl        EditedQuestionScore: the CLIP score of every candidate whose text was edited
         texts.npy, texts.json    float32 [m, d]; row i is edited text i, sorted
         similarity.json          the model, counts, quantiles of the scores of each subset
 
-The model is loaded only if a vector is missing both in the cache and in `embeddings/`. An edit may make a text longer than the model's
-context. It then has neither vector nor score. If stage `embed` used no model, no edited question has a score.
+The model is loaded only if a vector is missing both in the cache and in `embeddings/`. An edit may make a
+text longer than the context of the model. Such a text has neither a vector nor a score.
+If the stage embed used no model, no edited question has a score.
 """
 
 from __future__ import annotations
@@ -38,17 +41,25 @@ from pipeline.core.records import SUBSETS, Candidate, EditedQuestionScore, Scree
 
 
 def read_edited_candidates(folders: DatasetFolders) -> list[Candidate]:
-    """Read the screened candidates that `rank` has not scored, sorted by id, without programs and edits."""
+    """Read the screened candidates that stage `rank` has not scored, sorted by id.
+
+    Programs and edits are left out, because they are not needed here.
+    """
     rows = (row.candidate for row in folders.read_records(ScreenedCandidate))
     lean = (msgspec.structs.replace(row, program=(), edits=()) for row in rows if row.score is None)
     return sorted(lean, key=lambda row: row.candidate_id)
 
 
 def encode_texts(texts: Sequence[str], p: EmbedParams, model: clip.ModelRecord) -> clip.EmbeddingBatches:
-    """Encode texts with the model of the stage embed. Texts that are too long for it are skipped.
+    """Encode texts with the model of stage `embed`. Texts that are too long for the model are skipped.
+
+    Args:
+        texts: The texts.
+        p: Parameters of stage `embed`.
+        model: The model that stage `embed` used.
 
     Raises:
-        UserError: The parameters now name another model, or it cannot be loaded.
+        UserError: The parameters name another model than stage `embed` used, or the model cannot be loaded.
     """
     encoder = clip.Encoder(p.model, p.pretrained, device=p.device)
     if encoder.record.fingerprint != model.fingerprint:
@@ -62,7 +73,7 @@ def encode_texts(texts: Sequence[str], p: EmbedParams, model: clip.ModelRecord) 
 def compute_quantiles_by_subset(
     candidates: Sequence[Candidate], scores: Sequence[EditedQuestionScore]
 ) -> dict[Subset, dict[str, float]]:
-    """Return the quantiles of the known scores of each subset that has some."""
+    """Return the quantiles of the scores of each subset. Subsets without scores are left out."""
     found: dict[Subset, list[float]] = {subset: [] for subset in SUBSETS}
     for candidate, row in zip(candidates, scores, strict=True):
         if row.score is not None:

@@ -1,4 +1,5 @@
-"""Classify every word of every distinct question: an object, an attribute, a relation, part of the question's frame, or none.
+"""Classify the words of every distinct question text as object, attribute, relation, word of the question
+frame, or other.
 
 Reads   ingest/questions.jsonl, ingest/images.jsonl, vocabulary/vocabulary.json
 Writes  tags.jsonl    TaggedText: one per distinct text about the benchmark's images, sorted by text
@@ -20,7 +21,7 @@ from pipeline.core.records import ImageRecord
 from pipeline.language.tagger import BATCH_SIZE, Tagger
 from pipeline.language.word_classification import WordClassifier, tag_texts
 
-# Starting another process, with a tagger of its own, pays off for this number of texts.
+# Number of texts for which starting another process, with a tagger of its own, saves time.
 TEXTS_PER_PROCESS = 20_000
 
 
@@ -30,7 +31,7 @@ def load_tagger(folders: DatasetFolders) -> tuple[WordClassifier, Tagger]:
 
 
 def tag_block(tagger_inputs: tuple[WordClassifier, Tagger], texts: list[str]) -> tuple[bytes, Counter[str]]:
-    """Tag texts. Returns lines of tags.jsonl, and the number of words of each class."""
+    """Tag texts, and return the lines for tags.jsonl and the number of words of each class."""
     rows = list(tag_texts(texts, *tagger_inputs))
     return encode_jsonl(rows), Counter(word.word_class for row in rows for word in row.words)
 
@@ -39,7 +40,7 @@ def main() -> None:
     folders = DatasetFolders()
     shown = {image.image_id for image in folders.read_records(ImageRecord)}
     texts = sorted({question.text for question in folders.read_questions_about(shown)})
-    # Whole batches of the tagger, so that it gets the same batches with any number of processes.
+    # Each worker gets whole batches, so that the tagger sees the same batches with any number of processes.
     batches = [texts[start : start + BATCH_SIZE] for start in range(0, len(texts), BATCH_SIZE)]
     counts: Counter[str] = Counter()
     with atomic_write(folders.stage_dir("tag") / "tags.jsonl") as file:

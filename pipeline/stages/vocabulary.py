@@ -1,14 +1,17 @@
-"""Count what the images show: objects with their attributes and relations, categories, and types of attributes.
+"""Count what the images show: objects with their attributes and relations, categories, and types of
+attributes.
 
 Reads   ingest/images.jsonl, ingest/scenes.jsonl, ingest/questions.jsonl, ingest/unbalanced.jsonl
 Writes  vocabulary.json       Vocabulary: names with frequencies, types, categories
-        reconstructed.jsonl   PartialGraph: a partial graph of each image with questions, except of images that have a published graph and do
-                              not belong to the benchmark
-        sizes.json            the minimum count of a name, also what `auto` came to
+        reconstructed.jsonl   PartialGraph: a partial graph of each image with questions; images outside of the benchmark
+                              that have a published scene graph are left out
+        sizes.json            the minimum count of a name, also the one that `auto` chose
 
-Objects, attributes and relations are counted in the scene graphs. If there are none, they are counted in the partial graphs, which hold what
-the answered questions state. Categories ("furniture") and types of attributes ("color") come from the programs of the questions. How
-completely graphs list what an image shows is estimated by how much they list of what questions presuppose.
+Objects, attributes and relations are counted in the scene graphs. If there are no scene graphs, they are
+counted in the partial graphs, which contain what the answered questions state. Categories ("furniture") and
+types of attributes ("color") come from the programs of the questions. To estimate how completely scene graphs
+list what an image shows, the stage measures what proportion of the objects, attributes and relations
+presupposed by questions is in them.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from pipeline.verifier.vocabulary import (
     write_partial_graphs,
 )
 
-# Observations of a name that its typical attributes and relations can be learned from.
+# A name must occur this often before its typical attributes and relations can be learned.
 MIN_NAME_COUNT = 5
 
 
@@ -53,16 +56,16 @@ def main() -> None:
     if not vocabulary.objects:
         warn(
             "neither scene graphs nor programs of questions were found, so no names of objects and attributes are known. "
-            "pt-easy stays empty, and pt-hard has at most relations (perturb.preset: paper). Add programs, or scene graphs, also of other images "
-            "(docs/guides/own_data.md)."
+            "Subset pt-easy stays empty, and pt-hard contains at most edited relations (with perturb.preset: paper). Add programs, or add "
+            "scene graphs, which may be of other images (docs/guides/own_data.md)."
         )
     elif (num_rare := sum(entry.count < MIN_NAME_COUNT for entry in vocabulary.objects.values())) * 2 > len(
         vocabulary.objects
     ):
         warn(
-            f"a small vocabulary: {num_rare:,} of {len(vocabulary.objects):,} names occur fewer than {MIN_NAME_COUNT} times. Edits are then "
-            "sampled almost uniformly, and few candidates are screened. Add scene graphs, also of other images, or questions with programs "
-            "(docs/guides/own_data.md)."
+            f"the vocabulary is small: {num_rare:,} of {len(vocabulary.objects):,} names occur fewer than {MIN_NAME_COUNT} times. Therefore "
+            "edits are sampled almost uniformly, and few candidates are screened. Add scene graphs, which may be of other images, or "
+            "questions with programs (docs/guides/own_data.md)."
         )
     kinds = ("objects", "attributes", "relations", "categories")
     what = ", ".join(f"{len(getattr(vocabulary, name)):,} {name}" for name in kinds)

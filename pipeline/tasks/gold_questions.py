@@ -1,10 +1,13 @@
-"""Build gold questions: questions with a known verdict that check whether an annotator pays attention.
+"""Build gold questions: questions whose correct choice is known. They check whether an annotator pays
+attention.
 
-The paper's templates (appendix D) are easy to recognise, and then annotators know which question counts. So most gold questions here
-resemble the candidates, and only a small proportion is made from templates.
+The templates of RGQA (Zhang et al., appendix D) are easy to recognize. An annotator who recognizes them knows
+which of the two questions of a task is the control. So most gold questions here resemble the candidates, and
+only a small proportion is made from templates.
 
-Valid gold questions are an image's own questions, which are answerable, and what annotators found answerable before. Invalid ones name
-something that the image does not show, by explicit evidence.
+The valid gold questions of an image are its own questions, candidates that annotators found answerable in
+earlier rounds, and templates. The invalid gold questions are questions about an object that the evidence
+shows to be absent, and candidates that annotators found unanswerable in earlier rounds.
 """
 
 from __future__ import annotations
@@ -40,17 +43,17 @@ GoldSource = Literal[
     "template", "own question", "candidate refuted by evidence", "foreign question", "verified candidate"
 ]
 
-# Template questions of each kind per image.
+# Maximum number of existence templates, and of absent-object templates, per image.
 MAX_TEMPLATES_PER_KIND = 3
 TEMPLATE_RELATIONS = ("next to", "around", "under", "on", "above")
-# Questions that every photo answers.
+# Questions that can be answered for every photograph, with their programs.
 SCENE_TEMPLATES = {
     "Is this indoor or outdoor?": (("select", "scene"), ("choose location", "indoors|outdoors")),
-    # It is about the image and not about what it shows, so it has no program in GQA.
+    # This question has no program, because it is about the photograph and not about the scene.
     "Is this a color image?": (),
     "What place is this?": (("select", "scene"), ("query", "place")),
 }
-# Status of a verified candidate -> known verdict.
+# Status of a verified candidate -> correct choice.
 VERDICT_BY_STATUS: dict[str, KnownVerdict] = {"unanswerable": "invalid", "answerable": "valid"}
 
 
@@ -58,8 +61,14 @@ class GoldQuestion(Record):
     """A gold question for one image.
 
     Attributes:
-        explanation: In words, why its verdict is known.
-        subset: Subset of the candidate from which it was made, if it was made from one.
+        text: The text of the question.
+        expected_choice: The correct choice.
+        source: Where the question comes from.
+        explanation: Why this choice is correct, in words.
+        program: The program of the question, or () if it has none.
+        question_id: The id of the source question, or None if the question is made from a template.
+        candidate_id: The id of the candidate that is used as gold question, or None.
+        subset: The subset of that candidate, or None.
     """
 
     text: str
@@ -73,16 +82,26 @@ class GoldQuestion(Record):
 
 
 def make_template_question(text: str, expected: KnownVerdict, *steps: tuple[str, str]) -> GoldQuestion:
-    """Make a gold question from a template. Each step of its program takes the previous one as input."""
+    """Make a gold question from a template.
+
+    Args:
+        text: The text of the question.
+        expected: The correct choice.
+        steps: The operation and the argument of each step of the program. The input of each step is the
+            previous step.
+    """
     program = tuple(
-        Step(operation=operation, argument=argument, dependencies=(number - 1,) if number else ())
-        for number, (operation, argument) in enumerate(steps)
+        Step(operation=operation, argument=argument, dependencies=(index - 1,) if index else ())
+        for index, (operation, argument) in enumerate(steps)
     )
     return GoldQuestion(text=text, expected_choice=expected, source="template", program=program)
 
 
 def make_existence_question(name: str, grammatical_number: str) -> GoldQuestion:
-    """Make a question such as `Is there a cup?`, `Are there jeans?` or `Is there grass?`. It is always answerable, if only with no."""
+    """Make a question such as `Is there a cup?`, `Are there jeans?` or `Is there grass?`.
+
+    An existence question is always valid, because the answer may be "no".
+    """
     article = {"singular": "an " if name[0].lower() in "aeiou" else "a ", "plural": "", "mass": ""}[
         grammatical_number
     ]
@@ -104,20 +123,22 @@ def collect_known_questions(
     candidates: Iterable[ScreenedCandidate],
     earlier_verified: Iterable[CollectedCandidate],
 ) -> list[GoldQuestion]:
-    """Collect the questions about one image whose verdict is known.
+    """Collect the gold questions about one image that are not made from templates.
 
     Args:
-        own_questions: Its own questions. Existence questions are skipped: they are never candidates and would be recognised at once.
-        candidates: Its candidates. Those that name something absent can serve as gold questions of other tasks.
-        earlier_verified: Candidates on which annotators agreed in an earlier round.
+        own_questions: The image's own questions. Existence questions are skipped, because they are never
+            candidates and annotators would recognize them at once.
+        candidates: The image's candidates. Candidates that name an absent object can serve as gold questions
+            of other tasks.
+        earlier_verified: The image's candidates on which annotators agreed in an earlier round.
     """
     refuted = (row for row in candidates if row.verifier_result.category == "missing object")
     agreed = (row for row in earlier_verified if row.status in VERDICT_BY_STATUS)
     return [
         *(
-            _make_gold_question(row, "valid", "own question", row.answer)
-            for row in own_questions
-            if not is_existence_question(row)
+            _make_gold_question(question, "valid", "own question", question.answer)
+            for question in own_questions
+            if not is_existence_question(question)
         ),
         *(
             _make_gold_question(
@@ -133,14 +154,17 @@ def collect_known_questions(
 
 
 class QuestionsByName:
-    """The questions that mention each name in their programs, without existence questions. They are read again when they are sampled.
+    """An index of questions by the object names in their programs. Existence questions are left out.
+
+    The index keeps only the ids of the questions. Sampled questions are read again.
 
     Attributes:
-        rows_by_name: Singular name -> ascending positions of the questions that mention it, in the order of their ids.
+        rows_by_name: Singular name -> ascending indices of the questions that mention the name, in the list
+            of questions sorted by id.
 
     Args:
         questions: Question id -> question.
-        image_ids: Images whose questions are used.
+        image_ids: The ids of the images whose questions are used.
     """
 
     def __init__(self, questions: Mapping[str, Question], image_ids: Collection[str]) -> None:
@@ -155,13 +179,20 @@ class QuestionsByName:
                     positions[name].append(len(self._question_ids))
                 own[question.image_id].append(len(self._question_ids))
                 self._question_ids.append(key)
-        self.rows_by_name = {name: np.frombuffer(found, np.uint32) for name, found in positions.items()}
+        self.rows_by_name = {name: np.frombuffer(rows, np.uint32) for name, rows in positions.items()}
         self._rows_by_image = own
 
     def sample(
         self, names: Iterable[str], excluded_image_id: str, max_questions: int, rng: np.random.Generator
     ) -> list[Question]:
-        """Sample at most `max_questions` questions of other images that mention one of these names."""
+        """Sample at most `max_questions` questions that mention one of the names.
+
+        Args:
+            names: Singular names of objects.
+            excluded_image_id: The id of an image whose questions are not sampled.
+            max_questions: The maximum number of questions.
+            rng: The random generator.
+        """
         is_eligible = np.zeros(len(self._question_ids), bool)
         for name in names:
             is_eligible[self.rows_by_name.get(name, [])] = True
@@ -175,10 +206,17 @@ class QuestionsByName:
 def find_absent_names(
     names: Collection[str], evidence: Evidence | None, num_trials: int, rng: np.random.Generator
 ) -> list[str]:
-    """Return names of which the image shows nothing.
+    """Return names of objects that the image does not show.
 
-    These are the names that were stated to be absent. If a graph is complete enough, up to `num_trials` random names are added that it does not list
-    and is unlikely to omit.
+    These are the names that questions state to be absent. If the completeness of the graph can be estimated,
+    up to `num_trials` random names are tried in addition. A tried name is added if the graph does not list it
+    and the image almost certainly shows no such object.
+
+    Args:
+        names: The names to choose from.
+        evidence: The evidence about the image. Without evidence (None) the result is empty.
+        num_trials: The number of random names to try.
+        rng: The random generator.
     """
     if evidence is None:
         return []
@@ -198,12 +236,24 @@ def sample_foreign_questions(
     num_trials: int,
     rng: np.random.Generator,
 ) -> list[GoldQuestion]:
-    """Sample `num_trials` questions of other images, and return those that name something absent in this image."""
+    """Sample questions of other images that name an object that is absent in this image.
+
+    Args:
+        image_id: The id of this image.
+        questions_by_name: The questions of all images.
+        evidence: The evidence about this image. Without evidence (None) the result is empty.
+        num_trials: The number of random names to try (see `find_absent_names`), and also the number of
+            questions to sample. Sampled questions are returned only if the verifier finds that an object is
+            missing.
+        rng: The random generator.
+    """
     if evidence is None:
         return []
-    words = find_absent_names(questions_by_name.rows_by_name, evidence, num_trials, rng)
-    absent = {kind for word in words for kind in evidence.lexicon.get_hyponym_closure(word) or ()}
-    sampled = questions_by_name.sample(absent, image_id, num_trials, rng)
+    absent_names = find_absent_names(questions_by_name.rows_by_name, evidence, num_trials, rng)
+    absent_hyponyms = {
+        hyponym for name in absent_names for hyponym in evidence.lexicon.get_hyponym_closure(name) or ()
+    }
+    sampled = questions_by_name.sample(absent_hyponyms, image_id, num_trials, rng)
     verified = (
         (question, verify_question(question.program, evidence, question.text)) for question in sampled
     )
@@ -215,9 +265,14 @@ def sample_foreign_questions(
 
 
 def match_text_style(rows: Iterable[GoldQuestion], texts: Iterable[str]) -> list[GoldQuestion]:
-    """Write template questions in the style of the texts with which they may be shown.
+    """Write template questions in the style of the candidates next to which they may be shown.
 
-    Each takes the letter case of one of these texts, chosen by a hash of its own text, and loses its question mark if that text has none.
+    Each template question takes the letter case of one of the candidates' texts, and its question mark is
+    removed if that text has none. Which text is imitated depends on a hash of the template question.
+
+    Args:
+        rows: The template questions.
+        texts: The texts of the candidates.
     """
     examples = sorted(set(texts))
     return [replace(row, text=_restyle_like(row.text, examples)) for row in rows]
@@ -232,22 +287,32 @@ def _restyle_like(text: str, examples: Sequence[str]) -> str:
 def make_all_template_questions(
     vocabulary: Vocabulary, evidence: Evidence | None, rng: np.random.Generator
 ) -> list[GoldQuestion]:
-    """Make the paper's template questions: all about the scene, some about existence, and up to as many about absent objects."""
+    """Make the template questions of RGQA for one image.
+
+    These are all questions of `SCENE_TEMPLATES`, and up to `MAX_TEMPLATES_PER_KIND` questions each about the
+    existence of an object and about an absent object.
+
+    Args:
+        vocabulary: The vocabulary of the data set.
+        evidence: The evidence about the image. Without evidence (None) no absent object is known.
+        rng: The random generator.
+    """
     questions = [make_template_question(text, "valid", *steps) for text, steps in SCENE_TEMPLATES.items()]
     names = sorted(vocabulary.objects)
     if not names:
         return questions
-    number = {name: entry.number for name, entry in vocabulary.objects.items()}
+    grammatical_numbers = {name: entry.number for name, entry in vocabulary.objects.items()}
     sampled = [names[i] for i in rng.permutation(len(names))[:MAX_TEMPLATES_PER_KIND]]
-    questions += [make_existence_question(name, number[name]) for name in sampled]
+    questions += [make_existence_question(name, grammatical_numbers[name]) for name in sampled]
     absent = find_absent_names(names, evidence, 4 * MAX_TEMPLATES_PER_KIND, rng)
     present = sorted({known.label for known in evidence.objects if known.label}) if evidence else []
     for i in rng.permutation(len(absent))[:MAX_TEMPLATES_PER_KIND]:
         other, relation = str(rng.choice(present or names)), str(rng.choice(TEMPLATE_RELATIONS))
-        row = make_absent_object_question(absent[i], number.get(absent[i], "singular"), relation, other)
-        result = verify_question(row.program, evidence, row.text)
+        grammatical_number = grammatical_numbers.get(absent[i], "singular")
+        question = make_absent_object_question(absent[i], grammatical_number, relation, other)
+        result = verify_question(question.program, evidence, question.text)
         if result.answerability == "unanswerable":
-            questions.append(replace(row, explanation=result.detail))
+            questions.append(replace(question, explanation=result.detail))
     return questions
 
 

@@ -1,4 +1,7 @@
-"""Build annotation tasks: an image, a candidate and a second question (a gold question or a repeat) in random order."""
+"""Build annotation tasks.
+
+A task has an image and two questions in random order: a candidate, and a gold question or a repeat.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,9 @@ from pipeline.core.records import SUBSETS, Candidate, ImageRecord, Subset, Task,
 from pipeline.tasks.gold_questions import GoldQuestion, KnownVerdict
 from pipeline.tasks.second_questions import AnnotatorAdversary, Offer, SecondQuestionPicker
 
-# Tasks per block: enough to hide that later blocks are less certain, few enough that a small budget covers the most certain candidates.
+# Number of tasks per block. A block is large enough that annotators do not notice that candidates of later
+# blocks are more often answerable. It is small enough that even a small study covers the candidates that are
+# least likely to be answerable.
 BLOCK_SIZE = 200
 
 
@@ -30,32 +35,38 @@ def assign_blocks(
     tiebreakers: np.ndarray,
     block_size: int = BLOCK_SIZE,
 ) -> np.ndarray:
-    """Assign each candidate to a block: block 0 has the candidates of each subset that are least likely to be answerable, and so on.
+    """Assign each candidate to a block, beginning with the candidates that are least likely to be answerable.
 
-    As far as the numbers allow, every block has the same proportions of the subsets, so that no budget omits one.
+    Block 0 has the least likely candidates of each subset, block 1 the next ones, and so on. As far as the
+    numbers of candidates allow, every block has the same proportions of the subsets. So a study that ends
+    early has judged candidates of all subsets.
 
     Args:
-        subset: [candidates] the number of the subset.
-        answerable_probabilities: [candidates] the estimated probability of being answerable.
-        tiebreakers: [candidates] numbers that order candidates with equal probabilities.
-        block_size: Tasks per block.
+        subset: [candidates] the index of each candidate's subset.
+        answerable_probabilities: [candidates] the estimated probability (0 to 1) of being answerable.
+        tiebreakers: [candidates] integers that order candidates with equal probabilities.
+        block_size: The number of tasks per block.
+
+    Returns:
+        [candidates] the index of each candidate's block, from 0.
     """
-    number, block = -(-len(subset) // block_size), np.zeros(len(subset), np.int64)
-    for each in np.unique(subset):
-        members = np.flatnonzero(subset == each)
+    num_blocks, block = -(-len(subset) // block_size), np.zeros(len(subset), np.int64)
+    for subset_index in np.unique(subset):
+        members = np.flatnonzero(subset == subset_index)
         ordered = members[np.lexsort((tiebreakers[members], answerable_probabilities[members]))]
-        block[ordered] = np.arange(len(ordered)) * number // len(ordered)
+        block[ordered] = np.arange(len(ordered)) * num_blocks // len(ordered)
     return block
 
 
 class TaskColumns(NamedTuple):
-    """All that is kept of the candidates, as arrays [candidates] in the order of their ids.
+    """What is kept in memory of the candidates: arrays [candidates], sorted by candidate id.
 
     Attributes:
-        positions: Position of each candidate in the given sequence.
-        image_numbers: Number of its image.
+        positions: Index of each candidate in the given sequence of candidates.
+        image_numbers: Index of each candidate's image.
         blocks: Block of each candidate, see `assign_blocks`.
-        tiebreakers: Order within a block, uint64.
+        tiebreakers: Hashes (uint64) by which the candidates of a block are ordered. They are independent of
+            the argument `tiebreakers` of `assign_blocks`.
     """
 
     positions: np.ndarray
@@ -68,37 +79,40 @@ class TaskColumns(NamedTuple):
         """Build the columns.
 
         Args:
-            estimates: Pairs of candidate id and estimated probability of being answerable, for all candidates or for none. With none, all
-                candidates form one block.
+            candidates: The candidates, in any order.
+            estimates: Pairs of candidate id and estimated probability of being answerable (0 to 1). There is
+                a pair for every candidate, or no pair at all. Without pairs, all candidates form one block.
 
         Raises:
-            UserError: The estimates are not those of the candidates.
+            UserError: The estimates are for other candidates.
         """
-        ids, images, numbers = list[str](), dict[str, int](), array("I")
-        subset, hashes = array("B"), (array("Q"), array("Q"))
-        for row in candidates:
-            ids.append(row.candidate_id)
-            numbers.append(images.setdefault(row.image_id, len(images)))
-            subset.append(SUBSETS.index(row.subset))
-            for column, name in zip(hashes, ("made", "block"), strict=True):
-                column.append(int(content_hash(name, row.candidate_id), 16))
+        ids, image_indices, images = list[str](), dict[str, int](), array("I")
+        subsets, hashes = array("B"), (array("Q"), array("Q"))
+        for candidate in candidates:
+            ids.append(candidate.candidate_id)
+            images.append(image_indices.setdefault(candidate.image_id, len(image_indices)))
+            subsets.append(SUBSETS.index(candidate.subset))
+            # The words are the salts of two independent hashes: for the order within a block, and for ties
+            # between blocks.
+            for column, salt in zip(hashes, ("made", "block"), strict=True):
+                column.append(int(content_hash(salt, candidate.candidate_id), 16))
         positions = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
         order_in_block, tiebreakers, image_numbers = (
-            np.array(column)[positions] for column in (*hashes, numbers)
+            np.array(column)[positions] for column in (*hashes, images)
         )
         known = sorted(estimates)
         if not known:
             return cls(positions, image_numbers, np.zeros(len(positions), np.int64), order_in_block)
-        if [key for key, _ in known] != sorted(ids):
+        if [candidate_id for candidate_id, _ in known] != sorted(ids):
             raise UserError(
                 "estimate/estimates.jsonl: the estimates are not those of the candidates. Run: dvc repro estimate"
             )
-        estimate = np.array([value for _, value in known])
-        blocks = assign_blocks(np.array(subset)[positions], estimate, tiebreakers)
+        probabilities = np.array([probability for _, probability in known])
+        blocks = assign_blocks(np.array(subsets)[positions], probabilities, tiebreakers)
         return cls(positions, image_numbers, blocks, order_in_block)
 
     def iter_by_image(self) -> Iterator[np.ndarray]:
-        """Yield the numbers of each image's candidates."""
+        """Yield for each image the indices of its candidates in these arrays."""
         order = np.argsort(self.image_numbers, kind="stable")
         yield from (
             np.split(order, np.flatnonzero(np.diff(self.image_numbers[order])) + 1) if len(order) else ()
@@ -113,39 +127,47 @@ def make_tasks(
     seed: int,
     estimates: Iterable[tuple[str, float]] = (),
 ) -> Iterator[Task]:
-    """Yield one task per candidate, sorted by block, then by task id. Ids are hashes, so the order within a block reveals nothing.
+    """Yield one task per candidate, sorted by block, then by task id.
 
-    The tasks are made one block at a time. Half of each subset's gold questions are invalid, as far as the evidence allows. If no invalid one is left,
-    a task gets a valid one, and if there is none at all, a repeat.
+    Task ids are hashes, so the order of the tasks in a block reveals nothing. The tasks are made one block at
+    a time. Half of each subset's gold questions are invalid, as far as gold questions of both verdicts are
+    available. If no gold question with the planned verdict and origin (template or not) fits a task, the
+    builder tries a gold question with the other verdict, then a repeat, then a gold question of the other
+    origin.
 
     Args:
-        candidates: In any order. They are looked up when they are needed, and not kept.
-        offers: Image id -> the gold questions that it offers.
-        template_proportion: Proportion of gold questions made from the paper's templates, if there are any.
-        gold_proportion: Maximum proportion of tasks with a gold question. The others have a repeat.
-        estimates: See `TaskColumns.from_candidates`. Without them there is one block.
+        candidates: The candidates, in any order. They are looked up when they are needed, and not kept.
+        offers: Image id -> the gold questions that can be used for the image.
+        template_proportion: Proportion (0 to 1) of gold questions that are made from the templates of RGQA,
+            if such questions are available.
+        gold_proportion: Maximum proportion (0 to 1) of tasks with a gold question. The other tasks have a
+            repeat.
+        seed: Seed of all random choices.
+        estimates: Pairs of candidate id and probability, see `TaskColumns.from_candidates`. Without pairs,
+            all candidates form one block.
 
     Raises:
-        UserError: The gold questions and the repeats of an image do not suffice for its candidates, or the estimates are not those of the
-            candidates.
+        UserError: No gold question and no repeat fits a candidate, or the estimates are for other candidates.
     """
     columns = TaskColumns.from_candidates(candidates, estimates)
 
-    def candidate(number: int) -> Candidate:
-        return candidates[int(columns.positions[number])]
+    def get_candidate(index: int) -> Candidate:
+        return candidates[int(columns.positions[index])]
 
     pickers = {}
-    for numbers in track(columns.iter_by_image(), "batch: repeats", unit="image"):
-        members = {number: candidate(number) for number in numbers.tolist()}
-        key = next(iter(members.values())).image_id
-        rng = make_generator(seed, "batch", "repeats", key)
-        pickers[key] = SecondQuestionPicker(key, members, candidate, offers, gold_proportion, rng)
+    for indices in track(columns.iter_by_image(), "batch: repeats", unit="image"):
+        members = {index: get_candidate(index) for index in indices.tolist()}
+        image_id = next(iter(members.values())).image_id
+        rng = make_generator(seed, "batch", "repeats", image_id)
+        pickers[image_id] = SecondQuestionPicker(
+            image_id, members, get_candidate, offers, gold_proportion, rng
+        )
     builder = TaskBuilder(pickers, template_proportion, seed)
     order = np.lexsort((columns.tiebreakers, columns.blocks))
     ends = np.flatnonzero(np.diff(columns.blocks[order])) + 1
     blocks = np.split(order, ends) if len(order) else []
     for members in track(blocks, "batch: tasks", unit="block"):
-        tasks = (builder.build_task(number, candidate(number)) for number in members.tolist())
+        tasks = (builder.build_task(index, get_candidate(index)) for index in members.tolist())
         block = int(columns.blocks[members[0]])
         yield from sorted(
             (replace(task, priority_block=block) for task in tasks), key=lambda task: task.task_id
@@ -153,11 +175,14 @@ def make_tasks(
 
 
 class TaskBuilder:
-    """Builds the tasks one after the other, and finds the second question of each by what was shown before.
+    """Builds the tasks one after the other.
+
+    The second question of each task is chosen so that the questions shown before do not reveal whether it is
+    a gold question.
 
     Args:
-        pickers: Image id -> picker of its second questions.
-        template_proportion, seed: See `make_tasks`.
+        pickers: Image id -> picker of the second questions for the image.
+        template_proportion, seed: As in `make_tasks`.
     """
 
     def __init__(
@@ -168,10 +193,14 @@ class TaskBuilder:
         self._adversary = AnnotatorAdversary()
 
     def build_task(self, number: int, candidate: Candidate) -> Task:
-        """Build the task of a candidate, in block 0.
+        """Build the task of a candidate. The caller sets `priority_block`, which is 0 here.
+
+        Args:
+            number: The index of the candidate in `TaskColumns`.
+            candidate: The candidate.
 
         Raises:
-            UserError: The gold questions and the repeats of its image are used up. The message says what to do.
+            UserError: No gold question and no repeat fits the candidate.
         """
         rng = make_generator(self._seed, "batch", "task", candidate.candidate_id)
         picker, adversary = self._pickers[candidate.image_id], self._adversary
@@ -187,8 +216,8 @@ class TaskBuilder:
         if second is None:
             raise UserError(picker.describe_exhaustion(candidate))
         self._verdict_counts[candidate.subset][getattr(second, "expected_choice", None)] += 1
-        for row in (candidate, second):
-            adversary.observe(candidate.image_id, row.text, isinstance(row, GoldQuestion))
+        for question in (candidate, second):
+            adversary.observe(candidate.image_id, question.text, isinstance(question, GoldQuestion))
         return make_task(candidate, second, candidate_first=bool(rng.random() < 0.5))
 
     def _next_expected_choice(self, subset: Subset, picker: SecondQuestionPicker) -> KnownVerdict:
@@ -240,9 +269,10 @@ def _make_task_question(
 
 
 def to_label_studio_task(task: Task, image: ImageRecord) -> dict[str, dict[str, str]]:
-    """Return a task as Label Studio imports it. Nothing in it distinguishes the two questions.
+    """Return a task in the format that Label Studio imports.
 
-    The address of the image is that of Label Studio's local file serving, with `data/` as document root.
+    The result does not show which of the two questions is the candidate. The image is addressed for Label
+    Studio's local file serving, with `data/` as document root.
     """
     path = Path(image.path).relative_to(DATA_DIR).as_posix()
     return {

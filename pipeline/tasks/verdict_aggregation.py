@@ -1,4 +1,8 @@
-"""Aggregate verdicts: assess the annotators, exclude answers that do not count, and decide each candidate by the rest."""
+"""Aggregate the verdicts of annotators into a status of each candidate.
+
+First the annotators are assessed. Then answers that do not count are excluded. The remaining answers decide
+each candidate.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +32,12 @@ class CollectParams(QualityRules):
     """Parameters of the stage collect, besides the rules of quality control.
 
     Attributes:
-        simulate: Use simulated annotators in place of exports. `true` needs the complete truth. "rehearsal" takes incomplete graphs as complete,
-            to test the process before people are asked; its results are marked and cannot be published.
+        simulate: Whether to use simulated annotators in place of exported verdicts. `true` needs complete
+            scene graphs, which are known only for synthetic worlds. "rehearsal" treats incomplete graphs as
+            complete, to test the process before people are asked. The results of a rehearsal are marked and
+            cannot be published.
         seed: Seed of the simulated annotators.
-        simulated_votes: Simulated verdicts per task; used only if `simulate` is set.
+        simulated_votes: Number of simulated verdicts per task. It is used only if `simulate` is set.
     """
 
     simulate: bool | Literal["rehearsal"] = False
@@ -39,13 +45,25 @@ class CollectParams(QualityRules):
     simulated_votes: Annotated[int, msgspec.Meta(ge=1, le=NUM_SIMULATED_ANNOTATORS)] = 3
 
     def get_active_values(self) -> dict[str, object]:
-        """Return the parameters on which the quality report depends; those of the simulation only if it runs."""
+        """Return the parameters on which the quality report depends.
+
+        The parameters of the simulation are included only if `simulate` is set.
+        """
         simulation = ("simulate", "seed", "simulated_votes") if self.simulate else ("simulate",)
         return {name: getattr(self, name) for name in (*simulation, *QualityRules.__struct_fields__)}
 
 
 class AggregatedVerdicts(Record):
-    """The results of aggregating verdicts."""
+    """The results of aggregating verdicts.
+
+    Attributes:
+        verified: The screened candidates, each with its status.
+        excluded_answers: The answers that do not count, each with a reason.
+        aq_checks: For each answerable question (AQ) that served as a gold question, what annotators said
+            about it.
+        posteriors: The probabilities of Dawid and Skene's model, or [] if the model was not used.
+        quality: The quality report.
+    """
 
     verified: Collection[CollectedCandidate]
     excluded_answers: list[ExcludedAnswer]
@@ -67,9 +85,13 @@ def aggregate_verdicts(
     Args:
         screened: Candidate id -> screened candidate.
         answers_table: The answers, one row per annotator and question (`annotation.study.answers_table`).
-        answerable_priors: Candidate id -> prior probability of being answerable, for the rule dawid-skene.
-        overlap: Candidates that were sampled at random to be judged by several annotators, on which agreement is measured.
-        store: Stores the verified candidates as they are made, so that they can be read again.
+        params: The parameters of the stage collect.
+        answerable_priors: Candidate id -> prior probability (0 to 1) of being answerable. It is used only by
+            the rule dawid-skene.
+        overlap: The ids of the candidates that were sampled at random to be judged by several annotators.
+            Agreement is measured on these candidates.
+        store: A function that stores the verified candidates as they are made, and returns a collection from
+            which they can be read again.
 
     Raises:
         UserError: See `assess_quality`.
@@ -108,11 +130,16 @@ def aggregate_verdicts(
 def estimate_label_error(
     unanswerable_probabilities: np.ndarray, resampled: Iterable[np.ndarray]
 ) -> IntervalEstimate:
-    """Estimate the proportion of candidates verified as unanswerable that are answerable, if the posteriors are calibrated.
+    """Estimate the proportion of candidates verified as unanswerable that are in fact answerable.
+
+    The estimate assumes that the posterior probabilities are calibrated.
 
     Args:
-        unanswerable_probabilities: [candidates] posterior of being unanswerable.
-        resampled: The same for each bootstrap resample, in millionths.
+        unanswerable_probabilities: [candidates] the posterior probability (0 to 1) of being unanswerable.
+        resampled: For each bootstrap resample an array [candidates] of the same probabilities, in millionths.
+
+    Returns:
+        The proportion, with a percentile interval. It is empty if there are no candidates.
     """
     if not len(unanswerable_probabilities):
         return IntervalEstimate()
@@ -121,7 +148,10 @@ def estimate_label_error(
 
 
 def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
-    """Return `collect.json`: what the audit and later stages need. The quality report has all details."""
+    """Return the content of `collect.json`, which the audit and later stages read.
+
+    The quality report has all details.
+    """
     quality = aggregated.quality
     return {
         "simulated": quality.simulated,

@@ -1,4 +1,4 @@
-"""Count which object names images show, and which names they show together."""
+"""Count in how many images each object name occurs, and in how many images two names occur together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pipeline.core.records import ObjectCooccurrence
 from pipeline.language.lexicon import Lexicon
 from pipeline.language.nouns import lemmatize
 
-# GQA's 85,000 scene graphs yield about this many pairs, which take a few megabytes.
+# Maximum number of pairs of names. GQA's 85,000 scene graphs yield about this many pairs, which take a few
+# megabytes.
 MAX_PAIRS = 100_000
 
 
@@ -25,15 +26,16 @@ def count_cooccurrences(
 ) -> ObjectCooccurrence:
     """Count how many images show each name, and how many show each pair of names.
 
-    Names are counted by their lemmas. An image that shows a couch also shows furniture.
+    Names are lemmatized before they are counted. An object counts under its name and under its categories: an
+    image that shows a couch also shows furniture.
 
     Args:
-        names_by_image: for each image the distinct names of its objects.
-        vocabulary: the names of objects and categories to count.
-        lexicon: the categories of the data set.
-        is_partial: whether the names come from questions, so that most objects of an image are missing.
-        max_pairs: the number of pairs to keep. The rarest pairs are left out first, and `min_pair_count` says
-            how often a pair must occur to be listed.
+        names_by_image: For each image the distinct names of its objects.
+        vocabulary: The names of objects and categories to count.
+        lexicon: The categories of the data set.
+        is_partial: Whether the names come from questions, so that most objects of an image are missing.
+        max_pairs: The maximum number of pairs to keep. The rarest pairs are left out first, and
+            `min_pair_count` of the result says how often a pair must occur to be listed.
     """
     lemmas = sorted(set(map(lemmatize, vocabulary)))
     index_by_lemma = {name: index for index, name in enumerate(lemmas)}

@@ -1,11 +1,12 @@
 """Index what is known of one image, so that many questions can be verified on it.
 
 Whether an object has an attribute is a truth value: True, False or None (not known). Complete evidence lists
-everything, so only a position near the border of two zones is not known. Incomplete evidence leaves out
-facts. A fact that it does not list is not known, and it is false only if it contradicts a listed fact: a
-second value of a type of which an object has one (color), or an opposite relation. If the completeness of a
-graph can be estimated (`GraphCompleteness`), a fact that is not listed has a probability, and a very
-improbable fact counts as false.
+everything, so only a position near the border between left, middle and right (or top, middle and bottom) is
+not known. Incomplete evidence leaves out facts. A fact that incomplete evidence does not list is not known.
+Such a fact is false only if it contradicts a listed fact. Two facts contradict each other if they are
+opposite relations, or different values of a type that can have only one value per object (two colors). If
+the completeness of a graph can be estimated (`GraphCompleteness`), a fact that is not listed has a
+probability, and a very improbable fact counts as false.
 """
 
 from __future__ import annotations
@@ -28,15 +29,17 @@ from pipeline.language.relations import (
 from pipeline.language.similarity import is_same_visual_concept
 from pipeline.language.word_lists import WILDCARD_NAMES
 
-# A fact whose probability is at most this counts as false, so that at least 97 of 100 verdicts are right.
+# A fact whose probability is at most this counts as false, so that at least 97 of 100 results are right.
 MAX_FALSE_PROBABILITY = 0.03
-# The probability of a fact that nothing is known of. It is nearly 1, so that no verdict rests on a guess.
+# The probability given to a fact about which nothing is known. It is nearly 1, so that such a fact is never
+# counted as false and no result of the verifier rests on a guess.
 UNKNOWN_PROBABILITY = 0.99
-# Proportions of the image's width or height. An object whose centre lies in the outer two fifths is on the
-# left or right (at the top or bottom), any other one is in the middle.
+# Proportions of the image's width or height. An object whose center lies within two fifths of the width from
+# the left edge is on the left, and within two fifths from the right edge on the right. Otherwise the object
+# is in the middle. Top and bottom are defined in the same way by the height.
 ZONE_BORDERS = (0.4, 0.6)
-# Proportion of the image's width or height. Nearer than this to a border, an object may be said to be in both
-# zones.
+# Proportion of the image's width or height. An object that is nearer than this to the border between two
+# zones may be said to be in either zone.
 ZONE_MARGIN = 0.04
 
 # None stands for "not known".
@@ -55,9 +58,9 @@ class GraphCompleteness(Protocol):
         """Return the expected number of objects of a name that the graph leaves out.
 
         Args:
-            name: the name of the objects.
-            listed_names: the names of all objects that the graph lists.
-            num_listed: how many of the listed objects have the name.
+            name: The name of the objects.
+            listed_names: The names of all objects that the graph lists.
+            num_listed: The number of listed objects that have the name.
         """
         ...
 
@@ -65,22 +68,22 @@ class GraphCompleteness(Protocol):
         """Return the probability that an object has an attribute that the graph does not list for it.
 
         Args:
-            attribute: the attribute.
-            name: the object's name.
-            is_listed: whether the graph lists the object.
+            attribute: The attribute.
+            name: The object's name.
+            is_listed: Whether the graph lists the object.
         """
         ...
 
     def estimate_relation_probability(
         self, subject: str, relation: str, other: str, are_listed: bool
     ) -> float:
-        """Return the probability that two objects are in a relation that the graph does not list.
+        """Return the probability that two objects are in a relation that the graph does not list for them.
 
         Args:
-            subject: the name of the relation's subject.
-            relation: the relation.
-            other: the name of the relation's object.
-            are_listed: whether the graph lists both objects.
+            subject: The name of the first object, which is the subject of the relation.
+            relation: The relation.
+            other: The name of the second object, to which the relation refers.
+            are_listed: Whether the graph lists both objects.
         """
         ...
 
@@ -90,12 +93,12 @@ class ObjectEvidence:
     """What is known of one object.
 
     Attributes:
-        object_id: its id in the graph.
-        names: its singular names, the most specific one first.
-        label: its name as the source writes it, or "" if only a category is known.
-        attributes: the attributes that it has, with the type of each ("" if not known).
-        negated_attributes: the attributes that it does not have.
-        possible_positions: for each position type the values that are still possible.
+        object_id: The id of the object in the graph.
+        names: The singular names of the object, the most specific name first.
+        label: The name of the object as the source writes it, or "" if only a category is known.
+        attributes: The attributes that the object has, each with its type ("" if the type is not known).
+        negated_attributes: The attributes that the object does not have.
+        possible_positions: Position type ("hposition", "vposition") -> the positions that are still possible.
     """
 
     object_id: str
@@ -108,13 +111,13 @@ class ObjectEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The objects that a description selects. It is false if it probably selects none.
+    """The objects that a description selects. A selection is falsy if it almost certainly selects no object.
 
     Attributes:
-        certain: the objects that it selects for certain.
-        possible: the objects that it may select, each with the probability that it does.
-        expected_unlisted: the expected number of selected objects that the evidence does not list
-            (`UNKNOWN_PROBABILITY` if it cannot be estimated).
+        certain: The objects that the description selects for certain.
+        possible: The objects that the description may select, each with the probability that it is selected.
+        expected_unlisted: The expected number of selected objects that the evidence does not list. If this
+            number cannot be estimated, it is 0.99 (`UNKNOWN_PROBABILITY`).
     """
 
     certain: tuple[ObjectEvidence, ...]
@@ -128,7 +131,7 @@ class Selection:
 
     @property
     def has_possible_others(self) -> bool:
-        """Whether the description may well select objects besides the certain ones."""
+        """Whether it is not nearly certain that the description selects only the certain objects."""
         return self.expected_others > MAX_FALSE_PROBABILITY
 
     def __bool__(self) -> bool:
@@ -140,16 +143,16 @@ class Evidence:
     """The evidence about one image.
 
     Attributes:
-        source: where the evidence comes from.
-        is_complete: whether everything that it does not list is false.
-        lexicon: the categories and attribute types of the data set.
-        objects: the objects that it lists.
-        relations: the relations that hold.
-        negated_relations: the relations that do not hold.
-        scene: the scene's place, weather and location (indoors or outdoors), as far as known.
-        absent_names: singular names of which the image has no object.
-        fully_listed_names: singular names of which every object is listed.
-        completeness: an estimate of what is left out, or None if there is none.
+        source: Where the evidence comes from.
+        is_complete: Whether every fact that the evidence does not list is false.
+        lexicon: The categories and attribute types of the data set.
+        objects: The objects that the evidence lists.
+        relations: The relations that hold.
+        negated_relations: The relations that do not hold.
+        scene: The scene's place, weather and location (indoors or outdoors), as far as known.
+        absent_names: Singular names that apply to no object in the image.
+        fully_listed_names: Singular names for which every object of the name is listed.
+        completeness: An estimate of what the scene graph leaves out, or None if there is no estimate.
     """
 
     source: EvidenceSource
@@ -169,11 +172,11 @@ class Evidence:
 
     @property
     def is_partial(self) -> bool:
-        """Whether it lists only objects that questions mention, so that another one may be meant."""
+        """Whether only objects that questions mention are listed, so that a name may mean another object."""
         return self.source == "other questions" and not self.is_complete
 
     def select_objects(self, name: str) -> Selection:
-        """Return the objects that a name in any number selects."""
+        """Return the objects to which a name applies. The name may be singular or plural."""
         if name not in self._selections:
             self._selections[name] = self._compute_selection(name)
         return self._selections[name]
@@ -187,7 +190,9 @@ class Evidence:
             return Selection(certain)
         possible = tuple((obj, UNKNOWN_PROBABILITY) for obj, truth in truths if truth is None and obj.names)
         lemma = lemmatize(name)
-        # "The furniture" says that one object is called so. It does not say that there is no chair.
+        # No object is left out if every object of the name is listed, or if the name or one of its categories
+        # is absent. For the first condition only synonyms of the name count: "the furniture" may be a
+        # cupboard, so the question that says it does not exclude an unlisted chair.
         if (
             get_synonyms(lemma) & self.fully_listed_names
             or self.lexicon.get_hypernym_closure(lemma) & self.absent_names
@@ -205,7 +210,8 @@ class Evidence:
     def evaluate_name(self, obj: ObjectEvidence, name: str) -> TruthValue:
         """Return whether a name applies to an object.
 
-        If only the object's category is known, a more specific name may apply: a person may be a man.
+        The result is None (not known) if only the object's category is known and the name is more specific:
+        a person may be a man.
         """
         if self.is_complete:
             return self.lexicon.is_a(obj.names, name, dataset_only=True)
@@ -214,15 +220,19 @@ class Evidence:
     def evaluate_relation(self, subject: ObjectEvidence, relation: str, other: ObjectEvidence) -> TruthValue:
         """Return whether `subject` is in a relation to `other`.
 
-        The relation "same color", or another type, compares the attributes of the two objects.
+        A relation "same TYPE", such as "same color", compares the values of that type of the two objects.
         """
         return _to_truth_value(self.get_relation_probability(subject, relation, other))
 
     def get_relation_probability(
         self, subject: ObjectEvidence, relation: str, other: ObjectEvidence
     ) -> float:
-        """Return the probability that `subject` is in a relation to `other`: 1 if it is, 0 if it is not."""
-        # "The man beside the other man" may mean a man who is not listed.
+        """Return the probability that `subject` is in a relation to `other`.
+
+        The probability is 1 if the relation is known to hold, and 0 if it is known not to hold.
+        """
+        # An object has no relation to itself. But if the evidence is incomplete, one of the two names may
+        # mean an object that is not listed ("the man beside the other man").
         if subject is other:
             return 0.0 if self.is_complete else UNKNOWN_PROBABILITY
         if relation.startswith("same "):
@@ -244,14 +254,18 @@ class Evidence:
         """Return whether an object has an attribute or a position.
 
         Args:
-            obj: the object.
-            attribute: the attribute, or a value of a position type.
-            type_: its type as the program gives it, or "".
+            obj: The object.
+            attribute: The attribute or the position.
+            type_: The type of the attribute as the program gives it, or "" if the program gives none.
         """
         return _to_truth_value(self.get_attribute_probability(obj, attribute, type_))
 
     def get_attribute_probability(self, obj: ObjectEvidence, attribute: str, type_: str = "") -> float:
-        """Return the probability that an object has an attribute: 1 if it has, 0 if it has not."""
+        """Return the probability that an object has an attribute or a position.
+
+        The probability is 1 if the object is known to have the attribute, and 0 if it is known not to have
+        the attribute.
+        """
         if type_ in POSITION_TYPES:
             possible = obj.possible_positions.get(type_, POSITION_VALUES[type_])
             return (
@@ -265,6 +279,7 @@ class Evidence:
             return 0.0
         type_ = type_ or self.lexicon.get_attribute_type(attribute)
         others = [other for other, other_type in obj.attributes.items() if other_type == type_]
+        # Another value of the same type contradicts the attribute, unless the two look alike (tan and beige).
         if others and type_ not in MULTI_VALUED_TYPES:
             return (
                 UNKNOWN_PROBABILITY
@@ -278,16 +293,29 @@ class Evidence:
         )
 
     def get_values(self, obj: ObjectEvidence, type_: str) -> frozenset[str]:
-        """Return the known values of an object for an attribute type, a position type or "name"."""
+        """Return the known values of an object for a type.
+
+        Args:
+            obj: The object.
+            type_: An attribute type, a position type, or "name" (or "type", which means the same).
+        """
         if type_ in POSITION_TYPES:
             possible = obj.possible_positions.get(type_, frozenset())
             return possible if len(possible) == 1 else frozenset()
         if type_ in ("name", "type"):
             return frozenset((obj.label,)) if obj.label else frozenset()
-        return frozenset(attribute for attribute, kind in obj.attributes.items() if kind == type_)
+        return frozenset(
+            attribute for attribute, attribute_type in obj.attributes.items() if attribute_type == type_
+        )
 
     def get_scene_value(self, type_: str) -> str:
-        """Return the scene's place ("room" is the same), weather or location, or "" if it is not known."""
+        """Return the scene's place, weather or location, or "" if the value is not known.
+
+        A place or weather of "indoors" or "outdoors" counts as not known.
+
+        Args:
+            type_: "place" (or "room" or "", which mean the same), "weather" or "location".
+        """
         value = self.scene.get("place" if type_ in ("", "room") else type_, "")
         return "" if type_ != "location" and value in ("indoors", "outdoors") else value
 
@@ -302,9 +330,10 @@ def build_scene_evidence(
     """Index a scene graph.
 
     Args:
-        scene: the scene graph.
-        lexicon: the categories and attribute types of the data set.
-        completeness: an estimate of what the graph leaves out. It is ignored if the graph is complete.
+        scene: The scene graph.
+        lexicon: The categories and attribute types of the data set.
+        completeness: An estimate of what the graph leaves out, or None if there is no estimate. The estimate
+            is ignored if the graph is complete.
     """
     objects: list[ObjectEvidence] = []
     relations: set[Triple] = set()
@@ -317,12 +346,13 @@ def build_scene_evidence(
         objects.append(
             ObjectEvidence(obj.object_id, names, obj.name, attributes, possible_positions=positions)
         )
-        for edge in obj.relations:
+        for relation in obj.relations:
             if scene.is_complete:
-                relations.add((obj.object_id, canonicalize_relation(edge.name), edge.object_id))
+                relations.add((obj.object_id, canonicalize_relation(relation.name), relation.object_id))
             else:
-                relations |= get_entailed_triples(obj.object_id, edge.name, edge.object_id)
-                negated_relations |= get_contradicted_triples(obj.object_id, edge.name, edge.object_id)
+                triple_parts = obj.object_id, relation.name, relation.object_id
+                relations |= get_entailed_triples(*triple_parts)
+                negated_relations |= get_contradicted_triples(*triple_parts)
     return Evidence(
         source="truth" if scene.is_complete else "scene graph",
         is_complete=scene.is_complete,
@@ -338,8 +368,10 @@ def build_scene_evidence(
 def join_evidence(graph_evidence: Evidence, question_evidence: Evidence) -> Evidence:
     """Return the evidence of a scene graph, with the facts that the image's questions add.
 
-    Both use the same object ids. Facts of the graph go before facts of questions. That a question speaks of
-    "the cup" does not show that there is no other cup, so `fully_listed_names` of the questions are ignored.
+    The graph and the questions use the same object ids. Facts of the graph take precedence over facts of
+    questions. A graph states no absent names, so `absent_names` are those of the questions. A question that
+    speaks of "the cup" does not exclude another cup, so `fully_listed_names` of the questions are
+    ignored.
     """
     objects = {obj.object_id: obj for obj in graph_evidence.objects}
     for obj in question_evidence.objects:
@@ -367,7 +399,7 @@ def join_evidence(graph_evidence: Evidence, question_evidence: Evidence) -> Evid
 
 
 def get_entailed_triples(subject: str, relation: str, other: str) -> set[Triple]:
-    """Return a relation that holds, with its inverse and its more general form.
+    """Return a relation, and the relations that follow from it: its inverse and its more general form.
 
     >>> sorted(get_entailed_triples("1", "sitting on", "2"))
     [('1', 'on', '2'), ('1', 'sitting on', '2')]
@@ -379,7 +411,9 @@ def get_entailed_triples(subject: str, relation: str, other: str) -> set[Triple]
 
 
 def get_contradicted_triples(subject: str, relation: str, other: str) -> set[Triple]:
-    """Return what does not hold if a relation holds: its opposite, and the relation in the other direction.
+    """Return the relations that cannot hold together with a relation.
+
+    These are the opposite relation, the same relation in the other direction, and the inverses of both.
 
     >>> sorted(get_contradicted_triples("1", "behind", "2"))
     [('1', 'in front of', '2'), ('2', 'behind', '1')]
@@ -404,11 +438,11 @@ def get_triple_and_inverse(subject: str, relation: str, other: str) -> set[Tripl
 
 
 def _find_zones(type_: str, coordinate: float) -> frozenset[str]:
-    """Return the zones in which a centre may be said to be.
+    """Return the zones in which the center of an object may be said to lie.
 
     Args:
-        type_: the position type.
-        coordinate: the centre's coordinate as a proportion of the image's width or height.
+        type_: The position type.
+        coordinate: The coordinate of the center, as a proportion of the image's width or height.
     """
     zones = zip(POSITION_VALUES[type_], (0.0, *ZONE_BORDERS), (*ZONE_BORDERS, 1.0), strict=True)
     return frozenset(

@@ -20,13 +20,16 @@ def make_evidence_loader(
 ) -> Callable[[str], Evidence | None]:
     """Return a function that loads the evidence about an image by its id.
 
-    Graphs are read from disk on demand. Only their positions in the files are held in memory.
+    Graphs are read from disk on demand. Memory holds only the positions of the graphs in the files.
 
     Args:
-        folders: the data set whose stages ingest and vocabulary have run.
-        vocabulary: the data set's vocabulary. Its annotation recall, if known, tells how much scene graphs
-            leave out.
-        is_complete: whether to treat every graph as complete, as a rehearsal without annotators does.
+        folders: The folders of the data set. Its stages ingest and vocabulary have run.
+        vocabulary: The vocabulary of the data set. Its annotation recall, if known, tells how much scene
+            graphs leave out.
+        is_complete: Whether to treat every graph as complete, as a rehearsal without annotators does.
+
+    Returns:
+        A function that takes an image id and returns the evidence, or None if the image has no graph.
     """
     return partial(
         build_evidence,

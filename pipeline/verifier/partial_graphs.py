@@ -1,9 +1,10 @@
 """Build a partial scene graph of an image from its answered questions.
 
-Partial graphs are the evidence for images without a published scene graph, such as GQA's testdev. A graph
-keeps with every fact the ids of the questions that state it, so that the facts of a question can be excluded
-later. Facts that contradict each other are listed, and neither of them is used as evidence. The facts that
-concern a question can be cited to annotators.
+Partial graphs are the evidence for images without a published scene graph, such as the images of GQA's split
+testdev. A graph keeps with every fact the ids of the questions that state the fact, so that the facts of a
+question can be excluded later. Facts that contradict each other are listed. They are not used as evidence,
+except for several values of one attribute type (see `Contradiction.is_kept`). The facts that concern a
+question can be cited to annotators.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from pipeline.verifier.statements import (
 
 
 class Fact(Record):
-    """A stated fact with its sources.
+    """A stated fact, with the questions that state it.
 
     Attributes:
-        value: a name, an attribute, a relation or a scene value.
-        type: the type of an attribute or a scene value.
-        object_id: the id of a relation's object.
-        holds: False if the questions state that it is not true.
-        question_ids: the questions that state it.
+        value: A name, an attribute, a relation or a scene value.
+        type: The type of an attribute or a scene value, or "".
+        object_id: The id of the object to which a relation refers, or "" for other facts.
+        holds: False if the questions state that the fact is not true.
+        question_ids: The ids of the questions that state the fact.
     """
 
     value: str
@@ -47,12 +48,12 @@ class PartialGraphObject(Record):
     """An object of a partial graph.
 
     Attributes:
-        object_id: its id in GQA.
-        names: its names, with "" for the fact that it exists.
-        attributes: its attributes and positions.
-        relations: its relations to other objects.
-        absent_relations: relations in which no object is to it, as GQA writes them. "cup,on,s" of a table
-            says that no cup is on the table.
+        object_id: The id of the object in GQA.
+        names: The names of the object. The value "" states only that the object exists.
+        attributes: The attributes and positions of the object.
+        relations: The relations of the object to other objects.
+        absent_relations: Relations that no object has to this object, as GQA writes them. For a table,
+            "cup,on,s" says that no cup is on the table.
     """
 
     object_id: str
@@ -62,7 +63,7 @@ class PartialGraphObject(Record):
     absent_relations: tuple[Fact, ...] = ()
 
 
-# The fields of `PartialGraphObject` that hold facts, each with the kind of its statements.
+# Field of `PartialGraphObject` -> the kind of the statements in that field.
 STATEMENT_KIND_BY_FIELD: dict[str, StatementKind] = {
     "names": "name",
     "attributes": "attribute",
@@ -77,16 +78,16 @@ class PartialGraph(Record):
     """A partial scene graph. It lists only what questions mention.
 
     Attributes:
-        image_id: the image.
-        split: the image's split.
-        num_questions: the number of questions that it is built from.
-        objects: the objects, sorted by id.
-        reconstructed: always true, to distinguish the file from published graphs.
-        scene: the scene's place, weather and location.
-        absent: names of which the image has no object.
-        unique: names that a question uses without further description ("the cup"). There is one such object,
-            or all of them are alike.
-        contradictions: the facts that contradict each other.
+        image_id: The id of the image.
+        split: The split of the image in the source.
+        num_questions: The number of questions from which the graph is built.
+        objects: The objects, sorted by id.
+        reconstructed: Always true, to distinguish the file from published graphs.
+        scene: The scene's place, weather and location.
+        absent: Names that apply to no object in the image.
+        unique: Names that a question uses without further description ("the cup"). The image has one object
+            of such a name, or all objects of the name are alike.
+        contradictions: The facts that contradict each other.
     """
 
     image_id: str
@@ -104,14 +105,14 @@ def build_partial_graph(questions: Iterable[Question], lexicon: Lexicon) -> Part
     """Build the partial graph of one image from its questions.
 
     Args:
-        questions: questions about the same image. Those without a program or an answer are ignored.
-        lexicon: the categories and attribute types of the data set.
+        questions: Questions about the same image. Questions without a program or an answer are ignored.
+        lexicon: The categories and attribute types of the data set.
 
     Returns:
         The graph, or None if no question has both a program and an answer.
 
     Raises:
-        UserError: a program is malformed.
+        UserError: A program is malformed.
     """
     answered = [question for question in questions if question.program and question.answer.strip()]
     if not answered:
@@ -173,10 +174,10 @@ def build_question_evidence(
     """Index the facts of a partial graph for the verifier.
 
     Args:
-        graph: the partial graph.
-        lexicon: the categories and attribute types of the data set.
-        is_complete: whether to treat the graph as complete, as a rehearsal without annotators does.
-        excluded_question_ids: the questions whose facts to ignore.
+        graph: The partial graph.
+        lexicon: The categories and attribute types of the data set.
+        is_complete: Whether to treat the graph as complete, as a rehearsal without annotators does.
+        excluded_question_ids: The ids of the questions whose facts are ignored.
     """
     return merge_statements(
         exclude_questions(list_statements(graph), excluded_question_ids), lexicon, is_complete
@@ -184,7 +185,7 @@ def build_question_evidence(
 
 
 def exclude_questions(sources: StatementSources, excluded_question_ids: Collection[str]) -> StatementSources:
-    """Return the statements that other questions than the excluded ones make."""
+    """Return the statements that questions other than the excluded questions make."""
     if not excluded_question_ids:
         return sources
     rest = {
@@ -195,11 +196,11 @@ def exclude_questions(sources: StatementSources, excluded_question_ids: Collecti
 
 
 class CitedFact(Record):
-    """A fact in words, with the ids of the questions that state it.
+    """A fact in words, with the questions that state it.
 
     Attributes:
-        fact: the fact, such as `sweater (11): color blue`.
-        question_ids: the questions that state it.
+        fact: The fact, such as `sweater (11): color blue`.
+        question_ids: The ids of the questions that state the fact.
     """
 
     fact: str
@@ -212,16 +213,16 @@ def cite_facts(
     lexicon: Lexicon,
     excluded_question_ids: Collection[str] = frozenset(),
 ) -> list[CitedFact]:
-    """Return the facts of a partial graph that concern a question, sorted by their words.
+    """Return the facts of a partial graph that concern a question, sorted alphabetically.
 
     Args:
-        program: the question's program. Without a program no fact is cited.
-        graph: the partial graph of the image.
-        lexicon: the categories and attribute types of the data set.
-        excluded_question_ids: the questions whose facts to ignore.
+        program: The question's program. If the program is empty, no fact is cited.
+        graph: The partial graph of the image.
+        lexicon: The categories and attribute types of the data set.
+        excluded_question_ids: The ids of the questions whose facts are ignored.
 
     Raises:
-        UserError: the program is malformed.
+        UserError: The program is malformed.
     """
     if not program:
         return []
@@ -245,7 +246,8 @@ def _make_relevance_filter(
         for obj in (*selection.certain, *(obj for obj, _ in selection.possible))
     }
     neighbours: set[str] = set()
-    # "What is on the table?" asks for an object of any name.
+    # "What is on the table?" asks for an object of any name. So all objects that are in a relation to a
+    # mentioned object are relevant, too.
     if len(closures) < len(names):
         pairs = [{s.subject, s.other} for s in sources if s.kind == "relation"]
         neighbours = neighbours.union(*(pair for pair in pairs if pair & mentioned))

@@ -1,10 +1,11 @@
 """Execute the steps of a functional program on the evidence about an image.
 
-`select`, `filter` and `relate` select objects, and the other steps give an answer. A step that probably
-selects no object makes the question unanswerable, unless the question asks whether there is one.
+The steps `select`, `filter` and `relate` select objects, and all other steps give an answer. A step that
+almost certainly selects no object makes the question unanswerable, unless the question asks whether there is
+such an object.
 
-Each function takes the operation, the selections of its input steps, the whole program and the evidence. It
-raises `PresuppositionFailure` if the question has no answer, or more than one.
+Each `execute_*` function takes the operation, the selections of its input steps, the whole program and the
+evidence. The function raises `PresuppositionFailure` if the question has no answer, or more than one answer.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def execute_select(
 
 
 def _select_presupposed(operation: Operation, evidence: Evidence) -> Selection:
-    """Select the objects of an operation's name, whose existence it presupposes."""
+    """Select the objects of an operation's name. The operation presupposes that they exist."""
     selection = evidence.select_objects(operation.name)
     if not selection:
         raise PresuppositionFailure(
@@ -141,9 +142,9 @@ def _filter_selection(
     """Keep the objects of a selection for which a condition holds, or may hold.
 
     Args:
-        selection: the objects.
-        get_probability: returns the probability that the condition holds for an object.
-        unlisted_probability: the probability that it holds for an object that is not listed.
+        selection: The objects.
+        get_probability: A function that returns the probability that the condition holds for an object.
+        unlisted_probability: The probability that the condition holds for an object that is not listed.
     """
     probabilities = [(obj, get_probability(obj)) for obj in selection.certain]
     possible = [(obj, probability) for obj, probability in probabilities if 0 < probability < 1]
@@ -176,17 +177,18 @@ def execute_verify(
         # GQA asks "Is the man beside the boat?" with a program that asks whether the man is beside the man.
         if operation.object_ids and operation.object_ids == program[operation.inputs[0]].object_ids:
             return _make_doubtful_answer(f"the program does not say what {description} is {value}")
-        # "Is the man wearing a hat?" (`o`) asks whether the man wears any hat. "Are the trees in front of the
-        # building?" (`s`) asks about each of the trees.
-        asked, rest = (others, inputs[0]) if operation.is_subject else (inputs[0], others)
+        # "Is the man wearing a hat?" asks about the man whether he wears any hat. "Are the trees in front of
+        # the building?" asks about each tree whether it is in front of any building. So each subject of the
+        # relation is checked, and one object of the other name is enough.
+        subjects, related = (others, inputs[0]) if operation.is_subject else (inputs[0], others)
         truths = [
             any_true(
                 (
-                    *(evidence.evaluate_relation(obj, value, other) for other in rest.certain),
-                    _get_truth_of_others(rest),
+                    *(evidence.evaluate_relation(obj, value, other) for other in related.certain),
+                    _get_truth_of_others(related),
                 )
             )
-            for obj in asked.certain
+            for obj in subjects.certain
         ]
         description = describe_relation(program, operation, value)
     else:

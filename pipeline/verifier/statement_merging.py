@@ -20,7 +20,7 @@ from pipeline.verifier.evidence import (
 )
 from pipeline.verifier.statements import Statement, StatementKind
 
-# Each statement with the ids of the questions that state it.
+# Statement -> the ids of the questions that make the statement.
 StatementSources = Mapping[Statement, Collection[str]]
 
 
@@ -28,10 +28,12 @@ class Contradiction(Record):
     """Statements that contradict each other.
 
     Attributes:
-        object_id: the object that they are about, or "" for the whole image.
-        description: the contradiction in words.
-        question_ids: the questions that state them.
-        is_kept: whether all of them are kept as facts, as an object may have two colors.
+        object_id: The object that all the statements are about, or "" if they are about the whole image or
+            about several objects.
+        description: The contradiction in words.
+        question_ids: The ids of the questions that make the statements.
+        is_kept: Whether all the statements are kept as facts. This is so for two values of one attribute
+            type, because an object may have two colors.
     """
 
     object_id: str
@@ -43,14 +45,17 @@ class Contradiction(Record):
 def merge_statements(
     sources: StatementSources, lexicon: Lexicon, is_complete: bool = False
 ) -> tuple[Evidence, list[Contradiction]]:
-    """Return the evidence that statements about one image give together, and their contradictions.
+    """Merge the statements about one image into evidence, and list their contradictions.
 
-    Of statements that contradict each other none is kept, except where `Contradiction.is_kept` is true.
+    Statements that contradict each other are not used, except where `Contradiction.is_kept` is true.
 
     Args:
-        sources: the statements, with the ids of the questions that state them.
-        lexicon: the categories and attribute types of the data set.
-        is_complete: whether everything that is not stated is false.
+        sources: The statements, each with the ids of the questions that make it.
+        lexicon: The categories and attribute types of the data set.
+        is_complete: Whether everything that is not stated is false.
+
+    Returns:
+        The evidence, and the contradictions.
     """
     merger = _StatementMerger(sources, lexicon)
     objects = merger.merge_objects()
@@ -92,7 +97,7 @@ class _StatementMerger:
         )
 
     def merge_objects(self) -> dict[str, ObjectEvidence]:
-        # Each object with its names, each name once for each question that uses it.
+        # Object id -> its names. A name is listed once for each question that uses it.
         names_by_object: defaultdict[str, list[str]] = defaultdict(list)
         for name in self.by_kind["name"]:
             names_by_object[name.subject] += [name.value] * len(self.sources[name]) if name.value else []
@@ -104,7 +109,7 @@ class _StatementMerger:
         return objects
 
     def _merge_names(self, key: str, names: list[str]) -> ObjectEvidence:
-        """Order an object's names: names that are no category first, of these the most frequent one."""
+        """Return the object with its names in order: specific names before categories, then by frequency."""
         counts = Counter(map(lemmatize, names))
         categories = frozenset(self.lexicon.categories).union(*map(self.lexicon.get_hypernyms, counts))
         ordered = sorted(counts, key=lambda lemma: (lemma in categories, -counts[lemma], lemma))
@@ -144,7 +149,10 @@ class _StatementMerger:
                 )
 
     def merge_relations(self, objects: Mapping[str, ObjectEvidence]) -> tuple[set[Triple], set[Triple]]:
-        """Return the relations that hold and those that do not, with everything that follows from them."""
+        """Return the relations that hold and the relations that do not hold.
+
+        Both include the relations that follow from the statements. Contradicted relations are in neither set.
+        """
         supporting: defaultdict[Triple, set[Statement]] = defaultdict(set)
         opposing: defaultdict[Triple, set[Statement]] = defaultdict(set)
         for relation in self.by_kind["relation"]:
@@ -165,7 +173,8 @@ class _StatementMerger:
                     for triple in get_triple_and_inverse(subject, relation_name, other):
                         opposing[triple].add(absent)
         contradicted = supporting.keys() & opposing.keys()
-        # One triple for each set of statements: the inverse of a contradiction is no second one.
+        # A relation and its inverse follow from the same statements. So each set of statements is listed as
+        # one contradiction.
         examples: dict[frozenset[Statement], Triple] = {}
         for triple in sorted(contradicted):
             examples.setdefault(frozenset(supporting[triple] | opposing[triple]), triple)

@@ -1,10 +1,10 @@
-"""Extract what an answered question states about its image, one fact at a time.
+"""Extract the facts that an answered question states about its image.
 
-An answered question states more than its answer, as everything that it presupposes holds, too. "What color is
-the cup on the table?" with the answer "red" states that there is a table, that a cup is on it and that this
-cup is red. A full answer adds more. GQA annotates which of its words are which object: "No, the hat is red."
-states that a hat with a known id is red, and "The woman is sleeping." states that the object that the
-question calls "she" is a woman.
+An answered question states more than its answer, because everything that it presupposes holds, too. "What
+color is the cup on the table?" with the answer "red" states that a table exists, that a cup is on the table
+and that this cup is red. GQA also has a full answer for each question, and annotates which words of the full
+answer denote which object. So the full answer "No, the hat is red." states that a hat with a known id is red.
+The full answer "The woman is sleeping." states that the object that the question calls "she" is a woman.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from pipeline.language.word_lists import PRONOUN_REFERENTS, WILDCARD_NAMES
 
 _OPPOSITE_LOCATIONS = {"indoors": "outdoors", "outdoors": "indoors"}
 
-# The forms of GQA's full answers, in lower case, without commas and with `#id` for each annotated object.
+# The formats of GQA's full answers. The answers are in lower case, without commas, and have `#id` in place of
+# each annotated object.
 _ARTICLE_PATTERN = r"(?:the |an? |some )?"
 _OBJECT_PATTERN = _ARTICLE_PATTERN + r"#(\S+)"
 _PARTIAL_CORRECTION_PATTERN = re.compile(rf"no {_OBJECT_PATTERN} (?:is|are) ([^#]+) but ([^#]+)")
@@ -64,22 +65,22 @@ class Statement(msgspec.Struct, frozen=True, order=True):
     """One fact about an image.
 
     Attributes:
-        kind: what the fact says:
+        kind: What the fact says:
 
-            - `name`: the object `subject` has the name `value`, or exists if `value` is "".
-            - `attribute`: the object has the attribute or position `value` of the type `type`.
-            - `relation`: the object is in the relation `value` to the object `other`.
-            - `absent_relation`: no object is in this relation to the object. `value` is written as in GQA:
-              "cup,on,s".
+            - `name`: the object `subject` has the name `value`. If `value` is "", the object only exists.
+            - `attribute`: the object `subject` has the attribute or position `value` of the type `type`.
+            - `relation`: the object `subject` is in the relation `value` to the object `other`.
+            - `absent_relation`: no object of a name has a relation to the object `subject`. `value` is
+              written as in GQA: for a table, "cup,on,s" says that no cup is on the table.
             - `scene`: the scene's place, weather or location (`type`) is `value`.
             - `absent`: the image has no object of the name `value`.
-            - `unique`: a question speaks of "the cup" without any further description. So there is one object
-              of the name `value`, or all of them are alike. A question about "the furniture" may mean a
-              cupboard, so it does not exclude chairs.
-        subject: the object's id, or "" for the kinds scene, absent and unique.
-        type: the type of the value, or "".
-        value: the name, attribute, relation or scene value.
-        other: the id of the relation's object, or "".
+            - `unique`: a question speaks of "the cup" without any further description. So the image has one
+              object of the name `value`, or all objects of the name are alike. A category name is not unique
+              in this sense: a question about "the furniture" may mean a cupboard although there are chairs.
+        subject: The object's id, or "" for the kinds scene, absent and unique.
+        type: The type of the value, or "" if the value has no type.
+        value: The name, attribute, relation or scene value.
+        other: For the kind relation, the id of the object to which the relation refers. Otherwise "".
         holds: False if the question states that the attribute, relation or scene value is not true.
     """
 
@@ -92,15 +93,15 @@ class Statement(msgspec.Struct, frozen=True, order=True):
 
 
 def extract_program_statements(program: Program, answer: str) -> Iterator[Statement]:
-    """Yield what a program with its answer states.
+    """Yield the facts that a program with its answer states.
 
     Args:
-        program: the parsed program.
-        answer: the short answer.
+        program: The parsed program.
+        answer: The short answer.
     """
     truths = _infer_step_truths(program, answer)
     ids = [program[find_root_step(program, index)].object_ids for index in range(len(program))]
-    # The answer to "What is it?" is the object's name. It comes before the name in the program.
+    # The answer to "What is it?" is the object's name. This name is yielded before the name in the program.
     if program[-1].verb == "query" and program[-1].type == "name":
         yield from make_name_statements(answer, ids[program[-1].inputs[0]])
     for index, operation in enumerate(program):
@@ -117,9 +118,10 @@ def extract_program_statements(program: Program, answer: str) -> Iterator[Statem
 
 
 def make_name_statements(name: str, ids: ObjectIds) -> Iterator[Statement]:
-    """Yield the statements that the objects of these ids exist and have a name.
+    """Yield for each object id the statement that the object exists and has a name.
 
-    A pronoun names a person, or nothing.
+    The pronouns "he" and "she" give the name "person". Other pronouns, and names that match any object, give
+    the name "", which states only that the object exists.
 
     >>> [statement.value for statement in make_name_statements("she", ("7",))]
     ['person']
@@ -130,7 +132,7 @@ def make_name_statements(name: str, ids: ObjectIds) -> Iterator[Statement]:
 
 
 def make_scene_statement(type_: str, value: str, holds: bool = True) -> Statement:
-    """Return a statement about the scene. The types "" and "room" mean its place."""
+    """Return a statement about the scene. The types "" and "room" mean the scene's place."""
     return Statement("scene", type="place" if type_ in ("", "room") else type_, value=value, holds=holds)
 
 
@@ -140,7 +142,8 @@ def _extract_select_statements(program: Program, index: int) -> Iterator[Stateme
     users = [user for user in program if index in user.inputs]
     is_asked_directly = users and all(map(_is_direct_query, users)) and operation.name not in WILDCARD_NAMES
     lemma = lemmatize(operation.name)
-    # This also holds before a filter: in "Are there red windows?", the windows have an id if there are any.
+    # If a filter follows, the ids are those before the filter: in "Are there red windows?", the step that
+    # selects windows has object ids if the image has any windows.
     if operation.is_absent:
         yield Statement("absent", value=lemma)
     elif operation.object_ids and is_asked_directly:
@@ -148,9 +151,9 @@ def _extract_select_statements(program: Program, index: int) -> Iterator[Stateme
 
 
 def _is_direct_query(user: Operation) -> bool:
-    """Return whether a step asks about "the cup", so that only one object can be meant.
+    """Return whether a step asks directly about "the cup", so that only one object can be meant.
 
-    "Who is wearing a hat?" and "Are all the cups red?" do not.
+    "Who is wearing a hat?" and "Are all the cups red?" do not ask about an object in this way.
     """
     compares = user.verb in ("same", "different", "common") and len(user.inputs) == 2
     return compares or user.verb in ("query", "verify", "choose")
@@ -166,7 +169,15 @@ def _extract_scene_statements(operation: Operation, value: str, truth: bool | No
 def _extract_object_statements(
     operation: Operation, value: str, ids: ObjectIds, truth: bool | None
 ) -> Iterator[Statement]:
-    """Yield what an operation states of objects, if the value is true or false. None states nothing."""
+    """Yield what an operation states of the objects `ids`.
+
+    Args:
+        operation: The operation.
+        value: A value of the operation.
+        ids: The ids of the objects.
+        truth: Whether the value is true of the objects. If `truth` is None (not known), only the names in the
+            program are stated.
+    """
     holds = truth is not operation.is_negated
     if operation.verb == "relate" or operation.type == "rel":
         yield from make_name_statements(operation.name, operation.object_ids)
@@ -195,7 +206,10 @@ def _extract_relation_statements(
 
 
 def _infer_step_truths(program: Program, answer: str) -> list[bool | None]:
-    """Return which steps are known to be true or false. What is presupposed is true."""
+    """Return for each step whether its condition is known to be true or false, otherwise None.
+
+    Conditions that are presupposed are true.
+    """
     truths: list[bool | None] = [
         True if operation.verb in OBJECT_SET_VERBS else None for operation in program
     ]
@@ -217,9 +231,10 @@ def _infer_step_truths(program: Program, answer: str) -> list[bool | None]:
 def _get_stated_values(
     operation: Operation, answer: str, truth: bool | None
 ) -> list[tuple[str, bool | None]]:
-    """Return each value of an operation with its truth.
+    """Return each value of an operation, and whether the value is true.
 
-    The value of `query` is the answer, and `choose` has a value for each option.
+    The value of `query` is the answer. The values of `choose` are its options. If the answer does not match
+    exactly one option, `choose` states nothing.
     """
     if operation.verb == "query":
         return [(answer, True)]
@@ -234,13 +249,13 @@ def _get_stated_values(
 
 
 def extract_full_answer_statements(question: Question, program: Program) -> Iterator[Statement]:
-    """Yield what the full answer of a question states.
+    """Yield the facts that the full answer of a question states.
 
-    A sentence that does not have one of GQA's forms states only the names of its annotated objects.
+    A full answer that does not have one of GQA's formats states only the names of its annotated objects.
 
     Args:
-        question: the question, with its full answer and the annotations of that.
-        program: the question's parsed program.
+        question: The question. Its full answer and the annotations of the full answer are used.
+        program: The question's parsed program.
     """
     sentence, names = _mark_objects(question)
     yield from names
@@ -251,7 +266,7 @@ def extract_full_answer_statements(question: Question, program: Program) -> Iter
 
 
 def _mark_objects(question: Question) -> tuple[str, list[Statement]]:
-    """Return the full answer with `#id` in place of each annotated object, and the names that it uses."""
+    """Return the full answer with `#id` in place of each annotated object, and the names of these objects."""
     words = question.full_answer.lower().replace(",", "").replace("#", "").rstrip(". ").split()
     names: list[Statement] = []
     annotations = question.full_answer_annotations
@@ -267,7 +282,7 @@ def _mark_objects(question: Question) -> tuple[str, list[Statement]]:
 
 
 def _parse_correction(sentence: str, program: Program) -> Iterator[Statement]:
-    """Yield what "No, ..." says to be true instead."""
+    """Yield the facts that a full answer of the format "No, ..." states instead of what was asked."""
     asked = program[-1]
     if match := _EXISTS_BUT_PATTERN.fullmatch(sentence):
         types = {op.type for op in program if op.verb == "filter" and op.is_asserted and not op.is_negated}
@@ -297,7 +312,7 @@ def _parse_partial_correction(
 ) -> Iterator[Statement]:
     """Parse "No, the knives are metallic but silver.", the answer to "Are the knives black and metallic?".
 
-    It states that the knives are of metal and silver in color.
+    This answer states that the material of the knives is metal and that their color is silver.
     """
     asked = [op for op in program if op.verb == "verify" and op.type != "rel" and not op.is_negated]
     confirmed = [op for op in asked if is_same_answer(op.values[0], confirmed_value)]

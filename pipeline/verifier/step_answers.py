@@ -15,9 +15,9 @@ class StepAnswer:
     """The answer of a program step.
 
     Attributes:
-        correct_answers: the answer, if it is known.
-        possible_answers: the answers that may be correct, or () if nothing limits them.
-        doubt: why it is not known whether there is an answer, or "" if there is one.
+        correct_answers: The one correct answer, or () if it is not known.
+        possible_answers: The answers that may be correct, or () if any answer may be correct.
+        doubt: Why it is not known whether the question has an answer, or "" if the question has one.
     """
 
     correct_answers: tuple[str, ...] = ()
@@ -31,14 +31,14 @@ YES_OR_NO = StepAnswer((), ("yes", "no"))
 
 
 class PresuppositionFailure(Exception):
-    """Report that the question has no answer, or more than one.
+    """Report that the question has no answer, or more than one answer.
 
     Attributes:
-        category: why the question is unanswerable.
-        detail: the reason in words.
-        answers: the several correct answers, if there are any.
-        risk: the probability that the question has an answer after all, as the evidence may leave out an
-            object.
+        category: Why the question is unanswerable.
+        detail: The reason in words.
+        answers: The correct answers if there are several, otherwise ().
+        risk: The probability (0 to 1) that the question has an answer after all, because the evidence leaves
+            out an object.
     """
 
     def __init__(
@@ -78,16 +78,17 @@ def combine_answers(verb: str, answers: Sequence[StepAnswer]) -> StepAnswer:
 
 
 def aggregate_truths(truths: Sequence[TruthValue], description: str) -> StepAnswer:
-    """Return yes or no if a statement is true of all objects or of none.
+    """Return "yes" if a statement is true of all objects, and "no" if it is false of all objects.
 
-    Of a single object, yes or no is correct even if it is not known which. Several objects may differ.
+    If the truth is not known, a single object still makes the question answerable: either "yes" or "no" is
+    correct. Several objects may differ, so it is doubtful whether the question has one answer.
 
     Args:
-        truths: the truth of the statement for each object.
-        description: the statement in words.
+        truths: The truth of the statement for each object.
+        description: The statement in words.
 
     Raises:
-        PresuppositionFailure: it is true of some objects and false of others.
+        PresuppositionFailure: The statement is true of some objects and false of others.
     """
     if True in truths and False in truths:
         raise PresuppositionFailure(
@@ -104,12 +105,12 @@ def aggregate_values(values: Sequence[frozenset[str]], description: str, *, is_c
     """Return the one value that all objects have.
 
     Args:
-        values: the known values of each object.
-        description: what the values are, in words.
-        is_complete: whether a value that is not listed does not exist.
+        values: The known values of each object.
+        description: What the values are, in words ("color of the cup").
+        is_complete: Whether a value that is not listed does not exist.
 
     Raises:
-        PresuppositionFailure: the objects have no value, or several.
+        PresuppositionFailure: The objects have no value, or several values.
     """
     every = frozenset[str]().union(*values)
     differ = all(values) and not frozenset.intersection(*values) if values else False
@@ -134,12 +135,12 @@ def aggregate_options(
     """Return the one option that is true in every case.
 
     Args:
-        cases: for each object, or pair of objects, the truth of each option.
-        options: the options in the order of the question.
-        description: what the options are said of, in words.
+        cases: For each object (or pair of objects) the truth of each option.
+        options: The options in the order of the question.
+        description: The objects to which the options apply, in words.
 
     Raises:
-        PresuppositionFailure: no option is true, several are, or the cases differ.
+        PresuppositionFailure: No option is true, several options are true, or the cases differ.
     """
     if len(set(options)) < len(options):
         raise PresuppositionFailure("no valid answer", f"the same choice twice: {' or '.join(options)}")

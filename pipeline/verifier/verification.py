@@ -1,9 +1,9 @@
 """Decide from the evidence about an image whether a question has an answer.
 
 The question's program is executed on the evidence in three-valued logic: a fact holds, does not hold or is
-not known. A question is answerable if everything that it presupposes is there and exactly one answer is
-correct. The first step that certainly fails makes it unanswerable and determines the category. A step that
-only may fail makes the verdict "unknown".
+not known. A question is answerable if everything that it presupposes holds and exactly one answer is
+correct. The first program step that certainly fails makes the question unanswerable and determines the
+category. If a step may fail but does not certainly fail, the result is "unknown".
 """
 
 from __future__ import annotations
@@ -31,17 +31,18 @@ from pipeline.verifier.step_answers import PresuppositionFailure, StepAnswer, co
 
 @dataclass(frozen=True, slots=True)
 class ExecutionResult:
-    """The result of a program.
+    """The result of executing a program.
 
     Attributes:
-        answerability: whether the question has an answer.
-        category: why it has none, if it is unanswerable.
-        detail: in words why it is unanswerable, or what is not known.
-        answers: the answers known to be correct. An answerable question has one, or none if the answer is not
-            known. An underspecified question has several.
-        possible_answers: the answers that may be correct, including `answers`, or () if nothing limits them.
-        found_objects: for each executed step the objects that it selects for certain, or () for a step that
-            answers.
+        answerability: Whether the question has an answer.
+        category: The reason why the question is unanswerable, or None if it is not unanswerable.
+        detail: A description of why the question is unanswerable, or of what is not known.
+        answers: The answers known to be correct. An answerable question has one such answer, or none if the
+            answer is not known. An underspecified question has several.
+        possible_answers: The answers that may be correct, including `answers`, or () if any answer may be
+            correct.
+        found_objects: For each executed step the objects that the step certainly selects, or () for a step
+            that gives an answer.
     """
 
     answerability: Answerability
@@ -53,19 +54,21 @@ class ExecutionResult:
 
 
 def verify_question(program: Sequence[Step], evidence: Evidence | None, text: str = "") -> VerifierResult:
-    """Decide whether a question has an answer at an image.
+    """Decide whether a question about an image has an answer.
 
     Args:
-        program: the question's program. Its object ids are ignored, as the text does not show them.
-        evidence: the evidence about the image (`build_evidence`), or None if there is none.
-        text: the question's text, for error messages.
+        program: The question's program. Its object ids are ignored, because the question's text does not show
+            them.
+        evidence: The evidence about the image (`build_evidence`), or None if there is none.
+        text: The question's text, for error messages.
 
     Returns:
-        "answerable"; "unanswerable" with the category of the first step that fails; or "unknown" if the
-        question has no program or if the evidence is incomplete and does not contradict the question.
+        "unanswerable" with the category of the first step that fails, "answerable", or "unknown". The result
+        is "unknown" if there is no evidence, if the question has no program, or if the evidence is incomplete
+        and neither confirms nor contradicts what the question presupposes.
 
     Raises:
-        UserError: the program is malformed.
+        UserError: The program is malformed.
     """
     if evidence is None:
         return VerifierResult(answerability="unknown", detail="there is no evidence about the image")
@@ -93,15 +96,15 @@ def build_evidence(
     """Return the evidence about an image from its published scene graph and its partial graph.
 
     Args:
-        image_id: the image.
-        scenes: the published scene graphs by image id.
-        partial_graphs: the partial graphs, built from answered questions, by image id.
-        lexicon: the categories and attribute types of the data set.
-        is_complete: whether to treat the graph as complete, as a rehearsal without annotators does.
-        completeness: an estimate of what published scene graphs leave out.
+        image_id: The id of the image.
+        scenes: The published scene graphs by image id.
+        partial_graphs: The partial graphs, built from answered questions, by image id.
+        lexicon: The categories and attribute types of the data set.
+        is_complete: Whether to treat the graph as complete, as a rehearsal without annotators does.
+        completeness: An estimate of what published scene graphs leave out, or None if there is no estimate.
 
     Returns:
-        The evidence, or None if the image has neither graph.
+        The evidence, or None if the image has neither a published nor a partial graph.
     """
     question_evidence = (
         build_question_evidence(partial_graphs[image_id], lexicon, is_complete)
@@ -141,8 +144,8 @@ def execute_program(program: Program, evidence: Evidence) -> ExecutionResult:
             answers[index], doubt = answer, doubt or answer.doubt
     except PresuppositionFailure as failure:
         found = tuple(selection.certain for selection in selections)
-        # A person sees in the image which of several objects is meant. GQA asks "Who is wearing a shirt?"
-        # where two people wear one.
+        # In the image, a person can see which of several objects is meant. GQA, for example, asks "Who is
+        # wearing a shirt?" although two people wear a shirt.
         if failure.category == "underspecified" and evidence.is_partial:
             return ExecutionResult("unknown", None, failure.detail, (), failure.answers, found)
         return ExecutionResult(
@@ -154,8 +157,8 @@ def execute_program(program: Program, evidence: Evidence) -> ExecutionResult:
     if doubt:
         return ExecutionResult("unknown", None, doubt, (), answer.possible_answers, found)
     roots = {find_root_step(program, i) for i in asked}
-    # "The cup" is the cup that other questions ask about. "Who is wearing a hat?" may mean another person
-    # than the one whose hat other questions mention, so the answer is not known.
+    # "The cup" means the cup that other questions ask about, so its facts give the answer. But "Who is
+    # wearing a hat?" may mean a person whom no other question mentions, so the answer is not known.
     if evidence.is_partial and any(
         program[i].verb == "relate" and selections[i].has_possible_others for i in roots
     ):
@@ -164,7 +167,7 @@ def execute_program(program: Program, evidence: Evidence) -> ExecutionResult:
 
 
 def _get_queried_steps(program: Program, index: int) -> list[int]:
-    """Return the steps whose objects a step asks about, other than whether they exist."""
+    """Return the steps that select the objects about which a step asks more than whether they exist."""
     operation = program[index]
     if operation.verb in ("and", "or"):
         return [i for j in operation.inputs for i in _get_queried_steps(program, j)]

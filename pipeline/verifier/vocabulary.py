@@ -1,8 +1,9 @@
 """Build the vocabulary of a data set.
 
-Objects, attributes and relations are counted in the scene graphs. Without scene graphs they are counted in
-the partial graphs, which are built here from the answered questions. The functional programs show the types
-of attributes, the members of categories and how often a name or attribute is presupposed.
+Objects, attributes and relations are counted in the published scene graphs. If no scene graph is published,
+they are counted in partial graphs, which this module builds from the answered questions. The functional
+programs of the questions give the types of attributes, the members of categories, and how often questions
+presuppose a name or an attribute.
 """
 
 from __future__ import annotations
@@ -24,7 +25,14 @@ from pipeline.core.parallel import choose_num_workers, ordered_map
 from pipeline.core.params import AutoCount, Count, Params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
-from pipeline.core.records import ImageRecord, ObjectCooccurrence, ObjectEntry, Question, SceneGraph, Vocabulary
+from pipeline.core.records import (
+    ImageRecord,
+    ObjectCooccurrence,
+    ObjectEntry,
+    Question,
+    SceneGraph,
+    Vocabulary,
+)
 from pipeline.language.functional_programs import (
     NON_ATTRIBUTE_TYPES,
     POSITION_TYPES,
@@ -41,7 +49,7 @@ from pipeline.verifier.cooccurrence import count_cooccurrences
 from pipeline.verifier.evidence import Evidence, Triple
 from pipeline.verifier.partial_graphs import PartialGraph, build_partial_graph, build_question_evidence
 
-# Types of `query`, `choose` and `filter` that are no attributes of one object.
+# Types of `query`, `choose` and `filter` whose values are not attributes of one object.
 _NON_ATTRIBUTE_TYPES = NON_ATTRIBUTE_TYPES | POSITION_TYPES | {""}
 
 
@@ -49,16 +57,18 @@ class VocabularyParams(Params):
     """Parameters of stage `vocabulary`.
 
     Attributes:
-        use_default: "auto" adds the default vocabulary of everyday objects (`default_vocabulary.json`) where there are
-            few scene graphs: with its full counts if there are none, with counts that fall linearly to 0 at
-            500 scene graphs. "never" counts only this data set.
-        min_count: Object names that occur less often are left out (typing errors, one-off names). A higher
-            value gives fewer, safer replacements. `auto`: 1 below 1,000 scene graphs (without graphs:
+        use_default: "auto" adds the default vocabulary of everyday objects (`default_vocabulary.json`) where
+            there are few scene graphs: with its full counts if there are none, and with counts that fall
+            linearly to 0 at 500 scene graphs. "never" counts only this data set.
+        min_count: Minimum number of objects of a name. Rarer names, such as typing errors, are left out. A
+            higher value gives fewer, safer replacements. `auto`: 1 below 1,000 scene graphs (without graphs:
             10,000 questions), 2 below 10,000 (100,000), then 3.
-        min_members: Number of different members from which on a name counts as a category.
-        max_annotation_recall: Upper bound on the proportion (0 to 1) of what images show that their scene
-            graphs annotate, for "object", "attribute" and "relation". Lower values make `estimate` expect
-            more answerable candidates. Needed where the questions were made from the graphs.
+        min_members: Minimum number of different members of a category. A name with fewer members is not a
+            category.
+        max_annotation_recall: Upper bounds (0 to 1) of the annotation recall, which is the estimated
+            proportion of the visible facts that scene graphs list. Keys are "object", "attribute" and
+            "relation". Lower values make `estimate` expect more answerable candidates. The bounds are needed
+            where the questions were made from the graphs, because the estimated recall is then too high.
     """
 
     use_default: Literal["auto", "never"] = "auto"
@@ -130,7 +140,11 @@ def add_default_vocabulary(own: Vocabulary, weight: float) -> Vocabulary:
     triples = Counter({triple[:3]: triple[3] for triple in own.relation_counts})
     triples.update({t[:3]: scaled for t in default.relation_counts if (scaled := round(t[3] * weight))})
     alternatives = {
-        value: tuple(sorted({*own.attribute_alternatives.get(value, ()), *default.attribute_alternatives.get(value, ())}))
+        value: tuple(
+            sorted(
+                {*own.attribute_alternatives.get(value, ()), *default.attribute_alternatives.get(value, ())}
+            )
+        )
         for value in sorted(own.attribute_alternatives.keys() | default.attribute_alternatives.keys())
     }
     return msgspec.structs.replace(
@@ -150,10 +164,13 @@ def add_default_vocabulary(own: Vocabulary, weight: float) -> Vocabulary:
         presupposed_properties=add_counts(own.presupposed_properties, default.presupposed_properties),
         relation_counts=tuple((*triple, count) for triple, count in sorted(triples.items())),
         cooccurrence=_add_cooccurrence(own.cooccurrence, default.cooccurrence, weight),
+        has_default=True,
     )
 
 
-def _add_cooccurrence(own: ObjectCooccurrence, default: ObjectCooccurrence, weight: float) -> ObjectCooccurrence:
+def _add_cooccurrence(
+    own: ObjectCooccurrence, default: ObjectCooccurrence, weight: float
+) -> ObjectCooccurrence:
     """Add counts of questions. Counts of scene graphs stay as they are, because they list far more objects of an image."""
     if own.num_images and not own.from_questions:
         return own
@@ -170,7 +187,9 @@ def _add_cooccurrence(own: ObjectCooccurrence, default: ObjectCooccurrence, weig
         from_questions=True,
         mean_names_per_image=round(mean, 3),
         image_counts=dict(sorted((+image_counts).items())),
-        pair_counts={name: dict(sorted((+others).items())) for name, others in sorted(pairs.items()) if +others},
+        pair_counts={
+            name: dict(sorted((+others).items())) for name, others in sorted(pairs.items()) if +others
+        },
         min_pair_count=max(own.min_pair_count, default.min_pair_count),
     )
 
@@ -179,14 +198,15 @@ class SceneGraphCounter:
     """Count the objects, attributes and relations of scene graphs.
 
     Attributes:
-        name_counts: number of objects of each name.
-        attribute_counts: number of objects of each name with each attribute.
-        subject_of: how often an object of each name is the subject of each relation.
-        object_of: how often an object of each name is the object of each relation.
-        relation_counts: number of each (relation, subject name, object name), without left and right.
-        place_counts: number of images of each place.
-        weather_counts: number of images of each weather.
-        names_by_image: the distinct names of each image.
+        name_counts: Number of objects of each name.
+        attribute_counts: Number of objects of each name with each attribute.
+        subject_of: How often an object of each name is the subject of each relation.
+        object_of: How often an object of each name is the object of each relation.
+        relation_counts: How often each (relation, subject name, object name) occurs. The relations "to the
+            left of" and "to the right of" are not counted.
+        place_counts: Number of images that show each place.
+        weather_counts: Number of images that show each weather.
+        names_by_image: The distinct object names of each image.
     """
 
     def __init__(self) -> None:
@@ -202,15 +222,17 @@ class SceneGraphCounter:
     def add_scene(self, scene: SceneGraph) -> None:
         """Count a scene graph."""
         objects = [(obj.object_id, obj.name, obj.attributes) for obj in scene.objects]
-        edges = (
-            (obj.object_id, edge.name, edge.object_id) for obj in scene.objects for edge in obj.relations
+        relations = (
+            (obj.object_id, relation.name, relation.object_id)
+            for obj in scene.objects
+            for relation in obj.relations
         )
-        self._add_objects(objects, edges)
+        self._add_objects(objects, relations)
         self.place_counts.update(filter(None, [scene.location]))
         self.weather_counts.update(filter(None, [scene.weather]))
 
     def add_evidence(self, evidence: Evidence) -> None:
-        """Count the evidence of one image. Objects without a name are ignored."""
+        """Count the evidence about one image. Objects without a name are ignored."""
         named = [(obj, obj.label or next(iter(obj.names), "")) for obj in evidence.objects]
         objects = [(obj.object_id, name, tuple(obj.attributes)) for obj, name in named if name]
         self._add_objects(objects, evidence.relations)
@@ -248,13 +270,13 @@ class ProgramCounter:
     """Collect from programs the types of attributes, the members of categories and what questions presuppose.
 
     Args:
-        name_by_object: the name that the scene graph gives each object, by (image id, object id).
+        name_by_object: (image id, object id) -> the name of the object in the scene graph.
 
     Attributes:
-        num_programs: number of questions with a program.
-        presupposed_name_counts: for each name the number of questions that presuppose such an object.
-        presupposed_value_counts: for each attribute, position and relation the number of questions that
-            presuppose it of an object.
+        num_programs: Number of questions with a program.
+        presupposed_name_counts: For each name the number of questions that presuppose an object of that name.
+        presupposed_value_counts: For each attribute, position and relation the number of questions that
+            presuppose that an object has this property.
     """
 
     def __init__(self, name_by_object: Mapping[tuple[str, str], str]) -> None:
@@ -270,7 +292,7 @@ class ProgramCounter:
         """Count a question. A question without a program is ignored.
 
         Raises:
-            UserError: the program is malformed.
+            UserError: The program is malformed.
         """
         if not question.program:
             return
@@ -300,8 +322,8 @@ class ProgramCounter:
     def _add_members(self, program: Program, question: Question) -> None:
         """Collect members of categories.
 
-        If a question calls an object "furniture" that the scene graph or the answer calls "couch", a couch is
-        furniture.
+        If a question calls an object "furniture", and the scene graph or the answer calls the same object
+        "couch", then "couch" is a member of the category "furniture".
         """
         for step in program:
             keys = [(question.image_id, object_id) for object_id in step.object_ids]
@@ -319,11 +341,11 @@ class ProgramCounter:
         return {value: min(counts, key=lambda type_: (-counts[type_], type_)) for value, counts in types}
 
     def get_alternatives(self) -> dict[str, tuple[str, ...]]:
-        """Return for each attribute without a type the options that questions offer with it."""
+        """Return for each attribute without a type the alternatives in questions, as in "open or closed"."""
         return {value: tuple(sorted(others - {value})) for value, others in sorted(self._co_options.items())}
 
     def get_categories(self, min_members: int) -> dict[str, tuple[str, ...]]:
-        """Return the categories that have at least `min_members` different members, with these."""
+        """Return the members of each category that has at least `min_members` different members."""
         named = sorted(self._members.keys() - UNINFORMATIVE_NAMES - {""})
         members = {name: sorted(self._members[name] - {name, ""}) for name in named}
         return {name: tuple(others) for name, others in members.items() if len(others) >= min_members}
@@ -338,17 +360,19 @@ def build_vocabulary(
     """Build the vocabulary of scene graphs and questions.
 
     Args:
-        scenes: the published scene graphs.
-        questions: the questions.
-        params: the parameters of the stage.
-        make_partial_graphs: makes the partial graphs from the lexicon and the ids of the images that have a
-            published graph. They are counted if there is no published graph.
+        scenes: The published scene graphs.
+        questions: The questions.
+        params: The parameters of the stage.
+        make_partial_graphs: A function that makes the partial graphs. Its arguments are the lexicon and the
+            ids of the images that have a published graph. Partial graphs are counted only if no graph is
+            published.
 
     Returns:
-        The vocabulary without annotation recall. It is empty if there are neither scene graphs nor programs.
+        The vocabulary, still without the annotation recall. The vocabulary is empty if there are neither
+        scene graphs nor programs.
 
     Raises:
-        UserError: no name of the scene graphs or programs occurs `min_count` times, or a program is
+        UserError: No name of the scene graphs or programs occurs `min_count` times, or a program is
             malformed.
     """
     scene_counter = SceneGraphCounter()
@@ -402,6 +426,7 @@ def build_vocabulary(
     weight = max(1 - len(published) / MAX_SCENES_WITH_DEFAULT, 0) if params.use_default == "auto" else 0
     return add_default_vocabulary(own, weight) if weight else own
 
+
 def _sum_counts(counters: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Return the sum of counters, sorted by key."""
     total: Counter[str] = Counter()
@@ -419,9 +444,12 @@ def write_partial_graphs(
     benchmark and for all other images without a published scene graph, sorted by image id.
 
     Args:
-        folders: the folders of the data set.
-        lexicon: the categories and attribute types of the data set.
-        published_image_ids: the images with a published scene graph.
+        folders: The folders of the data set.
+        lexicon: The categories and attribute types of the data set.
+        published_image_ids: The ids of the images with a published scene graph.
+
+    Returns:
+        The partial graphs, read back one by one.
     """
     path = folders.stage_dir("vocabulary") / "reconstructed.jsonl"
     inputs = partial(_load_inputs, folders, lexicon)
@@ -440,7 +468,10 @@ def _load_inputs(folders: DatasetFolders, lexicon: Lexicon) -> tuple[GroupedInde
 
 
 def encode_partial_graph(inputs: tuple[GroupedIndex[Question], Lexicon], image_id: str) -> bytes:
-    """Return the partial graph of one image as a JSON line, or nothing if its questions state nothing."""
+    """Return the partial graph of one image as a JSON line.
+
+    The result is empty if no question about the image has both a program and an answer.
+    """
     questions, lexicon = inputs
     graph = build_partial_graph(questions[image_id], lexicon)
     return encode_jsonl([graph] if graph else [])

@@ -1,11 +1,13 @@
-"""Measure how long annotators wait for the next task while twelve of them answer at once, on our Label Studio with 40,000 tasks.
+"""Measure how long annotators wait for the next task while twelve of them answer at once, on our Label Studio
+with 40,000 tasks.
 
-    python -m research.benchmarks.annotation_load [--tasks 40000] [--num-annotators 12] [--answers 100] [--pause-seconds 0]
+    python -m research.benchmarks.annotation_load [--tasks 40000] [--num-annotators 12] [--answers 100]
+    [--pause-seconds 0]
 
-The benchmark starts a server with an empty SQLite database in a temporary folder, and stops it at the end. It measures: push, and
-the same push again; the first step, for which the queue is built; the time from answer to next task (p50, p95, maximum; annotators
-wait `--pause-seconds` on average before they answer); the first step after a restart of the server; report and pull.
-Target: p95 under 0.5 s.
+The benchmark starts a server with an empty SQLite database in a temporary folder, and stops it at the end. It
+measures: push, and the same push again; the first step, for which the queue is built; the time from answer to
+next task (p50, p95, maximum; annotators wait `--pause-seconds` on average before they answer); the first step
+after a restart of the server; report and pull. Target: p95 under 0.5 s.
 """
 
 from __future__ import annotations
@@ -56,7 +58,10 @@ class BrowserSession:
         return answer.json()
 
     def answer_tasks(self, count: int, pause: float, seed: int) -> list[float]:
-        """Answer `count` tasks. Return the seconds from each answer to the next task. Images are fetched as by a browser."""
+        """Answer `count` tasks. Return the seconds from each answer to the next task.
+
+        Images are fetched as by a browser.
+        """
         rng, seconds = make_generator(seed, "benchmark"), []
         for _ in range(count):
             self.http.get(self.state["image_url"])

@@ -1,4 +1,5 @@
-"""Measure how often the intervals of `rgqa audit` contain 0.5 for random labels, with and without the widening for training.
+"""Measure how often the intervals of `rgqa audit` contain 0.5 for random labels, with and without the
+widening for training.
 
 python -m research.benchmarks.audit_coverage               30 sets of 600 rows, four attackers, folds by text and by image
 """

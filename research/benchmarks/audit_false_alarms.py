@@ -1,17 +1,21 @@
-"""Measure how often `rgqa audit` reports a leak for random labels, and how often it finds a leak of known size.
+"""Measure how often `rgqa audit` reports a leak for random labels, and how often it finds a leak of known
+size.
 
     python -m research.benchmarks.audit_false_alarms                     400 sets with random labels, 300 with a leak
     python -m research.benchmarks.audit_false_alarms --seed 1 --sets 40  other sets, and fewer
 
-The permutation test decides what is reported, so only this test is run. Sets have 20 to 2,000 rows (their logarithm is uniform) and
-are of ten kinds in turn: see RANDOM_SETS. Sets that are too small and sets that are balanced are reported without a test. So the
-proportion of false alarms is also printed for the tested sets, with its 95 % interval (Clopper and Pearson).
+The permutation test decides what is reported, so only this test is run. Sets have 20 to 2,000 rows (their
+logarithm is uniform) and are of ten kinds in turn: see RANDOM_SETS. Sets that are too small and sets that are
+balanced are reported without a test. So the proportion of false alarms is also printed for the tested sets,
+with its 95 % interval (Clopper and Pearson).
 
-Leaks: one label for each object in most rows, as in POPE (the ideal AUROC is 0.9), 100 rows; and a word that is in 60 % of one
-label's texts and in 20 % of the other's (0.7), 300 rows. In both, the labels are about balanced. The word is also planted in
-300 rows of each of the ten kinds, because a kind in which the test never finds anything cannot have false alarms either.
+Leaks: one label for each object in most rows, as in POPE (the ideal AUROC is 0.9), 100 rows; and a word that
+is in 60 % of one label's texts and in 20 % of the other's (0.7), 300 rows. In both, the labels are about
+balanced. The word is also planted in 300 rows of each of the ten kinds, because a kind in which the test
+never finds anything cannot have false alarms either.
 
-The constants of the test were chosen with seeds from 1000 on. The results in docs/guides/audit_a_benchmark.md are for seed 0.
+The constants of the test were chosen with seeds from 1000 on. The results in docs/guides/audit_a_benchmark.md
+are for seed 0.
 """
 
 from __future__ import annotations
@@ -85,7 +89,10 @@ def make_labels_by_text(rng: np.random.Generator, n: int) -> LabelledRows:
 
 
 def make_pairs(rng: np.random.Generator, n: int) -> LabelledRows:
-    """Return pairs of rows about one image, made from one source question. Each pair has one row of each label."""
+    """Return pairs of rows about one image, made from one source question.
+
+    Each pair has one row of each label.
+    """
     half, texts = n // 2, []
     for _ in range(half):
         original = make_question(rng)
@@ -149,7 +156,10 @@ RANDOM_SETS: dict[str, MakeRows] = {
 
 
 def make_pope_like(rng: np.random.Generator, n: int) -> LabelledRows:
-    """Return rows that ask for one of 20 objects, six per image. Each object has one label in 90 % of its rows."""
+    """Return rows that ask for one of 20 objects, six per image.
+
+    Each object has one label in 90 % of its rows.
+    """
     things = rng.integers(20, size=n)
     labels = make_random_labels(rng, n, 0.9) ^ (things % 2)
     texts = [TEMPLATES[0].format(NOUNS[i]) for i in things]
@@ -165,7 +175,10 @@ def make_word_leak(rng: np.random.Generator, n: int) -> LabelledRows:
 
 
 def plant_word(rows: LabelledRows, rng: np.random.Generator) -> LabelledRows:
-    """Append one word to 60 % of the texts of one label and to 20 % of the other texts. Append another word to the rest."""
+    """Append one word to 60 % of the texts of one label and to 20 % of the other texts.
+
+    Append another word to the rest.
+    """
     has = rng.random(len(rows)) < np.where(rows.labels, 0.6, 0.2)
     return replace(
         rows,

@@ -1,11 +1,12 @@
-"""Measure `rgqa audit` on synthetic yes-no questions of the size of VQA: five questions per image, word frequencies as in language.
+"""Measure `rgqa audit` on synthetic yes-no questions of the size of VQA: five questions per image, word
+frequencies as in language.
 
     python -m research.benchmarks.audit_speed                    100,000 rows
     python -m research.benchmarks.audit_speed --rows 20000       fewer rows
     python -m research.benchmarks.audit_speed --balance          and a balanced subset
 
-The benchmark prints wall-clock seconds and CPU seconds of all processes. CPU seconds are more reliable on a busy machine.
-Limit: two minutes on two free cores for 100,000 rows.
+The benchmark prints wall-clock seconds and CPU seconds of all processes. CPU seconds are more reliable on a
+busy machine. Limit: two minutes on two free cores for 100,000 rows.
 """
 
 from __future__ import annotations

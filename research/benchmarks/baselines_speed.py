@@ -2,10 +2,10 @@
 
     python -m research.benchmarks.baselines_speed [--questions 1000000] [--steps 8]
 
-Questions are read from a file in GQA's format into arrays. Nets are trained in steps of 256 answerable questions, and all available
-rows answer batches of 256 questions. Compared, in the same run, with: a matrix product of as many operations as torch counts in the
-step, and reading only the features of as many images from the mapped file. GQA's HDF5 is read in disk order, and row by
-row in the requested order.
+Questions are read from a file in GQA's format into arrays. Nets are trained in steps of 256 answerable
+questions, and all available rows answer batches of 256 questions. Compared, in the same run, with: a matrix
+product of as many operations as torch counts in the step, and reading only the features of as many images
+from the mapped file. GQA's HDF5 is read in disk order, and row by row in the requested order.
 """
 
 from __future__ import annotations

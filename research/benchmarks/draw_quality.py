@@ -1,10 +1,11 @@
-"""Measure what pair selection loses in a large data set, where the network contains only each text's cheapest pairs.
+"""Measure what pair selection loses in a large data set, where the network contains only each text's cheapest
+pairs.
 
     python -m research.benchmarks.draw_quality --project FOLDER      a project in which `embed` has run, as made by stage_memory
 
-From the same pools and with the project's parameters, pairs are selected from all pairs, then from fewer and fewer pairs of each
-text. The benchmark prints how many candidates are selected, and how far that is below the upper bound of any selection.
-In every selection, each image receives as many questions as it gives.
+From the same pools and with the project's parameters, pairs are selected from all pairs, then from fewer and
+fewer pairs of each text. The benchmark prints how many candidates are selected, and how far that is below the
+upper bound of any selection. In every selection, each image receives as many questions as it gives.
 """
 
 from __future__ import annotations

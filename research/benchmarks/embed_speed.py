@@ -1,10 +1,11 @@
-"""Measure the speed of encoding question texts: distinct texts, padded to their batch, against all questions at full context.
+"""Measure the speed of encoding question texts: distinct texts, padded to their batch, against all questions
+at full context.
 
     python -m research.benchmarks.embed_speed [--questions 256]
 
-It is compared with open_clip as its documentation shows, on the same machine in the same run. The text tower is that of
-ViT-B-32 with random weights. Speed does not depend on weights; nothing else may use such weights. The texts are the
-sample's testdev questions, each twice, because half of GQA's questions are repeats.
+It is compared with open_clip as its documentation shows, on the same machine in the same run. The text tower
+is that of ViT-B-32 with random weights. Speed does not depend on weights; nothing else may use such weights.
+The texts are the sample's testdev questions, each twice, because half of GQA's questions are repeats.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ TEXT_BATCH_SIZE = 64
 
 
 def write_model(folder: Path, image_layers: int = 1) -> None:
-    """Write ViT-B-32 with random weights. By default its image tower, which is not measured here, has one layer."""
+    """Write ViT-B-32 with random weights.
+
+    By default its image tower, which is not measured here, has one layer.
+    """
     import open_clip
     import torch
     from safetensors.torch import save_file

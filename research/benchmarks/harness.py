@@ -17,7 +17,10 @@ T = TypeVar("T")
 
 
 def run_benchmark(main: Callable[..., None]) -> None:
-    """Run a benchmark as a command. Its options are the arguments of `main`, its help is the module's docstring."""
+    """Run a benchmark as a command.
+
+    Its options are the arguments of `main`, its help is the module's docstring.
+    """
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     paragraphs = (sys.modules["__main__"].__doc__ or "").split("\n\n")
     app.command(help="\n\n".join(f"\b\n{paragraph}" for paragraph in paragraphs))(main)

@@ -4,10 +4,11 @@
     python -m research.benchmarks.perturb_speed --full                     943,000 questions on 72,140 images
     python -m research.benchmarks.perturb_speed --source data/gqa/source     from the questions of this folder (its split: --split)
 
-The questions are generated (research/benchmarks/scaled_dataset.py). The stages run as in `dvc repro`, one process per core, with files
-read and written. Limits: 2,000 questions per second through perturb and screen on two cores, so one CPU millisecond per question;
-2 GB of memory for all processes. A small run uses one process. Compared with: tagging each distinct text once with spaCy
-(`tag`), and reading and writing once every row that perturb and screen read and write.
+The questions are generated (research/benchmarks/scaled_dataset.py). The stages run as in `dvc repro`, one
+process per core, with files read and written. Limits: 2,000 questions per second through perturb and screen
+on two cores, so one CPU millisecond per question; 2 GB of memory for all processes. A small run uses one
+process. Compared with: tagging each distinct text once with spaCy (`tag`), and reading and writing once every
+row that perturb and screen read and write.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Compute scores as the script published by RGQA's authors does, for comparison: both files are read whole, and the scores
-come from scikit-learn's curves. Written from its public definition (chihhuiho/RGQA 737af30, `compute_accfpr`). No code
-was copied.
+come from scikit-learn's curves. Written from its public definition (chihhuiho/RGQA 737af30,
+`compute_accfpr`). No code was copied.
 
     python -m research.benchmarks.published_rgqa BENCHMARK PREDICTIONS
 """
@@ -32,7 +32,7 @@ def compute_scores(confidence: np.ndarray, answerable: np.ndarray, right: np.nda
     """Return the scores of n questions. Some must be answerable and some not.
 
     Args:
-        confidence, answerable, right: arrays of shape [n].
+        confidence, answerable, right: Arrays of shape [n].
     """
     order = np.argsort(confidence)[::-1]
     ranked = confidence[order]

@@ -1,15 +1,17 @@
-"""Compare ranking with the matrix product of the same pairs and with FAISS's flat index, in turns, in one run.
+"""Compare ranking with the matrix product of the same pairs and with FAISS's flat index, in turns, in one
+run.
 
     python -m research.benchmarks.rank_speed                                        10,000 images x 132,062 questions (minutes)
     python -m research.benchmarks.rank_speed --images 398 --questions 12578       GQA's testdev
     python -m research.benchmarks.rank_speed --images 2000 --no-faiss             without FAISS: times of the parts
     python -m research.benchmarks.rank_speed --images 1024 --mapped FOLDER        943,000 texts in a file of 2 GB, mapped
 
-Two kinds of vectors are used: random directions, and clusters where half of the questions repeat another question's text. Our
-ranking leaves out an image's own questions and gives exact ranks, with ties ordered by id. The product does nothing with its
-result. FAISS finds the best and the last of all questions. Our ranking scores repeated texts once, so it is also compared with
-the product of the distinct texts. Product, ours and FAISS take turns, because the load of the machine may change; ratios are
-computed per turn. The times of the parts are CPU seconds of our ranking.
+Two kinds of vectors are used: random directions, and clusters where half of the questions repeat another
+question's text. Our ranking leaves out an image's own questions and gives exact ranks, with ties ordered by
+id. The product does nothing with its result. FAISS finds the best and the last of all questions. Our ranking
+scores repeated texts once, so it is also compared with the product of the distinct texts. Product, ours and
+FAISS take turns, because the load of the machine may change; ratios are computed per turn. The times of the
+parts are CPU seconds of our ranking.
 """
 
 from __future__ import annotations
@@ -48,7 +50,10 @@ def make_vectors(rng: np.random.Generator, count: int, centres: np.ndarray | Non
 
 
 def make_question_table(rng: np.random.Generator, images: int, questions: int, texts: int) -> QuestionTable:
-    """Return questions about random images. Each text occurs at least once, some texts much more often than others."""
+    """Return questions about random images.
+
+    Each text occurs at least once, some texts much more often than others.
+    """
     text = [*range(texts), *(texts * rng.random(questions - texts) ** 3).astype(int).tolist()]
     owners = rng.integers(images, size=questions).tolist()
     asked = [
@@ -79,7 +84,9 @@ def multiply_tiles(images: np.ndarray, texts: np.ndarray) -> None:
 
 @contextmanager
 def track_anonymous_memory() -> Iterator[list[float]]:
-    """Measure the peak of this process's own memory in GB while the context lasts, without pages of mapped files."""
+    """Measure the peak of this process's own memory in GB while the context lasts, without pages of mapped
+    files.
+    """
     peak, over = [0.0], threading.Event()
 
     def watch() -> None:
@@ -211,7 +218,10 @@ def search_with_faiss(images: np.ndarray, texts: np.ndarray) -> Callable[[], obj
 
 
 def print_comparison(kind: str, ours: np.ndarray, peer: str, its: np.ndarray) -> None:
-    """Print mean, minimum and maximum of times and ratios. Times have shape [turns, 2]: wall clock and CPU."""
+    """Print mean, minimum and maximum of times and ratios.
+
+    Times have shape [turns, 2]: wall clock and CPU.
+    """
     print(f"{kind}, ours against {peer}: wall clock / CPU")
     rows = {
         "ours, seconds": ours,
@@ -232,7 +242,10 @@ def check_ranking(
     table: QuestionTable,
     rng: np.random.Generator,
 ) -> None:
-    """Check for three rows that the result is that of sorting all scores. Speed of wrong results means nothing."""
+    """Check for three rows that the result is that of sorting all scores.
+
+    Speed of wrong results means nothing.
+    """
     for row in rng.choice(len(images), 3, replace=False):
         image, starts = images[row].astype(float), range(0, len(texts), ROWS_PER_CHUNK)
         products = np.concatenate([texts[i : i + ROWS_PER_CHUNK].astype(float) @ image for i in starts])

@@ -1,9 +1,10 @@
 """Generate a data set as large as GQA from a small one: the same questions with a larger vocabulary.
 
-Sentences, programs, annotations, the grouping of questions by image, and word frequencies are kept. Object names and
-attributes are replaced by others of the same number and type, some of them invented words, so that there are as many as in
-GQA (1,703 objects, 617 attributes). All questions about an image are changed in the same way. There are only so many ways,
-so texts repeat on different images, some much more often than others. The images are grey squares; no answer is true.
+Sentences, programs, annotations, the grouping of questions by image, and word frequencies are kept. Object
+names are replaced by others of the same grammatical number, and attributes by others of the same attribute
+type. Some of the replacements are invented words, so the data set has as many words as GQA (1,703 objects, 617
+attributes). All questions about an image are changed in the same way. The number of ways is limited, so texts
+repeat on different images, some much more often than others. The images are grey squares; no answer is true.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ ROOT = Path(__file__).parents[2]
 SAMPLE = Path("data/sample/source")
 NUM_WORDS = {"object": 1_703, "attribute": 617}  # in GQA's scene graphs
 GQA_QUESTIONS, GQA_IMAGES = 943_000, 72_140  # GQA's balanced train split
-# Distinct texts per question if all ways to change words were equally common. As they are not, it is about a fifth.
+# Distinct texts per question if all ways to change words were equally common. As they are not, it is about a
+# fifth.
 DISTINCT_TEXT_RATE = 1 / 3
 
 _FIXED_WORDS = UNINFORMATIVE_NAMES | FRAME_WORDS | parse_words("person, place")
@@ -54,7 +56,9 @@ WordRole = tuple[str, str, int]
 
 
 def find_replaceable_words(question: Question) -> list[Word]:
-    """Return the objects and attributes of a program that are named in the text, without categories."""
+    """Return the objects and attributes of a program that are named in the text, except the category in "What
+    kind of furniture ...?".
+    """
     if not question.program:
         return []
     program, text = parse_program(question.program, question.question_id), question.text.lower()
@@ -74,7 +78,9 @@ def find_replaceable_words(question: Question) -> list[Word]:
 
 
 class WordPools:
-    """The words of a set of questions by role, most common first, and their replacements: the same words, then invented ones."""
+    """The words of a set of questions by role, most common first, and their replacements: the same words,
+    then invented ones.
+    """
 
     def __init__(self, questions: Sequence[Question], rng: np.random.Generator) -> None:
         self.words_by_question = [find_replaceable_words(question) for question in questions]
@@ -92,14 +98,14 @@ class WordPools:
         self.replacement_words = {
             role: [word for _, word in self.original_words[role]] for role in sorted(self.original_words)
         }
-        coin = _coin_words({word for _, word in counts}, rng)
+        new_words = _coin_words({word for _, word in counts}, rng)
         for kind, most in NUM_WORDS.items():
             roles = [role for role in self.replacement_words if role[0] == kind]
             have = np.array([len(self.replacement_words[role]) for role in roles])
             share = have * np.array([role[1] != "mass" for role in roles])
             more = rng.multinomial(max(most - have.sum(), 0), share / share.sum())
             for role, number in zip(roles, more, strict=True):
-                names = [" ".join(islice(coin, role[2])) for _ in range(number)]
+                names = [" ".join(islice(new_words, role[2])) for _ in range(number)]
                 self.replacement_words[role] += map(pluralize, names) if role[1] == "plural" else names
 
     def make_substitution(self, number: int) -> dict[Word, str]:
@@ -164,8 +170,8 @@ def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Pat
     """Write the data set as GQA's files: questions1.2/train_balanced_questions.json and images/.
 
     Args:
-        source: folder of the small set with GQA's files. `split` of it is used.
-        questions: number of questions. The number of images is in the same proportion as in GQA.
+        source: Folder of the small set with GQA's files. `split` of it is used.
+        questions: Number of questions. The number of images is in the same proportion as in GQA.
     """
     problems = Problems(str(source))
     rows = list(gqa_files.read_questions(source, (split,), problems))
@@ -176,8 +182,8 @@ def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Pat
     rng = np.random.default_rng(0)
     pools, images = WordPools(rows, rng), max(1, round(questions * GQA_IMAGES / GQA_QUESTIONS))
     asked = group_by(zip(rows, pools.words_by_question, strict=True), lambda pair: pair[0].image_id)
-    together = [asked[image] for image in sorted(asked)]
-    num_varied = len({question.text for question, said in chain.from_iterable(together) if said})
+    questions_by_image = [asked[image] for image in sorted(asked)]
+    num_varied = len({question.text for question, said in chain.from_iterable(questions_by_image) if said})
     ways = [
         pools.make_substitution(number)
         for number in range(max(1, round(DISTINCT_TEXT_RATE * questions / max(num_varied, 1))))
@@ -191,7 +197,9 @@ def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Pat
             # Some ways, and so some texts, are more common than others.
             way = ways[int(len(ways) * rng.random() ** 1.5)]
             wanted = (image + 1) * questions // images - done
-            some = chain.from_iterable(together[i] for i in rng.permutation(len(together)))
+            some = chain.from_iterable(
+                questions_by_image[i] for i in rng.permutation(len(questions_by_image))
+            )
             for question, said in islice(some, wanted):
                 row = vary_question(as_written[question.question_id], said, way, f"{2_000_000 + image}")
                 texts.add(hash(row["question"]))
@@ -219,8 +227,8 @@ def write_scaled_project(
     """Write a project with one generated data set and GQA's parameters.
 
     Args:
-        source, split, questions: as for `write_scaled_dataset`.
-        changes: changed parameters by section.
+        source, split, questions: As for `write_scaled_dataset`.
+        changes: Changed parameters by section.
     """
     write_scaled_dataset(source, split, questions, folder / f"data/{name}/source")
     sections = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["gqa"]

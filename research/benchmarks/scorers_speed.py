@@ -3,11 +3,12 @@
     python -m research.benchmarks.scorers_speed                    one million predictions, from files, the bootstrap, VQA accuracy
     python -m research.benchmarks.scorers_speed --measure-growth   1,000 to ten million predictions: growth like n log n?
 
-Limits: the published script's thirteen scores and the eight strict scores take at most as long as 3 argsorts of the same
-confidences (one million; 4 for ten million). From files to printed scores as a whole process, without and with 1,000 bootstrap repetitions:
-0.6 and 1.2 s for 11,158 predictions; 3 and 8 s and 0.5 GB for 600,000. Compared with the method of the published script
-(`research.benchmarks.published_rgqa`), which has no repetitions. Repetitions in memory are compared with the plain method:
-sample images, collect their items, score them. VQA accuracy: at least 10 times as fast as the loop of VQA's own code, with equal results.
+Limits: the published script's thirteen scores and the eight strict scores take at most as long as 3 argsorts
+of the same confidences (one million; 4 for ten million). From files to printed scores as a whole process,
+without and with 1,000 bootstrap repetitions: 0.6 and 1.2 s for 11,158 predictions; 3 and 8 s and 0.5 GB for
+600,000. Compared with the method of the published script (`research.benchmarks.published_rgqa`), which has no
+repetitions. Repetitions in memory are compared with the plain method: sample images, collect their items,
+score them. VQA accuracy: at least 10 times as fast as the loop of VQA's own code, with equal results.
 """
 
 from __future__ import annotations
@@ -136,7 +137,8 @@ def measure_bootstrap(count: int, images: int, plain_repetitions: int) -> None:
 def score_like_published_vqa(given: list[str], people: list[list[str]]) -> np.ndarray:
     """Compute accuracies with the loop of VQA's evaluation (GT-Vision-Lab/VQA a013f00).
 
-    Where people differ, every text is normalized. Each person is left out in turn, and the agreeing others are counted.
+    Where people differ, every text is normalized. Each person is left out in turn, and the agreeing others
+    are counted.
     """
     accuracies = []
     normalise = _normalize_official.__wrapped__  # without cache

@@ -5,16 +5,17 @@
     python -m research.benchmarks.stage_memory --scale 16 --out FOLDER --again batch --last batch     only batch
     python -m research.benchmarks.stage_memory --questions 943000 --out FOLDER --last batch           as many questions as GQA's train split
 
-Testdev images are generated (160 times the scale, with 13 questions each); train and val have as many graphs as the
-sample. With `--questions`, questions are generated from the sample's (research/benchmarks/scaled_dataset.py), without graphs, with as
-many images as GQA has for that number, and rank selects 14 candidates per image: a million for 72,140 images. Random vectors
-replace CLIP's, because CLIP would take hours and is not measured: a text has the sum of its words' random vectors, an image
-the sum of its questions' vectors and one random vector of the same length, with 256 numbers as in the sample's CLIP.
+Testdev images are generated (160 times the scale, with 13 questions each); train and val have as many graphs
+as the sample. With `--questions`, questions are generated from the sample's
+(research/benchmarks/scaled_dataset.py), without graphs, with as many images as GQA has for that number, and
+rank selects 14 candidates per image: a million for 72,140 images. Random vectors replace CLIP's, because CLIP
+would take hours and is not measured: a text has the sum of its words' random vectors, an image the sum of its
+questions' vectors and one random vector of the same length, with 256 numbers as in the sample's CLIP.
 Verdicts are simulated.
 
-Each stage runs separately. Its memory is the peak over all its processes together, sampled twenty times a second: `peak`
-counts their own memory (RssAnon, RssShmem), `with files` also mapped pages of files, which the system can reclaim.
-The same command continues an interrupted run. Results are in FOLDER/measured.json.
+Each stage runs separately. Its memory is the peak over all its processes together, sampled twenty times a
+second: `peak` counts their own memory (RssAnon, RssShmem), `with files` also mapped pages of files, which the
+system can reclaim. The same command continues an interrupted run. Results are in FOLDER/measured.json.
 """
 
 from __future__ import annotations

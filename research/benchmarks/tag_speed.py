@@ -3,9 +3,9 @@
     OMP_NUM_THREADS=1 python -m research.benchmarks.tag_speed               the sample's questions, half of them repeats as in GQA
     OMP_NUM_THREADS=1 python -m research.benchmarks.tag_speed --questions 12578
 
-Both process the same list of questions; the proportion `--distinct` of them has distinct texts. `ours` tags each distinct text
-once, with the tagger and the attribute ruler only, and looks up every word in the vocabulary. Target: at least 4 times
-as many questions per second.
+Both process the same list of questions; the proportion `--distinct` of them has distinct texts. `ours` tags
+each distinct text once, with the tagger and the attribute ruler only, and looks up every word in the
+vocabulary. Target: at least 4 times as many questions per second.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from research.evaluation.published_scores import ScoreKey
 
 TEMPLATE_DIR = Path(__file__).parent
 DECIMALS = 6
-# Scores that are not on the leaderboard, on the same bootstrap samples of images.
+# Scores that are not on the leaderboard, with the same bootstrap samples of images.
 ExtraScores = Mapping[ScoreKey, ScoreEstimate]
 
 
@@ -35,8 +35,8 @@ class EffectResult(NamedTuple):
     Attributes:
         effect: The expected effect.
         difference: The difference on our rows; None if a row or score is missing.
-        outcome: Whether it is confirmed.
-        reason: Why it is not testable here, else "".
+        outcome: Whether the effect is confirmed.
+        reason: Why the effect cannot be tested here; "" if it can.
     """
 
     effect: ExpectedEffect
@@ -54,7 +54,7 @@ def evaluate_effects(
 
     Args:
         rows: Rows of the leaderboard.
-        extra_scores: Further scores of rows, such as those of selective prediction.
+        extra_scores: Scores that are not on the leaderboard, such as the scores of selective prediction.
         effects: The expected effects.
     """
     estimates = {
@@ -89,11 +89,11 @@ def compute_difference(effect: ExpectedEffect, scores: Mapping[ScoreKey, ScoreEs
 
     Args:
         effect: The expected effect.
-        scores: All scores that it needs, on the same replicates.
+        scores: All scores that the effect needs, on the same replicates.
 
     Returns:
-        The difference. Its seed values are those of corresponding seeds, or only the mean if the rows have different numbers
-        of seeds.
+        The difference. Its seed values are the differences of corresponding seeds. If the rows have different
+        numbers of seeds, the only seed value is the difference of the means.
     """
     terms = [(factor, scores[key]) for key, factor in effect.terms.items()]
     replicates = np.sum([factor * one.replicates for factor, one in terms], axis=0) + effect.offset
@@ -151,7 +151,10 @@ def _make_table_row(one: EffectResult, notes: Mapping[str, int]) -> list[str]:
 
 
 def make_effect_records(results: Sequence[EffectResult]) -> list[dict[str, object]]:
-    """Return the content of expected_effects.json: an object for each effect. Differences are in [-1, 1], null where undefined."""
+    """Return the content of expected_effects.json: an object for each effect.
+
+    Differences are in [-1, 1], and null where undefined.
+    """
     return [
         {
             "effect": one.effect.claim,

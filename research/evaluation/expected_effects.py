@@ -1,7 +1,9 @@
-"""The findings of the papers as differences with an expected direction, and the rule that tests them on our results.
+"""The findings of the papers as differences with an expected direction, and the rule that tests them on our
+results.
 
-An effect is confirmed if the whole 95 % interval of the paired difference is on the expected side: above 0, below 0, or within the
-margin of a difference that the paper regards as none. The rule decides without human judgment.
+An effect is confirmed if the whole 95 % interval of the paired difference is on the expected side: above 0,
+below 0, or (if the paper reports no effect) within a margin around 0. The rule is fixed in advance and needs
+no human decision.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from research.evaluation.published_scores import (
 
 Alternative = Literal["greater", "less", "equivalent", "non-inferior"]
 Outcome = Literal["confirmed", "inconclusive", "contradicted", "not testable"]
-# The smallest difference that RGQA counts as a gain: Ens over Mix, LXMERT, 53.52 - 53.27 (Table 5).
+# The smallest difference that RGQA calls a gain: Ens minus Mix for LXMERT, 53.52 - 53.27 (Table 5).
 MIN_GAIN = 0.0025
 SUBSETS = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
 # Scope of scores on the answerable questions of all subsets.
@@ -77,15 +79,16 @@ class ExpectedEffect(NamedTuple):
         group: Heading in the table.
         claim: What the paper states.
         source: Table, figure or section.
-        terms: Factor of each score (row, scope, score) in the sum that is tested.
-        alternative: Expected value of the sum: `greater` or `less` than 0, `equivalent` to 0 (within the margin), or
-            `non-inferior` (no more than the margin below 0).
-        published_table: Table with the paper's numbers, "" if it has none.
-        offset: Number added to the sum.
-        margin: Margin of equivalence and non-inferiority; None for the largest difference among the paper's own numbers, at
-            least `MIN_GAIN`.
+        terms: (row, scope, score) -> factor of the score. The effect is tested on the sum of the scores times
+            their factors.
+        alternative: Expected value of the sum: `greater` or `less` than 0, `equivalent` to 0 (within the
+            margin), or `non-inferior` (at most the margin below 0).
+        published_table: Table with the numbers of the paper, "" if the paper gives no numbers.
+        offset: Number that is added to the sum.
+        margin: Margin of equivalence or non-inferiority, as a fraction. None means the largest difference
+            among the numbers of the paper, but at least `MIN_GAIN`.
         note: Further information.
-        limitation: Why our own networks cannot show the effect on the sample, "" if they can.
+        limitation: Why our networks cannot show the effect on the sample; "" if they can.
     """
 
     group: str
@@ -106,17 +109,17 @@ class ExpectedEffect(NamedTuple):
 
     @property
     def published_differences(self) -> dict[str, float]:
-        """Return the paper's own difference by network."""
+        """Return network -> difference according to the numbers of the paper."""
         if not self.published_table:
             return {}
         return {
-            net: sum(by * of[cell] for cell, by in self.terms.items()) + self.offset
-            for net, of in load_published_scores(self.published_table).items()
+            net: sum(factor * scores[cell] for cell, factor in self.terms.items()) + self.offset
+            for net, scores in load_published_scores(self.published_table).items()
         }
 
     @property
     def effective_margin(self) -> float:
-        """Return the margin, 0 for an alternative without one."""
+        """Return the margin; 0 for an alternative without a margin."""
         if self.alternative in ("greater", "less"):
             return 0.0
         if self.margin is not None:
@@ -132,8 +135,8 @@ def classify_difference(alternative: Alternative, margin: float, low: float, hig
 
     Args:
         alternative: Expected value of the difference.
-        margin: Margin of equivalence and non-inferiority.
-        low, high: Interval of the difference; an undefined one is inconclusive.
+        margin: Margin of equivalence or non-inferiority.
+        low, high: Interval of the difference. If it is undefined (NaN), the outcome is inconclusive.
 
     >>> classify_difference("greater", 0, 0.01, 0.03), classify_difference("greater", 0, -0.01, 0.03)
     ('confirmed', 'inconclusive')
@@ -166,7 +169,9 @@ def _compare_rows(
     note: str = "",
     limitation: str = "",
 ) -> ExpectedEffect:
-    """Expect an order of two rows."""
+    """Return the effect that a score of row `one` is greater than, less than or equivalent to the score of
+    row `other`.
+    """
     words = {"greater": "above", "less": "below", "equivalent": "like", "non-inferior": "not below"}
     claim = f"{ROW_TITLES[one]} {words[alternative]} {ROW_TITLES[other]}: {SCORE_TITLES[score]}, {scope}"
     terms = {(one, scope, score): 1.0, (other, scope, score): -1.0}
@@ -178,7 +183,9 @@ def _compare_rows(
 def _compare_subsets(
     row: str, alternative: Alternative, one: str, other: str, source: str = "Table 5"
 ) -> ExpectedEffect:
-    """Expect an order of two subsets for one row."""
+    """Return the effect that AUAF of a row on subset `one` is greater or less than on subset `other`, or
+    equivalent.
+    """
     words = {"greater": "above", "less": "below", "equivalent": "like"}
     claim = f"{ROW_TITLES[row]}: AUAF on {one} {words[alternative]} that on {other}"
     return ExpectedEffect(
@@ -187,7 +194,10 @@ def _compare_subsets(
 
 
 def _compare_uq_costs(row: str, hard: str, easy: str) -> ExpectedEffect:
-    """Expect a larger cost of UQs on a hard subset: FACC is what AUAF would be if every UQ were rejected first."""
+    """Return the effect that a row loses more to UQs on a hard subset than on an easy one.
+
+    The loss is FACC minus AUAF, because AUAF would equal FACC if every UQ were rejected first.
+    """
     terms = {
         (row, hard, "facc"): 1.0,
         (row, hard, "auaf"): -1.0,
@@ -199,7 +209,11 @@ def _compare_uq_costs(row: str, hard: str, easy: str) -> ExpectedEffect:
 
 
 def _compare_leads(row: str, other: str) -> ExpectedEffect:
-    """Expect that the lead of a network on CLIP features over one on its own image tower is equal on CLIP and PT subsets."""
+    """Return the effect that `row` is as far ahead of `other` on CLIP subsets as on PT (perturbed) subsets.
+
+    `row` is a network on CLIP features, `other` is the same network with an image tower that is independent
+    of CLIP.
+    """
     terms = {
         (name, subset, "auaf"): 0.5 * sign * (1 if subset.startswith("clip") else -1)
         for name, sign in ((row, 1), (other, -1))
@@ -214,7 +228,7 @@ def _compare_leads(row: str, other: str) -> ExpectedEffect:
 def _expect_value(
     claim: str, key: ScoreKey, value: float, margin: float, source: str, note: str
 ) -> ExpectedEffect:
-    """Expect a certain value of a score."""
+    """Return the effect that a score has a certain value."""
     return ExpectedEffect(SANITY_CHECKS, claim, source, {key: 1.0}, "equivalent", "", -value, margin, note)
 
 

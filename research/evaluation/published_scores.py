@@ -1,7 +1,8 @@
 """Scores that the papers published, by network, row, scope and score, as fractions.
 
-`rgqa_table_h1.csv`: Zhang et al., ICCV 2023, Table H1 (its AUAF is that of Table 5). `reliable_vqa_tables.csv`: Whitehead et al.,
-ECCV 2022, Tables 1 and 2, on answerable questions. Rows have the names of the leaderboard's rows. A column is scope/score.
+Sources: `rgqa_table_h1.csv` is Table H1 of Zhang et al., ICCV 2023 (with the same AUAF as Table 5).
+`reliable_vqa_tables.csv` is Tables 1 and 2 of Whitehead et al., ECCV 2022, on answerable questions. The rows
+of the files have the names of the leaderboard's rows. The columns are named scope/score.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pipeline.scoring.leaderboard.row_scores import MEAN
 
 TABLE_DIR = Path(__file__).parent
 RGQA_TABLE, RELIABLE_VQA_TABLE = "rgqa_table_h1", "reliable_vqa_tables"
-# Row, scope, score.
+# (row, scope, score).
 ScoreKey = tuple[str, str, str]
 
 
@@ -29,7 +30,7 @@ def load_published_scores(table: str) -> Mapping[str, Mapping[ScoreKey, float]]:
         table: `RGQA_TABLE` or `RELIABLE_VQA_TABLE`.
 
     Returns:
-        The scores of each network, in the order of the paper, and their means over scopes.
+        Network -> scores, in the order of the paper. The scores include means over scopes.
     """
     found: dict[str, dict[ScoreKey, float]] = {}
     with (TABLE_DIR / f"{table}.csv").open(encoding="utf-8", newline="") as file:

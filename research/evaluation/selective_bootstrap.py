@@ -34,7 +34,8 @@ from research.evaluation.published_scores import ScoreKey
 
 SELECTOR_ROWS = ("maxprob", "vector_scaling", "selector")
 RISK_LEVELS = (0.01, 0.05)
-# By cost, answer from this confidence on; infinite: answer nothing.
+# Cost -> threshold. Questions with at least this confidence are answered; infinity means that none is
+# answered.
 CostThresholds = Mapping[float, float]
 
 
@@ -47,10 +48,10 @@ def score_selectors(
     """Compute the scores of selective prediction that the expected effects need, on the distinct AQs.
 
     Args:
-        benchmark: The items that are scored.
-        rows: Rows of the leaderboard. Those that have all subsets are scored if they are `SELECTOR_ROWS`.
-        thresholds: Thresholds for Phi_c of each row's seeds, chosen on other data.
-        params: The bootstrap.
+        benchmark: The scored items.
+        rows: Rows of the leaderboard. Rows in `SELECTOR_ROWS` that have all subsets are scored.
+        thresholds: Row -> seed -> thresholds for Phi_c, which were chosen on other data.
+        params: Parameters of the bootstrap.
     """
     aqs = select_distinct_aqs(benchmark)
     images = np.concatenate([items.clusters for items in aqs.values()]).tolist()
@@ -84,13 +85,14 @@ def bootstrap_selective_scores(
     """Compute C@R, AUC, and Phi_c at each threshold, with their bootstrap replicates.
 
     Args:
-        confidence, accuracy, cluster: [n] each.
+        confidence, accuracy, cluster: [n] each: confidence, accuracy in [0, 1] and cluster index of each
+            item.
         num_clusters: Number of clusters.
-        thresholds: By cost, answer from this confidence on.
-        params: The bootstrap.
+        thresholds: Cost -> threshold. Questions with at least this confidence are answered.
+        params: Parameters of the bootstrap.
 
     Returns:
-        The score and its replicates by the score names of the expected effects.
+        Score name (as in the expected effects) -> the score and its bootstrap replicates.
     """
     names = [f"effective_reliability/{cost:g}" for cost in thresholds]
     worth = [
@@ -122,5 +124,5 @@ def bootstrap_selective_scores(
 
 
 def get_cost_thresholds(thresholds: RowThresholds) -> CostThresholds:
-    """Return the thresholds of a seed by cost."""
+    """Return cost -> threshold of a seed."""
     return {float(cost): to_float_threshold(at) for cost, at in thresholds.at_cost.items()}

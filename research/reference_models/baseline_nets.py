@@ -1,6 +1,6 @@
 """Train the nets of the leaderboard rows on real images, and fit what the detectors need.
 
-Finished nets stay in a work folder. A killed run resumes from the last checkpoint.
+Finished nets are kept in a work folder. A killed run resumes from the last checkpoint.
 """
 
 from __future__ import annotations
@@ -44,22 +44,24 @@ from research.reference_models.selector import GradedOutputs
 from research.reference_models.selector_training import train_selector
 from research.reference_models.tokenization import WordVocabulary
 
-# Questions of train for the Gaussians.
+# Maximum number of questions of train for fitting Gaussians.
 MAX_GAUSSIAN_QUESTIONS = 100_000
-# Questions of val for scaling and Selector, which need [n, answers] as float64.
+# Maximum number of questions of val for fitting vector scaling and Selector, which need arrays [n, answers]
+# of float64.
 MAX_CALIBRATION_QUESTIONS = 5_000
 
 
 @dataclass(frozen=True)
 class BaselineConfig:
-    """Settings of the training.
+    """Settings of a training run.
 
     Attributes:
         num_answers: Size of the answer vocabulary.
-        base_epochs: Epochs of the base net.
-        extra_epochs: Epochs of each net after the base net.
-        num_validation_questions: Questions of val on which checkpoints are evaluated.
-        use_match: Use match features; without them the net is a BUTD.
+        base_epochs: Number of epochs of the base net.
+        extra_epochs: Number of epochs of each net that starts from the base net.
+        num_validation_questions: Number of questions of val on which checkpoints are evaluated.
+        use_match: Whether the net uses match features (see `MatchNet`). Without them the net is a BUTD
+            (bottom-up top-down attention).
     """
 
     num_answers: int = 1842
@@ -78,7 +80,7 @@ class TrainingData:
         val: Questions of val.
         vocabulary: Words of the questions.
         answers: The answer vocabulary.
-        store: Regions of the images.
+        store: Regions of all images.
     """
 
     train: QuestionSet
@@ -89,19 +91,21 @@ class TrainingData:
 
     @cached_property
     def feature_moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation [d] of the features of train's regions."""
+        """Return mean and standard deviation, [d] each, of the region features of train."""
         return compute_feature_moments(self.store, image_indices=np.unique(self.train.image_indices))
 
     @cached_property
     def validation_halves(self) -> tuple[QuestionSet, QuestionSet]:
-        """Two halves of val without a common image: one to select checkpoints on, one to fit detectors on."""
+        """Return two halves of val without a common image: one for selecting checkpoints, one for fitting
+        detectors.
+        """
         images = make_generator(BASE_SEED, "halves of val").permutation(np.unique(self.val.image_indices))
         first = np.isin(self.val.image_indices, images[: len(images) // 2])
         return take_rows(self.val, first), take_rows(self.val, ~first)
 
 
 def check_work_settings(work: Path, settings: dict[str, object]) -> None:
-    """Write the settings into a work folder, or compare them with those in it.
+    """Write the settings into a work folder, or compare them with the settings that are stored there.
 
     Raises:
         UserError: The folder has other settings.
@@ -129,7 +133,7 @@ def train_missing_nets(
     device: str,
     log: Callable[[str], None] = print,
 ) -> None:
-    """Train the nets of a seed that do not exist yet, and the base net if one of them starts from it."""
+    """Train the nets of a seed that do not exist yet, and the base net if one of these nets starts from it."""
     pending = [name for name in NET_CONFIGS if name in nets and not _net_path(work, name, seed).exists()]
     if (
         any(not NET_CONFIGS[name].trains_from_scratch for name in pending)
@@ -177,7 +181,9 @@ def _train_net(
 
 
 def evaluate_net(model: LoadedModel, questions: QuestionSet, store: RegionStore) -> dict[str, float]:
-    """Compute the selection metrics (`compute_selection_metrics`) on questions and as many random pairs."""
+    """Compute the selection metrics (`compute_selection_metrics`) on questions and the same number of random
+    pseudo pairs.
+    """
     count = len(questions.answers)
     pairs = sample_random_pairs(questions.image_indices, make_generator(BASE_SEED, "val pairs"))
     tokens = np.concatenate([questions.tokens, questions.tokens[pairs]])
@@ -194,9 +200,10 @@ def evaluate_net(model: LoadedModel, questions: QuestionSet, store: RegionStore)
 
 
 def fit_detectors(work: Path, seed: int, data: TrainingData, device: str) -> Path:
-    """Fit the detectors to the vanilla net, unless their file exists, and return the file.
+    """Fit the detectors to the net `vanilla`, unless their file exists. Return the file.
 
-    Gaussians are fitted on train, scaling and Selector on the half of val on which no checkpoint was selected.
+    Gaussians are fitted on train. Vector scaling and the Selector are fitted on the half of val that was not
+    used to select checkpoints.
     """
     path = work / f"fitted-{seed}.safetensors"
     if path.exists():

@@ -1,4 +1,6 @@
-"""Train the papers' baselines on precomputed region features, and predict the answers to a release (`rgqa baselines`)."""
+"""Train the papers' baselines on precomputed region features, and answer the questions of a release (`rgqa
+baselines`).
+"""
 
 from __future__ import annotations
 
@@ -76,11 +78,11 @@ class BaselineRequest:
 
 
 def run_baselines(request: BaselineRequest, log: Callable[[str], None] = print) -> None:
-    """Train nets, fit detectors, and write predictions. What an earlier run finished is reused.
+    """Train nets, fit detectors, and write predictions. Finished results of an earlier run are reused.
 
     Raises:
-        UserError: A file is missing or faulty, a row is not available, the work folder has other settings, or there is no
-            GPU.
+        UserError: A file is missing or faulty, a row is not available, the work folder has other settings, or
+            there is no GPU.
     """
     rows, device = select_rows(request.rows), resolve_device(request.device)
     folders = DatasetFolders(request.dataset)
@@ -131,7 +133,7 @@ def select_rows(names: Sequence[str]) -> list[str]:
     """Return the rows with these names, or all available rows.
 
     Raises:
-        UserError: A name is unknown, or its row is not available on region features.
+        UserError: A name is unknown, or the row cannot be computed from region features.
     """
     if unknown := sorted(set(names) - LEADERBOARD_ROWS.keys()):
         raise UserError(
@@ -156,7 +158,9 @@ def select_rows(names: Sequence[str]) -> list[str]:
 def describe_settings(
     files: Mapping[str, Path], store: RegionStore, config: BaselineConfig
 ) -> dict[str, object]:
-    """Return the settings that identify a work folder: file sizes, shape of the features, and configuration."""
+    """Return the settings that must be equal for a work folder to be reused: file sizes, feature shape,
+    configuration.
+    """
     sizes = {
         what: {file.name: file.stat().st_size for file in list_question_files(path) if file.is_file()}
         for what, path in files.items()
@@ -167,7 +171,7 @@ def describe_settings(
 def load_training_data(
     files: Mapping[str, Path], store: RegionStore, config: BaselineConfig, log: Callable[[str], None]
 ) -> TrainingData:
-    """Read the questions as arrays. The vocabularies of words and answers are those of train."""
+    """Read the questions as arrays. The vocabularies of words and answers are made from train."""
     train = QuestionCollector(track(read_training_questions(files["train"]), "train", unit="question"))
     val = QuestionCollector(track(read_training_questions(files["val"]), "val", unit="question"))
     words, answers = train.build_vocabulary(), train.top_answers(config.num_answers)
@@ -185,9 +189,10 @@ def load_training_data(
 def predict_rows(
     work: Path, rows: Sequence[str], seed: int, queries: ReleaseQueries, store: RegionStore, device: str
 ) -> dict[str, DetectorOutput]:
-    """Predict the answers of rows to all queries.
+    """Predict the answers of rows to all queries (distinct questions about an image).
 
-    Regions are read once for all nets, batch by batch, so that memory does not grow with the number of answers.
+    Regions are read once for all nets, batch by batch, so that memory does not grow with the number of
+    answers.
     """
     nets = {net: _load_net_on(device, work / f"{net}-{seed}.safetensors") for net in _required_nets(rows)}
     odin_nets = {

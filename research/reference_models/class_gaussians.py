@@ -1,4 +1,5 @@
-"""Class-conditional Gaussians with a shared covariance on a net's features (Lee et al., NeurIPS 2018, eqs. 1-2).
+"""Class-conditional Gaussians with a shared covariance on a net's features (Lee et al., NeurIPS 2018, eqs.
+1-2).
 
 RGQA calls the detector "Maha" (section 5.1).
 """
@@ -9,18 +10,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Directions with a smaller variance, relative to the largest, are rounding errors of float32.
+# Minimum variance of a direction relative to the largest variance. Smaller variances are rounding errors of
+# float32.
 MIN_RELATIVE_VARIANCE = 1e-12
 
 
 class ClassGaussians(NamedTuple):
-    """Gaussians of C answers.
+    """Gaussians of C answers on d features. r is the rank of the covariance.
 
     Attributes:
-        classes: Integers [C], the indices in `ModelOutputs.answers` of the answers with examples.
+        classes: Integers [C]: for each Gaussian, the index of its answer in `ModelOutputs.answers`. Answers
+            without examples have no Gaussian.
         centre: Mean of all features, float32 [d].
-        whitening: float32 [d, r]; (features - centre) @ whitening has covariance 1 around the mean of each class.
-        means: Means of the classes in these coordinates, float32 [C, r].
+        whitening: float32 [d, r]; (features - centre) @ whitening has the identity as covariance around the
+            mean of each class.
+        means: Means of the classes in the whitened coordinates, float32 [C, r].
     """
 
     classes: np.ndarray
@@ -32,8 +36,9 @@ class ClassGaussians(NamedTuple):
 def fit_gaussians(features: np.ndarray, class_indices: np.ndarray, num_classes: int) -> ClassGaussians:
     """Fit Gaussians on answerable questions of train.
 
-    Answers without examples have no Gaussian. The published code (RGQA, `gqa_maha`) uses 5,000 images, leaves the means of the
-    other answers at 0, and still compares with them, so that features near 0 count as answerable.
+    Answers without examples have no Gaussian. In contrast, the published code (RGQA, `gqa_maha`) uses 5,000
+    images, sets the means of answers without examples to 0, and still compares features with these means, so
+    that features near 0 count as answerable.
 
     Args:
         features: Features [n, d].
@@ -67,7 +72,10 @@ def fit_gaussians(features: np.ndarray, class_indices: np.ndarray, num_classes: 
 
 
 def score_mahalanobis(gaussians: ClassGaussians, features: np.ndarray) -> np.ndarray:
-    """Return -1/2 of the squared Mahalanobis distance of features [n, d] to each class, [n, C]. Higher is closer; 0 is the mean."""
+    """Return -1/2 of the squared Mahalanobis distance of features [n, d] to the mean of each class, [n, C].
+
+    Higher is closer; 0 means that the features equal the mean.
+    """
     means = gaussians.means.astype(np.float64)
     points = (np.asarray(features, np.float64) - gaussians.centre) @ gaussians.whitening
     squares = (points**2).sum(1)[:, None] - 2 * points @ means.T + (means**2).sum(1)

@@ -1,4 +1,4 @@
-"""`rgqa baselines`: train the papers' baselines on precomputed region features."""
+"""`rgqa baselines`: train the baselines of RGQA and Reliable VQA on precomputed region features."""
 
 from __future__ import annotations
 
@@ -41,12 +41,14 @@ def baselines(
     release: Annotated[
         Path | None,
         Option(
-            help="Predict answers to this release folder or subset file. Default: the release of the current version."
+            help="Answer the questions of this release folder or subset file. Default: the release of the data set with `version` of params.yaml."
         ),
     ] = None,
     baseline: Annotated[
         list[str] | None,
-        Option(help="Train this baseline. Can be repeated. Default: all available baselines."),
+        Option(
+            help="Train this baseline: msp, maxprob, odin, odin_rounded, energy_top2, energy_all, mahalanobis, mahalanobis_own, vector_scaling, selector, rp, mix, ens, resample, rp_confidence, k_plus_1, branched, multi_branched, separated or text_only_net. Can be repeated. Default: all of them."
+        ),
     ] = None,
     seed: Annotated[
         list[int] | None,
@@ -55,11 +57,16 @@ def baselines(
     base_epochs: Annotated[
         float,
         Option(
-            min=0, max=100_000, help="Train the base net, from which most others start, for so many epochs."
+            min=0,
+            max=100_000,
+            help="Train the base net, from which most other nets start, for this number of epochs.",
         ),
     ] = 5.0,
     finetune_epochs: Annotated[
-        float, Option(min=0, max=100_000, help="Train each net for so many epochs after the base net.")
+        float,
+        Option(
+            min=0, max=100_000, help="Train each net that starts from the base net for this number of epochs."
+        ),
     ] = 2.0,
     num_answers: Annotated[
         int,
@@ -74,7 +81,9 @@ def baselines(
     ] = 10_000,
     architecture: Annotated[
         Literal["match", "butd"],
-        Option(help="Choose the architecture: match, or butd (attention without match features)."),
+        Option(
+            help="Choose the architecture: match (attention, and features that say how well words match regions), or butd (attention only)."
+        ),
     ] = "match",
     device: Annotated[
         Literal["auto", "cpu", "cuda"], Option(help="Choose the device. auto uses a GPU if there is one.")
@@ -87,7 +96,11 @@ def baselines(
         Path | None, Option(help="Write predictions to this folder. Default: `data/NAME/predictions`.")
     ] = None,
 ) -> None:
-    """Train the papers' baselines on region features and predict the answers to a release. A stopped run resumes."""
+    """Train the baselines of RGQA and Reliable VQA on region features, and answer the questions of a release
+    with them.
+
+    A stopped run can be resumed with the same command.
+    """
     from research.reference_models.baseline_nets import BaselineConfig
     from research.reference_models.baseline_rows import BaselineRequest, run_baselines
 

@@ -1,4 +1,4 @@
-"""The table of detectors and selection functions, with the inputs that each needs."""
+"""The table of all detectors and selection functions, with their required inputs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class DetectorInputs(NamedTuple):
 
     Attributes:
         outputs: Outputs of the net that answers.
-        ensemble_outputs: Outputs of the further nets of an ensemble.
+        ensemble_outputs: Outputs of the other nets of an ensemble.
         gaussians: Gaussians fitted on train.
         scaling: Vector scaling fitted on val.
         selector: Selector trained on val.
         nouns: Nouns of each question (`extract_nouns`).
-        detected_names: Names of the objects that were detected in its image.
+        detected_names: For each question, names of the objects that were detected in its image.
         detector_names: All names that the object detector knows.
     """
 
@@ -40,7 +40,10 @@ class DetectorInputs(NamedTuple):
     detector_names: Collection[str] | None = None
 
     def available_inputs(self) -> dict[str, Any]:
-        """Return the inputs that are available by name: fields, "odin_perturbed", and the extra heads of the net."""
+        """Return name -> available input.
+
+        The names are fields, "odin_perturbed", and the extra heads of the net.
+        """
         fields = {name: value for name, value in self._asdict().items() if value is not None and value != ()}
         perturbed = self.outputs.odin_perturbed
         odin = {} if perturbed is None else {"odin_perturbed": perturbed}
@@ -48,7 +51,7 @@ class DetectorInputs(NamedTuple):
 
 
 class DetectorOutput(NamedTuple):
-    """Answers to n questions, and confidences float64 [n]. Higher means answerable."""
+    """Answers to n questions, and confidences (float64 [n]; higher means answerable)."""
 
     answers: list[str]
     confidence: np.ndarray
@@ -62,10 +65,11 @@ class Detector(NamedTuple):
 
     Attributes:
         title: Name in tables.
-        reference: Paper or code that defines it.
-        required_inputs: Names of `DetectorInputs.available_inputs`.
-        score_fn: Computes confidences [n] from these inputs, in this order.
-        answer_fn: Computes indices [n] in `ModelOutputs.answers` from them; None for the answers of the net.
+        reference: Paper or code that defines the detector.
+        required_inputs: Names of required inputs, as in `DetectorInputs.available_inputs`.
+        score_fn: Computes confidences [n] from the required inputs, in the order of `required_inputs`.
+        answer_fn: Computes answers, as indices [n] in `ModelOutputs.answers`, from the required inputs; None
+            to use the answers of the net.
     """
 
     title: str
@@ -121,7 +125,7 @@ def missing_inputs(detector: Detector, detector_inputs: DetectorInputs) -> list[
 
 
 def score(detector: Detector, detector_inputs: DetectorInputs) -> DetectorOutput:
-    """Return the confidences of a detector, with its answers or those of the net.
+    """Return the confidences of a detector, with the answers of the detector or else of the net.
 
     Raises:
         ValueError: A required input is not available.

@@ -1,7 +1,8 @@
 """The detectors of RGQA (Zhang et al., ICCV 2023, section 5.1): confidences that a question is answerable.
 
-Confidences are float64 [n], higher means answerable, and not rounded: the published code (commit 737af30) writes four decimals, to
-which ODIN's confidences are all 0.5 and most of RP's are 0. Answers are indices [n] in `ModelOutputs.answers`.
+Confidences are float64 [n]; higher means answerable. They are not rounded. The published code (commit
+737af30) rounds to four decimals, which makes all confidences of ODIN 0.5 and most confidences of RP 0.
+Answers are indices [n] in `ModelOutputs.answers`.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from research.reference_models.frcnn_rule import frcnn_rule
 from research.reference_models.model_outputs import ModelOutputs
 from research.reference_models.selective_answering import VectorScaling, apply_scaling
 
-# RGQA, section 5.1.
+# Temperature T of ODIN in RGQA (section 5.1).
 ODIN_TEMPERATURE = 1e5
 
 
 def msp(outputs: ModelOutputs) -> np.ndarray:
     """Return MSP, the largest probability of an answer (Hendrycks & Gimpel, ICLR 2017).
 
-    The answers of the nets are sigmoids, so the order is that of the largest logit. For a net trained on pseudo UQs this is RGQA's
-    integrated model, max_k f_k (eq. 5).
+    The probabilities of the nets are sigmoids, so MSP has the same order as the largest logit. For a net that
+    was trained on pseudo UQs, MSP is RGQA's integrated model, max_k f_k (eq. 5).
 
     Args:
         outputs: Outputs of the net.
@@ -36,7 +37,9 @@ def msp(outputs: ModelOutputs) -> np.ndarray:
 
 
 def maxprob(outputs: ModelOutputs) -> np.ndarray:
-    """Return MaxProb, the largest softmax of the logits (Whitehead et al., ECCV 2022, section 4). The order differs from MSP's.
+    """Return MaxProb, the largest softmax of the logits (Whitehead et al., ECCV 2022, section 4).
+
+    Its order differs from the order of MSP.
 
     >>> maxprob(ModelOutputs(("yes", "no"), np.array([[1.0, 1.0]]), np.zeros((1, 3)))).tolist()
     [0.5]
@@ -45,11 +48,13 @@ def maxprob(outputs: ModelOutputs) -> np.ndarray:
 
 
 def energy(outputs: ModelOutputs, top_k: int | None = None) -> np.ndarray:
-    """Return the negative energy of a multi-label net, the sum of log(1 + exp(f_k)) (Wang et al., NeurIPS 2021, JointEnergy).
+    """Return the negative energy of a multi-label net, the sum of log(1 + exp(f_k)) (Wang et al., NeurIPS
+    2021, JointEnergy).
 
     Args:
         outputs: Outputs of the net.
-        top_k: Sum over so many highest logits; None for all. RGQA takes 2. The order for 1 is MSP's.
+        top_k: Number of highest logits in the sum; None for all. RGQA uses 2. With 1, the order is the same
+            as for MSP.
 
     >>> energy(ModelOutputs(("yes", "no"), np.zeros((1, 2)), np.zeros((1, 3)))).round(4).tolist()
     [1.3863]
@@ -61,12 +66,13 @@ def energy(outputs: ModelOutputs, top_k: int | None = None) -> np.ndarray:
 def odin(odin_perturbed: ModelOutputs) -> np.ndarray:
     """Return ODIN (Liang et al., ICLR 2018): max_k sigmoid(f_k / T) - 1/2 after a small step on the input.
 
-    With sigmoids, no temperature changes the order. In the published code it does: in float32 at T = 1e5, logits within 0.024 of each
-    other become equal. This function computes sigmoid(x) - 1/2 as tanh(x / 2) / 2, which keeps all digits.
+    With sigmoids, the temperature does not change the order. In the published code it does, because in
+    float32 at T = 1e5, logits that differ by less than 0.024 become equal. This function computes sigmoid(x)
+    - 1/2 as tanh(x / 2) / 2, which keeps all digits.
 
     Args:
-        odin_perturbed: `ModelOutputs.odin_perturbed`, after a step of 1e-4 on the features of the regions, as in the paper. (The
-            published code perturbs the boxes, too.)
+        odin_perturbed: `ModelOutputs.odin_perturbed`, after a step of 1e-4 on the features of the regions, as
+            in the paper. (The published code perturbs the boxes, too.)
 
     >>> f"{odin(ModelOutputs(('yes', 'no'), np.array([[0.0, 4.0]]), np.zeros((1, 3))))[0]:.0e}"
     '1e-05'
@@ -75,26 +81,28 @@ def odin(odin_perturbed: ModelOutputs) -> np.ndarray:
 
 
 def odin_rounded(odin_perturbed: ModelOutputs) -> np.ndarray:
-    """Return ODIN as the published code (RGQA, `gqa_odin`) writes it, in float32 with four decimals.
+    """Return ODIN in float32 with four decimals, as in the published code (RGQA, `gqa_odin`).
 
-    With T = 1e5 it is 0.5 for all logits between -20 and 20.
+    With T = 1e5, the result is 0.5 for all logits between -20 and 20.
     """
     scaled = (odin_perturbed.logits.max(axis=1) / np.float32(ODIN_TEMPERATURE)).astype(np.float32)
     return np.round(expit(scaled), 4).astype(np.float64)
 
 
 def mahalanobis(outputs: ModelOutputs, gaussians: ClassGaussians) -> np.ndarray:
-    """Return -1/2 of the squared Mahalanobis distance to the closest mean of an answer (Lee et al., NeurIPS 2018, eq. 2).
+    """Return -1/2 of the squared Mahalanobis distance to the closest mean of an answer (Lee et al., NeurIPS
+    2018, eq. 2).
 
-    The step on the input of that paper is left out.
+    The step on the input, which that paper also describes, is omitted.
     """
     return score_mahalanobis(gaussians, outputs.features).max(axis=1)
 
 
 def closest_answer(outputs: ModelOutputs, gaussians: ClassGaussians) -> np.ndarray:
-    """Return the answer with the closest mean.
+    """Return the answer whose mean is closest.
 
-    The published code takes it in place of the net's answer, which costs RGQA's row Maha 2 to 5 points of FACC.
+    The published code uses this answer in place of the answer of the net, which costs RGQA's row Maha 2 to 5
+    points of FACC.
     """
     return gaussians.classes[score_mahalanobis(gaussians, outputs.features).argmax(axis=1)]
 
@@ -102,20 +110,23 @@ def closest_answer(outputs: ModelOutputs, gaussians: ClassGaussians) -> np.ndarr
 def frcnn_known(
     nouns: Sequence[Collection[str]], detected: Sequence[Collection[str]], detector_names: Collection[str]
 ) -> np.ndarray:
-    """Return `frcnn_rule` for the nouns that the object detector knows.
+    """Return `frcnn_rule` for only those nouns that the object detector knows.
 
-    This variant is ours. RGQA's rule rejects every question with an unknown noun such as "wood" or "furniture".
+    This variant is not from RGQA. RGQA's rule rejects every question with an unknown noun such as "wood" or
+    "furniture".
     """
     return frcnn_rule([{noun for noun in named if noun in detector_names} for named in nouns], detected)
 
 
 def ensemble(outputs: ModelOutputs, partners: Sequence[ModelOutputs]) -> np.ndarray:
-    """Return Ens, the largest product of the nets' probabilities of an answer (RGQA, section 4.4)."""
+    """Return Ens (RGQA, section 4.4): the largest product, over answers, of the probabilities that the nets
+    give the answer.
+    """
     return _multiply_probabilities(outputs, partners).max(axis=1)
 
 
 def ensemble_answer(outputs: ModelOutputs, partners: Sequence[ModelOutputs]) -> np.ndarray:
-    """Return the answer with the largest product of probabilities."""
+    """Return the answer with the largest product of the nets' probabilities."""
     return _multiply_probabilities(outputs, partners).argmax(axis=1)
 
 
@@ -133,19 +144,23 @@ def _multiply_probabilities(outputs: ModelOutputs, partners: Sequence[ModelOutpu
 def head_score(head_logits: np.ndarray) -> np.ndarray:
     """Return the sigmoid of an extra head.
 
-    It is the score of branched, multi-branched and separated models (RGQA, section 5.1), and of Q-C, which matches the question with
-    a caption (Ray et al., EMNLP 2016).
+    This is the confidence of branched, multi-branched and separated models (RGQA, section 5.1), and of Q-C,
+    which matches the question with a caption of the image (Ray et al., EMNLP 2016).
     """
     return expit(head_logits.astype(np.float64))
 
 
 def head_score_msp(head_logits: np.ndarray, outputs: ModelOutputs) -> np.ndarray:
-    """Return `head_score` times MSP (`--mix_branched_score` of the published code, off in its scripts)."""
+    """Return `head_score` times MSP (option `--mix_branched_score` of the published code, which its scripts
+    do not use).
+    """
     return head_score(head_logits) * msp(outputs)
 
 
 def k_plus_1_score(k_plus_1: np.ndarray) -> np.ndarray:
-    """Return 1 - sigmoid of the answer "unanswerable" of a model with K + 1 answers (RGQA, section 5.1)."""
+    """Return 1 - sigmoid of the logit of the answer "unanswerable", for a model with K + 1 answers (RGQA,
+    section 5.1).
+    """
     return expit(-k_plus_1.astype(np.float64))
 
 
@@ -160,5 +175,5 @@ def calibrated_maxprob(outputs: ModelOutputs, scaling: VectorScaling) -> np.ndar
 
 
 def calibrated_answer(outputs: ModelOutputs, scaling: VectorScaling) -> np.ndarray:
-    """Return the answer with the highest scaled logit, which may differ from the net's."""
+    """Return the answer with the highest scaled logit, which may differ from the answer of the net."""
     return apply_scaling(outputs, scaling).logits.argmax(axis=1)

@@ -15,12 +15,12 @@ from research.reference_models.selector import Selector
 
 
 class FittedDetectors(NamedTuple):
-    """Parameters fitted to one net.
+    """Parameters of the detectors that were fitted to one net.
 
     Attributes:
-        gaussians: Fitted on train.
-        scaling: Fitted on val.
-        selector: Trained on val.
+        gaussians: Class-conditional Gaussians, fitted on train.
+        scaling: Vector scaling, fitted on val.
+        selector: Selector, trained on val.
     """
 
     gaussians: ClassGaussians
@@ -29,13 +29,17 @@ class FittedDetectors(NamedTuple):
 
 
 FITTED_TYPES = {"gaussians": ClassGaussians, "scaling": VectorScaling, "selector": Selector}
-# A letter for each axis of each field; equal letters mean equal lengths: d features, K answers, C of them with examples,
-# r directions of their covariance; the hidden layers of the Selector take h and j = 2h.
+# Axes of the array in each field, one word per field and one letter per axis. Equal letters mean equal
+# lengths: d features, K answers, C answers with examples, r directions of their covariance, and inputs of
+# sizes h and j = 2h of the Selector's hidden layers.
 ARRAY_AXES = {"gaussians": "C d dr Cr", "scaling": "K K", "selector": "d d hd h hK h hj h h 1 1"}
 
 
 def flatten_arrays(prefix: str, state: Any) -> dict[str, np.ndarray]:
-    """Return the arrays of a NamedTuple by `prefix.field`, floats as float32. The precision of float16 is too low for them."""
+    """Return `prefix.field` -> array for the fields of a NamedTuple.
+
+    Floats are converted to float32, because the precision of float16 is too low.
+    """
     arrays = {name: np.asarray(value) for name, value in state._asdict().items()}
     return {
         f"{prefix}.{name}": np.ascontiguousarray(array, np.float32 if array.dtype.kind == "f" else None)
@@ -87,7 +91,10 @@ def read_fitted(path: Path) -> FittedDetectors:
 
 
 def _check_array(array: np.ndarray | None, axes: str, lengths: dict[str, int]) -> str:
-    """Return the fault of an array with these axes, or "". Lengths of new letters are added to `lengths`."""
+    """Return the fault of an array that should have the given axes; "" if there is none.
+
+    Lengths of new letters are added to `lengths`.
+    """
     if array is None:
         return "missing"
     if array.dtype.kind != ("i" if axes == "C" else "f") or array.ndim != len(axes) or not array.size:

@@ -1,4 +1,5 @@
-"""The rule FRCNN: a question is answerable if an object detector found all objects that the question names (RGQA, section 5.1).
+"""The rule FRCNN: a question is answerable if an object detector found all objects that the question names
+(RGQA, section 5.1).
 
 The rule gives only confidences. Its answers are those of the vanilla net.
 """
@@ -13,7 +14,7 @@ from pipeline.language.nouns import lemmatize
 from pipeline.language.tagger import TaggedToken
 from pipeline.language.word_lists import FRAME_WORDS
 
-# The Penn tags of what spaCy calls NOUN.
+# The Penn Treebank tags of the words that spaCy tags as NOUN.
 _NOUN_TAGS = ("NN", "NNS")
 
 
@@ -22,14 +23,14 @@ def extract_nouns(
 ) -> frozenset[str]:
     """Return the nouns of a question in the singular, without "side", "color" and other `FRAME_WORDS`.
 
-    The published code (RGQA, `gqa_fasterrcnn`) compares single words, so that a question with "traffic light" is never accepted. Its
-    list of excluded words has lower-case words only.
+    In contrast, the published code (RGQA, `gqa_fasterrcnn`) compares single words, so that a question with
+    "traffic light" is never accepted. Its list of excluded words has only lower-case words.
 
     Args:
         text: The question.
-        tokens: Its tokens, from `Tagger.tag`.
-        detector_names: The object names of the detector, in the singular. The longest sequence of words that is a name counts as one
-            noun.
+        tokens: The tokens of the question, from `Tagger.tag`.
+        detector_names: The object names of the detector, in the singular. Several words that form such a name
+            count as one noun (the longest possible name).
     """
     words = [text[start:end].lower() for start, end, _ in tokens]
     longest = max((len(name.split()) for name in detector_names), default=1)
@@ -49,14 +50,15 @@ def extract_nouns(
 
 
 def frcnn_rule(nouns: Sequence[Collection[str]], detected: Sequence[Collection[str]]) -> np.ndarray:
-    """Return 1 for each question all of whose nouns were detected in its image, else 0, as floats [n].
+    """Return 1 for each question if all nouns of the question were detected in its image, else 0; floats [n].
 
     A question without nouns is accepted.
 
     Args:
         nouns: Nouns of each question, in the singular (`extract_nouns`).
-        detected: Names of the objects that were detected in its image. A class with several names, such as "tv,television" in Visual
-            Genome's lists, counts under each of them. The published code keeps the first.
+        detected: For each question, names of the objects that were detected in its image. A class with
+            several names, such as "tv,television" in Visual Genome's lists, counts under each name. The
+            published code keeps only the first name.
 
     >>> frcnn_rule([{"cup"}, {"cup", "traffic light"}], [{"cup", "dog"}, {"cups", "traffic lights"}]).tolist()
     [1.0, 1.0]

@@ -1,7 +1,8 @@
 """Image towers: compute the feature maps in which a region head detects objects.
 
-A `ClipTower` takes the maps of a CLIP. A `ResidualTower` is trained from scratch with its head, independently of CLIP. The
-difference shows the effect of the CLIP that also selected a data set's candidates.
+A `ClipTower` uses the feature maps of a CLIP model. A `ResidualTower` is trained from scratch together with
+its region head, independently of CLIP. Comparing both shows how much models benefit from the CLIP model that
+also selected the candidates of a data set.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-# Stages of the CLIP tower, with cells of 8, 16 and 32 pixels.
+# Stages of the CLIP model whose maps are used. Their cells are 8, 16 and 32 pixels wide.
 CLIP_STAGES = (2, 3, 4)
 
 
@@ -25,8 +26,8 @@ class ImageTower(nn.Module):
 
     Args:
         size: Height and width of the input images.
-        mean: Mean of their pixels (0 to 255) per channel, [3].
-        std: Standard deviation of their pixels per channel, [3].
+        mean: Mean of the pixels (0 to 255) of each channel, [3].
+        std: Standard deviation of the pixels of each channel, [3].
     """
 
     mean: Tensor
@@ -45,7 +46,7 @@ class ImageTower(nn.Module):
         """Return feature maps [n, channels, h / 16, w / 16] of normalized pixels [n, 3, h, w]."""
 
     def normalize(self, pixels: np.ndarray) -> Tensor:
-        """Normalize pixels uint8 [n, 3, h, w] of the tower's size for `forward`."""
+        """Normalize pixels (uint8 [n, 3, h, w], in the size of the tower) for `forward`."""
         kind = next(self.parameters()).dtype
         return torch.from_numpy(np.array(pixels)).to(kind).sub(self.mean.to(kind)).div(self.std.to(kind))
 
@@ -56,7 +57,9 @@ class ImageTower(nn.Module):
 
 
 class ClipTower(ImageTower):
-    """The frozen convolutional tower of a CLIP in a folder for open_clip's `local-dir:`."""
+    """The frozen convolutional tower of a CLIP model, which is read from a folder in the format of
+    open_clip's `local-dir:`.
+    """
 
     def __init__(self, folder: Path) -> None:
         from pipeline.candidates.encoders.weights import load_pretrained_model
@@ -72,7 +75,7 @@ class ClipTower(ImageTower):
         self._visual = visual
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the maps of all `CLIP_STAGES`, with cells of 16 pixels."""
+        """Return the maps of all `CLIP_STAGES`, resized to cells of 16 pixels."""
         _, (fine, middle, coarse) = self._visual.trunk.forward_intermediates(x, indices=list(CLIP_STAGES))
         coarse = functional.interpolate(coarse, scale_factor=2, mode="bilinear", align_corners=False)
         return torch.cat([functional.pixel_unshuffle(fine, 2), middle, coarse], 1)
@@ -88,8 +91,8 @@ class ResidualTower(ImageTower):
 
     Args:
         size: Height and width of the input images.
-        widths: Channels of each stage.
-        blocks: Residual blocks of each stage.
+        widths: Number of channels of each stage.
+        blocks: Number of residual blocks of each stage.
     """
 
     def __init__(
@@ -100,7 +103,7 @@ class ResidualTower(ImageTower):
     ) -> None:
         super().__init__(size, [127.5] * 3, [64.0] * 3)
         self.widths, self.blocks = widths, blocks
-        # 16 pixels of 3 colors become a cell.
+        # 4 x 4 pixels of 3 colors become a cell.
         layers: list[nn.Module] = [nn.PixelUnshuffle(4)]
         before, step = 48, 1
         for width, count in zip(widths, blocks, strict=True):

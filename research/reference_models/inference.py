@@ -1,6 +1,7 @@
 """Save and load nets, and run them on questions.
 
-The file of a net is safetensors in float16, with the shape of the net, its vocabulary and its answers as metadata.
+The file of a net is a safetensors file in float16. Its metadata are the sizes of the net, the vocabulary and
+the answers.
 """
 
 from __future__ import annotations
@@ -27,15 +28,18 @@ from research.reference_models.region_stores import RegionStore
 from research.reference_models.tokenization import WordVocabulary, trim_padding
 
 QUERY_BATCH_SIZE = 256
-# Significant digits of logits and features, so that different processors give equal results. Measured on 48 questions about
-# 12 images of the sample with net rp, with and without vector instructions: logits differ by at most 7e-14 in float64 and 2e-5
-# in float32. After rounding they are equal in float64, and differ by up to 1e-3 (the last digit) in float32. Stage `answer`
-# therefore uses float64.
+# Number of significant digits of logits and features. Rounding makes the results of different processors equal. This was measured with
+# net rp on 48 questions about 12 images of the sample, with and without vector instructions: logits differ by at most 7e-14 in float64 and
+# 2e-5 in float32. After rounding, logits are equal in float64, but differ by up to 1e-3 (the last digit) in float32. Therefore stage
+# `answer` uses float64.
 SIGNIFICANT_DIGITS = 5
 
 
 class LoadedModel(NamedTuple):
-    """A net with its vocabulary and its answers (only "answerable" for a net with a single output)."""
+    """A net with its vocabulary and its answers.
+
+    A net with a single output has only the answer "answerable".
+    """
 
     net: MatchNet
     vocabulary: WordVocabulary
@@ -54,11 +58,11 @@ def load_net(path: Path, use_float64: bool = False) -> LoadedModel:
     """Read a net.
 
     Args:
-        path: File that `save_net` wrote.
-        use_float64: Compute in float64, not float32.
+        path: A file that `save_net` wrote.
+        use_float64: Whether the net computes in float64 instead of float32.
 
     Raises:
-        UserError: The file cannot be read, or is not the file of a net.
+        UserError: The file cannot be read, or does not contain a net.
     """
     try:
         with safe_open(path, "pt") as file:
@@ -74,7 +78,7 @@ def load_net(path: Path, use_float64: bool = False) -> LoadedModel:
 
 
 def resolve_device(requested: str) -> str:
-    """Return "cpu" or "cuda" for "auto", "cpu" or "cuda".
+    """Return the device, "cpu" or "cuda", for the option "auto", "cpu" or "cuda".
 
     Raises:
         UserError: "cuda" is requested and there is no GPU.
@@ -90,14 +94,15 @@ def predict(
 ) -> ModelOutputs:
     """Return the outputs of a net for queries.
 
-    One thread, batches of a fixed size, and rounding to `SIGNIFICANT_DIGITS` make the result reproducible to the bit.
+    The result is reproducible to the bit, because it is computed by one thread in batches of a fixed size,
+    and rounded to `SIGNIFICANT_DIGITS`.
 
     Args:
         model: The net.
         queries: The questions.
         store: Regions of their images.
-        odin_step: Size of ODIN's step on the features; 0 for none. The outputs after the step become
-            `ModelOutputs.odin_perturbed`.
+        odin_step: Size of ODIN's step on the features; 0 for no step. The outputs after the step are stored
+            in `ModelOutputs.odin_perturbed`.
 
     Raises:
         UserError: The store has no regions of an image.
@@ -110,7 +115,9 @@ def predict(
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Let torch use one thread inside, as the number of threads changes the last bits of sums."""
+    """Let torch use one thread within the context, because the number of threads changes the last bits of
+    sums.
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -123,7 +130,7 @@ def find_image_indices(store: RegionStore, images: Sequence[str]) -> np.ndarray:
     """Return the indices of images in a store.
 
     Raises:
-        UserError: The store does not have an image. All are listed.
+        UserError: The store does not have an image. All missing images are listed.
     """
     problems = Problems("images without regions")
     for image in sorted(set(images) - store.index_of.keys()):
@@ -146,7 +153,7 @@ def iter_outputs(
         tokens: Token ids [n, L] of the questions.
         image_indices: Indices [n] of their images in the store.
         store: Regions of the images.
-        odin_step: Size of ODIN's step; 0 for none.
+        odin_step: Size of ODIN's step; 0 for no step.
     """
     regions = None if model.net.shape.blind else store
     return (forward(model, batch, odin_step) for batch in iter_batches(tokens, image_indices, regions))
@@ -155,9 +162,11 @@ def iter_outputs(
 def iter_batches(
     tokens: np.ndarray, image_indices: np.ndarray, store: RegionStore | None
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield batches: token ids [b, L], and with a store features and boxes of the p distinct images, and the image of each row [b].
+    """Yield batches of b questions.
 
-    A thread reads the next batches meanwhile.
+    A batch has the token ids [b, L]. If there is a store, a batch also has the features and boxes of the p
+    distinct images in the batch, and the index of the image of each question, [b]. Meanwhile another thread
+    reads the next batches.
     """
 
     def read(start: int) -> tuple[np.ndarray, ...]:
@@ -172,7 +181,10 @@ def iter_batches(
 
 
 def forward(model: LoadedModel, batch: tuple[np.ndarray, ...], odin_step: float = 0.0) -> ModelOutputs:
-    """Run a net on a batch of `iter_batches`, on its device. Text-only nets take no regions and no ODIN step."""
+    """Run a net, on its device, on a batch of `iter_batches`.
+
+    Text-only nets have no regions and no ODIN step.
+    """
     net = model.net
     words = torch.from_numpy(batch[0]).to(net.device)
     if net.shape.blind:
@@ -194,7 +206,7 @@ def forward(model: LoadedModel, batch: tuple[np.ndarray, ...], odin_step: float 
 
 
 def concatenate_outputs(parts: Sequence[ModelOutputs]) -> ModelOutputs:
-    """Concatenate outputs of one net. At least one part is needed."""
+    """Concatenate several outputs of the same net. `parts` must not be empty."""
     first = parts[0]
     return ModelOutputs(
         first.answers,
@@ -208,16 +220,19 @@ def concatenate_outputs(parts: Sequence[ModelOutputs]) -> ModelOutputs:
 
 
 def odin_perturbed(features: torch.Tensor, logits: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
-    """Return the features of regions after ODIN's step against the sign of the loss's gradient.
+    """Return the features of regions after ODIN's step, which is against the sign of the gradient of the
+    loss.
 
-    The target of the most likely answer is 1 if its probability is at least one half, and all other targets are 0, as in RGQA's code
-    (`gqa_odin`). That code perturbs the boxes, too. The paper (section 5.1) perturbs only the features, and so does this function.
+    As in RGQA's code (`gqa_odin`), the target of the most likely answer is 1 if its probability is at least
+    one half, and all other targets are 0. RGQA's code also perturbs the boxes. RGQA's paper (section 5.1) and
+    this function perturb only the features.
 
     Args:
         features: Features [b, M, d], with gradient.
-        logits: Logits [b, K] computed from them.
-        step: Size of the step for each feature, [d]. RGQA takes 1e-4 for features that vary by about 1. Here it is 1e-4 of the
-            standard deviation of each feature, as some features hardly vary.
+        logits: Logits [b, K], computed from `features`.
+        step: Size of the step for each feature, [d]. RGQA uses 1e-4 for features whose standard deviation is
+            about 1. Callers use 1e-4 of the standard deviation of each feature, because some features hardly
+            vary.
     """
     top = logits.detach().argmax(1, keepdim=True)
     likely = logits.detach().gather(1, top) >= 0
@@ -238,7 +253,7 @@ def _to_model_outputs(model: LoadedModel, output: Output) -> ModelOutputs:
 
 
 def _round_significant(values: np.ndarray) -> np.ndarray:
-    """Round to `SIGNIFICANT_DIGITS`; return float32.
+    """Round values to `SIGNIFICANT_DIGITS`. The result is float32.
 
     >>> rounded = _round_significant(np.array([0.123456789, 0, -98765.4321], np.float32))
     >>> rounded.tolist() == np.float32([0.12346, 0, -98765]).tolist()

@@ -1,7 +1,8 @@
 """The rows of the leaderboard: which net answers, and which detector gives the confidence.
 
-The rows are those of RGQA (Zhang et al., ICCV 2023), section 5.2 and Tables 5 and H1, and of Reliable VQA (Whitehead et al., ECCV
-2022), section 4. A row needs its nets, all of one seed, and the inputs of its detector.
+The rows are from RGQA (Zhang et al., ICCV 2023), section 5.2 and Tables 5 and H1, and from Reliable VQA
+(Whitehead et al., ECCV 2022), section 4. A row needs its nets, all of the same seed, and the inputs of its
+detector.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from research.reference_models.detector_table import DETECTORS, DetectorInputs, DetectorOutput, score
 from research.reference_models.model_outputs import ModelOutputs
 
-# Nets whose only output is whether the question is answerable.
+# Nets with a single output, which says whether the question is answerable.
 SINGLE_OUTPUT_NETS = ("separated", "caption_match")
 
 
@@ -20,12 +21,13 @@ class LeaderboardRow(NamedTuple):
     """A row of the leaderboard.
 
     Attributes:
-        detector: A name of `DETECTORS`.
-        net: The net that answers, and whose outputs the detector reads.
-        extra_nets: Further nets: members of an ensemble, or one of `SINGLE_OUTPUT_NETS`, whose output is the confidence.
-        answer_net: A net whose answers replace those of `net`; "" for none.
-        is_reference: Whether the row is a reference for methods, and no method itself.
-        note: A remark for the leaderboard.
+        detector: Name of a detector in `DETECTORS`.
+        net: Name of the net that answers. The detector uses the outputs of this net.
+        extra_nets: Names of additional nets: members of an ensemble, or one of `SINGLE_OUTPUT_NETS`, whose
+            output is the confidence.
+        answer_net: Name of a net whose answers replace the answers of `net`; "" for none.
+        is_reference: Whether the row is not a method, but a reference with which methods are compared.
+        note: Remark for the leaderboard; "" for none.
     """
 
     detector: str
@@ -37,7 +39,7 @@ class LeaderboardRow(NamedTuple):
 
     @property
     def required_nets(self) -> tuple[str, ...]:
-        """All nets whose outputs the row needs."""
+        """Return the names of all nets whose outputs the row needs."""
         return (self.net, *self.extra_nets, *((self.answer_net,) if self.answer_net else ()))
 
 
@@ -76,8 +78,9 @@ def score_row(
 
     Args:
         row: The row.
-        outputs: Outputs of each of its nets, by name.
-        detector_inputs: Further inputs of the detector. Their `outputs` and `ensemble_outputs` are ignored.
+        outputs: Name of a net -> its outputs, for each net of the row.
+        detector_inputs: Other inputs of the detector; None for none. The fields `outputs` and
+            `ensemble_outputs` are ignored.
 
     Raises:
         ValueError: An input of the detector is not available.

@@ -1,9 +1,12 @@
 """The answer net: match words with regions in three glances, and compute a logit for each answer.
 
-The features of a region are log-probabilities of names and attributes, or any other features. A glance is a bilinear match of the
-meaning of some words with every region: "red cup" adds up the two log-probabilities, and the best match says whether there is a red
-cup. A glance also checks what the question asserts of the region it attends to, and reads the positions of the other regions relative to
-those of earlier glances. Text-only nets take no regions. `match=False` leaves out the checks and the best matches, which gives a BUTD.
+The features of a region are log-probabilities of names and attributes, or any other features. A glance is an
+attention step: a bilinear match of the meaning of some words with every region. For example, the match of
+"red cup" is the sum of two log-probabilities, and the best match shows whether there is a red cup. A glance
+also checks whether the region that it attends to has the properties that the question asks about, and uses
+the positions of regions relative to the regions of earlier glances. Text-only nets have no regions. With
+`match=False`, the net has no checks and no best matches, which makes it a BUTD (bottom-up top-down attention,
+Anderson et al. 2018).
 
 Padding has no effect: the logits of a question do not depend on the other questions of a batch.
 """
@@ -19,10 +22,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-# Word attentions of a glance, in addition to the one that selects the region.
+# Number of word attentions of a glance for checks, in addition to the word attention that selects the region.
 NUM_CHECKS = 4
 KEY_SIZE = 48
-# Features of the position of one box relative to another.
+# Number of features that describe the position of one box relative to another.
 RELATIVE_BOX_SIZE = 14
 EXTRA_HEADS = ("branch", "multi_branch", "k_plus_1")
 
@@ -34,10 +37,10 @@ class NetShape:
     Attributes:
         words: Size of the vocabulary.
         answers: Number of answers K; 1 for a net whose only output is whether the question is answerable.
-        region: Number of features of a region d.
-        head: One of `EXTRA_HEADS`; "" for none.
-        blind: Take no regions.
-        match: Use checks and best matches.
+        region: Number d of features of a region.
+        head: Name of an extra head in `EXTRA_HEADS`; "" for none.
+        blind: Whether the net is text-only, without regions.
+        match: Whether the net uses checks and best matches.
         glances: Number of glances.
         word_width: Size of word embeddings.
         width: Size of the fused vector of a glance.
@@ -62,7 +65,7 @@ class Output(NamedTuple):
     Attributes:
         logits: Logits [b, K] of the answers.
         features: Input of the classifier [b, joint].
-        head_logits: Logits [b] of the extra heads by name.
+        head_logits: Name of an extra head -> its logits [b].
         attention: Attention [b, glances, M] over regions; None for a text-only net.
     """
 
@@ -76,9 +79,9 @@ class MatchNet(nn.Module):
     """The answer net.
 
     Args:
-        shape: Its sizes.
-        mean: Mean [d] of the features of the training regions (`compute_feature_moments`).
-        spread: Standard deviation [d] of these features.
+        shape: Sizes of the net.
+        mean: Mean [d] of the features of the training regions (`compute_feature_moments`); None for 0.
+        spread: Standard deviation [d] of the features of the training regions; None for 1.
     """
 
     mean: Tensor
@@ -100,7 +103,7 @@ class MatchNet(nn.Module):
             self.register_buffer(
                 "spread", torch.ones(shape.region) if spread is None else torch.from_numpy(spread)
             )
-            # The 8 further features are the position of a box in the image.
+            # 8 additional features describe the position of the box in the image.
             self.meaning = nn.Linear(sentence, shape.region + 8)
             self.word_keys, self.attend = (
                 nn.Linear(sentence, KEY_SIZE),
@@ -127,7 +130,7 @@ class MatchNet(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """The device of the weights, on which all inputs must be."""
+        """Return the device of the weights. All inputs must be on this device."""
         return self.embed.weight.device
 
     def forward(
@@ -143,7 +146,8 @@ class MatchNet(nn.Module):
             tokens: Token ids [b, L].
             features: Features of regions [b, M, d]; None for a text-only net.
             boxes: Boxes of regions [b, M, 4]; None for a text-only net.
-            image_of: Index [b] of the image of each question, if features and boxes are those of distinct images [p, M, .].
+            image_of: If `features` and `boxes` are given for p distinct images instead of b questions: index
+                [b] of the image of each question. Otherwise None.
         """
         words, is_word, sentence = self._encode_question(tokens)
         parts, fused, attention = [sentence], [], None
@@ -166,7 +170,9 @@ class MatchNet(nn.Module):
         )
 
     def _encode_question(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return contextual words [b, L, s], which of them are no padding [b, L], and the sentence vector [b, s]."""
+        """Return contextual word vectors [b, L, s], a mask of the words that are not padding [b, L], and
+        sentence vectors [b, s].
+        """
         is_word = tokens != 0
         lengths = is_word.sum(1).clamp(min=1).cpu()
         packed = nn.utils.rnn.pack_padded_sequence(
@@ -179,11 +185,13 @@ class MatchNet(nn.Module):
     def _run_glances(
         self, words: Tensor, is_word: Tensor, sentence: Tensor, regions: Tensor, boxes: Tensor
     ) -> tuple[list[Tensor], list[Tensor], list[Tensor], Tensor]:
-        """Return, for each glance, the attended region, its fusion with the words, and the scalars; and the attention of all."""
+        """Return for each glance the attended region, the region fused with the words, and the scalars; and
+        all attention.
+        """
         keys, state = self.word_keys(words), sentence
         attended, fused, scalars, attention, attended_boxes = [], [], [], [], []
         for glance in self.glances:
-            # Word attention for the region to select and for the checks, [b, 1 + NUM_CHECKS, s].
+            # Word attention for selecting the region and for the checks, [b, 1 + NUM_CHECKS, s].
             query = self.attend(state).view(len(words), 1 + NUM_CHECKS, KEY_SIZE) + glance.asks
             scores = torch.bmm(query, keys.transpose(1, 2)).masked_fill(~is_word[:, None], -1e4)
             phrases = torch.bmm(torch.softmax(scores, -1), words)
@@ -192,7 +200,8 @@ class MatchNet(nn.Module):
             match = match + glance(phrases[:, 0], boxes, attended_boxes)
             weights = torch.softmax(match, -1)
             region = torch.bmm(weights[:, None], regions)[:, 0]  # [b, d + 8]
-            # This is meaning(phrases[:, 1:]) @ region, in the order that needs a fifth of the operations.
+            # The result is meaning(phrases[:, 1:]) @ region, computed in an order that needs a fifth of the
+            # operations.
             projected = functional.linear(region, self.meaning.weight.T)
             checks = torch.bmm(phrases[:, 1:], projected[..., None])[..., 0]
             checks = checks + (region @ self.meaning.bias)[:, None]
@@ -216,7 +225,7 @@ class MatchNet(nn.Module):
 
 
 class _Glance(nn.Module):
-    """The parameters of one glance: its word attention, and the weights of relative positions to earlier glances."""
+    """The parameters of one glance: word attention, and weights of the positions relative to earlier glances."""
 
     def __init__(self, sentence: int, earlier: int) -> None:
         super().__init__()
@@ -224,7 +233,7 @@ class _Glance(nn.Module):
         self.direction = nn.Linear(sentence, earlier * RELATIVE_BOX_SIZE) if earlier else None
 
     def forward(self, phrase: Tensor, boxes: Tensor, attended_boxes: list[Tensor]) -> Tensor | float:
-        """Return the score [b, M] of each region for its position relative to the boxes of earlier glances."""
+        """Return the score [b, M] of the position of each region relative to the boxes of earlier glances."""
         if self.direction is None:
             return 0.0
         positions = torch.cat([encode_relative_boxes(boxes, box) for box in attended_boxes], -1)
@@ -232,7 +241,7 @@ class _Glance(nn.Module):
 
 
 def encode_boxes(boxes: Tensor) -> Tensor:
-    """Encode boxes [..., 4] as center, size and edges, in -1 to 1, [..., 8]."""
+    """Encode boxes [..., 4] as center, size and edges, each from -1 to 1, [..., 8]."""
     center, size = (boxes[..., :2] + boxes[..., 2:]) / 2, boxes[..., 2:] - boxes[..., :2]
     return torch.cat([center, size, boxes], -1) * 2 - 1
 

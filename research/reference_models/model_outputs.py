@@ -1,6 +1,7 @@
-"""The queries to a net and its outputs, and the file that stores both. Detectors and selection functions need nothing else.
+"""The queries to a net, the outputs of the net, and the file that stores both.
 
-The file is safetensors: `queries` and `answers` (JSON in UTF-8, as bytes), `logits`, `features`, `extra.NAME` for each head,
+Detectors and selection functions need only these. The file is a safetensors file with the tensors `queries`
+and `answers` (JSON in UTF-8, as bytes), `logits`, `features`, `extra.NAME` for each head,
 `odin_perturbed.logits` and `odin_perturbed.features`. Equal content gives equal bytes.
 """
 
@@ -19,13 +20,16 @@ from pipeline.core.atomic_files import atomic_write, open_for_reading
 from pipeline.core.errors import Problems, UserError, format_count
 
 HEAD_PREFIX, ODIN_PREFIX = "extra.", "odin_perturbed."
-# Extra heads. Higher logits mean answerable, except for `k_plus_1`, which is the logit of the answer "unanswerable".
-# `separated` and `caption_match` are outputs of other nets, added to those of the net that answers.
+# Names of extra heads. Higher logits mean answerable, except for `k_plus_1`, which is the logit of the answer "unanswerable".
+# `separated` and `caption_match` are outputs of other nets that are stored together with the outputs of the net that answers.
 HEAD_NAMES = ("branch", "multi_branch", "separated", "k_plus_1", "caption_match")
 
 
 class VqaQuery(NamedTuple):
-    """A question about an image. Several items of a release may share a query, which a net answers once."""
+    """A question about an image.
+
+    Several items of a release may have the same query, which a net answers only once.
+    """
 
     image_id: str
     text: str
@@ -36,11 +40,12 @@ class ModelOutputs(NamedTuple):
 
     Attributes:
         answers: The K answers.
-        logits: float32 [n, K]. The nets are trained with binary cross-entropy for each answer: sigmoid(logit) is the probability that
-            this answer is correct, and all K may be low.
+        logits: float32 [n, K]. The nets are trained with binary cross-entropy for each answer: sigmoid(logit)
+            is the probability that this answer is correct. All K probabilities may be low.
         features: Input of the classifier, float32 [n, d].
-        head_logits: Logits of the extra heads of the net, float32 [n] by a name of `HEAD_NAMES`.
-        odin_perturbed: Logits and features after ODIN's step on the regions (`detectors.odin`); None without the step.
+        head_logits: Name in `HEAD_NAMES` -> logits of this extra head, float32 [n].
+        odin_perturbed: Logits and features after ODIN's step on the regions (`detectors.odin`); None without
+            the step.
     """
 
     answers: tuple[str, ...]
@@ -101,7 +106,7 @@ def _encode_json(value: Any) -> np.ndarray:
 
 
 def _collect_arrays(outputs: ModelOutputs) -> dict[str, np.ndarray]:
-    """Return the arrays by their names in the file."""
+    """Return name in the file -> array."""
     arrays = {"logits": outputs.logits, "features": outputs.features}
     arrays |= {f"{HEAD_PREFIX}{name}": array for name, array in outputs.head_logits.items()}
     if outputs.odin_perturbed is not None:
@@ -135,7 +140,7 @@ def _validate_outputs(path: Path, queries: Sequence[VqaQuery], outputs: ModelOut
 
 
 def _expected_shapes(queries: Sequence[VqaQuery], outputs: ModelOutputs) -> dict[str, tuple[int | None, ...]]:
-    """Return the expected shape of each array by name, with None for any length."""
+    """Return name -> expected shape of the array. None in a shape means any length."""
     n = len(queries)
     shapes: dict[str, tuple[int | None, ...]] = {"logits": (n, len(outputs.answers)), "features": (n, None)}
     shapes |= {f"{HEAD_PREFIX}{name}": (n,) for name in HEAD_NAMES}

@@ -1,4 +1,6 @@
-"""Attribute the answers of a reference model: its attention over regions, and Grad-CAM on the map of its tower."""
+"""Attribute the answers of a reference model: attention over regions, and Grad-CAM on the feature map of the
+image tower.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,16 @@ from research.reference_models.region_head import (
     load_tower,
 )
 
-# Regions with at least this weight are marked.
+# Minimum attention weight of regions that are marked in the image.
 MIN_MARK_WEIGHT = 0.1
 WHOLE_IMAGE = "the whole image"
 
 
 class DetectedRegions(NamedTuple):
-    """Regions of n copies of an image: boxes [n, M, 4], and kinds and scores [n, M - 1]. The last region is the whole image."""
+    """Regions of n copies of an image: boxes [n, M, 4], and kinds and scores [n, M - 1].
+
+    The last region is the whole image, which has neither kind nor score.
+    """
 
     boxes: Tensor
     kinds: Tensor
@@ -40,9 +45,11 @@ class DetectedRegions(NamedTuple):
 
 
 class HeadWithNet(nn.Module):
-    """The layers after the tower: maps [n, C, h, w] and tokens [n, L] to regions and to the output of the net.
+    """The layers after the tower: they map feature maps [n, channels, h, w] and tokens [n, L] to regions and
+    to the output of the net.
 
-    As in stage `answer`, features are rounded to float16 and boxes to float32. The gradient ignores the rounding.
+    As in stage `answer`, features are rounded to float16 and boxes to float32. The gradient ignores the
+    rounding.
     """
 
     def __init__(self, head: RegionHead, net: nn.Module) -> None:
@@ -61,11 +68,11 @@ class NetAttributor:
 
     Args:
         vqa: Folder of the nets and region heads.
-        clip: Folder of the CLIP.
+        clip: Folder of the CLIP model.
         path: File of the net.
 
     Raises:
-        UserError: A file cannot be read, or the net takes no image or no regions with positions.
+        UserError: A file cannot be read, or the net does not use regions with positions in the image.
     """
 
     def __init__(self, vqa: Path, clip: Path, path: Path) -> None:
@@ -109,7 +116,7 @@ class NetAttributor:
                 .requires_grad_()
             )
             regions, output = self.head_with_net(maps, self.tokenize(texts))
-            # Rows are independent, so the gradient of the sum is the gradient of each row.
+            # The rows are independent, so the gradient of the sum contains the gradient of each row.
             best = output.logits.max(1)
             (gradient,) = torch.autograd.grad(best.values.sum(), (maps,))
         assert output.attention is not None

@@ -1,7 +1,9 @@
-"""The nets of the leaderboard rows: how each is built and trained, and the metric that selects its checkpoint.
+"""The nets of the leaderboard rows: how each net is built and trained, and the metric that selects its
+checkpoint.
 
-Most nets start from `base`, a net trained on answerable questions (`own_base` with the regions of the own tower), and then see the same
-number of answerable questions. A net with other regions, or none, is trained from scratch for as long.
+Most nets start from the net `base`, which is trained on answerable questions (nets whose regions come from
+their own tower start from `own_base`). After that, all nets see the same number of answerable questions. Nets
+with other regions or without regions are trained from scratch on as many questions in total.
 """
 
 from __future__ import annotations
@@ -20,12 +22,12 @@ from research.reference_models.net_training import TrainingConfig
 from research.reference_models.region_stores import RegionStore
 from research.reference_models.tokenization import WordVocabulary
 
-# Starting points of other nets, which have no row.
+# Nets from which other nets start. They have no leaderboard row.
 BASE_NETS = ("base", "own_base")
-# Added to the seed of a run.
+# Number that is added to the seed of a run.
 BASE_SEED = 2023
 NUM_GLANCES = 3
-# Answerable questions of a step.
+# Number of answerable questions in a training step.
 TRAIN_BATCH_SIZE = 256
 
 
@@ -36,12 +38,12 @@ class NetConfig:
     Attributes:
         title: A short description.
         pseudo_pairs: Pseudo unanswerable questions (`TrainingConfig`).
-        mixup_beta: b of RoI Mixup's Beta(1, b); 0 for no mixup.
-        head: One of `EXTRA_HEADS`; "" for none.
-        has_single_output: Whether the only output is whether the question is answerable.
-        is_text_only: Whether the net takes no regions.
-        region_source: The regions that it takes.
-        trains_from_scratch: Whether it starts from random weights, and not from a base net.
+        mixup_beta: B of RoI Mixup's Beta(1, b); 0 for no mixup.
+        head: Name of an extra head in `EXTRA_HEADS`; "" for none.
+        has_single_output: Whether the net has a single output, which says whether the question is answerable.
+        is_text_only: Whether the net has no regions.
+        region_source: Where the regions of the net come from.
+        trains_from_scratch: Whether the net starts from random weights instead of a base net.
     """
 
     title: str
@@ -55,7 +57,7 @@ class NetConfig:
 
     @property
     def base_net(self) -> str:
-        """The net from which it starts; "" for none."""
+        """Return the name of the net from which this net starts; "" for none."""
         return "" if self.trains_from_scratch else "own_base" if self.region_source == "own_tower" else "base"
 
 
@@ -109,11 +111,12 @@ def make_shape(
 def initialize_net(
     shape: NetShape, moments: tuple[np.ndarray, np.ndarray], seed: int, base: LoadedModel | None = None
 ) -> MatchNet:
-    """Return a net to train, with random weights or with those of the base net where the shapes are equal.
+    """Return a net to train. Its weights are those of the base net where the shapes are equal, else random.
 
     Args:
         shape: Sizes of the net.
-        moments: Mean and standard deviation of the features of the training regions (`compute_feature_moments`).
+        moments: Mean and standard deviation of the features of the training regions
+            (`compute_feature_moments`).
         seed: Random seed.
         base: The base net; None to train from scratch.
     """
@@ -124,7 +127,7 @@ def initialize_net(
         for key, value in base.net.state_dict().items():
             if key in state and state[key].shape == value.shape:
                 state[key] = value
-            # The classifier has one additional answer.
+            # The classifier has an additional answer, so only its first rows can be copied.
             elif key in state and shape.head == "k_plus_1":
                 state[key][: len(value)] = value
         net.load_state_dict(state)
@@ -134,7 +137,11 @@ def initialize_net(
 def make_training_config(
     config: NetConfig, base_steps: int, extra_steps: int, is_base: bool, pointing_weight: float
 ) -> TrainingConfig:
-    """Return steps and learning rate: those of the base net, those after it, or both for another net trained from scratch."""
+    """Return the training configuration of a net.
+
+    A base net is trained for `base_steps`, a net that starts from a base net for `extra_steps`, and any other
+    net for the sum of both.
+    """
     pointing_weight = 0.0 if config.is_text_only or config.has_single_output else pointing_weight
     steps = base_steps if is_base else base_steps + extra_steps if config.trains_from_scratch else extra_steps
     rate = 3e-3 if config.trains_from_scratch else 1.5e-3
@@ -156,12 +163,15 @@ def compute_confidence(
 def compute_selection_metrics(
     confidence: np.ndarray, answerable: np.ndarray, is_correct: np.ndarray | None
 ) -> dict[str, float]:
-    """Return the metrics that select checkpoints: AUROC, and with answers also AUAF and the accuracy on answerable questions.
+    """Return the metrics by which checkpoints are selected.
+
+    The metrics are AUROC and, if the net has answers, AUAF and the accuracy on answerable questions.
 
     Args:
         confidence: Confidences [n].
         answerable: Whether each question is answerable, bool [n].
-        is_correct: Whether each answer is correct, [n], False for unanswerable questions; None for a net without answers.
+        is_correct: Whether each answer is correct, bool [n]; False for unanswerable questions. None for a net
+            without answers.
     """
     metrics = {"auroc": auroc(confidence, answerable)}
     if is_correct is not None:
@@ -171,5 +181,5 @@ def compute_selection_metrics(
 
 
 def selection_metric(config: NetConfig) -> str:
-    """Return the metric that selects the checkpoint of a net."""
+    """Return the name of the metric by which the checkpoint of a net is selected."""
     return "auroc" if config.has_single_output else "accuracy" if config.pseudo_pairs == "none" else "auaf"

@@ -14,9 +14,10 @@ from typing import Any, Literal
 
 from research.reference_models.fitted_detectors import read_fitted
 
-# Regions of the head, of the head with its own tower, of a caption, or of the ground truth.
+# Where regions come from: the region head, the region head with its own tower, a caption, or the ground
+# truth.
 RegionSource = Literal["detected", "own_tower", "caption", "ground_truth"]
-# The regions of nets. All other nets take detected regions.
+# Net -> source of its regions. All other nets use detected regions.
 REGION_SOURCES: dict[str, RegionSource] = {
     "caption_match": "caption",
     "true_regions": "ground_truth",
@@ -32,7 +33,7 @@ _NET_FILE_PATTERN = re.compile(r"(\w+)-(\d+)\.safetensors")
 
 
 def find_nets(folder: Path) -> dict[int, dict[str, Path]]:
-    """Return the files of nets by seed and name; empty if the folder has none or does not exist."""
+    """Return seed -> name of a net -> file; empty if the folder has no nets or does not exist."""
     found: dict[int, dict[str, Path]] = {}
     for path in sorted(folder.glob("*.safetensors")):
         name = _NET_FILE_PATTERN.fullmatch(path.name)
@@ -42,7 +43,7 @@ def find_nets(folder: Path) -> dict[int, dict[str, Path]]:
 
 
 def load_fitted(folder: Path, seed: int) -> dict[str, Any]:
-    """Read the fitted detectors of a seed, by the names of `DetectorInputs`; empty if there is no file.
+    """Read the fitted detectors of a seed: field of `DetectorInputs` -> value. Empty if there is no file.
 
     Raises:
         UserError: The file is damaged.

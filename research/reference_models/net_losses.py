@@ -1,5 +1,9 @@
-"""Targets and losses of nets: binary cross-entropy over answers, the loss of branches, and the pointing loss of glances.
+"""Targets and losses of nets: binary cross-entropy over answers, the loss of branches, and the pointing loss
+of glances.
 
+A glance is one attention step of a net (see `MatchNet`). A pseudo pair combines the image of one question with
+the question of another image, and is treated as unanswerable. The pointing loss teaches a glance to attend to
+the region that the question is about.
 All tensors are on the device of the net.
 """
 
@@ -14,10 +18,10 @@ from research.reference_models.match_net import MatchNet, Output
 
 
 def make_targets(net: MatchNet, answers: np.ndarray, num_pairs: int) -> Tensor:
-    """Return targets [b + pairs, K], or [b + pairs, K + 1] with `k_plus_1`.
+    """Return targets [b + num_pairs, K], or [b + num_pairs, K + 1] for a net with the head `k_plus_1`.
 
-    The target of the correct answer is 1. The targets of pseudo pairs are 0, except for the answer "unanswerable". The target of a net
-    with a single output is whether the question is answerable.
+    The target of the correct answer is 1. For pseudo pairs, all targets are 0, except the target of the
+    answer "unanswerable". The target of a net with a single output is whether the question is answerable.
 
     Args:
         net: The net.
@@ -38,7 +42,8 @@ def make_targets(net: MatchNet, answers: np.ndarray, num_pairs: int) -> Tensor:
 def compute_item_losses(net: MatchNet, output: Output, targets: Tensor, num_answerable: int) -> Tensor:
     """Return the loss of each item [n]: binary cross-entropy summed over answers.
 
-    With a branch, only the first `num_answerable` items have a loss over answers, and the branch classifies which items these are.
+    If the net has a branch, only the first `num_answerable` items have a loss over answers. The branch is
+    trained to classify which items are answerable.
     """
     logits, head = output.logits, net.shape.head
     if head == "k_plus_1":
@@ -56,8 +61,8 @@ def compute_item_losses(net: MatchNet, output: Output, targets: Tensor, num_answ
 def compute_pointing_loss(attention: Tensor, boxes: Tensor, target_boxes: Tensor) -> Tensor:
     """Return the mean of -log of the attention to the regions that match the target boxes.
 
-    A region matches if its IoU is at least 0.8 times the best IoU. Glances without a target box, or without a region of IoU 0.3 or more,
-    do not count.
+    A region matches a target box if their IoU (intersection over union) is at least 0.8 times the best IoU of
+    all regions. Glances without a target box, or without any region of IoU 0.3 or more, are not counted.
 
     Args:
         attention: Attention [b, glances, M].

@@ -1,8 +1,11 @@
-"""The training loop of all nets: AdamW, a one-cycle learning rate, and binary cross-entropy summed over answers.
+"""The training loop of all nets: AdamW, a one-cycle learning rate, and binary cross-entropy summed over
+answers.
 
-Random draws depend on the seed and the step only, so a killed run resumes from its last checkpoint and ends with the same weights. The
-number of answerable questions in a step is the same for all configurations. Pseudo pairs are added, one for each of them. A thread
-reads the regions of the next steps meanwhile. In the last quarter of the run, several checkpoints are evaluated, and the best is kept.
+Random numbers depend only on the seed and the step, so a killed run resumes from its last checkpoint and ends
+with the same weights. All configurations have the same number of answerable questions in a step. If pseudo
+pairs are used, a step has in addition one pseudo pair (the image of one question with the question of
+another) for each answerable question. Meanwhile another thread reads the regions of the next steps. In the
+last quarter of the run, several checkpoints are evaluated, and the best one is kept.
 """
 
 from __future__ import annotations
@@ -40,9 +43,10 @@ class QuestionSet(NamedTuple):
 
     Attributes:
         tokens: Token ids [n, L].
-        image_indices: Indices [n] of their images in the store.
-        answers: Index of the correct answer [n].
-        target_boxes: The box that each glance should attend to, [n, glances, 4], NaN for none.
+        image_indices: Index [n] of the image of each question in the store.
+        answers: Index [n] of the correct answer of each question.
+        target_boxes: The box that each glance (attention step of `MatchNet`) should attend to, [n, glances,
+            4]; NaN for no box. None if there are no target boxes.
     """
 
     tokens: np.ndarray
@@ -53,18 +57,19 @@ class QuestionSet(NamedTuple):
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """Settings of a training.
+    """Settings of a training run.
 
     Attributes:
         num_steps: Number of steps.
-        pseudo_pairs: Pseudo unanswerable questions: none, of a random other image, of the list `hard_pairs`, or weighted
-            (Resample).
-        mixup_beta: b of RoI Mixup's Beta(1, b); 0 for no mixup.
-        batch_size: Answerable questions in a step.
+        pseudo_pairs: How the question of a pseudo pair is chosen. none: there are no pseudo pairs. random: a
+            question about a random other image. hard: a question in `hard_pairs`. weighted: random with
+            learned weights (Resample).
+        mixup_beta: Parameter b of the distribution Beta(1, b) of RoI Mixup; 0 for no mixup.
+        batch_size: Number of answerable questions in a step.
         learning_rate: The maximum learning rate.
         pointing_weight: Weight of the pointing loss; 0 to ignore the annotated boxes.
-        num_evaluations: Number of checkpoints to compare.
-        checkpoint_interval: Steps between two checkpoints on disk.
+        num_evaluations: Number of checkpoints that are evaluated.
+        checkpoint_interval: Number of steps between two checkpoints on disk.
     """
 
     num_steps: int
@@ -78,11 +83,11 @@ class TrainingConfig:
 
 
 class TrainingBatch(NamedTuple):
-    """The inputs of a step that can be read in advance.
+    """The inputs of a step that another thread can prepare in advance.
 
     Attributes:
-        rows: Rows [b] of its answerable questions.
-        paired_rows: The row with which each question's image is paired, [n].
+        rows: Rows [b] of the answerable questions of the step in the `QuestionSet`.
+        paired_rows: For each of all n questions, the row of the question that is paired with its image, [n].
         regions: Features and boxes of the images of `rows`; None for a text-only net.
     """
 
@@ -92,14 +97,18 @@ class TrainingBatch(NamedTuple):
 
 
 class TrainingResult(NamedTuple):
-    """The score of each evaluated checkpoint by its step, and the CPU seconds of the run."""
+    """Scores of the evaluated checkpoints (step -> score), and the CPU seconds of the run."""
 
     scores: dict[int, float]
     cpu_seconds: float
 
 
 def learning_rate_at(step: int, num_steps: int, max_rate: float) -> float:
-    """Return the one-cycle learning rate: a linear warm-up from 4 % over the first 5 % of the steps, then a cosine to 0.1 %."""
+    """Return the one-cycle learning rate of a step.
+
+    During the first 5 % of the steps, it rises linearly from 4 % of `max_rate` to `max_rate`. Then it falls
+    to 0.1 % of `max_rate`, as a cosine.
+    """
     warmup = max(1, num_steps // 20)
     if step < warmup:
         return max_rate * (0.04 + 0.96 * step / warmup)
@@ -114,10 +123,11 @@ class NetTraining:
     Args:
         net: The net.
         questions: The training questions.
-        store: Regions of their images.
-        config: Settings of the training.
+        store: Regions of the images.
+        config: Settings of the training run.
         seed: Random seed.
-        hard_pairs: Rows of questions for each image [p, k], for `pseudo_pairs="hard"` (`find_hard_pairs`).
+        hard_pairs: For each image, the rows of the k questions that are hard for this image, [p, k]
+            (`find_hard_pairs`). Required for `pseudo_pairs="hard"`, else None.
     """
 
     def __init__(
@@ -139,12 +149,12 @@ class NetTraining:
         )
         is_weighted = config.pseudo_pairs == "weighted"
         self.pair_weights = PairWeights(len(questions.answers), device=net.device) if is_weighted else None
-        self._epoch, self._order, self._partners = -1, np.zeros(0, int), np.zeros(0, int)
+        self._epoch, self._order, self._paired_rows = -1, np.zeros(0, int), np.zeros(0, int)
 
     def make_batch(self, step: int) -> TrainingBatch:
-        """Return the inputs of a step. Call it in the order of the steps, from one thread."""
-        rows, partners = self._sample_rows(step)
-        return TrainingBatch(rows, partners, self._load_regions(rows))
+        """Return the inputs of a step. Call this for the steps in their order, from one thread."""
+        rows, paired_rows = self._sample_rows(step)
+        return TrainingBatch(rows, paired_rows, self._load_regions(rows))
 
     def step(self, step: int, batch: TrainingBatch | None = None) -> float:
         """Train for one step and return its loss. `batch` is the result of `make_batch(step)`."""
@@ -166,7 +176,12 @@ class NetTraining:
         return loss.detach()
 
     def _sample_rows(self, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of a step, each once an epoch, and the paired rows of all questions in this epoch."""
+        """Return the rows of a step, each at most once per epoch, and the paired rows of all questions in the
+        epoch.
+
+        Each epoch uses only complete batches, so the last `n mod batch_size` questions of its random order
+        are not used.
+        """
         count, batch = len(self.questions.answers), self.config.batch_size
         per_epoch = max(1, count // batch)
         epoch, position = divmod(step, per_epoch)
@@ -174,13 +189,16 @@ class NetTraining:
             rng = make_generator(self.seed, "epoch", str(epoch))
             self._epoch, self._order = epoch, rng.permutation(count)
             if self.config.pseudo_pairs != "none":
-                # Weighted pairs are the same in all epochs, so that their weights can be learned.
+                # Weighted pairs are the same in all epochs, because their weights could not be learned
+                # otherwise.
                 pair_rng = rng if self.config.pseudo_pairs == "random" else make_generator(self.seed, "pairs")
-                self._partners = sample_random_pairs(self.questions.image_indices, pair_rng)
-        return self._order[position * batch : (position + 1) * batch], self._partners
+                self._paired_rows = sample_random_pairs(self.questions.image_indices, pair_rng)
+        return self._order[position * batch : (position + 1) * batch], self._paired_rows
 
     def _make_pairs(self, batch: TrainingBatch, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return the pseudo pairs of a step: the rows of their images, and the rows of their questions."""
+        """Return the pseudo pairs of a step, as two arrays: rows whose images are used, and rows whose
+        questions are used.
+        """
         rows = batch.rows
         if self.config.pseudo_pairs == "none":
             return rows[:0], rows[:0]
@@ -208,7 +226,7 @@ class NetTraining:
         regions: tuple[Tensor, Tensor] | None,
         rng: np.random.Generator,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the loss of the net, and that of the pair weights if there are any."""
+        """Return the loss of the net, and the loss of the pair weights (None without weights)."""
         tokens = self._to_device(trim_padding(self.questions.tokens[np.concatenate([rows, pairs[1]])]))
         if regions is not None and len(pairs[0]):
             pair_regions = regions if pairs[0] is rows else self._load_regions(pairs[0])
@@ -254,7 +272,7 @@ class NetTraining:
 
 
 class Trainable(Protocol):
-    """The interface of `NetTraining` that `train` uses. `net` is an `nn.Module`."""
+    """The part of the interface of `NetTraining` that `train` needs. `net` is an `nn.Module`."""
 
     net: Any
     config: TrainingConfig
@@ -274,10 +292,11 @@ def train(
     """Train to the last step, and load the weights of the best checkpoint into the net.
 
     Args:
-        run: The training.
-        path: File of the checkpoint. The training resumes from it if it exists.
-        score: Evaluates the net, higher is better. It must not use the data of reported results.
-        log: Prints a line.
+        run: The net in training.
+        path: File of the checkpoint. If it exists, the training resumes from this checkpoint.
+        score: Returns the score of the net; higher is better. It must not use the data for which results are
+            reported.
+        log: Called with a line of progress.
 
     Raises:
         UserError: The loss is not finite.

@@ -1,4 +1,4 @@
-"""Compute the next values in a thread while the current one is used."""
+"""Compute the next values in a thread while the current value is used."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import TypeVar
 
 K = TypeVar("K")
 T = TypeVar("T")
-# Values that wait while one is in use. Memory holds one more.
+# Number of values that wait while one value is in use. In addition, one value is being computed.
 PREFETCH_DEPTH = 2
 
 
 def prefetch(make: Callable[[K], T], keys: Iterable[K], depth: int = PREFETCH_DEPTH) -> Iterator[tuple[K, T]]:
     """Yield (key, make(key)) for each key, in order.
 
-    One thread calls `make` at most `depth` keys in advance. An error of `make` is raised at its key. If the iteration ends early, waiting
-    values are discarded.
+    A thread calls `make` for at most `depth` keys in advance. If `make` fails for a key, the error is raised
+    when the iteration reaches this key. If the iteration ends early, waiting values are discarded.
 
     Args:
-        make: Computes a value.
+        make: Computes the value of a key.
         keys: The keys.
         depth: Number of values that may wait.
 

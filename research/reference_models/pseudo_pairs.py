@@ -1,7 +1,8 @@
-"""Pseudo unanswerable questions for training: random pairs (RGQA, section 4.2), hard pairs (appendix B), RoI Mixup, and the weights
-of Resample.
+"""Pseudo unanswerable questions for training: random pairs, hard pairs, RoI Mixup, and the weights of
+Resample.
 
-A pair is the image of row i and the question of row pairs[i]. Its target is 0 for every answer.
+Source: RGQA, section 4.2 (random pairs) and appendix B (hard pairs). A pseudo pair consists of the image of
+row i and the question of row pairs[i]. Its target is 0 for every answer.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def sample_random_pairs(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return for each row a random row of another image, [n] (RP).
+    """Return for each row a random row with another image, [n]. RGQA calls this method RP.
 
     Args:
-        images: Image of each row, [n].
+        images: Index of the image of each row, [n].
         rng: Random generator.
 
     Raises:
-        ValueError: All rows are of one image.
+        ValueError: All rows have the same image.
 
     >>> sample_random_pairs(np.array([7, 7, 9]), np.random.default_rng(0))[:2].tolist()
     [2, 2]
@@ -34,7 +35,7 @@ def sample_random_pairs(images: np.ndarray, rng: np.random.Generator) -> np.ndar
     ordered = images[order]
     first = np.searchsorted(ordered, images)
     own = np.searchsorted(ordered, images, side="right") - first
-    # A random position among the rows of other images, which precede and follow those of the own image.
+    # With rows sorted by image, a random position among the rows before and after those of the same image.
     position = rng.integers(0, len(images) - own)
     return order[np.where(position < first, position, position + own)]
 
@@ -46,14 +47,16 @@ def find_hard_pairs(
     max_questions: int,
     batch: int = 256,
 ) -> np.ndarray:
-    """Return for each image the most similar questions about other images, most similar first (RP hard).
+    """Return for each image the most similar questions about other images, most similar first.
+
+    RGQA calls these pairs RP hard.
 
     Args:
         image_vectors: Embeddings of the images [p, d].
         question_vectors: Embeddings of the questions [n, d].
         images: Index of the image of each question, [n].
         max_questions: Number of questions for each image.
-        batch: Images that are compared at the same time.
+        batch: Number of images that are compared at the same time.
 
     Returns:
         Rows of the questions, int64 [p, max_questions].
@@ -84,13 +87,17 @@ def apply_roi_mixup(
     keep_rate: float,
     rng: np.random.Generator,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Apply RoI Mixup: keep random regions of each row, and replace the others by those of another row at the same positions.
+    """Apply RoI Mixup: keep some random regions of each row, and replace the others by regions of another
+    row.
+
+    The replacements are the regions at the same positions.
 
     Args:
         features: Features [b, M, d], b at least 2.
         boxes: Boxes [b, M, 4].
         targets: Targets [b, ...].
-        keep_rate: lambda in [0, 1] (`sample_keep_rate`): floor(lambda * M) regions are kept, and targets are multiplied by lambda.
+        keep_rate: lambda in [0, 1] (`sample_keep_rate`): floor(lambda * M) regions are kept, and targets are
+            multiplied by lambda.
         rng: Random generator.
 
     Returns:
@@ -99,7 +106,7 @@ def apply_roi_mixup(
     import torch
 
     rows, regions = features.shape[:2]
-    # An offset of 1 to b - 1 never gives the row itself.
+    # With an offset of 1 to b - 1, a row is never its own partner.
     partner = (np.arange(rows) + rng.integers(1, rows, rows)) % rows
     rank = rng.permuted(np.tile(np.arange(regions), (rows, 1)), axis=1)
     kept = torch.from_numpy(rank < int(keep_rate * regions)).to(features.device)[..., None]
@@ -119,12 +126,12 @@ def sample_keep_rate(b: float, rng: np.random.Generator) -> float:
 class PairWeights:
     """Weights of a fixed set of pseudo pairs for Resample (Li & Vasconcelos 2020).
 
-    The weights are w = softplus(theta). Pairs are sampled with probability proportional to sqrt(w), and each loss has the factor
-    sqrt(w / mean of w). The model minimizes the weighted loss and theta maximizes it, by SGD with momentum, so that hard pairs get
-    larger weights.
+    The weights are w = softplus(theta). A pair is sampled with a probability proportional to sqrt(w), and its
+    loss has the factor sqrt(w / mean of w). The model is trained to minimize the weighted loss, and theta to
+    maximize it (by SGD with momentum), so that hard pairs get larger weights.
 
-    The two gradients are computed separately. Added up in one backward pass, as in RGQA's BUTD branch, they cancel, and neither the
-    model nor the weights learn from the pairs.
+    The two gradients are computed separately. In RGQA's BUTD branch they are added in one backward pass.
+    There they cancel, so that neither the model nor the weights learn from the pairs.
     """
 
     def __init__(
@@ -136,13 +143,16 @@ class PairWeights:
         self._optimizer = torch.optim.SGD([self.theta], lr=rate, momentum=momentum)
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [pairs], above 0."""
+        """Return the weights [pairs], which are above 0."""
         import torch
 
         return torch.nn.functional.softplus(self.theta)
 
     def sample(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Sample rows [count] of the set with probability proportional to sqrt(w)."""
+        """Sample `count` pairs with probability proportional to sqrt(w).
+
+        Return their indices in the set, [count].
+        """
         cumulative = np.cumsum(np.sqrt(self.weights().detach().cpu().numpy().astype(np.float64)))
         return np.searchsorted(cumulative, rng.random(count) * cumulative[-1], side="right")
 
@@ -150,11 +160,12 @@ class PairWeights:
         """Return the loss of the model and the loss of the weights.
 
         Args:
-            rows: Rows of the pairs, [b].
-            losses: Their unweighted losses, [b].
+            rows: Indices of the pairs in the set, [b].
+            losses: Unweighted losses of the pairs, [b].
 
         Returns:
-            The first has a gradient for the model only, the second for the weights only (`step`).
+            The loss of the model, which has a gradient only for the model, and the loss of the weights, which
+            has a gradient only for the weights (for `step`).
         """
         import torch
 

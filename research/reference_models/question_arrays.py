@@ -1,4 +1,7 @@
-"""Store millions of questions as arrays. Questions are read one by one, so that memory holds numbers and no records."""
+"""Store millions of questions as arrays.
+
+Questions are read one by one, so that only numbers are kept in memory.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,15 @@ from research.reference_models.net_training import QuestionSet
 from research.reference_models.region_stores import RegionStore
 from research.reference_models.tokenization import PADDING_ID, UNKNOWN_ID, WordVocabulary, split_words
 
-# Further words of a question are ignored. GQA's longest question has 29.
+# Maximum number of words of a question; further words are ignored. The longest question of GQA has 29 words.
 MAX_WORDS = 40
-# A word that occurs once in train counts as unknown, so that the unknown token is learned, too.
+# Minimum number of occurrences of a word in the vocabulary. Words that occur once in train are unknown, so
+# that the vector of the unknown word is trained, too.
 MIN_WORD_COUNT = 2
 
 
 class QuestionCollector:
-    """Collects questions, with a number for each new word, image and answer.
+    """Collects questions. Each new word, image and answer gets an index.
 
     Args:
         questions: The questions.
@@ -59,7 +63,9 @@ class QuestionCollector:
     def to_question_set(
         self, vocabulary: WordVocabulary, answers: Sequence[str], store: RegionStore, path: Path
     ) -> QuestionSet:
-        """Return the questions with the ids of a vocabulary and a store. An unknown answer is -1.
+        """Return the questions as indices into a vocabulary, answers and a store.
+
+        An answer that is not in `answers` is -1.
 
         Args:
             vocabulary: The words.
@@ -68,7 +74,7 @@ class QuestionCollector:
             path: File of the questions, for the message.
 
         Raises:
-            UserError: The store does not have an image. All are listed.
+            UserError: The store does not have an image. All missing images are listed.
         """
         if missing := [image for image in self.image_ids if image not in store.index_of]:
             num_questions = np.bincount(np.asarray(self._image_numbers), minlength=len(self.image_ids))
@@ -101,11 +107,11 @@ def _assign_id(numbers: dict[str, int], name: str) -> int:
 
 
 def take_rows(questions: QuestionSet, rows: np.ndarray) -> QuestionSet:
-    """Return some rows, without target boxes."""
+    """Return some questions of a set, without target boxes."""
     return QuestionSet(questions.tokens[rows], questions.image_indices[rows], questions.answers[rows])
 
 
 def subsample_evenly(questions: QuestionSet, max_questions: int) -> QuestionSet:
-    """Return at most `max_questions` rows, evenly spread."""
+    """Return at most `max_questions` questions, evenly spaced in the set."""
     count = len(questions.answers)
     return take_rows(questions, np.unique(np.linspace(0, count - 1, min(max_questions, count)).astype(int)))

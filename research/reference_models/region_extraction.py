@@ -1,4 +1,6 @@
-"""Extract the regions of images, in float64 so that different processors give equal results (`inference.SIGNIFICANT_DIGITS`)."""
+"""Extract the regions of images, in float64 so that different processors give equal results
+(`inference.SIGNIFICANT_DIGITS`).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ IMAGE_BATCH_SIZE = 32
 
 
 class ExtractedRegions(NamedTuple):
-    """Region stores by source, and the names of the objects that were detected in each image."""
+    """Region source -> region store, and image id -> names of the objects that were detected in the image."""
 
     stores: dict[RegionSource, ArrayStore]
     detected_names: dict[str, frozenset[str]]
@@ -44,21 +46,22 @@ def extract_regions(
     """Extract the regions of images.
 
     Args:
-        clip: Folder of the CLIP of the region head.
+        clip: Folder of the CLIP model of the region head.
         head: The region head.
-        images: Image files by id.
-        scenes: Complete scene graphs by image id, for nets that take ground-truth regions; None without such nets.
-        own_tower: A tower with its own head, for nets that take its regions; None without such nets.
+        images: Image id -> file.
+        scenes: Image id -> complete scene graph, if there are nets that use ground-truth regions; else None.
+        own_tower: A tower that is independent of CLIP and its region head, if there are nets that use their
+            regions; else None.
 
     Raises:
-        UserError: An image is missing or cannot be read. All are listed.
+        UserError: An image is missing or cannot be read. All such images are listed.
     """
     ids = list(images)
     detections = _detect_regions(ClipTower(clip), head, images)
     caption = make_caption_features(detections.features, head.names, head.hidden)
     stores: dict[RegionSource, ArrayStore] = {
         "detected": ArrayStore(ids, detections.features, detections.boxes),
-        # A caption has no positions.
+        # A caption has no positions, so all boxes are 0.
         "caption": ArrayStore(ids, caption, np.zeros_like(detections.boxes)),
     }
     if own_tower is not None:

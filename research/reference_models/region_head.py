@@ -1,8 +1,9 @@
 """The region head: detect objects, their boxes and attributes in the feature maps of a tower.
 
-`research.synthetic_world` trains the head. The features of a region are a hidden vector, the log-probabilities of all object names and
-attributes, those of locations and weather (of the whole image, which is the last region), and its score. Log-probabilities are at least
-`MIN_LOG_PROBABILITY`.
+`research.synthetic_world` trains the head. The features of a region are a hidden vector, the
+log-probabilities of all object names and all attributes, the log-probabilities of locations and weather, and
+the score of the region. Locations and weather describe the whole image, which is the last region.
+Log-probabilities are at least `MIN_LOG_PROBABILITY`.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from pipeline.core.images import load_rgb
 from research.reference_models.image_towers import ClipTower, ImageTower, ResidualTower
 
 MIN_LOG_PROBABILITY = -6.0
-# Regions of an image, in addition to the whole image.
+# Number of regions of an image, in addition to the whole image.
 MAX_DETECTIONS = 16
 # Prefix of the tensors of a tower in the file of its head.
 TOWER_PREFIX = "tower."
-# A region with a higher score counts as a detected object, in metrics and in the rule FRCNN.
+# Minimum score of a region that counts as a detected object, in metrics and in the rule FRCNN.
 DETECTION_THRESHOLD = 0.3
 
 
 @dataclass(frozen=True)
 class RegionNames:
-    """The names that the head knows. The names of the fields are stored in its file.
+    """The names that the head knows. The names of the fields are stored in the file of the head.
 
     Attributes:
         kinds: Names of objects.
@@ -51,7 +52,7 @@ class RegionNames:
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """All names in the order of the log-probabilities."""
+        """Return all names in the order of the log-probabilities."""
         return (*self.kinds, *self.looks, *self.settings)
 
 
@@ -72,11 +73,12 @@ class Regions(NamedTuple):
 
 
 class RegionHead(nn.Module):
-    """Predicts the object name of a cell, the attributes and box of a cell with an object, and the setting of an image.
+    """Predicts the object name of a cell, the attributes and box of a cell with an object, and the setting of
+    an image.
 
     Args:
-        channels: Channels of the feature maps.
-        names: The names that it knows.
+        channels: Number of channels of the feature maps.
+        names: The names that the head knows.
         hidden: Size of hidden vectors.
     """
 
@@ -94,7 +96,7 @@ class RegionHead(nn.Module):
 
     @property
     def feature_size(self) -> int:
-        """Number of features of a region d."""
+        """Return the number d of features of a region."""
         return self.hidden + len(self.names.all_names) + 1
 
     def embed_cells(self, maps: Tensor) -> Tensor:
@@ -109,14 +111,14 @@ class RegionHead(nn.Module):
             kinds: Indices of the object names [...].
 
         Returns:
-            Hidden vectors, logits of the attributes, and boxes: the offset of the center from that of the cell, and the size, as
-            fractions of the image.
+            Hidden vectors, logits of the attributes, and boxes. A box is the offset of its center from the
+            center of the cell, and its size, as fractions of the image.
         """
         hidden = self.thing(torch.cat([cells, self.of_kind(kinds)], -1))
         return hidden, self.look(hidden), self.box(hidden)
 
     def detect(self, maps: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Detect regions in maps [n, channels, h, w]; return the four fields of `Regions`."""
+        """Detect regions in feature maps [n, channels, h, w]. Return the four fields of `Regions`."""
         n, _, height, width = maps.shape
         flat = maps.permute(0, 2, 3, 1).reshape(-1, self.channels)
         cells = self.embed_cells(flat).view(n, height * width, -1)
@@ -131,7 +133,8 @@ class RegionHead(nn.Module):
         center = cell_center + relative_box[..., :2]
         size = relative_box[..., 2:].clamp(min=0.01)
         boxes = torch.cat([center - size / 2, center + size / 2], -1).clamp(0, 1)
-        # A cell may have two objects, with a region each. The own name of a region ranks before the other.
+        # A cell may have two objects, each with a region. In the features of a region, the name of the region
+        # has the higher logit.
         here = torch.gather(logits, 1, cell[..., None].expand(-1, -1, logits.shape[-1]))
         own = functional.one_hot(kinds, logits.shape[-1]).bool()
         here = torch.where(own | (here < here.gather(2, kinds[..., None])), here, here - 4)
@@ -163,7 +166,10 @@ def find_regions(tower: ImageTower, head: RegionHead, pixels: np.ndarray) -> Reg
 
 
 def save_head(path: Path, head: RegionHead, tower: ResidualTower | None = None) -> None:
-    """Write a head as float16, with its names, and with its tower if that is no CLIP."""
+    """Write a head as float16, with its names.
+
+    `tower` is also written, if it is given (a CLIP tower is not).
+    """
     metadata: dict[str, Any] = {"channels": head.channels, "hidden": head.hidden, "names": asdict(head.names)}
     state = head.state_dict()
     if tower is not None:
@@ -190,11 +196,13 @@ def load_head(path: Path) -> RegionHead:
 
 
 def load_tower(path: Path, clip: Path) -> ImageTower:
-    """Read the tower of a head: its own from the same file, or else that of a CLIP.
+    """Read the image tower of a head.
+
+    If the file of the head has no tower, the tower is that of a CLIP model.
 
     Args:
         path: File of the head.
-        clip: Folder of the CLIP.
+        clip: Folder of the CLIP model.
 
     Raises:
         UserError: The file cannot be read, or was not written by `save_head`.
@@ -211,7 +219,10 @@ def load_tower(path: Path, clip: Path) -> ImageTower:
 
 @contextmanager
 def _open_head_file(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Tensor]]]:
-    """Open the file of a head: its metadata, and its tensors as float32. Errors inside become a `UserError`."""
+    """Open the file of a head. Yield its metadata, and its tensors as float32.
+
+    Errors within the context become a `UserError`.
+    """
     try:
         with safe_open(path, "pt") as file:
             metadata = json.loads(file.metadata()["head"])
@@ -227,11 +238,12 @@ def make_caption_features(features: np.ndarray, names: RegionNames, hidden: int)
 
     Args:
         features: Features of regions [..., d].
-        names: The names of the head.
-        hidden: Size of its hidden vectors.
+        names: The names that the head knows.
+        hidden: Size of the hidden vectors of the head.
 
     Returns:
-        float16 [..., d]: 1 for each name with a probability above 1/2 in a region with a score above 1/2, else 0.
+        Features, float16 [..., d]: 1 for each name that has a probability above 1/2 in a region with a score
+        above 1/2, else 0.
     """
     first = hidden
     likely = features[..., first : first + len(names.all_names)] > np.log(0.5)
@@ -242,7 +254,11 @@ def make_caption_features(features: np.ndarray, names: RegionNames, hidden: int)
 
 
 def load_images(paths: Sequence[Path | BinaryIO], size: tuple[int, int]) -> np.ndarray:
-    """Load images from files as uint8 [n, 3, *size], resized without keeping the aspect ratio (bicubic), as for the sample's CLIP."""
+    """Load images from files as uint8 [n, 3, *size].
+
+    The images are resized (bicubic) without keeping the aspect ratio, in the same way as for the sample's
+    CLIP model.
+    """
     from PIL import Image
 
     rows = []

@@ -1,4 +1,5 @@
-"""Read precomputed region features of images, batch by batch, so that memory does not grow with the number of images.
+"""Read precomputed region features of images, batch by batch, so that memory does not grow with the number of
+images.
 
 Supported layouts of a folder:
 
@@ -21,11 +22,13 @@ from pipeline.core.errors import UserError, format_count
 from pipeline.core.images import strip_image_suffix
 from pipeline.core.json_files import read_json
 
-# Regions of an image, as in most published features.
+# Default number of regions of an image, as in most published features.
 REGIONS_PER_IMAGE = 36
-# How far a box may extend beyond its image, as a fraction of the image. A box in pixels extends further.
+# Maximum length by which a box may extend beyond its image, as a fraction of the image. Larger values show
+# that boxes are in pixels.
 MAX_BOX_OVERHANG = 0.5
-# Keys of the arrays in .npz files: those of OpenVQA's gqa_feat_preproc.py and bottom-up-attention.pytorch first.
+# Possible keys of the arrays in .npz files. The first keys are those of OpenVQA's gqa_feat_preproc.py and
+# bottom-up-attention.pytorch.
 FEATURE_KEYS, BOX_KEYS = ("x", "features"), ("bbox", "boxes", "bboxes")
 WIDTH_KEYS, HEIGHT_KEYS = ("width", "image_w", "img_w"), ("height", "image_h", "img_h")
 
@@ -34,8 +37,8 @@ class RegionStore(Protocol):
     """Regions of n images, which have indices 0 to n - 1.
 
     Attributes:
-        index_of: Index of an image by its id.
-        shape: Number of regions per image M, and of features per region d.
+        index_of: Image id -> index of the image.
+        shape: Number M of regions per image, and number d of features per region.
     """
 
     @property
@@ -48,10 +51,11 @@ class RegionStore(Protocol):
         """Return the regions of images.
 
         Args:
-            indices: Indices of the images [b], with repetitions.
+            indices: Indices [b] of the images. An index may occur several times.
 
         Returns:
-            Features float32 [b, M, d], and boxes float32 [b, M, 4] (left, top, right, bottom as fractions of the image).
+            Features float32 [b, M, d], and boxes float32 [b, M, 4] (left, top, right, bottom as fractions of
+            the image).
         """
         ...
 
@@ -81,7 +85,7 @@ class ArrayStore:
 
     @classmethod
     def from_folder(cls, folder: Path) -> ArrayStore:
-        """Open a folder with images.json, features.npy and boxes.npy. The arrays stay on disk.
+        """Open a folder with images.json, features.npy and boxes.npy. The arrays are memory-mapped.
 
         Raises:
             UserError: A file is missing or damaged.
@@ -100,7 +104,9 @@ class ArrayStore:
 
 
 class ImageInfo(msgspec.Struct, frozen=True):
-    """An entry of GQA's info file: number of the .h5 file of an image, row in it, and size in pixels."""
+    """An entry of GQA's info file: number of the .h5 file of an image, row in this file, and image size in
+    pixels.
+    """
 
     file: int
     idx: int
@@ -111,12 +117,12 @@ class ImageInfo(msgspec.Struct, frozen=True):
 class Hdf5Store:
     """GQA's object features.
 
-    `gqa_objects_{0..15}.h5` have `features` [n, 100 or 36, 2048] and `bboxes` [n, 100 or 36, 4] in pixels. `gqa_objects_info.json` has
-    file, row and size of each image.
+    `gqa_objects_{0..15}.h5` have `features` [n, 100 or 36, 2048] and `bboxes` [n, 100 or 36, 4] in pixels.
+    `gqa_objects_info.json` has the file, the row and the size of each image.
 
     Args:
         folder: Folder of these files.
-        regions: Number of regions to read of each image, the first ones.
+        regions: Number of regions to read of each image. The first regions are read.
         prefix: Prefix of the file names.
 
     Raises:
@@ -164,7 +170,7 @@ class Hdf5Store:
         files, rows = self._rows[indices].T
         for number in np.unique(files):
             here = np.flatnonzero(files == number)
-            # One call reads each distinct row once, in the order of the file.
+            # Each distinct row is read once, in the order of the file, with a single call.
             distinct, back = np.unique(rows[here], return_inverse=True)
             data, box_data = self._datasets[number]
             features[here] = data[distinct, :regions][back]
@@ -178,11 +184,12 @@ class NpzStore:
 
     Args:
         folder: Folder of the files.
-        regions: Number of regions of each image. Of more regions the first, which have the highest scores, are taken. Fewer are padded
-            with zeros, as in GQA's own files.
+        regions: Number of regions of each image. If a file has more regions, the first regions are used,
+            which have the highest scores. If a file has fewer regions, zeros are appended, as in GQA's own
+            files.
 
     Raises:
-        UserError: There is no file, or the first one has another format.
+        UserError: There is no file, or the first file has another format.
     """
 
     def __init__(self, folder: Path, regions: int = REGIONS_PER_IMAGE) -> None:
@@ -213,8 +220,8 @@ class ValidatedStore:
     """Validates the regions of another store when they are read.
 
     Args:
-        store: The store.
-        path: Its folder, for messages.
+        store: The other store.
+        path: Folder of the other store, for messages.
     """
 
     def __init__(self, store: RegionStore, path: Path) -> None:
@@ -222,10 +229,10 @@ class ValidatedStore:
         self.index_of, self.shape = store.index_of, store.shape
 
     def get_regions(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the regions of images, as `RegionStore.get_regions`.
+        """Return the regions of images, like `RegionStore.get_regions`.
 
         Raises:
-            UserError: A value is not finite, or boxes are no fractions of the image.
+            UserError: A value is not finite, or boxes are not fractions of the image.
         """
         features, boxes = self._store.get_regions(indices)
         finite = np.isfinite(features.sum((1, 2))) & np.isfinite(boxes.sum((1, 2)))
@@ -253,7 +260,7 @@ def open_region_store(folder: Path, regions_per_image: int = REGIONS_PER_IMAGE) 
         regions_per_image: Number of regions to read of each image.
 
     Raises:
-        UserError: The folder has no supported layout, or a file is faulty.
+        UserError: The layout of the folder is not supported, or a file is faulty.
     """
     if (folder / "gqa_objects_info.json").is_file():
         return ValidatedStore(Hdf5Store(folder, regions_per_image), folder)
@@ -268,7 +275,7 @@ def open_region_store(folder: Path, regions_per_image: int = REGIONS_PER_IMAGE) 
 
 
 def _image_id(path: Path) -> str:
-    # Some tools keep the suffix of the image file: 2370799.jpg.npz.
+    # Some tools keep the suffix of the image file, as in 2370799.jpg.npz.
     return strip_image_suffix(path.stem)
 
 
@@ -298,13 +305,15 @@ def _find_key(path: Path, keys: list[str], names: tuple[str, ...]) -> str:
 def compute_feature_moments(
     store: RegionStore, max_images: int = 2048, batch: int = 256, image_indices: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and standard deviation [d] of the features of regions. The deviation of a constant feature is 1.
+    """Return mean and standard deviation of the features of regions, [d] each.
+
+    The standard deviation of a constant feature is set to 1.
 
     Args:
         store: The regions.
-        max_images: Use at most so many images, evenly spread.
-        batch: Images that are read at the same time.
-        image_indices: Use these images; None for all.
+        max_images: Maximum number of images to use, evenly spaced.
+        batch: Number of images that are read at the same time.
+        image_indices: Indices of the images to use; None for all.
     """
     image_indices = np.arange(len(store.index_of)) if image_indices is None else image_indices
     images = image_indices[np.unique(np.linspace(0, len(image_indices) - 1, max_images).astype(int))]

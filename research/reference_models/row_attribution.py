@@ -11,7 +11,7 @@ from pipeline.inference.attribution.row_attribution import HF_MODEL_PREFIX, RowA
 from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS
 from research.reference_models.net_files import REGION_SOURCES, find_nets
 
-# Nets without attribution, and why.
+# Net -> why its answers cannot be attributed to parts of the image.
 NETS_WITHOUT_LOCATIONS = {
     "blind": "sees no image",
     **{
@@ -33,10 +33,11 @@ def open_reference_row(folders: DatasetFolders, name: str, seed: int) -> RowAttr
     Args:
         folders: Folders of the data set.
         name: Name of the row.
-        seed: Seed of its nets.
+        seed: Seed of the nets.
 
     Raises:
-        UserError: There is no such row or seed, or none of its nets takes regions with positions.
+        UserError: There is no such row or seed, or no net of the row uses regions with positions in the
+            image.
     """
     nets = find_nets(folders.vqa_models)
     rows = list_attributable_rows(folders, seed)
@@ -80,7 +81,7 @@ def open_reference_row(folders: DatasetFolders, name: str, seed: int) -> RowAttr
 
 
 def list_attributable_rows(folders: DatasetFolders, seed: int) -> list[str]:
-    """Return the rows whose nets exist, with at least one that takes regions with positions."""
+    """Return the rows whose nets exist, if at least one net uses regions with positions in the image."""
     nets = find_nets(folders.vqa_models).get(seed, {})
     return [
         name
@@ -91,7 +92,7 @@ def list_attributable_rows(folders: DatasetFolders, seed: int) -> list[str]:
 
 
 def _has_predictions_file(folders: DatasetFolders, name: str) -> bool:
-    """Whether predictions of the user, or reference predictions of a release, have this name."""
+    """Return whether predictions of the user, or reference predictions of a release, have this name."""
     names = [path.name.split(".")[0].split("-seed")[0] for path in folders.predictions.glob("*")]
     release = folders.release_dir("*")
     return name in names or any(Path().glob(f"{release}/reference_predictions/*/{name}.json"))

@@ -1,4 +1,6 @@
-"""Predict the answers of leaderboard rows with the nets of a folder, seed by seed, and format them as predictions files."""
+"""Predict the answers of leaderboard rows with the nets of a folder, seed by seed, and format them as
+predictions files.
+"""
 
 from __future__ import annotations
 
@@ -40,23 +42,24 @@ from research.reference_models.region_extraction import ExtractedRegions, extrac
 from research.reference_models.region_head import RegionHead, load_head, load_tower
 from research.reference_models.region_stores import ArrayStore
 
-# The step of ODIN in RGQA.
+# Size of ODIN's step in RGQA.
 ODIN_STEP = 1e-4
-# Significant digits of confidences in files, so that different processors give equal files. Rows differ in their last bits only,
-# except for Mahalanobis distances, which are small differences of larger numbers.
+# Number of significant digits of confidences in files. Rounding makes the files of different processors
+# equal. Confidences of most rows differ only in their last bits, but Mahalanobis distances differ more,
+# because they are small differences of larger numbers.
 CONFIDENCE_DIGITS, ROW_CONFIDENCE_DIGITS = 9, {"mahalanobis": 6, "mahalanobis_own": 6}
 SAME_CLIP_NOTE = "the net uses the CLIP that selected the candidates of the CLIP subsets"
 
 
 class ReleaseQueries(NamedTuple):
-    """The distinct queries of a release, sorted, and the index of each item's query by item id."""
+    """The distinct queries of a release, sorted, and item id -> index of the query of the item."""
 
     queries: list[VqaQuery]
     query_index: dict[str, int]
 
 
 class PlannedInference(NamedTuple):
-    """A net to run: its file, the regions that it takes, and ODIN's step (0 for none)."""
+    """A net to run: the file of the net, the source of its regions, and the size of ODIN's step (0 for none)."""
 
     path: Path
     region_source: RegionSource
@@ -74,10 +77,10 @@ class RowPlan(NamedTuple):
     """The rows that the nets of a folder can predict, by seed.
 
     Attributes:
-        vqa: The folder.
-        fitted: The fitted detectors.
-        missing_requirements: What each row lacks; "" if the row is available.
-        planned_inference: The nets to run, by name.
+        vqa: The folder of the nets.
+        fitted: Seed -> fitted detectors.
+        missing_requirements: Seed -> row -> what is missing; "" if the row is available.
+        planned_inference: Seed -> name -> net to run.
     """
 
     vqa: Path
@@ -90,7 +93,7 @@ class RowPlan(NamedTuple):
         return [row for row in LEADERBOARD_ROWS if not self.missing_requirements[seed][row]]
 
     def needs_regions(self, region_source: RegionSource) -> bool:
-        """Return whether any net takes regions of this source."""
+        """Return whether any net uses regions of this source."""
         return any(
             one.region_source == region_source
             for of_seed in self.planned_inference.values()
@@ -102,11 +105,11 @@ def plan_rows(vqa: Path, has_ground_truth: bool) -> RowPlan:
     """Find out which rows the nets of a folder can predict.
 
     Args:
-        vqa: The folder.
+        vqa: The folder of the nets.
         has_ground_truth: Whether the complete scene graphs of the images are known.
 
     Raises:
-        UserError: A file of the folder cannot be read. All are listed.
+        UserError: A file of the folder cannot be read. All such files are listed.
     """
     nets = find_nets(vqa)
     validate_net_files(vqa, nets)
@@ -123,7 +126,7 @@ def validate_net_files(folder: Path, nets: Mapping[int, Mapping[str, Path]]) -> 
     """Check that all files of nets can be read, before any net is run.
 
     Raises:
-        UserError: A file of the folder cannot be read. All are listed.
+        UserError: A file of the folder cannot be read. All such files are listed.
     """
     problems = Problems(f"{folder}: files of nets cannot be read")
     heads = [folder / REGION_HEAD_FILE, *folder.glob(OWN_TOWER_HEAD_FILE)]
@@ -141,16 +144,16 @@ def validate_net_files(folder: Path, nets: Mapping[int, Mapping[str, Path]]) -> 
 def load_regions(
     plan: RowPlan, clip: Path, files: Mapping[str, Path], scenes: Mapping[str, SceneGraph] | None = None
 ) -> ExtractedRegions:
-    """Extract the regions that the nets of a plan take.
+    """Extract the regions that the nets of a plan use.
 
     Args:
         plan: The plan.
-        clip: Folder of the CLIP of the region head.
-        files: Image files by id.
-        scenes: Complete scene graphs by image id, if a net takes ground-truth regions.
+        clip: Folder of the CLIP model of the region head.
+        files: Image id -> file.
+        scenes: Image id -> complete scene graph, if a net uses ground-truth regions; else None.
 
     Raises:
-        UserError: An image is missing or cannot be read. All are listed.
+        UserError: An image is missing or cannot be read. All such images are listed.
     """
     own, path = None, plan.vqa / OWN_TOWER_HEAD_FILE
     if plan.needs_regions("own_tower"):
@@ -161,7 +164,10 @@ def load_regions(
 def predict_rows(
     plan: RowPlan, queries: Sequence[VqaQuery], regions: ExtractedRegions
 ) -> Iterator[tuple[int, str, DetectorOutput]]:
-    """Yield seed, row name and predictions for every available row of the plan. One seed is in memory at a time."""
+    """Yield seed, row name and predictions for every available row of the plan.
+
+    Only one seed at a time is in memory.
+    """
     head = load_head(plan.vqa / REGION_HEAD_FILE)
     nouns = extract_query_nouns(queries, head)
     detected = [regions.detected_names[one.image_id] for one in queries]
@@ -183,7 +189,10 @@ def extract_query_nouns(queries: Sequence[VqaQuery], head: RegionHead) -> list[f
 
 
 def _predict_by_seed(plan: RowPlan, inputs: WorkerInputs) -> Iterator[tuple[int, dict[str, ModelOutputs]]]:
-    """Yield the outputs of the nets of each seed for all queries. Nets run in parallel, and one seed is in memory at a time."""
+    """Yield the outputs of the nets of each seed for all queries.
+
+    Nets run in parallel. Only one seed at a time is in memory.
+    """
     planned = [one for of_seed in plan.planned_inference.values() for one in of_seed.values()]
     num_workers = max(1, min(num_local_workers(), len(planned)))
     results = ordered_map(run_inference, planned, partial(WorkerInputs, *inputs), num_workers, 1)
@@ -193,7 +202,7 @@ def _predict_by_seed(plan: RowPlan, inputs: WorkerInputs) -> Iterator[tuple[int,
 
 
 def collect_queries(benchmark: Benchmark) -> ReleaseQueries:
-    """Return the queries of all items of all subsets. Several items may share a query."""
+    """Return the queries of all items of all subsets. Several items may have the same query."""
     pairs = {
         item: VqaQuery(image, text)
         for items in benchmark.subsets.values()
@@ -207,11 +216,11 @@ def collect_queries(benchmark: Benchmark) -> ReleaseQueries:
 def find_missing_requirements(
     nets: Collection[str], fitted: Collection[str], has_ground_truth: bool
 ) -> dict[str, str]:
-    """Return what each row lacks in a seed; "" if the row is available.
+    """Return row -> what is missing for the row in a seed; "" if the row is available.
 
     Args:
         nets: Names of the nets of the seed.
-        fitted: Names of its fitted detectors.
+        fitted: Names of the fitted detectors of the seed.
         has_ground_truth: Whether the complete scene graphs of the images are known.
     """
     return {
@@ -231,7 +240,7 @@ def _missing_requirements(
 
 
 def plan_inference(rows: Collection[str], nets: Mapping[str, Path]) -> dict[str, PlannedInference]:
-    """Return the nets that these rows need, each to be run once."""
+    """Return name -> net to run, for all nets that the rows need. Each net is run only once."""
     odin_nets = {
         LEADERBOARD_ROWS[row].net
         for row in rows
@@ -262,7 +271,7 @@ def make_detector_inputs(
     detected: Sequence[Collection[str]],
     names: Collection[str],
 ) -> DetectorInputs:
-    """Return the inputs of detectors apart from the outputs of nets, which `score_row` adds."""
+    """Return the inputs of detectors, except the outputs of nets. `score_row` adds these outputs."""
     empty = ModelOutputs((), np.zeros((0, 0), np.float32), np.zeros((0, 0), np.float32))
     return DetectorInputs(empty, nouns=nouns, detected_names=detected, detector_names=names, **fitted)  # pyright: ignore[reportArgumentType]
 
@@ -278,7 +287,9 @@ def format_predictions(queries: ReleaseQueries, row: str, output: DetectorOutput
 
 
 def round_confidence(confidence: float, digits: int) -> float:
-    """Round a confidence to significant digits, and near 1 to four digits of the difference to 1.
+    """Round a confidence to significant digits.
+
+    Close to 1, keep four significant digits of the difference to 1.
 
     The logits of the vanilla nets are up to 20, so many confidences are close to 1.
 

@@ -1,6 +1,7 @@
-"""Selective answering: vector scaling and thresholds fitted on val (Whitehead et al., ECCV 2022, sections 3.2 and 4, appendix I.2).
+"""Selective answering: vector scaling and thresholds fitted on val (Whitehead et al., ECCV 2022, sections 3.2
+and 4, appendix I.2).
 
-The third selection function of that paper, the Selector, is in `selector`.
+That paper has a third selection function, the Selector, which is in the module `selector`.
 """
 
 from __future__ import annotations
@@ -19,29 +20,30 @@ from pipeline.scoring.selective_prediction import (
 )
 from research.reference_models.model_outputs import ModelOutputs
 
-# The weight decay of the authors.
+# Weight of the penalty, equal to the weight decay of the paper's authors.
 RIDGE_PENALTY = 1e-4
 
 
 class VectorScaling(NamedTuple):
-    """Scale and bias for the logit of each of the K answers, [K] each."""
+    """Scale and bias of the logit of each answer, [K] each."""
 
     scale: np.ndarray
     bias: np.ndarray
 
 
 def fit_scaling(logits: np.ndarray, targets: np.ndarray, *, ridge: float = RIDGE_PENALTY) -> VectorScaling:
-    """Fit vector scaling (Guo et al., ICML 2017, section 4.2; "Calibration" of Whitehead et al.).
+    """Fit vector scaling (Guo et al., ICML 2017, section 4.2; Whitehead et al. call it "Calibration").
 
-    The scale and bias of each answer minimize binary cross-entropy, summed over answers. Answers are independent (Platt, 1999) and the
-    loss is convex, so L-BFGS finds its only minimum; the authors use AdamW. One temperature for all answers would not change the order
-    of confidences.
+    The scales and biases minimize the binary cross-entropy, summed over answers. The answers are independent
+    (Platt, 1999) and the loss is convex, so L-BFGS finds its only minimum. (The authors use AdamW.) A common
+    temperature for all answers would not change the order of confidences.
 
     Args:
         logits: Logits [n, K].
         targets: Accuracy of each answer in [0, 1], [n, K].
-        ridge: Weight of the penalty for deviations from scale 1 and bias 0, which keeps answers that never occur finite. The weight
-            decay of the authors pulls the scale towards 0.
+        ridge: Weight of the penalty for deviations from scale 1 and bias 0. The penalty keeps the parameters
+            of answers that never occur finite. (The weight decay of the authors pulls the scale towards 0
+            instead.)
 
     Raises:
         ValueError: The shapes differ, or a target is outside of [0, 1].
@@ -73,16 +75,21 @@ def _fit_answer_scaling(logits: np.ndarray, targets: np.ndarray, ridge: float) -
 
 
 def apply_scaling(outputs: ModelOutputs, scaling: VectorScaling) -> ModelOutputs:
-    """Return the outputs with scaled logits. Their MaxProb is the confidence. Some answers change, too."""
+    """Return the outputs with scaled logits. The MaxProb of the scaled logits is the confidence.
+
+    Some answers change, too.
+    """
     return outputs._replace(logits=(outputs.logits * scaling.scale + scaling.bias).astype(np.float32))
 
 
 class Thresholds(NamedTuple):
-    """Thresholds of the confidence, chosen on val. Infinity (null in JSON) means that no question should be answered.
+    """Thresholds of the confidence, chosen on val.
+
+    Infinity (null in JSON) means that no question should be answered.
 
     Attributes:
-        at_risk: By the maximum risk.
-        at_cost: By the cost of a wrong answer.
+        at_risk: Maximum risk -> threshold.
+        at_cost: Cost of a wrong answer -> threshold.
     """
 
     at_risk: Mapping[float, float]
@@ -95,10 +102,12 @@ def make_threshold_table(
     """Choose thresholds on val.
 
     Args:
-        confidence: Confidences of val's questions, [n].
+        confidence: Confidences of the questions of val, [n].
         accuracy: Accuracy of the answers in [0, 1], [n]; 0 for unanswerable questions.
-        risks: Maximum risks. The threshold is the lowest within the risk, as for C@R (section 3.2).
-        costs: Costs of a wrong answer. The threshold maximizes the Effective Reliability Phi_c (eq. 6).
+        risks: Maximum risks. For each risk, the lowest threshold that keeps the risk is chosen, as for C@R
+            (section 3.2).
+        costs: Costs of a wrong answer. For each cost, the threshold with the highest effective reliability
+            Phi_c (eq. 6) is chosen.
     """
     return Thresholds(
         {risk: threshold_at_risk(confidence, accuracy, risk) for risk in risks},
@@ -109,7 +118,7 @@ def make_threshold_table(
 def evaluate_thresholds(
     thresholds: Thresholds, confidence: np.ndarray, accuracy: np.ndarray
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Evaluate thresholds, chosen on other questions, on these questions (appendix F).
+    """Evaluate, on some questions, thresholds that were chosen on other questions (appendix F).
 
     Args:
         thresholds: The thresholds.
@@ -117,8 +126,9 @@ def evaluate_thresholds(
         accuracy: Accuracy of the answers in [0, 1], [n]; 0 for unanswerable questions.
 
     Returns:
-        "at_risk" and "at_cost", each by risk or cost: threshold, coverage, and risk (NaN if no question is answered); for a risk also
-        delta_risk, the risk minus the maximum risk; for a cost also phi.
+        "at_risk" and "at_cost". Each maps a risk or a cost to: threshold, coverage, and risk (NaN if no
+        question is answered). For a risk, there is also delta_risk, the risk minus the maximum risk; for a
+        cost, there is also phi.
     """
     confidence, accuracy = np.asarray(confidence), np.asarray(accuracy, float)
 

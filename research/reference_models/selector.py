@@ -1,12 +1,13 @@
-"""The Selector: a small net that predicts the accuracy of another net's answer (Whitehead et al., ECCV 2022, section 4, appendix I.2).
+"""The Selector: a small net that predicts the accuracy of another net's answer (Whitehead et al., ECCV 2022,
+section 4, appendix I.2).
 
-This module applies it with numpy; `selector_training` trains it. Differences to the published code (reliable_vqa d9586af,
-`models/selective_predictors.py`):
+This module applies a trained Selector with numpy; `selector_training` trains it. The Selector differs from
+the published code (reliable_vqa d9586af, `models/selective_predictors.py`) as follows:
 
-- The inputs pass no ReLU before the first layer, where the published code loses negative values.
-- The answers enter as their softmax.
-- Image and question enter only by the input of the answering net's classifier.
-- MaxProb's logit is added to the output, so that training starts with MaxProb.
+- There is no ReLU before the first layer. (In the published code, it removes negative inputs.)
+- One input is the softmax of the answers.
+- The other input is the input of the answering net's classifier. Image and question have no other influence.
+- The logit of MaxProb is added to the output, so that an untrained Selector equals MaxProb.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from research.reference_models.model_outputs import ModelOutputs
 
 
 class Selector(NamedTuple):
-    """Weights, float32, with hidden layers of size h.
+    """Weights of a Selector, float32, with hidden layers of size h.
 
     Attributes:
         centre: Mean of the features [d].
         spread: Standard deviation of the features [d].
-        features_weight: First layer on the features [h, d].
-        features_bias: Its bias [h].
-        answers_weight: First layer on the answers [h, K].
-        answers_bias: Its bias [h].
-        joint_weight: Second layer [h, 2h].
-        joint_bias: Its bias [h].
-        last_weight: Last layer [h].
-        last_bias: Its bias [1].
+        features_weight: Weights of the first layer on the features [h, d].
+        features_bias: Bias of the first layer on the features [h].
+        answers_weight: Weights of the first layer on the answers [h, K].
+        answers_bias: Bias of the first layer on the answers [h].
+        joint_weight: Weights of the second layer [h, 2h].
+        joint_bias: Bias of the second layer [h].
+        last_weight: Weights of the last layer [h].
+        last_bias: Bias of the last layer [1].
         maxprob_weight: Weight of MaxProb's logit [1].
     """
 
@@ -56,7 +57,7 @@ class GradedOutputs(NamedTuple):
     Attributes:
         images: Id of the image of each question.
         outputs: Outputs of the net.
-        accuracy: Accuracy of its top answer in [0, 1], [n].
+        accuracy: Accuracy of the most likely answer in [0, 1], [n].
     """
 
     images: Sequence[str]
@@ -65,13 +66,18 @@ class GradedOutputs(NamedTuple):
 
 
 def compute_maxprob_logit(logits: np.ndarray) -> np.ndarray:
-    """Return log(p / (1 - p)) of the largest softmax probability p, [n], precise for p near 1. It is infinite for K = 1."""
+    """Return log(p / (1 - p)) of the largest softmax probability p, [n], precise for p near 1.
+
+    The result is infinite for K = 1.
+    """
     logits = np.sort(np.asarray(logits, np.float64), axis=1)
     return logits[:, -1] - logsumexp(logits[:, :-1], axis=1)
 
 
 def compute_selector_confidence(outputs: ModelOutputs, selector: Selector) -> np.ndarray:
-    """Return the accuracy of the top answer that the Selector predicts, in [0, 1], [n]."""
+    """Return the confidence [n]: the accuracy of the most likely answer, in [0, 1], as predicted by the
+    Selector.
+    """
     layers = Selector(*(array.astype(np.float64) for array in selector))
     features = (outputs.features - layers.centre) / layers.spread
     answers = softmax(outputs.logits.astype(np.float64), axis=1)

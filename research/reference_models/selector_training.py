@@ -1,4 +1,4 @@
-"""Train the Selector with torch, on questions of val that the answering net was not trained on."""
+"""Train the Selector with torch, on questions of val, on which the answering net was not trained."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from research.reference_models.selector import (
     compute_selector_confidence,
 )
 
-# As in the published code.
+# Maximum norm of the gradient, as in the published code.
 MAX_GRADIENT_NORM = 0.25
 
 
 class SelectorNet(nn.Module):
-    """The net of `selector.Selector`. Its last layer starts at 0, so that the net starts as MaxProb."""
+    """The net of `selector.Selector`.
+
+    Its last layer is initialized to 0, so that the untrained net equals MaxProb.
+    """
 
     def __init__(self, features: int, answers: int, hidden: int, dropout: float) -> None:
         super().__init__()
@@ -40,11 +43,11 @@ class SelectorNet(nn.Module):
         return self.last(hidden)[:, 0] + self.maxprob * maxprob
 
     def to_selector(self, centre: np.ndarray, spread: np.ndarray) -> Selector:
-        """Return the current weights."""
+        """Return the current weights as a `Selector`."""
         layers = [self.features, self.answers, self.joint, self.last]
         tensors = [tensor for layer in layers for tensor in (layer.weight, layer.bias)]
         arrays = [tensor.detach().numpy().copy() for tensor in (*tensors, self.maxprob)]
-        # The last layer has one row.
+        # The weights of the last layer have one row, which becomes a vector.
         arrays[6] = arrays[6][0]
         return Selector(centre, spread, *arrays)
 
@@ -61,18 +64,20 @@ def train_selector(
     dropout: float = 0.5,
     seed: int = 0,
 ) -> Selector:
-    """Train the Selector, and return the weights of the epoch with the smallest area under the risk-coverage curve.
+    """Train the Selector, and return the weights of the epoch with the smallest area under the risk-coverage
+    curve.
 
-    The untrained state counts as an epoch. The loss is binary cross-entropy with the accuracy as target: the authors' two outputs for
-    (1 - accuracy, accuracy) under a softmax are equivalent to one output, their difference, under a sigmoid. The same seed and number
-    of threads give the same weights on one machine.
+    The untrained state counts as an epoch. The loss is binary cross-entropy with the accuracy as target. (The
+    authors use two outputs for (1 - accuracy, accuracy) with a softmax. This is equivalent to a single
+    output, their difference, with a sigmoid.) On one machine, the same seed and number of threads give the
+    same weights.
 
     Args:
-        fit: Questions to train on.
-        validation: Questions to select the epoch on.
+        fit: Questions for training.
+        validation: Questions for selecting the epoch.
         hidden: Size of the hidden layers.
         epochs: Number of epochs.
-        batch_size: Questions in a step.
+        batch_size: Number of questions in a step.
         learning_rate: Learning rate of AdamW.
         weight_decay: Weight decay of AdamW.
         dropout: Dropout rate.

@@ -1,7 +1,7 @@
 """Tokenize questions into words of the training vocabulary.
 
-All other words share the id of the unknown word, which differs from that of the padding. RGQA's code uses one id for both, and its
-vocabulary includes the words of the test questions.
+All other words have the id of the unknown word, which differs from the id of padding. (RGQA's code uses the
+same id for both, and its vocabulary includes the words of the test questions.)
 """
 
 from __future__ import annotations
@@ -44,11 +44,14 @@ class WordVocabulary:
         return cls(tuple(sorted(word for word, count in counts.items() if count >= min_count)))
 
     def __len__(self) -> int:
-        """The number of ids, with padding and unknown word."""
+        """Return the number of ids, including padding and the unknown word."""
         return len(self.words) + 2
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the token ids int64 [n, longest], padded on the right. A text without words becomes one unknown word."""
+        """Return the token ids of texts, int64 [n, longest], padded on the right.
+
+        A text without words becomes one unknown word.
+        """
         number = {word: i for i, word in enumerate(self.words, UNKNOWN_ID + 1)}
         rows = [
             [number.get(word, UNKNOWN_ID) for word in split_words(text)] or [UNKNOWN_ID] for text in texts
@@ -60,7 +63,7 @@ class WordVocabulary:
 
 
 def trim_padding(tokens: np.ndarray) -> np.ndarray:
-    """Return tokens [b, L] as int64, without columns that are padding in all rows."""
+    """Return tokens [b, L] as int64, without the columns that are padding in all rows."""
     return np.ascontiguousarray(tokens[:, : max(1, int((tokens != PADDING_ID).sum(1).max()))]).astype(
         np.int64
     )

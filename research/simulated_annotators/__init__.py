@@ -1,1 +1,3 @@
-"""Simulated annotators, and the independent reader of the complete truth that they use."""
+"""Simulated annotators, and the code with which they find out from the complete truth whether a question has
+an answer.
+"""

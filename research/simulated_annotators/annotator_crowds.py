@@ -1,4 +1,4 @@
-"""Make crowds of eight simulated annotators: five who try, one careless, one biased, one malicious."""
+"""Make crowds of eight simulated annotators: five are diligent, one is careless, one biased, one malicious."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from research.simulated_annotators.annotators import SimulatedAnnotator
 
 
 def make_crowd(seed: int) -> tuple[SimulatedAnnotator, ...]:
-    """Make a crowd. Those who try err at random rates.
+    """Make a crowd. The diligent annotators err at random rates.
 
-    They miss 2 to 12 % of unanswerable questions and call 0.5 to 4 % of answerable questions invalid. The second rate is
-    lower because annotators say "valid" when in doubt.
+    A diligent annotator misses 2 to 12 % of the unanswerable questions, and calls 0.5 to 4 % of the
+    answerable questions invalid. The second rate is lower, because annotators say "valid" when in doubt.
     """
     draw = make_generator(seed, "crowd")
     trying = [
@@ -25,8 +25,9 @@ def make_crowd(seed: int) -> tuple[SimulatedAnnotator, ...]:
     return (
         *trying,
         SimulatedAnnotator("simulated-6-careless", miss_rate=0.45, false_alarm_rate=0.40, unsure_rate=0.1),
-        # This one looks, but calls many answerable questions invalid: 82.7 % of gold questions are right, half of them valid.
+        # The biased annotator looks at the images, but calls many answerable questions invalid. If half of
+        # the gold questions are valid, about 80 % of the answers to gold questions are correct.
         SimulatedAnnotator("simulated-7-biased", miss_rate=0.0, false_alarm_rate=0.39, unsure_rate=0.0),
-        # This one says "invalid" to everything, at once.
+        # The malicious annotator answers "invalid" to every question, very fast.
         SimulatedAnnotator("simulated-8-malicious", miss_rate=0.0, false_alarm_rate=1.0, unsure_rate=0.0),
     )

@@ -1,8 +1,9 @@
 """Simulate eight annotators who know the complete truth and err at different rates.
 
-They replace people in the embedded sample, so that the whole pipeline runs. All their verdicts are marked `simulated`. They do
-not know the verifier's result or which question is the gold question. Where the truth is not known, they can rehearse on
-other evidence; these verdicts are marked `rehearsal`.
+Simulated annotators replace people in the synthetic sample, so that the whole pipeline can run. All their
+verdicts are marked `simulated`. They know neither the result of the verifier nor which question is the gold
+question. If the complete truth is unknown, they can judge by other evidence (a rehearsal); such verdicts are
+marked `rehearsal`.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from pipeline.core.records import Choice, SceneGraph, Task, TaskQuestion, Verdic
 from research.simulated_annotators.answerability import Unclear, find_obstacle
 from research.simulated_annotators.word_senses import WordSenses
 
-# Questions that every photo answers, with or without a program.
+# Questions that have an answer for every image, whether they have a program or not.
 ALWAYS_ANSWERABLE = {"Is this indoor or outdoor?", "Is this a color image?", "What place is this?"}
 
-# Returns the obstacle to answering a question about an image id, as `find_obstacle_in_truth` does.
+# A function of a question and an image id that returns the obstacle to answering the question
+# (`find_obstacle_in_truth`).
 FindObstacle = Callable[[TaskQuestion, str], str]
 
 
@@ -30,9 +32,10 @@ class SimulatedAnnotator(NamedTuple):
     """How often an annotator errs.
 
     Attributes:
-        miss_rate: proportion of unanswerable questions called valid.
-        false_alarm_rate: proportion of answerable questions called invalid. It is lower, as annotators say "valid" in doubt.
-        unsure_rate: proportion of unclear questions answered "unsure" instead of "valid".
+        miss_rate: Proportion of unanswerable questions that are called valid.
+        false_alarm_rate: Proportion of answerable questions that are called invalid. It is lower than the
+            miss rate, because annotators say "valid" when in doubt.
+        unsure_rate: Proportion of unclear questions that are answered "unsure" instead of "valid".
     """
 
     name: str
@@ -49,7 +52,7 @@ ANNOTATORS = (
     SimulatedAnnotator("simulated-5", miss_rate=0.06, false_alarm_rate=0.02, unsure_rate=0.1),
     SimulatedAnnotator("simulated-6", miss_rate=0.08, false_alarm_rate=0.03, unsure_rate=0.4),
     SimulatedAnnotator("simulated-7", miss_rate=0.12, false_alarm_rate=0.04, unsure_rate=0.2),
-    # The careless one is close to random.
+    # The careless annotator answers almost at random.
     SimulatedAnnotator("simulated-8", miss_rate=0.45, false_alarm_rate=0.40, unsure_rate=0.1),
 )
 
@@ -65,12 +68,14 @@ def simulate_verdicts(
     """Simulate the verdicts of `votes_per_task` random annotators on each task, sorted by verdict id.
 
     Args:
-        tasks: the tasks.
-        find_obstacle: finds the obstacle to answering a question. Questions that every photo answers have none.
-        votes_per_task: number of annotators for each task.
-        seed: seed of the choice of annotators and of their errors.
-        rehearsal: the truth is not known, so verdicts and annotators' names say that this is a rehearsal.
-        annotators: the annotators to choose from.
+        tasks: The tasks.
+        find_obstacle: Returns the obstacle to answering a question. It is not called for `ALWAYS_ANSWERABLE`
+            questions.
+        votes_per_task: Number of annotators for each task.
+        seed: Seed of the choice of annotators and of their errors.
+        rehearsal: Whether this is a rehearsal, because the complete truth is unknown. Verdicts and names of
+            annotators then say so.
+        annotators: The annotators to choose from.
     """
     answered: Counter[str] = Counter()
     verdicts = []
@@ -106,13 +111,14 @@ def simulate_verdicts(
 def find_obstacle_in_truth(
     truth: Mapping[str, SceneGraph], words: WordSenses, question: TaskQuestion, image_id: str
 ) -> str:
-    """Return what a faultless annotator finds: "" for an answer, the category of the obstacle, or "unclear".
+    """Return what a faultless annotator finds: "" if there is an answer, else the category of the obstacle,
+    or "unclear".
 
     Args:
-        truth: image id -> complete scene graph. Without one, the result is "unclear".
-        words: meanings of words.
-        question: the question.
-        image_id: the image.
+        truth: Image id -> complete scene graph. If the image has no scene graph, the result is "unclear".
+        words: Meanings of words.
+        question: The question.
+        image_id: Id of the image.
     """
     try:
         return (
@@ -129,7 +135,7 @@ def choose_verdict(
 ) -> tuple[Choice, str]:
     """Return the annotator's choice, and the reason if it is "invalid".
 
-    Always draws three numbers, so that one choice does not change the next.
+    The function always draws three random numbers, so that one choice does not change the next ones.
     """
     errs, hesitates, invents = rng.random(3)
     if obstacle == "unclear":

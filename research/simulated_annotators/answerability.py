@@ -1,8 +1,8 @@
-"""Decide from the complete truth whether a question has an answer, as simulated annotators see it.
+"""Decide from the complete truth whether a question has an answer. Simulated annotators use this module.
 
-The functional program is executed step by step. The first presupposition that fails makes the question unanswerable. In
-the complete truth, what is not listed does not hold. This code is independent of the pipeline's verifier and shares nothing
-with it, so that simulated verdicts test the verifier instead of repeating it.
+The functional program is executed step by step. The first presupposition that fails makes the question
+unanswerable. In the complete truth, facts that are not listed are false. This code shares nothing with the
+verifier of the pipeline, so that simulated verdicts test the verifier instead of repeating its results.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from typing import NamedTuple
 from pipeline.core.records import Answerability, Category, SceneGraph, SceneObject, Step
 from research.simulated_annotators.word_senses import WILDCARD_NAMES, WordSenses, get_forms, is_same_relation
 
-# Nearer than this fraction of the image to a border between left, middle and right, the position is unclear.
+# If the distance of an object to a border between left, middle and right is less than this fraction of the
+# image, its position is unclear.
 BORDER_MARGIN = 0.04
 SCENE_OBJECT = "scene"
 
-# The result of a step: the objects it leads to, or the scene.
+# The result of a step: the selected objects, or the scene.
 Result = list[SceneObject] | str
 
 
 class Unanswerable(Exception):
-    """A presupposition fails, or the number of right answers is not one."""
+    """A presupposition fails, or the question does not have exactly one correct answer."""
 
     def __init__(self, category: Category) -> None:
         super().__init__(category)
@@ -35,17 +36,18 @@ class Unclear(Exception):
 
 
 def find_obstacle(program: tuple[Step, ...], scene: SceneGraph, words: WordSenses) -> Category | None:
-    """Return why the question of a program has no answer in a scene. None if it has one.
+    """Return why the question of a program has no answer in a scene; None if the question has an answer.
 
     Raises:
-        Unclear: this cannot be decided.
+        Unclear: It cannot be decided whether the question has an answer.
     """
     look = _ProgramReader(scene, words)
     try:
         try:
             look.execute(program)
         except Unclear:
-            # An object's position may be unclear, while it is clear that another object is missing.
+            # The position of an object is unclear. But if another object is clearly missing, the question is
+            # unanswerable anyway.
             if not look.has_missing_object(program):
                 raise
             return "missing object"
@@ -94,7 +96,7 @@ class _ProgramReader(NamedTuple):
             results.append(result)
 
     def has_missing_object(self, program: tuple[Step, ...]) -> bool:
-        """Whether an object that the program presupposes is missing from the image."""
+        """Return whether an object that the program presupposes is missing from the image."""
         asserted = _find_asserted_steps(program)
         names = {
             _without_id(step.argument).split(",")[0]
@@ -104,7 +106,10 @@ class _ProgramReader(NamedTuple):
         return not all(self.find_by_name(name) for name in names - {SCENE_OBJECT})
 
     def check_step(self, verb: str, kind: str, argument: str, inputs: Sequence[Result]) -> None:
-        """Raise unless the step has exactly one answer. "yes" and "no" are always answers to existence questions."""
+        """Raise `Unanswerable` or `Unclear` unless the step has exactly one answer.
+
+        Existence questions always have an answer, "yes" or "no".
+        """
         if verb in ("exist", "and", "or"):
             return
         if verb in ("same", "different"):
@@ -123,7 +128,7 @@ class _ProgramReader(NamedTuple):
             answers = {self.answer_about_scene(verb, kind, argument)}
         else:
             answers = {self.answer_step(verb, kind, argument, thing) for thing in _get_objects(inputs[0])}
-        # Several objects may be meant if all of them have the same answer.
+        # The question may be about several objects if the answer is the same for all of them.
         if len(answers) > 1:
             raise Unanswerable("underspecified")
         if answers <= {None, ""}:
@@ -198,7 +203,7 @@ class _ProgramReader(NamedTuple):
         return value in thing.attributes
 
     def get_attribute(self, thing: SceneObject, kind: str) -> str | None:
-        """Return the object's value of an attribute type. None if it has none."""
+        """Return the value of an attribute type for an object; None if the object has no such value."""
         if kind in ("name", "type"):
             return min(get_forms(thing.name), key=lambda form: (len(form), form))
         if kind in ("hposition", "vposition"):
@@ -220,7 +225,9 @@ class _ProgramReader(NamedTuple):
         return first if centre < 0.4 else last if centre > 0.6 else "middle"
 
     def is_related(self, thing: SceneObject, relation: str, other: SceneObject, role: str) -> bool:
-        """Whether `thing relation other` (role "s"), or `other relation thing` (role "o")."""
+        """Return whether the relation holds from `thing` to `other` (role "s") or from `other` to `thing`
+        (role "o").
+        """
         if thing is other:
             return False
         if relation.startswith("same "):
@@ -240,12 +247,16 @@ def _get_objects(result: Result) -> list[SceneObject]:
 
 
 def _without_id(argument: str) -> str:
-    """`table,on,s (17)` -> `table,on,s`"""
+    """Remove the object id of an argument: `table,on,s (17)` -> `table,on,s`."""
     return re.sub(r"\s*\([-\d, ]*\)\s*$", "", argument).strip()
 
 
 def _find_asserted_steps(program: tuple[Step, ...]) -> set[int]:
-    """Return the steps that "Is there ...?" asserts instead of presupposing: from `exist` back to the last name."""
+    """Return the indices of the steps that are not presupposed, because the question asks for them ("Is there
+    ...?").
+
+    These are the steps from `exist` back to the last step that selects a name.
+    """
     asserted = set()
     for step in program:
         if step.operation == "exist":
@@ -258,13 +269,13 @@ def _find_asserted_steps(program: tuple[Step, ...]) -> set[int]:
 
 
 def _get_only_true(options: Iterable[str]) -> str | None:
-    """Return the only true option. None if none or several are true."""
+    """Return the only true option; None if no option or several options are true."""
     true = list(options)
     return true[0] if len(true) == 1 else None
 
 
 def true_answerability(program: tuple[Step, ...], scene: SceneGraph, words: WordSenses) -> Answerability:
-    """Return the true answerability of a question about an image. "unknown" if a careful reader cannot decide."""
+    """Return the true answerability of a question about an image; "unknown" if it cannot be decided."""
     try:
         return "unanswerable" if find_obstacle(program, scene, words) else "answerable"
     except Unclear:

@@ -1,6 +1,7 @@
-"""Simulate verdicts from the complete truth, or in a rehearsal from incomplete graphs that are treated as complete.
+"""Simulate verdicts: from the complete truth, or (in a rehearsal) from incomplete graphs that are treated as
+complete.
 
-Both kinds of verdicts are marked.
+All verdicts are marked as simulated; verdicts of a rehearsal are also marked as a rehearsal.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def load_truth_view(folders: DatasetFolders) -> FindObstacle:
     """Load the complete truth and return a function that finds obstacles in it.
 
     Raises:
-        UserError: the complete truth is not known.
+        UserError: The complete truth is unknown.
     """
     truth = gqa_files.read_true_scene_graphs(
         folders.truth, (row.split for row in folders.read_records(ImageRecord))
@@ -46,7 +47,7 @@ def simulate_from_truth(
 def simulate_from_evidence(
     folders: DatasetFolders, tasks: Iterable[Task], votes_per_task: int, seed: int
 ) -> list[Verdict]:
-    """Simulate verdicts from published or reconstructed graphs, treated as complete."""
+    """Simulate verdicts from published or reconstructed graphs, which are treated as complete."""
     facts_of = cache(make_evidence_loader(folders, folders.read_vocabulary(), is_complete=True))
 
     def find_obstacle(question: TaskQuestion, image_id: str) -> str:

@@ -14,7 +14,7 @@ RELATION_SYNONYMS = (
     {"to the right of", "right of"},
     {"under", "beneath", "underneath"},
 )
-# Endings of plurals and of their singulars.
+# Pairs of the ending of a plural and the ending of its singular.
 PLURAL_SUFFIXES = (
     *(("s", ""), ("es", ""), ("ies", "y"), ("ves", "f"), ("ves", "fe")),
     *(("men", "man"), ("women", "woman"), ("people", "person"), ("children", "child")),
@@ -31,7 +31,10 @@ class WordSenses(Record):
     attribute_types: dict[str, str]
 
     def get_names(self, name: str) -> set[str]:
-        """Return all word forms that a name covers, including those of a category's members."""
+        """Return all word forms that a name covers.
+
+        For a category, these include the forms of its members.
+        """
         wanted, todo = set(), [name, *PRONOUNS.get(name, ())]
         while todo:
             new = get_forms(todo.pop()) - wanted
@@ -43,7 +46,10 @@ class WordSenses(Record):
 
 @lru_cache(maxsize=1 << 14)
 def get_forms(name: str) -> frozenset[str]:
-    """Return the name and what it may be the plural of: `boxes` -> boxes, boxe, box. Names that share a form agree."""
+    """Return the name and its possible singular forms: `boxes` -> boxes, boxe, box.
+
+    Two names that have a form in common count as the same name.
+    """
     head, space, word = name.strip().lower().rpartition(" ")
     endings = () if word.endswith("ss") else PLURAL_SUFFIXES
     singulars = {word.removesuffix(plural) + ending for plural, ending in endings if word.endswith(plural)}
@@ -51,7 +57,10 @@ def get_forms(name: str) -> frozenset[str]:
 
 
 def is_same_relation(name: str, asked: str) -> bool:
-    """Whether a relation that holds implies the one asked for. `sitting on` a chair implies `on`."""
+    """Return whether a relation `name` that holds implies the relation `asked`.
+
+    For example, `sitting on` implies `on`.
+    """
 
     wanted = next((group for group in RELATION_SYNONYMS if asked in group), {asked})
     return name in wanted or any(name.endswith(f"ing {word}") for word in wanted)

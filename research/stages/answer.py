@@ -1,13 +1,14 @@
-"""Answer every question of the release with the data set's own networks, with each confidence method of the papers.
+"""Answer every question of the release with the networks of the data set and the confidence methods of the
+papers.
 
-Reads   data/release/<data set>/<version>/, ingest/images.jsonl, the image files, clip/, vqa/; truth/ for the one row whose
-        network uses ground-truth regions, which is marked as a reference
+Reads   data/release/<data set>/<version>/, ingest/images.jsonl, the image files, clip/, vqa/; truth/ for the row whose
+        network uses ground-truth regions (this row is marked as a reference)
 Writes  ROW-seedN.json    predictions of a row and seed for every item of all subsets, in the format of `rgqa score`
         rows.yaml         confidence and note of each row, and whether it is a reference
-        thresholds.json   thresholds of vqa/thresholds.json, chosen on val, for the rows that were written
-        answer.json       numbers of queries, images, seeds and rows; the rows that were skipped, and why
+        thresholds.json   thresholds that were chosen on val (from vqa/thresholds.json), for the rows that were written
+        answer.json       numbers of queries, images, seeds and rows; which rows were skipped, and why
 
-Without networks in vqa/ the outputs are empty.
+If there are no networks in vqa/, the outputs are empty.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from research.reference_models.row_predictions import (
 )
 
 THRESHOLDS_FILE = "thresholds.json"
-# Number of skipped rows up to which the message names them.
+# Maximum number of skipped rows that the message names.
 MAX_NAMED_ROWS = 3
 
 
@@ -74,7 +75,8 @@ def main() -> None:
 def read_image_files(
     folders: DatasetFolders, queries: ReleaseQueries, plan: RowPlan
 ) -> tuple[dict[str, Path], dict[str, SceneGraph] | None]:
-    """Return the image files of the queries by image id, in order, and the complete scene graphs if a network needs them.
+    """Return the image files of the queries by image id, in order, and the complete scene graphs if a network
+    needs them.
 
     Raises:
         UserError: Lists every image that is not in the data set.
@@ -93,7 +95,7 @@ def read_image_files(
 
 
 def find_skipped_rows(missing_inputs: Mapping[int, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Return what each skipped row lacks, by row and seed."""
+    """Return row -> seed -> what is missing, for each skipped row."""
     found = {
         row: {str(seed): missing_inputs[seed][row] for seed in missing_inputs if missing_inputs[seed][row]}
         for row in LEADERBOARD_ROWS
@@ -122,7 +124,7 @@ def write_outputs(
     report: Mapping[str, object],
     written: Mapping[str, Mapping[int, Path]],
 ) -> None:
-    """Write the files beside the predictions files, and delete the predictions files of earlier runs."""
+    """Write all output files except the predictions files, and delete predictions files of earlier runs."""
     kept = {path for seeds in written.values() for path in seeds.values()}
     for path in folders.stage_dir("answer").glob("*-seed*.json"):
         if path not in kept:

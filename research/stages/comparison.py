@@ -1,8 +1,10 @@
-"""Compare the audit with that of the items that the paper's rules would have made from the same data.
+"""Compare the audit of our items with the audit of the items that RGQA's rules would have made from the same
+data.
 
 Reads   paper/items.jsonl, audit/audit.json, ingest/, embed/images.npy
-Writes  comparison.json  ComparisonReport: the audit of the items under the paper's rules; empty without a complete truth
-        comparison.md    both audits side by side, as a document
+Writes  comparison.json  ComparisonReport: the audit of the items under RGQA's rules; empty if the complete
+truth is unknown
+        comparison.md    both audits side by side, in Markdown
 """
 
 from __future__ import annotations

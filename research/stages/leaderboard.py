@@ -1,13 +1,14 @@
-"""Score all predictions on the release, with a row for each model and ranks that are beyond chance.
+"""Score all predictions on the release, with a row for each model and a rank interval.
 
 Reads   data/release/<data set>/<version>/, predictions/, answer
 Writes  leaderboard.json                            ranks, mean scores and AUAF by subset of each row with all subsets
-        metrics/ROW.json                            the same in a file for each row, so that `dvc metrics show` is a table
-        leaderboard.md                              the leaderboard as a document, with what was evaluated
+        metrics/ROW.json                            the same numbers, one file for each row, so that `dvc metrics show` prints a table
+        leaderboard.md                              the leaderboard in Markdown, with a description of what was evaluated
         leaderboard.csv                             every score of every row with intervals, by subset and kind of UQ
-        expected_effects.md, expected_effects.json  findings of the papers, the differences here, and their outcomes
+        expected_effects.md, expected_effects.json  findings of the papers, and whether the results here
+        confirm them
         acc-fpr.json, risk-coverage.json            the curves, for `dvc plots`
-        acc-fpr.svg, risk-coverage.svg              the same as images
+        acc-fpr.svg, risk-coverage.svg              the same curves as images
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def main() -> None:
         points = compute_curve_points(benchmark, plotted, curve)
         files |= {f"{curve.name}.json": points, f"{curve.name}.svg": draw_curves(points, plotted, curve)}
     kinds = Counter(row.kind for row in rows)
-    # An earlier run may have had other rows.
+    # An earlier run may have written files for other rows.
     shutil.rmtree(folders.stage_dir("leaderboard") / "metrics", ignore_errors=True)
     folders.write_stage_outputs(
         "leaderboard",

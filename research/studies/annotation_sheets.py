@@ -1,4 +1,4 @@
-"""Sample sheets of perturbed questions for human readers, and read the filled sheets.
+"""Sample sheets of edited questions for human readers, and read the filled sheets.
 
 `research/studies/edit_quality.py` evaluates them. The sheets do not show which questions are edited.
 """
@@ -33,9 +33,9 @@ class SheetKeyRow(Record):
     """What the readers do not see of an edited question. All other rows of the texts are originals.
 
     Attributes:
-        text_row, pair_row: its rows in both sheets, from 1.
-        edits: the edits as text.
-        is_query_only: the edits change only what the question asks for.
+        text_row, pair_row: Its rows in both sheets, from 1.
+        edits: The edits as text.
+        is_query_only: The edits change only what the question asks for.
     """
 
     candidate_id: str
@@ -48,11 +48,11 @@ class SheetKeyRow(Record):
 def write_sheets(out: Path, count: int, seed: int) -> None:
     """Write sheets, the guide for readers and the key into a new folder.
 
-    For each subset, `count` edited questions and as many originals are sampled. No text occurs twice, and no question
-    occurs both edited and original.
+    For each subset, `count` edited questions and as many originals are sampled. No text occurs twice, and no
+    question occurs both edited and original.
 
     Raises:
-        UserError: the folder has sheets already.
+        UserError: The folder has sheets already.
     """
     if (out / "key.json").exists():
         raise UserError(f"{out}: the folder has sheets already. Name another folder with --out.")
@@ -110,8 +110,8 @@ def _write_sheet(path: Path, sheet: pd.DataFrame, marks: Iterable[str]) -> None:
 def read_sheet(path: Path, blank_sheets: Path, problems: Problems) -> pd.DataFrame:
     """Read a filled sheet, indexed by row number from 1.
 
-    Adds a problem for every missing or unknown mark and for every text that differs from the blank sheet, for example
-    because the sheet was sorted.
+    Adds a problem for every missing or unknown mark and for every text that differs from the blank sheet, for
+    example because the sheet was sorted.
     """
     blank = pd.read_csv(blank_sheets / path.name, dtype=str, keep_default_na=False)
     try:

@@ -1,17 +1,20 @@
-"""Measure whether a net looked where the question points to, by the complete truth: `rgqa study attribution`.
+"""Measure whether nets look at the objects that questions point to: `rgqa study attribution`.
 
-The study uses the answerable questions of the data set in use whose annotations (in GQA's format, of question and full
-answer) point to objects. Each attribution method is scored by means over nets of several seeds, with intervals over images:
+The study uses the answerable questions of the data set in use whose annotations (in GQA's format, of question
+and full answer) point to objects. Each attribution method is scored by means over nets of several seeds, with
+intervals over images:
 
 pointing          Does the highest cell lie on a box that the question points to (pointing game; Zhang et al., IJCV 2018)? Cells
-                  within `POINTING_TOLERANCE` of an edge count as hits. If several cells are highest, the proportion that hits.
+                  within `POINTING_TOLERANCE` of an edge count as hits. If several cells are highest, the
+                  proportion that hits.
 pointing_strict   the same without tolerance
 weight_on_boxes   the weight on those boxes
 grounding         GQA's metric (`pipeline/scoring/gqa_diagnostics.py`): as weight_on_boxes, but overlapping boxes count once each,
                   and so does an object that question and full answer both point to. It can be above 1.
 
-Baselines use no image: the image's center, a uniform map, and the same net's map for another question about the same image.
-The last one shows where the net tends to look, independent of the question.
+There are three baselines that do not depend on the question: the center of the image, a uniform map, and the
+map of the same net for another question about the same image. The last baseline shows where the net tends to
+look in any case.
 """
 
 from __future__ import annotations
@@ -56,7 +59,9 @@ UNIFORM_MAP = np.full(MAP_SHAPE, 1 / np.prod(MAP_SHAPE))
 
 
 class GroundedQuestion(NamedTuple):
-    """A question with the boxes that it points to, (left, top, right, bottom) [b, 4] as fractions of the image."""
+    """A question with the boxes that it points to, (left, top, right, bottom) [b, 4] as fractions of the
+    image.
+    """
 
     question: Question
     scene: SceneGraph
@@ -77,13 +82,13 @@ def measure_attribution(
     """Return the table of the data set in use in Markdown.
 
     Args:
-        nets: names of nets in the folder vqa/.
-        seeds: the seeds of each net.
-        repetitions, seed: replicates and seed of the bootstrap.
-        out: a JSON file for the results.
+        nets: Names of nets in the folder vqa/.
+        seeds: The seeds of each net.
+        repetitions, seed: Replicates and seed of the bootstrap.
+        out: A JSON file for the results.
 
     Raises:
-        UserError: a net does not exist, the complete truth is not known, or no question points to an object.
+        UserError: A net does not exist, the complete truth is not known, or no question points to an object.
     """
     folders = DatasetFolders()
     folders.check_outputs(Output("--out", out) if out else None)
@@ -140,10 +145,10 @@ def pointing_game_score(
     """Score a map by the pointing game: the proportion of its highest cells whose center lies in a box.
 
     Args:
-        grid: the map.
+        grid: The map.
         boxes: (left, top, right, bottom) as fractions of the image, [b, 4].
-        size: width and height of the image in pixels.
-        tolerance: centers this far outside a box count as inside, as a fraction of the image's longer side.
+        size: Width and height of the image in pixels.
+        tolerance: Centers this far outside a box count as inside, as a fraction of the image's longer side.
 
     >>> pointing_game_score(np.array([[0.6, 0.4]]), np.array([[0, 0, 0.5, 1]]), (100, 50))
     1.0
@@ -256,9 +261,9 @@ def collect_maps(
     """Return the map of each question by attribution method.
 
     Args:
-        attributions: of each question.
-        others: for each question the index of another question about its image.
-        nouns: the nouns of each question.
+        attributions: Of each question.
+        others: For each question the index of another question about its image.
+        nouns: The nouns of each question.
     """
     maps = {
         method: [one.get_panel(method).attribution_map for one in attributions]
@@ -286,7 +291,8 @@ def _attribute_questions(
 def pick_other_questions(asked: Sequence[GroundedQuestion]) -> list[int]:
     """Return for each question the index of another question about its image.
 
-    This is the question half a cycle further on. The index is the question's own if the image has no other question.
+    This is the question half a cycle further on. The index is the question's own if the image has no other
+    question.
     """
     places: dict[str, list[int]] = {}
     for place, one in enumerate(asked):
@@ -299,7 +305,10 @@ def pick_other_questions(asked: Sequence[GroundedQuestion]) -> list[int]:
 
 
 def map_named_objects(attribution: Attribution, nouns: frozenset[str]) -> AttributionMap:
-    """Return a map of the detected objects that the question names, weighted by score. Without any, the map is uniform."""
+    """Return a map of the detected objects that the question names, weighted by score.
+
+    Without any, the map is uniform.
+    """
     marks = [mark for mark in attribution.get_panel("detections").marks if mark.text in nouns]
     if not marks:
         return UNIFORM_MAP

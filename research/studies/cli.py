@@ -12,16 +12,16 @@ from pipeline.core.errors import run_command
 from pipeline.core.records import Split
 
 app = new_app(
-    "Study the pipeline itself: its verifier, its edits, its audit, and how well its benchmark ranks models.",
+    "Study the pipeline itself: its verifier (which decides from scene graphs whether a question is answerable), its edits, its audit, and how well its benchmark ranks models.",
     "rgqa study verifier-agreement",
 )
 edit_quality_app = new_app(
-    "Let people judge the quality of perturbed questions.", "rgqa study edit-quality --help"
+    "Let people judge the quality of edited questions.", "rgqa study edit-quality --help"
 )
 app.add_typer(edit_quality_app, name="edit-quality")
 
 FoldsOption = Annotated[int, typer.Option(min=2, max=100, help="Use this many folds of cross-validation.")]
-RepetitionsOption = Annotated[
+NumReplicatesOption = Annotated[
     int, typer.Option(min=1, max=100_000, help="Use this many bootstrap replicates for each interval.")
 ]
 MaxPairsOption = Annotated[
@@ -43,23 +43,23 @@ def num_examples_option(help: str) -> Any:
 @app.command(epilog="Example: `rgqa study text-only-baseline --out baseline.json`")
 def text_only_baseline(
     folds: FoldsOption = 5,
-    repetitions: RepetitionsOption = 500,
+    bootstrap: NumReplicatesOption = 500,
     seed: Annotated[
         int, seed_option("Seed of the folds, the bootstrap and the random choices of the paper's rules.")
     ] = 20231001,
     max_pairs: MaxPairsOption = 20_000,
     out: ResultsOption = None,
 ) -> None:
-    """Measure how well a text-only model can tell perturbed questions from originals, before human verification."""
+    """Measure how well a text-only model can tell edited questions from originals, before human verification."""
     from research.studies.text_only_baseline import run_text_only_baseline
 
-    run_command(lambda: print(run_text_only_baseline(folds, repetitions, seed, max_pairs, out)))
+    run_command(lambda: print(run_text_only_baseline(folds, bootstrap, seed, max_pairs, out)))
 
 
 @app.command(epilog="Example: `rgqa study transformer-attacker --out attackers.json`")
 def transformer_attacker(
     folds: FoldsOption = 5,
-    repetitions: RepetitionsOption = 500,
+    bootstrap: NumReplicatesOption = 500,
     seed: Annotated[
         int,
         seed_option(
@@ -73,7 +73,7 @@ def transformer_attacker(
     ] = None,
     out: ResultsOption = None,
 ) -> None:
-    """Train a small transformer to tell perturbed questions from originals, and compare it with the audit's attackers."""
+    """Train a small transformer to tell edited questions from originals, and compare it with the audit's text attackers."""
 
     def page() -> None:
         import torch
@@ -82,7 +82,7 @@ def transformer_attacker(
 
         # The transformer's matrices are too small for more threads.
         torch.set_num_threads(1)
-        print(compare_attackers(folds, repetitions, seed, max_pairs, init_checkpoint, out))
+        print(compare_attackers(folds, bootstrap, seed, max_pairs, init_checkpoint, out))
 
     run_command(page)
 
@@ -99,10 +99,24 @@ def verifier_agreement(
         int, typer.Option(min=0, max=1000, help="Ask each question about this many other images.")
     ] = 2,
 ) -> None:
-    """Measure how often the verifier agrees with the source of the data set in use. Needs stage `vocabulary`."""
+    """Measure how often the verifier agrees with the answers and programs of the source data.
+
+    Run stage `vocabulary` first.
+    """
     from research.studies.verifier_agreement import measure_verifier_agreement
 
     run_command(lambda: print(measure_verifier_agreement(num_examples, seed, num_other_images), end=""))
+
+
+@app.command(epilog="Example: `rgqa study derived-programs data/gqa/source --split val`")
+def derived_programs(
+    source: Annotated[Path, typer.Argument(help="Source folder with GQA's question files.")],
+    split: Annotated[Split, typer.Option(help="Use this split of the questions.")] = "testdev",
+) -> None:
+    """Measure how well programs derived from the text of questions agree with GQA's own programs."""
+    from research.studies.derived_programs import measure_derived_programs
+
+    run_command(lambda: print(measure_derived_programs(source, split)))
 
 
 @app.command(epilog="Example: `rgqa study verifier-completeness --source data/gqa/source --split val`")
@@ -151,7 +165,7 @@ def score_sheets(
         int, num_examples_option("List this many of the worst edits with their faults.")
     ] = 20,
 ) -> None:
-    """Report rates with intervals, kappa, targets and the worst edits from the readers' marks."""
+    """Report, from the marks of the readers, rates with intervals, kappa, targets and the worst edits."""
     from research.studies.edit_quality import report_edit_quality
 
     run_command(lambda: print(report_edit_quality(sheets, readers, num_worst)))
@@ -162,7 +176,7 @@ def abstention_classifier(
     split: Annotated[str, typer.Option(help="Read these replies: dev, held_out or train.")] = "dev",
     num_examples: Annotated[int, num_examples_option("Print this many wrongly classified replies.")] = 0,
 ) -> None:
-    """Measure how well the scorers detect from a reply's words that it abstains."""
+    """Measure how well the abstention classifier of the scorers detects abstentions in replies."""
     from pipeline.core.errors import UserError
     from research.studies.abstention_evaluation import evaluate_abstention_classifier
 
@@ -187,7 +201,10 @@ def train_abstention_classifier(
     ] = None,
     seed: Annotated[int, seed_option("Seed of everything random.")] = 0,
 ) -> None:
-    """Train the abstention classifier on research/studies/replies/train.jsonl. From scratch this takes half an hour on two cores."""
+    """Train the abstention classifier on research/studies/replies/train.jsonl.
+
+    Training from scratch takes half an hour on two cores.
+    """
     from research.studies.abstention_training import train_and_save
 
     run_command(lambda: train_and_save(vectors, out, seed))
@@ -198,7 +215,7 @@ def votes_needed(
     crowd_seed: Annotated[
         list[int] | None,
         typer.Option(
-            help="Simulate the crowd of this seed. Repeatable (default: 2, 3, 4).", min=0, max=1_000_000
+            help="Simulate the crowd of this seed. Can be repeated (default: 2, 3, 4).", min=0, max=1_000_000
         ),
     ] = None,
     max_votes: Annotated[
@@ -212,7 +229,7 @@ def votes_needed(
         typer.Option(help="Write all results to a .json file, or the plot to a .png or .svg file."),
     ] = None,
 ) -> None:
-    """Measure how many votes simulated crowds need with adaptive voting and with a fixed number of votes."""
+    """Compare the votes that simulated crowds need under adaptive voting and under a fixed number per candidate."""
     from research.studies.votes_needed import REPORTED_CROWDS, run_votes_study
 
     run_command(lambda: print(run_votes_study(crowd_seed or REPORTED_CROWDS, max_votes, out)))
@@ -222,24 +239,26 @@ def votes_needed(
 def attribution(
     net: Annotated[
         list[str] | None,
-        typer.Option(help="Study this net of the folder vqa/. Repeatable (default: rp, vanilla)."),
+        typer.Option(help="Study this net of the folder vqa/. Can be repeated (default: rp, vanilla)."),
     ] = None,
     net_seed: Annotated[
         list[int] | None,
-        typer.Option(help="Use the nets of this seed. Repeatable (default: 0, 1, 2).", min=0, max=2**32 - 1),
+        typer.Option(
+            help="Use the nets of this seed. Can be repeated (default: 0, 1, 2).", min=0, max=2**32 - 1
+        ),
     ] = None,
-    repetitions: Annotated[
+    bootstrap: Annotated[
         int, typer.Option(min=100, max=100_000, help="Use this many bootstrap replicates for each interval.")
     ] = 1000,
     seed: Annotated[int, seed_option("Seed of the replicates.")] = 0,
     out: ResultsOption = None,
 ) -> None:
-    """Measure whether nets looked where questions point to, with the complete truth of a synthetic world."""
+    """Measure, on a synthetic world with complete scene graphs, whether nets look at the objects that questions point to."""
     from research.studies.attribution_study import measure_attribution
 
     run_command(
         lambda: print(
-            measure_attribution(net or ["rp", "vanilla"], net_seed or [0, 1, 2], repetitions, seed, out)
+            measure_attribution(net or ["rp", "vanilla"], net_seed or [0, 1, 2], bootstrap, seed, out)
         )
     )
 
@@ -298,7 +317,7 @@ def validity(
     out: Annotated[Path, typer.Option(help="Write results, tables and predictions to this folder.")] = Path(
         "data/sample/interim/validity"
     ),
-    repetitions: Annotated[
+    bootstrap: Annotated[
         int,
         typer.Option(min=20, max=100_000, help="Use this many bootstrap replicates of the images."),
     ] = 1000,
@@ -312,7 +331,7 @@ def validity(
         bool, typer.Option(help="Also train (once, five CPU minutes) and rank nets of graded strength.")
     ] = False,
 ) -> None:
-    """Compare the rankings by our benchmark and by the paper's rules with the ranking by counterfactual pairs."""
+    """Compare three rankings of models: by our benchmark, by a benchmark built by RGQA's rules, and by counterfactual pairs."""
     if not replication_release:
         refuse_options(context, "replication_images", "there is no --replication-release")
     from research.studies.ranking_validity import CounterfactualRelease, run_validity_study
@@ -323,6 +342,6 @@ def validity(
     )
     run_command(
         lambda: run_validity_study(
-            releases, out, repetitions, seed, measure_effects=effects, rank_graded_nets=graded_nets
+            releases, out, bootstrap, seed, measure_effects=effects, rank_graded_nets=graded_nets
         )
     )

@@ -25,19 +25,44 @@ from pipeline.core.atomic_files import write_text
 from pipeline.core.errors import Problems, format_count
 from pipeline.core.records import ObjectEntry, Question, Vocabulary
 from pipeline.language.commonsense import get_type_by_value
-from pipeline.language.lexicon import Lexicon, load_wordnet
+from pipeline.language.lexicon import Lexicon
 from pipeline.language.nouns import PLURAL_ONLY_NOUNS, get_grammatical_number, pluralize
+from pipeline.language.object_taxonomy import get_main_kind
+from pipeline.language.text_phrases import is_known_name
 from pipeline.language.word_lists import FRAME_WORDS, UNINFORMATIVE_NAMES
 from pipeline.sources.gqa_files import read_questions
 from pipeline.verifier.partial_graphs import PartialGraph, build_partial_graph
 from pipeline.verifier.vocabulary import DEFAULT_VOCABULARY_PATH, VocabularyParams, build_vocabulary
 
-_PROPERTY_FILES = {"color": "object_color.tsv", "material": "object_material.tsv", "shape": "object_shape.tsv"}
+_PROPERTY_FILES = {
+    "color": "object_color.tsv",
+    "material": "object_material.tsv",
+    "shape": "object_shape.tsv",
+}
 # Objects of a name whose color is known, from which on the name is used. Rarer names contain typing errors.
 MIN_COLORED_OBJECTS = 40
 # Values that the tables write in another way than GQA.
-_VALUE_NAMES = {"rectangle": "rectangular", "triangle": "triangular", "circle": "round", "octagon": "octagonal"}
-_NO_NAMES = frozenset(("leave", "design", "dash", "pull", "snap", "flush", "lot", "home", "female", "male", "notice"))
+_VALUE_NAMES = {
+    "rectangle": "rectangular",
+    "triangle": "triangular",
+    "circle": "round",
+    "octagon": "octagonal",
+}
+# Attributes whose type the questions state by mistake ("taking bath" is no size).
+_WRONG_TYPES = frozenset(
+    (
+        "brushing teeth",
+        "dry",
+        "performing trick",
+        "taking a picture",
+        "taking bath",
+        "taking pictures",
+        "tinted",
+    )
+)
+_NO_NAMES = frozenset(
+    ("leave", "design", "dash", "pull", "snap", "flush", "lot", "home", "female", "male", "notice")
+)
 
 
 def derive_vocabulary(counts_folder: Path, questions_folder: Path) -> str:
@@ -56,8 +81,11 @@ def derive_vocabulary(counts_folder: Path, questions_folder: Path) -> str:
     questions = _read_questions(questions_folder)
     vocabulary = _count_questions(questions)
     objects, properties = _read_objects(counts_folder)
+    vocabulary = _leave_out_slips(vocabulary)
     types = {value: type_ for value, type_ in get_type_by_value().items() if type_ in _GQA_TYPES}
-    types |= vocabulary.attribute_types | {value: type_ for type_, values in properties.items() for value in values}
+    types |= vocabulary.attribute_types | {
+        value: type_ for type_, values in properties.items() for value in values
+    }
     for name, entry in vocabulary.objects.items():
         known = objects.get(name)
         objects[name] = _add_entries(entry, known) if known else entry
@@ -69,14 +97,47 @@ def derive_vocabulary(counts_folder: Path, questions_folder: Path) -> str:
         attributes=dict(sorted(attributes.items())),
         attribute_types=dict(sorted(types.items())),
     )
-    write_text(DEFAULT_VOCABULARY_PATH, msgspec.json.format(msgspec.json.encode(vocabulary), indent=0).decode() + "\n")
+    write_text(
+        DEFAULT_VOCABULARY_PATH,
+        msgspec.json.format(msgspec.json.encode(vocabulary), indent=0).decode() + "\n",
+    )
     what = f"{format_count(len(objects), 'object name')}, {format_count(len(attributes), 'attribute')}"
     return f"derive-vocabulary: {what} -> {DEFAULT_VOCABULARY_PATH}"
 
 
 _GQA_TYPES = frozenset(
-    "color material shape size age height length width thickness weight pattern pose activity cleanliness fatness weather".split()
+    [
+        "color",
+        "material",
+        "shape",
+        "size",
+        "age",
+        "height",
+        "length",
+        "width",
+        "thickness",
+        "weight",
+        "pattern",
+        "pose",
+        "activity",
+        "cleanliness",
+        "fatness",
+        "weather",
+    ]
 ) | {"face expression"}
+
+
+def _leave_out_slips(vocabulary: Vocabulary) -> Vocabulary:
+    """Return a vocabulary without names that start with an article and without types that the questions state by mistake."""
+    return msgspec.structs.replace(
+        vocabulary,
+        objects={
+            name: entry for name, entry in vocabulary.objects.items() if not name.startswith(("a ", "an "))
+        },
+        attribute_types={
+            word: type_ for word, type_ in vocabulary.attribute_types.items() if word not in _WRONG_TYPES
+        },
+    )
 
 
 def _read_questions(folder: Path) -> list[Question]:
@@ -114,7 +175,11 @@ def _read_objects(folder: Path) -> tuple[dict[str, ObjectEntry], dict[str, set[s
     counted = {_get_name(row["name"]): int(row["count"]) for row in _read_rows(folder / "objects.tsv")}
     # The color of one object in so many is stated.
     ratio = sum(counted[name] for name in counted if colored[name]) / sum(colored[name] for name in counted)
-    kept = {name for name in (*attributes, *counted) if name and (counted.get(name) or colored[name] >= MIN_COLORED_OBJECTS)}
+    kept = {
+        name
+        for name in (*attributes, *counted)
+        if name and (counted.get(name) or colored[name] >= MIN_COLORED_OBJECTS)
+    }
     return {
         name: ObjectEntry(
             name=name,
@@ -131,14 +196,17 @@ def _get_name(name: str) -> str:
     name = name.strip().lower()
     if pluralize(name) in PLURAL_ONLY_NOUNS or f"{name}s" in PLURAL_ONLY_NOUNS:
         name = f"{name}s"
-    is_everyday = name in load_wordnet() or name in PLURAL_ONLY_NOUNS or name in ("man", "woman", "people")
+    # Nearly every image with a person or a car shows their parts, so they are no good replacements.
+    is_everyday = is_known_name(name) and get_main_kind(name) not in ("bodypart", "carpart")
     return name if is_everyday and name not in FRAME_WORDS | UNINFORMATIVE_NAMES | _NO_NAMES else ""
 
 
 def _add_entries(one: ObjectEntry, other: ObjectEntry) -> ObjectEntry:
     attributes = Counter(one.attributes)
     attributes.update(other.attributes)
-    return msgspec.structs.replace(one, count=one.count + other.count, attributes=dict(sorted(attributes.items())))
+    return msgspec.structs.replace(
+        one, count=one.count + other.count, attributes=dict(sorted(attributes.items()))
+    )
 
 
 def _read_counts(path: Path, names: Collection[str]) -> dict[str, int]:

@@ -1,10 +1,10 @@
-"""Let people judge the quality of perturbed questions: `rgqa study edit-quality`.
+"""Let people judge the quality of edited questions: `rgqa study edit-quality`.
 
     rgqa study edit-quality create-sheets --count 200 --seed 1 --out sheets   writes sheets/key.json and sheets/sheets_to_fill
     rgqa study edit-quality score-sheets sheets sheets/ann sheets/ben         prints rates, kappa, targets, the worst edits
 
-There are two sheets for each subset. The first has single texts, edited ones mixed with originals of other questions. A
-reader does not know which is which, and the originals give the base rate. Its marks:
+There are two sheets for each subset. The first has single texts, edited ones mixed with originals of other
+questions. A reader does not know which is which, and the originals give the base rate. Its marks:
 
     grammatical   a careful writer of English could have written the text
     plausible     a photo could show this, and somebody could ask it
@@ -13,11 +13,13 @@ The second sheet shows each edited question beside its original and is filled in
 
     changed       the two questions mean different things
     presupposed   the edited question presupposes something that does not hold in an image with only the original's
-                  content: "y" even if "nothing", "nobody" and "no" count as true answers, "l" only if they do not
+                  content: "y" even if "nothing", "nobody" and "no" count as true answers, "l" only if they do
+                  not
     answerable    in a typical photo of the original the edited question would have an answer after all
 
-Each reader gets a copy of `sheets_to_fill`, fills in every mark (`reading_guide.md` explains them) and does not see the
-other's marks. The study needs the screened candidates of the data set in use (`dvc repro screen`).
+Each reader gets a copy of `sheets_to_fill`, fills in every mark (`reading_guide.md` explains them) and does
+not see the other's marks. The study needs the screened candidates of the data set in use (`dvc repro
+screen`).
 """
 
 from __future__ import annotations
@@ -56,7 +58,10 @@ TARGETS = {
 
 
 class MarkRate(Record):
-    """How often a reader gave a mark, with the 95 % Wilson interval of the rate. The rate of no rows is NaN."""
+    """How often a reader gave a mark, with the 95 % Wilson interval of the rate.
+
+    The rate of no rows is NaN.
+    """
 
     count: int
     total: int
@@ -68,12 +73,12 @@ class MarkSummary(Record):
     """The rates of one finding.
 
     Attributes:
-        readers: each reader's rate among edited questions.
-        originals: each reader's rate among originals, where these were judged too.
-        kappa: Cohen's kappa between the first two readers on edited questions. None for one reader, and where both
-            readers gave the same mark throughout, so that kappa is undefined.
-        target: the target rate.
-        is_target_reached: every reader's rate reaches the target.
+        readers: Each reader's rate among edited questions.
+        originals: Each reader's rate among originals, where these were judged too.
+        kappa: Cohen's kappa between the first two readers on edited questions. None for one reader, and where
+            both readers gave the same mark throughout, so that kappa is undefined.
+        target: The target rate.
+        is_target_reached: Every reader's rate reaches the target.
     """
 
     readers: list[MarkRate]
@@ -95,7 +100,9 @@ class FaultyEdit(Record):
 
 
 class EditQualityReport(Record):
-    """Summaries of all edited questions and of the query-only ones among them, by subset, and the worst questions."""
+    """Summaries of all edited questions and of the query-only ones among them, by subset, and the worst
+    questions.
+    """
 
     summaries: dict[str, dict[str, MarkSummary]]
     query_only_summaries: dict[str, dict[str, MarkSummary]]
@@ -106,7 +113,7 @@ def report_edit_quality(sheets: Path, readers: Sequence[Path], num_worst: int) -
     """Return the readers' results as text, and write them to edit_quality.json beside the key.
 
     Raises:
-        UserError: lists every missing sheet, every missing or unknown mark and every row that was changed.
+        UserError: Lists every missing sheet, every missing or unknown mark and every row that was changed.
     """
     keys = read_json(sheets / "key.json", dict[str, list[SheetKeyRow]])
     problems = Problems("readers' sheets")
@@ -163,7 +170,9 @@ def tabulate_original_findings(key: Sequence[SheetKeyRow], texts: pd.DataFrame) 
 def summarize_marks(
     subset: str, found: Sequence[pd.DataFrame], originals: Sequence[pd.DataFrame]
 ) -> dict[str, MarkSummary]:
-    """Summarize each finding that has a target, from the readers' findings about edited questions and originals."""
+    """Summarize each finding that has a target, from the readers' findings about edited questions and
+    originals.
+    """
     figures = {}
     for name, targets in TARGETS.items():
         target = targets[SUBSETS.index(subset)]
@@ -191,7 +200,10 @@ def compute_rate(found: pd.Series) -> MarkRate:
 def find_faulty_edits(
     key: Sequence[SheetKeyRow], found: Sequence[pd.DataFrame], pairs: pd.DataFrame
 ) -> list[FaultyEdit]:
-    """Return the edited questions with at least one fault. `pairs` is a sheet of pairs, which has their texts."""
+    """Return the edited questions with at least one fault.
+
+    `pairs` is a sheet of pairs, which has their texts.
+    """
     # Number of readers who miss each required finding, [edited questions, REQUIRED_FINDINGS].
     against = np.sum([~rows[list(REQUIRED_FINDINGS)].to_numpy() for rows in found], axis=0)
     faulty = []

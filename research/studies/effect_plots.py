@@ -24,10 +24,11 @@ COLOR_SCALE, VALUE_SCALE = alt.Scale(scheme="dark2"), alt.Scale(zero=False)
 
 
 def plot_effect(points: Sequence[EffectPoint], effect: Effect) -> Any:
-    """Plot tau with its 95 % interval against what was changed, and text-only AUROC beside it where it is measured.
+    """Plot tau with its 95 % interval against what was changed, and text-only AUROC beside it where it is
+    measured.
 
     Raises:
-        ValueError: there is no point of this effect.
+        ValueError: There is no point of this effect.
     """
     table = make_effect_table(points, effect)
     if effect in ("noise", "size"):
@@ -36,7 +37,9 @@ def plot_effect(points: Sequence[EffectPoint], effect: Effect) -> Any:
 
 
 def _plot_lines(table: pd.DataFrame, effect: Effect) -> Any:
-    """Plot lines with bands: for noise a line for each subset, for size a panel for each subset and a line for each rules."""
+    """Plot lines with bands: for noise a line for each subset, for size a panel for each subset and a line
+    for each rules.
+    """
     if effect == "noise":
         x = alt.X("x_value:Q", title=TITLES[effect], axis=alt.Axis(format=".0%"))
         colour = alt.Color("subset:N", title="subset", sort=list(SUBSETS), scale=COLOR_SCALE)
@@ -73,10 +76,11 @@ def _plot_points(table: pd.DataFrame, effect: Effect) -> Any:
 
 
 def make_effect_table(points: Sequence[EffectPoint], effect: Effect) -> pd.DataFrame:
-    """Return the points of an effect as a table with columns `x_value` and `group`, which separates points of one x value.
+    """Return the points of an effect as a table with columns `x_value` and `group`, which separates points of
+    one x value.
 
     Raises:
-        ValueError: there is no point of this effect.
+        ValueError: There is no point of this effect.
     """
     rows = [one for one in points if one.effect == effect]
     if not rows:

@@ -1,7 +1,8 @@
-"""Load the item sets by which rows are ranked: ours, those of the paper's rules on the same images, and counterfactual pairs.
+"""Load the item sets by which rows are ranked: our items, the items by RGQA's rules, and counterfactual
+pairs.
 
-An item's id is here derived from its image and text. Item sets can then share answers, and a net answers a question about
-an image once.
+Here the id of an item is derived from its image and text. So different item sets can use the same answers,
+and a net answers each question about an image only once.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ OUR_RULES, PAPER_RULES, COUNTERFACTUAL_PAIRS = "ours", "the paper's rules", "cou
 
 
 class ItemSet(NamedTuple):
-    """Items by which rows are ranked. `source_ids` [n] are the ids of their source questions, for attackers' folds."""
+    """Items by which rows are ranked.
+
+    `source_ids` [n] are the ids of their source questions, for attackers' folds.
+    """
 
     items: Items
     source_ids: list[str]
@@ -42,7 +46,10 @@ def make_query_id(image_id: str, text: str) -> str:
 
 
 def make_item_set(rows: Iterable[Item]) -> ItemSet:
-    """Return item records as a table. If a set asks the same question of an image twice, the item counts twice."""
+    """Return item records as a table.
+
+    If a set asks the same question of an image twice, the item counts twice.
+    """
     kept = sorted(rows, key=lambda row: row.item_id)
     columns = {
         "id": [make_query_id(row.image_id, row.text) for row in kept],
@@ -56,10 +63,11 @@ def make_item_set(rows: Iterable[Item]) -> ItemSet:
 
 
 def load_dataset_sets(folders: DatasetFolders, split: str = "test") -> dict[tuple[str, str], ItemSet]:
-    """Return the items of one split of a data set by rules (`OUR_RULES`, `PAPER_RULES`) and subset, as the leaderboard ranks.
+    """Return the items of one split of a data set by rules (`OUR_RULES`, `PAPER_RULES`) and subset, as the
+    leaderboard ranks.
 
     Raises:
-        UserError: there are no items by the paper's rules, because the complete truth is not known.
+        UserError: There are no items by the paper's rules, because the complete truth is not known.
     """
     rows = {OUR_RULES: [*folders.read_records(Item)]}
     rows[PAPER_RULES] = [*read_jsonl(folders.stage_dir("paper") / "items.jsonl", Item)]
@@ -78,7 +86,7 @@ def load_counterfactual_pairs(release: Path, split: str = "test") -> ItemSet:
     """Return the counterfactual pairs of a release, which are its subset `counterfactual`.
 
     Raises:
-        UserError: the release does not exist or does not have this subset.
+        UserError: The release does not exist or does not have this subset.
     """
     items = read_benchmark(release, [COUNTERFACTUAL_PAIRS]).subsets[COUNTERFACTUAL_PAIRS]
     if (items["split"] != "").any():
@@ -99,11 +107,11 @@ def find_release_images(release: Path, images: Path | None = None) -> dict[str, 
     """Return image files by their names without suffix.
 
     Args:
-        release: its params.json names the data set whose images are used if `images` is None.
-        images: a folder of images.
+        release: Its params.json names the data set whose images are used if `images` is None.
+        images: A folder of images.
 
     Raises:
-        UserError: the folder does not exist.
+        UserError: The folder does not exist.
     """
     params = release / "params.json"
     if images is None and params.is_file():
@@ -118,7 +126,7 @@ def collect_queries(sets: Iterable[ItemSet], files: Mapping[str, Path]) -> list[
     """Return every question of these sets once.
 
     Raises:
-        UserError: lists the images without a file.
+        UserError: Lists the images without a file.
     """
     problems = Problems("images that have no file")
     found: dict[str, QueryItem] = {}
@@ -134,6 +142,9 @@ def collect_queries(sets: Iterable[ItemSet], files: Mapping[str, Path]) -> list[
 
 
 def number_jointly(columns: Sequence[np.ndarray]) -> tuple[int, list[np.ndarray]]:
-    """Number the names in several columns jointly. Returns the number of names and the numbers of each column."""
+    """Number the names in several columns jointly.
+
+    Returns the number of names and the numbers of each column.
+    """
     names, places = np.unique(np.concatenate(columns).astype(str), return_inverse=True)
     return len(names), np.split(places, np.cumsum([len(column) for column in columns])[:-1])

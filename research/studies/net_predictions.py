@@ -1,7 +1,7 @@
 """Let a data set's nets answer any items, for example those of a release with other images.
 
-Nets, detector and CLIP are those of one data set's folder. The images can be anywhere. The code is that of stage `answer`,
-so its results on the data set's own release are the same.
+Nets, detector and CLIP are those of one data set's folder. The images can be anywhere. The code is that of
+stage `answer`, so its results on the data set's own release are the same.
 
 Writes  ROW-seedN.json    predictions for all items, as `rgqa score` reads them
         rows.yaml         what each row's confidence is, and whether the row is a reference
@@ -68,17 +68,18 @@ def predict_items(
     """Let the nets of a data set answer. Predictions that `out` already has are kept.
 
     Args:
-        items: the questions.
-        out: a folder for this function alone.
-        folders: the data set whose nets are used.
-        load_scenes: loads the complete scene graphs for nets that need them. None if they are not known.
-        extra_nets: further nets on the detector's regions, by the names of their rows. Their confidence is MSP.
+        items: The questions.
+        out: A folder for this function alone.
+        folders: The data set whose nets are used.
+        load_scenes: Loads the complete scene graphs for nets that need them. None if they are not known.
+        extra_nets: Further nets on the detector's regions, by the names of their rows. Their confidence is
+            MSP.
 
     Returns:
         The predictions files, by row and seed.
 
     Raises:
-        UserError: there are no nets, images cannot be read or share a name, or an id has two questions.
+        UserError: There are no nets, images cannot be read or share a name, or an id has two questions.
     """
     files, asked = _collect_queries(items)
     if not find_nets(folders.vqa_models):

@@ -1,8 +1,10 @@
-"""Measure how well one ranking of rows agrees with another: Kendall's tau and Pearson's r with intervals, on arrays.
+"""Measure how well one ranking of rows agrees with another: Kendall's tau and Pearson's r with intervals, on
+arrays.
 
-One ranking is the reference (here: by counterfactual pairs). Only pairs of rows count that the reference separates. Images
-are resampled on both sides, so an interval covers the uncertainty of both. A ranking on resampled images is noisier than
-the ranking on the data. A percentile interval of a tau near 1 is therefore low, and its upper end may be below the tau.
+One ranking is the reference (here: by counterfactual pairs). Only pairs of rows count that the reference
+separates. Images are resampled on both sides, so an interval covers the uncertainty of both. A ranking on
+resampled images is noisier than the ranking on the data. A percentile interval of a tau near 1 is therefore
+low, and its upper end may be below the tau.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ class RowScores(NamedTuple):
     """The scores of a row on one set.
 
     Attributes:
-        is_reference: the row is no method, because it uses the truth or no image. It is not ranked.
-        scores: for each seed the score on the data, then on each of r resamples of the images, [s, 1 + r].
+        is_reference: The row is no method, because it uses the truth or no image. It is not ranked.
+        scores: For each seed the score on the data, then on each of r resamples of the images, [s, 1 + r].
     """
 
     name: str
@@ -41,9 +43,9 @@ class RankAgreement(Record):
     """The agreement of a ranking with the reference ranking. Higher is better, None is undefined.
 
     Attributes:
-        num_rows: ranked rows.
-        num_pairs: pairs of rows that the reference separates. Tau is over these.
-        tau, pearson: with percentile intervals at `CONFIDENCE_LEVEL`.
+        num_rows: Ranked rows.
+        num_pairs: Pairs of rows that the reference separates. Tau is over these.
+        tau, pearson: With percentile intervals at `CONFIDENCE_LEVEL`.
     """
 
     num_rows: int
@@ -67,7 +69,7 @@ def average_ranked_rows(
     """Return names and scores [rows, 1 + r] of the ranked rows, averaged over seeds. References are left out.
 
     Raises:
-        UserError: there are fewer than `min_rows` rows.
+        UserError: There are fewer than `min_rows` rows.
     """
     stay = [row for row in rows if not row.is_reference]
     if len(stay) < min_rows:
@@ -78,11 +80,12 @@ def average_ranked_rows(
 
 
 def find_separated_pairs(reference: np.ndarray, level: float = CONFIDENCE_LEVEL) -> np.ndarray:
-    """Return the pairs of rows, indices [p, 2], whose difference has an interval over resamples that excludes 0.
+    """Return the pairs of rows, indices [p, 2], whose difference has an interval over resamples that excludes
+    0.
 
     Args:
-        reference: scores [rows, 1 + r].
-        level: the level of the interval.
+        reference: Scores [rows, 1 + r].
+        level: The level of the interval.
 
     >>> scores = np.array([[0.9, 0.8, 0.9], [0.5, 0.6, 0.5], [0.5, 0.55, 0.6]])
     >>> find_separated_pairs(scores).tolist()  # the order of the last two rows differs between resamples
@@ -97,12 +100,12 @@ def find_separated_pairs(reference: np.ndarray, level: float = CONFIDENCE_LEVEL)
 def kendall_tau(reference: np.ndarray, other: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """Return Kendall's tau over the given pairs of rows, in [-1, 1]. NaN without pairs.
 
-    This is the number of pairs in the same order minus those in the opposite order, divided by all pairs. A tie in one of
-    the rankings counts as neither.
+    This is the number of pairs in the same order minus those in the opposite order, divided by all pairs. A
+    tie in one of the rankings counts as neither.
 
     Args:
-        reference, other: scores [rows, ...]; each column is a ranking of its own.
-        pairs: indices of rows, [p, 2].
+        reference, other: Scores [rows, ...]; each column is a ranking of its own.
+        pairs: Indices of rows, [p, 2].
 
     >>> float(kendall_tau(np.array([3, 2, 1]), np.array([2, 3, 1]), np.array([[0, 1], [0, 2], [1, 2]])))  # (2 - 1) / 3
     0.3333333333333333
@@ -115,7 +118,10 @@ def kendall_tau(reference: np.ndarray, other: np.ndarray, pairs: np.ndarray) -> 
 
 
 def pearson_correlation(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return Pearson's r of two score tables [rows, ...], column by column. NaN where one of them does not vary."""
+    """Return Pearson's r of two score tables [rows, ...], column by column.
+
+    NaN where one of them does not vary.
+    """
     x, y = (scores - scores.mean(axis=0) for scores in (one, other))
     with np.errstate(invalid="ignore", divide="ignore"):
         return (x * y).sum(axis=0) / np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
@@ -127,8 +133,9 @@ def measure_agreement(
     """Measure how the ranking by `other` agrees with the ranking by `reference`.
 
     Args:
-        reference, other: scores of the same rows, [rows, 1 + r]. Their resamples are of different images, or the same in both.
-        level: the level of the intervals.
+        reference, other: Scores of the same rows, [rows, 1 + r]. Their resamples are of different images, or
+            the same in both.
+        level: The level of the intervals.
     """
     pairs = find_separated_pairs(reference, level)
     taus, correlations = kendall_tau(reference, other, pairs), pearson_correlation(reference, other)
@@ -145,7 +152,10 @@ def measure_agreement(
 def compare_tau(
     reference: np.ndarray, ours: np.ndarray, theirs: np.ndarray, level: float = CONFIDENCE_LEVEL
 ) -> TauDifference:
-    """Return the tau of `ours` minus the tau of `theirs`, [rows, 1 + r] each. Both are resampled on the same images."""
+    """Return the tau of `ours` minus the tau of `theirs`, [rows, 1 + r] each.
+
+    Both are resampled on the same images.
+    """
     pairs = find_separated_pairs(reference, level)
     differences = kendall_tau(reference, ours, pairs) - kendall_tau(reference, theirs, pairs)
     return TauDifference(
@@ -162,14 +172,14 @@ def reweight_categories(
 
     Args:
         by_category: [rows, 1 + r] AUAF of each category's unanswerable questions against all answerable ones.
-        proportions: the target proportion of each category.
+        proportions: The target proportion of each category.
 
     Returns:
-        The scores, and the proportion of `proportions` in categories that the set does not have. The remaining
-        categories are scaled up.
+        The scores, and the proportion of `proportions` in categories that the set does not have. The
+        remaining categories are scaled up.
 
     Raises:
-        ValueError: there is no category in common.
+        ValueError: There is no category in common.
     """
     known = {name: rate for name, rate in proportions.items() if name in by_category and rate > 0}
     whole = sum(known.values())

@@ -23,16 +23,18 @@ SCORE_COLUMNS: tuple[str, ...] = (*SUBSETS, "mean")
 
 
 def read_leaderboard(folder: Path) -> dict[str, pd.DataFrame]:
-    """Return the AUAF of a folder's rows by subset: index row, columns value, low, high. References are left out.
+    """Return the AUAF of a folder's rows by subset: index row, columns value, low, high.
+
+    References are left out.
 
     Raises:
-        UserError: the leaderboard does not exist or lacks columns.
+        UserError: The leaderboard does not exist or lacks columns.
     """
     name = read_dataset_name(folder / PARAMS_FILE)
     path = folder / "data" / name / "interim/leaderboard/leaderboard.csv"
     if not path.is_file():
         raise UserError(
-            f"{path}: no such file. Name a folder made by `rgqa sample new-world`, or a project after `dvc repro`."
+            f"{path}: no such file. Name a folder made by `rgqa sample new-world`, or a project after `make leaderboard`."
         )
     table = pd.read_csv(path)
     if missing := {"row", "kind", "subset", "category", "score", "value", "low", "high"} - {*table.columns}:
@@ -46,11 +48,12 @@ def compute_agreement(one: pd.DataFrame, other: pd.DataFrame) -> tuple[int, int,
     """Compare two leaderboards of the same rows, with columns value, low and high.
 
     Returns:
-        The number of rows, the number of pairs of rows that one of the sets separates (their 95 % intervals do not
-        overlap, which is conservative), Kendall's tau over these pairs, and tau-b over all pairs.
+        The number of rows; the number of pairs of rows that at least one of the leaderboards separates (the 95 %
+        intervals of the two rows do not overlap, which is conservative); Kendall's tau over these pairs; and
+        tau-b over all pairs.
 
     Raises:
-        UserError: there are fewer than `MIN_RANKED_ROWS` rows.
+        UserError: There are fewer than `MIN_RANKED_ROWS` rows.
     """
     rows = one.index.intersection(other.index)
     if len(rows) < MIN_RANKED_ROWS:
@@ -65,15 +68,16 @@ def compute_agreement(one: pd.DataFrame, other: pd.DataFrame) -> tuple[int, int,
     values, others = one["value"].to_numpy(), other["value"].to_numpy()
     counted = np.column_stack([first, second])[separated]
     over_separated = float(kendall_tau(values[:, None], others[:, None], counted)[0])
-    every: Any = kendalltau(values, others)
-    return len(rows), int(separated.sum()), over_separated, float(every[0])
+    tau_all: Any = kendalltau(values, others)
+    return len(rows), int(separated.sum()), over_separated, float(tau_all[0])
 
 
 def compare_leaderboards(folders: Sequence[Path]) -> str:
-    """Return a Markdown table with every two data sets, this project's among them, by subset.
+    """Return a Markdown table with one line for each pair of data sets, including this project's, and one column
+    for each subset.
 
     Raises:
-        UserError: names every folder without a leaderboard.
+        UserError: Names every folder without a leaderboard.
     """
     problems, boards = Problems("leaderboards to compare"), dict[str, dict[str, pd.DataFrame]]()
     for folder in (Path(), *folders):
@@ -89,14 +93,14 @@ def compare_leaderboards(folders: Sequence[Path]) -> str:
     for one, other in combinations(boards, 2):
         cells = []
         for column in SCORE_COLUMNS:
-            rows, pairs, separated, every = compute_agreement(boards[one][column], boards[other][column])
+            rows, pairs, separated, tau_all = compute_agreement(boards[one][column], boards[other][column])
             minima[column] = min(minima[column], separated)
-            cells.append(f"{separated:.3f} ({pairs} of {rows * (rows - 1) // 2}); {every:.3f}")
+            cells.append(f"{separated:.3f} ({pairs} of {rows * (rows - 1) // 2}); {tau_all:.3f}")
         lines.append(f"| {one}, {other} | {' | '.join(cells)} |")
     return "\n".join(
         [
-            "Kendall's tau of rows ranked by AUAF: over the pairs whose 95 % intervals do not overlap on one of the two sets "
-            "(number of pairs); over all pairs.",
+            "Each cell has two values of Kendall's tau of rows ranked by AUAF. The first value is over the pairs of rows whose 95 % "
+            "intervals do not overlap on at least one of the two sets (with the number of these pairs). The second value is over all pairs.",
             "",
             *lines,
             "",

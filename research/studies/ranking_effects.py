@@ -2,12 +2,11 @@
 
 Each study changes one property and measures tau with the reference ranking.
 
-Noise: annotators may call an answerable question unanswerable, so that it enters the set as a UQ, or an unanswerable one
-answerable, so that it is left out. A proportion of the AQs is labelled as UQs, and as many UQs are left out.
-Cap: CLIP candidates are proposed with other reuse caps. The truth says which of them are unanswerable. They are paired by our
-rule and by the paper's.
-Balancing: the same verified UQs are paired by our rule and by the paper's.
-Size: a sample of the images, with all their items.
+Noise: annotators may call an answerable question unanswerable, so that it enters the set as a UQ, or an
+unanswerable one answerable, so that it is left out. A proportion of the AQs is labelled as UQs, and as many
+UQs are left out. Cap: CLIP candidates are proposed with other reuse caps. The truth says which of them are
+unanswerable. They are paired by our rule and by the paper's. Balancing: the same verified UQs are paired by
+our rule and by the paper's. Size: a sample of the images, with all their items.
 """
 
 from __future__ import annotations
@@ -46,11 +45,12 @@ class EffectPoint(Record):
     """The ranking on a changed set.
 
     Attributes:
-        pairing_rules: the rules by which its questions are paired.
-        x: the proportion of AQs labelled as UQs, the reuse cap, or the proportion of images.
-        num_items: number of items, averaged over random variants.
-        tau: with the reference ranking, averaged over random variants.
-        low, high: 95 % interval of tau over random variants (noise, size) or resampled images (cap, balancing).
+        pairing_rules: The rules by which its questions are paired.
+        x: The proportion of AQs labelled as UQs, the reuse cap, or the proportion of images.
+        num_items: Number of items, averaged over random variants.
+        tau: With the reference ranking, averaged over random variants.
+        low, high: 95 % interval of tau over random variants (noise, size) or resampled images (cap,
+            balancing).
         text_only_auroc: AUROC of the text alone, for cap and balancing.
     """
 
@@ -85,10 +85,10 @@ def measure_variant(
     """Measure the ranking on a variant.
 
     Args:
-        variant: the changed set.
-        rows: predictions of all rows.
-        reference: reference scores [rows, 1 + r] of the ranked rows.
-        seed: seed of the folds of the text-only attacker.
+        variant: The changed set.
+        rows: Predictions of all rows.
+        reference: Reference scores [rows, 1 + r] of the ranked rows.
+        seed: Seed of the folds of the text-only attacker.
     """
     plain = variant.items.items.with_columns(category=[""] * len(variant.items.items))
     each = np.arange(len(plain))
@@ -181,10 +181,10 @@ def make_variants(
     """Yield every variant of a data set.
 
     Args:
-        sets: item sets by rules and subset.
-        changed: the results of `build_balancing_sets` and `build_cap_sets`.
-        repetitions: resamples of images for cap and balancing.
-        seed: seed of everything random.
+        sets: Item sets by rules and subset.
+        changed: The results of `build_balancing_sets` and `build_cap_sets`.
+        repetitions: Resamples of images for cap and balancing.
+        seed: Seed of everything random.
     """
     for (rules, subset), one in sets.items():
         if rules == OUR_RULES:

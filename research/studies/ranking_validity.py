@@ -1,8 +1,8 @@
 """Measure whether the benchmark ranks models as the truth does: `rgqa study validity`.
 
-The truth is known of counterfactual pairs: the same question has an answer in one of two images and none in the other, and
-the images differ in nothing else. Rows are ranked by AUAF on counterfactual pairs, on our subsets, and on subsets that the
-paper's rules make of the same data. All results are reported.
+The truth is known of counterfactual pairs: the same question has an answer in one of two images and none in
+the other, and the images differ in nothing else. Rows are ranked by AUAF on counterfactual pairs, on our
+subsets, and on subsets that the paper's rules make of the same data. All results are reported.
 
 Writes  validity.json    all results
         validity.md      the tables
@@ -66,7 +66,9 @@ from research.synthetic_world.graded_models import GradedModel, get_graded_model
 
 
 class CounterfactualRelease(NamedTuple):
-    """A release with a subset `counterfactual`, and the folder of its images if it is not that of the data set the release names."""
+    """A release with a subset `counterfactual`, and the folder of its images if it is not that of the data
+    set the release names.
+    """
 
     folder: Path
     images: Path | None = None
@@ -83,16 +85,16 @@ def run_validity_study(
     """Write all results to `out`, and print the tables.
 
     Args:
-        counterfactual_releases: one release, or a second one with other scenes to measure the agreement between two sets of
-            counterfactual pairs.
-        out: the folder of the results.
-        repetitions: bootstrap replicates of the images.
-        seed: seed of the replicates, of folds and of random choices.
-        measure_effects: also change the sets, and report the effects on the ranking.
-        rank_graded_nets: also rank nets of graded strength, which are trained if they do not exist.
+        counterfactual_releases: One release, or a second one with other scenes to measure the agreement
+            between two sets of counterfactual pairs.
+        out: The folder of the results.
+        repetitions: Bootstrap replicates of the images.
+        seed: Seed of the replicates, of folds and of random choices.
+        measure_effects: Also change the sets, and report the effects on the ranking.
+        rank_graded_nets: Also rank nets of graded strength, which are trained if they do not exist.
 
     Raises:
-        UserError: a release, nets or images do not exist, or there are too few rows.
+        UserError: A release, nets or images do not exist, or there are too few rows.
     """
     folders = DatasetFolders()
     releases = [path for release in counterfactual_releases for path in release]

@@ -49,7 +49,7 @@ def merge_predictions(
     """Return the same rows with their predictions for further items.
 
     Raises:
-        ValueError: the rows or their seeds differ.
+        ValueError: The rows or their seeds differ.
     """
     return [
         row._replace(
@@ -75,8 +75,8 @@ def _require_confidence(said: Predictions) -> np.ndarray:
 def make_cluster_names(items: Items) -> np.ndarray:
     """Return the name of the resampling unit of each item, [n].
 
-    A unit is an image. Images that are joined by pairs of items, such as the two images of a counterfactual pair, are one
-    unit.
+    A unit is an image. Images that are joined by pairs of items, such as the two images of a counterfactual
+    pair, are one unit.
     """
     images = items.clusters
     pairs = np.where(items["pair_id"] == "", images, items["pair_id"])
@@ -103,13 +103,13 @@ def score_rows(
     The unanswerable questions of a category are scored against all answerable ones.
 
     Args:
-        items: the set.
-        rows: the predictions.
-        image: the number of each item's image, [n].
+        items: The set.
+        rows: The predictions.
+        image: The number of each item's image, [n].
         image_counts: [1 + r, images], as `draw_image_counts` returns them.
 
     Raises:
-        UserError: a row has no prediction for any item.
+        UserError: A row has no prediction for any item.
     """
     answerable = items.answerable
     names = sorted({*items["category"][~answerable]} - {""})
@@ -133,6 +133,9 @@ def _join_predictions(items: Items, said: Predictions) -> JoinedPredictions:
 
 
 def category_proportions(items: Items) -> Mapping[str, float]:
-    """Return the proportion of each category among unanswerable questions. Those without a category have the name ""."""
+    """Return the proportion of each category among unanswerable questions.
+
+    Those without a category have the name "".
+    """
     names, counts = np.unique(items["category"][~items.answerable].astype(str), return_counts=True)
     return dict(zip(names.tolist(), (counts / counts.sum()).tolist(), strict=True))

@@ -1,7 +1,7 @@
 """Pair the data set's questions in other ways.
 
-Verified UQs are paired by our rule and by the paper's. CLIP candidates are proposed with other reuse caps; the truth says
-which of them are unanswerable.
+Verified UQs are paired by our rule and by the paper's. CLIP candidates are proposed with other reuse caps;
+the truth says which of them are unanswerable.
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ class PairingInputs(NamedTuple):
         series: str,
         estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
     ) -> ItemSet:
-        """Return the UQs of split `test` with their AQs, paired by our rule or the paper's. `estimates` are by candidate id."""
+        """Return the UQs of split `test` with their AQs, paired by our rule or the paper's.
+
+        `estimates` are by candidate id.
+        """
         p = load_params("balance", BalanceParams)
         if series == PAPER_RULES:
             p = structs.replace(p, rule="image")

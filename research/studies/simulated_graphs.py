@@ -1,13 +1,15 @@
-"""Simulate complete scene graphs for images of which only questions are known, so that the questions have their answers.
+"""Simulate complete scene graphs for images of which only questions are known, so that the questions have
+their answers.
 
-An image gets the objects, attributes and relations that its questions mention, with their answers. Then it gets objects of
-other images of the same file until it has as many objects as a scene graph of GQA. Half of them come from images that share
-an object name with it. Each object gets a color, and other attributes and relations as often as objects of these names have
-them in the questions of the file. An addition that would change the answer of a question is undone: the simulated
-annotators' reader and the verifier must both find the answer. Positions follow from what the questions say; the rest is
-random.
+An image gets the objects, attributes and relations that its questions mention, with their answers. Then it
+gets objects of other images of the same file until it has as many objects as a scene graph of GQA. Half of
+them come from images that share an object name with it. Each object gets a color, and other attributes and
+relations as often as objects of these names have them in the questions of the file. An addition that would
+change the answer of a question is undone: the simulated annotators' reader and the verifier must both find
+the answer. Positions follow from what the questions say; the rest is random.
 
-No photograph shows such a scene. Its objects are those of questions, and their combination is only roughly realistic.
+No photograph shows such a scene. Its objects are those of questions, and their combination is only roughly
+realistic.
 """
 
 from __future__ import annotations
@@ -30,14 +32,15 @@ from pipeline.verifier.verification import execute_program
 from research.simulated_annotators.answerability import Unclear, find_obstacle
 from research.simulated_annotators.word_senses import WordSenses
 
-# Objects of an image. GQA's graphs are said to have about as many (Visual Genome's have 35: Krishna et al. 2017).
-# There were no graphs to count.
+# Objects of an image. GQA's graphs are said to have about as many (Visual Genome's have 35: Krishna et al.
+# 2017). There were no graphs to count.
 OBJECTS_PER_IMAGE = 17
 # Attempts to add objects of another image.
 MAX_OBJECT_TRIES = 60
 # Attempts for each object, beside relations to what is left and right of it.
 RELATION_TRIES_PER_OBJECT = 1.5
-# Probability that an object gets an attribute of each type that objects of its name have. A color it always gets.
+# Probability that an object gets an attribute of each type that objects of its name have. A color it always
+# gets.
 EXTRA_ATTRIBUTE_RATE = 0.5
 # Sizes of images and of objects in pixels.
 IMAGE_WIDTH, IMAGE_HEIGHT, OBJECT_SIDE = 600, 400, 20
@@ -54,10 +57,10 @@ class SimulatedObject:
     """A simulated object.
 
     Attributes:
-        attributes: attribute -> its type.
+        attributes: Attribute -> its type.
         relations: (name, id of the other object).
-        zones: type of position -> positions where the object may be.
-        center: x and y as fractions of the image.
+        zones: Type of position -> positions where the object may be.
+        center: X and y as fractions of the image.
     """
 
     object_id: str
@@ -72,10 +75,10 @@ class GraphSimulator:
     """Simulate complete scenes for the images of a file of questions.
 
     Args:
-        asked: image id -> its questions with programs and answers.
-        graphs: partial graphs made from these questions.
-        vocabulary: counted on the same questions.
-        seed: seed of everything random.
+        asked: Image id -> its questions with programs and answers.
+        graphs: Partial graphs made from these questions.
+        vocabulary: Counted on the same questions.
+        seed: Seed of everything random.
     """
 
     def __init__(
@@ -138,7 +141,9 @@ class GraphSimulator:
         return scene, questions
 
     def _has_answer(self, question: Question, scene: SceneGraph) -> bool:
-        """Whether the question has its answer for both the simulated annotators' reader and the verifier."""
+        """Return whether the question has its answer for both the simulated annotators' reader and the
+        verifier.
+        """
         try:
             if find_obstacle(question.program, scene, self.words):
                 return False
@@ -273,7 +278,7 @@ def _place_objects(
 
 
 def _satisfies_sides(thing: SimulatedObject, placed: Mapping[str, SimulatedObject]) -> bool:
-    """Whether an object is left or right of the objects placed before, as its relations say."""
+    """Return whether an object is left or right of the objects placed before, as its relations say."""
     x = thing.center[0]
     for other in placed.values():
         relations = [(name, 1) for name, key in thing.relations if key == other.object_id]

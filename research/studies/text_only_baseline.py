@@ -1,9 +1,10 @@
-"""Measure how well a text-only model can tell edited questions from originals: `rgqa study text-only-baseline`.
+"""Measure how well a text-only model can tell edited questions from originals: `rgqa study
+text-only-baseline`.
 
-This needs no human verdict. Every screened PT candidate of the data set in use is paired with its original question. Three
-sets are compared: candidates that `balance` would keep for their words, all candidates, and candidates by the paper's rules
-from the same questions. The attackers and folds are those of the text-only audit (`pipeline.benchmark.auditing.text_audit`).
-Needs `dvc repro screen tag`.
+This needs no human verdict. Every screened PT candidate of the data set in use is paired with its original
+question. Three sets are compared: candidates that `balance` would keep for their words, all candidates, and
+candidates by the paper's rules from the same questions. The attackers and folds are those of the text-only
+audit (`pipeline.benchmark.auditing.text_audit`). Needs `dvc repro screen tag`.
 """
 
 from __future__ import annotations
@@ -74,7 +75,10 @@ class CandidatesByRules(NamedTuple):
 
 
 def run_text_only_baseline(folds: int, repetitions: int, seed: int, max_pairs: int, out: Path | None) -> str:
-    """Return the table of the data set in use in Markdown. `out` is a JSON file. See `attack_candidates` for the numbers."""
+    """Return the table of the data set in use in Markdown. `out` is a JSON file.
+
+    See `attack_candidates` for the numbers.
+    """
     DatasetFolders().check_outputs(Output("--out", out) if out else None)
     questions, known, ruled = load_candidates_by_rules(seed)
     baselines: dict[str, dict[Subset, TextOnlyBaseline]] = {
@@ -90,7 +94,9 @@ def run_text_only_baseline(folds: int, repetitions: int, seed: int, max_pairs: i
 
 
 def load_candidates_by_rules(seed: int) -> CandidatesByRules:
-    """Load the candidates of the data set in use: ours as `balance` would keep them, all of ours, and the paper's."""
+    """Load the candidates of the data set in use: ours as `balance` would keep them, all of ours, and the
+    paper's.
+    """
     folders, p = DatasetFolders(), load_params("balance", BalanceParams)
     shown = {image.image_id for image in folders.read_records(ImageRecord)}
     questions = {question.question_id: question for question in folders.read_questions_about(shown)}
@@ -126,14 +132,14 @@ def attack_candidates(
     """Attack the candidates of one subset.
 
     Args:
-        candidates: edited questions.
-        questions: original questions by id.
-        folds: folds of the cross-validation.
-        repetitions: bootstrap replicates of each interval.
-        seed: seed of the choice of pairs, of folds and of the bootstrap.
-        max_pairs: pairs to use. If there are more, they are sampled at random.
-        known: the source's questions, if attackers know them.
-        extra_attackers: attackers beside those of the audit, by name.
+        candidates: Edited questions.
+        questions: Original questions by id.
+        folds: Folds of the cross-validation.
+        repetitions: Bootstrap replicates of each interval.
+        seed: Seed of the choice of pairs, of folds and of the bootstrap.
+        max_pairs: Pairs to use. If there are more, they are sampled at random.
+        known: The source's questions, if attackers know them.
+        extra_attackers: Attackers beside those of the audit, by name.
     """
     rng = make_generator(seed, "blind baseline")
     rows = sorted(candidates, key=lambda candidate: candidate.candidate_id)

@@ -1,8 +1,9 @@
 """Replace the confidence of rows by that of a text-only attacker, to measure how much a set rewards it.
 
-The confidence is that of the audit's simplest attacker, TF-IDF of word n-grams with logistic regression. It is trained on
-the set's own labels out of fold: items with the same text, or from one source question, are never in both folds. No model
-gets these labels, but a model that was trained on questions of such a set could have learned them.
+The confidence is that of the audit's simplest attacker, TF-IDF of word n-grams with logistic regression. It
+is trained on the set's own labels out of fold: items with the same text, or from one source question, are
+never in both folds. No model gets these labels, but a model that was trained on questions of such a set could
+have learned them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ ROW_SUFFIX = " with text-only confidence"
 
 
 def compute_text_only_scores(one: ItemSet, seed: int) -> np.ndarray:
-    """Return how unanswerable each item's text looks, [n]. All are 0 if there are too few texts to train on."""
+    """Return how unanswerable each item's text looks, [n].
+
+    All are 0 if there are too few texts to train on.
+    """
     texts = one.items["question_text"].tolist()
     labels = (~one.items.answerable).astype(int)
     scores = score_by_word_ngrams(texts, Folds(labels, group_by_text(texts, one.source_ids), NUM_FOLDS, seed))
@@ -38,7 +42,8 @@ def replace_confidence(one: ItemSet, row: RowPredictions, scores: np.ndarray) ->
     seeds = []
     for said in row.predictions:
         answers = [said.answer[said.index_by_id[key]] for key in ids]
-        # Where a set asks one question twice, as AQ and as UQ, an id has one confidence: both have one text, so one score.
+        # Where a set asks one question twice, as AQ and as UQ, an id has one confidence: both have one text,
+        # so one score.
         places = {key: place for place, key in enumerate(ids)}
         seeds.append(Predictions(said.name, said.sha256, places, answers, -scores))
     return RowPredictions(row.name + ROW_SUFFIX, True, tuple(seeds))

@@ -1,9 +1,10 @@
 """Train a small transformer that predicts from the text alone whether a question is edited.
 
-With a few thousand short texts, a transformer alone learns less than a linear model of word n-grams: AUROC 0.62 against 0.66
-on 413 pairs made by the paper's rules, whatever its depth and width. Pretraining it to find replaced words in the source's
-questions does not help. Its logit is therefore added to that of an n-gram model, and both are trained together ("wide and
-deep", Cheng et al. 2016). The n-grams represent single words, the transformer their combinations.
+With a few thousand short texts, a transformer alone learns less than a linear model of word n-grams: AUROC
+0.62 against 0.66 on 413 pairs made by the paper's rules, whatever its depth and width. Pretraining it to find
+replaced words in the source's questions does not help. Its logit is therefore added to that of an n-gram
+model, and both are trained together ("wide and deep", Cheng et al. 2016). The n-grams represent single words,
+the transformer their combinations.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ class TransformerConfig(NamedTuple):
     """Size and training of the transformer.
 
     Attributes:
-        width: dimension of its vectors.
-        layers, heads: numbers of layers and of attention heads.
-        epochs: passes over the training texts.
-        batch_size: texts of a step.
-        learning_rate: maximum learning rate.
-        n_gram_learning_rate: maximum learning rate of the n-grams' weights.
-        dropout: proportion of values that are dropped.
-        mask_rate: proportion of words that are masked in each pass, so that the model does not memorise texts.
+        width: Dimension of its vectors.
+        layers, heads: Numbers of layers and of attention heads.
+        epochs: Passes over the training texts.
+        batch_size: Texts of a step.
+        learning_rate: Maximum learning rate.
+        n_gram_learning_rate: Maximum learning rate of the n-grams' weights.
+        dropout: Proportion of values that are dropped.
+        mask_rate: Proportion of words that are masked in each pass, so that the model does not memorise
+            texts.
     """
 
     width: int = 64
@@ -90,7 +92,9 @@ class PretrainedEncoder(nn.Module):
 
 
 class EditClassifier(nn.Module):
-    """Return logits [b] that texts are edited, from the encoder's mean and maximum vectors and from word n-grams."""
+    """Return logits [b] that texts are edited, from the encoder's mean and maximum vectors and from word
+    n-grams.
+    """
 
     def __init__(self, encoder: nn.Module, width: int, n_grams: int, dropped: float) -> None:
         super().__init__()
@@ -121,10 +125,11 @@ def score_with_transformer(
     """Return out-of-fold scores [n], as `TEXT_ATTACKERS` do. NaN if there are fewer groups than folds.
 
     Args:
-        texts: the texts.
-        folds: labels and folds.
-        config: size and training; None is the default.
-        init_checkpoint: a folder with a checkpoint of `transformers` from which each fold starts. None trains from scratch.
+        texts: The texts.
+        folds: Labels and folds.
+        config: Size and training; None is the default.
+        init_checkpoint: A folder with a checkpoint of `transformers` from which each fold starts. None trains
+            from scratch.
 
     Raises:
         UserError: `transformers` is not installed, or the folder has no checkpoint.

@@ -1,8 +1,9 @@
-"""Compare a small transformer with the audit's attackers on edited questions: `rgqa study transformer-attacker`.
+"""Compare a small transformer with the audit's attackers on edited questions: `rgqa study
+transformer-attacker`.
 
-Rows and folds are those of `rgqa study text-only-baseline`. The transformer counts only if it is strong enough on data that
-are known to leak the label: its AUROC on the candidates of the paper's rules must be within `MAX_SHORTFALL` of the best
-attacker. Needs `dvc repro screen tag`, and torch.
+Rows and folds are those of `rgqa study text-only-baseline`. The transformer counts only if it is strong
+enough on data that are known to leak the label: its AUROC on the candidates of the paper's rules must be
+within `MAX_SHORTFALL` of the best attacker. Needs `dvc repro screen tag`, and torch.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from research.studies.text_only_baseline import (
 from research.studies.transformer_attacker import score_with_transformer
 
 TRANSFORMER_NAME = "transformer"
-# Maximum shortfall from the audit's best attacker on the paper's candidates. A transformer below that does not count.
+# Maximum shortfall from the audit's best attacker on the paper's candidates. A transformer below that does
+# not count.
 MAX_SHORTFALL = 0.03
 
 
@@ -37,7 +39,8 @@ def compare_attackers(
 ) -> str:
     """Return the table of the data set in use in Markdown.
 
-    See `attack_candidates` for the numbers and `score_with_transformer` for `init_checkpoint`. `out` is a JSON file.
+    See `attack_candidates` for the numbers and `score_with_transformer` for `init_checkpoint`. `out` is a
+    JSON file.
     """
     DatasetFolders().check_outputs(Output("--out", out) if out else None, inputs=[init_checkpoint])
     questions, known, ruled = load_candidates_by_rules(seed)
@@ -63,7 +66,9 @@ def compare_attackers(
 
 
 def render_table(found: Mapping[str, Mapping[Subset, TextOnlyBaseline]]) -> str:
-    """Render all results (rules -> subset -> baseline) as a Markdown table that also says whether the transformer counts."""
+    """Render all results (rules -> subset -> baseline) as a Markdown table that also says whether the
+    transformer counts.
+    """
     rows = [["subset", "rules", "pairs", "the audit's best", "", TRANSFORMER_NAME, "strong enough?"]]
     for subset in next(iter(found.values())):
         behind = compute_shortfall(found[PAPER_RULES][subset])
@@ -87,13 +92,13 @@ def render_table(found: Mapping[str, Mapping[Subset, TextOnlyBaseline]]) -> str:
 
 
 def find_best_attacker(row: TextOnlyBaseline) -> str | None:
-    """Return the name of the audit's best attacker. None if no attacker was applicable."""
+    """Return the name of the audit's best attacker; None if no attacker was applicable."""
     reach = {name: row.attacks[name].auroc for name in TEXT_ATTACKERS if name in row.attacks}
     applicable = {name: auroc for name, auroc in reach.items() if auroc is not None}
     return max(applicable, key=lambda name: applicable[name]) if applicable else None
 
 
 def compute_shortfall(row: TextOnlyBaseline) -> float | None:
-    """Return the best attacker's AUROC minus the transformer's. None if one of them is not known."""
+    """Return the best attacker's AUROC minus the transformer's; None if one of them is not known."""
     name, own = find_best_attacker(row), row.attacks[TRANSFORMER_NAME].auroc
     return None if name is None or own is None else round((row.attacks[name].auroc or 0.5) - own, 4)

@@ -30,12 +30,12 @@ class SetAgreement(Record):
     """How the ranking on a set agrees with that on counterfactual pairs.
 
     Attributes:
-        num_items: scored items.
-        category_proportions: proportions of categories among the set's UQs.
-        agreement: with counterfactual pairs as they are.
-        agreement_reweighted: with counterfactual pairs whose UQs are weighted to the set's proportions of categories. None if
-            counterfactual pairs have none of the set's categories.
-        proportion_unmatched: proportion of the set's UQs whose category counterfactual pairs do not have.
+        num_items: Scored items.
+        category_proportions: Proportions of categories among the set's UQs.
+        agreement: With counterfactual pairs as they are.
+        agreement_reweighted: With counterfactual pairs whose UQs are weighted to the set's proportions of
+            categories. None if counterfactual pairs have none of the set's categories.
+        proportion_unmatched: Proportion of the set's UQs whose category counterfactual pairs do not have.
         text_only_auroc: AUROC of the text alone.
     """
 
@@ -58,7 +58,9 @@ class SubsetTauDifference(Record):
 
 
 class TextOnlyRank(Record):
-    """The rank that a row without image, or with text-only confidence, would have. 1 is above all ranked rows."""
+    """The rank that a row without image, or with text-only confidence, would have. 1 is above all ranked
+    rows.
+    """
 
     row: str
     rules: str
@@ -71,11 +73,11 @@ class ValidityResults(Record):
     """All results of the study.
 
     Attributes:
-        num_rows: ranked rows.
-        counterfactual_items: items of the counterfactual pairs.
+        num_rows: Ranked rows.
+        counterfactual_items: Items of the counterfactual pairs.
         counterfactual_text_only_auroc: AUROC of their text alone.
-        ceiling: agreement between two sets of counterfactual pairs, if there are two.
-        auaf: by row and set ("ours, clip-easy"; "counterfactual"), means over seeds, of ranked rows.
+        ceiling: Agreement between two sets of counterfactual pairs, if there are two.
+        auaf: By row and set ("ours, clip-easy"; "counterfactual"), means over seeds, of ranked rows.
     """
 
     num_rows: int
@@ -103,12 +105,12 @@ def compute_validity(
     """Compute all results. Every set has the same rows.
 
     Args:
-        sets: our sets and the paper's.
-        counterfactual_pairs: the reference.
-        replications: other counterfactual pairs, one set or none.
+        sets: Our sets and the paper's.
+        counterfactual_pairs: The reference.
+        replications: Other counterfactual pairs, one set or none.
 
     Raises:
-        UserError: there are fewer rows than `MIN_RANKED_ROWS`.
+        UserError: There are fewer rows than `MIN_RANKED_ROWS`.
     """
     names, reference = average_ranked_rows(counterfactual_pairs.scores[ALL_CATEGORIES])
     by_category = {

@@ -45,7 +45,9 @@ def agreement_table(found: ValidityResults) -> str:
 
 
 def reweighted_table(found: ValidityResults) -> str:
-    """Render the agreement with counterfactual pairs that are weighted to each set's proportions of categories."""
+    """Render the agreement with counterfactual pairs that are weighted to each set's proportions of
+    categories.
+    """
     cells = [["subset", "rules", "categories of its UQs", "pairs", "tau", "Pearson's r"]]
     for subset in SUBSETS:
         for one in (one for one in found.sets if one.subset == subset):

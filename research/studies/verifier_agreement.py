@@ -1,4 +1,6 @@
-"""Measure how often the verifier agrees with the source, or print verdicts to read: `rgqa study verifier-agreement`."""
+"""Measure how often the verifier agrees with the source, or print verdicts to read: `rgqa study
+verifier-agreement`.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def measure_verifier_agreement(num_examples: int, seed: int, num_other_images: i
 
 
 def sample_committed(judged: Sequence[Trial], count: int, seed: int) -> list[Trial]:
-    """Sample `count` committed verdicts, half of them about the question's own image, in the order of the trials."""
+    """Sample `count` committed verdicts, half of them about the question's own image, in the order of the
+    trials.
+    """
     rng = make_generator(seed, "agreement", "shown")
     chosen = []
     for own in (True, False):

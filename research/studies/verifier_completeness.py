@@ -1,10 +1,10 @@
 """Measure how much the verifier decides, and how often it is right, as graphs get less complete.
 
-Command: `rgqa study verifier-completeness`. The questions of a file get simulated complete graphs (`simulated_graphs`),
-which are the truth. Then facts of all graphs are omitted at random: objects, and attributes and relations of the remaining
-ones (a relation and its inverse are one fact). The vocabulary is counted on what is left, questions are perturbed, and the
-verifier judges the perturbed candidates and questions about other images. The truth comes from the reader that simulated
-annotators use.
+Command: `rgqa study verifier-completeness`. The questions of a file get simulated complete graphs
+(`simulated_graphs`), which are the truth. Then facts of all graphs are omitted at random: objects, and
+attributes and relations of the remaining ones (a relation and its inverse are one fact). The vocabulary is
+counted on what is left, questions are perturbed, and the verifier judges the perturbed candidates and
+questions about other images. The truth comes from the reader that simulated annotators use.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class VerifiedCase:
     """A question that was verified for an image, and its true answerability.
 
     Attributes:
-        group: its subset, or `OTHER_IMAGE`.
+        group: Its subset, or `OTHER_IMAGE`.
     """
 
     group: str
@@ -77,10 +77,10 @@ def measure_verifier_completeness(source: Path, split: Split, seed: int, num_exa
     """Return the table in Markdown, and `num_examples` wrong verdicts of each of its rows.
 
     Args:
-        source: a folder with GQA's files of questions.
-        split: the split of its questions.
-        seed: seed of the simulated graphs and of the omitted facts.
-        num_examples: wrong verdicts to print.
+        source: A folder with GQA's files of questions.
+        split: The split of its questions.
+        seed: Seed of the simulated graphs and of the omitted facts.
+        num_examples: Wrong verdicts to print.
     """
     problems = Problems(str(source))
     rows = [row for row in gqa_files.read_questions(source, (split,), problems) if row.program and row.answer]
@@ -132,7 +132,9 @@ def reconstruct_graphs(asked: Mapping[str, Sequence[Question]], lexicon: Lexicon
 
 
 def format_counts(cases: Sequence[VerifiedCase]) -> list[str]:
-    """Return the cells of a row: cases, decided ones, correct ones; then decided and correct ones of each verdict."""
+    """Return the cells of a row: cases, decided ones, correct ones; then decided and correct ones of each
+    verdict.
+    """
     decided = [case for case in cases if case.is_decided]
     cells = [
         f"{len(cases):,}",

@@ -1,15 +1,18 @@
-"""Measure how many votes simulated crowds need: `rgqa study votes-needed`. Needs the data set's complete truth.
+"""Measure how many votes simulated crowds need: `rgqa study votes-needed`.
 
-Eight simulated annotators (`research.simulated_annotators.annotator_crowds`) judge the data set's own tasks with three
-strategies:
+Needs the data set's complete truth.
+
+Eight simulated annotators (`research.simulated_annotators.annotator_crowds`) judge the data set's own tasks
+with three strategies:
 
 - a fixed number of judgements for every task, by annotators chosen at random
 - a fixed number of counted votes for every candidate, so that votes of annotators who fail the gold questions are replaced
 - adaptive voting: one vote after the other until the candidate's posterior is high enough
 
-A repeated task counts as a vote. Verdicts are found as in stage `collect`: quality control of the annotators, Dawid and
-Skene's estimate with the candidates' priors, and one rule. Constants were tuned on the first crowd, results are reported
-for three others. People tend to err on the same questions; these simulated annotators do not.
+A repeated task counts as a vote. Verdicts are found as in stage `collect`: quality control of the annotators,
+Dawid and Skene's estimate with the candidates' priors, and one rule. Constants were tuned on the first crowd,
+results are reported for three others. People tend to err on the same questions; these simulated annotators do
+not.
 """
 
 from __future__ import annotations
@@ -65,15 +68,15 @@ class VotingCost(Record):
     """Cost and errors of a voting strategy.
 
     Attributes:
-        crowd: seed of the crowd.
+        crowd: Seed of the crowd.
         strategy: `FIXED_JUDGEMENTS`, `FIXED_COUNTED_VOTES` or `ADAPTIVE_VOTES`.
-        setting: number of votes, or the minimum posterior.
-        judgements: judged tasks.
-        votes: answers about candidates, repeated ones included.
-        num_called_unanswerable: candidates that are called unanswerable.
-        false_discovery_rate: proportion of these that are answerable.
-        miss_rate: proportion of unanswerable candidates that are not called unanswerable.
-        error_rate: proportion of all candidates with one of these errors.
+        setting: Number of votes, or the minimum posterior.
+        judgements: Judged tasks.
+        votes: Answers about candidates, repeated ones included.
+        num_called_unanswerable: Candidates that are called unanswerable.
+        false_discovery_rate: Proportion of these that are answerable.
+        miss_rate: Proportion of unanswerable candidates that are not called unanswerable.
+        error_rate: Proportion of all candidates with one of these errors.
     """
 
     crowd: int
@@ -146,8 +149,8 @@ def compute_errors(released: set[str], truth: Mapping[str, str]) -> tuple[float,
     """Return false discovery rate, miss rate and error rate. Candidates with unclear truth are left out.
 
     Args:
-        released: ids of the candidates called unanswerable.
-        truth: candidate id -> what a faultless annotator finds.
+        released: Ids of the candidates called unanswerable.
+        truth: Candidate id -> what a faultless annotator finds.
 
     >>> compute_errors({"a", "b"}, {"a": "missing object", "b": "", "c": "missing object", "d": "", "e": "unclear"})
     (0.5, 0.5, 0.5)
@@ -170,12 +173,12 @@ def simulate_strategies(
     """Simulate every strategy with every setting for every crowd.
 
     Args:
-        tasks: tasks by id.
-        screened: the candidates.
-        answerable: prior probability of each candidate that it is answerable.
-        true_answer: what a faultless annotator finds.
-        crowds: seeds of the crowds.
-        max_votes: maximum number of votes for a candidate in adaptive voting.
+        tasks: Tasks by id.
+        screened: The candidates.
+        answerable: Prior probability of each candidate that it is answerable.
+        true_answer: What a faultless annotator finds.
+        crowds: Seeds of the crowds.
+        max_votes: Maximum number of votes for a candidate in adaptive voting.
     """
     asked = [to_task_mapping(task) for task in tasks.values()]
     rows = [(task.image_id, row) for task in tasks.values() for row in (task.first, task.second)]
@@ -278,12 +281,12 @@ def run_votes_study(crowd_seeds: Sequence[int], max_votes: int, out: Path | None
     """Return the table of the data set in use in Markdown.
 
     Args:
-        crowd_seeds: seeds of the crowds.
-        max_votes: maximum number of votes for a candidate in adaptive voting.
-        out: a .json file for all results, or a .svg or .png file for the plot.
+        crowd_seeds: Seeds of the crowds.
+        max_votes: Maximum number of votes for a candidate in adaptive voting.
+        out: A .json file for all results, or a .svg or .png file for the plot.
 
     Raises:
-        UserError: the complete truth is not known.
+        UserError: The complete truth is not known.
     """
     folders = DatasetFolders()
     folders.check_outputs(Output("--out", out) if out else None)

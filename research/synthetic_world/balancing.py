@@ -12,10 +12,11 @@ from research.synthetic_world.questions import SampleQuestion
 def balance_answers(questions: Sequence[SampleQuestion], seed: int) -> list[int]:
     """Return the indices of a balanced subset of the questions, in order.
 
-    GQA reduces the frequent answers of each group of questions (Hudson & Manning, CVPR 2019, section 3.4). This rule is
-    simpler: in each of GQA's local groups ("10q-shirt_color"), questions with the most common answer are sampled down to
-    the frequency of the second one, and groups with one answer are left out. A model that knows only the group is therefore
-    right for at most half of the questions.
+    GQA reduces the frequent answers of each group of questions (Hudson & Manning, CVPR 2019, section 3.4).
+    This rule is simpler: in each local group of GQA (such as "10q-shirt_color"), questions with the most
+    common answer are sampled down to the frequency of the second most common answer. Groups with only one
+    answer are omitted. Therefore a model that knows only the group answers at most half of the questions
+    correctly.
     """
     places: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for place, question in enumerate(questions):

@@ -1,9 +1,11 @@
-"""Write the embedded sample: images, scene graphs and questions in GQA's layout, and their truth.
+"""Write the synthetic sample: images, scene graphs and questions in GQA's layout, and the complete scene
+graphs.
 
-`rgqa sample build` writes the files; `rgqa sample build --check` compares the existing files with the generated ones.
+`rgqa sample build` writes the files; `rgqa sample build --check` compares the existing files with the
+generated ones.
 
-Writes  source/images/<imageId>.jpg                    testdev images; JPEG bytes depend on the encoder's version, so
-                                                       --check compares pixels
+Writes  source/images/<imageId>.jpg                    testdev images (JPEG bytes depend on the encoder's version, so
+                                                       --check compares pixels)
         source/sceneGraphs/{train,val}_sceneGraphs.json          incomplete on purpose (scene_graphs.omit_facts)
         source/questions1.2/{testdev,train,val}_balanced_questions.json
         truth/testdev_sceneGraphs.json                 complete; only for simulated annotators and the audit
@@ -31,13 +33,13 @@ from research.synthetic_world.scene_graphs import build_complete_graph, omit_fac
 from research.synthetic_world.scene_types import SyntheticScene
 from research.synthetic_world.scenes import SPLIT_SIZES, generate_scenes
 
-# The seed of everything in the sample. Another seed gives another world.
+# The seed of the whole sample. Another seed gives another world.
 SEED = 2023
-# The benchmark is built from testdev.
+# Number of questions per image. The benchmark is built from testdev, so testdev has most questions.
 QUESTIONS_PER_IMAGE = {"testdev": 13, "train": 3, "val": 3}
 # Without chroma subsampling, small objects keep their color.
 JPEG = {"quality": 88, "subsampling": 0, "optimize": True}
-# Largest difference of one pixel, out of 255, between two builds of one image.
+# Maximum difference of a pixel value (0 to 255) between two builds of the same image.
 PIXEL_ROUNDING = 6
 
 
@@ -45,9 +47,9 @@ def build_documents(seed: int = SEED, all_truth: bool = False, scale: int = 1) -
     """Yield the JSON files as (path below data/sample, bytes).
 
     Args:
-        seed: seed of the world.
-        all_truth: also yield the complete graphs of train and val.
-        scale: multiplies the number of testdev images.
+        seed: Seed of the world.
+        all_truth: Whether to yield the complete graphs of train and val, too.
+        scale: Factor for the number of testdev images.
     """
     for split, published_count in SPLIT_SIZES.items():
         count = published_count * (scale if split == "testdev" else 1)
@@ -68,7 +70,10 @@ def build_documents(seed: int = SEED, all_truth: bool = False, scale: int = 1) -
 
 
 def render_images(seed: int = SEED, scale: int = 1) -> Iterator[tuple[str, bytes]]:
-    """Yield the testdev images as (path below data/sample, JPEG bytes). `scale` multiplies their number."""
+    """Yield the testdev images as (path below data/sample, JPEG bytes).
+
+    `scale` is a factor for the number of images.
+    """
     for world in generate_scenes(seed, "testdev", scale * SPLIT_SIZES["testdev"]):
         yield f"source/images/{world.image_id}.jpg", encode_jpeg(world)
 
@@ -81,7 +86,7 @@ def encode_jpeg(world: SyntheticScene) -> bytes:
 
 
 def to_gqa_scene_graph(scene: SceneGraph) -> dict[str, Any]:
-    """Convert a scene graph to an entry of GQA's scene graph files, whose key is the image's id."""
+    """Convert a scene graph to an entry of GQA's scene graph files. The key of the entry is the image id."""
     setting = {"location": scene.location, "weather": scene.weather}
     return (
         {"width": scene.width, "height": scene.height}
@@ -106,7 +111,10 @@ def to_gqa_scene_graph(scene: SceneGraph) -> dict[str, Any]:
 
 
 def describe_difference(path: str, wanted: bytes, present: bytes) -> str | None:
-    """Describe the difference of two files of one path: JSON by bytes, images by pixels. None if they are equal."""
+    """Describe the difference of an existing and a generated file. Return None if they are equal.
+
+    JSON files are compared by bytes, images by pixels.
+    """
     if not path.endswith(".jpg"):
         return (
             None if present == wanted else f"has {len(present):,} bytes, but the code makes {len(wanted):,}"
@@ -124,7 +132,7 @@ def describe_difference(path: str, wanted: bytes, present: bytes) -> str | None:
 
 
 def compare_files(home: Path, files: dict[str, bytes]) -> Problems:
-    """Compare the files below `home` with the generated ones."""
+    """Compare the files below `home` with the generated files."""
     problems = Problems(f"{home} differs from the generated files; run rgqa sample build")
     for path, wanted in files.items():
         if not (home / path).is_file():
@@ -137,7 +145,10 @@ def compare_files(home: Path, files: dict[str, bytes]) -> Problems:
 
 
 def _find_leftover_files(home: Path, files: dict[str, bytes]) -> list[str]:
-    """Return files of an earlier build. The truth of train and val may exist or not."""
+    """Return files that an earlier build left.
+
+    The truth of train and val is optional, so it does not count as left over.
+    """
     there = {
         str(path.relative_to(home))
         for folder in ("source", "truth")
@@ -158,10 +169,10 @@ def dump_compact_json(value: Any) -> bytes:
 
 
 def check_sample(all_truth: bool = False) -> None:
-    """Compare the sample's files with the generated ones.
+    """Compare the files of the sample with the generated files.
 
     Raises:
-        UserError: lists every file that is missing, additional or different.
+        UserError: Files are missing, additional or different. The message lists all of them.
     """
     home, files = _build_all(all_truth)
     compare_files(home, files).raise_if_any()
@@ -169,7 +180,7 @@ def check_sample(all_truth: bool = False) -> None:
 
 
 def build_sample(all_truth: bool = False) -> None:
-    """Write the sample's files, and remove those of an earlier build."""
+    """Write the files of the sample, and remove files that an earlier build left."""
     home, files = _build_all(all_truth)
     for path, data in files.items():
         with atomic_write(home / path) as file:

@@ -1,4 +1,4 @@
-"""Parse and make chat requests and replies in OpenAI's format, as far as `model_server` supports it."""
+"""Parse chat requests and make replies in OpenAI's format, as far as `model_server` supports the format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 
 from research.synthetic_world.served_models import ChatTurn
 
-# vLLM's default for the maximum number of log probabilities per token.
+# Maximum number of log probabilities per token, as in vLLM by default.
 MAX_TOP_LOGPROBS = 20
 
 
@@ -35,7 +35,7 @@ class Message(msgspec.Struct):
 
 
 class ChatRequest(msgspec.Struct):
-    """The fields of a request that are used. Other fields are ignored, as servers do."""
+    """The fields of a request that are used. Other fields are ignored."""
 
     model: str
     messages: list[Message]
@@ -50,7 +50,7 @@ class ChatRequest(msgspec.Struct):
 
 
 class RequestError(Exception):
-    """A request that gets an error: status, message and further headers."""
+    """A request that is answered with an error: status, message and additional headers."""
 
     def __init__(self, status: int, words: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(words)
@@ -61,7 +61,7 @@ def parse_turn(message: Message) -> ChatTurn:
     """Convert a message to a turn with its last image.
 
     Raises:
-        RequestError: an image is not contained in the request.
+        RequestError: An image is given by a URL and is not contained in the request.
     """
     if not isinstance(message.content, list):
         return ChatTurn(message.role, message.content or "")
@@ -89,13 +89,13 @@ def make_choice(
     """Make one of the `n` replies, with tokens sampled from their distributions.
 
     Args:
-        request: the request.
-        distributions: the probabilities of each token.
-        is_truncated: the reply is shorter than it would be without limit.
-        has_logprobs: log probabilities are returned if the request asks for them.
-        index: the number of the reply.
+        request: The request.
+        distributions: For each position, token -> probability.
+        is_truncated: Whether the reply is shorter than it would be without a token limit.
+        has_logprobs: Whether log probabilities are returned if the request asks for them.
+        index: Index of the reply.
     """
-    # A seed alone would draw the same quantile of each question's distribution.
+    # With the seed alone, the same quantile of the distribution would be sampled for every question.
     seed = None if request.seed is None else f"{request.seed} {index} {distributions}"
     rng = random.Random(seed)
     # OpenAI's default temperature is 1.
@@ -115,14 +115,16 @@ def make_choice(
 
 
 def sample_token(probabilities: Mapping[str, float], temperature: float, rng: random.Random) -> str:
-    """Return the most likely token at temperature 0, else one sampled in proportion to p^(1 / temperature)."""
+    """Return the most likely token at temperature 0, else a token sampled in proportion to p^(1 /
+    temperature).
+    """
     if temperature <= 0:
         return max(probabilities, key=lambda token: probabilities[token])
     return rng.choices(list(probabilities), [p ** (1 / temperature) for p in probabilities.values()])[0]
 
 
 def _logprob(token: str, probabilities: Mapping[str, float]) -> dict[str, Any]:
-    # -9999 is OpenAI's minimum.
+    # OpenAI uses -9999 as the minimum.
     p = probabilities[token]
     logprob = max(math.log(p), -9999.0) if p > 0 else -9999.0
     return {"token": token, "logprob": logprob, "bytes": list(token.encode())}

@@ -1,4 +1,7 @@
-"""`rgqa sample`: build and check the embedded sample, and train its CLIP and answer nets. Heavy imports happen inside."""
+"""`rgqa sample`: build and check the synthetic sample, and train its CLIP model and answer nets.
+
+Heavy modules are imported inside the functions.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ import typer
 from pipeline.core.command_line import new_app
 from pipeline.core.errors import run_command
 
-app = new_app("Build and check the embedded sample.", "rgqa sample build --check")
+app = new_app(
+    "Build and check the synthetic sample data set that comes with this project.", "rgqa sample build --check"
+)
 
 
 @app.command(epilog="Example: `rgqa sample build --check`")
@@ -47,7 +52,7 @@ def train_clip(
         int, typer.Option(min=1, max=1_000_000, help="Train on this many units of 256 images.")
     ] = 200,
     text_steps: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="Train for this many steps on texts alone.")
+        int, typer.Option(min=0, max=1_000_000, help="Train for this many steps on texts only.")
     ] = 3000,
     small_image_steps: Annotated[
         int, typer.Option(min=0, max=1_000_000, help="Train for this many steps on small images.")
@@ -72,7 +77,7 @@ def train_clip(
 
 @app.command(epilog="Example: `rgqa sample clip-card`")
 def clip_card() -> None:
-    """Measure the sample's CLIP on unseen images, after `make repro`, and write its model card."""
+    """Measure the sample's CLIP model on unseen images, after `make repro`, and write its model card."""
     from research.synthetic_world.clip_model_card import write_card
 
     run_command(write_card)
@@ -88,7 +93,7 @@ def train_vqa(
     ] = 0,
     model: Annotated[
         list[str] | None,
-        typer.Option(help="Train only this net, and the net it starts from. Repeatable."),
+        typer.Option(help="Train only this net, and the net from which it starts. Can be repeated."),
     ] = None,
     num_workers: Annotated[
         int, typer.Option(min=1, max=1024, help="Train this many nets at a time, each on one processor.")
@@ -124,14 +129,14 @@ def vqa_card() -> None:
 def serve(
     model: Annotated[
         list[str] | None,
-        typer.Option(help="Serve this net: rp, vanilla, blind, mix ... Repeatable (default: rp)."),
+        typer.Option(help="Serve this net: rp, vanilla, blind, mix ... Can be repeated (default: rp)."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the nets.")] = 0,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Listen on this port. 0 chooses a free one.")
+        int, typer.Option(min=0, max=65535, help="Listen on this port. 0 chooses a free port.")
     ] = 0,
     no_logprobs: Annotated[
-        bool, typer.Option("--no-logprobs", help="Silently leave out log probabilities.")
+        bool, typer.Option("--no-logprobs", help="Omit log probabilities, even if a request asks for them.")
     ] = False,
     delay_seconds: Annotated[
         float, typer.Option(min=0, max=3600, help="Wait this many seconds before each reply.")
@@ -147,11 +152,14 @@ def serve(
         typer.Option(
             min=0,
             max=1_000_000,
-            help="Answer more requests per second with status 429 and Retry-After. 0 is no limit.",
+            help="Answer requests beyond this number per second with status 429 and Retry-After. 0 means no limit.",
         ),
     ] = 0,
 ) -> None:
-    """Serve the sample's own answer nets on 127.0.0.1 as an OpenAI-compatible server. They use the images of the requests."""
+    """Serve the sample's own answer nets on 127.0.0.1 as an OpenAI-compatible server.
+
+    They use the images of the requests.
+    """
     from research.synthetic_world.model_server import FaultInjection
     from research.synthetic_world.model_server import serve as serve_nets
 
@@ -195,7 +203,10 @@ def new_world(
         typer.Option(help="New folder (default: drawn- and the first eight digits of the seed's hash)."),
     ] = None,
 ) -> None:
-    """Generate a private synthetic world and run the whole pipeline on it. The same command continues after an interruption."""
+    """Generate a private synthetic world and run the whole pipeline on it.
+
+    The same command continues after an interruption.
+    """
     from research.synthetic_world.private_world import build_private_world
 
     run_command(lambda: build_private_world(seed, out))

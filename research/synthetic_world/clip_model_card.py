@@ -1,8 +1,9 @@
-"""Measure the sample's CLIP on the testdev images, which it was not trained on, and write its model card: `rgqa sample clip-card`.
+"""Measure the sample's CLIP model on the testdev images, and write its model card: `rgqa sample clip-card`.
 
-For every question (except existence questions, as in stage `rank`) and every other image: does the question score higher with
-its own image? The ceiling follows from the complete truth: 1 where the question has no answer in the other image, 0.5 where it
-has one there too.
+The model was not trained on these images. For every question (except existence questions, as in stage `rank`)
+and every other image, the metric is whether the question has a higher score with its own image than with the
+other image. The best possible value follows from the complete truth: 1 if the question has no answer in the
+other image, and 0.5 if it has an answer there, too.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ RECALL_RANKS = (1, 5, 10)
 
 
 def score_own_image(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Return 1 where a question scores higher with its own image, 0.5 for a tie, else 0.
+    """Return 1 where a question has a higher score with its own image than with the other image, 0.5 for a
+    tie, else 0.
 
     Args:
         scores: [questions, images].
-        own: the index of each question's own image, [questions].
+        own: Index of the image of each question, [questions].
 
     >>> score_own_image(np.array([[0.9, 0.2, 0.9]]), np.array([0])).tolist()
     [[0.5, 1.0, 0.5]]
@@ -42,18 +44,18 @@ def score_own_image(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
 
 
 def compute_metrics(scores: np.ndarray, own: np.ndarray, answerable: np.ndarray) -> dict[str, float]:
-    """Return the card's metrics.
+    """Return the metrics of the model card.
 
     Args:
         scores: [questions, images].
-        own: the index of each question's own image, [questions].
-        answerable: whether the question has an answer in the image, [questions, images].
+        own: Index of the image of each question, [questions].
+        answerable: Whether each question has an answer in each image, [questions, images].
     """
     others = np.ones(scores.shape, bool)
     others[np.arange(len(own)), own] = False
     wins, ceiling = score_own_image(scores, own), np.where(answerable, 0.5, 1.0)
     reached, possible = float(wins[others].mean()), float(ceiling[others].mean())
-    # Rank 1 is best. A tie counts against the model.
+    # Rank of the own image, from 1. Ties count against the model.
     place = (scores >= scores[np.arange(len(own)), own][:, None]).sum(1)
     return {
         "probability": reached,
@@ -65,7 +67,7 @@ def compute_metrics(scores: np.ndarray, own: np.ndarray, answerable: np.ndarray)
 
 
 def measure_model(folders: DatasetFolders) -> tuple[dict[str, float], int, int]:
-    """Return the card's metrics and the numbers of questions and images."""
+    """Return the metrics of the model card, and the numbers of questions and images."""
     problems = Problems(str(folders.source))
     asked: Sequence[Question] = [
         q

@@ -30,11 +30,11 @@ from research.synthetic_world.scene_types import HEIGHT, WIDTH
 SMALL_IMAGE_SIZE = (144, 192)
 # Maximum random shift of an image in pixels.
 MAX_SHIFT = 8
-# The tower's stage with 16 pixels per cell. The last stage has 32.
+# The stage of the tower whose cells have 16 pixels. The cells of the last stage have 32 pixels.
 FINE_STAGE = 2
 SCENES_PER_BATCH = 64
 OBJECTS_PER_SCENE, QUESTIONS_PER_SCENE = 8, 6
-# Scenes per step on texts alone.
+# Number of scenes in a step on texts only.
 DESCRIBED_SCENES_PER_BATCH = 128
 CONTEXT_LENGTH = 48
 EMBEDDING_DIMENSION = 256
@@ -62,7 +62,10 @@ PREPROCESS_CONFIG = {
 
 
 class ScenePooling(nn.Module):
-    """Pool the noun phrases of a scene's objects as the image tower pools its cells: mean and maximum, then two layers."""
+    """Pool the vectors of the noun phrases of a scene, in the way in which the image tower pools its cells.
+
+    The pooling is mean and maximum, followed by two layers.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,15 +74,19 @@ class ScenePooling(nn.Module):
         self.head = nn.Sequential(nn.Linear(wide, wide), nn.GELU(), nn.Linear(wide, EMBEDDING_DIMENSION))
 
     def forward(self, phrases: Tensor, there: Tensor) -> Tensor:
-        """Return [scenes, d] from phrases [scenes, objects, d]. `there` [scenes, objects] is False for padding."""
+        """Return [scenes, d] from phrases [scenes, objects, d].
+
+        `there` [scenes, objects] is False for padding.
+        """
         each = self.each(phrases) * there[..., None]
         return self.head((each.sum(1) / there.sum(1, keepdim=True) + each.amax(1)) / 2)
 
 
 class ClipTrainer:
-    """The model, its optimiser, and training steps.
+    """The model, its optimizer, and the training steps.
 
-    `auxiliary_modules` are used in training only: the pooling of scenes, and projections of cells of the tower's maps.
+    `auxiliary_modules` are used only in training: the pooling of scenes, and projections of the cells of the
+    tower's maps.
     """
 
     def __init__(
@@ -91,7 +98,7 @@ class ClipTrainer:
         self.centres = np.array(
             [((o.x + o.w / 2) / WIDTH, (o.y + o.h / 2) / HEIGHT) for row in rows for o in row.scene.objects]
         )
-        # Its attributes depend on the configuration, so no type checker knows them.
+        # The attributes of the model depend on its configuration, so no type checker knows them.
         self.model: Any = open_clip.CLIP(
             EMBEDDING_DIMENSION, MODEL_CONFIG["vision_cfg"], MODEL_CONFIG["text_cfg"]
         ).train()
@@ -121,18 +128,22 @@ class ClipTrainer:
         self.mean, self.std = (torch.tensor(v).view(1, 3, 1, 1) * 255 for v in (MEAN, STD))
 
     def _load_weights(self, start: Path) -> None:
-        """Load the weights of an earlier run as far as their shapes fit."""
+        """Load the weights of an earlier run whose shapes fit."""
         here, earlier = self.model.state_dict(), load_file(start / "open_clip_model.safetensors")
         fitting = {
             name: value for name, value in earlier.items() if name in here and here[name].shape == value.shape
         }
         self.model.load_state_dict(fitting, strict=False)
         if missing := sorted(here.keys() - fitting.keys() - {"attn_mask"}):
-            print(f"{start}: missing weights are initialised: {', '.join(missing)}", flush=True)
+            print(f"{start}: missing weights are initialized: {', '.join(missing)}", flush=True)
 
     def _drop_unused_tokens(self) -> None:
-        """Keep only the rows of the token table that the texts of this world use. `export` restores the others."""
-        # The rows stay sorted: padding stays 0, and the end of text stays the greatest.
+        """Keep only the rows of the token table that the texts of this world use.
+
+        `export` restores the other rows.
+        """
+        # The rows stay sorted, so padding is still 0, and the token for the end of a text is still the
+        # greatest.
         self.used = self.texts.tokens.unique()
         self.texts.tokens = torch.searchsorted(self.used, self.texts.tokens)
         self.model.token_embedding = nn.Embedding.from_pretrained(
@@ -140,7 +151,9 @@ class ClipTrainer:
         )
 
     def text_step(self, rng: np.random.Generator, rate: float) -> float:
-        """Train on questions and one more noun phrase of scenes against the pooled descriptions of the scenes."""
+        """Train on texts only: match questions, and an additional noun phrase, with the pooled description of
+        their scene.
+        """
         texts = self.texts
         rows = rng.integers(0, self.scenes, DESCRIBED_SCENES_PER_BATCH)
         asked = [self._encode(texts.sample_questions(rows, rng)) for _ in range(QUESTIONS_PER_SCENE)]
@@ -171,9 +184,10 @@ class ClipTrainer:
             )
 
     def image_step(self, rng: np.random.Generator, rate: float, size: tuple[int, int]) -> float:
-        """Train on randomly shifted images: objects against noun phrases, and whole images against their texts.
+        """Train on randomly shifted images: match objects with noun phrases, and whole images with their
+        texts.
 
-        On full-sized images, the encoder of questions is trained too.
+        On full-sized images, the encoder of questions is trained, too.
         """
         texts, visual = self.texts, self.model.visual
         rows = rng.integers(0, self.scenes, SCENES_PER_BATCH)
@@ -201,7 +215,10 @@ class ClipTrainer:
         return self._update(loss, rate)
 
     def _prepare_pixels(self, rows: np.ndarray, moved: np.ndarray, size: tuple[int, int]) -> Tensor:
-        """Return shifted images as the tower takes them, float32 [n, 3, *size]. The shift is in full-size pixels."""
+        """Return shifted images as input of the tower, float32 [n, 3, *size].
+
+        The shift is in pixels of full-sized images.
+        """
         images = np.stack([self.images[row // CHUNK_SIZE][row % CHUNK_SIZE] for row in rows])
         padded = functional.pad(torch.from_numpy(images).float(), (MAX_SHIFT,) * 4, mode="replicate")
         left, top = (MAX_SHIFT - int(v) for v in moved)
@@ -231,12 +248,13 @@ class ClipTrainer:
     def _encode(self, texts: np.ndarray) -> Tensor:
         """Return unit vectors of rows of the token table.
 
-        Each text is encoded once and trimmed to the longest. The causal mask hides the padding.
+        Each distinct text is encoded once. Texts are trimmed to the length of the longest. The causal mask
+        hides the padding.
         """
         distinct, place = np.unique(texts, return_inverse=True)
         tokens, model = self.texts.tokens[distinct], self.model
         length = int((tokens != 0).sum(1).max())
-        # The plain product is the fastest for texts this short.
+        # For such short texts, the plain matrix product is the fastest implementation.
         attention = torch.nn.attention
         with torch.autocast("cpu", torch.bfloat16), attention.sdpa_kernel(attention.SDPBackend.MATH):
             x = model.token_embedding(tokens[:, :length]) + model.positional_embedding[:length]
@@ -260,9 +278,11 @@ class ClipTrainer:
         self.optimiser.load_state_dict(state["optimiser"])
 
     def export(self, folder: Path) -> None:
-        """Write the folder that open_clip loads as `local-dir:`: weights as float16, configuration, preprocessing.
+        """Write the folder that open_clip loads as `local-dir:`: weights as float16, configuration,
+        preprocessing.
 
-        Rows of the token table that no text of this world uses are zero, so that they compress well.
+        Rows of the token table that no text of this world uses are 0, so that the file can be compressed
+        well.
         """
         state = self.model.state_dict()
         state.pop("attn_mask", None)
@@ -279,7 +299,7 @@ class ClipTrainer:
 
 
 def _sample_features(features: Tensor, places: np.ndarray) -> Tensor:
-    """Sample a feature map [n, d, h, w] at points [n, k, xy], 0 to 1. Returns [n * k, d]."""
+    """Sample a feature map [n, d, h, w] at points [n, k, 2] (x and y from 0 to 1). Return [n * k, d]."""
     grid = torch.from_numpy(2 * places - 1).float()[:, :, None]
     there = functional.grid_sample(features, grid, align_corners=False, padding_mode="border")[..., 0]
     return there.transpose(1, 2).reshape(-1, features.shape[1])

@@ -1,6 +1,7 @@
 """Render training data for the sample's CLIP: synthetic train images with noun phrases and questions.
 
-Only train scenes are used. The first 640 are the sample's published train split; the others continue the series.
+Only train scenes are used. The first 640 are the sample's published train split; the others continue the
+series.
 """
 
 from __future__ import annotations
@@ -17,23 +18,28 @@ from pipeline.core.records import Record, SceneGraph, SceneObject
 from research.synthetic_world.ontology import KIND_BY_NAME
 
 SEED = 2023
-# Images per file.
+# Number of images per file.
 CHUNK_SIZE = 256
-# Height and width of images as the model sees them.
+# Height and width of the images for the model, in pixels.
 IMAGE_SIZE = (192, 256)
 QUESTIONS_PER_IMAGE = 12
 WORK_DIR = DATA_DIR / "cache" / "sample_clip"
 
 
 class SyntheticImage(Record):
-    """A train image's complete scene graph and questions. Its pixels are in the .npy file of the same chunk."""
+    """A train image's complete scene graph and questions.
+
+    Its pixels are in the .npy file of the same chunk.
+    """
 
     scene: SceneGraph
     questions: tuple[str, ...]
 
 
 def make_noun_phrase(thing: SceneObject, share: float, rng: np.random.Generator) -> str:
-    """Make a phrase like "a small red cup": the name, with each attribute with probability `share`, in random order."""
+    """Make a phrase like "a small red cup": the name, preceded by each attribute with probability `share`, in
+    random order.
+    """
     kept = [attribute for attribute in thing.attributes if rng.random() < share]
     words = " ".join([*rng.permutation(kept).tolist(), thing.name])
     if KIND_BY_NAME[thing.name].number == "plural":
@@ -42,7 +48,10 @@ def make_noun_phrase(thing: SceneObject, share: float, rng: np.random.Generator)
 
 
 def render_chunk(number: int) -> None:
-    """Render the train scenes number * CHUNK_SIZE ... in the model's image size and write them, unless the file exists."""
+    """Render one chunk of train scenes in the image size of the model, and write it, unless the file exists.
+
+    Chunk `number` starts with scene number * CHUNK_SIZE.
+    """
     from research.synthetic_world.questions import generate_questions
     from research.synthetic_world.rendering import render_scene
     from research.synthetic_world.scene_graphs import build_complete_graph
@@ -69,7 +78,9 @@ def render_chunk(number: int) -> None:
 
 
 def load_chunks(chunks: int) -> tuple[list[np.ndarray], list[SyntheticImage]]:
-    """Return images, uint8 [CHUNK_SIZE, 3, *IMAGE_SIZE] per chunk as memory maps, and their graphs and questions."""
+    """Return the images of each chunk (memory maps, uint8 [CHUNK_SIZE, 3, *IMAGE_SIZE]), and their graphs and
+    questions.
+    """
     paths = [WORK_DIR / f"train-{number:03d}.npy" for number in range(chunks)]
     rows = [
         row
@@ -82,7 +93,8 @@ def load_chunks(chunks: int) -> tuple[list[np.ndarray], list[SyntheticImage]]:
 class TrainingTexts:
     """Tokens of all distinct texts.
 
-    Each object has three noun phrases: one with all attributes, two with each attribute with probability one half.
+    Each object has three noun phrases: one with all attributes, two with each attribute with probability one
+    half.
     """
 
     def __init__(self, rows: Sequence[SyntheticImage], tokenize: Any) -> None:

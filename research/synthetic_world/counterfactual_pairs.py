@@ -1,7 +1,9 @@
-"""Generate counterfactual pairs: questions with an answer in one of two images that differ in one object, and none in the other.
+"""Generate counterfactual pairs: questions that have an answer in only one of two images that differ in one
+object.
 
-Each pair of scenes has two such questions, one for each side. Every text and every image is once in an AQ and once in a UQ, so
-neither alone leaks the label.
+Each pair of scenes has two questions. One has an answer only in the first image, the other only in the
+second. Every text and every image occurs once in an answerable question (AQ) and once in an unanswerable
+question (UQ), so neither text nor image alone reveals the label.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from research.synthetic_world.random_choice import choose_key
 from research.synthetic_world.scene_graphs import build_complete_graph
 from research.synthetic_world.scene_index import SceneIndex
 
-# Questions tried about an image before another object is altered.
+# Maximum number of questions that are tried about an image before another object is changed.
 MAX_DRAWS = 80
 WORD_SENSES = WordSenses(
     categories={name: tuple(sorted(members)) for name, members in LEXICON.categories.items()},
@@ -32,11 +34,13 @@ WORD_SENSES = WordSenses(
 
 @dataclass(frozen=True, slots=True)
 class CounterfactualPair:
-    """Two scenes, their complete graphs, and the questions that only the first and only the second can answer.
+    """Two scenes, their complete graphs, and two questions: one for each scene, with an answer only in that
+    scene.
 
     Attributes:
-        num_excluded: questions left out because the verifier and the independent reader of the truth
-            (`research.simulated_annotators.answerability`) disagree, or the reader could not decide.
+        num_excluded: Number of questions that were excluded, because the verifier and the independent check
+            of the truth (`research.simulated_annotators.answerability`) disagree, or the check could not
+            decide.
     """
 
     scene_pair: ScenePair
@@ -46,7 +50,7 @@ class CounterfactualPair:
 
 
 def generate_pair(seed: int, index: int) -> CounterfactualPair:
-    """Return pair number `index` of a seed. It depends on these two alone."""
+    """Return pair number `index` of a seed. The pair depends only on seed and index."""
     num_excluded = 0
     for scenes in generate_scene_pairs(seed, index):
         truths = build_complete_graph(scenes.scenes[0]), build_complete_graph(scenes.scenes[1])
@@ -65,7 +69,11 @@ def generate_pair(seed: int, index: int) -> CounterfactualPair:
 def _find_question(
     seed: int, scenes: ScenePair, here: SceneGraph, there: SceneGraph
 ) -> tuple[ProposedQuestion | None, int]:
-    """Return a question with an answer here and none there, or None, and the number of excluded questions."""
+    """Return a question that has an answer in `here` and no answer in `there`, and the number of excluded
+    questions.
+
+    The question is None if none was found.
+    """
     ask = QuestionGenerator(
         SceneIndex(here), make_generator(seed, "twin questions", here.image_id, scenes.altered_object_id)
     )
@@ -84,7 +92,7 @@ def _find_question(
 
 
 def is_verified(question: ProposedQuestion, here: SceneGraph, there: SceneGraph) -> bool:
-    """Whether the independent reader of the truth finds an answer here and none there."""
+    """Return whether the independent check of the truth finds an answer in `here` and no answer in `there`."""
     try:
         obstacles = [find_obstacle(question.program, scene, WORD_SENSES) for scene in (here, there)]
     except Unclear:

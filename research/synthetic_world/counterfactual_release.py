@@ -1,11 +1,11 @@
 """Generate counterfactual pairs as a data set and a release: `rgqa sample counterfactual-pairs`.
 
 Writes  data/<name>/source          images and questions in GQA's layout; data/<name>/truth, the complete scene graphs
-        data/release/<name>/1.0.0   the release: each question for both images, with the usual audit, and attacks that
+        data/release/<name>/1.0.0   the release: each question with both images, the usual audit, and attacks that
                                     predict which of two images is the altered one
 
-The pairs depend on the seed alone. No file contains the seed. Its hash is published, so that its owner can show later that it
-was fixed before any model was evaluated.
+The pairs depend only on the seed. No file contains the seed. Its hash is published, so that the owner of the
+seed can show later that the seed was fixed before any model was evaluated.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from research.synthetic_world.scene_types import HEIGHT, WIDTH
 from research.synthetic_world.secret_seeds import derive_seed, hash_seed
 
 VERSION = "1.0.0"
-# Proportion of the scenes whose items are in split validation.
+# Proportion of the pairs of scenes whose items are in split validation.
 VALIDATION_RATE = 0.2
 AUDIT_PARAMS = AuditParams(max_text_auroc={"counterfactual": 0.55}, folds=5, num_replicates=500, seed=0)
 RELEASE_PARAMS = ReleaseParams(
@@ -75,9 +75,11 @@ class PairReport(Record):
     """The content of counterfactual.json.
 
     Attributes:
-        categories: number of pairs by what the question lacks in the other image.
-        num_excluded: questions left out because the two readers of the truth disagreed.
-        embedding_attack, objects_attack: prediction of the altered image of two from its CLIP vector, or from its objects.
+        categories: Category (what is missing in the other image) -> number of pairs.
+        num_excluded: Number of questions that were excluded, because the verifier and the independent check
+            disagreed.
+        embedding_attack, objects_attack: How well it can be predicted which of two images was changed, from
+            the CLIP vectors of the images, or from their objects.
     """
 
     seed_sha256: str
@@ -100,12 +102,13 @@ def build_pair_release(secret: str, pairs: int, name: str = "") -> None:
     """Generate counterfactual pairs, and write a data set and a release.
 
     Args:
-        secret: the seed, any text. A long text cannot be guessed from its hash.
-        pairs: number of pairs of items. It must be even, as two scenes have two.
-        name: name of the data set. The default is `counterfactual-` and eight digits of the seed's hash.
+        secret: The seed, any text. The text should be long, so that it cannot be guessed from its hash.
+        pairs: Number of pairs of items. It must be even, because each pair of scenes gives two pairs of
+            items.
+        name: Name of the data set; "" for `counterfactual-` and eight digits of the hash of the seed.
 
     Raises:
-        UserError: a data set of that name exists.
+        UserError: A data set with this name exists.
     """
     number = derive_seed(secret)
     if pairs < 2 or pairs % 2:
@@ -120,7 +123,7 @@ def build_pair_release(secret: str, pairs: int, name: str = "") -> None:
     try:
         made, images = _write_source(folders, number, pairs // 2)
         _write_release(folders, home, mark, made, images)
-    # Half a data set could be mistaken for a complete one.
+    # An incomplete data set could be mistaken for a complete one, so it is removed.
     except BaseException:
         shutil.rmtree(folders.root, ignore_errors=True)
         shutil.rmtree(home.parent, ignore_errors=True)
@@ -173,7 +176,10 @@ def _generate_pair(seed: int, _: int, index: int) -> tuple[CounterfactualPair, t
 
 
 def get_questions(both: CounterfactualPair) -> list[SampleQuestion]:
-    """Return the two questions about the images that answer them. A question's id has the digits of its image."""
+    """Return the two questions, each about the image in which it has an answer.
+
+    The id of a question has the digits of the image.
+    """
     return [
         to_question(scene.image_id[1:], scene, question, equivalent=(scene.image_id[1:],))
         for scene, question in zip(both.truths, both.questions, strict=True)
@@ -181,11 +187,11 @@ def get_questions(both: CounterfactualPair) -> list[SampleQuestion]:
 
 
 def make_items(both: CounterfactualPair, scores: dict[tuple[str, str], float]) -> Iterator[Item]:
-    """Yield each question as an AQ about its own image, and as a UQ about the other.
+    """Yield each question twice: as an AQ about its own image, and as a UQ about the other image.
 
     Args:
-        both: the pair.
-        scores: CLIP cosine by (image, text).
+        both: The pair.
+        scores: (image, text) -> cosine of their CLIP vectors.
     """
     first, second = (scene.image_id for scene in both.truths)
     split = "validation" if hash_uniform("twins", first) < VALIDATION_RATE else "test"
@@ -295,9 +301,10 @@ def _embed_with_clip(
 def _build_report(
     mark: str, made: Sequence[CounterfactualPair], vectors: dict[str, np.ndarray]
 ) -> PairReport:
-    """Report the pairs, and attack them: predict the altered image from its vector, or from its objects and attributes.
+    """Describe the pairs, and attack them: predict which image was changed from its vector, or from its
+    objects and attributes.
 
-    Folds are by scene, so that both images of a pair are in one fold.
+    Both images of a pair are in the same cross-validation fold.
     """
     worlds = [(world, both, at) for both in made for at, world in enumerate(both.scene_pair.scenes)]
     labels = np.array([at != both.scene_pair.original_index for _, both, at in worlds], int)

@@ -1,8 +1,8 @@
 """Generate counterfactual scenes: pairs of scenes that differ in one object's kind, attribute or position.
 
-Everything else is the same to the last pixel. The new kind, attribute or position is sampled from the statistics by which
-scenes are laid out, and nothing is altered if it is the same. The altered scene is therefore as likely as the original one.
-A random choice decides which of the two is first.
+Everything else is identical, to the last pixel. The new kind, attribute or position is sampled from the same
+statistics as in scenes. If it equals the old one, another change is tried. Therefore the changed scene is as
+likely as the original scene. A random choice decides which of the two scenes is the first.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from research.synthetic_world.scenes import generate_scene
 ALTERATION_CATEGORIES: tuple[Category, ...] = ("missing object", "wrong attribute", "wrong relation")
 ATTRIBUTE_TYPES = ("color", "material", "pattern", "size", "state", "pose", "age")
 _BODY_PARTS = ("head", "body", "legs")
-# Attempts to find attributes and a box for one object.
+# Maximum number of attempts to find attributes and a box for an object.
 _MAX_TRIES = 12
-# As in scene_plan: the probability that an object may cover another or be covered.
+# Probability that an object may cover another object or be covered, as in scene_plan.
 _CROWDED_RATE = 0.25
 
 
@@ -43,8 +43,8 @@ class ScenePair:
     """Two scenes that differ only in one object.
 
     Attributes:
-        category: what a question about the object lacks in the other scene.
-        original_index: the index, 0 or 1, of the scene from which the other one was made.
+        category: What is missing in the other scene for a question about the object.
+        original_index: Index, 0 or 1, of the scene from which the other scene was made.
     """
 
     scenes: tuple[SyntheticScene, SyntheticScene]
@@ -54,9 +54,9 @@ class ScenePair:
 
 
 def generate_scene_pairs(seed: int, index: int) -> Iterator[ScenePair]:
-    """Yield alterations of scenes for pair number `index`, without end. They depend on the seed and the index alone.
+    """Yield possible pairs of scenes for pair number `index`, without end.
 
-    The category of the alteration follows from the index.
+    The pairs depend only on the seed and the index. The index also determines the category of the change.
     """
     number = f"n{2 * index:06d}"
     category = ALTERATION_CATEGORIES[index % len(ALTERATION_CATEGORIES)]
@@ -99,7 +99,7 @@ def _change_kind(rng: np.random.Generator, world: SyntheticScene, thing: PlacedO
 
 
 def _is_kind_possible(kind: ObjectKind, world: SyntheticScene, thing: PlacedObject) -> bool:
-    """Whether an object of the kind may be where this one is."""
+    """Return whether an object of the kind may be at the place of `thing`."""
     host = next((row for row in world.objects if row.object_id == thing.host), None)
     if kind.category == "person" or world.location not in kind.locations:
         return False
@@ -144,7 +144,10 @@ def _change_attribute(
 
 
 def _can_change_state(world: SyntheticScene, thing: PlacedObject) -> bool:
-    """Whether the state can change. Open or closed objects of another height, or with content, keep their state."""
+    """Return whether the state of an object can be changed.
+
+    Objects that have content, or whose height would change when they are opened or closed, keep their state.
+    """
     states = STATES[KIND_BY_NAME[thing.kind].state]
     return _carries_nothing(world, thing) and not any(
         (thing.kind, state) in APPEARANCE_SCALE for state in states
@@ -188,7 +191,10 @@ def _try_change(
     looks: Callable[[], SampledAppearance],
     kind: ObjectKind,
 ) -> PlacedObject | None:
-    """Try a few attributes and boxes for an object of this kind in the same placement. None if none of them fits."""
+    """Try a few attributes and boxes for an object of this kind in the same placement.
+
+    Return None if nothing fits.
+    """
     rest = [row for row in world.objects if row.object_id != thing.object_id]
     for _ in range(_MAX_TRIES):
         look = looks()
@@ -215,7 +221,10 @@ def _try_change(
 def _box(
     rng: np.random.Generator, world: SyntheticScene, thing: PlacedObject, look: SampledAppearance
 ) -> Box | None:
-    """Sample a box for the object in its placement, as scenes are laid out. None if there is no space."""
+    """Sample a box for the object in its placement, in the same way as in scenes.
+
+    Return None if there is no space.
+    """
     by_id = {row.object_id: row for row in world.objects}
     if thing.placement in ("wall", "sky"):
         return placement.place_on_wall(rng, look, HORIZON - 14 if world.location in INDOORS else 118)
@@ -251,7 +260,7 @@ def _get_attributes(thing: PlacedObject) -> SampledAppearance:
 
 
 def _carries_nothing(world: SyntheticScene, thing: PlacedObject) -> bool:
-    """Whether the object carries nothing, so that it can be changed alone."""
+    """Return whether the object carries no other object, so that it can be changed alone."""
     return not any(other.host == thing.object_id for other in world.objects)
 
 

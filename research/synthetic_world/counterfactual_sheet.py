@@ -1,4 +1,6 @@
-"""Render counterfactual pairs as one image: a question of each kind of alteration with both images, the answerable one on top."""
+"""Render counterfactual pairs as one image: a question for each kind of change, with both images (the image
+with the answer on top).
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ def render_pair_sheet(items: Iterable[Item], images: Path) -> bytes:
     """Render the first pair of each category as a PNG. The same items give the same bytes.
 
     Args:
-        items: the items of a release.
-        images: the folder of the images, `<image id>.jpg`.
+        items: The items of a release.
+        images: The folder of the images, `<image id>.jpg`.
     """
     pairs: dict[str, dict[bool, Item]] = {}
     shown: dict[str, dict[bool, Item]] = {}

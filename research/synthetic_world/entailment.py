@@ -1,7 +1,7 @@
 """Decide whether the answer to one question follows from the answer to another about the same image.
 
-As in GQA, objects are identified by their ids, whatever their descriptions. What the other question presupposes about them
-is assumed, since the question is known to have an answer.
+As in GQA, objects are identified by their ids, whatever the questions call them. The presuppositions of the
+other question are assumed to hold, because this question is known to have an answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pipeline.verifier.statements import Statement, extract_program_statements, 
 from pipeline.verifier.verification import execute_program
 
 Program = tuple[Operation, ...]
-# A question's parsed program and its answer.
+# The parsed program of a question, and its answer.
 AnsweredProgram = tuple[Program, str]
 
 
@@ -25,7 +25,8 @@ def explain_non_entailment(known: AnsweredProgram, other: AnsweredProgram, lexic
     grounded = _ground_program(other[0])
     if answer == wanted and _normalize_step(_ground_program(program)) == _normalize_step(grounded):
         return ""
-    # "#21" is stated less often than the object's own names, so that it does not become its label.
+    # "#21" is stated less often than the names of the object, so that it does not become the label of the
+    # object.
     handles = []
     for operation in grounded:
         if operation.name.startswith("#"):
@@ -45,9 +46,10 @@ def explain_non_entailment(known: AnsweredProgram, other: AnsweredProgram, lexic
 
 
 def _exactly(said: list[Statement], program: Program, lexicon: Lexicon) -> list[Statement]:
-    """Return negated values: what is said to be red is none of the other colors in the program.
+    """Return negated values: an object that is red has none of the other colors in the program.
 
-    In this world words are exact. The verifier assumes that people may call the same color of a real image red and pink.
+    In this world, words are exact. In real images, people may call the same color red or pink, and the
+    verifier assumes this.
     """
     values = {value for operation in program for value in operation.values}
     has = {
@@ -65,7 +67,7 @@ def _exactly(said: list[Statement], program: Program, lexicon: Lexicon) -> list[
 
 
 def _ground_program(program: Program) -> Program:
-    """Replace descriptions by ids: whatever finds the object 17 becomes `select: #17`."""
+    """Replace descriptions by ids: the steps that select object 17 become `select: #17`."""
     filtered = {operation.inputs[0] for operation in program if operation.verb == "filter"}
     grounded: list[Operation] = []
     for index, operation in enumerate(program):

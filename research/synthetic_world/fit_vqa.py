@@ -1,12 +1,12 @@
 """Fit detectors and thresholds for the trained nets of the sample: `rgqa sample fit-vqa`.
 
-For each seed, Gaussians are fitted on the train scenes of subset `learn`, vector scaling and the Selector on the val scenes of
-subset `fit`, and thresholds are chosen on subset `choose`. Results are for subset `report`. Existing files are kept until one of the
-seed's nets, or the detector, changes.
+For each seed, Gaussians are fitted on the train scenes of subset `learn`, vector scaling and the Selector on
+the val scenes of subset `fit`, and thresholds are chosen on subset `choose`. Results are for subset `report`.
+Existing files are kept until a net of the seed, or the detector, changes.
 
-Writes  fitted-<seed>.safetensors   fitted values for the seed's net vanilla
-        thresholds.json             by row and seed the lowest confidence to answer; null: answer nothing
-        fitted.json                 how it was fitted, and the results
+Writes  fitted-<seed>.safetensors   detectors fitted to the net vanilla of the seed
+        thresholds.json             row -> seed -> lowest confidence at which a question is answered (null: never)
+        fitted.json                 settings of the fitting runs, and the results
 """
 
 from __future__ import annotations
@@ -29,19 +29,20 @@ from research.synthetic_world.balancing import balance_answers
 from research.synthetic_world.train_vqa import get_model_path
 from research.synthetic_world.vqa_worlds import SEED
 
-# Thresholds by row, seed, kind ("at_risk" or "at_cost"), and risk or cost.
+# Row -> seed -> "at_risk" or "at_cost" -> risk or cost -> threshold.
 Thresholds = dict[str, dict[str, dict[str, dict[str, float | None]]]]
 
 
 class FittingRun(Record):
-    """The fitting for the nets of a seed.
+    """The fitting run of a seed.
 
     Attributes:
         files: SHA-256 of the detector and of each net.
-        selection_scores: area under the risk-coverage curve for each setting of the Selector; `chosen` has the smallest.
-        selection: accuracy, auc, and coverage at risk R as "c@R" on subset `report`, by row.
-        accuracy: accuracy on all and on balanced questions of subset `report`, by net.
-        num_balanced: number of balanced questions.
+        selection_scores: Setting of the Selector -> area under the risk-coverage curve. `chosen` has the
+            smallest area.
+        selection: Row -> accuracy, auc, and coverage at risk R ("c@R") on subset `report`.
+        accuracy: Net -> accuracy on all questions and on balanced questions of subset `report`.
+        num_balanced: Number of balanced questions.
     """
 
     seed: int
@@ -61,16 +62,16 @@ class FittingRuns(Record):
 
 
 def read_fitting_runs() -> FittingRuns:
-    """Read fitted.json. Without the file there are no runs."""
+    """Read fitted.json. If the file does not exist, there are no runs."""
     path = train_vqa.OUTPUT_DIR / "fitted.json"
     return read_json(path, FittingRuns) if path.exists() else FittingRuns(seeds={})
 
 
 def fit_sample_vqa(threads: int = 2) -> None:
-    """Fit every seed that has the base net, in parallel processes.
+    """Fit every seed that has the net `vanilla`, in `threads` parallel processes.
 
     Raises:
-        UserError: there is no such net.
+        UserError: No seed has this net.
     """
     target = train_vqa.OUTPUT_DIR
     seeds = sorted(
@@ -80,12 +81,12 @@ def fit_sample_vqa(threads: int = 2) -> None:
         raise UserError(f"{target}: there is no net to fit for. Run `rgqa sample train-vqa --seed 0` first.")
     due = [seed for seed in seeds if not _is_done(seed)]
     if due:
-        # Threads of torch do not survive a fork.
+        # New processes are spawned, because the threads of torch do not survive a fork.
         with get_context("spawn").Pool(threads) as pool:
             train_vqa.prepare_worlds(pool)
             for run, thresholds in track(pool.imap_unordered(fit_seed, due), "fit", len(due), "seed"):
                 write_json(target / "thresholds.json", merge_thresholds(run.seed, thresholds))
-                # Written last, as it says that the seed is complete.
+                # This file is written last, because an entry in it means that the seed is complete.
                 runs = read_fitting_runs().seeds | {str(run.seed): run}
                 write_json(target / "fitted.json", FittingRuns(seeds=runs))
     report_written("fit-vqa", f"seeds {', '.join(map(str, seeds))}, {len(due)} of them fitted now", target)
@@ -107,7 +108,7 @@ def hash_files(seed: int) -> dict[str, str]:
 
 
 def merge_thresholds(seed: int, new: dict[str, Any]) -> Thresholds:
-    """Return all thresholds, with those of a seed replaced."""
+    """Return all thresholds, with the thresholds of a seed replaced."""
     path = train_vqa.OUTPUT_DIR / "thresholds.json"
     known: Thresholds = read_json(path, Thresholds) if path.exists() else {}
     rows = {
@@ -119,7 +120,7 @@ def merge_thresholds(seed: int, new: dict[str, Any]) -> Thresholds:
 
 
 def fit_seed(seed: int) -> tuple[FittingRun, dict[str, Any]]:
-    """Fit the nets of a seed and write the result. Returns the run, and the thresholds by row."""
+    """Fit the detectors of a seed and write them. Return the run, and row -> thresholds."""
     import torch
 
     torch.set_num_threads(1)

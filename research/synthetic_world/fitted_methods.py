@@ -1,7 +1,7 @@
-"""Fit detectors for the sample's nets of a seed, and measure their rows on val questions.
+"""Fit detectors for the sample's nets of a seed, and measure the leaderboard rows on val questions.
 
-Each subset of the synthetic images has one use: Gaussians are fitted on `learn`, scaling and Selector on `fit`, thresholds are
-chosen on `choose`, and results are measured on `report`.
+Each subset of the synthetic images has one purpose: Gaussians are fitted on `learn`, scaling and Selector on
+`fit`, thresholds are chosen on `choose`, and results are measured on `report`.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from research.synthetic_world.questions import SampleQuestion
 from research.synthetic_world.vqa_training_data import SubsetData, open_regions
 from research.synthetic_world.vqa_worlds import SEED, WorldSubset
 
-# The net for which everything is fitted.
+# The net to which all detectors are fitted.
 BASE_MODEL = "vanilla"
 TARGET_RISKS, TARGET_COSTS = (0.01, 0.05, 0.1, 0.2), (1.0, 10.0, 100.0)
-# Questions per block of predictions, of which only the features are kept.
+# Number of questions that are predicted at once. Only the features of the predictions are kept.
 BLOCK_SIZE = 16_384
-# The Selector is checked on every fifth image of `fit`.
+# The settings of the Selector are compared on every fifth image of `fit`.
 CHECK_EVERY = 5
-# Settings of the Selector to choose from.
+# Settings of the Selector that are compared.
 SELECTOR_SETTINGS: tuple[dict[str, Any], ...] = (
     {"hidden": 64, "epochs": 10, "rate": 1e-3},
     {"hidden": 256, "epochs": 10, "rate": 1e-3},
@@ -49,8 +49,8 @@ class SubsetPredictions(NamedTuple):
     """Predictions of nets and rows for the questions of a subset.
 
     Attributes:
-        is_correct: whether each answer is right, [n], by net.
-        method_scores: confidence and accuracy, [n] each, by row of the leaderboard.
+        is_correct: Net -> whether each answer is correct, [n].
+        method_scores: Row of the leaderboard -> confidence and accuracy, [n] each.
     """
 
     questions: Sequence[SampleQuestion]
@@ -59,7 +59,7 @@ class SubsetPredictions(NamedTuple):
 
 
 def list_models(seed: int) -> list[str]:
-    """Return the existing nets of a seed without the bases."""
+    """Return the names of the existing nets of a seed, without base nets."""
     return [
         name
         for name in NET_CONFIGS
@@ -70,14 +70,20 @@ def list_models(seed: int) -> list[str]:
 def predict_by_name(
     net: str, seed: int, part: WorldSubset, asked: Sequence[SampleQuestion], step: float = 0.0
 ) -> ModelOutputs:
-    """Return a net's outputs for questions of a subset, from its region source."""
+    """Return the outputs of a net for questions of a subset.
+
+    The regions are from the region source of the net.
+    """
     store = open_regions(vqa_worlds.WORK_DIR / part, NET_CONFIGS[net].region_source)
     asks = [VqaQuery(question.image_id, question.text) for question in asked]
     return predict(load_net(train_vqa.get_model_path(net, seed)), asks, store, step)
 
 
 def fit_methods(seed: int) -> tuple[FittedDetectors, dict[str, float]]:
-    """Fit all detectors for the base net of a seed. Also returns the Selector's score of each setting."""
+    """Fit all detectors to the net `BASE_MODEL` of a seed.
+
+    Return them, and the score of each setting of the Selector.
+    """
     data = SubsetData.read("fit")
     seen = predict_by_name(BASE_MODEL, seed, "fit", data.questions)
     right = get_answer_indices(data.questions, seen.answers)
@@ -90,13 +96,13 @@ def fit_methods(seed: int) -> tuple[FittedDetectors, dict[str, float]]:
 
 
 def get_answer_indices(questions: Sequence[SampleQuestion], answers: Sequence[str]) -> np.ndarray:
-    """Return the index of each question's right answer, [n]. -1 if it is not among the answers."""
+    """Return the index of the correct answer of each question, [n]; -1 if it is not in `answers`."""
     place = {answer: place for place, answer in enumerate(answers)}
     return np.array([place.get(question.answer, -1) for question in questions])
 
 
 def fit_base_gaussians(seed: int) -> ClassGaussians:
-    """Fit Gaussians to the net's features of the questions that it was trained on."""
+    """Fit Gaussians to the features of the net for its training questions."""
     questions = SubsetData.read("learn").questions
     blocks = [questions[start : start + BLOCK_SIZE] for start in range(0, len(questions), BLOCK_SIZE)]
     features, answers = [], ()
@@ -108,7 +114,10 @@ def fit_base_gaussians(seed: int) -> ClassGaussians:
 
 
 def choose_selector(graded: GradedOutputs, check: np.ndarray, seed: int) -> tuple[Selector, dict[str, float]]:
-    """Return the Selector with the best settings on the check questions, [n] bool, and each setting's score."""
+    """Return the Selector with the best setting, and the score of each setting.
+
+    `check` [n] (booleans) selects the questions on which settings are compared.
+    """
     fit, held = select_rows(graded, ~check), select_rows(graded, check)
     found = {
         ", ".join(f"{key} {value}" for key, value in one.items()): train_selector(fit, held, seed=seed, **one)
@@ -131,9 +140,10 @@ def select_rows(graded: GradedOutputs, rows: np.ndarray) -> GradedOutputs:
 def predict_subset(
     part: WorldSubset, seed: int, fitted: FittedDetectors, wanted: Collection[str] = LEADERBOARD_ROWS.keys()
 ) -> SubsetPredictions:
-    """Predict the questions of a subset with all nets of a seed, and with the wanted rows whose nets exist.
+    """Predict the questions of a subset with all nets of a seed, and with the rows in `wanted` whose nets
+    exist.
 
-    Rows that need nouns are left out.
+    Rows that need the nouns of questions are omitted.
     """
     questions, nets = SubsetData.read(part).questions, list_models(seed)
     rows = {
@@ -168,7 +178,7 @@ def predict_subset(
 
 
 def choose_row_thresholds(there: SubsetPredictions) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Choose thresholds for each row, "at_risk" and "at_cost". None means to answer nothing."""
+    """Choose thresholds "at_risk" and "at_cost" for each row. None means that no question is answered."""
 
     def to_json(values: dict[float, float]) -> dict[str, float | None]:
         return {f"{key:g}": None if math.isinf(value) else value for key, value in values.items()}
@@ -195,7 +205,10 @@ def measure_selection(there: SubsetPredictions) -> dict[str, dict[str, float]]:
 
 
 def measure_accuracy(there: SubsetPredictions) -> dict[str, dict[str, float]]:
-    """Measure each net's accuracy on all questions, and on balanced ones with unchanged weights of structural types."""
+    """Measure the accuracy of each net on all questions, and on balanced questions.
+
+    For balanced questions, the structural types keep the weights that they have among all questions.
+    """
     kinds = np.array([str(question.structural) for question in there.questions])
     kept = np.array(balance_answers(there.questions, SEED))
     shares = {kind: (kinds == kind).mean() for kind in set(kinds[kept])}

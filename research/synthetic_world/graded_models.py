@@ -1,8 +1,10 @@
-"""Train nets of graded strength beside the sample's own: for less time, on fewer images, or with fewer regions.
+"""Train nets of graded quality, in addition to the nets of the sample: for less time, on fewer images, or
+with fewer regions.
 
-Most rows of the leaderboard are one net with several confidences. Graded nets show whether a benchmark ranks nets by quality.
-They are trained on the first images of subset `learn`, which are rendered if needed, with the sample's own detector. Their
-confidence is MSP. Existing files are kept, and an interrupted training continues.
+Most rows of the leaderboard have the same net and differ only in the confidence. Graded nets show whether a
+benchmark ranks nets by quality. Graded nets are trained on the first images of subset `learn` (rendered if needed).
+Regions come from the sample's own detector. The confidence of graded nets is MSP. Existing files are kept, and
+an interrupted training continues.
 
 Writes  OUT/NAME.safetensors          a net, in float16
         OUT/learn.npz, choose.npz     regions of the images
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from research.synthetic_world.vqa_training_data import SubsetData
 
 SEED = 0
-# Images per batch of the detector.
+# Number of images in a batch of the detector.
 BATCH_SIZE = 32
 
 
@@ -39,10 +41,11 @@ class TrainingGrade(NamedTuple):
     """How a net is trained.
 
     Attributes:
-        chunks: number of units of CHUNK_SIZE images.
-        epochs: passes over their questions.
-        pairs: pseudo-unanswerable questions.
-        num_regions: the net sees only so many of the best-scored regions, and not the whole image. 0: everything.
+        chunks: Number of chunks of CHUNK_SIZE images.
+        epochs: Number of passes over the questions about these images.
+        pairs: Kind of pseudo pairs (`TrainingConfig.pseudo_pairs`).
+        num_regions: Number of regions (those with the best scores) that the net sees, without the whole
+            image. 0 means all regions and the whole image.
     """
 
     chunks: int
@@ -62,14 +65,14 @@ GRADES: dict[str, TrainingGrade] = {
 
 
 class GradedModel(NamedTuple):
-    """A net's file, and the number of regions it sees (0: all)."""
+    """The file of a net, and the number of regions that the net sees (0: all)."""
 
     path: Path
     num_regions: int
 
 
 def get_graded_models(out: Path, grades: Mapping[str, TrainingGrade] = GRADES) -> dict[str, GradedModel]:
-    """Return the nets by name. Missing ones are trained, which takes about five CPU minutes."""
+    """Return name -> net. Missing nets are trained, which takes about five CPU minutes."""
     nets = {
         name: GradedModel(out / f"{name}.safetensors", grade.num_regions) for name, grade in grades.items()
     }
@@ -89,10 +92,10 @@ def get_graded_models(out: Path, grades: Mapping[str, TrainingGrade] = GRADES) -
 
 
 def prepare_worlds(part: WorldSubset, chunks: int, out: Path) -> tuple[SubsetData, ArrayStore]:
-    """Return the first images of a subset with their questions and regions, which are made if needed.
+    """Return the first images of a subset with their questions and regions. These are made if needed.
 
     Raises:
-        UserError: the sample's detector or its CLIP cannot be read.
+        UserError: The detector or the CLIP model of the sample cannot be read.
     """
     from research.reference_models.region_stores import ArrayStore
     from research.synthetic_world.vqa_training_data import SubsetData

@@ -10,12 +10,12 @@ from research.synthetic_world.scene_types import HEIGHT, HORIZON, WIDTH
 
 WALLS = {"kitchen": "#e3efe6", "living room": "#efe3cf", "bedroom": "#dcdcef", "office": "#dde5ea"}
 FLOORS = {"kitchen": "#c9d3d2", "living room": "#c99f6b", "bedroom": "#d3b48e", "office": "#8193a6"}
-# y where the skirting board begins.
+# y coordinate at which the skirting board begins.
 SKIRTING = HORIZON - 10
 
 
 def draw_room(place: str) -> str:
-    """Draw a room without objects, as SVG elements of an image WIDTH x HEIGHT."""
+    """Draw an interior without objects, as SVG elements of an image WIDTH x HEIGHT."""
     wall, floor = WALLS[place], FLOORS[place]
     on_wall, on_floor = {
         "kitchen": _tiles,

@@ -1,7 +1,7 @@
 """Decide which objects may be together in one image, and in which order they are painted.
 
-Objects that belong together (a table and what is on it, a person with clothes and what they hold) are painted together, in
-the order of their depth.
+Objects that belong together are painted together, in the order of their depth. Such groups are a table with
+the objects on it, and a person with clothes and held objects.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ from research.synthetic_world.placement import (
 )
 from research.synthetic_world.scene_types import SURFACES, PlacedObject
 
-# Maximum covered fraction of an object's box, summed over everything that covers it. The documented maximum is 0.5.
+# Maximum covered fraction of the box of an object, summed over all objects that cover it. The documented
+# maximum is 0.5.
 MAX_HIDDEN = 0.45
 MAX_HIDDEN_CLOTHES = 0.25
-# Objects of fewer square pixels are never covered.
+# Objects with a smaller area (in square pixels) are never covered.
 ALWAYS_VISIBLE_AREA = 2000
 # Minimum depth difference in pixels of two objects of which one covers the other.
 MIN_DEPTH_STEP = 14
 
 
 def get_ancestors(thing: PlacedObject, by_id: dict[str, PlacedObject]) -> list[str]:
-    """Return the ids of the object and of what carries it, directly or not: [apple, plate, table]."""
+    """Return the id of an object, followed by the ids of the objects that carry it, directly or not: [apple,
+    plate, table].
+    """
     chain = [thing.object_id]
     while host := by_id[chain[-1]].host:
         chain.append(host)
@@ -32,13 +35,19 @@ def get_ancestors(thing: PlacedObject, by_id: dict[str, PlacedObject]) -> list[s
 
 
 def get_scale(by_id: dict[str, PlacedObject], host: PlacedObject) -> float:
-    """Return the size factor of what `host` carries: the perspective at the position of its group."""
+    """Return the size factor of objects that `host` carries.
+
+    It follows from the perspective at the position of the group.
+    """
     root = by_id[get_ancestors(host, by_id)[-1]]
     return compute_perspective(root.box[1] + root.box[3]) if root.placement == "floor" else 0.9
 
 
 def sort_back_to_front(things: list[PlacedObject]) -> list[PlacedObject]:
-    """Sort objects back to front: sky, wall, then by depth. Objects that belong together stay together."""
+    """Sort objects back to front: first sky, then wall, then by depth.
+
+    Objects that belong together stay together.
+    """
     carried: dict[str, list[PlacedObject]] = {}
     for thing in things:
         if thing.host:
@@ -68,10 +77,11 @@ def _carried_order(thing: PlacedObject) -> tuple[int, float, str]:
 
 
 def is_valid_layout(things: list[PlacedObject]) -> bool:
-    """Whether all objects can be in one image: nothing leaves it, is hidden too much, or seems to belong to another object.
+    """Return whether all objects can be in one image.
 
-    Clothes do not hide their wearer, and a container or table does not hide its content. What a small object carries may
-    cover it (an apple on a plate); other objects may not.
+    No object may leave the image, be hidden too much, or seem to belong to another object. Clothes do not
+    hide their wearer, and a container or table does not hide its content. A small object may be covered only
+    by objects that it carries (an apple on a plate).
     """
     if not all(is_inside_image(thing.box, 0 if thing.placement == "head" else MARGIN) for thing in things):
         return False
@@ -97,7 +107,7 @@ def is_valid_layout(things: list[PlacedObject]) -> bool:
 
 
 def _has_same_person(first: PlacedObject, second: PlacedObject) -> bool:
-    """Whether two objects are both worn or held by one person."""
+    """Return whether two objects are worn or held by the same person."""
     on_person = ("head", "body", "legs", "hand")
     return first.placement in on_person and second.placement in on_person and first.host == second.host
 
@@ -105,7 +115,7 @@ def _has_same_person(first: PlacedObject, second: PlacedObject) -> bool:
 def _may_meet(
     back: PlacedObject, front: PlacedObject, families: dict[str, list[str]], by_id: dict[str, PlacedObject]
 ) -> bool:
-    """Whether the boxes of two objects may overlap at all."""
+    """Return whether the boxes of two objects may overlap at all."""
     if back.object_id in families[front.object_id] or front.object_id in families[back.object_id]:
         return True
     if _has_same_person(back, front):
@@ -113,10 +123,10 @@ def _may_meet(
     roots = by_id[families[back.object_id][-1]], by_id[families[front.object_id][-1]]
     if "sky" in (back.placement, front.placement) or (back.placement, front.placement) == ("wall", "wall"):
         return False
-    # These are neighbours on one table, or a sitter and the cat beside.
+    # The objects are neighbors on the same table, or a person and a cat on the same seat.
     if roots[0] is roots[1]:
         return False
-    # Otherwise it would not be clear who holds the object.
+    # If they overlapped, it would not be clear who holds the object.
     if "hand" in (back.placement, front.placement):
         other = front if back.placement == "hand" else back
         if any(
@@ -141,10 +151,10 @@ def _get_max_hidden(thing: PlacedObject) -> float:
 
 
 def _seems_to_stand_on(thing: PlacedObject, other: PlacedObject, families: dict[str, list[str]]) -> bool:
-    """Whether an object seems to stand on `other`.
+    """Return whether an object seems to stand on `other`.
 
-    An object farther back on the floor, or on the wall, ends where the surface of `other` begins, or (on the wall) has its
-    lower edge hidden by it.
+    This is so if the object is farther back on the floor or on the wall, and ends where the surface of
+    `other` begins. An object on the wall also seems to stand on `other` if `other` hides its lower edge.
     """
     if other.kind not in SURFACES or thing.object_id in families[other.object_id]:
         return False

@@ -1,7 +1,7 @@
 """Serve the sample's own answer nets on 127.0.0.1 as an OpenAI-compatible server.
 
-It has `/v1/models` and `/v1/chat/completions`, and uses the images of the requests. It serves to test `rgqa run`, and its
-reaction to faults, without a large model and without network.
+The server has the endpoints `/v1/models` and `/v1/chat/completions`, and uses the images of the requests.
+With it, `rgqa run` and its reaction to faults can be tested without a large model and without a network.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from research.synthetic_world.served_models import ServedModel
 
 @dataclass(frozen=True)
 class FaultInjection:
-    """How a server misbehaves.
+    """The faults of a server.
 
     Attributes:
-        has_logprobs: if False, requested log probabilities are silently left out.
-        delay_seconds: seconds before each reply.
-        failure_rate: proportion of requests that end with status 500.
-        truncation_rate: proportion of replies truncated before the first token.
-        max_requests_per_second: more requests are answered with status 429. 0 is no limit.
+        has_logprobs: If False, requested log probabilities are silently omitted.
+        delay_seconds: Waiting time before each reply.
+        failure_rate: Proportion of requests that fail with status 500.
+        truncation_rate: Proportion of replies that are truncated before the first token.
+        max_requests_per_second: Requests beyond this number are answered with status 429. 0 means no limit.
     """
 
     has_logprobs: bool = True
@@ -47,13 +47,13 @@ class ModelServer(ThreadingHTTPServer):
     """An OpenAI-compatible HTTP server.
 
     Args:
-        net: the served nets.
-        port: the port; 0 chooses a free one.
-        faults: how the server misbehaves.
+        net: The served nets.
+        port: The port; 0 chooses a free port.
+        faults: The faults of the server.
 
     Attributes:
-        url: the base URL with /v1, as clients need it.
-        requests: number of requests so far.
+        url: The base URL, including /v1, for clients.
+        requests: Number of requests so far.
     """
 
     daemon_threads = True
@@ -69,10 +69,10 @@ class ModelServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/v1"
 
     def inject_faults(self) -> bool:
-        """Count a request and apply the faults. Returns whether its reply is truncated.
+        """Count a request and apply the faults. Return whether the reply is truncated.
 
         Raises:
-            RequestError: the request fails or exceeds the rate limit.
+            RequestError: The request fails or exceeds the rate limit.
         """
         now, faults = time.monotonic(), self.faults
         with self._lock:
@@ -99,7 +99,7 @@ class ModelServer(ThreadingHTTPServer):
         """Answer a request in OpenAI's format.
 
         Raises:
-            RequestError: the request cannot be answered.
+            RequestError: The request cannot be answered.
         """
         if request.model not in self.net.names:
             raise RequestError(
@@ -181,7 +181,7 @@ def _make_error(status: int, words: str) -> dict[str, Any]:
 def run_in_thread(
     net: ServedModel, port: int = 0, faults: FaultInjection = FaultInjection()
 ) -> Iterator[ModelServer]:
-    """Run a server in a thread as long as the block lasts."""
+    """Run a server in a thread within the context."""
     server = ModelServer(net, port, faults)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
@@ -194,12 +194,12 @@ def run_in_thread(
 
 
 def serve(names: Sequence[str], seed: int, port: int, faults: FaultInjection) -> None:
-    """Serve until Ctrl-C. The first line printed names models and address.
+    """Serve until Ctrl-C. The first printed line has the names of the models and the address.
 
     Raises:
-        UserError: a net does not exist, or the port is taken.
+        UserError: A net does not exist, or the port is in use.
     """
-    # Nets of this size gain nothing from more threads.
+    # Nets of this size are not faster with more threads.
     torch.set_num_threads(1)
     net = ServedModel(names, seed)
     try:

@@ -1,8 +1,8 @@
 """Define the kinds of objects in the synthetic world, and their attributes.
 
-Each kind has one drawing that cannot be mistaken for another's. Color, material, pattern, size, state and pose are drawn by
-`rendering` and listed as attributes in scene graphs. A kind without a list of colors has one natural color, which is not an
-attribute.
+Each kind has one drawing, which cannot be mistaken for the drawing of another kind. Color, material, pattern,
+size, state and pose are visible in the drawing (`rendering`) and listed as attributes in scene graphs. A kind
+without a list of colors has one natural color, which is not an attribute.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COLORS: dict[str, str] = {
 }
 MATERIALS = ("wood", "metal", "plastic", "glass", "leather", "stone")
 PATTERNS = ("striped", "dotted", "checkered")
-# An object of middle size has no size attribute.
+# Values of the size attribute. An object of middle size has no size attribute.
 SIZES = ("small", "large")
 # State type -> its two states.
 STATES: dict[str, tuple[str, str]] = {
@@ -35,7 +35,7 @@ STATES: dict[str, tuple[str, str]] = {
 POSES = ("standing", "sitting", "lying")
 AGES = ("young", "old")
 
-# GQA's name for the type of each attribute, as in `filter color: red` and `query color`.
+# Attribute -> GQA's name of its type, as in `filter color: red` and `query color`.
 ATTRIBUTE_TYPES: dict[str, str] = (
     dict.fromkeys(COLORS, "color")
     | dict.fromkeys(MATERIALS, "material")
@@ -58,15 +58,16 @@ class ObjectKind:
     """A kind of object.
 
     Attributes:
-        name, plural: its names in questions. `number` is "plural" for names that are plural themselves (jeans).
-        category: the hypernym that questions use ("What kind of furniture ..."); "" for none.
-        size: width and height in pixels of an image 448 wide, for an object of middle size.
-        placements: where it may be: "floor" (on floor or ground), "top" (on a supporter), "wall", "sky", "hand" (held by a
-            person), "head"/"body" (worn), "inside" (in a container).
-        locations: scenes in which it occurs.
-        colors, materials, poses, ages: its possible attributes.
-        state: a key of STATES.
-        is_patternable, has_size: it may have a pattern, or a size attribute.
+        name, plural: Singular and plural name in questions. `number` is "plural" for kinds whose name is
+            always a plural (jeans).
+        category: The hypernym in questions ("What kind of furniture ..."); "" for none.
+        size: Width and height of an object of middle size, in pixels of an image that is 448 pixels wide.
+        placements: Where an object may be: "floor" (on floor or ground), "top" (on a supporter), "wall",
+            "sky", "hand" (held by a person), "head"/"body" (worn), "inside" (in a container).
+        locations: Locations of scenes in which the kind occurs.
+        colors, materials, poses, ages: Possible attributes.
+        state: A key of STATES.
+        is_patternable, has_size: Whether an object may have a pattern, or a size attribute.
     """
 
     name: str

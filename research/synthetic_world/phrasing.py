@@ -21,7 +21,8 @@ from research.synthetic_world.random_choice import choose_uniform
 T = TypeVar("T")
 Phrase = tuple[tuple[str, str], ...]
 
-# Names of one object of a category. Categories that are missing here do not read well in a question.
+# Category -> nouns for an object of the category. Categories without an entry would not sound natural in a
+# question.
 CATEGORY_NOUNS: dict[str, tuple[str, ...]] = {
     "person": ("person",),
     "animal": ("animal",),
@@ -37,7 +38,8 @@ CATEGORY_NOUNS: dict[str, tuple[str, ...]] = {
     "toy": ("toy",),
     "plant": ("plant",),
 }
-# Words after "What" or "Which" in questions for the kind. For a person, the question word is "Who".
+# Category -> words after "What" or "Which" in questions for the kind of an object. For people, the question
+# word is "Who".
 CATEGORY_KINDS: dict[str, tuple[str, ...]] = {
     category: (*nouns, *nouns, f"kind of {nouns[0]}", f"type of {nouns[0]}")
     for category, nouns in CATEGORY_NOUNS.items()
@@ -53,7 +55,7 @@ THERE_PHRASES = (
     "</there/in the picture/in the image/in the photo/in the photograph/in the scene/in this picture"
     "/in this photo>"
 )
-# Relation -> forms after "is", after "he" and after "does he".
+# Relation -> verb forms after "is", after "he" and after "does he".
 VERBS = {
     "wearing": ("wearing", "wears", "wear"),
     "holding": ("holding", "holds", "hold"),
@@ -64,12 +66,12 @@ _PLURALS = {kind.name for kind in KINDS if kind.number == "plural"}
 
 
 def make_phrase(text: str, object_id: str = "") -> Phrase:
-    """Return a phrase of which every word names the object (or none)."""
+    """Return a phrase in which every word refers to the object, or to no object if the id is ""."""
     return tuple((word, object_id) for word in text.split())
 
 
 def make_marked_phrase(text: str, object_id: str) -> Phrase:
-    """Return a phrase of which every word except a leading article names the object."""
+    """Return a phrase in which every word except a leading article refers to the object."""
     first, _, rest = text.partition(" ")
     return (
         (*make_phrase(first), *make_phrase(rest, object_id))
@@ -79,14 +81,14 @@ def make_marked_phrase(text: str, object_id: str) -> Phrase:
 
 
 def add_article(text: str) -> str:
-    """Add an article: `a cup`, `an open box`. Plural names get none."""
+    """Add an article: `a cup`, `an open box`. Plural names get no article."""
     if text.split()[-1] in _PLURALS:
         return text
     return f"{'an' if text[0] in 'aeiou' else 'a'} {text}"
 
 
 def is_plural(name: str) -> bool:
-    """Whether one object of the kind takes "are"."""
+    """Return whether the name of the kind is used with "are" for a single object (jeans)."""
     return name in _PLURALS
 
 
@@ -96,12 +98,15 @@ def make_plural(name: str) -> str:
 
 
 def to_adjective(value: str, rng: np.random.Generator) -> str:
-    """Return the attribute as it stands before a noun: `wooden`, `red`."""
+    """Return the form of an attribute before a noun: `wooden`, `red`."""
     return choose_uniform(rng, _MATERIAL_ADJECTIVES.get(value, (value,)))
 
 
 def to_predicate(value: str, rng: np.random.Generator | None = None) -> str:
-    """Return the attribute as it stands after "is": `made of wood`, `red`, `on`; with a generator, sometimes `turned on`."""
+    """Return the form of an attribute after "is": `made of wood`, `red`, `on`.
+
+    With `rng`, sometimes `turned on`.
+    """
     if ATTRIBUTE_TYPES[value] == "material":
         return f"made of {value}"
     if ATTRIBUTE_TYPES[value] == "light" and rng is not None and rng.random() < 0.5:
@@ -110,7 +115,10 @@ def to_predicate(value: str, rng: np.random.Generator | None = None) -> str:
 
 
 def get_category(name: str) -> str:
-    """Return the category that may replace the kind, or "". Categories of a single kind would add nothing."""
+    """Return the category that may replace the kind in a phrase; "" for none.
+
+    Categories of a single kind are not used.
+    """
     category = KIND_BY_NAME[name].category
     return category if category in CATEGORY_NOUNS and len(CATEGORIES[category]) > 1 else ""
 
@@ -138,7 +146,7 @@ def fill_template(template: str, rng: np.random.Generator, slots: Mapping[str, P
 
 
 def to_sentence(phrase: Phrase) -> str:
-    """Return the words as a sentence, without its full stop."""
+    """Return the words of a phrase as a sentence, without the full stop."""
     text = " ".join(word for word, _ in phrase)
     return text[0].upper() + text[1:]
 
@@ -149,14 +157,17 @@ def _slot(token: str) -> str:
 
 
 def _is_plural_phrase(phrase: Phrase) -> bool:
-    """Whether the head of the phrase, the last word that names its first object, is plural."""
+    """Return whether the head of a phrase is plural.
+
+    The head is the last word that refers to the first object of the phrase.
+    """
     first = next((object_id for _, object_id in phrase if object_id), "")
     head, _ = [word for word in phrase if word[1] == first][-1]
     return head in _PLURALS
 
 
 def to_annotations(phrase: Phrase) -> dict[str, str]:
-    """Return GQA's annotations: `{"2:4": "17"}` if the words 2 and 3 name object 17."""
+    """Return GQA's annotations: `{"2:4": "17"}` if words 2 and 3 refer to object 17."""
     marks: dict[str, str] = {}
     start = 0
     for object_id, run in groupby(phrase, key=lambda word: word[1]):

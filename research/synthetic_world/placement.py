@@ -1,7 +1,7 @@
-"""Sample boxes for objects that stand on the floor, hang, rest on, lie in, are held or are worn.
+"""Sample boxes for objects: on the floor, on the wall, in the sky, on or in another object, held or worn.
 
-In perspective, an object on the floor is nearer, and larger, the lower its lower edge is. A function that finds no space
-returns None.
+The scenes have perspective: the lower the lower edge of an object on the floor is, the nearer and larger the
+object is. Functions return None if there is no space.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from research.synthetic_world.scene_types import ANCHORS, HEIGHT, HORIZON, RIMS,
 # x, y, width, height in pixels.
 Box = tuple[float, float, float, float]
 
-# Pixels that stay free along the image's border.
+# Width of the margin along the border of the image that stays free, in pixels.
 MARGIN = 4
-# The area of the sun. Nothing flies there.
+# The area of the sun. No object is placed there.
 SUN_BOX = (325.0, 0.0, 123.0, 100.0)
-# The point of a held object that is in the hand, as fractions of its box.
+# Kind -> the point of a held object that is in the hand, as fractions of the box of the object.
 _HELD_AT = {"umbrella": (0.5, 0.93), "teddy bear": (0.5, 0.3)}
 
 
 def compute_perspective(base: float) -> float:
-    """Return the size factor of an object with its lower edge at y = `base` on the floor: 0.84 at the wall, 1.06 in front."""
+    """Return the size factor of an object on the floor whose lower edge is at y = `base`: 0.84 at the wall,
+    1.06 in front.
+    """
     return 0.84 + 0.22 * (base - HORIZON) / (HEIGHT - HORIZON)
 
 
@@ -45,7 +47,10 @@ def is_inside_image(box: Box, margin: float = MARGIN) -> bool:
 
 
 def place_on_floor(rng: np.random.Generator, look: SampledAppearance, depths: tuple[int, int]) -> Box | None:
-    """Sample a box on the floor with its lower edge within `depths`. None if it does not fit into the image."""
+    """Sample a box on the floor whose lower edge is within `depths`.
+
+    Return None if it does not fit into the image.
+    """
     base = float(rng.uniform(*depths))
     width, height = look.width * compute_perspective(base), look.height * compute_perspective(base)
     if width > WIDTH - 2 * MARGIN or base - height < MARGIN:
@@ -65,7 +70,9 @@ def place_on_wall(rng: np.random.Generator, look: SampledAppearance, lowest: flo
 def place_on_top(
     rng: np.random.Generator, look: SampledAppearance, host: PlacedObject, scale: float, board: int
 ) -> Box | None:
-    """Sample a box on surface `board` of `host`, if that is wide enough and the space above high enough."""
+    """Sample a box on surface `board` of `host`, if the surface is wide enough and there is enough space
+    above it.
+    """
     left, right, y = SURFACES[host.kind][board]
     x0, x1 = host.box[0] + left * host.box[2], host.box[0] + right * host.box[2]
     width, height = look.width * scale, look.height * scale
@@ -80,7 +87,7 @@ def place_on_top(
 def place_inside(
     rng: np.random.Generator, look: SampledAppearance, host: PlacedObject, scale: float
 ) -> Box | None:
-    """Sample a box inside `host`: on the front rim of its opening, or with the stems down in a vase."""
+    """Sample a box inside `host`: on the front rim of its opening, or (in a vase) with the stems inside."""
     left, right, y = RIMS[host.kind]
     x0, x1 = host.box[0] + left * host.box[2], host.box[0] + right * host.box[2]
     width, height = look.width * scale, look.height * scale
@@ -94,7 +101,7 @@ def place_inside(
 def place_under(
     rng: np.random.Generator, look: SampledAppearance, host: PlacedObject, scale: float
 ) -> Box | None:
-    """Sample a box on the floor under `host`'s top, between its legs."""
+    """Sample a box on the floor under the top of `host`, between the legs of `host`."""
     x, y, w, h = host.box
     width, height = look.width * scale, look.height * scale
     if width > 0.6 * w or height > 0.62 * h:

@@ -1,13 +1,15 @@
-"""Generate a private synthetic world from a secret seed and run the whole pipeline on it: `rgqa sample new-world`.
+"""Generate a private synthetic world from a secret seed, and run the whole pipeline on it: `rgqa sample
+new-world`.
 
-Writes, into a folder that is laid out like the project's
+Writes, into a new folder with the same layout as the project:
     params.yaml            the sample's parameters
-    drawn.json             the seed's SHA-256 and the completed stages, after which an interrupted run continues
-    data/<name>/           source and truth like the sample's, its CLIP and its answer nets; interim/, as stages write it
+    drawn.json             the SHA-256 of the seed, and the completed stages (an interrupted run continues after them)
+    data/<name>/           source and truth as in the sample, the CLIP model and the answer nets of the sample, and the files of the stages
     data/release/<name>/   the release
 
-The sample's images, questions and releases are public, so a model may have been trained on them. It cannot know a world from a
-secret seed. The seed is written nowhere. Its hash shows later that the seed was not chosen by the results of models.
+The sample's images, questions and releases are public, so a model may have been trained on them. No model can
+have seen a world that is made from a secret seed. The seed is not written to any file. Its hash proves later
+that the seed was not chosen after seeing the results of models.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from research.synthetic_world.scenes import SPLIT_SIZES
 from research.synthetic_world.secret_seeds import derive_seed, hash_seed
 
 STATE_FILENAME = "drawn.json"
-# The step before all stages.
+# Name of the step before all stages, which generates the source files.
 SOURCE_DIRNAME = "source"
 
 
@@ -48,31 +50,32 @@ class PrivateWorld(Record):
 
 
 def build_private_world(secret_seed: str, output_dir: Path | None) -> None:
-    """Generate a private world and run all stages on it. Continues an interrupted run of the same seed.
+    """Generate a private world and run all stages on it. An interrupted run of the same seed is continued.
 
     Args:
-        secret_seed: the seed, any text.
-        output_dir: the folder. The default is `drawn-` and eight digits of the seed's hash.
+        secret_seed: The seed, any text.
+        output_dir: The folder; None for `drawn-` and eight digits of the hash of the seed.
 
     Raises:
-        UserError: the folder has another seed or other files, or a stage failed.
+        UserError: The folder is for another seed or has other files, or a stage failed.
     """
-    number, mark = derive_seed(secret_seed), hash_seed(secret_seed)
-    name = f"drawn-{mark[:8]}"
+    derived_seed, seed_hash = derive_seed(secret_seed), hash_seed(secret_seed)
+    name = f"drawn-{seed_hash[:8]}"
     home = output_dir or Path(name)
     check_output_paths([Output("--out", home, "folder")])
-    drawn = _read_state(home, PrivateWorld(dataset=name, seed_sha256=mark))
+    drawn = _read_state(home, PrivateWorld(dataset=name, seed_sha256=seed_hash))
     print(
-        f"new-world: the seed's SHA-256 is {mark}. Publish it before you evaluate a model.", file=sys.stderr
+        f"new-world: the seed's SHA-256 is {seed_hash}. Publish it before you evaluate a model.",
+        file=sys.stderr,
     )
     stages = list(read_stages())
     for stage in [SOURCE_DIRNAME, *stages]:
         if stage not in drawn.stages:
             if stage == SOURCE_DIRNAME:
-                write_world(home, name, number, mark)
+                write_world(home, name, derived_seed, seed_hash)
             else:
                 _run_stage(stage, home)
-            drawn = PrivateWorld(dataset=name, seed_sha256=mark, stages=(*drawn.stages, stage))
+            drawn = PrivateWorld(dataset=name, seed_sha256=seed_hash, stages=(*drawn.stages, stage))
             write_json(home / STATE_FILENAME, drawn)
     report_written(
         "new-world",
@@ -95,12 +98,20 @@ def _read_state(home: Path, wanted: PrivateWorld) -> PrivateWorld:
     return found
 
 
-def write_world(home: Path, name: str, number: int, mark: str, scale: int = 1) -> None:
-    """Write images, questions, graphs and truth, the sample's models, and parameters. `scale` multiplies the number of images."""
+def write_world(home: Path, name: str, derived_seed: int, seed_hash: str, scale: int = 1) -> None:
+    """Write images, questions, graphs and truth, the sample's models, and parameters.
+
+    Args:
+        home: The folder of the world.
+        name: The name of the data set.
+        derived_seed: The seed of the random generators, derived from the secret seed.
+        seed_hash: The SHA-256 of the secret seed in hexadecimal digits, or another text that identifies it.
+        scale: A factor for the number of images.
+    """
     sample, folder = DatasetFolders("sample"), home / "data" / name
-    write_json(home / STATE_FILENAME, PrivateWorld(dataset=name, seed_sha256=mark))
-    drawn = track(render_images(number, scale), "render", scale * SPLIT_SIZES["testdev"], "image")
-    for path, data in chain(build_documents(number, scale=scale), drawn):
+    write_json(home / STATE_FILENAME, PrivateWorld(dataset=name, seed_sha256=seed_hash))
+    drawn = track(render_images(derived_seed, scale), "render", scale * SPLIT_SIZES["testdev"], "image")
+    for path, data in chain(build_documents(derived_seed, scale=scale), drawn):
         with atomic_write(folder / path) as file:
             file.write(data)
     for models in (sample.clip, sample.vqa_models):
@@ -113,15 +124,15 @@ def write_world(home: Path, name: str, number: int, mark: str, scale: int = 1) -
         "allow_sample_clip": True,
     }
     section["release"] = section["release"] | {
-        "title": f"RGQA synthetic world {mark[:8]}",
-        "data_source": f"{section['release']['data_source'].strip()} The seed's SHA-256 is {mark}.",
+        "title": f"RGQA synthetic world {seed_hash[:8]}",
+        "data_source": f"{section['release']['data_source'].strip()} The seed's SHA-256 is {seed_hash}.",
     }
     written = {"version": params["version"], "dataset": name, name: section}
     write_text(home / PARAMS_FILE, yaml.safe_dump(written, sort_keys=False, width=110))
 
 
 def _run_stage(stage: str, home: Path) -> None:
-    """Run one stage in the folder with this code."""
+    """Run one stage in the folder, with the code of this project."""
     path = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH", "")]))
     command = [sys.executable, "-m", stage_module(stage)]
     if subprocess.run(command, cwd=home, env=os.environ | {"PYTHONPATH": path}, check=False).returncode:

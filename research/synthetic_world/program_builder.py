@@ -7,13 +7,16 @@ from collections.abc import Iterable, Sequence
 from pipeline.core.records import Step
 from research.synthetic_world.ontology import ATTRIBUTE_TYPES
 
-# GQA writes `filter: open`, but `filter color: red`.
+# Attribute types that GQA does not write in operations: `filter: open`, but `filter color: red`.
 _UNTYPED = ("openness", "light", "fullness")
 Program = tuple[Step, ...]
 
 
 def start_program(selected: str, *rest: tuple[str, str]) -> Program:
-    """Return `select` followed by (operation, argument) steps, each taking the result of the one before."""
+    """Return a program: `select`, followed by (operation, argument) steps.
+
+    Each step uses the result of the previous step.
+    """
     program: Program = (Step(operation="select", argument=selected, dependencies=()),)
     for operation, argument in rest:
         program = add_step(program, operation, argument)
@@ -21,12 +24,12 @@ def start_program(selected: str, *rest: tuple[str, str]) -> Program:
 
 
 def add_step(program: Program, operation: str, argument: str) -> Program:
-    """Add a step that takes the result of the last one."""
+    """Add a step that uses the result of the last step."""
     return add_joining_step(program, operation, argument, [len(program) - 1])
 
 
 def add_joining_step(program: Program, operation: str, argument: str, dependencies: Iterable[int]) -> Program:
-    """Add a step that takes the results of the given ones."""
+    """Add a step that uses the results of the steps in `dependencies`."""
     return (*program, Step(operation=operation, argument=argument, dependencies=tuple(dependencies)))
 
 
@@ -53,13 +56,15 @@ def add_filter(program: Program, value: str, negated: bool = False) -> Program:
 
 
 def combine_programs(operation: str, first: Program, second: Program) -> Program:
-    """Concatenate two programs and add a last step (`and`, `or`, `same color`, ...) that takes both results."""
+    """Concatenate two programs and add a last step (`and`, `or`, `same color`, ...) that uses both results."""
     both = concatenate_programs(first, second)
     return add_joining_step(both, operation, "", (len(first) - 1, len(both) - 1))
 
 
 def to_semantic_string(program: Sequence[Step]) -> str:
-    """Return GQA's string: `select: furniture (17)->filter color: brown [0]->query: name [1]`."""
+    """Return the program as text in GQA's format: `select: furniture (17)->filter color: brown [0]->query:
+    name [1]`.
+    """
 
     def format_step(step: Step) -> str:
         return f"{step.operation}: {step.argument}"

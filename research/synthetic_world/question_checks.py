@@ -1,10 +1,10 @@
 """Check one question of the sample against the facts of its image.
 
-- Its answer is right and the only right one.
-- The object ids in its program exist, belong to objects of the name beside them, and are among those that its steps find.
-  `-` occurs only where nothing is found.
+- The answer is correct, and no other answer is correct.
+- The object ids in the program exist. They belong to objects with the name that stands next to the id, and the step selects these objects.
+  `-` occurs only where the step selects no object.
 - Annotations point to words that name their object, and every object that the text names is annotated.
-- Entailed and equivalent questions are about the same image, and their answers follow from this one's.
+- Entailed and equivalent questions are about the same image, and their answers follow from the answer to this question.
 - semanticStr matches the program, and the full answer contains the answer.
 """
 
@@ -30,7 +30,7 @@ LEXICON = Lexicon(CATEGORIES, ATTRIBUTE_TYPES)
 
 
 class WordMarks(msgspec.Struct, frozen=True, rename="camel"):
-    """GQA's annotations: positions of words ("3", or "2:4" for words 2 and 3) -> object id."""
+    """GQA's annotations: position of words ("3", or "2:4" for words 2 and 3) -> object id."""
 
     question: dict[str, str]
     answer: dict[str, str]
@@ -54,13 +54,13 @@ class CheckedQuestion(msgspec.Struct, frozen=True, rename="camel"):
 def find_faults(
     question_id: str, entry: CheckedQuestion, entries: Mapping[str, CheckedQuestion], facts: Evidence
 ) -> Iterator[str]:
-    """Yield everything wrong with a question.
+    """Yield the faults of a question.
 
     Args:
-        question_id: the question's id.
-        entry: the question.
-        entries: all questions of its split.
-        facts: the complete truth of its image.
+        question_id: Id of the question.
+        entry: The question.
+        entries: All questions of the same split.
+        facts: The complete truth of the image.
     """
     try:
         program = parse_program(entry.semantic, question_id)
@@ -127,7 +127,7 @@ def _check_ids(
 def _is_related(
     operation: Operation, answer: str, thing: ObjectEvidence, anchor: ObjectEvidence, facts: Evidence
 ) -> bool:
-    """Whether the objects with these ids are related as the answer says."""
+    """Return whether two objects are related as the answer says."""
     pair = (thing, anchor) if operation.is_subject else (anchor, thing)
     held = [name for name in operation.values if facts.evaluate_relation(pair[0], name, pair[1])]
     if operation.verb == "choose":
@@ -169,7 +169,7 @@ def _plain(words: list[str]) -> list[str]:
 
 
 def _is_name_of(words: list[str], thing: ObjectEvidence) -> bool:
-    """Whether some consecutive words are a name or a category of the object."""
+    """Return whether some consecutive words are a name or a category of the object."""
     plain = _plain(words)
     rows = (" ".join(plain[start:end]) for start, end in combinations(range(len(plain) + 1), 2))
     return any(

@@ -44,10 +44,10 @@ class ProposedQuestion:
     Attributes:
         detailed: GQA's detailed type. Types that end with C have the answer "no".
         question_marks, full_marks, answer_marks: GQA's annotations of question, full answer and answer.
-        asserted_facts: facts that hold if the answer is right and the presuppositions hold.
-        required_facts: alternatives. All facts of one of them imply the answer.
-        target: id of the object asked about ("" for none).
-        topic: what is asked; equal for rephrasings.
+        asserted_facts: Facts that hold if the answer is correct and the presuppositions hold.
+        required_facts: Alternative sets of facts. All facts of a set together imply the answer.
+        target: Id of the object that the question is about; "" for none.
+        topic: What the question asks. Rephrasings of a question have equal topics.
     """
 
     detailed: str
@@ -80,7 +80,10 @@ class QuestionGenerator:
         return bool(self.rng.random() < probability)
 
     def choose_object(self, wanted: Callable[[str], bool] = lambda _: True) -> str | None:
-        """Choose an object id that satisfies `wanted`, all equally likely. None if there is none."""
+        """Choose an object id that satisfies `wanted`, all equally likely.
+
+        Return None if there is no such object.
+        """
         ids = [i for i in self.scene_index.objects if wanted(i)]
         return self.choose(ids) if ids else None
 
@@ -114,7 +117,9 @@ class QuestionGenerator:
         plain: bool = False,
         category: float = 0.15,
     ) -> Reference | None:
-        """Make an unambiguous reference with at most one relation, sometimes two (see `references.make_reference`)."""
+        """Make an unambiguous reference with at most one relation, sometimes two (see
+        `references.make_reference`).
+        """
         depth = (2 if self.is_chosen(0.12) else 1) if depth is None else depth
         return make_reference(
             self.scene_index,
@@ -128,11 +133,11 @@ class QuestionGenerator:
         )
 
     def make_definite(self, object_id: str) -> Phrase:
-        """Return `the cup`, as full answers name an object."""
+        """Return the name of an object as in full answers: `the cup`."""
         return (("the", ""), *make_phrase(self.scene_index.get_name(object_id), object_id))
 
     def choose_wrong_value(self, object_id: str, kind: str) -> str | None:
-        """Choose a wrong value of an attribute type, one that the kind can have if possible."""
+        """Choose a wrong value of an attribute type; if possible, a value that the kind can have."""
         sort, true = (
             KIND_BY_NAME[self.scene_index.get_name(object_id)],
             self.scene_index.attributes[object_id][kind],
@@ -172,8 +177,9 @@ class QuestionGenerator:
     ) -> ProposedQuestion | None:
         """Make a proposal from one of the templates and the full answer.
 
-        `names` is the id of the object that the answer names. Returns None if the text of an open question contains the
-        answer, or if two adjacent words do not read well ("Is the box that is red striped?").
+        `names` is the id of the object that the answer names. Return None if the text of an open question
+        contains the answer, or if two adjacent words do not sound natural ("Is the box that is red
+        striped?").
         """
         question, full_answer = (
             fill_template(self.choose(templates) + " ?", self.rng, slots),
@@ -204,7 +210,7 @@ class QuestionGenerator:
 
 
 def _has_clash(first: tuple[str, str], second: tuple[str, str]) -> bool:
-    """Whether two adjacent words are the same, or both attributes without a noun beside them."""
+    """Return whether two adjacent words are equal, or are both attributes without a noun next to them."""
     said = first[0].lower(), second[0].strip("?,")
     loose = not first[1] and not second[1] and said[0] in ATTRIBUTE_TYPES and said[1] in ATTRIBUTE_TYPES
     return loose or said[0] == said[1]

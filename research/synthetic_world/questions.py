@@ -1,7 +1,9 @@
-"""Generate questions about complete scenes, in GQA's schema: text, program, answer, entailed and equivalent questions.
+"""Generate questions about complete scenes, in GQA's schema: text, program, answer, entailed and equivalent
+questions.
 
-The questions about an image depend only on the seed and on its own scene. Types are sampled in GQA's proportions, yes and no
-with equal probability. Every answer follows from the complete graph, and every "the" has one unambiguous referent.
+The questions about an image depend only on the seed and on the scene of the image. Types are sampled in GQA's
+proportions, yes and no with equal probability. Every answer follows from the complete graph, and every "the"
+has one unambiguous referent.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ from research.synthetic_world.references import Fact
 from research.synthetic_world.scene_index import ANTONYMS, SceneIndex
 
 Family = Callable[[QuestionGenerator], ProposedQuestion | None]
-# (family, rate, maximum per image). The rates follow GQA's balanced questions. Where a scene has no question of a family,
-# another family is sampled, so rare families have higher rates here than among the questions.
+# (family, rate, maximum per image). The rates follow GQA's balanced questions. Where a scene has no question
+# of a family, another family is sampled, so rare families have higher rates here than among the questions.
 _FAMILIES: tuple[tuple[Family, float, int], ...] = (
     (attributes.query_attribute, 17, 4),
     (attributes.verify_attribute, 5.5, 2),
@@ -65,11 +67,11 @@ _FAMILIES: tuple[tuple[Family, float, int], ...] = (
 )
 FAMILY_RATES = {family: share for family, share, _ in _FAMILIES}
 MAX_PER_FAMILY = {family: most for family, _, most in _FAMILIES}
-# Attempts per question before an image gets fewer questions.
+# Maximum number of attempts per question. After that, the image gets fewer questions.
 MAX_ATTEMPTS = 60
 # Maximum number of questions about one object.
 MAX_SAME_TARGET = 3
-# Maximum number of words of a question. GQA's have at most 25.
+# Maximum number of words of a question. Questions in GQA have at most 25 words.
 MAX_WORDS = 22
 # Proportion of images for which a second wording of one question is tried.
 REPHRASE_RATE = 0.4
@@ -107,15 +109,16 @@ class SampleQuestion(Question, frozen=True, kw_only=True):
 
 
 def generate_questions(scenes: Sequence[SceneGraph], seed: int, per_image: int = 12) -> list[SampleQuestion]:
-    """Generate questions about every scene, in the order of the scenes. Ids are the image's digits and two more.
+    """Generate questions about every scene, in the order of the scenes. The id of a question is the digits
+    of the image id and two more digits.
 
     Args:
-        scenes: complete scene graphs.
-        seed: seed of everything random.
-        per_image: questions for each scene.
+        scenes: Complete scene graphs.
+        seed: Random seed.
+        per_image: Number of questions for each scene.
 
     Raises:
-        ValueError: a scene is not complete, so that unlisted facts may hold.
+        ValueError: A scene graph is not complete, so facts that it does not list may hold.
     """
     incomplete = [scene.image_id for scene in scenes if not scene.is_complete]
     if incomplete:
@@ -151,7 +154,10 @@ def to_question(
     entailed: tuple[str, ...] = (),
     equivalent: tuple[str, ...] = (),
 ) -> SampleQuestion:
-    """Convert a proposal to a question about the scene's image. `entailed` and `equivalent` are ids of its questions."""
+    """Convert a proposal to a question about the image.
+
+    `entailed` and `equivalent` are ids of questions about this image.
+    """
     return SampleQuestion(
         question_id=question_id,
         image_id=scene.image_id,
@@ -199,7 +205,7 @@ def _sample_proposals(ask: QuestionGenerator, count: int) -> list[ProposedQuesti
 
 
 def _rephrase(ask: QuestionGenerator, family: Family, first: ProposedQuestion) -> list[ProposedQuestion]:
-    """Return the same question in other words, if a few attempts of its family find it."""
+    """Return the same question in other words, if a few attempts with its family find one."""
     again = (family(ask) for _ in range(MAX_ATTEMPTS // 2))
     return next(
         (
@@ -212,27 +218,30 @@ def _rephrase(ask: QuestionGenerator, family: Family, first: ProposedQuestion) -
 
 
 def is_short(proposal: ProposedQuestion) -> bool:
-    """Whether a question has at most `MAX_WORDS` words."""
+    """Return whether a question has at most `MAX_WORDS` words."""
     return len(proposal.text.split()) <= MAX_WORDS
 
 
 def _is_same_question(first: ProposedQuestion, second: ProposedQuestion) -> bool:
-    """Whether two questions ask the same about the same objects."""
+    """Return whether two questions ask the same about the same objects."""
     alike = (first.topic, first.answer) == (second.topic, second.answer)
     return alike and is_entailed(first, second) and is_entailed(second, first)
 
 
 def is_entailed(first: ProposedQuestion, second: ProposedQuestion) -> bool:
-    """Whether the answer to the second question follows from the answer to the first and its presuppositions.
+    """Return whether the answer to the second question follows from the answer to the first and its
+    presuppositions.
 
-    As in GQA, objects are identified by their ids, in whatever words the second question refers to them.
+    As in GQA, objects are identified by their ids, whatever the second question calls them.
     """
     known = _close_facts(first.asserted_facts)
     return any(needed <= known for needed in second.required_facts)
 
 
 def _close_facts(facts: Iterable[Fact]) -> set[Fact]:
-    """Return the facts and what follows from each: inverse relations, existence from a name, indoors from a kitchen."""
+    """Return the facts and all facts that follow from them: inverse relations, existence from a name, indoors
+    from a kitchen.
+    """
     known = set(facts)
     for fact in facts:
         match fact:
@@ -249,7 +258,7 @@ def _close_facts(facts: Iterable[Fact]) -> set[Fact]:
 
 
 def to_gqa(question: SampleQuestion) -> dict[str, Any]:
-    """Convert a question to an entry of GQA's question files, whose key is the question's id."""
+    """Convert a question to an entry of GQA's question files. The key of the entry is the question id."""
     return {
         "imageId": question.image_id,
         "question": question.text,

@@ -16,7 +16,10 @@ def choose_uniform(rng: np.random.Generator, options: Sequence[T]) -> T:
 
 
 def choose_by_odds(rng: np.random.Generator, items: Sequence[T], odds: Iterable[float]) -> T:
-    """Choose one of `items` with the given odds (positive, with any sum). Ten times as fast as `rng.choice`."""
+    """Choose one of `items` with the given odds (positive, with any sum).
+
+    This is ten times as fast as `rng.choice`.
+    """
     odds = tuple(odds)
     point = rng.random() * sum(odds)
     for item, share in zip(items, odds, strict=True):
@@ -32,5 +35,5 @@ def choose_key(rng: np.random.Generator, shares: Mapping[T, float]) -> T:
 
 
 def choose_skewed(rng: np.random.Generator, items: Sequence[T], skew: float) -> T:
-    """Choose one of `items`, each `skew` times as likely as the one before it."""
+    """Choose one of `items`. Each item is `skew` times as likely as the previous item."""
     return choose_by_odds(rng, items, [skew**place for place in range(len(items))])

@@ -1,7 +1,9 @@
-"""Make definite noun phrases: words, and steps of a program, that single out one object of a scene.
+"""Make references (definite noun phrases): words, and steps of a program, that identify one object of a
+scene.
 
-A reference must be unambiguous: exactly one object of the image fits, and no other object nearly fits (an object that lies half
-to the left is not excluded by a pixel). References often say more than needed, as people do.
+A reference must be unambiguous: exactly one object of the image fits, and no other object almost fits. (For
+example, an object that is only just not "on the left" could also be meant.) References often say more than
+needed, as people do.
 """
 
 from __future__ import annotations
@@ -29,9 +31,10 @@ from research.synthetic_world.scene_index import VAGUE_RELATIONS, SceneIndex
 
 # ("name", id, noun), ("attr", id, value), ("rel", id, name, other id), ...
 Fact = tuple[str, ...]
-# English order of adjectives. "on" and "off" are missing, as they cannot stand before a noun.
+# English order of adjectives, by attribute type. "on" and "off" are not included, because they cannot stand
+# before a noun.
 _ADJECTIVE_ORDER = ("size", "age", "openness", "fullness", "pose", "color", "pattern", "material")
-# What a phrase says beside the noun, and how often this is tried.
+# What a phrase contains in addition to the noun -> probability with which this is tried.
 _SHAPE_RATES = {"bare": 0.12, "attributes": 0.40, "relation": 0.40, "position": 0.05, "negation": 0.03}
 _SHAPE_RATES_WITHOUT_RELATION = {shape: share for shape, share in _SHAPE_RATES.items() if shape != "relation"}
 _MAX_ATTEMPTS = 10
@@ -42,12 +45,12 @@ class Reference:
     """A definite noun phrase for one object.
 
     Attributes:
-        noun: the kind or category in the phrase.
-        words: the phrase without its article.
-        program: its last step yields the object.
-        facts: everything that the phrase presupposes.
-        mentioned_types: attribute types that the phrase mentions of the object itself.
-        has_tail: words follow the noun.
+        noun: The kind or category in the phrase.
+        words: The phrase without its article.
+        program: A program whose last step selects the object.
+        facts: All facts that the phrase presupposes.
+        mentioned_types: Attribute types of the object itself that the phrase mentions.
+        has_tail: Whether words follow the noun.
     """
 
     object_id: str
@@ -64,9 +67,10 @@ class Reference:
 
     @property
     def ends_clearly(self) -> bool:
-        """Whether a question may continue with a position.
+        """Return whether a question may continue with a position after the phrase.
 
-        "Is the bench to the right of the couch behind the girl?" is ambiguous; with "that is to the right" it is not.
+        "Is the bench to the right of the couch behind the girl?" is ambiguous. With "that is to the right",
+        it is not ambiguous.
         """
         named = [place for place, word in enumerate(self.words) if word[1] == self.object_id]
         following = self.words[named[-1] + 1 :][:1]
@@ -98,17 +102,17 @@ def make_reference(
     category: float = 0.15,
     plain: bool = False,
 ) -> Reference | None:
-    """Make an unambiguous reference to an object, or None if a few attempts find none.
+    """Make an unambiguous reference to an object. Return None if a few attempts find none.
 
     Args:
-        view: the scene.
-        rng: source of all randomness.
-        object_id: the object.
-        hide: attribute types (also "hposition" and "name") that must not be mentioned.
-        avoid: ids of objects that must not be mentioned.
-        depth: number of relations the phrase may chain.
-        category: probability of using the category ("animal" for "dog").
-        plain: use only the kind's name (which must be unambiguous).
+        view: The scene.
+        rng: Random generator.
+        object_id: Id of the object.
+        hide: Attribute types (also "hposition" and "name") that must not be mentioned.
+        avoid: Ids of objects that must not be mentioned.
+        depth: Maximum number of relations in a chain.
+        category: Probability of using the category ("animal" for "dog").
+        plain: Whether to use only the name of the kind, which must be unambiguous.
     """
     hidden, avoided = frozenset(hide), frozenset(avoid) | {object_id}
     for _ in range(_MAX_ATTEMPTS):
@@ -164,7 +168,7 @@ def _with_attributes(
 ) -> Reference | None:
     """Add one attribute, sometimes two, before the noun, or after it if nothing else follows."""
     hidden |= base.mentioned_types
-    # The age of children is not listed, so "the young person" may be a child.
+    # The age of children is not listed, so "the young person" could also be a child.
     if base.noun == "person":
         hidden |= {"age"}
     values = [value for kind, value in view.attributes[base.object_id].items() if kind not in hidden]
@@ -259,7 +263,10 @@ def _with_relation(
     avoided: frozenset[str],
     depth: int,
 ) -> tuple[Reference, list[str]] | None:
-    """Add a relation: `the cup on the red table`, `the hat the man is wearing`. Also returns the remaining rivals."""
+    """Add a relation: `the cup on the red table`, `the hat the man is wearing`.
+
+    Return the reference and the remaining rivals.
+    """
     i = base.object_id
     around = [
         (relation, b, role)
@@ -268,12 +275,14 @@ def _with_relation(
     ]
     if not around:
         return None
-    # The relation is chosen before the landmark, as there are many more left and right than on and in.
+    # The relation is chosen before the landmark, because there are many more left/right relations than on/in
+    # relations.
     name = choose_uniform(rng, sorted({relation for relation, _, _ in around}))
     relation, landmark, role = choose_uniform(rng, [entry for entry in around if entry[0] == name])
     posed = ("pose",) if relation == "sitting on" else ()
     mark = make_reference(view, rng, landmark, avoid=avoided, depth=depth - 1, hide=posed)
-    # "the table that the cup is on" is sometimes said; with a longer description of the cup it is hard to read.
+    # "the table that the cup is on" is used only sometimes. With a longer description of the cup, it would be
+    # hard to read.
     if mark is None or (role == "o" and relation not in VERBS and (mark.has_tail or rng.random() < 0.88)):
         return None
     if relation not in VAGUE_RELATIONS:
@@ -292,7 +301,7 @@ def _with_relation(
 def _relative_clause(
     rng: np.random.Generator, relation: str, mark: Reference, role: str, head: Reference
 ) -> Phrase:
-    """Return the words after the noun that state its relation to the landmark."""
+    """Return the words after the noun that state the relation to the landmark."""
     # Example: the hat (that) the man is wearing.
     if role == "o":
         said = f"{'are' if mark.is_plural else 'is'} {VERBS.get(relation, (relation,))[0]}"

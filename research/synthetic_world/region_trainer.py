@@ -1,7 +1,8 @@
-"""Train and evaluate the sample's region detector on cells of an image tower's maps.
+"""Train and evaluate the sample's region detector on cells of the feature maps of an image tower.
 
-All cells that contain the center of an object are used, and a sample of the others with larger weights. A cell learns which
-kinds have their center there (focal loss, Lin et al. 2017). Given the kind, it learns the object's attributes and its box.
+The training uses all cells that contain the center of an object, and a sample of the other cells, with larger
+weights. For a cell, the head predicts which kinds of objects have their center there (focal loss, Lin et al.
+2017). Given the kind, it predicts the attributes and the box of the object.
 """
 
 from __future__ import annotations
@@ -34,24 +35,25 @@ from research.synthetic_world.ontology import ATTRIBUTE_TYPES, KINDS, LOCATIONS,
 from research.synthetic_world.vqa_worlds import SEED, WorldSubset, open_pixels, read_worlds
 
 REGION_NAMES = RegionNames(tuple(k.name for k in KINDS), tuple(ATTRIBUTE_TYPES), (*LOCATIONS, *WEATHERS))
-# Number of cells without an object that are used of each image.
+# Number of cells without an object that are used for each image.
 NUM_EMPTY_CELLS = 18
 BATCH_SIZE = 1024
 _KIND_INDEX = {name: place for place, name in enumerate(REGION_NAMES.kinds)}
 
 
 class TrainingCells(NamedTuple):
-    """Training cells, objects at some of them, and whole maps.
+    """Training cells, objects at some of these cells, and whole maps.
 
     Attributes:
-        maps: features of cells, float16 [n, channels].
-        kinds: kinds of objects in each cell, bool [n, kinds].
-        weights: weight of each cell, [n].
-        cell, kind: row of the cell and kind of each object, [t].
-        looks: attributes of each object, bool [t, attributes].
-        boxes: center relative to the cell's center, and size, [t, 4], as fractions of the image.
-        whole: means of whole maps, float16 [p, channels].
-        settings: location and weather of each image, bool [p, settings].
+        maps: Features of the n cells, float16 [n, channels].
+        kinds: Kinds of the objects in each cell, bool [n, kinds].
+        weights: Weight of each cell, [n].
+        cell, kind: For each of t objects, the row of its cell in `maps`, and its kind, [t].
+        looks: Attributes of each object, bool [t, attributes].
+        boxes: Center of each object relative to the center of its cell, and size, [t, 4], as fractions of the
+            image.
+        whole: Mean features of the map of each of p images, float16 [p, channels].
+        settings: Location and weather of each image, bool [p, settings].
     """
 
     maps: np.ndarray
@@ -82,12 +84,13 @@ def gather_cells(tower: ImageTower, part: WorldSubset, batch: int = 32) -> Train
 
 
 class SceneObjects(NamedTuple):
-    """The objects of an image, at cells of its map.
+    """The objects of an image, with their cells in the map of the image.
 
     Attributes:
-        cell, kind: cell and kind of each object, [t].
-        looks: attributes of each object, bool [t, attributes].
-        boxes: center relative to the cell's center, and size, float32 [t, 4], as fractions of the image.
+        cell, kind: Cell and kind of each object, [t].
+        looks: Attributes of each object, bool [t, attributes].
+        boxes: Center of each object relative to the center of its cell, and size, float32 [t, 4], as
+            fractions of the image.
     """
 
     cell: np.ndarray
@@ -97,7 +100,10 @@ class SceneObjects(NamedTuple):
 
 
 def get_scene_objects(scene: SceneGraph, high: int, wide: int) -> SceneObjects:
-    """Return the objects of a scene on a map of `high` x `wide` cells. An object is in the cell of its center."""
+    """Return the objects of a scene on a map of `high` x `wide` cells.
+
+    An object belongs to the cell that contains its center.
+    """
     boxes = np.array([get_relative_box(item, scene) for item in scene.objects])
     middle = (boxes[:, :2] + boxes[:, 2:]) / 2
     across = np.minimum((middle[:, 0] * wide).astype(int), wide - 1)
@@ -175,7 +181,7 @@ def kind_focal_losses(head: RegionHead, cells: torch.Tensor, kinds: np.ndarray) 
     """Return the focal loss [n] of cells [n, hidden] with these kinds, [n, kinds] bool."""
     wanted = torch.from_numpy(kinds).float()
     plain = functional.binary_cross_entropy_with_logits(head.kind(cells), wanted, reduction="none")
-    # exp(-plain) is the probability of the true label.
+    # exp(-plain) is the probability that the head gives the true label.
     return ((1 - torch.exp(-plain)) ** 2 * plain).sum(1)
 
 
@@ -207,8 +213,8 @@ def evaluate_regions(
 ) -> dict[str, float]:
     """Compute recall, precision, and the proportion of detected objects with only correct attributes.
 
-    Regions with a score of at least `least` count. A region is right if its kind is right and its box has an intersection
-    over union of at least 0.5.
+    Only regions with a score of at least `least` are counted. A region is correct if its kind is correct and
+    the intersection over union of its box and the box of the object is at least 0.5.
     """
     found = there = num_detected = right_looks = 0
     for features, boxes, kinds, scores, scene in zip(*regions, scenes, strict=True):

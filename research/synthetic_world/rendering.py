@@ -1,9 +1,9 @@
 """Render objects and scenes of the synthetic world, as SVG and as pixels.
 
-    object_to_svg   one object, filling its box
+    object_to_svg   one object, which fills its box
     scene_to_svg    a whole scene: the background, then the objects back to front
     render_scene    a scene as pixels
-    render_object   one object alone as pixels, on a neutral background
+    render_object   one object as pixels, on a neutral background
 
 The same input gives the same bytes. No text is drawn, so no fonts are needed.
 """
@@ -29,17 +29,17 @@ from research.synthetic_world.indoor_backgrounds import draw_room
 from research.synthetic_world.outdoor_backgrounds import draw_landscape
 from research.synthetic_world.scene_types import APPEARANCE_SCALE, HEIGHT, WIDTH, PlacedObject, SyntheticScene
 
-# Tones of kinds without a choice of colors.
+# Color of kinds that have no color attribute.
 DEFAULT_COLOR = "#8a8f96"
-# Objects at most this wide or tall at middle size get narrow stripes, small dots and fine grain.
+# Maximum width or height (at middle size) of objects with narrow stripes, small dots and fine grain.
 MAX_FINE_DETAIL_SIZE = 62
 
 
 def object_to_svg(thing: PlacedObject) -> str:
-    """Return an object as an SVG group that fills its box, mirrored if it says so.
+    """Return an object as an SVG group that fills the box of the object.
 
     Raises:
-        ValueError: lists everything that is wrong: the kind does not exist or does not have these attributes.
+        ValueError: The kind does not exist, or does not have these attributes. The message lists all faults.
     """
     _check_attributes(thing)
     x, y, w, h = thing.box
@@ -55,7 +55,7 @@ def scene_to_svg(world: SyntheticScene) -> str:
     """Return a whole scene as an SVG document of WIDTH x HEIGHT.
 
     Raises:
-        ValueError: the location, the weather or an object is not in the ontology.
+        ValueError: The location, the weather or an object is not in the ontology.
     """
     _check_place(world)
     return _document(
@@ -70,7 +70,8 @@ def scene_to_svg(world: SyntheticScene) -> str:
 def render_scene(world: SyntheticScene, width: int = WIDTH, height: int = HEIGHT) -> np.ndarray:
     """Render a scene as pixels, uint8 [height, width, 3], in RGB.
 
-    Up to rounding, the image is that of `scene_to_svg`, but each background is rendered only once.
+    Except for rounding errors, the image equals `scene_to_svg`. It is faster, because each background is
+    rendered only once.
     """
     _check_place(world)
     behind = _backdrop(world.location, world.weather, width, height)
@@ -101,7 +102,7 @@ def compute_natural_size(kind: str, look: str | None = None) -> tuple[float, flo
     return w * across, h * upward
 
 
-# The cache is larger than the number of different appearances, including people's hair and skin.
+# The cache size exceeds the number of different appearances, including hair and skin of people.
 @lru_cache(maxsize=8192)
 def _draw_object(kind: str, look: Appearance) -> str:
     body = DRAWINGS[kind](look)
@@ -128,7 +129,7 @@ def _frame(thing: PlacedObject) -> tuple[float, float]:
 
 
 def _is_seated(thing: PlacedObject) -> bool:
-    """Whether jeans are on a person who sits, which is the case in a box wider than tall."""
+    """Return whether these are the jeans of a person who sits. Their box is wider than tall."""
     return thing.kind == "jeans" and thing.box[2] > thing.box[3]
 
 
@@ -163,7 +164,9 @@ def _check_place(world: SyntheticScene) -> None:
 
 
 def _check_attributes(thing: PlacedObject) -> None:
-    """Raise for attributes that the kind does not have. An invisible attribute would make the truth wrong."""
+    """Raise ValueError for attributes that the kind does not have: they would be in the truth, but not
+    visible.
+    """
     kind = ontology.KIND_BY_NAME.get(thing.kind)
     if kind is None:
         raise ValueError(f"object {thing.object_id}: there is no kind {thing.kind!r}")

@@ -1,7 +1,8 @@
-"""Build scene graphs of the synthetic world: the complete truth, and the incomplete graphs that are published.
+"""Build scene graphs of the synthetic world: complete graphs (the truth), and the incomplete graphs that are
+published.
 
-Every relation follows from the boxes and the order of painting, by the rules below. The complete graph lists every relation
-that holds, in both directions where both have a name.
+Relations follow from the boxes and the order of painting, by the rules below. The complete graph lists every
+relation that holds, and also its inverse if the inverse has a name.
 
     to the left of / to the right of   the boxes overlap by at most a fifth of the narrower one's width, and the gap
                                        between them in height is at most half the image
@@ -9,7 +10,7 @@ that holds, in both directions where both have a name.
     in front of / behind               A is painted over B and covers at least a tenth of B's box
     near, next to                      on the floor or on one supporter, less than 40 pixels apart in width and in
                                        the height of their lower edges
-    on, sitting on                     A rests on B; a person or an animal that sits on it
+    on, sitting on                     A rests on B; a person or an animal sits on B
     under                              A is on the floor under B
     in, inside / holding / wearing     from the host of A or B
 
@@ -24,17 +25,20 @@ from research.synthetic_world.layout import get_ancestors
 from research.synthetic_world.placement import Box, compute_covered_fraction
 from research.synthetic_world.scene_types import HEIGHT, WIDTH, PlacedObject, SyntheticScene
 
-# With more overlap, as a fraction of the smaller width (height), no object is left of (above) the other.
+# Maximum overlap of two objects of which one is left of (above) the other, as a fraction of the smaller width
+# (height).
 MAX_OVERLAP = 0.2
-# With more distance, as a fraction of the image's height (width), left/right (above/below) is not stated.
+# Maximum distance in height (width) for left/right (above/below), as a fraction of the height (width) of the
+# image.
 MAX_CROSS_AXIS_DISTANCE = 0.5
-# In pixels.
+# Maximum distance of near objects in pixels.
 MAX_NEAR_DISTANCE = 40
-# Fraction of the box behind.
+# Minimum fraction of the box behind that must be covered for "in front of" and "behind".
 MIN_COVERED = 0.1
 # Proportion of the facts of a scene that published graphs omit.
 OMITTED_FACT_RATE = 0.2
-# Proportion of the objects that they omit. The facts lost with an object count as omitted facts.
+# Proportion of the objects that published graphs omit. The facts that are lost with an object count as
+# omitted facts.
 OMITTED_OBJECT_RATE = 0.05
 _PRESENT = ("color", "material", "pattern", "size", "state", "pose", "age")
 _INVERSE = {
@@ -63,7 +67,9 @@ def build_complete_graph(world: SyntheticScene) -> SceneGraph:
 
 
 def find_relations(world: SyntheticScene) -> dict[str, list[Relation]]:
-    """Return the relations of each object by id, sorted by the other object's id and the name."""
+    """Return object id -> relations of the object, sorted by the id of the other object and the name of the
+    relation.
+    """
     by_id = {thing.object_id: thing for thing in world.objects}
     families = {thing.object_id: get_ancestors(thing, by_id) for thing in world.objects}
     relations: dict[str, set[tuple[str, str]]] = {thing.object_id: set() for thing in world.objects}
@@ -98,13 +104,13 @@ def find_relations(world: SyntheticScene) -> dict[str, list[Relation]]:
 
 
 def is_left_of(first: Box, second: Box) -> bool:
-    """Whether the first box is left of the second."""
+    """Return whether the first box is left of the second."""
     gap = max(first[1], second[1]) - min(first[1] + first[3], second[1] + second[3])
     return _is_before(first[0], first[2], second[0], second[2]) and gap <= MAX_CROSS_AXIS_DISTANCE * HEIGHT
 
 
 def is_above(first: Box, second: Box) -> bool:
-    """Whether the first box is above the second. They must overlap in width."""
+    """Return whether the first box is above the second. The boxes must overlap in width."""
     shared = min(first[0] + first[2], second[0] + second[2]) - max(first[0], second[0])
     gap = second[1] - (first[1] + first[3])
     return (
@@ -115,7 +121,7 @@ def is_above(first: Box, second: Box) -> bool:
 
 
 def is_near(first: PlacedObject, second: PlacedObject) -> bool:
-    """Whether two objects on the floor, or on one supporter, are next to each other."""
+    """Return whether two objects on the floor, or on the same supporter, are next to each other."""
     same_ground = first.placement == second.placement and (
         first.placement == "floor" or (first.placement == "top" and first.host == second.host)
     )
@@ -125,7 +131,7 @@ def is_near(first: PlacedObject, second: PlacedObject) -> bool:
 
 
 def _is_before(start: float, length: float, other_start: float, other_length: float) -> bool:
-    """Whether an interval is before another, with an overlap of at most a fifth of the shorter one."""
+    """Return whether an interval is before another, with an overlap of at most a fifth of the shorter one."""
     shared = start + length - other_start
     return start + length / 2 < other_start + other_length / 2 and shared <= MAX_OVERLAP * min(
         length, other_length
@@ -165,7 +171,10 @@ Fact = tuple[str, ...]
 
 
 def get_facts(scene: SceneGraph) -> list[Fact]:
-    """Return the facts of a scene graph, sorted. A relation and its inverse (A left of B, B right of A) are one fact."""
+    """Return the facts of a scene graph, sorted.
+
+    A relation and its inverse (A left of B, B right of A) are one fact.
+    """
     listed: list[Fact] = []
     for item in scene.objects:
         listed.append(("object", item.object_id))
@@ -175,11 +184,13 @@ def get_facts(scene: SceneGraph) -> list[Fact]:
 
 
 def omit_facts(scene: SceneGraph, seed: int) -> SceneGraph:
-    """Omit a seeded fifth of the facts of a complete scene graph, as published graphs do.
+    """Omit a random fifth of the facts of a complete scene graph, to make it as incomplete as published
+    graphs.
 
-    The fifth is counted per scene over `get_facts`. First each object is omitted with probability 0.05 (never the last one),
-    if the facts lost with it (its attributes and relations) stay within the fifth. Then attributes and relations are
-    omitted at random until a fifth of all facts, rounded, is gone. Location, weather, boxes and names are kept.
+    The fifth refers to the facts of the scene (`get_facts`). First, each object is omitted with probability
+    0.05, if at least one object remains and the facts that are lost (the object, its attributes and
+    relations) are within the fifth. Then attributes and relations are omitted at random until a fifth of all
+    facts, rounded, is omitted. Location, weather, boxes and names are kept.
     """
     rng = make_generator(seed, "published", scene.image_id)
     every = get_facts(scene)

@@ -9,9 +9,11 @@ from research.synthetic_world.ontology import ATTRIBUTE_TYPES, CATEGORIES
 
 ANTONYMS = {"to the left of": "to the right of", "above": "below", "in front of": "behind"}
 ANTONYMS |= {right: left for left, right in ANTONYMS.items()}
-# Whether objects are near is vague. Such a relation may be part of a reference but does not make it unambiguous.
+# Vague relations: it is not clear up to which distance objects are near. A reference may contain such a
+# relation, but must be unambiguous without it.
 VAGUE_RELATIONS = ("near", "next to")
-# A center nearer than this to the border between two positions, as a fraction of the image's side, has no position.
+# If the center of an object is closer than this to the border between two positions, the object has no
+# position. As a fraction of the side of the image.
 BORDER_MARGIN = 0.04
 # Categories that people may use for objects of another category.
 _WIDER_CATEGORIES = {
@@ -25,13 +27,14 @@ _WIDER_CATEGORIES = {
 
 
 class SceneIndex:
-    """A scene's objects by id, their attributes by type, and its relations from both ends.
+    """Index of the objects, attributes and relations of a scene.
 
     Attributes:
-        attributes: object id -> attribute type -> value.
-        relations: (subject id, name, object id).
-        subjects, targets: subject ids by (name, object id), and object ids by (subject id, name).
-        relations_by_object: object id -> (name, other id, role). The role is "s" if the object is the subject, else "o".
+        attributes: Object id -> attribute type -> value.
+        relations: All relations as (subject id, name, object id).
+        subjects, targets: (name, object id) -> subject ids, and (subject id, name) -> object ids.
+        relations_by_object: Object id -> all relations of the object as (name, other id, role). The role is
+            "s" if the object is the subject, else "o".
     """
 
     def __init__(self, scene: SceneGraph) -> None:
@@ -60,13 +63,18 @@ class SceneIndex:
         return self.objects[object_id].name
 
     def find_by_name(self, noun: str, strict: bool = True) -> list[str]:
-        """Return the ids of objects of a kind or category ("_": all). If not strict, also of what people might call so."""
+        """Return the ids of the objects of a kind or category ("_": all objects).
+
+        If not `strict`, objects that people might also call by this noun are included.
+        """
         categories = (noun,) if strict else (noun, *_WIDER_CATEGORIES.get(noun, ()))
         members = {noun}.union(*(CATEGORIES.get(category, ()) for category in categories))
         return [i for i, item in self.objects.items() if noun == "_" or item.name in members]
 
     def get_position(self, object_id: str, axis: str) -> str | None:
-        """Return "left", "middle" or "right" ("top" or "bottom"). None near a border, or between top and bottom."""
+        """Return "left", "middle" or "right" (or "top" or "bottom") for an axis; None near a border, or
+        between top and bottom.
+        """
         item = self.objects[object_id]
         if axis == "hposition":
             centre, names = (item.x + item.w / 2) / self.scene.width, ("left", "middle", "right")
@@ -81,8 +89,8 @@ class SceneIndex:
     ) -> list[str]:
         """Return the ids of objects called `noun` that are related to the landmark.
 
-        They are the subject (role "s") or object ("o") of the relation. If not strict, objects that people might call so,
-        or might see in that direction, are included.
+        The objects are the subject (role "s") or the object (role "o") of the relation. If not `strict`,
+        objects that people might also call by this noun, or might see in this direction, are included.
         """
 
         def holds(i: str) -> bool:
@@ -92,11 +100,14 @@ class SceneIndex:
         return [i for i in self.find_by_name(noun, strict) if i != landmark and holds(i)]
 
     def is_held_together(self, a: str, b: str) -> bool:
-        """Whether one holds or wears the other, or a third both. Relations of such objects are not informative."""
+        """Return whether one object holds or wears the other, or a third object holds or wears both.
+
+        Relations between such objects are not informative.
+        """
         return self._owner.get(a, a) == self._owner.get(b, b)
 
     def _is_in_direction(self, a: str, relation: str, b: str) -> bool:
-        """Whether the center of a is in that direction from the center of b."""
+        """Return whether the center of `a` is in the direction `relation` from the center of `b`."""
         first, second = self.objects[a], self.objects[b]
         dx = first.x + first.w / 2 - second.x - second.w / 2
         dy = first.y + first.h / 2 - second.y - second.h / 2

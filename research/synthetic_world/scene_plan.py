@@ -1,7 +1,8 @@
-"""Plan one attempt at a scene: the kinds of objects, their order, and their hosts.
+"""Try to make a scene: choose objects, the objects that hold or support them (hosts), and their boxes.
 
-First comes the kind that the scene features, with what it needs. Then come large objects, people, and objects on others. Then
-anything that fits is added until the scene is as full as planned.
+First, an object of the kind that the scene features is added, with its host. Then large objects, people, and
+objects that stand on other objects are added. After that, any object that fits is added, until the scene has
+the planned number of objects.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ from research.synthetic_world.scene_types import HORIZON, SURFACES, PlacedObject
 
 # Range of the planned number of objects.
 _MIN_OBJECTS, _MAX_OBJECTS = 8, 12
-# Probability that an object may cover another or be covered.
+# Probability that an object may cover another object or be covered.
 _CROWDED_RATE = 0.25
 _BODY_PARTS = ("head", "body", "legs")
 
 
 class ScenePlanner:
-    """One attempt at a scene: objects are added as long as they fit."""
+    """An attempt at a scene. Objects are added as long as they fit.
+
+    Methods that add an object return the object, or None if it does not fit.
+    """
 
     def __init__(self, rng: np.random.Generator, featured: ObjectKind) -> None:
         self.rng = rng
@@ -36,118 +40,139 @@ class ScenePlanner:
         self.objects: list[PlacedObject] = []
 
     def fill(self) -> None:
+        """Add objects until the scene is full."""
         rng = self.rng
         self._add(self.featured)
         for _ in range(int(rng.integers(1, 4))):
-            self._add_floor(self._choose_kind("floor", lambda kind: kind.size[0] >= 70))
+            self._add_on_floor(self._choose_kind("floor", lambda kind: kind.size[0] >= 70))
         if self.location in INDOORS and not self._find_hosts(("table", "cabinet", "shelf", "bed")):
-            self._add_floor(KIND_BY_NAME["bed" if self.location == "bedroom" else "table"])
+            self._add_on_floor(KIND_BY_NAME["bed" if self.location == "bedroom" else "table"])
         for _ in range(choose_by_odds(rng, (0, 1, 2), (0.3, 0.5, 0.2))):
             self._add_person(KIND_BY_NAME[choose_skewed(rng, ("man", "woman", "boy", "girl"), 0.75)])
         for _ in range(int(rng.integers(1, 5))):
-            self._add_top(self._choose_kind("top"))
+            self._add_on_top(self._choose_kind("top"))
         if rng.random() < 0.6:
-            self._add_inside(self._choose_content())
+            self._add_inside_container(self._choose_content())
         actions: tuple[Callable[[], PlacedObject | None], ...] = (
-            lambda: self._add_top(self._choose_kind("top")),
+            lambda: self._add_on_top(self._choose_kind("top")),
             self._add_same_kind,
-            lambda: self._add_floor(self._choose_kind("floor", lambda kind: kind.category != "person")),
-            lambda: self._add_far_object(self._choose_kind("wall" if self.location in INDOORS else "sky")),
-            lambda: self._add_inside(self._choose_content()),
-            self._add_under,
+            lambda: self._add_on_floor(self._choose_kind("floor", lambda kind: kind.category != "person")),
+            lambda: self._add_on_background(self._choose_kind("wall" if self.location in INDOORS else "sky")),
+            lambda: self._add_inside_container(self._choose_content()),
+            self._add_under_table,
         )
         for _ in range(60):
             if len(self.objects) >= self.target_count:
                 break
             choose_by_odds(rng, actions, (0.34, 0.2, 0.18, 0.13, 0.08, 0.07))()
 
-    # Kinds and hosts.
+    # --- Choose kinds and hosts.
 
     def _choose_kind(
-        self, rests: str, condition: Callable[[ObjectKind], bool] = lambda kind: True
+        self, placement_name: str, condition: Callable[[ObjectKind], bool] = lambda kind: True
     ) -> ObjectKind | None:
-        """Choose a kind that may have this placement in the location."""
+        """Choose a kind that may have this placement in the location of the scene.
+
+        Return None if there is none.
+        """
         kinds = [
             kind
             for kind in KINDS
-            if rests in kind.placements
+            if placement_name in kind.placements
             and self.location in kind.locations
             and condition(kind)
-            and (rests != "floor" or scene_statistics.get_depth_range(kind, self.location))
+            and (placement_name != "floor" or scene_statistics.get_depth_range(kind, self.location))
         ]
         if not kinds:
             return None
         return choose_by_odds(self.rng, kinds, [scene_statistics.get_popularity(kind) for kind in kinds])
 
     def _choose_content(self) -> ObjectKind | None:
-        """Choose a kind that may be inside an existing object."""
+        """Choose a kind that may be inside an existing object. Return None if there is none."""
         names = [
             name for name, containers in scene_statistics.CONTAINERS.items() if self._find_hosts(containers)
         ]
         return KIND_BY_NAME[str(self.rng.choice(names))] if names else None
 
     def _find_hosts(self, kinds: tuple[str, ...]) -> list[PlacedObject]:
-        return [thing for thing in self.objects if thing.kind in kinds]
+        return [placed for placed in self.objects if placed.kind in kinds]
 
-    # Adding objects.
+    # --- Add objects.
 
     def _add(self, kind: ObjectKind) -> PlacedObject | None:
-        """Add an object of this kind in any of its placements, with the host that it needs."""
+        """Add an object of this kind in any of its placements, with the host that it needs.
+
+        Return the object, except if it is put on top of an existing host: then None is returned, although the
+        object was added.
+        """
         if kind.category == "person":
             return self._add_person(kind)
-        rests = (
+        placements = (
             kind.placements if self.location in INDOORS else tuple(r for r in kind.placements if r != "wall")
         )
-        where = str(self.rng.choice(rests))
-        if where in ("wall", "sky"):
-            return self._add_far_object(kind)
-        if where == "floor":
-            return self._add_floor(kind)
-        if where in ("hand", "head", "body"):
+        chosen_placement = str(self.rng.choice(placements))
+        if chosen_placement in ("wall", "sky"):
+            return self._add_on_background(kind)
+        if chosen_placement == "floor":
+            return self._add_on_floor(kind)
+        if chosen_placement in ("hand", "head", "body"):
             person = self._add_person(
                 KIND_BY_NAME[choose_skewed(self.rng, ("man", "woman", "boy", "girl"), 0.8)]
             )
-            if person and where == "hand":
+            if person and chosen_placement == "hand":
                 return self._add_held(kind, person)
             return self._add_worn(kind, person) if person else None
-        if where == "inside":
+        if chosen_placement == "inside":
             containers = [
                 name
                 for name in scene_statistics.CONTAINERS[kind.name]
                 if self.location in KIND_BY_NAME[name].locations
             ]
-            return self._add_inside(kind) if containers and self._add(KIND_BY_NAME[containers[0]]) else None
-        if not self._add_top(kind):
+            # `_add` returns None if the container was put on top of an existing host (as most bowls and vases are). Nothing is
+            # put into such a container here. Changing this would change the scenes of the published sample.
+            return (
+                self._add_inside_container(kind)
+                if containers and self._add(KIND_BY_NAME[containers[0]])
+                else None
+            )
+        if not self._add_on_top(kind):
             supporters = [
                 name
                 for name in scene_statistics.SUPPORTERS[kind.name]
                 if self.location in KIND_BY_NAME[name].locations and "floor" in KIND_BY_NAME[name].placements
             ]
-            if supporters and self._add_floor(KIND_BY_NAME[choose_skewed(self.rng, supporters, 0.6)]):
-                return self._add_top(kind)
+            if supporters and self._add_on_floor(KIND_BY_NAME[choose_skewed(self.rng, supporters, 0.6)]):
+                return self._add_on_top(kind)
         return None
 
-    def _add_floor(self, kind: ObjectKind | None, pose: str | None = None) -> PlacedObject | None:
+    def _add_on_floor(self, kind: ObjectKind | None, pose: str | None = None) -> PlacedObject | None:
         if kind is None:
             return None
         depths = scene_statistics.get_depth_range(kind, self.location)
         if depths is None:
             return None
         return self._try_placement(
-            kind, "floor", None, lambda look: placement.place_on_floor(self.rng, look, depths), pose
+            kind,
+            "floor",
+            None,
+            lambda appearance: placement.place_on_floor(self.rng, appearance, depths),
+            pose,
         )
 
-    def _add_far_object(self, kind: ObjectKind | None) -> PlacedObject | None:
+    def _add_on_background(self, kind: ObjectKind | None) -> PlacedObject | None:
         if kind is None:
             return None
-        rests, lowest = ("wall", HORIZON - 14) if self.location in INDOORS else ("sky", 118)
-        if sum(thing.placement == "sky" for thing in self.objects) == 2:
+        placement_name, lowest = ("wall", HORIZON - 14) if self.location in INDOORS else ("sky", 118)
+        if sum(placed.placement == "sky" for placed in self.objects) == 2:
             return None
         return self._try_placement(
-            kind, rests, None, lambda look: placement.place_on_wall(self.rng, look, lowest)
+            kind,
+            placement_name,
+            None,
+            lambda appearance: placement.place_on_wall(self.rng, appearance, lowest),
         )
 
-    def _add_top(self, kind: ObjectKind | None) -> PlacedObject | None:
+    def _add_on_top(self, kind: ObjectKind | None) -> PlacedObject | None:
         if kind is None:
             return None
         hosts = [
@@ -161,12 +186,15 @@ class ScenePlanner:
             return None
         host = choose_uniform(self.rng, hosts)
         board = int(self.rng.integers(len(SURFACES[host.kind])))
-        scale = self._scale(host)
+        scale = self._get_scale(host)
         return self._try_placement(
-            kind, "top", host, lambda look: placement.place_on_top(self.rng, look, host, scale, board)
+            kind,
+            "top",
+            host,
+            lambda appearance: placement.place_on_top(self.rng, appearance, host, scale, board),
         )
 
-    def _add_inside(self, kind: ObjectKind | None) -> PlacedObject | None:
+    def _add_inside_container(self, kind: ObjectKind | None) -> PlacedObject | None:
         if kind is None or kind.name not in scene_statistics.CONTAINERS:
             return None
         hosts = [
@@ -177,16 +205,18 @@ class ScenePlanner:
         if not hosts:
             return None
         host = choose_uniform(self.rng, hosts)
-        scale = self._scale(host)
+        scale = self._get_scale(host)
         return self._try_placement(
-            kind, "inside", host, lambda look: placement.place_inside(self.rng, look, host, scale)
+            kind, "inside", host, lambda appearance: placement.place_inside(self.rng, appearance, host, scale)
         )
 
-    def _add_under(self) -> PlacedObject | None:
+    def _add_under_table(self) -> PlacedObject | None:
         hosts = [
             host
             for host in self._find_hosts(("table",))
-            if not any(thing.host == host.object_id and thing.placement == "floor" for thing in self.objects)
+            if not any(
+                placed.host == host.object_id and placed.placement == "floor" for placed in self.objects
+            )
         ]
         kinds = [
             name for name in scene_statistics.UNDER_TABLES if self.location in KIND_BY_NAME[name].locations
@@ -198,11 +228,16 @@ class ScenePlanner:
             kind,
             "floor",
             hosts[0],
-            lambda look: placement.place_under(self.rng, look, hosts[0], self._scale(hosts[0])),
+            lambda appearance: placement.place_under(
+                self.rng, appearance, hosts[0], self._get_scale(hosts[0])
+            ),
         )
 
     def _add_person(self, kind: ObjectKind) -> PlacedObject | None:
-        """Add a person with clothes, who sits on a seat, stands or sits on the floor, and may hold something."""
+        """Add a person with clothes.
+
+        The person sits on a seat, or stands or sits on the floor, and may hold an object.
+        """
         rng = self.rng
         seats = [host for host in self._find_hosts(scene_statistics.SEATS) if host.placement == "floor"]
         if seats and rng.random() < 0.7:
@@ -211,12 +246,12 @@ class ScenePlanner:
                 kind,
                 "top",
                 seat,
-                lambda look: placement.place_on_seat(rng, look, seat, self._scale(seat)),
+                lambda appearance: placement.place_on_seat(rng, appearance, seat, self._get_scale(seat)),
                 pose="sitting",
             )
         else:
             pose = "sitting" if rng.random() < 0.15 else "standing"
-            person = self._add_floor(kind, pose)
+            person = self._add_on_floor(kind, pose)
         if person is None:
             return None
         if self._add_worn(KIND_BY_NAME["shirt"], person) is None:
@@ -233,22 +268,24 @@ class ScenePlanner:
         return person
 
     def _add_worn(self, kind: ObjectKind, person: PlacedObject) -> PlacedObject | None:
-        rests, part = {"hat": ("head", "hat"), "shirt": ("body", "body"), "jeans": ("legs", "legs")}[
+        placement_name, part = {"hat": ("head", "hat"), "shirt": ("body", "body"), "jeans": ("legs", "legs")}[
             kind.name
         ]
         for worn in self.objects:
             if worn.host == person.object_id and worn.kind == kind.name:
                 return worn
-        return self._try_placement(kind, rests, person, lambda look: placement.place_on_body(part, person))
+        return self._try_placement(
+            kind, placement_name, person, lambda appearance: placement.place_on_body(part, person)
+        )
 
     def _add_held(self, kind: ObjectKind, person: PlacedObject) -> PlacedObject | None:
-        if any(thing.host == person.object_id and thing.placement == "hand" for thing in self.objects):
+        if any(placed.host == person.object_id and placed.placement == "hand" for placed in self.objects):
             return None
-        scale = self._scale(person) * (1.15 if kind.name == "umbrella" else 1.0)
+        scale = self._get_scale(person) * (1.15 if kind.name == "umbrella" else 1.0)
 
-        def box(look: SampledAppearance) -> Box:
+        def box(appearance: SampledAppearance) -> Box:
             return placement.place_in_hand(
-                look, kind.name, person, str(self.rng.choice(["left", "right"])), scale
+                appearance, kind.name, person, str(self.rng.choice(["left", "right"])), scale
             )
 
         return self._try_placement(kind, "hand", person, box)
@@ -256,10 +293,10 @@ class ScenePlanner:
     def _add_same_kind(self) -> PlacedObject | None:
         """Add a second object of an existing kind, with other attributes."""
         single = [
-            thing
-            for thing in self.objects
-            if thing.placement not in (*_BODY_PARTS, "hand")
-            and sum(other.kind == thing.kind for other in self.objects) == 1
+            placed
+            for placed in self.objects
+            if placed.placement not in (*_BODY_PARTS, "hand")
+            and sum(other.kind == placed.kind for other in self.objects) == 1
         ]
         if not single:
             return None
@@ -268,40 +305,40 @@ class ScenePlanner:
         if kind.category == "person":
             return self._add_person(kind)
         if first.placement in ("wall", "sky"):
-            return self._add_far_object(kind)
+            return self._add_on_background(kind)
         if first.placement == "top":
-            return self._add_top(kind)
-        return self._add_floor(kind) if first.placement == "floor" and not first.host else None
+            return self._add_on_top(kind)
+        return self._add_on_floor(kind) if first.placement == "floor" and not first.host else None
 
-    # Placing one object.
+    # --- Place one object.
 
-    def _scale(self, host: PlacedObject) -> float:
-        return layout.get_scale({thing.object_id: thing for thing in self.objects}, host)
+    def _get_scale(self, host: PlacedObject) -> float:
+        return layout.get_scale({placed.object_id: placed for placed in self.objects}, host)
 
     def _is_loaded(self, host: PlacedObject) -> bool:
-        return any(thing.host == host.object_id for thing in self.objects)
+        return any(placed.host == host.object_id for placed in self.objects)
 
     def _try_placement(
         self,
         kind: ObjectKind,
-        rests: str,
+        placement_name: str,
         host: PlacedObject | None,
         make_box: Callable[[SampledAppearance], Box | None],
         pose: str | None = None,
     ) -> PlacedObject | None:
-        """Try several appearances and boxes. Adds and returns the first object that fits."""
+        """Try several appearances and boxes. Add and return the first object that fits."""
         if kind.name in scene_statistics.UNIQUE_KINDS and self._find_hosts((kind.name,)):
             return None
         for _ in range(12):
-            looks = scene_statistics.sample_appearance(self.rng, kind, rests, pose)
-            box = make_box(looks)
+            appearance = scene_statistics.sample_appearance(self.rng, kind, placement_name, pose)
+            box = make_box(appearance)
             if box is None or (
-                rests not in _BODY_PARTS
-                and not scene_statistics.is_distinguishable(kind, looks, self.objects)
+                placement_name not in _BODY_PARTS
+                and not scene_statistics.is_distinguishable(kind, appearance, self.objects)
             ):
                 continue
             if (
-                rests == "sky"
+                placement_name == "sky"
                 and self.weather == "sunny"
                 and placement.compute_overlap(box, placement.SUN_BOX)
             ):
@@ -312,28 +349,28 @@ class ScenePlanner:
                 and any(placement.compute_overlap(box, other.box) for other in self.objects)
             ):
                 continue
-            thing = PlacedObject(
+            placed = PlacedObject(
                 f"{len(self.objects):02d}",
                 kind.name,
                 box,
-                rests,
-                looks.color,
-                looks.material,
-                looks.pattern,
-                looks.size,
-                looks.state,
-                looks.pose,
-                looks.age,
+                placement_name,
+                appearance.color,
+                appearance.material,
+                appearance.pattern,
+                appearance.size,
+                appearance.state,
+                appearance.pose,
+                appearance.age,
                 host=host.object_id if host else None,
                 is_mirrored=bool(self.rng.random() < 0.5),
             )
-            if layout.is_valid_layout([*self.objects, thing]):
-                self.objects.append(thing)
-                return thing
+            if layout.is_valid_layout([*self.objects, placed]):
+                self.objects.append(placed)
+                return placed
         return None
 
 
-def _choose_weather(rng: np.random.Generator, place: str) -> str:
-    if place == "beach":
+def _choose_weather(rng: np.random.Generator, location: str) -> str:
+    if location == "beach":
         return choose_skewed(rng, ("sunny", "cloudy", "rainy"), 0.5)
     return choose_skewed(rng, ("sunny", "cloudy", "rainy", "snowy"), 0.7)

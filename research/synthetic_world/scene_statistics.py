@@ -1,7 +1,7 @@
 """Statistics of the synthetic world: common colors, common locations, and which objects stand on which.
 
-As in photographs, the answers are skewed: most apples are red, most tables brown. `sample_appearance` samples the appearance
-of one object; `scene_plan` uses the rest.
+As in photographs, the answers are skewed: most apples are red, most tables brown. `sample_appearance` samples
+the appearance of one object. `scene_plan` uses the other statistics.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from research.synthetic_world.ontology import PATTERNS, STATES, ObjectKind
 from research.synthetic_world.random_choice import choose_by_odds, choose_skewed
 from research.synthetic_world.scene_types import APPEARANCE_SCALE, PlacedObject
 
-# The most common first. The kind's other colors follow in the order of the ontology with decreasing odds.
+# Kind -> its usual colors, the most common first. The other colors of the kind follow in the order of the
+# ontology, with decreasing odds.
 _USUAL_COLORS: dict[str, tuple[str, ...]] = {
     "chair": ("brown", "black", "red", "blue"),
     "couch": ("gray", "brown", "blue", "red"),
@@ -41,7 +42,7 @@ _USUAL_COLORS: dict[str, tuple[str, ...]] = {
     "curtain": ("red", "white", "green"),
     "cat": ("orange", "gray", "black"),
 }
-# Odds of each color relative to the one before it.
+# Odds of each color relative to the previous color.
 _COLOR_SKEW = 0.72
 _STRONG_SKEW = {
     "apple": 0.35,
@@ -56,7 +57,7 @@ _STRONG_SKEW = {
     "fire hydrant": 0.5,
     "basket": 0.5,
 }
-# Probability of the first state in STATES.
+# State type -> probability of the first state in STATES.
 _STATE_ODDS = {
     "laptop": 0.75,
     "umbrella": 0.85,
@@ -69,19 +70,22 @@ _STATE_ODDS = {
     "television": 0.6,
     "stove": 0.5,
 }
-# Odds of small, middle and large.
+# Odds of the sizes small, middle and large.
 _SIZE_ODDS = (0.22, 0.56, 0.22)
 _SIZE_FACTOR = {"small": 0.70, None: 1.0, "large": 1.32}
-# Kinds of more square pixels vary less: a large sheep is smaller than a horse.
+# Sizes of kinds with a larger area (in square pixels) vary less, so that a large sheep is still smaller than
+# a horse.
 _LARGE_AREA = 3000
 _BIG_SIZE_FACTOR = {"small": 0.78, None: 1.0, "large": 1.24}
-# Objects that would have fewer square pixels are not small.
+# Minimum area of a small object in square pixels. An object that would be smaller does not get the size
+# "small".
 MIN_OBJECT_AREA = 420
 _PATTERN_ODDS = 0.4
-# These materials never have a pattern.
+# Materials that never have a pattern.
 _PLAIN_MATERIALS = ("glass", "leather", "metal", "stone")
 
-# Two objects of one kind in an image differ in color, and not by one of these pairs.
+# Pairs of similar colors. Two objects of the same kind in an image have different colors, and not the colors
+# of such a pair.
 _SIMILAR_COLORS = {
     frozenset(pair)
     for pair in (
@@ -98,7 +102,8 @@ _SIMILAR_COLORS = {
     )
 }
 
-# The floor range of a kind: (nearest to the wall, nearest to the viewer) as y of its lower edge.
+# Kind -> range of the y coordinate of its lower edge on the floor: (nearest to the wall, nearest to the
+# viewer).
 _DEPTHS: dict[str, tuple[int, int]] = {
     "couch": (222, 262),
     "bed": (232, 285),
@@ -135,16 +140,16 @@ _DEPTHS: dict[str, tuple[int, int]] = {
     "girl": (246, 328),
 }
 _USUAL_DEPTH = (250, 326)
-# The floor range of the sidewalk in a street.
+# Range of the y coordinate of lower edges on the sidewalk of a street.
 _SIDEWALK = (200, 226)
 _ON_SIDEWALK = ("bench", "fire hydrant", "trash can", "flower", "tree", "bush", "traffic light")
-# Kinds that stand on the ground only in some locations: an umbrella stuck in the sand, flowers that grow.
+# Kinds that stand on the ground only in some locations, such as an umbrella in the sand, or flowers.
 _STANDS_IN = {
     "umbrella": ("beach",),
     "flower": ("park", "farm", "street"),
     "bottle": ("park", "beach", "farm"),
 }
-# How common a kind is relative to others of its location.
+# How common a kind is, relative to other kinds in its locations.
 _POPULARITY = {
     "chair": 2.0,
     "shelf": 0.5,
@@ -160,7 +165,8 @@ _POPULARITY = {
     "car": 1.5,
 }
 
-# Supporters of each kind, the most common first. Other kinds that may rest on top stand on tables.
+# Kind -> kinds of supporters, the most common first. Kinds without an entry that may be on top of an object
+# stand on tables.
 SUPPORTERS: dict[str, tuple[str, ...]] = {
     "cup": ("table", "bench", "shelf", "cabinet"),
     "plate": ("table", "stove"),
@@ -194,10 +200,10 @@ CONTAINERS: dict[str, tuple[str, ...]] = {
     "pear": ("bowl", "basket", "box"),
     "flower": ("vase",),
 }
-# Kinds of which a scene has at most one.
+# Kinds that occur at most once in a scene.
 UNIQUE_KINDS = ("stove", "refrigerator", "television", "traffic light")
 UNDER_TABLES = ("ball", "cat", "box", "basket", "backpack", "dog")
-# Seats that a sitting person does not hide.
+# Kinds of seats that are large enough not to be hidden by a sitting person.
 SEATS = ("couch", "bench", "bed")
 
 
@@ -219,7 +225,10 @@ class SampledAppearance:
 def sample_appearance(
     rng: np.random.Generator, kind: ObjectKind, rests: str, pose: str | None = None
 ) -> SampledAppearance:
-    """Sample the appearance of an object of this kind. A pose may be given. Held objects are never large."""
+    """Sample the appearance of an object of this kind. The pose can be given.
+
+    Held objects are never large.
+    """
     color = (
         choose_skewed(rng, _colors(kind), _STRONG_SKEW.get(kind.name, _COLOR_SKEW)) if kind.colors else None
     )
@@ -253,7 +262,9 @@ def sample_appearance(
 
 
 def get_depth_range(kind: ObjectKind, place: str) -> tuple[int, int] | None:
-    """Return the range of lower edges of a kind on the floor of a location. None if it does not stand there."""
+    """Return the range of lower edges of a kind on the floor of a location; None if the kind does not stand
+    there.
+    """
     if "floor" not in kind.placements or place not in _STANDS_IN.get(kind.name, (place,)):
         return None
     if place == "street" and kind.name in _ON_SIDEWALK:
@@ -262,14 +273,15 @@ def get_depth_range(kind: ObjectKind, place: str) -> tuple[int, int] | None:
 
 
 def get_popularity(kind: ObjectKind) -> float:
-    """Return how common a kind is. Kinds of few locations are more common there."""
+    """Return how common a kind is. Kinds that have few locations are more common in these locations."""
     return _POPULARITY.get(kind.name, 1.0) * len(kind.locations) ** -0.7
 
 
 def is_distinguishable(kind: ObjectKind, look: SampledAppearance, others: Iterable[PlacedObject]) -> bool:
-    """Whether an object differs from existing objects of its kind in a way that can be said.
+    """Return whether an object differs from existing objects of its kind in a way that can be described in
+    words.
 
-    This is the color if the kind has colors, else size, pose or age.
+    The objects must differ in color if the kind has colors, else in size, pose or age.
     """
     for other in others:
         if other.kind != kind.name:

@@ -1,7 +1,8 @@
 """Types of scenes: objects with a box, an appearance, and an order of painting.
 
-`scenes` makes them, `rendering` draws them, `scene_graphs` turns them into scene graphs. Coordinates are pixels of an image
-WIDTH x HEIGHT, y downwards. Objects are listed back to front: a later object covers an earlier one.
+`scenes` makes scenes, `rendering` draws scenes, and `scene_graphs` converts scenes to scene graphs.
+Coordinates are pixels of an image of WIDTH x HEIGHT; y increases downwards. Objects are listed back to front:
+a later object covers an earlier one.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from dataclasses import dataclass
 from pipeline.core.records import Split
 
 WIDTH, HEIGHT = 448, 336
-# y where the floor (indoors) or the ground (outdoors) begins.
+# y coordinate at which the floor (indoors) or the ground (outdoors) begins.
 HORIZON = 190
 
-# The parts of a person, as fractions (x, y, w, h) of the person's box, by pose. Clothes are objects of their own that are
-# drawn over these parts. A hand is the point (x, y) where a held object is centered.
+# Pose -> parts of a person, as fractions (x, y, w, h) of the box of the person. Clothes are separate objects
+# that are drawn over these parts. A hand is a point (x, y), at which a held object is centered.
 ANCHORS: dict[str, dict[str, tuple[float, ...]]] = {
     "standing": {
         "head": (0.27, 0.03, 0.46, 0.20),
@@ -36,8 +37,9 @@ ANCHORS: dict[str, dict[str, tuple[float, ...]]] = {
 }
 
 
-# Surfaces of supporters: (left, right, y) as fractions of the supporter's box. A shelf has several boards (the first is
-# its top). The surface of a seat is at the top of the "legs" anchor of the person who sits on it.
+# Kind -> surfaces of the supporter: (left, right, y) as fractions of the box of the supporter. A shelf has
+# several boards (the first one is the top). The top of the "legs" anchor of a person who sits on a seat is at
+# the surface of the seat.
 SURFACES: dict[str, tuple[tuple[float, float, float], ...]] = {
     "table": ((0.08, 0.92, 0.12),),
     "chair": ((0.18, 0.82, 0.56),),
@@ -51,9 +53,9 @@ SURFACES: dict[str, tuple[tuple[float, float, float], ...]] = {
     "shelf": ((0.06, 0.94, 0.03), (0.08, 0.92, 0.34), (0.08, 0.92, 0.64), (0.08, 0.92, 0.94)),
 }
 
-# Rims of containers: (left, right, y) as fractions of the container's box. What is in a bowl, basket or box stands in its
-# opening, on the rim, and is painted after it. Flowers are painted before their vase, which hides the lower part of their
-# stems.
+# Kind -> rim of the container: (left, right, y) as fractions of the box of the container. An object in a
+# bowl, basket or box stands in the opening, on the rim, and is painted after the container. Flowers are
+# painted before their vase, which hides the lower part of the stems.
 RIMS: dict[str, tuple[float, float, float]] = {
     "bowl": (0.12, 0.88, 0.16),
     "vase": (0.30, 0.70, 0.06),
@@ -61,8 +63,9 @@ RIMS: dict[str, tuple[float, float, float]] = {
     "box": (0.14, 0.86, 0.26),
 }
 
-# Natural width and height, relative to ObjectKind.size, of poses and states that differ from the kind's first one.
-# `rendering` fills whatever box it is given; with these factors nothing is stretched.
+# (kind, pose or state) -> natural width and height relative to ObjectKind.size, for poses and states whose
+# size differs from that of the first one. `rendering` stretches drawings to fill a box; with these factors,
+# no drawing is distorted.
 APPEARANCE_SCALE: dict[tuple[str, str], tuple[float, float]] = {
     ("man", "sitting"): (1.0, 0.77),
     ("woman", "sitting"): (1.0, 0.77),
@@ -86,12 +89,13 @@ class PlacedObject:
 
     Attributes:
         box: (x, y, w, h).
-        placement: relation to the host: "floor", "top", "inside", "hand", "head", "body", "legs", "wall" or "sky".
+        placement: Relation to the host: "floor", "top", "inside", "hand", "head", "body", "legs", "wall" or
+            "sky".
         color, material, pattern, state, pose, age: None if the kind does not have them.
         size: None for the middle size.
-        host: id of the object that supports, contains, holds or wears this one. An object on the floor has a host only if
-            it is under it (a ball under a table).
-        is_mirrored: the drawing is mirrored left to right.
+        host: Id of the object that supports, contains, holds or wears this object; None for no host. An
+            object on the floor has a host only if it is under this host (a ball under a table).
+        is_mirrored: Whether the drawing is mirrored left to right.
     """
 
     object_id: str

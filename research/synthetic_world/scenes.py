@@ -1,7 +1,7 @@
 """Generate the scenes of the synthetic world from a seed: a location, the weather, and about nine objects.
 
-Every 62nd scene of a split features the same kind, so that all kinds occur in each split. Two objects of one kind in an
-image always differ in a way that can be said ("the red chair", "the blue chair").
+Every 62nd scene of a split features the same kind, so that all kinds occur in each split. Two objects of one
+kind in an image always differ in a way that can be described in words ("the red chair", "the blue chair").
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from research.synthetic_world.ontology import KINDS
 from research.synthetic_world.scene_plan import ScenePlanner
 from research.synthetic_world.scene_types import PlacedObject, SyntheticScene
 
-# Numbers of published images.
+# Split -> number of published images.
 SPLIT_SIZES: dict[Split, int] = {"testdev": 160, "train": 640, "val": 160}
-# The ranges of numbers do not overlap.
+# Split -> first number of its images. The ranges of the splits do not overlap.
 _SPLIT_START = {"train": 0, "testdev": 300_000, "val": 400_000}
-# The first digit of object ids.
+# Split -> first digit of object ids.
 _SPLIT_DIGIT = {"train": 1, "testdev": 2, "val": 3}
 # Number of object ids reserved for each image.
 _IDS_PER_IMAGE = 20
-# A scene with fewer objects is generated again.
+# Minimum number of objects. A scene with fewer objects is generated again.
 _MIN_OBJECTS = 6
 
 
 def make_image_id(split: Split, index: int) -> str:
     """Return the id of image `index` of a split, as in GQA: "n" and six digits in testdev, digits elsewhere.
 
-    Neighbours get ids far apart. As 7919 and 10**6 have no common factor, no id occurs twice.
+    Successive images get ids that are far apart. No id occurs twice, because 7919 and 10**6 have no common
+    factor.
     """
     number = ((_SPLIT_START[split] + index) * 7919 + 31) % 1_000_000
     return f"n{number:06d}" if split == "testdev" else f"{number:07d}"
@@ -48,10 +49,10 @@ def generate_scene(seed: int, image_id: str, split: Split, index: int) -> Synthe
     """Generate the scene of one image. It depends only on the seed, the image's id, the split and the index.
 
     Args:
-        seed: seed of the world.
-        image_id: id of the image.
-        split: split of the image.
-        index: index of the image in its split. It decides which kind the scene features.
+        seed: Seed of the world.
+        image_id: Id of the image.
+        split: Split of the image.
+        index: Index of the image in its split. It determines the kind that the scene features.
     """
     featured = KINDS[index % len(KINDS)]
     for attempt in attempts():

@@ -11,7 +11,7 @@ def derive_seed(secret: str) -> int:
     """Return the number that seeds all generators: 128 bits of the hash of the secret.
 
     Raises:
-        UserError: the secret is empty.
+        UserError: The secret is empty.
     """
     if not secret:
         raise UserError('--seed is empty. Use any long text, such as --seed "$(openssl rand -hex 16)"')
@@ -19,5 +19,5 @@ def derive_seed(secret: str) -> int:
 
 
 def hash_seed(secret: str) -> str:
-    """Return the SHA-256 of the seed's text in hex, as `printf %s SEED | sha256sum` does."""
+    """Return the SHA-256 of the seed's text in hex. `printf %s SEED | sha256sum` prints the same hash."""
     return hashlib.sha256(secret.encode()).hexdigest()

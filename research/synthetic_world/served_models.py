@@ -1,8 +1,9 @@
-"""Let the sample's own answer nets reply in a conversation. A reply is a distribution over tokens, from the image.
+"""Let the answer nets of the sample reply in a conversation. A reply consists of distributions over tokens.
 
-A net gives each answer a probability, and a confidence that there is an answer. To look like a language model, the most likely
-answer becomes one token whose probability is the confidence, and the other answers share the rest in proportion. The remaining
-probability is that of "unanswerable" if the request offers it, else it is spread evenly over all answers.
+A net gives a probability for each answer, and a confidence that the question is answerable. To imitate a
+language model, the most likely answer becomes a token whose probability is the confidence. The other answers
+get probabilities in the same proportion as before. The remaining probability goes to the reply "unanswerable"
+if the request offers it; otherwise it is spread evenly over all answers.
 """
 
 from __future__ import annotations
@@ -27,16 +28,17 @@ from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS, Leaderb
 from research.reference_models.net_files import REGION_HEAD_FILE, REGION_SOURCES, find_nets
 from research.reference_models.region_head import find_regions, load_head, load_images
 
-# The rows that need only one net and its own outputs, by the net.
+# Net -> the leaderboard row that needs only this net and its outputs.
 SERVED_MODELS: dict[str, LeaderboardRow] = {
     row.net: row
     for row in LEADERBOARD_ROWS.values()
     if row.detector in ("msp", row.net) and not row.answer_net and row.net not in REGION_SOURCES
 }
 UNANSWERABLE = "unanswerable"
-# Number of images whose regions are cached, as several requests may be about one image.
+# Maximum number of images whose regions are cached. The cache helps because several requests may be about the
+# same image.
 MAX_CACHED_REGIONS = 512
-# Words about the question. No question of the sample contains them.
+# Words in sentences about a question or an answer. No question of the sample contains these words.
 _META_PATTERN = re.compile(
     r"\b(un)?answer\w*|\bquestions?\b|\bcorrect\b|\bconfiden\w+|\bsure\b|\bcertain\b|\byes or no\b|\btrue or false\b",
     re.IGNORECASE,
@@ -47,7 +49,9 @@ _SENTENCE_END_PATTERN = re.compile(r"(?<=[?.!:])\s+|\n+")
 
 
 class ChatTurn(NamedTuple):
-    """A message: its role (system, user, assistant), its text, and the bytes of its last image, if it has one."""
+    """A message: its role (system, user, assistant), its text, and the bytes of its last image, if it has
+    one.
+    """
 
     role: str
     text: str
@@ -55,24 +59,26 @@ class ChatTurn(NamedTuple):
 
 
 class ParsedRequest(NamedTuple):
-    """The last request of a conversation: a question, the image (None: no image), and the format of the reply."""
+    """The last request of a conversation: a question, the image (None: no image), and the format of the
+    reply.
+    """
 
     question: str
     image: bytes | None
-    # "word", "refuse", "yes", "true", "number" or "word and number".
+    # One of "word", "refuse", "yes", "true", "number" and "word and number".
     reply_format: str
 
 
 class ServedModel:
-    """Nets of a seed with everything they need. `generate` may be called from several threads.
+    """Nets of a seed, with all data that they need. `generate` may be called from several threads.
 
     Args:
-        names: names of nets in `SERVED_MODELS`.
-        seed: the seed of the nets.
-        folders: the data set of the nets. None is the sample.
+        names: Names of nets in `SERVED_MODELS`.
+        seed: Seed of the nets.
+        folders: Folders of the data set of the nets; None for the sample.
 
     Raises:
-        UserError: a net is not served or does not exist.
+        UserError: A net cannot be served or does not exist.
     """
 
     def __init__(self, names: Sequence[str], seed: int = 0, folders: DatasetFolders | None = None) -> None:
@@ -95,10 +101,10 @@ class ServedModel:
         return tuple(self._nets)
 
     def generate(self, name: str, turns: Sequence[ChatTurn]) -> list[dict[str, float]]:
-        """Return the net's reply: for each token its probabilities, the most likely first.
+        """Return the reply of a net: for each position, token -> probability, the most likely token first.
 
         Raises:
-            OSError: the image cannot be read.
+            OSError: The image cannot be read.
         """
         wanted = parse_request(turns)
         with self._lock:
@@ -106,7 +112,7 @@ class ServedModel:
         return make_token_distributions(answers, confidence, wanted.reply_format)
 
     def _predict(self, name: str, question: str, image: bytes | None) -> tuple[dict[str, float], float]:
-        """Return each answer's own probability, and the confidence that there is an answer."""
+        """Return answer -> probability, and the confidence that the question is answerable."""
         net = self._nets[name]
         batch: tuple[np.ndarray, ...] = (net.vocabulary.encode([question]),)
         if not net.net.shape.blind:
@@ -116,7 +122,7 @@ class ServedModel:
         return dict(zip(seen.answers, expit(seen.logits[0].astype(float)).tolist(), strict=True)), confidence
 
     def _detect_regions(self, image: bytes | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return features [1, M, d] and boxes [1, M, 4]. Without an image, they are those of a grey one."""
+        """Return features [1, M, d] and boxes [1, M, 4]. If there is no image, a gray image is used."""
         key = hashlib.sha256(image or b"").hexdigest()
         if key not in self._regions:
             file = BytesIO(image or _grey_image())
@@ -129,7 +135,10 @@ class ServedModel:
 
 
 def parse_request(turns: Sequence[ChatTurn]) -> ParsedRequest:
-    """Return the question of the last message with an image, or of a later one. The last message of the user sets the format.
+    """Return the question, the image and the reply format of a conversation.
+
+    The question is in the last message with an image, or in a later message. The last message of the user
+    determines the format.
 
     >>> parse_request([ChatTurn("user", "Is it red? Say yes or no.", b"0"), ChatTurn("assistant", "no"),
     ...     ChatTurn("user", "What is it?", b"1"), ChatTurn("assistant", "cup"),
@@ -149,12 +158,15 @@ def parse_request(turns: Sequence[ChatTurn]) -> ParsedRequest:
 
 
 def _find_questions(text: str) -> list[str]:
-    """Return the sentences of a text that ask something, except those about a question or an answer."""
+    """Return the questions in a text, except questions about a question or an answer."""
     return [s for s in _SENTENCE_END_PATTERN.split(text) if s.endswith("?") and not _META_PATTERN.search(s)]
 
 
 def _detect_reply_format(text: str, has_question: bool) -> str:
-    """Return the reply format that a text asks for. `has_question`: the question itself is in the text."""
+    """Return the reply format that a text asks for.
+
+    `has_question` says whether the text contains the question itself.
+    """
     about = [s for s in _SENTENCE_END_PATTERN.split(text) if s.endswith("?") and _META_PATTERN.search(s)]
     if _PERCENT_PATTERN.search(text):
         return "word and number" if has_question and not about else "number"
@@ -168,7 +180,10 @@ def _detect_reply_format(text: str, has_question: bool) -> str:
 def make_token_distributions(
     answers: Mapping[str, float], confidence: float, reply_format: str
 ) -> list[dict[str, float]]:
-    """Return a reply token by token, from each answer's own probability and the confidence that there is an answer.
+    """Return a reply, as a distribution for each token.
+
+    `answers` has the probability of each answer, and `confidence` is the confidence that the question is
+    answerable.
 
     >>> make_token_distributions({"red": 0.5, "blue": 0.1}, 0.5, "refuse")
     [{'red': 0.5, 'unanswerable': 0.4, 'blue': 0.1}]

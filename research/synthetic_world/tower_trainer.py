@@ -1,7 +1,8 @@
-"""Train the sample's own image tower from scratch together with a region head, on images and their truth alone.
+"""Train the sample's own image tower from scratch together with a region head, using only images and their
+complete scene graphs.
 
-The targets are those of `region_trainer`, for every cell of every image. Half of the images are mirrored. Checkpoints are
-compared on subset `choose`.
+The targets are the same as in `region_trainer`, but for every cell of every image. A random half of the
+images is mirrored. Checkpoints are compared on subset `choose`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ LEARNING_RATE = 3e-3
 
 
 class ImageBatch(NamedTuple):
-    """Images uint8 [b, 3, h, w], their objects (cells are numbered through all maps), and settings [b, settings]."""
+    """Images uint8 [b, 3, h, w], their objects, and settings [b, settings].
+
+    The indices of cells run through all maps.
+    """
 
     pixels: np.ndarray
     things: SceneObjects
@@ -59,7 +63,10 @@ class ImageDataset:
         return len(self._things)
 
     def get_batch(self, rows: np.ndarray, mirror: np.ndarray) -> ImageBatch:
-        """Return the images at indices `rows` [b]. Those where `mirror` [b] is true are mirrored left to right."""
+        """Return the images with indices `rows` [b].
+
+        Images for which `mirror` [b] is true are mirrored left to right.
+        """
         size = len(self._chunks[0])
         pixels = np.stack([self._chunks[row // size][row % size] for row in rows])
         pixels[mirror] = pixels[mirror, :, :, ::-1]
@@ -84,7 +91,7 @@ def mirror_objects(things: SceneObjects) -> SceneObjects:
 
 
 class TowerTraining:
-    """A tower and its head in training, as `net_training.train` runs it."""
+    """A tower and its head in training, with the interface that `net_training.train` needs."""
 
     def __init__(self, images: ImageDataset, recipe: TrainingConfig) -> None:
         self.images, self.config = images, recipe
@@ -105,7 +112,10 @@ class TowerTraining:
         return self.images.get_batch(rows, turned)
 
     def step(self, step: int, batch: ImageBatch | None = None) -> float:
-        """Do one training step and return its loss. `batch` defaults to `self.make_batch(step)`."""
+        """Train for one step and return the loss.
+
+        `batch` is the result of `make_batch(step)`; None to call it.
+        """
         loss = tower_loss(self.tower, self.head, batch or self.make_batch(step))
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate_at(step, self.config.num_steps, self.config.learning_rate)
@@ -129,7 +139,10 @@ class TowerTraining:
 
 
 def tower_loss(tower: ResidualTower, head: RegionHead, shown: ImageBatch) -> torch.Tensor:
-    """Return the head's losses on all cells of the images' maps. The loss of kinds is divided by the number of objects."""
+    """Return the head's losses on all cells of the images' maps.
+
+    The loss of kinds is divided by the number of objects.
+    """
     x = tower.normalize(shown.pixels).contiguous(memory_format=torch.channels_last)
     with torch.autocast("cpu", torch.bfloat16):
         maps = tower(x)
@@ -143,7 +156,7 @@ def tower_loss(tower: ResidualTower, head: RegionHead, shown: ImageBatch) -> tor
 
 
 def make_training_config(images: int) -> TrainingConfig:
-    """Return steps and learning rate for so many images."""
+    """Return the training configuration (steps and learning rate) for a number of images."""
     return TrainingConfig(
         round(NUM_EPOCHS * images / BATCH_SIZE),
         batch_size=BATCH_SIZE,

@@ -2,18 +2,18 @@
 
 Renders the images, trains in three phases with `open_clip.ClipLoss`, and writes data/sample/clip.
 
-1. Texts alone. A question is matched with the description of its scene: the noun phrases ("a small red cup") of its objects,
-   pooled as the image tower pools its cells. This needs no pixels and is cheap.
+1. Texts only. A question is matched with the description of its scene. The description consists of the noun phrases ("a small red
+   cup") of the objects, pooled like the cells of the image tower. This phase needs no pixels and is cheap.
 2. Small images with fixed texts (LiT, Zhai et al. 2022), so that each text is encoded only once. The feature map at the center
-   of each object is matched with the object's noun phrase, and the image's vector with its questions and the description of
-   its scene.
-3. Full-sized images. The encoder of questions is trained too, and a finer map inside the tower learns the objects' names, as
-   most objects are small.
+   of each object is matched with the noun phrase of the object. The vector of the image is matched with its
+   questions and the description of its scene.
+3. Full-sized images. The encoder of questions is trained, too. A finer map inside the tower is trained to recognize the names of
+   objects, because most objects are small.
 
-The number of images decides how well the model generalises: with 14,336 it memorised many of them.
+The number of images determines how well the model generalizes. With 14,336 images, it memorized many of them.
 
-An interrupted run continues from the last checkpoint in data/cache/sample_clip. `--resume-from FOLDER` starts with the weights
-of an earlier run. training.json lists all runs behind a model.
+An interrupted run continues from the last checkpoint in data/cache/sample_clip. `--resume-from FOLDER` starts
+with the weights of an earlier run. training.json lists all runs that led to a model.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def train(
     from research.synthetic_world.clip_trainer import SMALL_IMAGE_SIZE
 
     path, steps = WORK_DIR / "checkpoint.pt", [text_steps, small_steps, image_steps]
-    # The first step of each phase, and the number of all steps.
+    # First step of each phase, and total number of steps.
     first = [0, text_steps, text_steps + small_steps, sum(steps)]
     start, recent = 0, []
     if path.exists():
@@ -90,17 +90,18 @@ def train_sample_clip(
     """Render the images, train, and write data/sample/clip.
 
     Args:
-        chunks: number of units of CHUNK_SIZE train images.
-        steps: numbers of steps on texts alone, on small images and on full-sized images.
-        start: a folder with the weights of an earlier run to start from.
-        threads: number of processors.
+        chunks: Number of chunks of CHUNK_SIZE train images.
+        steps: Numbers of steps on texts only, on small images and on full-sized images.
+        start: A folder with the weights of an earlier run, from which the training starts; None to start from
+            random weights.
+        threads: Number of processors to use.
     """
     earlier = read_json(start / "training.json", list[dict[str, int]]) if start else []
     WORK_DIR.mkdir(parents=True, exist_ok=True)
     with Pool(threads) as pool:
         for _ in track(pool.imap_unordered(render_chunk, range(chunks)), "render", chunks, "chunk"):
             pass
-    # Imported after the pool, whose processes do not need it.
+    # torch is imported after the pool has finished, because the processes of the pool do not need it.
     import torch
 
     from research.synthetic_world.clip_trainer import ClipTrainer

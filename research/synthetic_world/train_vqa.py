@@ -1,14 +1,15 @@
 """Train the sample's region detectors and answer nets of one seed: `rgqa sample train-vqa --seed S`.
 
-Renders the images, detects their regions, trains all nets, and writes data/sample/vqa. Existing files are kept: images,
-detectors and regions are the same for all seeds, and an interrupted run continues from the last checkpoint of each net in
-data/cache/sample_vqa. `training.json` has the training configuration, cost and results of each net. Checkpoints are chosen on
-subset `choose`, and the results are for subset `report`.
+Renders the images, trains the detectors, detects the regions of the images, trains all nets, and writes
+data/sample/vqa. Existing files are kept. Images, detectors and regions are the same for all seeds. An
+interrupted run continues from the last checkpoint of each net in data/cache/sample_vqa. Each subset of the
+images has one purpose (see `vqa_worlds`): the detectors are trained on `look`, the nets on `learn`,
+checkpoints are chosen on `choose`, and results are measured on `report`.
 
-Writes  regions.safetensors         the detector
-        regions_own.safetensors     a detector with its own tower, which never uses the CLIP
-        <net>-<seed>.safetensors    a net in float16 (`base` stays beside the synthetic images)
-        training.json               their runs
+Writes  regions.safetensors         region detector on the feature maps of the sample's CLIP model
+        regions_own.safetensors     region detector with an image encoder (tower) of its own, independent of CLIP
+        <net>-<seed>.safetensors    a net in float16 (base nets are written to data/cache/sample_vqa instead)
+        training.json               training configuration, cost and results of each detector and net
 """
 
 from __future__ import annotations
@@ -46,17 +47,24 @@ from research.synthetic_world.vqa_worlds import (
 )
 
 OUTPUT_DIR = DATA_DIR / "sample" / "vqa"
+# Epochs of base nets, and of nets that start from a base net.
 BASE_EPOCHS, MORE_EPOCHS = 5.0, 2.0
+# Weight of the pointing loss (`TrainingConfig.pointing_weight`).
 POINTING_WEIGHT = 0.3
 
 
 class ModelRun(Record):
-    """A net's training.
+    """The training run of a net.
 
     Attributes:
-        recipe: the training configuration as text.
-        tries: the criterion of each checkpoint on subset `choose`, by step.
-        report: results on subset `report`.
+        net: Name of the net.
+        seed: Seed of the net.
+        recipe: The training configuration as text.
+        parameters: Number of parameters.
+        cpu_seconds: CPU time of the training in seconds.
+        criterion: Name of the metric by which the checkpoint was chosen.
+        tries: Step of a checkpoint -> value of `criterion` on subset `choose`.
+        report: Metric -> value on subset `report`.
     """
 
     net: str
@@ -73,9 +81,9 @@ class TrainingRuns(Record):
     """All runs that made the files in data/sample/vqa.
 
     Attributes:
-        detector: the detector on the CLIP's maps.
-        nets: by `<net>-<seed>`.
-        own_detector: the detector with its own tower.
+        detector: Training of the detector on the feature maps of the sample's CLIP model.
+        nets: `<net>-<seed>` -> training run of the net.
+        own_detector: Training of the detector with its own tower; None if it does not exist.
     """
 
     detector: DetectorRun
@@ -87,63 +95,79 @@ def read_training_runs(folder: Path) -> TrainingRuns:
     """Read training.json.
 
     Raises:
-        UserError: the file does not exist.
+        UserError: The file does not exist.
     """
     return read_json(folder / "training.json", TrainingRuns)
 
 
 def train_sample_vqa(seed: int, nets: Sequence[str] = (), threads: int = 2) -> None:
-    """Train the nets of a seed: all of `NET_CONFIGS`, or the named ones. Each process uses one thread.
+    """Train the nets of a seed.
+
+    Args:
+        seed: Seed of the nets.
+        nets: Names of the nets to train; empty for all nets in `NET_CONFIGS`. Base nets are trained if they
+            are needed.
+        threads: Number of processes. Each process trains one net at a time, with one thread.
 
     Raises:
-        UserError: a net is not known.
+        UserError: A net is unknown.
     """
     from pipeline.core.errors import UserError
     from research.reference_models.net_configs import BASE_NETS, NET_CONFIGS
 
     if unknown := sorted(set(nets) - NET_CONFIGS.keys()):
         raise UserError(f"--model: unknown {', '.join(unknown)}. Choose from {', '.join(NET_CONFIGS)}.")
-    # Threads of torch do not survive a fork.
+    # New processes are spawned, because the threads of torch do not survive a fork.
     with get_context("spawn").Pool(threads) as pool:
         runs = prepare_worlds(
             pool, any(NET_CONFIGS[name].region_source == "own_tower" for name in nets or NET_CONFIGS)
         )
-        there = {
+        finished = {
             name
             for name in NET_CONFIGS
             if f"{name}-{seed}" in runs.nets and get_model_path(name, seed).exists()
         }
-        wanted = set(nets) or NET_CONFIGS.keys() - set(BASE_NETS)
-        due = [name for name in NET_CONFIGS if name in wanted - there]
-        needed = wanted | {NET_CONFIGS[name].base_net for name in due}
-        bases = [name for name in BASE_NETS if name in needed - there]
-        begun = [pool.apply_async(train_model, (name, seed)) for name in bases]
-        begun += [
+        requested = set(nets) or NET_CONFIGS.keys() - set(BASE_NETS)
+        nets_to_train = [name for name in NET_CONFIGS if name in requested - finished]
+        needed = requested | {NET_CONFIGS[name].base_net for name in nets_to_train}
+        bases = [name for name in BASE_NETS if name in needed - finished]
+        results = [pool.apply_async(train_model, (name, seed)) for name in bases]
+        results += [
             pool.apply_async(train_model, (n, seed))
-            for n in due
+            for n in nets_to_train
             if NET_CONFIGS[n].trains_from_scratch and n not in bases
         ]
-        for base in begun[: len(bases)]:
+        for base in results[: len(bases)]:
             base.get()
-        begun += [
-            pool.apply_async(train_model, (n, seed)) for n in due if not NET_CONFIGS[n].trains_from_scratch
+        results += [
+            pool.apply_async(train_model, (n, seed))
+            for n in nets_to_train
+            if not NET_CONFIGS[n].trains_from_scratch
         ]
-        for result in begun:
+        for result in results:
             run: ModelRun = result.get()
-            # Another seed may be in training at the same time.
+            # Another process may be training another seed, so the file is read again.
             runs = read_training_runs(OUTPUT_DIR)
             runs.nets[f"{run.net}-{run.seed}"] = run
             write_json(OUTPUT_DIR / "training.json", runs)
     size = sum(path.stat().st_size for path in OUTPUT_DIR.glob("*.safetensors"))
     report_written(
         "train-vqa",
-        f"{format_count(len(begun), 'net')} of seed {seed}; {size / 1e6:.1f} MB of weights in all",
+        f"{format_count(len(results), 'net')} of seed {seed}; {size / 1e6:.1f} MB of weights in all",
         OUTPUT_DIR,
     )
 
 
 def prepare_worlds(pool: Pool, own: bool = False) -> TrainingRuns:
-    """Render the images and detect their regions. Existing files are kept."""
+    """Render the images, train the detectors, and detect the regions of the images. Existing files are kept.
+
+    Args:
+        pool: Processes that do the work.
+        own: Whether the detector with its own tower is needed, too.
+
+    Returns:
+        The training runs so far.
+    """
     WORK_DIR.mkdir(parents=True, exist_ok=True)
     every = list_chunks(list(WORLD_SERIES))
     for _ in track(pool.imap_unordered(_render, every), "render", len(every), "chunk"):
@@ -164,7 +188,10 @@ def prepare_worlds(pool: Pool, own: bool = False) -> TrainingRuns:
 
 
 def get_model_path(net: str, seed: int) -> Path:
-    """Return the file of a net. Bases, which only training needs, are beside the synthetic images."""
+    """Return the file of a net.
+
+    Base nets, which are needed only for training, are in the folder of the synthetic images.
+    """
     return (WORK_DIR if net in ("base", "own_base") else OUTPUT_DIR) / f"{net}-{seed}.safetensors"
 
 
@@ -184,54 +211,61 @@ def train_model(name: str, seed: int) -> ModelRun:
     from research.synthetic_world import vqa_training_data
 
     torch.set_num_threads(1)
-    plan, began = net_configs.NET_CONFIGS[name], time.process_time()
-    learn, choose, report = (vqa_training_data.SubsetData.read(part) for part in MODEL_SUBSETS)
+    net_config, began = net_configs.NET_CONFIGS[name], time.process_time()
+    train_data, choose, report = (vqa_training_data.SubsetData.read(part) for part in MODEL_SUBSETS)
     stores = {
-        part: vqa_training_data.open_regions(WORK_DIR / part, plan.region_source) for part in MODEL_SUBSETS
+        part: vqa_training_data.open_regions(WORK_DIR / part, net_config.region_source)
+        for part in MODEL_SUBSETS
     }
-    words = WordVocabulary.from_texts(question.text for question in learn.questions)
-    answers = sorted({question.answer for question in learn.questions})
-    shape = net_configs.make_shape(plan, words, len(answers), stores["learn"])
-    base = load_net(get_model_path(plan.base_net, seed)) if plan.base_net else None
+    words = WordVocabulary.from_texts(question.text for question in train_data.questions)
+    answers = sorted({question.answer for question in train_data.questions})
+    shape = net_configs.make_shape(net_config, words, len(answers), stores["learn"])
+    base = load_net(get_model_path(net_config.base_net, seed)) if net_config.base_net else None
     net = net_configs.initialize_net(shape, compute_feature_moments(stores["learn"]), seed, base)
-    asked = LoadedModel(net, words, ("answerable",) if plan.has_single_output else tuple(answers))
-    questions = vqa_training_data.encode_questions(learn, words, answers)
+    model = LoadedModel(net, words, ("answerable",) if net_config.has_single_output else tuple(answers))
+    questions = vqa_training_data.encode_questions(train_data, words, answers)
     per_epoch = len(questions.answers) / net_configs.TRAIN_BATCH_SIZE
     steps = round(BASE_EPOCHS * per_epoch), round(MORE_EPOCHS * per_epoch)
-    recipe = net_configs.make_training_config(plan, *steps, name in net_configs.BASE_NETS, POINTING_WEIGHT)
-    hard = _find_hard_negatives() if plan.pseudo_pairs == "hard" else None
-    criterion = net_configs.selection_metric(plan)
+    training_config = net_configs.make_training_config(
+        net_config, *steps, name in net_configs.BASE_NETS, POINTING_WEIGHT
+    )
+    hard = _find_hard_negatives() if net_config.pseudo_pairs == "hard" else None
+    criterion = net_configs.selection_metric(net_config)
 
     def score(_: object) -> float:
-        return vqa_training_data.compute_metrics(asked, choose, stores["choose"])[criterion]
+        return vqa_training_data.compute_metrics(model, choose, stores["choose"])[criterion]
 
-    say = partial(print, f"{name}-{seed}:", flush=True)
+    log = partial(print, f"{name}-{seed}:", flush=True)
     trained = train(
-        NetTraining(net, questions, stores["learn"], recipe, seed, hard),
+        NetTraining(net, questions, stores["learn"], training_config, seed, hard),
         WORK_DIR / f"{name}-{seed}.pt",
         score,
-        say,
+        log,
     )
-    save_net(get_model_path(name, seed), asked)
+    save_net(get_model_path(name, seed), model)
     measured = vqa_training_data.compute_metrics(
         load_net(get_model_path(name, seed)), report, stores["report"]
     )
     run = ModelRun(
         net=name,
         seed=seed,
-        recipe=repr(recipe),
+        recipe=repr(training_config),
         parameters=sum(p.numel() for p in net.parameters()),
         cpu_seconds=round(trained.cpu_seconds, 1),
         criterion=criterion,
         tries={str(step): round(value, 4) for step, value in trained.scores.items()},
         report={key: round(value, 4) for key, value in measured.items()},
     )
-    say(f"{time.process_time() - began:.0f} CPU-s in all; {run.report}")
+    log(f"{time.process_time() - began:.0f} CPU-s in all; {run.report}")
     return run
 
 
 def _find_hard_negatives() -> np.ndarray:
-    """Return for each image of `learn` the questions of others that the CLIP finds most similar, [p, NUM_HARD_NEGATIVES]."""
+    """Return, for each image of `learn`, the rows of questions about other images that are most similar to it
+    by CLIP.
+
+    The result is [images, NUM_HARD_NEGATIVES].
+    """
     from pipeline.candidates.encoders import clip
     from research.reference_models.image_towers import ClipTower
     from research.reference_models.pseudo_pairs import find_hard_pairs

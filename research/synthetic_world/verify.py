@@ -1,7 +1,7 @@
 """Check the sample against the complete truth: `rgqa sample verify`.
 
-Each question is checked with a program executor that shares no code with the generator of the questions. Published graphs
-must agree with the truth.
+Each question is checked with a program executor that shares no code with the generator of the questions.
+Published graphs must agree with the truth.
 
 Reads   data/sample/source (questions, published graphs) and data/sample/truth. The truth of train and val is not committed;
         it is generated again from the seed.
@@ -28,7 +28,10 @@ SPLITS: tuple[Split, ...] = ("testdev", *PUBLISHED_SPLITS)
 def find_question_faults(
     entries: Mapping[str, CheckedQuestion], truths: Mapping[str, SceneGraph]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (location, fault) of everything wrong with the questions of one split. `truths` are its complete scenes."""
+    """Yield (location, fault) for each fault of the questions of a split.
+
+    `truths` are the complete scene graphs of the split.
+    """
     known = {image_id: build_scene_evidence(scene, LEXICON) for image_id, scene in truths.items()}
     for question_id, entry in sorted(entries.items()):
         where = f"question {question_id} ({entry.question})"
@@ -42,7 +45,7 @@ def find_question_faults(
 def find_graph_faults(
     published: Mapping[str, SceneGraph], truths: Mapping[str, SceneGraph]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (location, fault) of every statement of published graphs that is wrong."""
+    """Yield (location, fault) for each wrong statement of published graphs."""
     for image_id, scene in sorted(published.items()):
         where, truth = f"image {image_id}", truths.get(image_id)
         if truth is None:
@@ -78,7 +81,9 @@ def load_sample(
 ) -> tuple[
     dict[Split, dict[str, CheckedQuestion]], dict[Split, dict[str, SceneGraph]], dict[str, SceneGraph]
 ]:
-    """Load questions and complete scenes by split and id, and the published graphs, of the sample in a folder."""
+    """Load questions and complete scenes by split and id, and the published graphs, of the sample in a
+    folder.
+    """
     problems = Problems(f"{home}: files that cannot be read")
     entries: dict[Split, dict[str, CheckedQuestion]] = {
         split: read_json(
@@ -103,7 +108,7 @@ def verify_sample() -> None:
     """Check the files in data/sample.
 
     Raises:
-        UserError: lists everything that is wrong.
+        UserError: There are faults. The message lists all of them.
     """
     home = DatasetFolders("sample").root
     entries, truths, published = load_sample(home)

@@ -1,4 +1,6 @@
-"""Write the model card of the sample's answer nets from training.json and fitted.json: `rgqa sample vqa-card`."""
+"""Write the model card of the sample's answer nets from training.json and fitted.json: `rgqa sample
+vqa-card`.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +121,7 @@ def format_range(values: Sequence[float]) -> str:
 
 
 def format_card(training: TrainingRuns, fits: FittingRuns, size: float) -> str:
-    """Return the card's text; `size` is the size of all weights in MB."""
+    """Return the text of the model card. `size` is the size of all weights in MB."""
     found, head = list(training.nets.values()), training.detector
     names = [name for name in NET_CONFIGS if any(run.net == name for run in found)]
     of = {name: [run for run in found if run.net == name] for name in names}
@@ -239,7 +241,7 @@ def _side(values: Sequence[float]) -> str:
 
 
 def _format_precise_range(values: Sequence[float]) -> str:
-    """Format as `format_range` does, with two decimals.
+    """Format mean, lowest and highest value in percent like `format_range`, but with two decimals.
 
     >>> _format_precise_range([0.02589]), _format_precise_range([0.02, 0.03])
     ('2.59', '2.50 (2.00 to 3.00)')

@@ -1,7 +1,8 @@
-"""Train the sample's region detectors and write the regions that its nets see.
+"""Train the sample's region detectors, and write the regions that are the input of the nets.
 
-There are four region sources: the detector on the CLIP's maps, the detector with its own tower, the first detector's
-regions as captions, and the ground truth. Regions are stored beside the synthetic worlds, in a folder for each subset.
+There are four sources of regions: the detector on the feature maps of the CLIP model, the detector with its
+own tower, the regions of the first detector as captions, and the ground truth. Regions are stored in the
+folders of the synthetic worlds, one folder for each subset.
 
 Writes  <subset>/detected.npy, boxes.npy, kinds.npy, scores.npy   of the CLIP detector; with suffix `-own_tower` of the other one
         <subset>/caption.npy, ground_truth.npy, boxes-ground_truth.npy
@@ -37,11 +38,11 @@ MODEL_SUBSETS: tuple[WorldSubset, ...] = ("learn", "choose", "report")
 
 
 class DetectorRun(Record):
-    """A detector's training.
+    """The training run of a detector.
 
     Attributes:
-        report: recall, precision and the proportion of objects with correct attributes, on subset `report`.
-        tries: for the detector with its own tower, the score of each checkpoint on subset `choose`, by step.
+        report: Recall, precision and the proportion of objects with correct attributes, on subset `report`.
+        tries: For the detector with its own tower: step of a checkpoint -> score on subset `choose`.
     """
 
     epochs: int
@@ -52,7 +53,10 @@ class DetectorRun(Record):
 
 
 def build_clip_regions(path: Path, known: DetectorRun | None) -> DetectorRun:
-    """Train the detector on the CLIP's maps at `path` unless its run is `known`, and write the missing regions."""
+    """Train the detector on the feature maps of the CLIP model, and write missing regions.
+
+    The detector in the file `path` is not trained again if its run is `known`.
+    """
     import torch
 
     from research.reference_models.ground_truth_regions import make_ground_truth_regions
@@ -74,14 +78,18 @@ def build_clip_regions(path: Path, known: DetectorRun | None) -> DetectorRun:
             _write(
                 part, {"caption": caption, "ground_truth": true.features, "boxes-ground_truth": true.boxes}
             )
-            # Written last: its presence says that all files are complete.
+            # This file is written last, because its existence means that all files of the subset are
+            # complete.
             write_json(WORK_DIR / part / "images.json", [one.image_id for one in scenes])
     images = WORLD_SERIES["look"].chunks * CHUNK_SIZE
     return known or DetectorRun(epochs=HEAD_EPOCHS, images=images, cpu_seconds=spent, report=_report())
 
 
 def build_own_regions(path: Path, known: DetectorRun | None) -> DetectorRun:
-    """Train the detector with its own tower, and write the missing regions. An interrupted training continues."""
+    """Train the detector with its own tower, and write the missing regions.
+
+    An interrupted training continues.
+    """
     import torch
 
     from research.reference_models.net_training import train
@@ -129,7 +137,7 @@ def _write(part: WorldSubset, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def _report(kind: str = "") -> dict[str, float]:
-    """Compare the regions that were written with the ground truth, on subset `report`."""
+    """Compare the written regions with the ground truth, on subset `report`."""
     from research.synthetic_world.region_trainer import Regions, evaluate_regions
 
     names = ("detected", "boxes", "kinds", "scores")

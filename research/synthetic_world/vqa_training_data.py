@@ -23,13 +23,14 @@ from research.reference_models.tokenization import WordVocabulary
 from research.synthetic_world.questions import SampleQuestion
 from research.synthetic_world.vqa_worlds import SEED, WorldSubset, read_worlds
 
-# Questions of other images for each image, for RP hard. The paper's 1,000 of 943,000 correspond to as many of 164,000.
+# Number of questions about other images for each image, for hard pairs (RP hard). RGQA uses 1,000 of 943,000
+# questions; in proportion, this is about 160 to 170 of the 164,000 questions here.
 NUM_HARD_NEGATIVES = 160
 
 
 @dataclass(frozen=True)
 class SubsetData:
-    """A subset's questions, scenes by image id, and the index of each image in the region stores."""
+    """Questions of a subset, image id -> scene, and image id -> index in the region stores."""
 
     questions: list[SampleQuestion]
     scenes: dict[str, SceneGraph]
@@ -44,7 +45,7 @@ class SubsetData:
 
     @property
     def image_indices(self) -> np.ndarray:
-        """The index of each question's image, [n]."""
+        """Return the index of the image of each question, [n]."""
         return np.array([self.image_index[question.image_id] for question in self.questions])
 
 
@@ -58,14 +59,14 @@ def open_regions(folder: Path, kind: RegionSource) -> ArrayStore:
         folder / (f"boxes-{kind}.npy" if kind in ("own_tower", "ground_truth") else "boxes.npy"),
         mmap_mode="r",
     )
-    # Captions have no positions.
+    # Captions have no positions, so all boxes are 0.
     if kind == "caption":
         placed = np.zeros_like(placed)
     return ArrayStore(ids, features, placed)
 
 
 def encode_questions(data: SubsetData, words: WordVocabulary, answers: Sequence[str]) -> QuestionSet:
-    """Encode a subset's questions as numbers. An unknown answer is -1."""
+    """Encode the questions of a subset as arrays. An answer that is not in `answers` is -1."""
     number = {answer: place for place, answer in enumerate(answers)}
     return QuestionSet(
         words.encode([question.text for question in data.questions]).astype(np.int16),
@@ -78,9 +79,10 @@ def encode_questions(data: SubsetData, words: WordVocabulary, answers: Sequence[
 def get_attention_targets(question: SampleQuestion, scene: SceneGraph) -> list[tuple[float, ...]]:
     """Return the boxes that three glances should attend to, from the question's annotations.
 
-    They are the object that the question names last, the one it names first, and the one that is the answer (or the
-    first one again). Without annotation a box is NaN. "What is the cup on the left of the dog made of?" is read from its
-    end: find the dog, then the cup.
+    The first box is that of the object that the question names last, the second that of the object that it
+    names first, and the third that of the object that is the answer (or again of the first object). A box
+    without an annotation is NaN. The order is reversed because questions are solved from their end: for "What
+    is the cup on the left of the dog made of?", first find the dog, then the cup.
     """
     named = sorted(question.annotations.items(), key=lambda row: int(row[0].split(":")[0]))
     answer = list(question.answer_annotations.values())
@@ -94,9 +96,10 @@ def get_attention_targets(question: SampleQuestion, scene: SceneGraph) -> list[t
 
 
 def compute_metrics(asked: LoadedModel, data: SubsetData, store: ArrayStore) -> dict[str, float]:
-    """Return accuracy by GQA's structural types, and AUAF and AUROC against as many random pairs.
+    """Return the accuracy for each of GQA's structural types, and AUAF and AUROC of the questions against
+    random pairs.
 
-    About a fifth of the random pairs is answerable.
+    There are as many random pairs as questions. About a fifth of the random pairs is answerable.
     """
     pairs = sample_random_pairs(data.image_indices, make_generator(SEED, "val pairs"))
     own = [VqaQuery(q.image_id, q.text) for q in data.questions]

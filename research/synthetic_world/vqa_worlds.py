@@ -1,8 +1,10 @@
-"""Render the synthetic worlds for the sample's nets: images with their truth and questions, in data/cache/sample_vqa.
+"""Render the synthetic worlds for the sample's nets: images with their truth and questions, in
+data/cache/sample_vqa.
 
-There are five subsets without common images. None of them is published or was used for the sample's CLIP. `look` trains the
-region detector, `learn` the nets. Checkpoints, ratios and thresholds are chosen on `choose`, and the results of the model card are
-measured on `report`. Calibration and selection are fitted on `fit`. The first two are train worlds, the others val worlds.
+There are five subsets, which have no image in common. No image is published or was used for the sample's CLIP
+model. The region detector is trained on `look`, and the nets on `learn`. Checkpoints, ratios and thresholds
+are chosen on `choose`. Calibration and selection are fitted on `fit`. The results of the model card are
+measured on `report`. `look` and `learn` are train worlds, the others val worlds.
 """
 
 from __future__ import annotations
@@ -22,16 +24,19 @@ from research.synthetic_world.questions import SampleQuestion
 WorldSubset = Literal["look", "learn", "choose", "report", "fit"]
 # The seed of the sample's world.
 SEED = 2023
-# Images per file.
+# Number of images per file.
 CHUNK_SIZE = 256
-# Height and width of images as the sample's CLIP sees them.
+# Height and width of the images for the sample's CLIP model, in pixels.
 IMAGE_SIZE = (192, 256)
 WORK_DIR = DATA_DIR / "cache" / "sample_vqa"
 
 
 @dataclass(frozen=True)
 class WorldSeries:
-    """Worlds `start`, `start` + 1, ... of a split. Without questions per image, none are generated."""
+    """Worlds `start`, `start` + 1, ... of a split.
+
+    If the number of questions per image is 0, no questions are generated.
+    """
 
     split: Split
     start: int
@@ -39,7 +44,8 @@ class WorldSeries:
     chunks: int
 
 
-# The sample's CLIP was trained on train worlds 0 to 51,199; val worlds 0 to 159 are published.
+# The subsets. The sample's CLIP model was trained on train worlds 0 to 51,199. Val worlds 0 to 159 are
+# published.
 WORLD_SERIES: dict[WorldSubset, WorldSeries] = {
     "look": WorldSeries("train", 100_000, 0, 28),
     "learn": WorldSeries("train", 110_000, 20, 32),
@@ -50,7 +56,10 @@ WORLD_SERIES: dict[WorldSubset, WorldSeries] = {
 
 
 class SyntheticImage(Record):
-    """An image's complete scene graph and its questions. Its pixels are in the .npy file of the same chunk."""
+    """An image's complete scene graph and its questions.
+
+    Its pixels are in the .npy file of the same chunk.
+    """
 
     scene: SceneGraph
     questions: tuple[SampleQuestion, ...]

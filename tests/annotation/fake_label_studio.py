@@ -159,7 +159,7 @@ class Handler(BaseHTTPRequestHandler):
                 fake.projects[project["id"]] = project
                 return 201, project
             rows = [row for row in fake.projects.values() if query.get("title", "") in row["title"]]
-            start = (int(query["page"]) - 1) * 2  # two a page, so that there are pages
+            start = (int(query["page"]) - 1) * 2  # two per page, to test paging
             more = "more" if len(rows) > start + 2 else None
             return 200, {"count": len(rows), "next": more, "results": rows[start : start + 2]}
         if parts[:2] == ["api", "projects"] and parts[-1] == "import":

@@ -80,7 +80,7 @@ def test_the_balanced_subset_is_written_in_the_format_of_the_file_and_measured(t
             ("{}", "--text-column", "text", "--label-column", "nosuch"),
             "nosuch: no such column",
         ),
-        (("{}", "--where", "label=yes"), "none of 60 rows is 'no'"),
+        (("{}", "--where", "label=yes"), "no row has the label 'no'"),
         (("{}", "--balanced-subset", "s.json"), "--balanced-subset s.json: "),
         (("{}", "--html", "s.json"), "--html s.json: "),
         (("{}", "--json", "link.json"), "--json link.json: "),

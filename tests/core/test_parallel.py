@@ -1,4 +1,4 @@
-"""Work in several processes, with both engines. The work functions are in this module."""
+"""Work in several processes, with both engines, and per image."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
-from pipeline.core import parallel
+from pipeline.core import parallel, per_image
 from pipeline.core.errors import UserError
+from pipeline.core.json_files import read_jsonl, write_jsonl
 from pipeline.core.parallel import (
     PREFETCH_PER_WORKER,
     choose_num_workers,
@@ -21,28 +23,14 @@ from pipeline.core.parallel import (
     num_model_replicas,
     ordered_map,
 )
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.per_image import list_image_ids, select_counts, write_per_image
+from pipeline.core.process_pool import MAX_RETRIES, ProcessPool, worker_killed_error
+from pipeline.core.records import DroppedCandidate, ImageRecord, SourceQuestionScore
+from tests.core.parallel_work import ENDLESS, ROOT, added, always_killed, broken, killed_once, refused, tables
 
-ROOT = Path(__file__).parents[2]
-
-
-def tables(number: int) -> tuple[int, int]:
-    return number, os.getpid()
-
-
-def broken() -> None:
-    raise UserError(["2 problems", "one", "another"])
-
-
-def added(state: tuple[int, int], item: int) -> tuple[int, int]:
-    # The work has different lengths, so later items are often ready first.
-    sum(range(20_000 * (2 - item % 3)))
-    return state[0] + item, os.getpid()
-
-
-def refused(state: object, item: int) -> int:
-    if item == 7:
-        raise UserError(f"item {item}: no good")
-    return item
+# Parallel
+# Work in several processes, with both engines. The work functions are in `parallel_work`.
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
@@ -156,25 +144,8 @@ def test_a_gpu_fraction_is_above_0_and_at_most_1(share, monkeypatch):
     monkeypatch.setenv("RGQA_ENGINE", "ray")
     monkeypatch.setenv("RGQA_GPU_FRACTION", share)
     monkeypatch.setattr(parallel, "_count_cluster_resource", {"CPU": 96, "GPU": 8}.__getitem__)
-    with pytest.raises(
-        UserError, match="RGQA_GPU_FRACTION: expected a fraction of a GPU, above 0 and up to 1"
-    ):
+    with pytest.raises(UserError, match="RGQA_GPU_FRACTION: expected 1, or a fraction of a GPU such as 0.25"):
         num_model_replicas(100)
-
-
-ENDLESS = """
-from functools import partial
-from pipeline.core.errors import run_command
-from pipeline.core.parallel import ordered_map
-from tests.core.test_parallel import added, tables
-
-def main():
-    for value, process in ordered_map(added, range(10**9), partial(tables, 0), 2, chunk_size=1):
-        print(process, flush=True)
-
-if __name__ == "__main__":
-    run_command(main)
-"""
 
 
 def started(script: Path, text: str) -> subprocess.Popen[str]:
@@ -270,3 +241,92 @@ def test_signal_handlers_are_restored():
     assert signal.getsignal(signal.SIGTERM) != before[1]
     results.close()
     assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
+
+
+# Process pool
+# Worker processes that are killed.
+
+
+def test_chunks_of_a_killed_process_are_repeated(tmp_path):
+    results = ordered_map(killed_once, range(20), partial(Path, tmp_path), 2, chunk_size=2)
+    assert list(results) == [item * item for item in range(20)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["10", "17", "3"]
+
+
+def test_work_that_kills_every_process_is_reported_with_what_to_do(tmp_path):
+    with pytest.raises(UserError, match="was killed.*3 times.*OMP_NUM_THREADS=1"):
+        list(ordered_map(always_killed, range(20), partial(Path, tmp_path), 2, chunk_size=1))
+    assert (tmp_path / "tries").read_text() == "." * (1 + MAX_RETRIES)
+
+
+def test_a_chunk_submitted_to_a_broken_pool_is_processed(tmp_path):
+    pool = ProcessPool(killed_once, partial(Path, tmp_path), 1)
+    first = pool.submit([3])
+    with pytest.raises(Exception, match="terminated abruptly"):
+        pool._pending[first][1].result()
+    then = pool.submit([4])
+    assert (pool.get_result(then), pool.get_result(first)) == ([16], [9])
+    pool.shutdown()
+
+
+def test_the_reason_has_one_line():
+    assert (
+        worker_killed_error("one\ntwo").problems[0].count("(one)") == 1
+        and "two" not in worker_killed_error("one\ntwo").problems[0]
+    )
+    assert "(KeyError)" in worker_killed_error(KeyError()).problems[0]
+
+
+# Per image
+
+
+def dropped(image_id, subset):
+    return DroppedCandidate(
+        candidate_id=f"{subset}_{image_id}",
+        subset=subset,
+        image_id=image_id,
+        question_id="q",
+        text="?",
+        stage="test",
+        reason=f"of {image_id}",
+    )
+
+
+def rows_of(score, image_id):
+    """Yield for each image a row of the last subset, a score, and a row of the first subset."""
+    scored = SourceQuestionScore(question_id=image_id, score=score)
+    return [dropped(image_id, "pt-hard"), scored, dropped(image_id, "clip-easy")]
+
+
+def keys(row):
+    if isinstance(row, SourceQuestionScore):
+        return [("pt-easy", "scores", ""), ("pt-hard", "scores", "")]
+    return [(row.subset, "dropped", row.reason)]
+
+
+def test_rows_are_written_by_type_then_subset_then_image_and_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(per_image, "choose_num_workers", lambda *_: 2)
+    files = {"dropped.jsonl": DroppedCandidate, "scores.jsonl": SourceQuestionScore}
+    counts = write_per_image(tmp_path, ["a", "b", "c"], files, partial(float, 0.5), rows_of, keys)
+    rows = [(row.subset, row.image_id) for row in read_jsonl(tmp_path / "dropped.jsonl", DroppedCandidate)]
+    assert rows == [(subset, image) for subset in ("clip-easy", "pt-hard") for image in "abc"]
+    scores = list(read_jsonl(tmp_path / "scores.jsonl", SourceQuestionScore))
+    assert [(row.question_id, row.score) for row in scores] == [("a", 0.5), ("b", 0.5), ("c", 0.5)]
+    assert counts["pt-hard", "scores", ""] == 3 and counts.total() == 3 * 4
+
+
+def test_counts_of_a_subset_are_selected_by_quantity():
+    counts = Counter({("pt-easy", "edits", "object"): 2, ("pt-hard", "edits", "object"): 5})
+    assert select_counts(counts, "pt-easy", "edits", "none") == {"edits": {"object": 2}, "none": {}}
+
+
+def test_images_have_the_order_of_candidate_ids(tmp_path, monkeypatch):
+    # "+" sorts before digits and letters: "n1+..." < "n10+..." < "n1a+...".
+    monkeypatch.chdir(tmp_path)
+    images = [
+        ImageRecord(image_id=i, split="testdev", path="", width=1, height=1, sha256="")
+        for i in ("n1a", "n10", "n1")
+    ]
+    folders = DatasetFolders("d")
+    write_jsonl(folders.stage_dir("ingest") / "images.jsonl", images)
+    assert list_image_ids(folders) == ["n1", "n10", "n1a"]

@@ -24,12 +24,15 @@ from pipeline.core.errors import UserError
 from pipeline.core.parallel import PREFETCH_PER_WORKER, choose_num_workers, ordered_map
 from pipeline.core.ray_pool import connect_ray
 from pipeline.stages import embed, perturb, rank, screen, tag, vocabulary
-from tests.candidates.ranking.test_topk import near_ties, table_of
-from tests.core.test_parallel import ENDLESS, ROOT, added, broken, refused, tables
-from tests.core.test_process_pool import always_killed, killed_once
-from tests.stages.test_embed import world, written  # noqa: F401  (a fixture)
-from tests.stages.test_rank import project  # noqa: F401  (a fixture)
-from tests.stages.test_streaming import in_processes, ingested  # noqa: F401  (a fixture)
+from tests.candidates.ranking.random_worlds import near_ties, table_of
+from tests.core.parallel_work import ENDLESS, ROOT, added, always_killed, broken, killed_once, refused, tables
+from tests.stages.small_projects import (
+    in_processes,
+    ingest_copies,
+    lay_out_rank_project,
+    lay_out_world,
+    written,
+)
 
 # All tests share one local Ray.
 pytestmark = pytest.mark.slow
@@ -50,6 +53,25 @@ def by_ray(own_ray, monkeypatch):
     monkeypatch.setenv("RGQA_ENGINE", "ray")
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     return own_ray
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> Path:
+    monkeypatch.chdir(tmp_path)
+    lay_out_world(tiny_clip)
+    return tmp_path
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project folder in which rank can run."""
+    monkeypatch.chdir(tmp_path)
+    return lay_out_rank_project(tmp_path)
+
+
+@pytest.fixture
+def ingested(tiny, set_params):
+    return ingest_copies(tiny, set_params)
 
 
 @pytest.mark.parametrize("number", [2, 4])
@@ -91,7 +113,7 @@ def test_work_that_kills_every_actor_is_reported_with_what_to_do(by_ray, tmp_pat
     assert capfd.readouterr().out == ""
 
 
-def test_tag_perturb_and_screen_write_the_same_bytes(ingested, own_ray, monkeypatch):  # noqa: F811
+def test_tag_perturb_and_screen_write_the_same_bytes(ingested, own_ray, monkeypatch):
     vocabulary.main()
     found = []
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
@@ -105,7 +127,7 @@ def test_tag_perturb_and_screen_write_the_same_bytes(ingested, own_ray, monkeypa
     assert {"tags.jsonl", "candidates.jsonl", "screened.jsonl", "dropped.jsonl"} <= found[0].keys()
 
 
-def test_rank_writes_the_same_bytes_and_its_actors_map_the_vectors(project, own_ray, monkeypatch):  # noqa: F811
+def test_rank_writes_the_same_bytes_and_its_actors_map_the_vectors(project, own_ray, monkeypatch):
     found, given = [], []
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     monkeypatch.setattr(topk, "ordered_map", lambda *a: given.append(a[2].args[0][:2]) or ordered_map(*a))
@@ -129,7 +151,7 @@ def test_near_ties_are_ranked_the_same_when_embeddings_are_sent(by_ray, monkeypa
     assert here == there and found[0].num_recomputed == found[1].num_recomputed
 
 
-def test_embed_reports_the_same_problems_and_writes_the_same_bytes(world, own_ray, monkeypatch):  # noqa: F811
+def test_embed_reports_the_same_problems_and_writes_the_same_bytes(world, own_ray, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     embed.main()
     alone = written()

@@ -1,10 +1,15 @@
-"""Records of stages: ids keep leading zeros, and records are immutable without unknown fields."""
+"""Records and their texts."""
 
 import msgspec
 import pytest
 
 from pipeline.core import records
+from pipeline.core.no_answer_texts import is_no_answer
 from pipeline.core.records import SUBSETS, Candidate, Edit, Record, Step, Vocabulary, make_candidate_id
+
+# Records
+# Records of stages: ids keep leading zeros, and records are immutable without unknown fields.
+
 
 KINDS = [
     kind
@@ -123,3 +128,26 @@ def test_missing_texts_are_empty(kind):
         if field.type is str and field.default is not msgspec.NODEFAULT
     }
     assert defaults == dict.fromkeys(defaults, "")
+
+
+# No answer texts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("unanswerable", "UNANSWERABLE", "Unanswerable.", "unanswerable!", "'unanswerable'", "[unanswerable]"),
+        *("unanswerable。", "\u201cunanswerable\u201d", "ｕｎａｎｓｗｅｒａｂｌｅ", "un\u200banswerable", "\ufeffunanswerable"),
+        *("unsuitable", "Unsuitable Image", "  unsuitable \n", "un-answerable", "no_answer"),
+        *("n/a", "N/A", "N.A.", "n / a", "N\uff0fA", "uq", "Uq", "UQ", "u.q.", "uq?", "*UQ*", "can't tell", "can’t tell"),
+    ],
+)  # fmt: skip
+def test_all_spellings_of_no_answer_are_recognized(text):
+    assert is_no_answer(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["no", "none", "None", "nothing", "nobody", "NA", "nan", "0", "", " ", "?", "suitable", "answer", "uqs", "quiz"]
+)  # fmt: skip
+def test_answers_stay_answers(text):
+    assert not is_no_answer(text)

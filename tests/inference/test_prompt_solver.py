@@ -1,9 +1,20 @@
-"""Each confidence method by a real run of inspect_ai on split validation: the items a1 ("red") and u1, both on image n1."""
+"""Prompts, their solver, and dynamic batching."""
 
+import hashlib
+import threading
+
+import anyio
 import pytest
 from inspect_ai.model import ContentText
 
+from pipeline.core.errors import UserError
+from pipeline.inference.dynamic_batching import DynamicBatcher
+from pipeline.inference.prompts import PROMPTS, get_prompt
+
 from .conftest import first_word, image_in, png, said, tokens
+
+# Prompt solver
+# Each confidence method by a real run of inspect_ai on split validation: the items a1 ("red") and u1, both on image n1.
 
 
 def scores(log):
@@ -239,3 +250,87 @@ def test_the_log_has_the_unchanged_text_of_a_reply(answer):
         == sample.scores["rgqa"].metadata["prediction"]
         == " The answer is:\n**Red** "
     )
+
+
+# Prompts
+
+
+def test_each_prompt_contains_the_question_unchanged():
+    for prompt in PROMPTS.values():
+        assert "Is {it} red?" in prompt.format_question("Is {it} red?")
+    assert "Is it red?" in PROMPTS["ask-first"].format_first_turn("Is it red?")
+    assert PROMPTS["short-answer"].format_first_turn("Is it red?") == ""
+
+
+def test_only_one_prompt_offers_to_abstain():
+    assert [name for name, prompt in PROMPTS.items() if "unanswerable" in prompt.template] == ["abstain"]
+
+
+def test_the_hash_covers_all_texts_and_nothing_else():
+    word = PROMPTS["short-answer"]
+    # by hand: sha256 of '["", "", "{question}\\nAnswer with a word or a short phrase."]'
+    text = '["", "", "{question}\\nAnswer with a word or a short phrase."]'
+    assert word.hash == hashlib.sha256(text.encode()).hexdigest()[:12]
+    assert word._replace(help="other").hash == word.hash
+    changed = [word._replace(template="?"), word._replace(first_turn_template="?"), word._replace(system="?")]
+    assert len({word.hash, *(prompt.hash for prompt in changed)}) == 4
+
+
+def test_an_unknown_prompt_is_rejected_with_the_known_names():
+    with pytest.raises(UserError, match="--prompt short: .* short-answer, abstain, ask-first, bare"):
+        get_prompt("short")
+
+
+# Dynamic batching
+# Questions of many tasks in batches.
+
+
+def asked_together(batches, questions):
+    """The replies, errors among them, of questions that come at once."""
+    replies = {}
+
+    async def one(question):
+        try:
+            replies[question] = await batches(question)
+        except ValueError as error:
+            replies[question] = error
+
+    async def all_of_them():
+        async with anyio.create_task_group() as group:
+            for question in questions:
+                group.start_soon(one, question)
+
+    anyio.run(all_of_them)
+    return [replies[question] for question in questions]
+
+
+def test_requests_are_batched_and_each_gets_its_own_reply():
+    sizes, threads = [], set()
+
+    def double(batch):
+        sizes.append(len(batch))
+        threads.add(threading.current_thread())
+        return [2 * one for one in batch]
+
+    assert asked_together(DynamicBatcher(double, 4), range(10)) == [2 * k for k in range(10)]
+    assert sizes == [4, 4, 2] and threading.main_thread() not in threads
+
+
+def test_a_failing_request_does_not_affect_others():
+    def inverse(batch):
+        if 0 in batch:
+            raise ValueError("no inverse")
+        return [1 / one for one in batch]
+
+    replies = asked_together(DynamicBatcher(inverse, 8), [1, 0, 2, 4])
+    assert [replies[0], *replies[2:]] == [1, 0.5, 0.25] and str(replies[1]) == "no inverse"
+
+
+def test_batches_can_follow_each_other():
+    batches = DynamicBatcher(list, 4)
+    assert asked_together(batches, [1]) == [1] and asked_together(batches, [2, 3]) == [2, 3]
+
+
+@pytest.mark.parametrize("backend", ["asyncio"])
+def test_a_single_request_does_not_wait(backend):
+    assert anyio.run(DynamicBatcher(list, 100), 7, backend=backend) == 7

@@ -1,13 +1,25 @@
+"""Progress, cost and problems of a run while it runs."""
+
 import asyncio
+import io
 import signal
 import time
 from types import SimpleNamespace
 
 import pytest
 
-from pipeline.inference.cost_forecast import MIN_REPLIES_BEFORE_FORECAST, Prices
+from pipeline.inference.cost_forecast import (
+    MIN_REPLIES_BEFORE_FORECAST,
+    Prices,
+    Usage,
+    format_duration,
+    format_forecast,
+)
+from pipeline.inference.progress_display import ProgressDisplay
 from pipeline.inference.run_folder import RunFolder
 from pipeline.inference.run_monitor import MAX_CONSECUTIVE_FAILURES, RunMonitor, make_journal_row
+
+# Run monitor
 
 
 def sample(name, error="", **score):
@@ -156,3 +168,108 @@ def test_a_full_disk_stops_the_run(monitor, monkeypatch):
 
 def test_a_score_without_a_confidence_is_no_prediction():
     assert make_journal_row(sample("a", confidence=None), "")["failure"].startswith("no confidence")
+
+
+# Progress display
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_without_a_terminal_at_most_ten_lines_are_printed(capsys):
+    with ProgressDisplay(0, 1000) as screen:
+        for number in range(1, 1001):
+            screen.update(number, number // 500)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 10
+    assert lines[0] == "run: 100 of 1,000 replies" and lines[-1] == "run: 1,000 of 1,000 replies, 2 failed"
+
+
+def test_a_resumed_run_counts_earlier_replies(capsys):
+    with ProgressDisplay(900, 1000) as screen:
+        screen.update(1, 0)
+        screen.update(100, 0)
+    assert capsys.readouterr().err.splitlines() == [
+        "run: 901 of 1,000 replies",
+        "run: 1,000 of 1,000 replies",
+    ]
+
+
+def test_a_terminal_shows_a_bar_with_the_failures(monkeypatch):
+    pytest.importorskip("rich")
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with ProgressDisplay(10, 50) as screen:
+        screen.update(15, 3)
+        screen.print_line("about [bold]10[/bold] s")
+        screen.bar.refresh()
+    shown = terminal.getvalue()
+    assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")  # the cursor, hidden meanwhile, is back
+    assert "25/50" in terminal.getvalue() and "3 failed" in terminal.getvalue()
+    assert "about [bold]10[/bold] s" in terminal.getvalue()
+
+
+def test_ctrl_d_means_no(monkeypatch):
+    def ended(_):
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", ended)
+    assert not ProgressDisplay(0, 10).confirm("cost 3.00 more")
+
+
+@pytest.mark.parametrize(
+    ("answer", "agreed"), [("", True), ("Y", True), ("yes ", True), ("n", False), ("stop", False)]
+)
+def test_only_yes_continues(answer, agreed, monkeypatch):
+    asked = []
+    monkeypatch.setattr("builtins.input", lambda text: asked.append(text) or answer)
+    assert ProgressDisplay(0, 10).confirm("cost 3.00 more") is agreed
+    assert asked == ["run: cost 3.00 more. Go on? [Y/n] "]
+
+
+# Cost forecast
+
+
+def test_a_forecast_is_proportional_to_the_usage_so_far():
+    # 20 replies in 10 s, 1,000 tokens in and 5 out each; 480 left: x 24 = 240 s, 480,000 and 2,400 tokens;
+    # 0.48 x 0.15 + 0.0024 x 0.60 = 0.072 + 0.00144
+    text = format_forecast(Usage(20, 10.0, 20_000, 100), 480, Prices(0.15, 0.60))
+    assert (
+        text == "480 more to ask: about 4 min 0 s, 480 thousand tokens in, 2.4 thousand out, cost 0.07 more"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tokens_in", "tokens_out", "text"), [(0, 100, "0 tokens in, 100 out"), (100, 0, "100 tokens in, 0 out")]
+)
+def test_a_server_may_count_input_or_output_tokens_only(tokens_in, tokens_out, text):
+    assert f"about 10 s, {text}, cost 0.00 more" in format_forecast(
+        Usage(20, 10.0, tokens_in, tokens_out), 20, Prices(1.0, 1.0)
+    )
+
+
+def test_without_prices_no_cost_is_shown():
+    assert "cost" not in format_forecast(Usage(20, 10.0, 20_000, 100), 480, Prices())
+
+
+def test_a_server_that_counts_no_tokens_leaves_the_cost_unknown():
+    assert format_forecast(Usage(20, 10.0, 0, 0), 20, Prices(1.0)) == (
+        "20 more to ask: about 10 s, cost unknown: the server reports no token counts"
+    )
+
+
+def test_one_price_is_enough():
+    assert (
+        Prices(2.0).compute_cost(500_000, 1_000_000) == 1.0
+        and Prices(None, 2.0).compute_cost(500_000, 1_000_000) == 2.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0, "0 s"), (59.6, "1 min 0 s"), (3600, "1 h 0 min"), (86_400, "24 h 0 min")]
+)
+def test_durations_are_formatted_with_units(seconds, words):
+    assert format_duration(seconds) == words

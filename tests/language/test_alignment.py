@@ -1,3 +1,5 @@
+"""Sentences, noun phrases, and the alignment of programs with words."""
+
 import re
 
 import pytest
@@ -11,7 +13,12 @@ from pipeline.language.alignment import (
     get_relation_forms,
 )
 from pipeline.language.functional_programs import parse_program
+from pipeline.language.noun_phrases import expand_noun, find_phrase_start, parse_postmodifier
+from pipeline.language.sentence import Sentence
 from tests.notation import steps
+
+# Alignment
+
 
 # Question, program, annotations, expected names {step: words}, expected values {(step, i): words}.
 CASES = [
@@ -219,3 +226,119 @@ def test_choice_forms_have_both_orders():
     forms = get_choice_forms(("to the left of", "to the right of"))
     assert ("to", "the", "left", "or", "to", "the", "right", "of") in forms
     assert ("to", "the", "right", "of", "or", "to", "the", "left", "of") in forms
+
+
+# Noun phrases
+
+
+def tagged(said):
+    """Return a sentence of words written `word/TAG/class`. The default class is "other"."""
+    words, text = [], ""
+    for part in said.split():
+        word, tag, kind = (*part.split("/"), "other")[:3]
+        start = len(text) + bool(text)
+        text = f"{text} {word}".strip()
+        words.append(Word(start=start, end=start + len(word), tag=tag, word_class=kind, name=word))
+    return Sentence(text, words)
+
+
+# Words, the token of the noun, the expanded noun, the token that starts its phrase.
+PHRASES = [
+    ("is/VBZ the/DT red/JJ/attribute cup/NN/object on/IN/relation", 3, "cup", 1),
+    ("is/VBZ the/DT chocolate/NN/object cake/NN/object warm/JJ", 3, "chocolate cake", 1),
+    ("is/VBZ the/DT other/JJ cup/NN/object here/RB", 3, "other cup", 1),
+    ("is/VBZ her/PRP$ very/RB old/JJ/attribute cup/NN/object here/RB", 4, "cup", 1),
+    ("on/IN/relation shiny/JJ/attribute cups/NNS/object", 2, "cups", 2),
+    ("is/VBZ the/DT laptop/NN/object computer/NN/object red/JJ", 2, "laptop computer", 1),
+    ("is/VBZ the/DT cup/NN/object look/NN red/JJ", 2, "cup", 1),
+]
+
+
+@pytest.mark.parametrize("said, noun, whole, start", PHRASES)
+def test_a_noun_is_expanded_by_its_modifiers_but_not_by_attributes(said, noun, whole, start):
+    sentence = tagged(said)
+    span, first = expand_noun(sentence, sentence.mark_matched(noun, noun + 1))
+    assert (sentence.get_text(span), first) == (whole, start)
+
+
+def test_without_tags_a_phrase_starts_at_its_determiner_but_not_before_a_preposition():
+    sentence = Sentence("Is there a cup on the rather shiny table?")
+    assert (find_phrase_start(sentence, 8), find_phrase_start(sentence, 3)) == (5, 2)
+    assert find_phrase_start(Sentence("Is the cup on tables?"), 4) == 4
+
+
+# Words after "the nurse" and the modifiers that they give, or None if they cannot be parsed.
+CLAUSES = [
+    ("that/WDT is/VBZ wearing/VBG/relation a/DT belt/NN/object", ((), (("wearing", "s", "belt"),))),
+    ("wearing/VBG/relation a/DT belt/NN/object", ((), (("wearing", "s", "belt"),))),
+    ("that/WDT looks/VBZ old/JJ/attribute", (("old",), ())),
+    ("that/WDT is/VBZ shown/VBN", ((), ())),
+    ("that/WDT is/VBZ juggling/VBG", None),
+    ("behind/IN/relation that/DT", ((), ())),
+    ("red/JJ/attribute", ((), ())),
+]
+
+
+@pytest.mark.parametrize("said, expected", CLAUSES)
+def test_a_postmodifier_is_parsed(said, expected):
+    sentence = tagged(f"is/VBZ the/DT nurse/NN/object {said} ?/.")
+    sentence.mark_matched(2, 3)
+    assert parse_postmodifier(sentence, 3) == expected
+
+
+def test_a_postmodifier_of_the_program_adds_nothing():
+    sentence = tagged("the/DT nurse/NN/object that/WDT is/VBZ wearing/VBG/relation a/DT belt/NN/object ?/.")
+    sentence.mark_matched(6, 7)
+    assert parse_postmodifier(sentence, 2) == ((), ())
+
+
+# Sentence
+
+
+TEXT = "What color is the girl's T-shirt?"
+
+
+def test_a_text_is_split_into_words_and_punctuation():
+    sentence = Sentence(TEXT)
+    assert sentence.tokens == ("what", "color", "is", "the", "girl", "'s", "t-shirt", "?")
+    assert [TEXT[start:end].lower() for start, end in sentence.char_spans] == list(sentence.tokens)
+
+
+def test_forms_are_found_only_at_unmatched_tokens():
+    sentence = Sentence("Is the red cup near the other red cup?")
+    # Earlier forms go first.
+    assert sentence.find_forms([("red", "cup"), ("cup",)]) == [(2, 4), (7, 9)]
+    assert sentence.get_text(sentence.mark_matched(2, 4)) == "red cup"
+    assert sentence.find_forms([("cup",)]) == [(8, 9)]
+
+
+def test_the_token_before_the_first_is_none():
+    assert (Sentence(TEXT).get_previous_token(0), Sentence(TEXT).get_previous_token(1)) == ("", "what")
+
+
+@pytest.mark.parametrize(
+    ("token", "tag", "kind", "belongs"),
+    [
+        ("chocolate", "NN", "object", True),
+        # Another noun may have this attribute as well.
+        ("adult", "JJ", "attribute", False),
+        ("the", "DT", "other", False),
+        ("wearing", "NN", "other", False),
+        ("kind", "NN", "frame", False),
+        ("left", "JJ", "relation", False),
+    ],
+)
+def test_some_words_belong_to_the_noun_after_them(token, tag, kind, belongs):
+    word = Word(start=0, end=len(token), tag=tag, word_class=kind, name=token)
+    assert Sentence(f"{token} cake", [word]).is_modifier(0) is belongs
+    assert Sentence("other cake").is_modifier(0)
+
+
+def test_a_pronoun_is_found_as_subject_or_object_but_not_as_possessive():
+    owner = Word(start=9, end=12, tag="PRP$")
+    assert Sentence("What is her hat?").find_pronoun("she")
+    assert Sentence("Where is her hat?", [owner]).find_pronoun("she") is None
+    sentence = Sentence("Is the cup behind her hat or her?", [Word(start=18, end=21, tag="PRP$")])
+    assert sentence.find_pronoun("she").first_token == 7
+    assert sentence.find_pronoun("he") is None
+    assert sentence.find_pronoun("cup") is None

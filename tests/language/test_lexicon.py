@@ -1,4 +1,4 @@
-"""Names that apply to an object, by a data set and by the WordNet table that the project ships."""
+"""The lexicon and word lists."""
 
 from __future__ import annotations
 
@@ -14,9 +14,25 @@ from pipeline.language.lexicon import (
     load_wordnet,
 )
 from pipeline.language.nouns import lemmatize
+from pipeline.language.word_lists import (
+    DEFINITE_DETERMINERS,
+    DETERMINERS,
+    FRAME_WORDS,
+    INDEFINITE_DETERMINERS,
+    PARTITIVE_NOUNS,
+    PRONOUN_REFERENTS,
+    UNINFORMATIVE_NAMES,
+    WILDCARD_NAMES,
+    parse_groups,
+    parse_headed_groups,
+    parse_words,
+)
 from pipeline.verifier.verification import build_evidence
 from research.studies.kinds.wordnet_choices import KINDS, parse_entries
 from tests.notation import LEXICON, answered_question, graphs
+
+# Lexicon
+# Names that apply to an object, by a data set and by the WordNet table that the project ships.
 
 
 def test_names_that_are_always_plural_stay_as_they_are():
@@ -288,3 +304,40 @@ def test_the_table_is_small_sorted_and_licensed():
         "WordNet 3.0 Copyright 2006 by Princeton University"
         in WORDNET_TABLE_PATH.with_name("LICENSE").read_text()
     )
+
+
+# Word lists
+
+
+def test_a_name_may_continue_on_the_next_line():
+    assert parse_words("\ncup, side\ntable,\nlamp\n") == {"cup", "side table", "lamp"}
+
+
+def test_groups_end_with_a_line_or_a_semicolon():
+    assert parse_groups("\na, b; c\nd\n;\n") == [["a", "b"], ["c"], ["d"]]
+
+
+def test_heads_stand_before_a_colon():
+    assert parse_headed_groups("\non: under, behind; off: on\n") == {
+        "on": ("under", "behind"),
+        "off": ("on",),
+    }
+    assert parse_headed_groups("") == {}
+
+
+def test_a_determiner_is_definite_or_not():
+    assert not DEFINITE_DETERMINERS & INDEFINITE_DETERMINERS
+    assert {"the", "a"} <= DETERMINERS
+
+
+def test_frame_words_and_partitives():
+    assert {"color", "side", "kind", "photo"} <= FRAME_WORDS
+    assert FRAME_WORDS.isdisjoint({"cup", "man", "table"})
+    assert {"slice", "pair"} <= PARTITIVE_NOUNS
+
+
+def test_pronouns_mean_a_person_or_anything():
+    assert PRONOUN_REFERENTS["she"][0] == "woman" and PRONOUN_REFERENTS["he"][0] == "man"
+    assert PRONOUN_REFERENTS.keys() < UNINFORMATIVE_NAMES
+    assert WILDCARD_NAMES.isdisjoint(PRONOUN_REFERENTS)
+    assert {"_", "this"} <= WILDCARD_NAMES & UNINFORMATIVE_NAMES

@@ -1,6 +1,6 @@
 """What others' published scripts compute, written again from their public definitions: slow, plain, quirks kept.
 
-The oracles of tests/scoring/test_published.py. Each says which repository and commit it follows; nothing of
+The oracles of tests/scoring/test_published_scripts.py. Each says which repository and commit it follows; nothing of
 `pipeline` is used here, so that a fault of ours cannot hide in both.
 """
 

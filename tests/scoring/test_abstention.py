@@ -1,6 +1,10 @@
+"""Abstentions: how they are detected, labels, and the classifier."""
+
 import numpy as np
 import pytest
+import torch
 
+from pipeline.core.errors import UserError
 from pipeline.scoring import is_abstention
 from pipeline.scoring.abstention import (
     ABSTAINED,
@@ -11,9 +15,31 @@ from pipeline.scoring.abstention import (
     corrected_auaf,
     score_abstention,
 )
+from pipeline.scoring.abstention_classifier import (
+    PADDING_TOKEN,
+    UNKNOWN_TOKEN,
+    WEIGHTS_FILE,
+    AbstentionClassifier,
+    load_abstention_classifier,
+)
+from pipeline.scoring.abstention_features import (
+    MAX_REPLY_WORDS,
+    compute_word_features,
+    stem_word,
+    tokenize,
+    tokenize_pair,
+)
+from pipeline.scoring.abstention_labels import add_external_labels, parse_labels
+from pipeline.scoring.items import BenchmarkItem, Items
+from pipeline.scoring.join import join_predictions
 from pipeline.scoring.joined_predictions import ScoringOptions
+from pipeline.scoring.prediction_reader import read_predictions
 from pipeline.scoring.realistic_vqa import auaf
-from tests.scoring.conftest import ROWS, answered, predictions, refused, scored, write
+from research.studies.abstention_training import AbstentionNet
+from tests.scoring.conftest import ROWS, answered, predictions, refused, run, scored, write
+
+# Abstention
+
 
 COLOR, THERE, WHO = "What color is the umbrella?", "Is there a dog?", "Who is behind the counter?"
 ABSTAIN = [
@@ -155,3 +181,228 @@ def test_abstentions_are_detected_only_if_requested():
     assert (found["aq_abstentions"], found["answered_uqs"], found["answered_uq_rate"]) == (0, 3, 1.0)
     assert found["aq_abstention_rate"] != found["aq_abstention_rate"]  # no AQ is left: undefined
     assert len(predictions()) == 6
+
+
+# Abstention labels
+
+
+def said(tmp_path, *rows, name="m.json"):
+    return read_predictions(
+        write(tmp_path / name, [{"id": str(n), "prediction": "x", **row} for n, row in enumerate(rows)])
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "label"),
+    [
+        ({"abstained": True}, 0.0),
+        ({"abstained": False}, 1.0),
+        ({"abstained": "True"}, 0.0),
+        ({"abstained": 0}, 1.0),
+        ({"p_answerable": 0.25}, 0.25),
+        ({"p_answerable": 0.25, "abstained": True}, 0.25),
+    ],
+)
+def test_columns(row, label):
+    assert parse_labels([{"question_id": 7, **row}], numbers_as_text=False) == ({"7": label}, [])
+
+
+def test_numbers_of_a_table_are_text():
+    assert parse_labels([{"id": "a", "p_answerable": "0.5", "abstained": ""}], numbers_as_text=True) == (
+        {"a": 0.5},
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ({"abstained": "perhaps"}, "0: abstained is 'perhaps', expected true or false"),
+        ({"p_answerable": 1.5}, "0: p_answerable is 1.5, expected a number from 0 to 1"),
+        ({"p_answerable": True}, "0: p_answerable is True, expected a number from 0 to 1"),
+        ({"p_answerable": "0.5"}, "0: p_answerable is '0.5', expected a number from 0 to 1"),
+        ({"p_answerable": 10**400}, f"0: p_answerable is {10**400}, expected a number from 0 to 1"),
+        ({"p_answerable": float("nan")}, "0: p_answerable is nan, expected a number from 0 to 1"),
+    ],
+)
+def test_labels_that_are_none_are_faults(row, fault):
+    assert parse_labels([{"id": "0", **row}], numbers_as_text=False) == ({}, [fault])
+
+
+def test_labels_of_all_rows_are_the_confidence_where_there_is_no_other(tmp_path):
+    assert said(tmp_path, {"abstained": True}, {"abstained": False}).confidence.tolist() == [0.0, 1.0]
+    some = said(tmp_path, {"abstained": True}, {})
+    assert some.confidence is None
+    assert some.abstention_labels == {"0": 0.0}
+    both = said(tmp_path, {"abstained": True, "confidence": 0.4}, {"abstained": False, "confidence": 0.3})
+    assert both.confidence.tolist() == [0.4, 0.3]
+
+
+def test_labels_override_detected_abstentions(tmp_path):
+    items = [
+        BenchmarkItem("0", "p", {"red": 1.0}, question_text="Red?"),
+        BenchmarkItem("1", "p", {}, question_text="Red?"),
+    ]
+    rows = [{"prediction": "I cannot tell.", "abstained": False}, {"prediction": "I cannot tell."}]
+    joined = join_predictions(
+        Items.from_rows(items), said(tmp_path, *rows), ScoringOptions(detect_abstention=True)
+    )
+    assert joined.confidence.tolist() == [1.0, 0.0]
+
+
+def test_external_labels_take_precedence_over_the_files_own(tmp_path):
+    model = said(tmp_path, {"abstained": True}, {"abstained": True})
+    judge = write(tmp_path / "judge.json", [{"id": "1", "abstained": False}])
+    assert add_external_labels(model, judge).abstention_labels == {"0": 0.0, "1": 1.0}
+
+
+def test_every_fault_of_a_label_file_is_listed(tmp_path):
+    model = said(tmp_path, {}, {})
+    rows = [{"id": "7", "abstained": True}, {"id": "1", "abstained": "maybe"}, {"id": "0", "abstained": True}]
+    rows.append({"id": "0", "abstained": False})
+    with pytest.raises(UserError) as caught:
+        add_external_labels(model, write(tmp_path / "judge.json", rows))
+    assert caught.value.problems[1:] == [
+        "1: abstained is 'maybe', expected true or false",
+        "0: occurs 2 times",
+        "1 id has no prediction in m: 7",
+    ]
+    with pytest.raises(UserError, match="item_id.*p_answerable.*abstained"):
+        add_external_labels(model, write(tmp_path / "judge.json", [{"id": "1"}]))
+
+
+def test_the_command_takes_a_label_file_for_each_model(release, tmp_path, capsys):
+    rows = [{"question_id": row[0], "answer": row[6]} for row in ROWS]
+    model = write(tmp_path / "m.json", rows)
+    labels = [{"question_id": row[0], "abstained": row[2] == "UQ"} for row in ROWS]  # a perfect model
+    judge = write(tmp_path / "judge.json", labels)
+    found = scored(tmp_path, release, model, "--abstention-labels", judge, "--bootstrap", 0, "--split", "all")
+    assert found["models"][0]["subsets"]["clip-easy"]["realistic"]["auroc"] == 1.0
+    assert "--abstention-labels is given 2 times for 1 predictions file" in refused(
+        capsys, release, model, "--abstention-labels", judge, "--abstention-labels", judge
+    )
+
+
+def test_external_labels_override_confidences_made_from_the_files_own_labels(tmp_path):
+    model = said(tmp_path, {"abstained": True}, {"abstained": True})
+    judge = write(tmp_path / "judge.json", [{"id": "1", "abstained": False}])
+    assert add_external_labels(model, judge, detect_abstention=False).confidence.tolist() == [0.0, 1.0]
+
+
+def test_labels_of_some_answers_are_reported_and_labels_without_effect_are_refused(release, tmp_path, capsys):
+    rows = [{"question_id": row[0], "answer": row[6], "confidence": row[7]} for row in ROWS]
+    judge = write(tmp_path / "judge.json", [{"question_id": "a1", "abstained": False}])
+    sure = write(tmp_path / "sure.json", rows)
+    assert "sure has confidences, which take precedence. Remove --abstention-labels" in refused(
+        capsys, release, sure, "--abstention-labels", judge
+    )
+    run(release, sure, "--abstention-labels", judge, "--detect-abstention", "--bootstrap", 0)
+    assert (
+        "and 1 more: 5 of 6 have no label: their abstentions are detected from the text"
+        in capsys.readouterr().out
+    )
+    for row in rows:
+        del row["confidence"]
+    message = refused(capsys, release, write(tmp_path / "m.json", rows), "--abstention-labels", judge)
+    assert "(5 of 6 have no label), or use --detect-abstention" in message
+
+
+# Abstention features
+
+
+def test_words_marks_and_numbers():
+    assert tokenize("There’s NO dog,\n42 cats; N/A \\boxed{0}") == [
+        *("there", "'s", "no", "dog", ",", "<line>", "<number>", "cats", ";", "n/a", "{", "0", "}"),
+    ]
+    assert tokenize("can't don't cannot") == ["ca", "n't", "do", "n't", "cannot"]
+
+
+def test_endings():
+    assert [stem_word(word) for word in ("churches", "parties", "walked", "is", "umbrellas")] == [
+        *("church", "party", "walk", "is", "umbrella"),
+    ]
+
+
+def test_of_a_long_reply_beginning_and_end_are_kept():
+    asked, said = tokenize_pair(
+        "What?", " ".join(f"w{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(200))
+    )
+    assert len(said) == MAX_REPLY_WORDS
+    assert (said[0], said[39], said[40], said[-1]) == ("waa", "wbn", "<cut>", "whr")
+    assert asked == ["what", "?"]
+    assert tokenize_pair("", "") == (["<empty>"], ["<empty>"])
+
+
+def test_flags():
+    asked, said = compute_word_features(["what", "color", "is", "umbrella"], ["no", "umbrellas", "is"])
+    # shared with a stem; letter by letter; 1/place from the beginning; from the end; 1
+    assert (
+        said.tolist()
+        == np.float32([[0, 0, 1, 1 / 3, 1], [1, 0, 1 / 2, 1 / 2, 1], [0, 1, 1 / 3, 1, 1]]).tolist()
+    )
+    assert asked[:, 0].tolist() == [0, 0, 0, 1]
+    assert asked[:, 1].tolist() == [0, 0, 1, 0]
+
+
+# Abstention classifier
+
+
+QUESTIONS = ["What color is the umbrella?", "Is it red?", "What color is the umbrella?", "?"]
+REPLIES = [
+    "There is no umbrella in this image, only a parasol.",
+    "no",
+    "red",
+    "I can't tell, it is too dark. " * 20,
+]
+
+
+@pytest.fixture(scope="module")
+def networks():
+    """Two networks with drawn weights."""
+    torch.manual_seed(1)
+    return [AbstentionNet().eval() for _ in range(2)]
+
+
+@pytest.fixture(scope="module")
+def drawn(networks):
+    """A reader of a few words with these networks."""
+    words = [PADDING_TOKEN, UNKNOWN_TOKEN, "no", "umbrella", "red", "the", "is", "it", "dark", "only", "?"]
+    vectors = np.random.default_rng(1).normal(size=(len(words), 100)).astype(np.float32)
+    weights = [{name: value.detach().numpy() for name, value in net.named_parameters()} for net in networks]
+    return AbstentionClassifier({word: place for place, word in enumerate(words)}, vectors, weights)
+
+
+def test_the_network_is_torchs(networks, drawn):
+    pairs = [tokenize_pair(question, reply) for question, reply in zip(QUESTIONS, REPLIES, strict=True)]
+    asked, asked_flags, _, said, said_flags, _ = map(torch.from_numpy, drawn.encode_batch(pairs))
+    with torch.no_grad():
+        votes = torch.stack([network(asked, asked_flags, said, said_flags) for network in networks])
+    expected = torch.sigmoid(votes.mean(0)).numpy()
+    assert drawn.predict_abstention(QUESTIONS, REPLIES) == pytest.approx(expected, abs=1e-5)
+    assert np.ptp(expected) > 1e-4
+
+
+def test_other_replies_of_the_batch_do_not_matter(drawn):
+    together = drawn.predict_abstention(QUESTIONS * 300, REPLIES * 300)
+    alone = [
+        drawn.predict_abstention([question], [reply])[0]
+        for question, reply in zip(QUESTIONS, REPLIES, strict=True)
+    ]
+    assert together == pytest.approx(np.tile(alone, 300), abs=1e-5)
+    assert drawn.predict_abstention([], []).tolist() == []
+
+
+def test_unknown_words_are_equal(drawn):
+    first, second = drawn.predict_abstention(["is it red?"] * 2, ["zzyzx is dark", "qwerty is dark"])
+    assert first == second
+
+
+def test_the_weights_that_come_with_the_scorers():
+    ours = load_abstention_classifier()
+    assert [*ours.vocabulary][:2] == [PADDING_TOKEN, UNKNOWN_TOKEN]
+    assert len(ours.vocabulary) == len(ours.embeddings)
+    assert np.isfinite(ours.embeddings).all()
+    assert WEIGHTS_FILE.stat().st_size < 6e6
+    p = ours.predict_abstention(["What color is the umbrella?"] * 2, ["There is no umbrella.", "red"])
+    assert p[0] > 0.9
+    assert p[1] < 0.1

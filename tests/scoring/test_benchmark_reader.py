@@ -1,11 +1,20 @@
+"""How a release is read: items, provenance, errata and GQA's own files."""
+
 import hashlib
 import json
+import os
+from math import isclose
 
 import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.scoring.benchmark_reader import read_benchmark, read_release_name
-from tests.scoring.conftest import predictions, scored, write
+from pipeline.scoring.errata import exclude_errata
+from pipeline.scoring.provenance import parse_provenance
+from pipeline.scoring.resources import read_resources
+from tests.scoring.conftest import predictions, refused, run, scored, write
+
+# Benchmark reader
 
 
 def test_the_fields_of_items_are_read_from_a_release(release):
@@ -29,7 +38,7 @@ def test_only_named_subsets_are_read_but_all_ids_are_known(release):
     write(release / "rgqa/clip-hard.json", [{"img_id": "n", "question_id": "other", "label": {"UQ": 1.0}}])
     benchmark = read_benchmark(release, ["pt-hard"])
     assert list(benchmark.subsets) == ["pt-hard"] and "other" in benchmark.ids
-    with pytest.raises(UserError, match="no subset x, y; there are clip-easy, clip-hard, pt-hard"):
+    with pytest.raises(UserError, match="x, y.*clip-easy, clip-hard, pt-hard"):
         read_benchmark(release, ["x", "pt-hard", "y"])
 
 
@@ -59,9 +68,9 @@ def test_a_subsets_own_file_is_a_benchmark_too(release, tmp_path):
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [
-        ([{"uq": 1.0}, {"red": 1.0}], "says that there is no answer"),
-        ([{"Unanswerable.": 1.0}, {"UQ": 1.0}], "says that there is no answer"),
-        ([{"n/a": 1.0}, {"UQ": 1.0}], "says that there is no answer"),
+        ([{"uq": 1.0}, {"red": 1.0}], "says that no answer exists"),
+        ([{"Unanswerable.": 1.0}, {"UQ": 1.0}], "says that no answer exists"),
+        ([{"n/a": 1.0}, {"UQ": 1.0}], "says that no answer exists"),
         ([{"UQ": 1.0, "red": 1.0}, {"red": 1.0}], "both UQ and an answer"),
         ([{}, {"red": 1.0}], "label is {}"),
         ([{"red": "1"}], "expected {answer: 1.0}"),
@@ -187,3 +196,205 @@ def test_reports_name_the_release(release, tmp_path, capsys):
     found = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0)
     assert found["benchmark"]["name"] == "Kitchens"
     assert capsys.readouterr().out.startswith("benchmark Kitchens 1.2.0, split test")
+
+
+# Provenance
+# What a release says of its items: of what is damaged, one message with every line and item.
+
+
+ITEM = {"subset": "s", "item_id": "a", "split": "test", "pair_id": "p", "edits": [{"kind": "object"}]}
+
+
+def lines(*rows):
+    return "\n".join(map(json.dumps, rows)).encode()
+
+
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"edits": None}, "edits is None, expected a list of objects with kind"),
+        ({"edits": "abc"}, "edits is 'abc', expected a list of objects with kind"),
+        ({"edits": [{}]}, "edits is [{}], expected a list of objects with kind"),
+        ({"edits": [{"kind": "a"}, {"kind": 1}]}, "expected a list of objects with kind"),
+        ({"pair_id": [1]}, "pair_id is [1], expected a string"),
+        ({"split": 5}, "split is 5, expected a string"),
+        ({"split": "Test"}, "split is 'Test', expected validation or test"),
+        ({"category": ["a"]}, "category is ['a'], expected a string"),
+        ({"structural": {}}, "structural is {}, expected a string"),
+    ],
+)
+def test_invalid_fields_are_reported_with_line_and_item(tmp_path, fields, fault):
+    with pytest.raises(UserError) as caught:
+        parse_provenance(
+            lines({"item": ITEM | {"item_id": "b"}}, {"item": ITEM | fields}), tmp_path / "p.jsonl"
+        )
+    first, problem = caught.value.problems
+    assert first == f"{tmp_path / 'p.jsonl'}: 1 fault"
+    assert problem.startswith("line 2 (s's item a): ") and fault in problem
+
+
+def test_all_lines_are_reported_at_once(tmp_path):
+    rows = [3, {"item": ITEM}, {"item": None}, {"item": {"subset": "s", "item_id": 7}}]
+    rows += [{"item": ITEM | {"split": "validation"}}, {"item": ITEM | {"subset": "t"}}]
+    with pytest.raises(UserError) as caught:
+        parse_provenance(lines(*rows), tmp_path / "p.jsonl")
+    none = "not an item's provenance, expected item with subset and item_id"
+    assert caught.value.problems[1:] == [
+        *(f"line {number}: {none}" for number in (1, 3, 4)),
+        "line 5 (s's item a): duplicate item",
+    ]
+
+
+def test_fields_of_provenance_may_be_missing_or_null(tmp_path):
+    item = {"subset": "s", "item_id": "a", "category": None}
+    assert parse_provenance(lines({"item": item}), tmp_path) == {"s": {"a": item}}
+
+
+@pytest.mark.parametrize("name", ["params.json", "provenance.jsonl"])
+@pytest.mark.parametrize("what", ["folder", "link", "pipe"])
+def test_a_file_may_be_missing_but_be_nothing_else(release, name, what):
+    path = release / name
+    path.unlink()
+    read_benchmark(release)
+    if what == "folder":
+        path.mkdir()
+    elif what == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("nothing")
+    with pytest.raises(UserError, match=f"{name}: (cannot be read|no such file|a pipe)"):
+        read_benchmark(release)
+
+
+def test_a_pipe_for_a_subset_is_reported(release):
+    (release / "rgqa/pt-hard.json").unlink()
+    os.mkfifo(release / "rgqa/pt-hard.json")
+    with pytest.raises(UserError, match=r"pt-hard.json: a pipe or a device. Write"):
+        read_benchmark(release)
+
+
+@pytest.mark.parametrize("params", [[1], "1.0.0", {"version": 1.0}, {"version": None}])
+def test_params_and_all_else_that_is_damaged_are_one_message(release, tmp_path, capsys, params):
+    write(release / "params.json", params)
+    (release / "provenance.jsonl").write_text("3")
+    write(release / "rgqa/pt-hard.json", [3])
+    told = refused(capsys, release, write(tmp_path / "m.json", predictions()))
+    for piece in ("params.json: ", "line 1: not an item's", "question 1: expected"):
+        assert piece in told
+
+
+# Errata
+
+
+FAULTY = [{"item_id": "u2", "reason": "it has an answer", "version": "1.0.0"}]
+
+
+@pytest.fixture
+def model(tmp_path):
+    return write(tmp_path / "m.json", predictions())
+
+
+def test_faulty_items_and_their_pairs_are_excluded_and_reported(release, model, tmp_path, capsys):
+    write(release / "errata.json", FAULTY)
+    words = "--bootstrap", "0", "--split", "all"
+    whole, less = (
+        scored(tmp_path, release, model, *words, *more) for more in ((), ("--exclude-errata", "auto"))
+    )
+    # of three pairs one is left out: u2 itself, and a2, which is asked beside it, in both subsets
+    assert [r["benchmark"]["subsets"]["pt-hard"] for r in (whole, less)] == [6, 4]
+    assert (whole["benchmark"]["errata"], less["benchmark"]["errata"]) == (None, ["a2", "u2"])
+    # FACC: "red" and "Dog" are right and "no" is wrong, 2 of 3; without a2 2 of 2
+    found = [r["models"][0]["subsets"]["pt-hard"]["realistic"]["facc"] for r in (whole, less)]
+    assert isclose(found[0], 2 / 3) and found[1] == 1
+    capsys.readouterr()
+    run(release, model, *words, "--exclude-errata", "auto")
+    assert "WITHOUT 2 items (those in the errata" in " ".join(capsys.readouterr().out.split())
+    run(release, model, *words)
+    assert "errata" not in capsys.readouterr().out
+
+
+def test_an_errata_list_without_items_of_this_benchmark_is_reported(release, model, tmp_path, capsys):
+    path = write(tmp_path / "e.json", [{"item_id": "elsewhere"}])
+    run(release, model, "--bootstrap", "0", "--exclude-errata", path)
+    assert "WITHOUT 0 items (those in the errata" in " ".join(capsys.readouterr().out.split())
+
+
+def test_items_without_a_pair_are_excluded_alone(release, tmp_path):
+    single = release / "rgqa/pt-hard.json"
+    left = exclude_errata(read_benchmark(single), single, str(write(tmp_path / "e.json", FAULTY)))
+    assert left.errata == ("u2",) and len(left.subsets["pt-hard"]) == 5 and "u2" in left.ids
+
+
+@pytest.mark.parametrize("content", [{"u2": "why"}, ["u2"], [{"id": "u2"}]])
+def test_a_file_of_another_format_is_refused(release, tmp_path, content):
+    path = write(tmp_path / "e.json", content)
+    with pytest.raises(UserError, match="expected a list of"):
+        exclude_errata(read_benchmark(release), release, str(path))
+
+
+def test_a_release_without_a_list_says_what_to_do(release, model, capsys):
+    assert "Name a file instead" in refused(capsys, release, model, "--exclude-errata", "auto")
+
+
+# GQA schema
+# GQA's own files, damaged: one message that names the questions.
+
+
+GOOD = {
+    "answer": "red",
+    "types": {"structural": "query", "semantic": None},
+    "groups": {"global": None},
+    "entailed": ["2"],
+    "semantic": [{"operation": "select", "argument": "dog (1)", "dependencies": []}],
+    "isBalanced": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "wanted"),
+    [
+        ("answer", ["red"], "a string"),
+        ("answer", None, "a string"),
+        ("types", "query", "an object of strings"),
+        ("types", {"structural": 3}, "an object of strings"),
+        ("groups", [1], "an object of strings"),
+        ("groups", {"global": ["a"]}, "an object of strings"),
+        ("entailed", 2, "a list of ids"),
+        ("entailed", [["2"]], "a list of ids"),
+        ("semantic", "select", "a list of objects with operation and argument"),
+        ("semantic", [{"operation": "select"}], "a list of objects with operation and argument"),
+        ("isBalanced", "false", "true or false"),
+    ],
+)
+def test_all_invalid_questions_are_listed(tmp_path, field, value, wanted):
+    path = write(tmp_path / "q.json", {"1": GOOD, "2": GOOD | {field: value}, "3": GOOD | {field: value}})
+    with pytest.raises(UserError) as caught:
+        read_benchmark(path)
+    assert caught.value.problems == [
+        f"{path}: 2 faults",
+        *(f"question {name}: {field} is {value!r}, expected {wanted}" for name in "23"),
+    ]
+
+
+def test_fields_of_gqa_may_be_missing_or_null(tmp_path):
+    nulls = dict.fromkeys(("types", "groups", "entailed", "semantic"))
+    questions = {"1": GOOD, "2": {"answer": "red"}, "3": {"answer": "red", **nulls}}
+    assert len(read_benchmark(write(tmp_path / "q.json", questions)).ids) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("all-questions", 3, "an object with `answer`, a string, for each question"),
+        ("all-questions", {"answer": 3}, "an object with `answer`, a string, for each question"),
+        ("choices", 3, "an object of lists of strings for each question"),
+        ("choices", {"valid": "red"}, "an object of lists of strings for each question"),
+        ("choices", {"plausible": [3]}, "an object of lists of strings for each question"),
+    ],
+)
+def test_invalid_gqa_resources_are_refused(tmp_path, name, value, wanted):
+    path = write(
+        tmp_path / "x.json", {"1": {"answer": "red"} if name != "choices" else {"valid": []}, "7": value}
+    )
+    with pytest.raises(UserError, match=f"x.json: expected {wanted}. Invalid: 7$"):
+        read_resources([f"{name}={path}"], None)

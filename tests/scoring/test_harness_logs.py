@@ -193,7 +193,7 @@ def test_a_harness_is_known_by_these_keys_and_by_none_of_them_fewer(harness, row
 
 
 def openai_line(name, text, error=None, **message):
-    """A line of a batch's output, as OpenAI's API reference has it."""
+    """A line of a batch's output, as in OpenAI's API reference."""
     body = {"id": "chatcmpl-1", "choices": [{"index": 0, "message": {"content": text, **message}}]}
     response = {"status_code": 200, "request_id": "r", "body": body}
     return {"id": "b", "custom_id": name, "response": None if error else response, "error": error}

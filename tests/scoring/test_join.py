@@ -1,11 +1,30 @@
+"""Items joined with predictions, and validation of inputs."""
+
+import gc
+
 import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
+from pipeline.scoring import vqa_accuracy
+from pipeline.scoring.input_validation import (
+    check_arrays,
+    check_fractions,
+    check_strings,
+    parse_each_row,
+    parse_json,
+    parse_json_lines,
+    pause_garbage_collection,
+    read_bytes,
+    read_json_object,
+)
 from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
 from pipeline.scoring.join import find_faults, join_predictions
-from pipeline.scoring.joined_predictions import ScoringOptions
-from tests.scoring.conftest import ROWS, answered, model, predictions, refused, scored, write
+from pipeline.scoring.joined_predictions import PredictionFileInfo, ScoringOptions
+from tests.scoring.conftest import ROWS, answered, model, predictions, refused, scored, vqa_answered, write
+
+# Join
+
 
 ITEMS = Items.from_rows([BenchmarkItem("a", "n", {"dog": 1.0, "Big  dog": 0.5}), BenchmarkItem("u", "n", {})])
 
@@ -79,7 +98,7 @@ def test_some_items_are_taken_with_all_that_belongs_to_them():
 def test_unknown_and_missing_ids_and_another_version_are_refused_together(release, tmp_path, capsys):
     rows = [*predictions()[1:], {"questionId": "zz", "prediction": "red", "confidence": 0.5}]
     text = refused(capsys, release, write(tmp_path / "m.json", {"version": "0.9.0", "predictions": rows}))
-    assert "made for version 0.9.0 of the benchmark, this is 1.0.0" in text
+    assert "made for version 0.9.0 of the benchmark, but this is version 1.0.0" in text
     assert "1 id is not in the benchmark" in text and "zz" in text
     assert "1 of 6 items has no prediction" in text and "a1" in text
 
@@ -96,7 +115,7 @@ def test_unknown_ids_are_listed_together_with_faulty_rows_and_with_those_of_othe
         "row 1 (zz): confidence is 'high'",
         "m: 1 id is not in the benchmark",
         "w.json: 1 fault",
-        "1 row has no `confidence`, others have one (row 6)",
+        "1 row has no `confidence`, but other rows have one (row 6)",
         "w: 1 id is not in the benchmark",
         "w: 1 of 6 items has no prediction",
     ):
@@ -121,8 +140,8 @@ def test_predictions_for_complete_subsets_get_a_hint():
         (fault,) = find_faults(benchmark, model(dict.fromkeys(names, ("red", 0.5))), ScoringOptions())
         return fault.partition("excludes them)")[2].partition(": ")[0]
 
-    assert hint("x") == "; did you mean --subset x?"
-    assert hint("x", "z") == "; did you mean --subset x --subset z?"
+    assert hint("x") == ". Did you mean --subset x?"
+    assert hint("x", "z") == ". Did you mean --subset x --subset z?"
     benchmark = benchmark._replace(subsets={"x": Items.from_rows(BenchmarkItem(i, "n", {}) for i in "xy")})
     assert hint("x") == ""  # no subset is whole
 
@@ -202,11 +221,170 @@ def test_scored_items_cannot_be_validation_items(release, tmp_path, capsys):
         write(tmp_path / "m.json", rows[:-1]),
         write(tmp_path / "validation.json", rows[-1:]),
     )  # u3 is of split test
-    assert "1 id of --validation is of split test, which is to be scored: u3" in refused(
+    assert "1 id of --validation is of split test, which is the scored split: u3" in refused(
         capsys, release, test, "--validation", validation
     )
 
 
 def test_the_subset_line_says_how_many_items_thresholds_are_from(release, tmp_path, capsys):
     scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--bootstrap", 0, "--full")
-    assert "4 items" not in (text := capsys.readouterr().out) and "; thresholds from 2 others" in text
+    assert (
+        "4 items" not in (text := capsys.readouterr().out)
+        and "; thresholds chosen on 2 validation items" in text
+    )
+
+
+# Joined predictions
+
+
+def test_reference_answers_are_the_human_answers_or_the_labels():
+    items = Items.from_rows(
+        [BenchmarkItem("1", "n", {"red": 1.0, "dark red": 0.5}), BenchmarkItem("2", "n", {})]
+    )
+    said = model({"1": ("red", 0.5), "2": ("UQ", 0.1)})
+    assert join_predictions(items, said, ScoringOptions()).reference_answers == [["red", "dark red"], []]
+    assert vqa_answered([["red", "red", "blue"]], ["red"]).reference_answers == [["red", "red", "blue"]]
+
+
+def test_items_are_paired_where_each_names_its_pair():
+    assert answered().paired_metric_inputs[-1].tolist() == ["p1", "p1", "p2", "p2", "p3", "p3"]
+    assert answered().has_pairs
+    assert not answered([(*ROWS[0][:3], "", *ROWS[0][4:]), *ROWS[1:]]).has_pairs
+
+
+def test_the_description_of_a_file_names_missing_fields():
+    (line,) = PredictionFileInfo("plain CSV", "id", "answer").describe()
+    assert line == "read as plain CSV: id from id, answer from answer, no confidence"
+    assert PredictionFileInfo().describe() == ["read as : no id, no answer, no confidence"]
+
+
+def test_fields_that_no_file_names_are_empty_in_the_table_too():
+    items = Items({"id": ["a", "b"], "split": ["validation", "test"], "image": ["n", ""]}, 2)
+    assert items["human_answers"].tolist() == [(), ()] and items["gqa_question"].tolist() == [{}, {}]
+    assert items.clusters.tolist() == ["n", "b"]
+    assert [item.split for item in items.select(np.array([1, 0]))] == ["test", "validation"]
+    assert items.with_columns(split=["", ""]).select(np.array([False, True]))["split"].tolist() == [""]
+    assert not len(Items.from_rows([])) and not [*Items.from_rows([])]
+
+
+def test_the_words_of_a_benchmark_are_those_of_human_answers():
+    items = [BenchmarkItem("1", "n", {}, ("Dark red", "red")), BenchmarkItem("2", "n", {"blue": 1.0})]
+    assert Benchmark("vqa", "b", "", {}, {"x": Items.from_rows(items)}, frozenset()).human_answer_words() == {
+        "dark",
+        "red",
+    }
+
+
+# Input validation
+
+
+def test_arrays_come_back_in_the_order_named():
+    first, second, third = check_arrays(a=[1, 2], b=[True, False], c=(0.5, 1.0))
+    assert [first.dtype.kind, second.dtype.kind, third.dtype.kind] == ["i", "b", "f"]
+    assert [array.dtype.kind for array in check_arrays(empty=[])] == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"a": [[1]], "b": [1]}, "a has 2 dimensions, expected 1"),
+        ({"a": [1, 2], "b": [1]}, "lengths differ: a 2, b 1"),
+        ({"a": ["x"]}, "a has type <U1, expected numbers or booleans"),
+        ({"a": [1.0, float("nan"), float("inf")]}, "a has 2 NaN or infinite values"),
+        ({"a": ["x"], "b": [float("nan")]}, "a has type <U1, expected numbers or booleans; b has 1 NaN"),
+    ],
+)
+def test_wrong_arrays_are_refused_with_everything_that_is_wrong(arguments, expected):
+    with pytest.raises(ValueError) as caught:
+        check_arrays(**arguments)
+    assert expected in str(caught.value)
+
+
+def test_fractions_lie_between_0_and_1():
+    (accuracy,) = check_fractions(accuracy=[True, False])
+    assert accuracy.dtype.kind == "f" and accuracy.tolist() == [1.0, 0.0]
+    with pytest.raises(ValueError, match="accuracy has 2 values outside"):
+        check_fractions(accuracy=[-0.1, 0.5, 1.1])
+    with pytest.raises(ValueError, match="a has 1 NaN"):
+        check_fractions(a=[float("nan")])
+
+
+def test_rows_are_parsed_one_by_one_and_every_fault_says_where():
+    def make(row):
+        if row < 0:
+            raise UserError(["below 0", "no good"])
+        return 2 * row
+
+    assert parse_each_row([1, 2], "row", make) == ([2, 4], [])
+    assert parse_each_row([1, -1, 3], "file, row", make) == (
+        [2, 6],
+        ["file, row 2: below 0", "file, row 2: no good"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("predictions", "answers", "expected"),
+    [
+        (["a"], ["a"], "^answers has a string, expected a list of answers for each prediction$"),
+        (["a"], [[]], "1 empty list"),
+        ([1], [["a"]], "another type"),
+        (["a"], [["a", 2]], "answers has 1 value of another type"),
+        (["a", "b"], [["a"]], "lengths differ"),
+    ],
+)
+def test_wrong_answers_are_refused(predictions, answers, expected):
+    for function in (check_strings, vqa_accuracy):
+        with pytest.raises(ValueError, match=expected):
+            function(predictions, answers)
+
+
+def test_an_error_of_the_input_keeps_its_lines_apart():
+    assert UserError("one").problems == ["one"]
+    assert UserError(line for line in "ab").problems == ["a", "b"] and str(UserError(["a", "b"])) == "a\nb"
+
+
+def test_an_unreadable_file_is_reported_in_one_line(tmp_path):
+    with pytest.raises(UserError, match=r"none\.json: no such file$"):
+        read_bytes(tmp_path / "none.json")
+    with pytest.raises(UserError, match="cannot be read"):
+        read_bytes(tmp_path)
+    with pytest.raises(UserError, match=r"x\.json: not valid JSON .*truncated"):
+        parse_json(b'{"a": ', "x.json")
+    assert parse_json(b'{"a": [1]}', "x.json") == {"a": [1]}
+
+
+def test_lines_are_numbered_and_empty_ones_skipped():
+    assert list(parse_json_lines(b'1\n\n{"a": 2}\r\n  \n', "x.jsonl")) == [(1, 1), (3, {"a": 2})]
+    with pytest.raises(UserError, match=r"x\.jsonl, line 2: not valid JSON"):
+        list(parse_json_lines(b"1\n{", "x.jsonl"))
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": 1, "b": 2, "a": 1}', '[{"a": 1, "a": 2}]', '{"x": [{"a": {}, "a": 3}]}']
+)
+def test_a_duplicate_key_of_an_object_is_refused(text):
+    with pytest.raises(UserError, match=r"^x\.json: .*key a twice"):
+        parse_json(text.encode(), "x.json")
+    with pytest.raises(UserError, match=r"^x\.jsonl, line 2: .*key a twice"):
+        list(parse_json_lines(f'{{"a": ["a", {{"a": 1}}]}}\n{text}'.encode(), "x.jsonl"))
+
+
+def test_a_file_that_should_map_ids_and_does_not_is_refused(tmp_path):
+    (tmp_path / "choices.json").write_text("[1]")
+    with pytest.raises(UserError, match="choices.json: expected an object by id, got a list"):
+        read_json_object(tmp_path / "choices.json")
+
+
+def test_of_many_lines_the_broken_one_is_named():
+    lines = ['{"a": 1}'] * 2000
+    assert len(list(parse_json_lines("\n".join(lines).encode(), "x"))) == 2000
+    for broken in ('{"a": 1}, {"a": 1}', "[1", '{"a": 1'):
+        with pytest.raises(UserError, match="x, line 1501: not valid JSON"):
+            list(parse_json_lines("\n".join([*lines[:1500], broken, *lines]).encode(), "x"))
+
+
+def test_the_garbage_collector_is_restored():
+    with pytest.raises(ZeroDivisionError), pause_garbage_collection():
+        assert not gc.isenabled()
+        _ = 1 / 0
+    assert gc.isenabled()

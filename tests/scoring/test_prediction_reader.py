@@ -1,14 +1,27 @@
+"""How predictions are read, warnings about them, and resources."""
+
 import csv
 import gzip
 import json
 import math
 import re
 
+import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
+from pipeline.core.table_reader import DEFAULT_DELIMITERS
+from pipeline.scoring.items import BenchmarkItem, Items
+from pipeline.scoring.join import join_predictions
+from pipeline.scoring.joined_predictions import FILE_OPTIONS, ScoringOptions
+from pipeline.scoring.model_report import GROUP_NAMES
 from pipeline.scoring.prediction_reader import read_predictions
-from tests.scoring.conftest import ROWS, predictions, scored, write
+from pipeline.scoring.prediction_warnings import find_prediction_warnings
+from pipeline.scoring.resources import RESOURCES, find_resource_groups, read_resources
+from pipeline.scoring.row_reader import read_rows
+from tests.scoring.conftest import ROWS, model, predictions, scored, write
+
+# Prediction reader
 
 
 def test_all_file_forms_and_any_order_give_the_same_numbers(release, tmp_path):
@@ -56,7 +69,7 @@ def test_every_faulty_row_is_listed(tmp_path):
 def test_confidences_are_given_for_all_rows_or_for_none(tmp_path):
     rows = [{"id": 1, "answer": "red", "confidence": 0.5}, {"id": 2, "answer": "", "confidence": None}]
     assert read_predictions(write(tmp_path / "m.json", rows)).faults[1:] == (
-        "1 row has no `confidence`, others have one (row 2)",
+        "1 row has no `confidence`, but other rows have one (row 2)",
     )
     none = read_predictions(write(tmp_path / "m.json", [{"id": 1, "answer": "red"}, rows[1]]))
     assert none.confidence is None and none.faults == () and none.answer_by_id == {"1": "red", "2": ""}
@@ -201,7 +214,7 @@ def test_rows_may_name_their_columns_differently(tmp_path):
             "row 2001 (x): confidence is True, expected a number",
         ),
         ({"id": "x", "answer": 3, "confidence": 1}, "row 2001 (x): the answer is 3, expected a string"),
-        ({"id": "x", "answer": "red"}, "1 row has no `confidence`, others have one (row 2001)"),
+        ({"id": "x", "answer": "red"}, "1 row has no `confidence`, but other rows have one (row 2001)"),
     ],
 )
 def test_one_faulty_row_after_many_good_ones_is_found(tmp_path, row, fault):
@@ -253,3 +266,145 @@ def test_labels_of_a_file_that_comes_in_parts_are_all_kept(tmp_path):
     columns = {"id": [str(i) for i in range(70_000)], "answer": ["red"] * 70_000, "abstained": said}
     parquet.write_table(pyarrow.table(columns), tmp_path / "m.parquet")
     assert read_predictions(tmp_path / "m.parquet").abstention_labels == {"0": 0.0, "69999": 1.0}
+
+
+# Row reader
+
+
+FILE_ROWS = [{"id": "a", "prediction": "red, or so"}, {"id": "b", "prediction": 'a "sign"'}]
+
+
+def written(path):
+    """The rows in the form of the file's name."""
+    import io
+
+    kind = path.name.removesuffix(".gz").rpartition(".")[2]
+    if f".{kind}" in DEFAULT_DELIMITERS:
+        text = io.StringIO()
+        table = csv.DictWriter(text, ["id", "prediction"], delimiter=DEFAULT_DELIMITERS[f".{kind}"])
+        table.writeheader()
+        table.writerows(FILE_ROWS)
+        data = text.getvalue().encode()
+    elif kind == "jsonl":
+        data = "\n".join(map(json.dumps, FILE_ROWS)).encode()
+    elif kind == "parquet":
+        parquet, pyarrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+        parquet.write_table(pyarrow.Table.from_pylist(FILE_ROWS), path)
+        return path.read_bytes()
+    else:
+        data = json.dumps(FILE_ROWS).encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return data
+
+
+@pytest.mark.parametrize("name", ["m.json", "m.jsonl", "m.csv", "m.tsv", "m.parquet", "m.csv.gz", "m"])
+def test_every_format_has_the_same_rows(tmp_path, name):
+    data = written(tmp_path / name)
+    assert [*read_rows(tmp_path / name, data)[0]] == FILE_ROWS
+
+
+def test_the_version_may_be_beside_the_rows(tmp_path):
+    data = json.dumps({"predictions": FILE_ROWS, "version": "1.0.0"}).encode()
+    rows, version = read_rows(tmp_path / "m.json", data)
+    assert ([*rows], version) == (FILE_ROWS, "1.0.0")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("m.pkl", "runs the code in it; expected .json"), ("m.npz", "is not supported; expected .json")],
+)
+def test_unsupported_formats(tmp_path, name, why):
+    with pytest.raises(UserError, match=why):
+        read_rows(tmp_path / name, b"")
+
+
+# Prediction warnings
+
+
+def said(confidences, answers=("dog", "cat", "dog", "cat"), **options):
+    """Warnings on two AQs (dog, cat) and two UQs, answered in this order."""
+    items = [
+        BenchmarkItem(str(i), "n", labels) for i, labels in enumerate(({"dog": 1.0}, {"cat": 1.0}, {}, {}))
+    ]
+    rows = {str(i): pair for i, pair in enumerate(zip(answers, confidences, strict=True))}
+    chosen = ScoringOptions(**options)
+    return find_prediction_warnings(join_predictions(Items.from_rows(items), model(rows), chosen), chosen)
+
+
+def test_good_predictions_have_no_warnings():
+    assert said([0.9, 0.8, 0.3, 0.1]) == []
+
+
+@pytest.mark.parametrize(
+    ("confidences", "expected"),
+    [
+        ([0.1, 0.2, 0.8, 0.9], "AUROC is 0.0, below chance"),
+        ([9.0, 0.8, 0.3, -3.0], "2 confidences lie outside [0, 1]"),
+        ([0.5, 0.5, 0.5, 0.5], "all confidences are 0.5"),
+        ([1, 1, 0, 0], "all confidences are 0 or 1"),
+    ],
+)
+def test_suspicious_confidences_give_a_warning(confidences, expected):
+    (warning,) = said(np.array(confidences, float))
+    assert expected in warning
+
+
+def test_a_looser_match_mode_that_would_accept_more_is_suggested_with_examples():
+    (warning,) = said([0.9, 0.8, 0.3, 0.1], ["Dog.", "cat", "dog", "cat"], match="exact")
+    assert warning == "--match vqa would accept 1 more answer as correct: 'Dog.' for 'dog'"
+    assert said([0.9, 0.8, 0.3, 0.1], ["Dog.", "cat", "dog", "cat"]) == []
+
+
+def test_answers_that_contain_the_label_among_other_words_are_reported():
+    (warning,) = said([0.9, 0.8, 0.3, 0.1], ["It is a dog.", "cat", "dog", "cat"])
+    assert (
+        "1 answer that counts as wrong contains the label among other words: 'It is a dog.' for 'dog'"
+        in warning
+    )
+
+
+def test_detected_abstentions_get_no_confidence_warnings():
+    assert said([0.1, 0.2, 0.8, 0.9], detect_abstention=True) == []
+
+
+# Resources
+
+
+def test_every_file_that_scores_may_need_has_a_name_and_a_group():
+    assert {name.replace("-", "_") for name in RESOURCES} == set(FILE_OPTIONS) - {"synonyms"}
+    assert {extra.score_group for extra in RESOURCES.values()} <= set(GROUP_NAMES)
+
+
+def test_files_are_read_into_their_options(tmp_path):
+    study = write(tmp_path / "h.json", [{"question_id": "a", "accepted": True}])
+    (tmp_path / "log.jsonl").write_text(json.dumps({"seconds": 2}))
+    found = read_resources(
+        [
+            f"human-judgments={study}",
+            f"run-log={tmp_path / 'log.jsonl'}",
+            f"scenes={write(tmp_path / 's', {})}",
+        ],
+        None,
+    )
+    assert (
+        found["human_judgments"] == {"a": [True]}
+        and found["run_log"]["latency_mean"] == 2.0
+        and found["scenes"] == {}
+    )
+    # An empty file of scenes serves nothing.
+    assert find_resource_groups(ScoringOptions(**found)) == ["human", "efficiency"]
+    assert read_resources([], None) == {} and find_resource_groups(ScoringOptions()) == []
+
+
+def test_all_problems_are_reported_at_once(tmp_path):
+    with pytest.raises(UserError) as caught:
+        read_resources(
+            ["weather=x", "human-judgments", f"choices={tmp_path / 'none'}", f"choices={tmp_path}"], None
+        )
+    names = ", ".join(RESOURCES)
+    assert caught.value.problems == [
+        f"--resource weather=x: expected NAME=FILE, NAME one of {names}",
+        f"--resource human-judgments: expected NAME=FILE, NAME one of {names}",
+        f"{tmp_path / 'none'}: no such file",
+        "--resource choices is given twice",
+    ]

@@ -123,7 +123,7 @@ def test_ingest_reads_the_converted_table(tmp_path, monkeypatch):
         vqa_files.convert_questions(*found, "vqa", "val")
     (tmp_path / "data/vqa/source/images").mkdir(parents=True)
     said = vqa_files.convert_questions(*found, "vqa", "val")
-    assert "2 questions" in said and "1 images (COCO_val2014_000000262148.jpg, ...)" in said
+    assert "2 questions" in said and "1 image (COCO_val2014_000000262148.jpg, ...)" in said
     Image.new("RGB", (20, 10)).save(tmp_path / "data/vqa/source/images/COCO_val2014_000000262148.jpg")
     (tmp_path / "params.yaml").write_text("dataset: vqa\nvqa:\n  ingest: {split: val, subsets: [pt-easy]}\n")
     ingest.main()

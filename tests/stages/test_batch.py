@@ -199,7 +199,7 @@ def test_gold_questions_that_are_all_valid_cause_a_warning(capsys):
 
 def test_without_candidates_the_stage_stops(screened):
     (screened / "screen/screened.jsonl").write_text("")
-    with pytest.raises(UserError, match="no candidate is left to be judged"):
+    with pytest.raises(UserError, match="no candidate is left for annotation"):
         batch.main()
 
 

@@ -105,7 +105,7 @@ def test_without_verdicts_the_message_says_how_many_tasks_wait_and_what_to_run(b
     count = len(list(read_jsonl(batched / "batch/tasks.jsonl", Task)))
     with pytest.raises(UserError) as caught:
         collect.main()
-    assert caught.value.problems[0] == f"{count} tasks without verdicts: nobody has judged them yet"
+    assert caught.value.problems[0] == f"{count} tasks without verdicts: no annotator has answered a task yet"
     assert (
         "make annotate" in caught.value.problems[2]
         and "rgqa annotate pull, then dvc repro" in caught.value.problems[2]
@@ -158,7 +158,7 @@ def test_a_crowd_that_calls_everything_invalid_verifies_nothing(batched, set_par
     """The attack: 100 % accuracy, as all filters that it contradicts were thrown away, and everything unanswerable."""
     with pytest.raises(UserError) as caught:
         collected_from(batched, set_params, lambda who, question: "invalid", rule="dawid-skene")
-    assert "no candidate has 1 that count" in caught.value.problems[0]
+    assert "no candidate has 1 vote that count" in caught.value.problems[0]
     assert sum("is excluded: " in line and "specificity" in line for line in caught.value.problems) == 3
 
 
@@ -280,7 +280,7 @@ def test_parameters_of_the_quality_that_make_no_sense_are_all_refused_at_once(ba
 
 def test_too_few_verdicts_for_any_candidate_stop_the_stage(batched, set_params):
     set_params("collect", min_votes=4)  # the file has three of each
-    with pytest.raises(UserError, match=r"no candidate has 4 that count \(the maximum is 3\)"):
+    with pytest.raises(UserError, match=r"no candidate has 4 votes that count \(the maximum is 3\)"):
         collected_from(batched, set_params, lambda who, question: question.expected_choice or "invalid")
     assert not (OUT / "verified.jsonl").exists()
 

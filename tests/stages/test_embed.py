@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -10,66 +9,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from pipeline.candidates.encoders import clip, embedding_cache
 from pipeline.candidates.encoders.embedding_cache import EmbedParams
 from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import write_json, write_jsonl
-from pipeline.core.records import ImageRecord, Question
 from pipeline.stages import embed
 from tests.closure import ROOT
-
-OUT = Path("data/world/interim/embed")
-OUTPUTS = ("images.npy", "image_ids.json", "texts.npy", "texts.json", "embed.json")
-TEXTS = ["What color is the dog?", "Is it red?", "What color is the dog?", "Where is the cat?"]
+from tests.stages.small_projects import OUT, TEXTS, lay_out_world, written
 
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_clip: Path) -> Path:
-    """Five images, one of them the copy of another, four questions, and one about an image that is not there."""
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(1)
-    images = []
-    for name in ("a", "b", "c", "d"):
-        path = Path("data/world/source/images") / f"{name}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(rng.integers(0, 255, (30, 40, 3), np.uint8)).save(path)
-        images.append(
-            ImageRecord(
-                image_id=name,
-                split="testdev",
-                path=str(path),
-                width=40,
-                height=30,
-                sha256=sha256_file(path),
-            )
-        )
-    copy = Path("data/world/source/images/e.png")
-    copy.write_bytes(Path(images[0].path).read_bytes())
-    images.append(
-        ImageRecord(
-            image_id="e", split="testdev", path=str(copy), width=40, height=30, sha256=images[0].sha256
-        )
-    )
-    questions = [
-        Question(question_id=f"0{i}", image_id="a", split="testdev", text=text, answer="")
-        for i, text in enumerate(TEXTS)
-    ]
-    questions.append(
-        Question(question_id="09", image_id="t", split="train", text="Not about any of these?", answer="")
-    )
-    write_jsonl("data/world/interim/ingest/images.jsonl", images)
-    write_jsonl("data/world/interim/ingest/questions.jsonl", questions)
-    shutil.copytree(tiny_clip, "data/world/clip")
-    section = {
-        "model": "local-dir:data/world/clip",
-        "device": "cpu",
-        "image_batch_size": 2,
-        "text_batch_size": 2,
-    }
-    Path("params.yaml").write_text(json.dumps({"dataset": "world", "world": {"embed": section}}))
+    lay_out_world(tiny_clip)
     return tmp_path
 
 
@@ -89,10 +43,6 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(clip.Encoder, "encode_images", counting(clip.Encoder.encode_images))
     monkeypatch.setattr(clip.Encoder, "encode_texts", counting(clip.Encoder.encode_texts))
     return seen
-
-
-def written() -> dict[str, str]:
-    return {name: hashlib.sha256((OUT / name).read_bytes()).hexdigest() for name in OUTPUTS}
 
 
 def test_rows_are_images_by_id_and_distinct_texts(world: Path) -> None:
@@ -188,7 +138,7 @@ def test_unreadable_images_are_all_named_and_the_others_kept(world: Path, encode
 
 def test_images_without_questions_are_an_error(world: Path) -> None:
     write_jsonl("data/world/interim/ingest/questions.jsonl", [])
-    with pytest.raises(UserError, match="5 images and no question about any of them"):
+    with pytest.raises(UserError, match="5 images and no question about any of these images"):
         embed.main()
 
 

@@ -123,12 +123,12 @@ def cut_image():
         ),
         (
             first("imageId", "n999"),
-            "image n999: no such file in images/; 1 question about it, for example 00100101",
+            "image n999: no such file in images/; 1 question is about it: 00100101",
         ),
         (forward, "question 00100101: step 1 (query) depends on step 1, which is not an earlier step"),
         (
             drop_image,
-            "image n100003: no such file in images/; 5 questions about it, for example 00100301",
+            "image n100003: no such file in images/; 5 questions are about it: for example 00100301",
         ),
         (cut_image, "image n100003: images/n100003.jpg: damaged: image file is truncated"),
         (

@@ -3,8 +3,8 @@ from collections import Counter
 from pipeline.candidates.perturbing.replacements import PerturbParams
 from pipeline.stages.perturb import count_keys, make_report
 from tests.candidates.perturbing.in_memory import perturb
+from tests.candidates.perturbing.object_cases import EASY
 from tests.candidates.perturbing.small_vocabulary import vocabulary
-from tests.candidates.perturbing.test_object_edits import EASY
 from tests.notation import question
 
 

@@ -1,37 +1,21 @@
 from collections import Counter
 
-import numpy as np
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.core.json_files import read_json, read_jsonl, write_json, write_jsonl
+from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.rank_params import assign_splits
-from pipeline.core.records import Candidate, Question, SourceQuestionScore
+from pipeline.core.records import Candidate, SourceQuestionScore
 from pipeline.stages import rank
 from tests.candidates.ranking.small_world import world
+from tests.stages.small_projects import lay_out_rank_project
 
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A project folder in which rank can run."""
     monkeypatch.chdir(tmp_path)
-    questions, vectors = world()
-    (tmp_path / "params.yaml").write_text(
-        "dataset: d\nd:\n  rank: {hard_draw: 4, hard_pool: 25, easy_last: 3, easy_pool: 25, validation_proportion: 0.4}\n"
-    )
-    interim = tmp_path / "data/d/interim"
-    write_jsonl(
-        interim / "ingest/questions.jsonl",
-        [
-            *questions,
-            Question(question_id="9", image_id="train image", split="train", text="?", answer="x"),
-        ],
-    )
-    for name, value in (("image_ids", vectors.image_ids), ("texts", vectors.text_strings)):
-        write_json(interim / f"embed/{name}.json", value)
-    np.save(interim / "embed/images.npy", vectors.image_vectors)
-    np.save(interim / "embed/texts.npy", vectors.text_vectors)
-    return interim
+    return lay_out_rank_project(tmp_path)
 
 
 def test_the_files_say_the_same_as_the_functions_and_are_the_same_bytes_each_time(project, monkeypatch):

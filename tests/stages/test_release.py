@@ -104,7 +104,7 @@ def test_the_version_says_whether_it_is_a_rehearsal(rehearsal, tiny_run, monkeyp
         DatasetFolders().stage_dir("balance") / "items.jsonl",
     )
     set_version("0.1.0-rehearsal")
-    with pytest.raises(UserError, match="of nothing else"):
+    with pytest.raises(UserError, match="no other version may"):
         release_stage.main()
 
 

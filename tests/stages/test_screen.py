@@ -3,7 +3,7 @@ from collections import Counter
 from pipeline.core.records import Candidate, Edit
 from pipeline.stages.screen import count_keys, make_report
 from tests.candidates.screening.in_memory import SCENE, VOCABULARY, screen
-from tests.candidates.screening.test_screen_rules import CASES
+from tests.candidates.screening.rule_cases import CASES
 from tests.notation import question, steps
 
 

@@ -7,66 +7,22 @@ from collections import Counter
 from collections.abc import Callable
 from types import ModuleType
 
-import msgspec
 import pytest
 
 from pipeline.candidates.perturbing import perturb_image
-from pipeline.core import per_image as core_candidates
-from pipeline.core.json_files import read_jsonl, write_jsonl
-from pipeline.core.parallel import ordered_map
-from pipeline.core.records import Candidate, ImageRecord, Question, ScreenedCandidate, TaggedText
-from pipeline.stages import ingest, perturb, screen, tag, vocabulary
+from pipeline.core.json_files import read_jsonl
+from pipeline.core.records import Candidate, Question, ScreenedCandidate, TaggedText
+from pipeline.stages import perturb, screen, tag, vocabulary
 from pipeline.verifier import vocabulary as vocabulary_counts
 from pipeline.verifier.partial_graphs import PartialGraph
+from tests.stages.small_projects import COPIES, in_processes, ingest_copies
 
 STAGES = (vocabulary, tag, perturb, screen)
-COPIES = 6
 
 
 @pytest.fixture
 def ingested(tiny, set_params):
-    """The tiny world `COPIES` times, under other ids; CLIP proposes every question at another image."""
-    for stage in ("vocabulary", "perturb"):
-        set_params(stage)
-    ingest.main()
-    home = tiny / "data/tiny/interim"
-    images = list(read_jsonl(home / "ingest/images.jsonl", ImageRecord))
-    shown = {image.image_id for image in images}
-    questions = [q for q in read_jsonl(home / "ingest/questions.jsonl", Question) if q.image_id in shown]
-    images = [again(row, copy) for copy in range(COPIES) for row in images]
-    questions = [again(row, copy) for copy in range(COPIES) for row in questions]
-    ids = sorted(image.image_id for image in images)  # the copies of an image stand together
-    other = {image_id: ids[(number + COPIES) % len(ids)] for number, image_id in enumerate(ids)}
-    proposed = [
-        Candidate(
-            candidate_id=f"cliphard_{other[q.image_id]}+{q.question_id}",
-            subset="clip-hard",
-            image_id=other[q.image_id],
-            question_id=q.question_id,
-            text=q.text,
-            program=q.program,
-            score=0.2,
-            rank=1,
-        )
-        for q in questions
-    ]
-    write_jsonl(home / "ingest/images.jsonl", sorted(images, key=lambda row: row.image_id))
-    write_jsonl(home / "ingest/questions.jsonl", sorted(questions, key=lambda row: row.question_id))
-    write_jsonl(home / "ingest/scenes.jsonl", [])
-    write_jsonl(home / "rank/candidates.jsonl", sorted(proposed, key=lambda row: row.candidate_id))
-    return home
-
-
-def again(row, copy: int):
-    """An image or question of another copy of the world."""
-    ids = {name: f"{getattr(row, name)}-{copy}" for name in ("image_id", "question_id") if hasattr(row, name)}
-    return msgspec.structs.replace(row, **ids)
-
-
-def in_processes(number: int, patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ordered_map, "__defaults__", (3,))  # items in a piece
-    for module in (vocabulary_counts, tag, core_candidates):
-        patch.setattr(module, "choose_num_workers", lambda *_: number)
+    return ingest_copies(tiny, set_params)
 
 
 def test_one_process_and_two_write_the_same_bytes_sorted_and_complete(ingested, monkeypatch):

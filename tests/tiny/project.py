@@ -36,6 +36,8 @@ PARAMS: dict[str, dict[str, Any]] = {stage: {} for stage in STAGES} | {
         "question_splits": ["testdev", "train", "val"],
         "graph_splits": ["train", "val"],
     },
+    # The tiny world has few scene graphs, and everyday objects are none of its own.
+    "vocabulary": {"use_default": "never"},
     "embed": {"model": "none"},
     "rank": {
         "hard_draw": 6,

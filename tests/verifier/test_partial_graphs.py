@@ -408,7 +408,7 @@ def test_an_object_has_no_relation_to_itself():
             "select: hat (1)->filter color: blue [0]->query: size [1]",
             "unknown",
         ),
-        # "What animal is this?" states that there is an animal. There may be others.
+        # "What animal is this?" states that an animal exists. There may be others.
         (
             ("select: animal (1)->query: name [0]", "dog"),
             "select: cat (1)->query: color [0]",

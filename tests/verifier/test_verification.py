@@ -516,5 +516,5 @@ def test_facts_of_questions_are_added_to_the_scene_graph():
     ):
         assert execute_program(parse_program(steps(program)), both).answers == expected
     assert verdict("select: dog (9)->query: color [0]", both) == "missing object"
-    # That a question mentions "the lamp" does not prove that there is no other one.
+    # That a question mentions "the lamp" does not exclude another one.
     assert verdict("select: lamp (9)->filter color: blue [0]->query: size [1]", both) == "unknown"

@@ -8,7 +8,15 @@ from pipeline.core.json_files import read_jsonl, write_jsonl
 from pipeline.core.records import Question, Relation, SceneGraph, SceneObject
 from pipeline.stages import ingest, vocabulary
 from pipeline.verifier.partial_graphs import PartialGraph, build_partial_graph
-from pipeline.verifier.vocabulary import ProgramCounter, SceneGraphCounter, VocabularyParams, build_vocabulary
+from pipeline.verifier.vocabulary import (
+    MAX_SCENES_WITH_DEFAULT,
+    ProgramCounter,
+    SceneGraphCounter,
+    VocabularyParams,
+    add_default_vocabulary,
+    build_vocabulary,
+    load_default_vocabulary,
+)
 from tests.notation import facts, question
 from tests.notation import scene as noted
 
@@ -62,7 +70,7 @@ def count(scenes, questions, **params):
         graph = build_partial_graph([q for q in questions if q.image_id not in published], lexicon)
         return [graph] if graph else []
 
-    return build_vocabulary(scenes, questions, VocabularyParams(**params), graphs)
+    return build_vocabulary(scenes, questions, VocabularyParams(use_default="never", **params), graphs)
 
 
 def test_objects_attributes_and_relations_are_counted_in_the_graphs():
@@ -250,3 +258,30 @@ def test_presupposed_attributes_and_relations_are_counted():
     )
     assert counts.presupposed_value_counts == {"red": 1, "on": 1}
     assert counts.num_programs == 3
+
+
+def test_the_default_vocabulary_fills_what_a_data_set_lacks_and_fades_as_graphs_come():
+    default = load_default_vocabulary()
+    # Visual Genome counts 10,258 white shirts (object_color.tsv). The questions add a few.
+    assert 10_258 <= default.objects["shirt"].attributes["white"] < 10_300
+    own = count(GRAPHS, [])
+    full, half = add_default_vocabulary(own, 1.0), add_default_vocabulary(own, 0.5)
+    cups = default.objects["cup"].count
+    # The two graphs show two cups.
+    assert full.objects["cup"].count == cups + 2 and half.objects["cup"].count == round(cups / 2) + 2
+    assert full.attribute_types["red"] == "color" and "furniture" in full.categories
+    # Scene graphs list more of an image than questions do, so co-occurrence is not mixed.
+    assert full.cooccurrence == own.cooccurrence
+    asked = add_default_vocabulary(
+        count([], [question("1", "select: cup (1)->query: color [0]", "red")]), 1.0
+    ).cooccurrence
+    assert asked.from_questions and asked.num_images == default.cooccurrence.num_images + 1
+
+
+def test_from_500_scene_graphs_on_the_default_vocabulary_is_not_used():
+    graphs = [msgspec.structs.replace(GRAPHS[0], image_id=f"n{i}") for i in range(MAX_SCENES_WITH_DEFAULT)]
+    make_none = lambda lexicon, published: []  # noqa: E731
+    assert "skateboard" not in build_vocabulary(graphs, [], VocabularyParams(), make_none).objects
+    few = build_vocabulary(graphs[:250], [], VocabularyParams(), make_none).objects
+    # 250 of 500 graphs leave half of the default's counts.
+    assert few["skateboard"].count == round(load_default_vocabulary().objects["skateboard"].count / 2)

@@ -1,1 +1,4 @@
-"""The part that runs inside Label Studio's own Python, where nothing of the pipeline is installed."""
+"""The modules that run in Label Studio's Python environment.
+
+The pipeline is not installed in this environment.
+"""

@@ -1,7 +1,8 @@
 """Restrict annotators to the annotation page with a Django middleware.
 
-Staff accounts (the administrator) have access to everything. All other accounts, however they logged in, have access only to the views
-listed here by name. Views that a later version of Label Studio adds are refused until they are listed.
+Staff accounts (the administrator) have access to everything. All other accounts have access only to the views
+that are listed here by name, however the user logged in. If a later version of Label Studio adds views,
+access to them is refused until they are listed here.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from django.shortcuts import redirect, render
 from django.utils.deprecation import MiddlewareMixin
 
 log = logging.getLogger(__name__)
-# Pages after a login. Annotators are redirected to the annotation page.
+# Pages that Label Studio shows after a login. Annotators are redirected to the annotation page instead.
 START_VIEWS = ("main", "projects:project-index")
-# View name -> allowed methods, without login.
+# View name -> allowed methods, for everybody, without a login.
 PUBLIC_VIEWS = {
     "user-login": "GET POST",
     "logout": "GET",
     "health": "GET",
-    # Needed by push and pull. Access with the token is checked again.
+    # Needed by push and pull. Requests with the new token are checked again.
     "jwt_auth:token_refresh": "POST",
     "core.utils.static_serve.serve": "GET",
     "core.views.serve_file": "GET",
-    # The icon.
+    # The icon of the site.
     "django.views.generic.base.RedirectView": "GET",
     "annotation-open": "GET",
     "annotation-join": "GET POST",
@@ -36,17 +37,22 @@ ANNOTATOR_VIEWS = {"annotation-page": "GET", "annotation-step": "POST", "annotat
 
 
 class AccessControlMiddleware(MiddlewareMixin):
-    """Allow or deny each request. Placed last, so that `request.user` is known from the session or a personal token."""
+    """Allow or deny each request.
+
+    This middleware must be the last one, so that `request.user` is known from the session or from a personal
+    token.
+    """
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, address: Any) -> HttpResponse | None:
         name = request.resolver_match.view_name
-        # Label Studio reads legacy tokens inside its views, after this check. Nobody has one on this server.
+        # Label Studio reads legacy tokens inside its views, after this check, so they are refused. Nobody has
+        # one on this server.
         if request.headers.get("Authorization", "").lower().startswith("token"):
             return self.deny(
                 request, 401, "This server accepts only personal tokens (Authorization: Bearer ...)."
             )
         if name == "heidi_tips":
-            # Label Studio would fetch advertisements from another server.
+            # Here, Label Studio would fetch advertisements from another server.
             return JsonResponse({})
         if is_allowed(PUBLIC_VIEWS, name, request) or request.user.is_staff:
             return None
@@ -66,13 +72,17 @@ class AccessControlMiddleware(MiddlewareMixin):
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if request.method == "HEAD" and not response.streaming:
-            # waitress would send the content, and it would become part of the next response.
+            # Responses to HEAD must have no content. waitress would send the content, and it would become
+            # part of the next response.
             response.content = b""
         return response
 
     @staticmethod
     def deny(request: HttpRequest, status: int, reason: str) -> HttpResponse:
-        """Return a page for browsers, and JSON otherwise. The log contains the account number, but no name."""
+        """Refuse a request: return a page for browsers, and JSON for others.
+
+        The log contains the account number, but no name.
+        """
         log.warning("refused %s %s to account %s: %s", request.method, request.path, request.user.pk, reason)
         if request.path.startswith("/api/") or "text/html" not in request.headers.get("Accept", ""):
             return JsonResponse({"detail": reason}, status=status)
@@ -85,5 +95,5 @@ class AccessControlMiddleware(MiddlewareMixin):
 
 
 def is_allowed(views: dict[str, str], name: str, request: HttpRequest) -> bool:
-    """Return whether a view is listed with the method of the request."""
+    """Return whether a view is listed in `views` with the method of the request."""
     return ("GET" if request.method == "HEAD" else request.method) in views.get(name, "").split()

@@ -1,6 +1,8 @@
-"""Derive the secret part of login links from the server's key. It is stored nowhere.
+"""Derive the secret part of login links from the secret key of the server.
 
-The module runs in our Python environment and in Label Studio's.
+The secrets of links are not stored anywhere.
+
+The module runs in our Python environment and in Label Studio's Python environment.
 """
 
 from base64 import urlsafe_b64encode
@@ -9,9 +11,10 @@ from hmac import digest
 
 
 def derive_secret(key: str, subject: str) -> str:
-    """Return the secret for an annotator (`derive_annotator_secret`) or an open link (`OPEN_LINK_PREFIX` and the data set).
+    """Return the secret for an annotator (`derive_annotator_secret`) or an open link (`OPEN_LINK_PREFIX` and
+    the data set).
 
-    It is 32 bytes in base 64:
+    The secret is 32 bytes in base 64:
 
     >>> len(derive_secret("key", "ann@rgqa.local"))
     43
@@ -23,10 +26,10 @@ def derive_secret(key: str, subject: str) -> str:
 
 
 def derive_annotator_secret(key: str, email: str, pseudonym: str) -> str:
-    """Return the secret of a personal link. Two people never get the same one.
+    """Return the secret of a personal link. Two people never get the same secret.
 
-    An invited person can have the e-mail address of somebody who was erased, but has another pseudonym. A volunteer has no pseudonym yet,
-    but a random part in the e-mail address.
+    An invited person can have the same e-mail address as an earlier person whose data was erased, but not the
+    same pseudonym. A volunteer has no pseudonym yet, but has a random part in the e-mail address.
 
     >>> links = [derive_annotator_secret("key", "ann@rgqa.local", f"annotator-0{number}") for number in (1, 2)]
     >>> links[0] == links[1]
@@ -36,5 +39,5 @@ def derive_annotator_secret(key: str, email: str, pseudonym: str) -> str:
 
 
 OPEN_LINK_PREFIX = "volunteers of "
-# E-mail addresses of volunteers end with this.
+# The end of the e-mail addresses of volunteers.
 VOLUNTEER_EMAIL_SUFFIX = "@volunteer.rgqa.local"

@@ -27,13 +27,16 @@ from annotation.study.qualification import score_answers
 
 
 def get_report(request: HttpRequest) -> HttpResponse:
-    """Return data set -> progress of its annotators and tasks, as JSON."""
+    """Return, as JSON, data set -> progress of the annotators and tasks."""
     with open_queues() as all_queues:
         return JsonResponse({queue.dataset: _build_progress(queue) for queue in all_queues})
 
 
 def _build_progress(queue: TaskQueue) -> dict[str, Any]:
-    """Return the progress of one data set. `num_wanted_votes` is the maximum number of votes that can be requested now."""
+    """Return the progress of one data set.
+
+    `num_wanted_votes` is the maximum number of votes that can be requested now.
+    """
     assigner, max_votes, wave_size = queue.assigner, queue.rules["max_votes"], queue.rules["wave_size"]
     wanted = assigner.get_wanted_votes().tolist()
     decided = {key for key, more in zip(assigner.keys, wanted, strict=True) if not more}
@@ -86,7 +89,10 @@ def _build_annotator_rows(queue: TaskQueue) -> list[dict[str, Any]]:
 
 @require_POST
 def erase_annotator(request: HttpRequest) -> HttpResponse:
-    """Delete all data of one annotator: account, answers, drafts, assignments and sessions. Return the numbers deleted."""
+    """Delete all data of one annotator: account, answers, drafts, assignments and sessions.
+
+    Return the numbers of deleted entries.
+    """
     try:
         email = parse_json_body(request).get("email")
         with open_queues():
@@ -94,12 +100,12 @@ def erase_annotator(request: HttpRequest) -> HttpResponse:
                 raise RequestRefused(400, "An e-mail address is required.")
             user = User.objects.filter(email__iexact=email, is_staff=False).first()
             counts = _erase_user(user) if user else {"annotations": 0, "assignments": 0, "accounts": 0}
-            # The queues are built again without this annotator.
+            # The next request builds the queues again, without this annotator.
             cached_queues.clear()
     except RequestRefused as refusal:
         return JsonResponse({"detail": str(refusal)}, status=refusal.status)
     with QUEUES_LOCK, connection.cursor() as cursor:
-        # SQLite would otherwise keep deleted content in the free pages of the file.
+        # Without this, SQLite would keep the deleted content in free pages of the file.
         if connection.vendor == "sqlite":
             cursor.execute("VACUUM")
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -108,7 +114,7 @@ def erase_annotator(request: HttpRequest) -> HttpResponse:
 
 def _erase_user(user: User) -> dict[str, int]:
     annotations = list(Annotation.objects.filter(completed_by=user))
-    # Deleted one by one, so that Label Studio updates its counts.
+    # Annotations are deleted one by one, so that Label Studio updates its counts.
     for annotation in annotations:
         annotation.delete()
     AnnotationDraft.objects.filter(user=user).delete()

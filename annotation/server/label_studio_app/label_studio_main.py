@@ -1,4 +1,5 @@
-"""Run commands in Label Studio's Python environment: `python -m annotation.server.label_studio_app.label_studio_main database|serve`.
+"""Run commands in Label Studio's Python environment: `python -m
+annotation.server.label_studio_app.label_studio_main database|serve`.
 
 database   Read {"email", "password", "token"} of the administrator from standard input, migrate the database, and write a valid token
            to standard output.
@@ -31,7 +32,7 @@ def serve_forever(port: int) -> None:
     import waitress
     from django.core.wsgi import get_wsgi_application
 
-    # waitress finishes running requests.
+    # SystemExit makes waitress finish the running requests before it stops.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     waitress.serve(
         get_wsgi_application(),
@@ -47,7 +48,8 @@ def serve_forever(port: int) -> None:
 def main(command: str, port: str = "") -> None:
     if command == "serve" and not sys.stdin.readline():
         return
-    # Label Studio prints to standard output while it starts. This goes to the log, so that only the token reaches standard output.
+    # Label Studio prints to standard output while it starts. This output is redirected to the log, so that
+    # standard output contains only the token.
     answer = os.dup(1)
     os.dup2(2, 1)
     set_up_django()

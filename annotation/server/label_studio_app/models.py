@@ -1,4 +1,7 @@
-"""Define our two tables in Label Studio's database. They are created on first use, in SQLite and PostgreSQL."""
+"""Define the two tables that we add to Label Studio's database (SQLite or PostgreSQL).
+
+They are created on first use.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,11 @@ class Participant(models.Model):
         user: Number of the account.
         dataset: Name of the data set.
         name: The name that a volunteer gave at sign-up; "" for invited people.
-        consent_hash: Hash of the consent text that they accepted last; "" if none.
-        consented_at: Time of this consent.
-        num_retakes: Number of failed attempts at the qualification test that were followed by another attempt.
-        is_qualified: Whether they passed the test.
+        consent_hash: Hash of the consent text that the participant accepted last; "" if none was accepted.
+        consented_at: Time at which this consent text was accepted.
+        num_retakes: Number of failed attempts at the qualification test that were followed by another
+            attempt.
+        is_qualified: Whether the participant passed the qualification test.
     """
 
     user = models.BigIntegerField()
@@ -37,13 +41,14 @@ class TaskAssignment(models.Model):
     Attributes:
         user: Number of the account.
         dataset: Name of the data set.
-        number: Running number of the annotator's assignments, from 1. Their browser sees no other id.
+        number: Running number of the annotator's assignments, from 1. It is the only id that the browser of
+            the annotator receives.
         kind: training, test or task.
         key: Our task id.
         state: open, answered or skipped.
         opened_at: Time when the task was first shown.
         answered_at: Time of the first answer.
-        answer: The entries first, second, first_reason and second_reason; None unless answered.
+        answer: The entries first, second, first_reason and second_reason; None if the task is not answered.
         seconds: Time measured by the page, at most the time between `opened_at` and `answered_at`.
     """
 
@@ -67,7 +72,7 @@ class TaskAssignment(models.Model):
 
 
 def ensure_tables() -> None:
-    """Create missing tables."""
+    """Create those of the two tables that do not exist yet."""
     existing = connection.introspection.table_names()
     with connection.schema_editor() as editor:
         for model in (Participant, TaskAssignment):

@@ -41,7 +41,7 @@ MESSAGES = {
 
 
 class AnnotatorSession:
-    """The session of one annotator with one data set."""
+    """The work of one annotator on one data set."""
 
     def __init__(self, queue: TaskQueue, user: User) -> None:
         self.queue, self.user, self.name = queue, user, str(user.pk)
@@ -54,14 +54,14 @@ class AnnotatorSession:
         """Process a message of the annotation page and return the next screen.
 
         Args:
-            message: One of {}, {"consent": hash}, {"is_declined": true}, {"retake_test": true}, {"answer": {...}}, {"skip": {...}} and
-                {"reopen": number}.
+            message: One of {}, {"consent": hash}, {"is_declined": true}, {"retake_test": true}, {"answer":
+                {...}}, {"skip": {...}} and {"reopen": number}.
 
         Returns:
             A JSON object. `screen` is consent, training, test, task, feedback, wait, test_failed or thanks.
 
         Raises:
-            RequestRefused: The message is invalid, or names an assignment of somebody else.
+            RequestRefused: The message is invalid, or names an assignment of another annotator.
         """
         consent = self.queue.content["consent"]
         match message:
@@ -98,10 +98,11 @@ class AnnotatorSession:
         )
 
     def get_assignment(self, number: Any) -> TaskAssignment:
-        """Return one of the annotator's assignments by its number.
+        """Return the assignment of the annotator with a number.
 
         Raises:
-            RequestRefused: There is no such assignment, or the annotator has not agreed to the consent text (status 404).
+            RequestRefused: There is no such assignment, or the annotator has not agreed to the consent text
+                (status 404).
         """
         known = type(number) is int and 0 < number < 1 << 31 and self.participant.consent_hash
         assignment = self.assignments.filter(number=number).first() if known else None
@@ -110,7 +111,7 @@ class AnnotatorSession:
         return assignment
 
     def _is_current(self, assignment: TaskAssignment) -> bool:
-        """Return whether the task is still part of the study. A new batch can have replaced it."""
+        """Return whether the task is still part of the study. A new batch may not contain the task."""
         return assignment.key in (
             self.queue.task_numbers if assignment.kind == "task" else self.queue.known_tasks
         )
@@ -144,7 +145,7 @@ class AnnotatorSession:
             return self._end_payload("thanks", "blocked")
         opened = self.assignments.filter(kind="task", state="open")
         if assignment := next((row for row in opened if row.key in self.queue.task_numbers), None):
-            # It may have been given to others in the meantime.
+            # The task may have been given to others in the meantime.
             self.queue.assigner.assign_task(self.name, assignment.key)
             return self._show_assignment(assignment)
         if key := self._assign_next_task():
@@ -153,7 +154,10 @@ class AnnotatorSession:
         return self._end_payload("wait" if num_judged < max_tasks or self.is_adjudicator else "thanks")
 
     def _assign_next_task(self) -> str | None:
-        """Assign the next task. If there is none, first release the tasks that others have kept open for too long."""
+        """Assign the next task.
+
+        If no task is free, tasks that others have kept open for too long are released first.
+        """
         if key := self.queue.assigner.assign_next_task(self.name):
             return key
         stale = [assignment for assignment in self.queue.get_open_assignments() if is_stale(assignment)]
@@ -187,9 +191,10 @@ class AnnotatorSession:
         )
 
     def _get_or_create_assignment(self, kind: str, key: str) -> TaskAssignment:
-        """Return the assignment of a task, created if needed.
+        """Return the assignment of a task. The assignment is created if needed.
 
-        A number is used once per annotator, across data sets. So a page that was left open never answers another task.
+        The number of an assignment is unique for the annotator, across all data sets. So a page that was left
+        open can never answer another task.
         """
         last = TaskAssignment.objects.filter(user=self.user.pk).aggregate(last=Max("number"))["last"] or 0
         new = {"number": last + 1, "opened_at": now()}
@@ -216,12 +221,15 @@ class AnnotatorSession:
         }
 
     def _find_last_number(self, assignments: QuerySet[TaskAssignment]) -> int | None:
-        """Return the number of the last assignment that can be reopened; None if there is none."""
+        """Return the number of the last assignment that can be reopened; None if no assignment can be
+        reopened.
+        """
         return next((row.number for row in assignments.order_by("-number") if self._is_current(row)), None)
 
     def _task_payload(self, assignment: TaskAssignment) -> dict[str, Any]:
         content = self.get_content(assignment)
-        # Browsers cache images by URL, and the next annotator on this browser has the same numbers.
+        # Browsers cache images by URL. Another annotator in the same browser has the same assignment numbers,
+        # so the URL also has a hash.
         mark = sha256(f"{self.assignment_keys}{assignment.key}".encode()).hexdigest()[:16]
         return {
             "assignment": assignment.number,
@@ -260,7 +268,11 @@ class AnnotatorSession:
         }
 
     def _save_answer(self, assignment: TaskAssignment, answer: dict[str, str], seconds: float) -> None:
-        """Store an answer. Repeating it changes nothing. Another answer corrects a task, but not training or test tasks."""
+        """Store an answer. Storing the same answer again changes nothing.
+
+        A different answer corrects the earlier answer to a task. Answers to training and test tasks cannot be
+        corrected.
+        """
         if assignment.state != "answered":
             assignment.answered_at = now()
             assignment.seconds = min(seconds, (assignment.answered_at - assignment.opened_at).total_seconds())
@@ -285,9 +297,10 @@ class AnnotatorSession:
     ) -> None:
         """Create or update Label Studio's annotation of an assignment, and the counts of its task.
 
-        There is one annotation per annotator and task. The models' `save` is avoided, because its signals recompute the summary of the whole
-        project (0.1 s). An equal annotation is not touched, because `pull` would count it as a correction. An annotation that the
-        study leader deleted is created again.
+        There is one annotation per annotator and task. The method `save` of the models is not used, because
+        its signals recompute the summary of the whole project (0.1 s). If the annotation has not changed, it
+        is not written, because `pull` would count the write as a correction. If the study leader deleted the
+        annotation, it is created again.
         """
         number, when = self.queue.task_numbers[assignment.key], now()
         annotations = Annotation.objects.filter(task=number)

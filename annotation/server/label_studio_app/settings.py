@@ -4,7 +4,8 @@ import os
 from hashlib import sha256
 from pathlib import Path
 
-# Label Studio reads these while its settings load: no telemetry, error reports, version checks or public sign-up.
+# Label Studio reads these variables while its settings load. They switch off telemetry, error reports,
+# version checks and public sign-up.
 os.environ.update(
     {
         "LABEL_STUDIO_COLLECT_ANALYTICS": "false",
@@ -20,7 +21,8 @@ os.environ.update(
     }
 )
 
-# The second module reads settings of the first through Django while it loads.
+# The order of these imports matters: the second module reads settings of the first module through Django
+# while it loads.
 from core.settings.base import *  # isort: skip
 from core.settings import label_studio as theirs  # isort: skip
 from core.settings.label_studio import *
@@ -30,22 +32,24 @@ ROOT_URLCONF = "annotation.server.label_studio_app.views"
 MIDDLEWARE = [*theirs.MIDDLEWARE, "annotation.server.label_studio_app.access_control.AccessControlMiddleware"]
 theirs.TEMPLATES[0]["DIRS"].append(str(Path(__file__).parent / "templates"))
 ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
-# Label Studio keeps sessions in signed cookies. With these, a pending request could log a user in again after a logout.
+# By default, Label Studio stores sessions in signed cookies. A pending request could then log a user in again
+# after a logout.
 SESSION_ENGINE = "django.contrib.sessions.backends.file"
 SESSION_FILE_PATH = str(Path(theirs.BASE_DATA_DIR) / "sessions")
 Path(SESSION_FILE_PATH).mkdir(mode=0o700, exist_ok=True)
-# Browsers send cookies to every port of a machine. A demo or another study must not log people out of this one.
+# Browsers send a cookie to every port of a machine. The cookie name differs per study, so that a demo or
+# another study does not log people out of this study.
 SESSION_COOKIE_NAME = f"rgqa-{sha256(SESSION_FILE_PATH.encode()).hexdigest()[:12]}"
 
 database = theirs.DATABASES["default"]
 if theirs.DJANGO_DB == theirs.DJANGO_DB_SQLITE:
-    # Readers do not wait for the writer. A writer waits for another one, at most `timeout` seconds. Acknowledged answers survive
-    # a power failure (FULL).
+    # With WAL, readers do not wait for a writer. A writer waits for another writer for at most `timeout`
+    # seconds. With FULL, answers that were confirmed to the annotator survive a power failure.
     database["OPTIONS"] = {
         "timeout": 30,
         "transaction_mode": "IMMEDIATE",
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
     }
 else:
-    # Seconds.
+    # Maximum age of a database connection in seconds.
     database["CONN_MAX_AGE"] = 600

@@ -1,8 +1,9 @@
 """Keep the task queue of each data set in memory.
 
-A `TaskQueue` is built from study/queue.json, which `rgqa annotate push` writes, the annotations in the Label Studio project, and our own
-tables. It is built again when queue.json has changed. Requests are handled one at a time, each in one database transaction. After an
-error, the queues are dropped, so that the next request builds them from the database.
+A `TaskQueue` is built from study/queue.json (which `rgqa annotate push` writes), from the annotations in the
+Label Studio project, and from our own tables. The queue is built again when queue.json has changed. Requests
+are handled one at a time, each in one database transaction. After an error, the queues are discarded, and the
+next request builds them again from the database.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from users.models import User
 from annotation.server.label_studio_app.models import Participant, TaskAssignment
 from annotation.study.assignment import AdaptiveAssigner, AssignmentRules
 
-# After this time, the open task of an annotator is also given to others.
+# After this time, a task that an annotator has open is also given to others.
 STALE_SECONDS = 12 * 3600
-# Maximum size of a request body.
+# Maximum size of a request body in bytes.
 MAX_BODY_BYTES = 20_000
 QUEUES_LOCK = threading.RLock()
 log = logging.getLogger(__name__)
@@ -45,7 +46,9 @@ class RequestRefused(Exception):
 
 @contextmanager
 def open_queues() -> Iterator[list[TaskQueue]]:
-    """Yield the current queues of all data sets, last pushed first, under an exclusive lock and in one transaction."""
+    """Yield the current queues of all data sets, last pushed first, under an exclusive lock and in one
+    transaction.
+    """
     with QUEUES_LOCK:
         try:
             with transaction.atomic():
@@ -92,10 +95,10 @@ class TaskQueue:
 
     Attributes:
         content: The content of queue.json.
-        file_stamp: Identifies the version of queue.json.
+        file_stamp: Identifies the version of queue.json from which the queue was built.
         dataset: Name of the data set.
         rules: Section `annotate` of params.yaml.
-        known_tasks: Key -> task of the training and the qualification test.
+        known_tasks: Task key -> task of the training or of the qualification test.
         project_number: Number of the Label Studio project.
         task_numbers: Task key -> Label Studio's task number.
         assigner: The state of the task assignment.
@@ -121,7 +124,7 @@ class TaskQueue:
         self._replay(keys)
 
     def _replay(self, keys: Mapping[int, str]) -> None:
-        """Replay adjudicators, answers in the order given, open tasks and exclusions to the assigner."""
+        """Pass adjudicators, answers (in their order in time), open tasks and exclusions to the assigner."""
         people = {user.pk: user for user in User.objects.filter(is_staff=False)}
         for user in people.values():
             self.mark_if_adjudicator(user)
@@ -152,17 +155,23 @@ class TaskQueue:
         return [assignment for assignment in assignments if assignment.key in self.task_numbers]
 
     def is_blocked(self, user: User) -> bool:
-        """Return whether a user gets no more tasks: excluded by stage `collect`, or too many failed gold questions."""
+        """Return whether a user gets no more tasks.
+
+        A user is blocked after an exclusion by stage `collect`, or after too many failed gold questions.
+        """
         return user.email in self.content["excluded_since"] or self.assigner.has_failed_gold(str(user.pk))
 
     def is_member(self, user: User) -> bool:
-        """Return whether a user annotates this data set: invited or signed up through the open link, and not removed."""
+        """Return whether a user may annotate this data set.
+
+        A member was invited or signed up through the open link, and was not removed.
+        """
         if user.email in self.content["annotators"] or user.email in self.content["removed"]:
             return user.email in self.content["annotators"]
         return Participant.objects.filter(user=user.pk, dataset=self.dataset).exclude(name="").exists()
 
     def mark_if_adjudicator(self, user: User) -> bool:
-        """Tell the assigner if a user is an adjudicator; return whether they are."""
+        """Return whether a user is an adjudicator. If so, mark the user in the assigner."""
         pseudonyms = self.content["annotators"] | self.content["removed"]
         is_adjudicator = pseudonyms.get(user.email, "").startswith("adjudicator-")
         if is_adjudicator:
@@ -171,7 +180,7 @@ class TaskQueue:
 
 
 def _without_gold(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a task without the expected choice of its gold question, which is discarded."""
+    """Return a task without the expected choice of its gold question, because the gold question is discarded."""
     return {name: {**row, "expected": None} if isinstance(row, dict) else row for name, row in task.items()}
 
 

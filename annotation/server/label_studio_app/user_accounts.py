@@ -1,7 +1,8 @@
-"""Create accounts, their organisation and the administrator's token in Label Studio's database. Every function can be repeated.
+"""Create accounts, the organization and the administrator's token in Label Studio's database.
 
-All accounts are members of one organisation, which the administrator owns. Annotators have no access to it (see `access_control`), and
-no password, because they log in with a personal link.
+All accounts are members of one organization, which the administrator owns. Annotators have no access to the
+pages of the organization (see `access_control`), and no password, because they log in with a personal link.
+Every function can be called repeatedly.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from annotation.server.label_studio_app import models
 def ensure_administrator(credentials: dict[str, Any]) -> str:
     """Migrate the database, create the administrator if needed, and return their personal token."""
     if connection.vendor == "sqlite":
-        # Hundreds of migrations take minutes if each is flushed to disk. They can be repeated, so this is not needed.
+        # Hundreds of migrations would take minutes if each one were flushed to disk. Flushing is not needed,
+        # because migrations can be
+        # repeated.
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA synchronous=NORMAL")
     call_command("migrate", interactive=False, verbosity=0)
@@ -43,7 +46,7 @@ def ensure_administrator(credentials: dict[str, Any]) -> str:
 
 
 def get_or_create_annotator(email: str) -> User:
-    """Return the account of an annotator, created if needed."""
+    """Return the account of an annotator. The account is created if needed."""
     user = User.objects.filter(email=email).first()
     if user is None:
         user = User(email=email, username=email, allow_newsletters=False)
@@ -59,11 +62,11 @@ def _join_organization(home: Organization, user: User) -> None:
 
 
 def _get_or_create_token(user: User, known: str) -> str:
-    """Return the personal token `known` if it is still valid for this account, else a new one."""
+    """Return the personal token `known` if it is still valid for the account, else a new token."""
     try:
         if str(RefreshToken(known)["user_id"]) == str(user.pk):
             return known
     except TokenError:
-        # No token, a token of another secret key, or a revoked one.
+        # There is no token, the token was signed with another secret key, or the token was revoked.
         pass
     return LSAPIToken.for_user(user).get_full_jwt()

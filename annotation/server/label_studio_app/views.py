@@ -1,4 +1,7 @@
-"""Define the views and URLs of the annotation page and the admin API. They take precedence over Label Studio's own URLs."""
+"""Define the views and URLs of the annotation page and the admin API.
+
+These URLs take precedence over Label Studio's URLs.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ def static_file(request: HttpRequest, name: str) -> HttpResponse:
 
 @enforce_csrf_checks
 def submit_step(request: HttpRequest) -> HttpResponse:
-    """Process a message of the annotation page and return the next screen. Both are JSON."""
+    """Process a message (JSON) of the annotation page, and return the next screen (JSON)."""
     try:
         message = parse_json_body(request)
         with open_queues() as all_queues:
@@ -79,7 +82,10 @@ def submit_step(request: HttpRequest) -> HttpResponse:
 
 
 def _find_queue(request: HttpRequest, queues_now: list[TaskQueue]) -> TaskQueue | None:
-    """Return the queue of the user; of several data sets, the one pushed last."""
+    """Return the queue of the user.
+
+    If the user annotates several data sets, the data set that was pushed last is used.
+    """
     return next((queue for queue in queues_now if queue.is_member(request.user)), None)
 
 
@@ -96,14 +102,17 @@ def task_image(request: HttpRequest, number: int) -> HttpResponse:
 
 
 def local_file(request: HttpRequest) -> HttpResponse:
-    """Return an image under Label Studio's own URL, for the study leader. Label Studio's own file serving is switched off."""
+    """Return an image under Label Studio's URL for local files, for the study leader.
+
+    Label Studio's own view is switched off.
+    """
     return _send_image(request, request.GET.get("d", ""))
 
 
 def _send_image(request: HttpRequest, name: str) -> HttpResponse:
-    """Send an image of a data set with the media type of its content. Everything else gives status 404.
+    """Send an image of a data set with the media type of its content. Other files give status 404.
 
-    SVG is refused too, because it can contain scripts.
+    SVG images are refused, too, because they can contain scripts.
     """
     kind = ""
     with suppress(OSError):
@@ -113,7 +122,7 @@ def _send_image(request: HttpRequest, name: str) -> HttpResponse:
     known = request.headers.get("If-None-Match")
     answer = build_localfile_response(request, str(settings.RGQA_DATA / name), known)
     if answer.status_code == 404:
-        # Label Studio's own answer would reveal the path on disk.
+        # The answer of Label Studio would reveal the path on disk, so it is replaced.
         raise Http404("no such image")
     answer["Content-Type"], answer["Cache-Control"] = kind, "private, max-age=3600"
     return answer
@@ -143,7 +152,9 @@ def open_session(request: HttpRequest, token: str) -> HttpResponse:
 
 @enforce_csrf_checks
 def join_by_open_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Sign up a volunteer through the open link: ask for a name, create an account, and show their personal link."""
+    """Sign up a volunteer through the open link: ask for a name, create an account, and show their personal
+    link.
+    """
     with open_queues() as all_queues:
         signup_queues = [queue for queue in all_queues if queue.content["is_signup_open"]]
         key = settings.SECRET_KEY
@@ -181,7 +192,7 @@ def _is_same_token(token: str, secret: str) -> bool:
 
 
 def _find_name_problem(name: str, queue: TaskQueue) -> str:
-    """Return why a volunteer cannot have this name; "" if they can."""
+    """Return why a volunteer cannot have this name; "" if the name can be used."""
     if not NAME_PATTERN.fullmatch(name):
         return "A name consists of letters, digits, dots and dashes, and begins with a letter or digit."
     volunteers = Participant.objects.filter(dataset=queue.dataset).exclude(name="")

@@ -1,1 +1,4 @@
-"""Measure what a benchmark reveals without its images or without its texts, for own releases and for other sets."""
+"""Measure how well the labels of a benchmark can be predicted without its images or without its texts.
+
+The audit works for releases of this project and for any other set with two labels.
+"""

@@ -1,14 +1,15 @@
-"""Evaluate attackers, which predict the label from part of the input, by grouped cross-validation.
+"""Evaluate attackers by grouped cross-validation. An attacker predicts the label from a part of the input.
 
-An attacker never trains on a row of the group that it predicts. An AUROC below 0.5 is shown as 1 - AUROC, because an attacker
-that is reliably wrong has also found the label.
+An attacker never trains on a row of the group that it predicts. An AUROC below 0.5 is shown as 1 - AUROC,
+because an attacker that is reliably wrong also reveals the label.
 
-Folds and scores depend only on the content of the rows and on the seed, not on the order of the rows or on the file. The same rows
-therefore give the same AUROC in every audit.
+Folds and scores depend only on the content of the rows and on the seed, not on the order of the rows or on
+the file. The same rows therefore give the same AUROC in every audit.
 
-The bootstrap resamples groups and keeps the scores, so it covers the variance of one training run only. The interval of a trained
-attacker is therefore widened (Nadeau and Bengio, 2003, Inference for the generalization error, Machine Learning 52, equation 9).
-With k folds the variance is (1 + k / (k - 1)) times that of independent folds; with 5 folds the interval is 1.5 times as wide.
+The bootstrap resamples groups and keeps the scores, so it covers the variance of one training run only. The
+interval of a trained attacker is therefore widened (Nadeau and Bengio, 2003, Inference for the generalization
+error, Machine Learning 52, equation 9). With k folds, the variance is (1 + k / (k - 1)) times the variance of
+independent folds. So with 5 folds the interval is 1.5 times as wide.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ class AttackResult(Record):
     """The AUROC of one attacker.
 
     Attributes:
-        auroc: AUROC, or 1 - AUROC if it is below 0.5; null if the attacker does not apply.
-        low, high: Ends of the 95 % cluster bootstrap interval over groups, widened for the variance of training.
+        auroc: AUROC, or 1 - AUROC if the AUROC is below 0.5. None if the attacker does not apply.
+        low, high: Ends of the 95 % cluster bootstrap interval over groups, widened for the variance of
+            training. None if there is no interval.
         groups: Number of groups that were resampled.
         is_below_half: Whether the AUROC is below 0.5, so that 1 - AUROC is shown.
     """
@@ -61,11 +63,12 @@ class Folds:
     The fold of a group depends only on the names and sizes of the groups and on the seed.
 
     Attributes:
-        labels: [n], 1 = UQ, 0 = AQ.
+        labels: [n] labels: 1 for an unanswerable question (UQ), 0 for an answerable question (AQ).
         groups: [n] group names, made from the content of the rows. All rows of a group are in the same fold.
         num_folds: Number of folds.
-        seed: Decides which groups share a fold.
-        known_questions: The source's questions, for attackers that read them; None if they are not available.
+        seed: Seed of the assignment of groups to folds.
+        known_questions: The questions of the source, for attackers that use them, or None if they are not
+            available.
     """
 
     labels: np.ndarray
@@ -80,7 +83,8 @@ class Folds:
         The seed shuffles groups of the same size.
 
         Returns:
-            For each fold the indices of the training rows and of the test rows; [] if there are fewer groups than folds.
+            For each fold the indices of the training rows and of the test rows. [] if there are fewer groups
+            than folds.
         """
         names = [str(name) for name in self.groups.tolist()]
         count, (group,) = number_clusters([names])
@@ -89,8 +93,8 @@ class Folds:
         sizes, order = np.bincount(group), order_by_hash(dict.fromkeys(names), self.seed)
         rows, fold = [0] * self.num_folds, np.empty(count, int)
         for i in order[np.argsort(-sizes[order], kind="stable")].tolist():
-            fold[i] = least = rows.index(min(rows))
-            rows[least] += int(sizes[i])
+            fold[i] = smallest = rows.index(min(rows))
+            rows[smallest] += int(sizes[i])
         row_fold = fold[group]
         return [(np.flatnonzero(row_fold != k), np.flatnonzero(row_fold == k)) for k in range(self.num_folds)]
 
@@ -98,12 +102,13 @@ class Folds:
         """Return out-of-fold scores of a scikit-learn classifier.
 
         Args:
-            features: [n, d], dense or sparse. They may be computed from all rows, because they do not use the labels.
+            features: [n, d], dense or sparse. They may be computed from all rows, because they do not use the
+                labels.
             classifier: An unfitted classifier; a clone is fitted for each fold.
 
         Returns:
-            [n] probability of label 1 minus the proportion of label 1 in the training rows; NaN if there are too few groups, or
-            if the training rows of a fold all have the same label.
+            [n] probability of label 1 minus the proportion of label 1 in the training rows. NaN if there are
+            too few groups, or if the training rows of a fold all have the same label.
         """
         result = np.full(len(self.labels), np.nan)
         splits = self.split_rows()
@@ -112,27 +117,29 @@ class Folds:
         # Without features (if no two texts share a word, for example) all rows get the same score.
         if not features.shape[1]:
             return np.zeros(len(self.labels))
-        # With one thread and double precision the scores do not depend on the number of cores or on the instruction set.
+        # With one thread and double precision, the scores do not depend on the number of cores or on the
+        # instruction set.
         with threadpool_limits(1):
             for train, test in splits:
                 model: Any = clone(classifier)
                 model.fit(features[train].astype(np.float64, copy=False), self.labels[train])
-                # Folds differ in their proportion of UQs, which must not count as signal. So the scores of each fold are
-                # centred on the proportion in its training rows.
-                centre = self.labels[train].mean()
+                # Folds differ in their proportion of label 1, which must not count as signal. So the
+                # proportion in the training rows is subtracted from the scores of each fold.
+                training_rate = self.labels[train].mean()
                 probabilities = model.predict_proba(features[test].astype(np.float64, copy=False))
-                result[test] = np.round(probabilities[:, 1] - centre, 6)
+                result[test] = np.round(probabilities[:, 1] - training_rate, 6)
         return result
 
 
 def group_by_text(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarray:
     """Group rows for attackers that see the text.
 
-    Rows with the same text are in one group, and so are an edited question and its original, because each reveals the other.
+    Rows with the same text are in one group. An edited question and its original are also in one group,
+    because each reveals the other.
 
     Args:
         texts: [n] questions.
-        question_ids: [n] ids of the source question of each row.
+        question_ids: [n] id of the source question of each row.
 
     Returns:
         [n] names of the groups: a hash of the first text of the group in sorted order.
@@ -142,13 +149,13 @@ def group_by_text(texts: Sequence[str], question_ids: Sequence[str]) -> np.ndarr
     (True, False)
     """
     keys = [f"question {key}" for key in question_ids] + [f"text {text}" for text in texts]
-    names, places = np.unique(np.array(keys, object), return_inverse=True)
-    asked, of_text = places[: len(texts)], places[len(texts) :]
-    links = coo_array((np.ones(len(texts)), (asked, of_text)), shape=(len(names), len(names)))
-    group = connected_components(links, directed=False)[1][of_text]
-    # np.unique sorts the names, so the lowest index of a text in a group belongs to its first text.
+    names, indices = np.unique(np.array(keys, object), return_inverse=True)
+    question_indices, text_indices = indices[: len(texts)], indices[len(texts) :]
+    links = coo_array((np.ones(len(texts)), (question_indices, text_indices)), shape=(len(names), len(names)))
+    group = connected_components(links, directed=False)[1][text_indices]
+    # np.unique sorts the names, so the lowest index of a text in a group belongs to the group's first text.
     first = np.full(group.max(initial=-1) + 1, len(names))
-    np.minimum.at(first, group, of_text)
+    np.minimum.at(first, group, text_indices)
     hashes = {i: sha256(str(names[i]).encode()).hexdigest()[:16] for i in first.tolist()}
     return np.array([hashes[i] for i in first[group].tolist()], object)
 
@@ -165,13 +172,16 @@ def compute_word_tfidf(texts: Sequence[str]) -> Any:
 
 
 def score_by_vectors(vectors: np.ndarray, folds: Folds) -> np.ndarray:
-    """Return scores [n] of vectors [n, d] (of images, for example) with logistic regression. The vectors are scaled in place."""
+    """Return scores [n] of vectors [n, d] (of images, for example), with logistic regression.
+
+    The vectors are scaled in place.
+    """
     scaled = StandardScaler(copy=False).fit_transform(vectors)
     return folds.cross_val_scores(scaled, LogisticRegression(C=0.1, max_iter=500))
 
 
 def compute_interval_scale(folds: int) -> float:
-    """Return the factor by which the interval of a trained attacker is widened (see the docstring of this module).
+    """Return the factor by which the interval of a trained attacker is widened (see this module's docstring).
 
     >>> compute_interval_scale(5)
     1.5
@@ -190,14 +200,15 @@ def evaluate_attack(
     """Compute the AUROC of an attacker's scores, with a cluster bootstrap interval over groups.
 
     Args:
-        scores: [n]; NaN if the attacker does not apply.
-        folds: The labels and groups that the scores were made with.
+        scores: [n] scores, NaN if the attacker does not apply.
+        folds: The labels and groups with which the scores were made.
         num_replicates: Number of bootstrap replicates of the interval.
-        is_trained: Whether the attacker is trained. If so, its interval is widened.
-        has_direction: Whether a high score stands for label 1. If not, an AUROC below 0.5 is not marked.
+        is_trained: Whether the attacker is trained. If so, the interval is widened.
+        has_direction: Whether a high score means label 1. If not, an AUROC below 0.5 is not marked.
 
     Returns:
-        max(AUROC, 1 - AUROC) and its interval; null if the attacker does not apply or all labels are equal.
+        max(AUROC, 1 - AUROC) and its interval. Both are None if the attacker does not apply or all labels are
+        equal.
     """
     count, (group,) = number_clusters([[str(name) for name in folds.groups.tolist()]])
     positive = folds.labels == 1
@@ -223,6 +234,9 @@ def evaluate_attack(
 
 
 def order_by_hash(names: Iterable[str], seed: int) -> np.ndarray:
-    """Return a random order of names that depends only on the names and the seed (the order of their SHA-256)."""
+    """Return the indices of names in a random order that depends only on the names and the seed.
+
+    The names are ordered by their SHA-256.
+    """
     digests = [sha256(f"{seed}\x1f{name}".encode()).digest() for name in names]
     return np.array(sorted(range(len(digests)), key=digests.__getitem__), int)

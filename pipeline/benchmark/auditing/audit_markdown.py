@@ -25,7 +25,10 @@ def render_audit_markdown(report: AuditReport) -> str:
 
 
 def render_agreement_markdown(agreement: VerifierAgreement) -> str:
-    """Return the agreement of the verifier with the source: one table per kind of evidence, one row per question type."""
+    """Return the agreement of the verifier with the source as Markdown tables.
+
+    There is one table per kind of evidence. A table has one row per question type.
+    """
     return render_template(
         TEMPLATE_DIR / "agreement.md.jinja",
         {"of": format_count_with_percent, "percent": format_percent},
@@ -36,11 +39,14 @@ def render_agreement_markdown(agreement: VerifierAgreement) -> str:
 def render_attack_table(
     subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, float] | None = None
 ) -> str:
-    """Return a Markdown table with the AUROC of each attacker on each subset and the p value of the permutation test.
+    """Return a Markdown table with the AUROC of each attacker on each subset.
+
+    The table also has the p value of the permutation test.
 
     Args:
         subsets: The audit of each subset.
-        limits: The highest allowed text-only AUROC by subset; adds a column.
+        limits: Subset -> highest allowed text-only AUROC. The limits are shown in a column. None omits the
+            column.
     """
     names = list(next(iter(subsets.values())).attacks) if subsets else []
     head = ["subset", "UQ + AQ", *names, "p of the text", *(["limit on text"] if limits else [])]
@@ -63,7 +69,9 @@ BELOW_HALF_NOTE = "AUROC is below 0.5 and shown as 1 - AUROC"
 
 
 def format_auroc(attack: AttackResult, decimals: int = 2) -> str:
-    """Format an AUROC with its interval. A star marks an AUROC below 0.5, a dash an attacker that does not apply.
+    """Format an AUROC with its interval.
+
+    A star marks an AUROC below 0.5. The result is a dash if the attacker does not apply.
 
     >>> format_auroc(AttackResult(auroc=0.612, low=0.58, high=0.64, groups=9))
     '0.61 [0.58, 0.64]'

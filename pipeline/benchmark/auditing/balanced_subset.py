@@ -1,4 +1,7 @@
-"""Choose the largest subset of a set in which no text and no image predicts the label, by the rules of stage `balance`."""
+"""Choose a large subset of a set in which no text and no image predicts the label.
+
+The subset is chosen by the rules of stage `balance`.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,11 @@ class BalanceReport(Record):
     """What a balanced subset keeps and excludes.
 
     Attributes:
-        rule: The rule by which it was chosen.
-        positives, negatives, texts, images: Number kept, and number in the whole set; `images` is null if images are not known.
-        excluded_rows: Number of excluded rows, by reason.
+        rule: The rule by which the subset was chosen.
+        positives, negatives: Number of rows with label 1 (with label 0) in the subset and in the whole set.
+        texts, images: Number of distinct texts (images) in the subset and in the whole set. `images` is None
+            if images are not known.
+        excluded_rows: Reason -> number of excluded rows.
     """
 
     rule: str
@@ -47,13 +52,14 @@ class BalanceReport(Record):
 def choose_balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, BalanceReport]:
     """Choose a balanced subset.
 
-    If at least half of the rows form pairs (a question and an edited version of it, with different labels), pairs stay together.
-    Pairs are excluded until n-grams are inserted about as often as they are removed (`find_telltale_pairs`). Otherwise the result is
-    the largest subset in which each text and each image has equally many rows of both labels (`find_largest_balanced_set`).
+    There are two rules. If at least half of the rows form pairs (a question and its edited version, with
+    different labels), pairs stay together. Pairs are excluded until n-grams are inserted about as often as
+    they are removed (`find_telltale_pairs`). Otherwise the result is the largest subset in which each text
+    and each image has equally many rows of both labels (`find_largest_balanced_set`).
 
     Args:
         rows: The set.
-        seed: Decides which of equally good pairs are excluded.
+        seed: Seed for choosing between equally good pairs.
 
     Returns:
         The indices of the kept rows, and a report.
@@ -91,37 +97,38 @@ def choose_balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, Ba
 def _exclude_unbalanced_rows(rows: LabelledSet) -> dict[int, str]:
     """Return the index and reason of each excluded row.
 
-    Of duplicate rows the first is kept. Rows with the same text and image but different labels are all excluded.
+    Of duplicate rows the first is kept. Rows with the same text and image but different labels are all
+    excluded.
     """
     texts_with_both_labels = set.intersection(
         *({rows.texts[i] for i in np.flatnonzero(rows.labels == label)} for label in (0, 1))
     )
     images: Sequence[object] = [0] * len(rows) if rows.images is None else rows.images
     reasons: dict[int, str] = {}
-    # By label.
-    places: list[dict[ImageText, int]] = [{}, {}]
+    # Label -> (image and text -> index of the row).
+    row_by_key: list[dict[ImageText, int]] = [{}, {}]
     # Without images, rows with the same text are not duplicates.
     allow_duplicates = rows.images is None
     repeats: list[list[tuple[ImageText, int]]] = [[], []]
     for i, (text, image, label) in enumerate(zip(rows.texts, images, rows.labels.tolist(), strict=True)):
-        place = str(image), ("", text)
+        key = str(image), ("", text)
         if text not in texts_with_both_labels:
             reasons[i] = ONE_LABEL
         elif allow_duplicates:
-            repeats[label].append((place, i))
-        elif place in places[label]:
+            repeats[label].append((key, i))
+        elif key in row_by_key[label]:
             reasons[i] = DUPLICATE
         else:
-            places[label][place] = i
-    for place in places[0].keys() & places[1].keys():
-        reasons |= {places[0].pop(place): CONTRADICTORY, places[1].pop(place): CONTRADICTORY}
+            row_by_key[label][key] = i
+    for key in row_by_key[0].keys() & row_by_key[1].keys():
+        reasons |= {row_by_key[0].pop(key): CONTRADICTORY, row_by_key[1].pop(key): CONTRADICTORY}
     negatives, positives = (
-        repeats[label] or sorted(places[label].items(), key=lambda item: item[1]) for label in (0, 1)
+        repeats[label] or sorted(row_by_key[label].items(), key=lambda item: item[1]) for label in (0, 1)
     )
     chosen = find_largest_balanced_set(
-        [place for place, _ in positives],
+        [key for key, _ in positives],
         [0.0] * len(positives),
-        [place for place, _ in negatives],
+        [key for key, _ in negatives],
         sorted(set(map(str, images))),
         sorted(("", text) for text in texts_with_both_labels),
     )
@@ -133,9 +140,9 @@ def _exclude_unbalanced_rows(rows: LabelledSet) -> dict[int, str]:
 
 
 def _make_pairs(rows: LabelledSet) -> list[tuple[int, int]]:
-    """Return pairs of a row with label 0 and a row with label 1 of the same source question but different texts.
+    """Return pairs of a row with label 0 and a row with label 1.
 
-    Each row is in at most one pair.
+    The rows of a pair have the same source question but different texts. Each row is in at most one pair.
     """
     by_source: defaultdict[str, list[list[int]]] = defaultdict(lambda: [[], []])
     for i, key in enumerate(rows.source_ids or ()):
@@ -148,11 +155,11 @@ def _exclude_unbalanced_pairs(rows: LabelledSet, pairs: list[tuple[int, int]], s
     paired = {i for pair in pairs for i in pair}
     reasons = {i: UNPAIRED for i in range(len(rows)) if i not in paired}
     texts = [(rows.texts[zero], rows.texts[one]) for zero, one in pairs]
-    for place in find_telltale_pairs(
+    for index in find_telltale_pairs(
         texts,
         DEFAULT_BALANCE_PARAMS.max_word_imbalance,
         DEFAULT_BALANCE_PARAMS.max_dropped_proportion,
         make_generator(seed, "balanced subset", "words"),
     ):
-        reasons |= dict.fromkeys(pairs[place], TELLTALE_WORDING)
+        reasons |= dict.fromkeys(pairs[index], TELLTALE_WORDING)
     return reasons

@@ -1,7 +1,7 @@
-"""Measure the calibration of stage `estimate` on images that it was not fitted on: do 20 % of the candidates with an estimate of
-20 % have an answer?
+"""Measure the calibration of stage `estimate` on images that were not used to fit it.
 
-The complete truth is needed, which is known for synthetic worlds only.
+The estimates are calibrated if, for example, 20 % of the candidates with an estimate of 20 % have an answer.
+The measurement needs the complete truth, which is known only for synthetic worlds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ NUM_BINS = 10
 
 
 class ReliabilityBin(Record):
-    """Candidates whose estimates lie in one tenth of [0, 1]: their number, mean estimate, and the proportion that is answerable."""
+    """The candidates whose estimates lie in one tenth of [0, 1].
+
+    Attributes:
+        candidates: Number of candidates.
+        mean_estimate: Mean estimate of the candidates.
+        answerable_rate: Proportion of the candidates that are answerable.
+    """
 
     candidates: int
     mean_estimate: float
@@ -33,10 +39,12 @@ class Reliability(Record):
     """Estimates of a set of candidates compared with the truth. Undecidable candidates are excluded.
 
     Attributes:
-        candidates, answerable: Number of candidates, and of those that are answerable.
+        candidates, answerable: Number of candidates, and number of answerable candidates.
         expected_answerable: Sum of the estimates.
-        calibration_error: Expected calibration error over ten bins of equal width (Guo et al., 2017), in [0, 1].
-        auroc: AUROC of the estimates for being answerable; None if all candidates are alike.
+        calibration_error: Expected calibration error over ten bins of equal width (Guo et al., 2017), in [0,
+            1].
+        auroc: AUROC of the estimates for being answerable, or None if all candidates have the same
+            answerability.
         brier: Mean squared error of the estimates.
         base_rate_brier: Mean squared error of always predicting the base rate.
         bins: The reliability table.
@@ -56,8 +64,8 @@ def measure_reliability(estimates: Sequence[float], answerable: Sequence[bool]) 
     """Compare estimates with the truth.
 
     Args:
-        estimates: [n] probabilities of being answerable; n is at least 1.
-        answerable: [n] truth.
+        estimates: [n] estimated probability of being answerable. n is at least 1.
+        answerable: [n] whether each candidate is answerable.
 
     >>> found = measure_reliability([0.1, 0.1, 0.8, 0.8], [False, False, True, False])
     >>> found.calibration_error, found.brier, found.base_rate_brier  # (0.1 + 0.3) / 2, (0.01 + 0.01 + 0.04 + 0.64) / 4
@@ -85,7 +93,10 @@ def measure_reliability(estimates: Sequence[float], answerable: Sequence[bool]) 
 def measure_estimate_reliability(
     folders: DatasetFolders, truth: Mapping[str, SceneGraph]
 ) -> dict[Subset | Literal["all"], Reliability]:
-    """Return the reliability of the estimates for all candidates with a program and by subset; {} if the truth is not known."""
+    """Return the reliability of the estimates, for all candidates and by subset.
+
+    Candidates without a program are excluded. The result is {} if the complete truth is not known.
+    """
     if not truth:
         return {}
     true_answerability = make_truth_reader(folders.read_vocabulary())

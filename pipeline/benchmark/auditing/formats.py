@@ -36,10 +36,12 @@ class ParsedRows(NamedTuple):
 
     Attributes:
         texts: Questions.
-        labels: True, False, a string that states why the row is excluded, or None if the label is missing or unknown.
-        images, ids: Names of images and ids of rows; None if the format has none.
+        labels: True, False, a string that states why the row is excluded, or None if the label is missing or
+            unknown.
+        images, ids: Names of images and ids of rows, or None if the format has no images or no ids.
         label_names: Names of the labels False and True.
-        source_ids: The question that each row is, or was made from; None if the format has none.
+        source_ids: Id of the source question of each row, or None if the format has no such ids. A row is its
+            source question or was made from it.
     """
 
     texts: Sequence[Any]
@@ -55,8 +57,8 @@ class SetFormat(NamedTuple):
 
     Attributes:
         columns: The columns that a file must have.
-        parse: Reads the rows.
-        label_columns: The columns that may contain the labels; a file has one of them.
+        parse: A function that parses the rows.
+        label_columns: The columns that may contain the labels. A file has one of these columns.
     """
 
     columns: frozenset[str]
@@ -90,7 +92,10 @@ def parse_pope(source: RowSource) -> ParsedRows:
 
 
 def parse_pope_hub(source: RowSource) -> ParsedRows:
-    """Read POPE as published on the hub: three sets in one ("adversarial", "popular", "random"), each with its own ids."""
+    """Read POPE as published on the Hugging Face hub.
+
+    The table has three sets ("adversarial", "popular" and "random"), each with its own ids.
+    """
     ids = [f"{a} {b}" for a, b in zip(source.column("category"), source.column("question_id"), strict=True)]
     labels = [parse_label(label, YES_NO) for label in source.column("answer")]
     return ParsedRows(source.column("question"), labels, source.column("image_source"), ids, ("no", "yes"))
@@ -112,9 +117,10 @@ def parse_vizwiz(source: RowSource) -> ParsedRows:
 
 
 def parse_mm_upd(source: RowSource) -> ParsedRows:
-    """Read MM-UPD. The text contains all that a model sees: hint, question and options.
+    """Read MM-UPD.
 
-    The standard and the unsolvable version of a question share an index.
+    The text of a row contains everything that a model sees: the hint, the question and the options. The
+    standard and the unsolvable version of a question share an index.
     """
     shown = [name for name in ("hint", "question", *OPTION_LETTERS) if name in source.columns]
     texts = []
@@ -148,8 +154,9 @@ def parse_vqa_v2(source: RowSource) -> ParsedRows:
 def parse_vqa_style(source: RowSource) -> ParsedRows:
     """Read questions, images and answers under their common column names.
 
-    The label is whether a question is unanswerable, if a column states it or some answer is "unanswerable". Otherwise it is whether
-    the answer is "yes", and rows with other answers than "yes" and "no" are excluded.
+    There are two cases. If a column states whether a question is answerable, or if some answer is
+    "unanswerable", the label is whether the question is unanswerable. Otherwise the label is whether the
+    answer is "yes", and rows with other answers than "yes" and "no" are excluded.
     """
     text, image, ids = (
         find_column(names, source.columns) for names in (TEXT_COLUMNS, IMAGE_COLUMNS, ID_COLUMNS)
@@ -210,7 +217,7 @@ def detect_format(columns: Sequence[str], source: str) -> str:
     """Return the name of the format that has these columns.
 
     Raises:
-        UserError: No format has them. The message states what is missing.
+        UserError: No format has these columns. The message states what is missing.
     """
     for name, known in FORMATS.items():
         if known.columns and known.columns <= set(columns):
@@ -227,20 +234,21 @@ def detect_format(columns: Sequence[str], source: str) -> str:
     )
     more = "; for VQA v2 also give --annotations FILE" if text and not answer else ""
     raise UserError(
-        f"{source}: unknown format; its columns {', '.join(map(str, columns)) or '(none)'} lack {' and '.join(missing)}."
-        f" Name the columns: --text-column NAME --label-column NAME [--image-column NAME]{more}"
+        f"{source}: unknown format; its columns {', '.join(map(str, columns)) or '(none)'} lack"
+        f" {' and '.join(missing)}. Name the columns: --text-column NAME --label-column NAME [--image-column NAME]{more}"
     )
 
 
 def parse_label(value: Any, label_values: Mapping[str, bool]) -> bool | None:
-    """Return the label that a value stands for; None if it is not one of `label_values`."""
+    """Return the label that a value stands for, or None if the value is not in `label_values`."""
     return label_values.get(normalize_value(value).lower())
 
 
 def normalize_value(value: Any) -> str:
     """Return a value as a string that can be compared.
 
-    Whole numbers lose their ".0", bytes (of an image) are replaced by their hash, and missing values become "".
+    Whole numbers lose their ".0". The bytes of an image, and very long texts, are replaced by their hash.
+    Missing values become "".
 
     >>> normalize_value(1.0), normalize_value("yes "), normalize_value(float("nan"))
     ('1', 'yes', '')

@@ -1,7 +1,9 @@
-"""What a model can know that has read other questions of the source.
+"""Measure what a model can know about a text if it has read other questions of the source.
 
-AQs occur word for word in a public set, and edited questions do not. Two measures use this: how often the exact text occurs
-(`count_verbatim`), and how familiar it is by all questions except itself and the one it was made from (`familiarity_features`).
+Answerable questions (AQs) occur word for word in a public set, and edited questions do not. Two measures use
+this. `count_verbatim` counts how often the exact text occurs. `familiarity_features` measures how familiar a
+text looks, given all other questions. Use `excluding` to leave out the text itself and the question from
+which it was made.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ class KnownQuestions:
 
     Args:
         texts: The questions of the source.
-        source_wordings: Lowercase paraphrase -> lowercase source wordings. Excluding a paraphrase also excludes these.
+        source_wordings: Lowercase paraphrase -> its lowercase wordings in the source. Excluding a paraphrase
+            also excludes these wordings. None if no question is paraphrased.
     """
 
     def __init__(self, texts: Iterable[str], source_wordings: Mapping[str, Set[str]] | None = None) -> None:
@@ -46,7 +49,7 @@ class KnownQuestions:
 
     @contextmanager
     def excluding(self, texts: Iterable[str]) -> Iterator[None]:
-        """Remove these texts from the counts while the context is open."""
+        """Remove texts from the counts while the context is open."""
         excluded = {text.lower() for text in texts}
         excluded |= {source for text in excluded for source in self._source_wordings.get(text, ())}
         excluded = sorted(excluded & self._text_counts.keys())
@@ -60,8 +63,9 @@ class KnownQuestions:
         """Return features of how familiar a text is.
 
         Returns:
-            Mean and minimum log probability of its words; then, for its n-grams of each length and for its pairs of words at any
-            distance, the mean and minimum of log(1 + count) and the proportion with count 0.
+            The mean and the minimum log probability of the words. Then three features for the n-grams of each
+            length and for the pairs of words at any distance: the mean and the minimum of log(1 + count), and
+            the proportion with count 0.
         """
         words = tokenize(text)
         logs, parts = self._model.log_probabilities(words), make_ngrams(words)
@@ -70,11 +74,11 @@ class KnownQuestions:
         ]
         counts.append([self._pair_counts[pair] for pair in make_word_pairs(words)] or [0])
         row = [sum(logs) / len(logs), min(logs)]
-        for found in counts:
+        for part_counts in counts:
             row += [
-                sum(map(math.log1p, found)) / len(found),
-                math.log1p(min(found)),
-                found.count(0) / len(found),
+                sum(map(math.log1p, part_counts)) / len(part_counts),
+                math.log1p(min(part_counts)),
+                part_counts.count(0) / len(part_counts),
             ]
         return row
 
@@ -86,7 +90,9 @@ class KnownQuestions:
 
 
 def collect_known_questions(questions: Iterable[Question]) -> KnownQuestions:
-    """Count the questions in the source's own wording, also where they were paraphrased."""
+    """Count the questions in the wording of the source. For a paraphrased question, this is its wording before
+    paraphrasing.
+    """
     texts: list[str] = []
     source_wordings: defaultdict[str, set[str]] = defaultdict(set)
     for question in questions:

@@ -1,4 +1,4 @@
-"""Measure whether a text or an image alone predicts the label, because one label occurs with it more often."""
+"""Measure whether a text or an image alone predicts the label by occurring more often with one label."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pipeline.core.records import Item, Record
 
 
 class LabelImbalance(Record):
-    """How unequal the two labels are within each key (a text or an image).
+    """The imbalance of the two labels within each key (a text or an image).
 
     Attributes:
-        max_difference: Largest |UQs - AQs| of any key.
+        max_difference: Largest difference of any key between its number of unanswerable questions (UQs) and
+            its number of answerable questions (AQs).
         unbalanced_keys: Number of keys whose numbers of UQs and AQs differ.
         keys: Number of keys.
         distinct_per_uq: Number of distinct keys of UQs divided by the number of UQs (1 = no key is repeated).

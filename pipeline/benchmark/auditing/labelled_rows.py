@@ -1,4 +1,7 @@
-"""The input of every text-only audit: rows with a question, one of two labels, and optionally an image and a source question."""
+"""The input of every text-only audit: rows with a question and one of two labels.
+
+A row may also have an image and a source question.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,10 @@ class LabelledRows:
 
     Attributes:
         texts: [n] questions.
-        labels: [n], 0 or 1. In a set with unanswerable questions 1 is a UQ.
-        images: [n] names of images; None if they are not known.
-        source_ids: [n] id of the source question that each row is, or was made from; None if it is not known.
+        labels: [n] labels, 0 or 1. In a set with unanswerable questions, 1 means unanswerable.
+        images: [n] names of images, or None if they are not known.
+        source_ids: [n] id of the source question of each row, or None if the ids are not known. A row is its
+            source question or was made from it.
     """
 
     texts: Sequence[str]
@@ -41,7 +45,10 @@ class LabelledRows:
         )
 
     def in_canonical_order(self) -> LabelledRows:
-        """Return the rows in an order that depends only on their content, so that results do not depend on the order of a file."""
+        """Return the rows in an order that depends only on their content.
+
+        So results do not depend on the order of the rows in a file.
+        """
         columns: list[Sequence[Any]] = [
             self.texts,
             *(column for column in (self.images, self.source_ids) if column is not None),

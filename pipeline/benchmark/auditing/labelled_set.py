@@ -1,4 +1,7 @@
-"""Read any set of questions with two labels. Known formats need no options; for other formats the user names the columns."""
+"""Read any set of questions with two labels.
+
+Known formats need no options. For other formats the user names the columns.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,13 @@ from pipeline.benchmark.auditing.formats import FORMATS, ParsedRows, detect_form
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
 from pipeline.benchmark.auditing.row_sources import RowSource
 from pipeline.core.column_aliases import find_column, normalize_column_name
-from pipeline.core.errors import Problems, UserError, format_count
+from pipeline.core.errors import Problems, UserError
 from pipeline.core.table_reader import format_row_numbers
 
-# If the user names no positive label, one of these values counts as label 1.
+# If the user names no positive label, a value in this list counts as label 1.
 POSITIVE_VALUES = {"yes", "1", "true", "uq", "unanswerable", "invalid", "positive"}
-# In characters. Some attackers use all pairs of words of a text.
+# Maximum number of characters of a text. Some attackers use all pairs of words of a text, which takes long
+# for long texts.
 MAX_TEXT_LENGTH = 5000
 
 
@@ -32,7 +36,7 @@ class LabelledSet(LabelledRows):
         source: All rows of the file or data set.
         row_indices: [n] index of each row in the source.
         label_names: Names of the labels 0 and 1.
-        excluded_rows: Number of excluded rows of the source, by reason.
+        excluded_rows: Reason -> number of excluded rows of the source.
     """
 
     format: str
@@ -51,9 +55,9 @@ class ColumnOptions(NamedTuple):
     """Command-line options that name columns.
 
     Attributes:
-        text, label, image: Names of columns; None if not given.
-        positive_label: The value of the label column that counts as 1.
-        where: A column and the value that rows must have in it.
+        text, label, image: Names of the columns of texts, labels and images, or None if not given.
+        positive_label: The value of the label column that counts as label 1, or None if not given.
+        where: The name of a column and the value that rows must have in this column, or None to use all rows.
     """
 
     text: str | None = None
@@ -72,17 +76,17 @@ def load_labelled_set(source: RowSource, name: str, options: ColumnOptions = Col
         options: The columns that the user named.
 
     Raises:
-        UserError: Columns are missing; or rows have no text or no label, ids repeat, there is only one label or only one image.
-            The message lists all of these.
+        UserError: Columns are missing, rows have no text or no label, an id occurs more than once, or there
+            is only one label or only one image. The message lists all faulty rows.
     """
     problems = Problems(name)
     if not len(source):
         raise UserError(f"{name}: no rows")
-    text, label, group = (
+    text, label, image = (
         _resolve_column(source, column) for column in (options.text, options.label, options.image)
     )
     where = options.where and (_resolve_column(source, options.where[0]) or "", options.where[1])
-    options = options._replace(text=text, label=label, image=group, where=where)
+    options = options._replace(text=text, label=label, image=image, where=where)
     named = [options.text, options.label, options.image, options.where and options.where[0]]
     for column in named:
         if column is not None and column not in source.columns:
@@ -94,28 +98,41 @@ def load_labelled_set(source: RowSource, name: str, options: ColumnOptions = Col
         raise UserError(
             f"{name}: --positive-label is a value of --label-column; give --label-column and --text-column, too"
         )
-    form = "named columns" if options.text else detect_format(source.columns, name)
-    reading = parse_named_columns(source, options, name) if options.text else FORMATS[form].parse(source)
+    format_name = "named columns" if options.text else detect_format(source.columns, name)
+    parsed = (
+        parse_named_columns(source, options, name) if options.text else FORMATS[format_name].parse(source)
+    )
     if options.image is not None:
-        reading = reading._replace(images=source.column(options.image))
-    places = np.arange(len(source))
+        parsed = parsed._replace(images=source.column(options.image))
+    row_indices = np.arange(len(source))
     if options.where:
         column, value = options.where
-        places = np.flatnonzero([normalize_value(cell) == value for cell in source.column(column)])
-        if not len(places):
+        row_indices = np.flatnonzero([normalize_value(cell) == value for cell in source.column(column)])
+        if not len(row_indices):
             raise UserError(f"{name}: no row has {value!r} in {column}")
-    return validate_rows(form, source, reading, places, problems)
+    return validate_rows(format_name, source, parsed, row_indices, problems)
 
 
 def _resolve_column(source: RowSource, column: str | None) -> str | None:
-    """Return the internal name of a column that the user named as it is written in the header."""
+    """Return the internal name of a column. The user gives the name as it is written in the header."""
     return column if column is None or column in source.columns else normalize_column_name(column)
 
 
 def validate_rows(
     format_name: str, source: RowSource, parsed: ParsedRows, row_indices: np.ndarray, problems: Problems
 ) -> LabelledSet:
-    """Return the rows with one of the labels, after checking that nothing is wrong with them."""
+    """Check the rows, and leave out those whose label is a string: the reason to exclude the row.
+
+    Args:
+        format_name: The name of the format.
+        source: All rows of the file or data set.
+        parsed: The parsed columns of all rows.
+        row_indices: The indices of the rows to use.
+        problems: The collector of faults.
+
+    Raises:
+        UserError: Some rows are faulty. The message lists all faults.
+    """
     reasons = Counter(reason for i in row_indices if isinstance(reason := parsed.labels[i], str))
     row_indices = np.array([i for i in row_indices if not isinstance(parsed.labels[i], str)], int)
 
@@ -143,7 +160,7 @@ def validate_rows(
         missing = parsed.label_names[0 if 1 in labels else 1]
         problems.add(
             "labels",
-            f"two labels are needed, but none of {format_count(len(row_indices) or len(source), 'row')} is {missing!r}{describe_label_values(format_name, source)}",
+            f"no row has the label {missing!r}, but two labels are needed{describe_label_values(format_name, source)}",
         )
     images = None
     if parsed.images is not None:
@@ -165,13 +182,19 @@ def validate_rows(
 
 
 def describe_label_values(form: str, source: RowSource) -> str:
-    """Describe the values of the label column of a format. Values are JSON, so that true and "true" look different."""
+    """Describe the values of the label column of a format.
+
+    The values are written as JSON, so that true and "true" look different.
+    """
     column = find_column(FORMATS[form].label_columns, source.columns) if form in FORMATS else None
     if column is None:
         return ""
     counts = Counter(json.dumps(value, default=repr) for value in source.column(column))
     common = ", ".join(f"{value[:40]} ({count:,})" for value, count in counts.most_common(4))
-    return f"; {column} has the values {common}; for other values give --text-column NAME --label-column NAME --positive-label VALUE"
+    return (
+        f"; {column} has the values {common}; to use other values as labels, give --text-column NAME --label-column NAME"
+        " --positive-label VALUE"
+    )
 
 
 def has_words(text: object) -> bool:
@@ -179,18 +202,23 @@ def has_words(text: object) -> bool:
 
 
 def parse_named_columns(source: RowSource, options: ColumnOptions, name: str) -> ParsedRows:
-    """Read the columns that the user named. The labels are two values, or one value and all others."""
+    """Read the columns that the user named.
+
+    The two labels are the two values of the label column, or the positive label and all other values.
+    """
     assert options.text is not None and options.label is not None
     values = [normalize_value(value) for value in source.column(options.label)]
     counts = Counter(value for value in values if value)
     common = ", ".join(f"{value!r} ({count:,})" for value, count in counts.most_common(8))
     if options.positive_label is not None and options.positive_label not in counts:
         raise UserError(
-            f"{name}: no row has {options.positive_label!r} in {options.label}; {f'the commonest are {common}' if common else 'that column is empty'}"
+            f"{name}: no row has {options.positive_label!r} in {options.label};"
+            f" {f'the commonest are {common}' if common else 'that column is empty'}"
         )
     if options.positive_label is None and len(counts) > 2:
         raise UserError(
-            f"{name}: {options.label} has {len(counts):,} values ({common}); choose the one that counts as label 1: --positive-label VALUE"
+            f"{name}: {options.label} has {len(counts):,} values ({common}); choose the one that counts as label 1:"
+            " --positive-label VALUE"
         )
     one = options.positive_label or next(
         (v for v in sorted(counts) if v.lower() in POSITIVE_VALUES), max(counts, default="1")

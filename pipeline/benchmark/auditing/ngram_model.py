@@ -13,9 +13,10 @@ NGRAM_ORDER = 3
 class NgramModel:
     """Estimate the probability of a word after the two words before it.
 
-    If a history was followed N times by T distinct words, and c of these times by the word, its probability is
-    (c + T * shorter) / (N + T), where `shorter` is its probability after a history that is one word shorter (Witten and Bell,
-    1991). Without a history, all known words and one unknown word are equally likely.
+    The words before a word are its history. If N words followed a history, T of them distinct, and the word
+    was c of the N words, then the probability of the word is (c + T * shorter) / (N + T). Here `shorter` is
+    the probability of the word after a history that is one word shorter (Witten and Bell, 1991). For the
+    empty history, `shorter` is the same for all known words and one unknown word.
 
     >>> model = NgramModel([["a", "b"], ["a", "b"]])  # p(b) = (2 + 3 / 4) / (6 + 3), p(b after a) = (2 + p(b)) / (2 + 1)
     >>> round(model.probability((), "b"), 4), round(model.probability(("a",), "b"), 4)
@@ -23,7 +24,7 @@ class NgramModel:
     """
 
     def __init__(self, texts: Iterable[Sequence[str]] = ()) -> None:
-        # Counts of the n-grams of 1 to NGRAM_ORDER words; the end of a text counts as a word.
+        # Counts of the n-grams of 1 to NGRAM_ORDER words. The end of a text counts as a word.
         self.counts: Counter[tuple[str, ...]] = Counter()
         self._history_counts: Counter[tuple[str, ...]] = Counter()
         self._distinct_continuations: Counter[tuple[str, ...]] = Counter()
@@ -31,7 +32,7 @@ class NgramModel:
             self.add(text)
 
     def add(self, text: Sequence[str], times: int = 1) -> None:
-        """Count a text `times` times; a negative number removes it."""
+        """Count a text `times` times. A negative number removes the text."""
         for ngram in make_ngrams(text):
             before, history = self.counts[ngram], ngram[:-1]
             self.counts[ngram] = before + times
@@ -70,7 +71,10 @@ def tokenize(text: str) -> list[str]:
 
 
 def make_ngrams(text: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the n-grams that end in a word of a text or in its end. The text is padded with empty words at its start."""
+    """Return the n-grams that end with a word of a text or with the end of the text.
+
+    The text is padded with empty words at the start.
+    """
     padded = _pad(text)
     ends = range(NGRAM_ORDER, len(padded) + 1)
     return [padded[end - length : end] for end in ends for length in range(1, NGRAM_ORDER + 1)]

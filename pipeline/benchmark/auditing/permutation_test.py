@@ -1,25 +1,28 @@
 """Test whether the texts predict the labels, by a permutation test of the maximum over several attackers.
 
-The strongest of several attackers exceeds chance even if nothing can be learned, and more so in small sets. The largest deviation
-from chance is therefore compared with its distribution under permuted labels, where each attacker is trained again on each
-permutation (max-T test: Westfall and Young, 1993; p values: Phipson and Smyth, 2010). The attackers of the audit are too slow for
-this. The attackers in this module are fitted in closed form, by class means of TF-IDF vectors or by naive Bayes, so that all
-permutations are one matrix product.
+The strongest of several attackers exceeds chance even if nothing can be learned, especially in small sets. So
+the largest deviation from chance is compared with its distribution under permuted labels, where each attacker
+is trained again on each permutation (max-T test: Westfall and Young, 1993; p values: Phipson and Smyth,
+2010). The attackers of the audit are too slow for this test. The attackers in this module are fitted in
+closed form, by class means of TF-IDF vectors or by naive Bayes, so that all permutations are one matrix
+product.
 
-The test is only valid if all label assignments that it compares are equally probable under the null hypothesis that texts do not
-predict labels. A permutation therefore preserves the structure that a set may have by design. It exchanges the labels of whole
-clusters of the same size, and labels within a cluster. Rows made from one source question form a unit: they exchange labels with
-each other, or all together with another unit of the same size. A cluster with a unique size only exchanges labels within itself,
-which reduces power but not validity.
+The test is only valid if all label assignments that it compares are equally probable under the null
+hypothesis that texts do not predict labels. A permutation therefore preserves the structure that a set may
+have by design. It exchanges the labels of whole clusters of the same size, and labels within a cluster. Rows
+made from one source question form a unit: they exchange labels with each other, or all together with another
+unit of the same size. A cluster with a unique size only exchanges labels within itself, which reduces power
+but not validity.
 
-- Folds by text: labels may depend on the text or on the image. The test is run twice, with text groups and with images as clusters,
-  and the larger p value counts. It is valid if labels are exchangeable in at least one of the two ways.
+- Folds by text: labels may depend on the text or on the image. The test is run twice, with text groups and
+  with images as clusters, and the larger p value counts. It is valid if labels are exchangeable in at least
+  one of the two ways.
 - Folds by image: images are the clusters.
 
-The texts cannot push a trained attacker below 0.5 unless similar texts have opposite labels by design, as in paired or balanced
-sets: a text that is over-represented under one label in training is under-represented in the held-out fold. A model that sees one
-question at a time cannot use this. Trained attackers are therefore tested for an AUROC above chance only. The length of the text,
-which is not trained, is tested in both directions.
+A trained attacker has an AUROC below 0.5 only if similar texts have opposite labels by design, as in paired
+or balanced sets. There, a text that is over-represented under one label in training is under-represented in
+the held-out fold. A model that sees one question at a time cannot use this. So trained attackers are tested
+only for an AUROC above chance. The attacker "length" is not trained, and it is tested in both directions.
 """
 
 from __future__ import annotations
@@ -39,10 +42,10 @@ from pipeline.core.randomness import make_generator
 from pipeline.core.records import Record
 from pipeline.scoring.bootstrap import number_clusters
 
-# Larger sets are tested on a sample of whole groups, so that the time is bounded. With equally many rows of both labels the standard
-# error of an AUROC is then below 0.006.
+# Maximum number of rows. Larger sets are tested on a sample of whole groups, so that the time is bounded.
+# With equally many rows of both labels, the standard error of an AUROC is then below 0.006.
 MAX_TESTED_ROWS = 10_000
-# Attackers of this many permutations are trained at once, which bounds the memory.
+# Number of permutations for which attackers are trained at once. It bounds the memory.
 PERMUTATIONS_PER_BLOCK = 64
 LENGTH_ATTACKER = "length"
 
@@ -54,9 +57,10 @@ class MaxTResult(Record):
     """The permutation test in one kind of folds.
 
     Attributes:
-        p_value: Probability of a maximum at least this large if texts do not predict labels, in (0, 1].
+        p_value: Probability (0 to 1) of a maximum that is at least as large as observed, if texts do not
+            predict labels.
         permutations: Number of permuted label assignments.
-        rows: Number of rows that were tested. Larger sets are sampled.
+        rows: Number of rows that were tested. Sets with more than `MAX_TESTED_ROWS` rows are sampled.
         attacker: The fast attacker with the largest standardized deviation from its mean over permutations.
     """
 
@@ -71,8 +75,8 @@ class PermutationInputs(NamedTuple):
 
     Attributes:
         texts: [n] questions.
-        clusters: [n] cluster of each row, by scheme: "text" and, if images are known, "image".
-        source_units: [n] source question of each row; None if it is not known.
+        clusters: Scheme -> [n] cluster of each row. The schemes are "text" and, if images are known, "image".
+        source_units: [n] source question of each row, or None if it is not known.
     """
 
     texts: Sequence[str]
@@ -98,7 +102,7 @@ def run_max_t_test(
         num_permutations: Number of permuted label assignments.
 
     Returns:
-        The result; None if there are fewer groups than folds or only one label.
+        The result, or None if there are fewer groups than folds, or if there is only one label.
     """
     if len(keep := sample_groups(folds, MAX_TESTED_ROWS)) < len(rows.texts):
         rows, folds = (
@@ -110,14 +114,14 @@ def run_max_t_test(
         return None
     panel = AttackerPanel(rows.texts, splits)
 
-    def p_of(scheme: str) -> tuple[float, str]:
+    def test_scheme(scheme: str) -> tuple[float, str]:
         rng = make_generator(folds.seed, "permutation test", group_by, scheme)
         labels = permute_labels(folds.labels, rows.clusters[scheme], rows.source_units, num_permutations, rng)
         return compute_p_value(panel.compute_aurocs(labels))
 
     with threadpool_limits(1):
         p, attacker = max(
-            p_of(scheme) for scheme in rows.clusters if group_by == "text" or scheme == group_by
+            test_scheme(scheme) for scheme in rows.clusters if group_by == "text" or scheme == group_by
         )
     return MaxTResult(
         p_value=round(p, 4), permutations=num_permutations, rows=len(rows.texts), attacker=attacker
@@ -125,7 +129,10 @@ def run_max_t_test(
 
 
 def sample_groups(folds: Folds, max_rows: int) -> np.ndarray:
-    """Return the indices of a random sample of whole groups with at most `max_rows` rows. It depends only on the content."""
+    """Return the indices of a random sample of whole groups with at most `max_rows` rows.
+
+    The sample depends only on the content of the rows and on the seed.
+    """
     if len(folds.labels) <= max_rows:
         return np.arange(len(folds.labels))
     names = [str(name) for name in folds.groups.tolist()]
@@ -144,20 +151,21 @@ def permute_labels(
     num_permutations: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Sample label assignments that are as probable as the observed one if labels do not depend on texts.
+    """Sample label assignments for the permutation test.
 
-    Labels are exchanged between clusters with the same number of units of each size, then between units of the same size within a
-    cluster, then between rows within a unit.
+    The assignments are as probable as the observed assignment if labels do not depend on texts.
+    Labels are exchanged between clusters with the same number of units of each size, then between units of
+    the same size within a cluster, then between rows within a unit.
 
     Args:
-        labels: [n], 0 or 1.
+        labels: [n] labels, 0 or 1.
         clusters: [n] cluster of each row.
-        units: [n] unit of each row within its cluster; None if each row is a unit of its own.
+        units: [n] unit of each row within its cluster, or None if each row is a unit of its own.
         num_permutations: Number of label assignments.
-        rng: Source of the permutations.
+        rng: The random generator.
 
     Returns:
-        [n, 1 + num_permutations] int8, the observed labels in the first column.
+        Labels, int8 [n, 1 + num_permutations]. The first column has the observed labels.
     """
     count = len(labels)
     cluster = np.unique(clusters, return_inverse=True)[1]
@@ -185,14 +193,15 @@ def compute_p_value(aurocs: dict[str, np.ndarray]) -> tuple[float, str]:
     """Return the p value of the maximum over attackers.
 
     Args:
-        aurocs: [1 + permutations] AUROC of each attacker, the observed one first.
+        aurocs: Attacker -> AUROCs [1 + permutations]. The first AUROC is that of the observed labels.
 
     Returns:
         The p value, and the attacker with the largest observed deviation.
     """
     names, table = list(aurocs), np.array(list(aurocs.values()))
     spread = table.std(axis=1, keepdims=True)
-    # Mean and standard deviation include the observed assignment, so that all assignments are treated alike.
+    # The mean and the standard deviation include the observed assignment, so that all assignments are treated
+    # alike.
     deviations = (table - table.mean(axis=1, keepdims=True)) / np.where(spread > 1e-9, spread, np.inf)
     two_sided = np.array([name == LENGTH_ATTACKER for name in names])
     deviations[two_sided] = np.abs(deviations[two_sided])
@@ -201,7 +210,10 @@ def compute_p_value(aurocs: dict[str, np.ndarray]) -> tuple[float, str]:
 
 
 class AttackerPanel:
-    """The fast attackers on a set of texts. Features are computed once, and models are fitted per fold and label assignment."""
+    """The fast attackers on a set of texts.
+
+    Features are computed once. Models are fitted for each fold and each label assignment.
+    """
 
     def __init__(self, texts: Sequence[str], splits: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
@@ -217,14 +229,14 @@ class AttackerPanel:
         self._length_ranks = rankdata([len(text.split()) for text in texts])
 
     def compute_aurocs(self, labels: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the AUROC of each attacker for each column of labels [n, m], as an array [m] per attacker."""
-        found: dict[str, list[np.ndarray]] = {name: [] for name in self._attackers}
+        """Return attacker -> AUROCs [m], one for each column of labels [n, m]."""
+        aurocs: dict[str, list[np.ndarray]] = {name: [] for name in self._attackers}
         for start in range(0, labels.shape[1], PERMUTATIONS_PER_BLOCK):
             block = labels[:, start : start + PERMUTATIONS_PER_BLOCK].astype(np.float64)
             for name, (features, learn) in self._attackers.items():
                 ranks = rankdata(np.round(learn(features, block), 9), axis=0)
-                found[name].append(_auroc_from_ranks(ranks, block))
-        return {name: np.concatenate(parts) for name, parts in found.items()} | {
+                aurocs[name].append(_auroc_from_ranks(ranks, block))
+        return {name: np.concatenate(parts) for name, parts in aurocs.items()} | {
             LENGTH_ATTACKER: _auroc_from_ranks(self._length_ranks[:, None], labels)
         }
 
@@ -233,10 +245,11 @@ class ClassSums(NamedTuple):
     """Sums over the training rows of one fold, for m label assignments.
 
     Attributes:
-        positive_sums, negative_sums: [features, m] sums of the features of the rows with label 1 and 0.
-        num_positives, num_negatives: [m] numbers of these rows.
+        positive_sums, negative_sums: [features, m] sums of the features of the rows with label 1, and with
+            label 0.
+        num_positives, num_negatives: [m] number of rows with label 1, and with label 0.
         test_rows: Indices of the rows to predict.
-        test_features: [test rows, features].
+        test_features: [test rows, features] features of these rows.
     """
 
     positive_sums: np.ndarray
@@ -263,7 +276,7 @@ class FoldFeatures:
         """Yield the class sums of each fold.
 
         Args:
-            labels: [n, m] floats, 0 or 1.
+            labels: [n, m] labels as floats, 0 or 1.
         """
         fold_sums = [transposed @ labels[test] for test, _, transposed in self._folds]
         total, rows, ones = np.sum(fold_sums, axis=0), len(labels), labels.sum(axis=0)
@@ -280,7 +293,7 @@ class FoldFeatures:
 
 
 def score_by_class_means(features: FoldFeatures, labels: np.ndarray) -> np.ndarray:
-    """Return out-of-fold scores [n, m]: the product of the features with the difference of the mean vectors of the classes."""
+    """Return out-of-fold scores [n, m]: the features times the difference of the class means."""
     scores = np.empty(labels.shape)
     for fold in features.class_sums(labels):
         weights = fold.positive_sums / np.maximum(fold.num_positives, 1) - fold.negative_sums / np.maximum(
@@ -294,7 +307,7 @@ def score_by_naive_bayes(features: FoldFeatures, labels: np.ndarray, alpha: floa
     """Return out-of-fold scores [n, m]: the log likelihood ratio of multinomial naive Bayes."""
     scores = np.empty(labels.shape)
     for fold in features.class_sums(labels):
-        # No two rows share a feature.
+        # There are no features if no two rows share one.
         if not len(fold.positive_sums):
             scores[fold.test_rows] = 0
             continue
@@ -308,7 +321,7 @@ def score_by_naive_bayes(features: FoldFeatures, labels: np.ndarray, alpha: floa
 
 
 def _auroc_from_ranks(ranks: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the AUROC [m] from the sum of ranks (Mann and Whitney)."""
+    """Return the AUROCs [m] from the sums of ranks (Mann and Whitney)."""
     ones = labels.sum(axis=0, dtype=np.float64)
     pairs = ones * (len(labels) - ones)
     return ((ranks * labels).sum(axis=0) - ones * (ones + 1) / 2) / pairs

@@ -11,8 +11,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
 from pipeline.core.records import Record
 
-# Rarer words are not counted.
+# Words that occur in fewer rows are ignored.
 MIN_WORD_ROWS = 5
+# Maximum number of words to list.
 MAX_WORDS = 30
 
 
@@ -20,11 +21,12 @@ class PredictiveWord(Record):
     """A word or word bigram and how well it predicts the label.
 
     Attributes:
-        word: One word, or two in a row. "^" is the start of a text.
-        rows: Number of rows that contain it.
-        negative_rate, positive_rate: Proportion of the rows of label 0 and of label 1 that contain it.
+        word: A word, or two successive words. "^" is the start of a text.
+        rows: Number of rows that contain the word.
+        negative_rate, positive_rate: Proportion of the rows of label 0, and of label 1, that contain the
+            word.
         auroc: AUROC of the word alone: 0.5 plus half the absolute difference of the two rates.
-        low, high: Its 95 % interval.
+        low, high: Ends of the 95 % interval of the AUROC.
     """
 
     word: str
@@ -39,9 +41,9 @@ class PredictiveWord(Record):
 def find_predictive_words(rows: LabelledRows, max_words: int = MAX_WORDS) -> list[PredictiveWord]:
     """Return the words whose rates differ between the labels by more than chance, largest difference first.
 
-    A difference counts if it exceeds the 97.5 % quantile of a normal distribution, corrected for the number of words (Bonferroni). A
-    bigram is only listed if it predicts more than each of its words, or the other label. The standard error is clustered by image,
-    or by text if images are not known.
+    A difference counts if it exceeds the 97.5 % quantile of a normal distribution, corrected for the number
+    of words (Bonferroni). A bigram is listed only if no listed word of the bigram predicts the same label at
+    least as well. The standard error is clustered by image, or by text if images are not known.
 
     Args:
         rows: The set.
@@ -68,7 +70,8 @@ def find_predictive_words(rows: LabelledRows, max_words: int = MAX_WORDS) -> lis
     names, having = counter.get_feature_names_out(), has.sum(0)
     order = np.lexsort((names, np.char.str_len(names.astype(str)), -np.abs(difference).round(9)))
     columns = has.tocsc()
-    # By the set of rows that contain them: of words that always occur together only the shortest is listed.
+    # The key is the set of rows that contain a word. Of several words that always occur together, only the
+    # shortest word is listed.
     found: dict[bytes, PredictiveWord] = {}
     predicts_positive: dict[str, bool] = {}
     for i in order:
@@ -96,18 +99,18 @@ def find_predictive_words(rows: LabelledRows, max_words: int = MAX_WORDS) -> lis
 def compute_word_rates(
     has: csr_array, is_positive: np.ndarray, groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rate of each word under label 0 and under label 1, and the clustered standard error of their difference.
+    """Return the rates of each word under both labels, and the clustered standard error of their difference.
 
-    The variance of the difference is the sum over groups (rows of the same image or text) of the squared sum of the contributions
-    of their rows.
+    The variance of the difference is the sum over groups (rows of the same image or text) of the squared sum
+    of the contributions of their rows.
 
     Args:
-        has: [n, words], 1 if a row contains a word, else 0.
-        is_positive: [n], whether a row has label 1.
-        groups: [n] names of the groups.
+        has: [n, words] 1 if a row contains a word, else 0.
+        is_positive: [n] whether a row has label 1.
+        groups: [n] name of the group of each row.
 
     Returns:
-        Three arrays [words].
+        Three arrays [words]: the rates under label 0, the rates under label 1, and the standard errors.
     """
     weights = np.where(is_positive, 1 / is_positive.sum(), -1 / (~is_positive).sum())
     one, zero = (has[part].sum(0) / part.sum() for part in (is_positive, ~is_positive))

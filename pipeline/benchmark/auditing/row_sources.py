@@ -22,6 +22,7 @@ from pipeline.scoring.json_streaming import stream_raw_documents, to_utf8
 
 # First bytes of .xlsx and .zip files, and of .gz files.
 ARCHIVE_SIGNATURES = (b"PK", b"\x1f\x8b")
+# Number of rows that are checked at once.
 ROWS_PER_CHECK = 500
 
 
@@ -33,7 +34,7 @@ class RowSource(Protocol):
     def __len__(self) -> int: ...
 
     def column(self, name: str) -> list[Any]:
-        """Return the value of each row; None if a row has none."""
+        """Return the value of each row in a column, or None for a row without a value."""
         ...
 
     def write(self, indices: Sequence[int], out: Path) -> None:
@@ -42,18 +43,21 @@ class RowSource(Protocol):
 
 
 def open_rows(source: str, config: str | None = None, split: str | None = None) -> RowSource:
-    """Open a file (JSON, JSONL, CSV, TSV, XLSX, Parquet) or a data set that the library `datasets` loads.
+    """Open a file or a data set.
+
+    Files can be JSON, JSONL, CSV, TSV, XLSX or Parquet. Data sets are loaded by the Hugging Face library
+    `datasets`.
 
     Args:
         source: Path of a file or folder, or name of a data set on the Hugging Face hub (owner/name).
-        config, split: Configuration and split of a data set. Files have none.
+        config, split: Configuration and split of a data set. None for files, and for data sets with only one.
 
     Raises:
         UserError: The file or data set does not exist or cannot be read.
     """
     path = Path(source)
     if (path.is_symlink() or path.exists()) and not (path.is_file() or path.is_dir()):
-        # Raises an error that names a pipe, a device or a broken link.
+        # For a pipe, a device or a broken link, this call raises an error that names it.
         open_for_reading(path)
     if not path.is_file():
         return DatasetRows(source, config, split)
@@ -69,7 +73,7 @@ def open_rows(source: str, config: str | None = None, split: str | None = None) 
 
 
 def _nan_hint(data: bytes) -> str:
-    """Return a hint if the data contains NaN or Infinity outside of strings, else an empty string."""
+    """Return a hint if the data contains NaN or Infinity outside of strings, otherwise ""."""
     found = re.search(rb"\b(NaN|Infinity)\b", re.sub(rb'"(?:[^"\\]|\\.)*"', b"", data))
     return f" ({found[1].decode()} is not valid JSON: write null)" if found else ""
 
@@ -88,8 +92,9 @@ def _is_json(data: bytes) -> bool:
 class JsonRows:
     """Rows of a JSON or JSONL file.
 
-    The file is a list of objects, an object that contains one such list (`{"questions": [...]}`), an object of objects by id
-    (`{"0229": {...}}`), or JSON Lines. The bytes of each row are kept as they are.
+    The file has one of four structures: a list of objects, an object that contains one list of objects
+    (`{"questions": [...]}`), an object that maps ids to objects (`{"0229": {...}}`), or JSON Lines. The bytes
+    of each row are kept, so that rows are written unchanged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -99,10 +104,11 @@ class JsonRows:
         data = (data if data.startswith(ARCHIVE_SIGNATURES) else to_utf8(data)).removeprefix(BOM_UTF8)
         if data.startswith(ARCHIVE_SIGNATURES):
             raise UserError(f"{path}: an archive or a workbook; unpack it, or save the sheet as CSV")
-        # The object that contains the list of rows, and the key of that list.
+        # The object that contains the list of rows (None if there is no such object), and the key of that
+        # list.
         self._enclosing_object: dict[str, msgspec.Raw] | None = None
         self._list_key = ""
-        # The ids of the rows, if they are an object by id.
+        # The ids of the rows if the file maps ids to rows, otherwise None.
         self._row_keys: list[str] | None = None
         self._is_jsonl = False
         try:
@@ -114,7 +120,8 @@ class JsonRows:
             raise UserError(f"{path}: {error}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UserError(
-                f"{path}: expected a list of JSON objects, an object that contains one, or one object per line: {error}{_nan_hint(data)}"
+                f"{path}: expected a list of JSON objects, an object that contains one, or one object per line:"
+                f" {error}{_nan_hint(data)}"
             ) from error
         if self._row_keys and self._rows and "question_id" not in self._rows[0]:
             for key, row in zip(self._row_keys, self._rows, strict=True):
@@ -169,8 +176,10 @@ class JsonRows:
 class DelimitedRows:
     """Rows of a CSV or TSV file with a header.
 
-    Values are strings, and an empty cell is None. Rows in which all cells are empty, as Excel leaves them, are skipped. The delimiter
-    follows from the file name, unless another one yields more known column names or, if the header has none, occurs more often.
+    Values are strings, and an empty cell is None. Rows in which all cells are empty are skipped, because
+    Excel leaves such rows. The delimiter follows from the file name, with two exceptions: another delimiter
+    is used if it yields more known column names, or if the header has no known name and the other delimiter
+    occurs more often.
     """
 
     def __init__(self, path: Path) -> None:
@@ -221,7 +230,7 @@ class ExcelRows(DelimitedRows):
 
 
 class ParquetRows:
-    """Rows of a Parquet file. Only the columns that are used are read."""
+    """Rows of a Parquet file. A column is read only when it is used."""
 
     def __init__(self, path: Path) -> None:
         import pyarrow as pa
@@ -251,7 +260,7 @@ class ParquetRows:
 
 
 class DatasetRows:
-    """Rows of a data set that `datasets` loads, from the hub by its name or from a folder.
+    """Rows of a data set that the library `datasets` loads from a folder or from the Hugging Face hub.
 
     Images are not decoded. Rows are written as Parquet.
     """
@@ -265,16 +274,18 @@ class DatasetRows:
             import datasets
         except ModuleNotFoundError as error:
             raise UserError(
-                f'{name}: loading a data set by name needs the library datasets: pip install datasets (or ".[build]")'
+                f"{name}: loading a data set by name needs the library datasets: pip install datasets"
+                ' (or ".[build]")'
             ) from error
         try:
             with nullcontext() if Path(name).is_dir() else use_cache_if_unreachable(name):
                 found = datasets.load_dataset(name, config)
-        # The library passes on whatever its readers and the server raise.
+        # The library passes on errors of any type from its readers and from the server.
         except Exception as error:
             reason = " ".join(str(error).split())[:400]
             raise UserError(
-                f"{name}: `datasets` cannot load it; if it has several configurations, choose one with --config NAME: {reason}"
+                f"{name}: `datasets` cannot load it; if it has several configurations, choose one with --config NAME:"
+                f" {reason}"
             ) from error
         if split is None and len(found) > 1:
             raise UserError(
@@ -301,10 +312,10 @@ class DatasetRows:
 class JoinedRows:
     """Rows of a file of questions and a file of annotations, joined by `question_id`, as in VQA v2.
 
-    They are written as two files of the same names into a folder.
+    Rows are written into a folder as two files with the names of the original files.
 
     Raises:
-        UserError: Ids are missing in one file, or repeat.
+        UserError: An id is missing in one file or occurs more than once.
     """
 
     def __init__(self, questions: Path, annotations: Path) -> None:
@@ -320,7 +331,8 @@ class JoinedRows:
             repeated = len(annotation_ids) - len(index) + len(question_ids) - num_distinct
             raise UserError(
                 f"{questions} and {annotations}: {format_count(len(missing), 'question')} without an annotation"
-                f"{f' ({join_examples(missing)})' if missing else ''}, {format_count(repeated, 'repeated question_id')}; each question needs exactly one row in each file"
+                f"{f' ({join_examples(missing)})' if missing else ''},"
+                f" {format_count(repeated, 'repeated question_id')}; each question needs exactly one row in each file"
             )
         self._annotation_index = [index[key] for key in question_ids]
         self.columns = list(dict.fromkeys(name for file in self._files for name in file.columns))

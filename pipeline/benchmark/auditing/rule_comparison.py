@@ -1,4 +1,4 @@
-"""Compare the attackers on our items with the attackers on the items that the paper's rules make from the same data."""
+"""Compare attackers on our items with attackers on the items that RGQA's rules make from the same data."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ class ComparisonReport(Record):
     """The content of `comparison.json`.
 
     Attributes:
-        audit_sha256: SHA-256 of the audit.json that this report is compared with. If that file changes, the comparison is out
-            of date.
-        paper_rules: The audit of the items under the paper's rules, by subset; {} if the complete truth is not known.
-        attack_table: The attackers on these items, as a Markdown table.
+        audit_sha256: SHA-256 of the file audit.json with which this report is compared. If that file changes,
+            the comparison is out of date.
+        paper_rules: Subset -> audit of the items that RGQA's rules make. It is {} if the complete truth is
+            not known.
+        attack_table: The results of the attackers on these items, as a Markdown table.
     """
 
     audit_sha256: str
@@ -32,7 +33,12 @@ class ComparisonReport(Record):
 
 
 def build_comparison_report(audit_file: Path, paper_rules: Mapping[Subset, SubsetAudit]) -> ComparisonReport:
-    """Return the report on the items under the paper's rules that belongs to the audit in `audit_file`."""
+    """Return the report that compares the items of RGQA's rules with the audit in `audit_file`.
+
+    Args:
+        audit_file: The file audit.json of our items.
+        paper_rules: Subset -> audit of the items that RGQA's rules make.
+    """
     return ComparisonReport(
         audit_sha256=sha256_file(audit_file),
         paper_rules=dict(paper_rules),
@@ -53,7 +59,7 @@ def render_comparison_markdown(ours: Mapping[Subset, SubsetAudit], comparison: C
 
 
 def read_comparison(folders: DatasetFolders) -> dict[Subset, SubsetAudit]:
-    """Return the audit of the items under the paper's rules, by subset; {} if there is none for the current audit."""
+    """Return subset -> audit of the items of RGQA's rules, or {} if there is none for the current audit."""
     path = folders.stage_dir("comparison") / "comparison.json"
     if not path.is_file():
         return {}

@@ -1,6 +1,7 @@
 """Compare the decisions of stage `screen` with the complete truth, which is known for synthetic worlds only.
 
-The truth is read by `research.simulated_annotators.answerability`, which is independent of the verifier that is evaluated here.
+The truth is read by `research.simulated_annotators.answerability`, which is independent of the verifier that
+is evaluated here.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from pipeline.sources import gqa_files
 class ScreeningAccuracy(Record):
     """Decisions of stage `screen` on one subset.
 
-    Proportions exclude undecidable candidates and are null if their denominator is 0.
+    Proportions exclude undecidable candidates. A proportion is None if its denominator is 0.
 
     Attributes:
-        kept, dropped: Number of candidates that were kept and dropped.
-        undecidable: Candidates whose answerability does not follow even from the complete truth.
-        unanswerable: Candidates that are truly unanswerable.
-        dropped_as_answerable: Candidates that were dropped because they were considered answerable.
+        kept, dropped: Number of candidates that were kept, and that were dropped.
+        undecidable: Number of candidates whose answerability does not follow even from the complete truth.
+        unanswerable: Number of candidates that are truly unanswerable.
+        dropped_as_answerable: Number of candidates that were dropped because they were considered answerable.
         precision: Proportion of the kept candidates that are truly unanswerable.
         recall: Proportion of the truly unanswerable candidates that were kept.
-        false_drop_rate: Proportion of truly unanswerable candidates among those dropped as answerable.
+        false_drop_rate: Proportion of the candidates dropped as answerable that are truly unanswerable.
     """
 
     kept: int
@@ -53,7 +54,7 @@ class ScreeningAccuracy(Record):
 
 
 def read_truth(folders: DatasetFolders) -> dict[str, SceneGraph]:
-    """Return the complete scene graphs by image id; {} if they are not known."""
+    """Return image id -> complete scene graph. The result is {} if the complete truth is not known."""
     if not any(folders.truth.glob("*.json")):
         return {}
     return gqa_files.read_true_scene_graphs(
@@ -64,8 +65,9 @@ def read_truth(folders: DatasetFolders) -> dict[str, SceneGraph]:
 def measure_screening(
     folders: DatasetFolders, truth: Mapping[str, SceneGraph]
 ) -> dict[Subset, ScreeningAccuracy]:
-    """Compare the decisions of stage `screen` with the complete truth; {} if it is not known.
+    """Compare the decisions of stage `screen` with the complete truth.
 
+    The result is {} if the complete truth is not known.
     Candidates without a program are excluded, because their truth cannot be computed.
     """
     if not truth:
@@ -93,14 +95,15 @@ def compare_with_truth(
     Args:
         candidates: All candidates that entered stage `screen`, each with its true answerability.
         kept: Ids of the candidates that were kept.
-        dropped_as_answerable: Ids of the candidates that were dropped because they were considered answerable. Other reasons, such
-            as a text that reveals its answer, make no claim about the image.
+        dropped_as_answerable: Ids of the candidates that were dropped because they were considered
+            answerable. Other reasons to drop a candidate, such as a text that reveals its answer, make no
+            claim about the image.
     """
-    found: defaultdict[Subset, Counter[_Decision]] = defaultdict(Counter)
+    decisions: defaultdict[Subset, Counter[_Decision]] = defaultdict(Counter)
     for row, truth in candidates:
         key = row.candidate_id
-        found[row.subset][_Decision(truth, key in kept, key in dropped_as_answerable)] += 1
-    return {subset: _summarize_decisions(found[subset]) for subset in sorted(found)}
+        decisions[row.subset][_Decision(truth, key in kept, key in dropped_as_answerable)] += 1
+    return {subset: _summarize_decisions(decisions[subset]) for subset in sorted(decisions)}
 
 
 class _Decision(NamedTuple):

@@ -40,9 +40,9 @@ from pipeline.scoring.bootstrap import bootstrap, number_clusters
 from pipeline.scoring.threshold_sweep import area_under_curve, rank_items
 
 NUM_HISTOGRAM_BINS = 50
-# Attackers need about 6 KB of memory per item.
+# Maximum number of items that are audited at the same time. Attackers need about 6 KB of memory per item.
 MAX_ITEMS_IN_PARALLEL = 150_000
-# A two-sided 5 % test with 80 % power detects 1.96 + 0.84 standard errors.
+# A two-sided 5 % test with 80 % power detects a difference of 1.96 + 0.84 standard errors.
 DETECTABLE_STANDARD_ERRORS = 2.80
 
 
@@ -55,14 +55,14 @@ class AuditParams(Params):
     """Parameters of stage `audit`.
 
     Attributes:
-        max_text_auroc: Highest text-only max(AUROC, 1 - AUROC), 0.5 to 1, that a subset may have
-            without a warning. These limits are the project's own; RGQA's released CLIP-Easy has 0.90.
-        num_negative_trials: Number of other images, sampled at random, at which the verifier tries each
+        max_text_auroc: Subset -> highest text-only max(AUROC, 1 - AUROC), 0.5 to 1, that the subset may have
+            without a warning. This project chose these limits. The released CLIP-Easy of RGQA reaches 0.90.
+        num_negative_trials: Number of other images, sampled at random, for which the verifier verifies each
             source question.
         folds: Number of cross-validation folds of every attacker.
         num_replicates: Number of bootstrap replicates for every confidence interval.
-        seed: Seed of the trials of the verifier. Attackers have a fixed seed, so that an audit
-            elsewhere gives the same figures.
+        seed: Seed of the trials of the verifier. Attackers have a fixed seed, so that an audit on another
+            machine gives the same numbers.
     """
 
     max_text_auroc: dict[Subset, Annotated[float, msgspec.Meta(ge=0.5, le=1)]] = msgspec.field(
@@ -75,18 +75,20 @@ class AuditParams(Params):
 
 
 class ScoreHistograms(Record):
-    """Histograms of the CLIP scores of AQs and UQs over the same `NUM_HISTOGRAM_BINS` bins of equal width.
+    """Histograms of the CLIP scores of answerable questions (AQs) and unanswerable questions (UQs).
 
-    The bins cover the range from the lowest to the highest of all scores. A bin includes its lower edge; the last bin
-    also includes its upper edge.
+    Both histograms have the same `NUM_HISTOGRAM_BINS` bins of equal width.
+
+    The bins cover the range from the lowest to the highest of all scores. A bin includes its lower edge; the
+    last bin also includes its upper edge.
 
     Attributes:
         edges: [bins + 1] edges of the bins.
-        aq, uq: [bins] proportion of the AQs (UQs) with a score in each bin. Each sums to 1 (RGQA, Fig. 3: "normalized
-            histograms (sum of overall area=1)").
+        aq, uq: [bins] proportion of the AQs (UQs) with a score in each bin. Each sums to 1 (RGQA, Fig. 3:
+            "normalized histograms (sum of overall area=1)").
         aq_mean, uq_mean: Mean scores.
-        overlap: Sum over all bins of min(aq[i], uq[i]): 0 if no bin contains both kinds, 1 if the histograms are equal. It also
-            depends on the number of bins: narrower bins overlap less.
+        overlap: Sum over all bins of min(aq[i], uq[i]): 0 if no bin contains both kinds, 1 if the histograms
+            are equal. The overlap also depends on the number of bins: it is smaller with narrower bins.
         mean_difference: mean(AQ) - mean(UQ) of the scores, in units of the cosine.
     """
 
@@ -104,14 +106,16 @@ class SubsetAudit(Record):
 
     Attributes:
         uqs, aqs: Number of unanswerable and answerable questions.
-        text_imbalance, image_imbalance: How unequal the labels are within a text and within an image.
-        attacks: The result of each attacker: those of the text-only audit in folds by text (`text_audit`), then "image" and "CLIP
-            score" in folds by image.
-        permutation_test: The permutation test of the maximum over text-only attackers; null if the subset is too small.
-        too_small_reason: Why no attacker was run; empty if the subset is large enough.
-        clip_overlap, clip_mean_difference: See `ScoreHistograms`; null if either kind has no scores.
+        text_imbalance, image_imbalance: The imbalance of the labels within a text and within an image.
+        attacks: Attacker -> result. The text-only attackers have folds by text (`text_audit`). The attackers
+            "image" and "CLIP score" have folds by image.
+        permutation_test: The permutation test of the maximum over text-only attackers, or None if the subset
+            is too small.
+        too_small_reason: Why no attacker was run, or "" if the subset is large enough.
+        clip_overlap, clip_mean_difference: As in `ScoreHistograms`, or None if AQs or UQs have no scores.
         min_detectable_auaf_difference: See `estimate_min_detectable_auaf_difference`.
-        categories, difficulties, edit_kinds: Counts of UQs by category, by difficulty, and of edits by kind.
+        categories, difficulties: Number of UQs by category and by difficulty.
+        edit_kinds: Number of edits by kind.
         query_only: Number of UQs whose edits change only what the question asks for.
         simulated, rehearsal: Whether any verdict behind the items is simulated, or comes from a rehearsal.
     """
@@ -139,14 +143,16 @@ class AuditReport(Record):
 
     Attributes:
         subsets: The audit of each subset.
-        stage_reports: The report of each stage, by the name of the stage.
-        screening_accuracy: Accuracy of stage `screen` by subset; {} if the complete truth is not known.
-        estimate_reliability: Calibration of stage `estimate`, for all candidates and by subset; {} likewise.
+        stage_reports: Stage -> report of the stage.
+        screening_accuracy: Subset -> accuracy of stage `screen`, or {} if the complete truth is not known.
+        estimate_reliability: Subset (or "all") -> calibration of stage `estimate`, or {} if the complete
+            truth is not known.
         verifier_agreement: Agreement of the verifier with the source.
         warnings: One sentence per warning.
-        attack_table: The attackers as a Markdown table, for the release card.
-        source_questions_sha256: SHA-256 of ingest/questions.jsonl, which the attackers "other questions" and "verbatim count"
-            read. An audit of the release elsewhere needs the same file to reproduce these two.
+        attack_table: The results of the attackers as a Markdown table, for the release card.
+        source_questions_sha256: SHA-256 of ingest/questions.jsonl, which the attackers "other questions" and
+            "verbatim count" read. An audit on another machine needs the same file to reproduce the results of
+            these two attackers.
     """
 
     subsets: dict[Subset, SubsetAudit]
@@ -165,34 +171,35 @@ def audit_items(
     p: AuditParams,
     known_questions: KnownQuestions | None = None,
 ) -> dict[Subset, SubsetAudit]:
-    """Audit each subset of a file of items, several in parallel if memory allows.
+    """Audit each subset of a file of items. Several subsets are audited in parallel if memory allows.
 
     Args:
-        items: JSON Lines file of `Item`.
-        images: CLIP vector [d] of each image, by image id.
+        items: A JSON Lines file of `Item`.
+        images: Image id -> CLIP vector [d] of the image.
         p: Parameters of the audit.
-        known_questions: The source's questions, for attackers that read them; None if they are not available.
+        known_questions: The questions of the source, for the attackers that use them, or None if they are not
+            available.
 
     Returns:
         The audit of each subset that has items.
     """
     counts = Counter(row.subset for row in read_jsonl(items, _ItemSubset))
     present: list[Subset] = [subset for subset in SUBSETS if subset in counts]
-    side_by_side = max(
+    num_workers = max(
         1, min(num_local_workers(), len(present), MAX_ITEMS_IN_PARALLEL // max(counts.values(), default=1))
     )
     results = ordered_map(
         _audit_one_subset,
         present,
         partial(_AuditInputs, items, images, p, known_questions),
-        side_by_side,
+        num_workers,
         1,
     )
     return dict(zip(present, track(results, "audit", len(present), "subset"), strict=True))
 
 
 def read_image_vectors(folders: DatasetFolders) -> dict[str, np.ndarray]:
-    """Return the CLIP vector [d] of each image by its id, as written by stage `embed`."""
+    """Return image id -> CLIP vector [d], as written by stage `embed`."""
     ids = read_json(folders.stage_dir("embed") / "image_ids.json", list[str])
     return dict(zip(ids, np.load(folders.stage_dir("embed") / "images.npy"), strict=True))
 
@@ -208,13 +215,13 @@ class _AuditInputs(NamedTuple):
     known_questions: KnownQuestions | None
 
 
-def _audit_one_subset(own: _AuditInputs, subset: Subset) -> SubsetAudit:
-    # Each process reads its own subset and drops the fields that the audit does not use, to save memory.
-    rows = (row for row in read_jsonl(own.items, Item) if row.subset == subset)
+def _audit_one_subset(inputs: _AuditInputs, subset: Subset) -> SubsetAudit:
+    # Each process reads only its subset and drops the fields that the audit does not use, to save memory.
+    rows = (row for row in read_jsonl(inputs.items, Item) if row.subset == subset)
     items = [msgspec.structs.replace(row, verdict_ids=(), pairing_reason="") for row in rows]
     # Several processes share the cores, and sums must not depend on the number of threads.
     with threadpool_limits(1):
-        return audit_subset(items, own.images, own.params, own.known_questions)
+        return audit_subset(items, inputs.images, inputs.params, inputs.known_questions)
 
 
 def audit_subset(
@@ -277,14 +284,17 @@ def to_labelled_rows(items: Sequence[Item]) -> LabelledRows:
 def _run_image_attacks(
     items: Sequence[Item], images: Mapping[str, np.ndarray], p: AuditParams, too_small: bool
 ) -> dict[str, AttackResult]:
-    """Run the attackers that see only the image or only the CLIP score; no AUROC if the subset is too small."""
+    """Run the attackers that see only the image or only the CLIP score.
+
+    The results have no AUROC if the subset is too small.
+    """
     ordered = sorted(items, key=lambda item: (item.image_id, item.item_id))
     labels = np.array([item.unanswerable for item in ordered], int)
     folds = Folds(
         labels, np.array([item.image_id for item in ordered], object), p.folds, AuditSettings().seed
     )
-    nothing: np.ndarray = np.full(len(ordered), np.nan)
-    scores: dict[str, np.ndarray] = {"image": nothing, "CLIP score": nothing}
+    no_scores: np.ndarray = np.full(len(ordered), np.nan)
+    scores: dict[str, np.ndarray] = {"image": no_scores, "CLIP score": no_scores}
     if not too_small:
         vectors = np.array([images[item.image_id] for item in ordered])
         # Without a CLIP model, vectors have no components.
@@ -295,24 +305,25 @@ def _run_image_attacks(
         )
     return {
         name: evaluate_attack(
-            of,
+            attacker_scores,
             folds,
             p.num_replicates,
             is_trained=name not in UNTRAINED_ATTACKERS,
             has_direction=name not in UNDIRECTED_ATTACKERS,
         )
-        for name, of in scores.items()
+        for name, attacker_scores in scores.items()
     }
 
 
 def make_warnings(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset, float]) -> list[str]:
-    """Return one sentence for each subset that is too small to audit and for each attacker above its limit."""
+    """Return a sentence for each subset that is too small to audit, and for each attacker above its limit."""
     return [
         f"{subset}: too small to measure how well the text predicts the label: {audit.too_small_reason}."
         for subset, audit in subsets.items()
         if audit.too_small_reason
     ] + [
-        f"{subset}: a text-only model ({attacker}) predicts the label with AUROC {reached:.2f}; the limit is {limits[subset]:.2f}."
+        f"{subset}: a text-only model ({attacker}) predicts the label with AUROC {reached:.2f};"
+        f" the limit is {limits[subset]:.2f}."
         for subset, audit in subsets.items()
         for attacker in TEXT_ATTACKERS
         if (reached := audit.attacks[attacker].auroc) is not None and reached > limits.get(subset, 1.0)
@@ -320,7 +331,7 @@ def make_warnings(subsets: Mapping[Subset, SubsetAudit], limits: Mapping[Subset,
 
 
 def compute_histograms(aq_scores: Sequence[float], uq_scores: Sequence[float]) -> ScoreHistograms | None:
-    """Return the score histograms of one subset; None if either kind has no scores.
+    """Return the score histograms of one subset, or None if AQs or UQs have no scores.
 
     >>> equal = compute_histograms([0.1, 0.3], [0.1, 0.3])
     >>> equal.overlap, equal.mean_difference
@@ -345,22 +356,24 @@ def compute_histograms(aq_scores: Sequence[float], uq_scores: Sequence[float]) -
 def estimate_min_detectable_auaf_difference(
     answerable: np.ndarray, images: np.ndarray, num_replicates: int, seed: int, rng: np.random.Generator
 ) -> float:
-    """Estimate the smallest AUAF difference between two models that this subset detects with 80 % power at the 5 % level.
+    """Estimate the smallest difference in AUAF between two models that can be detected on a subset.
 
-    Two simulated models of equal skill answer the items: 60 % of the answers are right, the mean confidences of AQs and UQs are
-    one standard deviation apart, and the errors of both models are independent. The estimate is conservative, because real models
-    err on the same items, which makes paired differences more precise. The bootstrap resamples images, because items of one image
-    are not independent.
+    AUAF is the area under the curve of accuracy against the rate of accepted unanswerable questions (RGQA). A
+    difference counts as detected with 80 % power at the 5 % level. Two simulated models of equal skill answer
+    the items: 60 % of the answers are right, the mean confidences of AQs and UQs are one standard deviation
+    apart, and the errors of the two models are independent. The estimate is conservative, because real models
+    err on the same items, which makes paired differences more precise. The bootstrap resamples images,
+    because items of one image are not independent.
 
     Args:
-        answerable: [n] booleans.
-        images: [n] image ids.
+        answerable: [n] whether each item is answerable.
+        images: [n] image id of each item.
         num_replicates: Number of bootstrap replicates.
         seed: Seed of the bootstrap.
-        rng: Source of the answers and confidences of the two models.
+        rng: The random generator for the answers and confidences of the two models.
 
     Returns:
-        The difference as a fraction of AUAF's range [0, 1].
+        The difference, from 0 to 1 as AUAF.
     """
     count, (cluster,) = number_clusters([images.tolist()])
     models = [

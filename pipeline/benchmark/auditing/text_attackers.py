@@ -1,7 +1,8 @@
-"""Attackers that see only the text of a question. No part of the pipeline is fitted to any of them.
+"""Attackers: classifiers that predict the label of a question from its text alone.
 
-Each attacker returns one out-of-fold score per text: it trains on other groups only, so that neither a text nor its edited or
-original version is in both the training and the test rows. To add an attacker, write a function and add it to `TEXT_ATTACKERS`.
+No part of the pipeline is fitted to any of the attackers. Each attacker returns one score per text. Trained
+attackers are trained on other groups of rows only. So neither a text nor its edited or original version is in
+both the training rows and the test rows. To add an attacker, write a function and add it to `TEXT_ATTACKERS`.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def score_by_character_ngrams(texts: Sequence[str], folds: Folds) -> np.ndarray:
 def score_by_word_pairs(texts: Sequence[str], folds: Folds) -> np.ndarray:
     """Return scores [n] of words and pairs of words at any distance, with logistic regression.
 
-    It learns which words rarely occur together ("fence ... wearing").
+    The attacker learns which words rarely occur together ("fence ... wearing").
     """
     return folds.cross_val_scores(
         make_word_pair_features(tuple(texts)), LogisticRegression(C=0.3, max_iter=500)
@@ -55,15 +56,18 @@ def score_by_word_pairs(texts: Sequence[str], folds: Folds) -> np.ndarray:
 
 
 def score_by_word_pairs_naive_bayes(texts: Sequence[str], folds: Folds) -> np.ndarray:
-    """Return scores [n] of the same features with naive Bayes, which also uses features that it saw only once."""
+    """Return scores [n] of the features of `score_by_word_pairs`, with naive Bayes.
+
+    Naive Bayes also uses features that occur only once in the training rows.
+    """
     return folds.cross_val_scores(make_word_pair_features(tuple(texts)), MultinomialNB(alpha=0.3))
 
 
 def score_by_likelihood(texts: Sequence[str], folds: Folds) -> np.ndarray:
     """Return the mean log probability of each text [n] under a language model of texts with label 0.
 
-    The model uses word 3-grams with Witten-Bell smoothing. It never trains on edited questions, so it finds texts that are unusual
-    in themselves.
+    The model uses word 3-grams with Witten-Bell smoothing. The model is trained on texts with label 0 only
+    (answerable questions, in a release), so it finds texts that are unusual in themselves.
     """
     result = np.full(len(texts), np.nan)
     words = [tokenize(text) for text in texts]
@@ -79,10 +83,11 @@ def score_by_first_words(texts: Sequence[str], folds: Folds) -> np.ndarray:
 
 
 def score_by_other_questions(texts: Sequence[str], folds: Folds) -> np.ndarray:
-    """Return scores [n] of word n-grams and of the familiarity of a text among the source's questions, with logistic regression.
+    """Return scores [n] of word n-grams and of how familiar a text looks, with logistic regression.
 
-    `KnownQuestions.familiarity_features` is computed without the texts of the row's own group. An edited question and its original
-    are in one group, so the same texts are excluded for both of them. The scores are NaN if the source's questions are not known.
+    `KnownQuestions.familiarity_features` compares a text with the questions of the source. The texts of the
+    row's own group are excluded. An edited question and its original are in one group, so the same texts are
+    excluded for both of them. The scores are NaN if the questions of the source are not known.
     """
     if folds.known_questions is None:
         return np.full(len(texts), np.nan)
@@ -94,34 +99,21 @@ def score_by_other_questions(texts: Sequence[str], folds: Folds) -> np.ndarray:
             for i, text in zip(members, own, strict=True):
                 rows[i] = folds.known_questions.familiarity_features(text)
     familiarity = np.round(StandardScaler().fit_transform(np.array(rows)), 6)
-    # A TF-IDF vector has norm 1, and each standardized feature is about 1. A weight of 3 gives both about the same influence.
+    # A TF-IDF vector has the norm 1, and each standardized feature has a size of about 1. A weight of 3 gives
+    # both about the same influence.
     features = csr_array(hstack([3 * compute_word_tfidf(texts), csr_array(familiarity)]))
     return folds.cross_val_scores(features, LogisticRegression(C=1, max_iter=500, tol=1e-3))
 
 
 def score_by_verbatim_count(texts: Sequence[str], folds: Folds) -> np.ndarray:
-    """Return how often the exact text of each row [n] occurs among the source's questions, where every AQ occurs."""
+    """Return how often the exact text of each row [n] occurs among the questions of the source.
+
+    Every answerable question (AQ) of a release occurs there at least once. The counts are NaN if the
+    questions of the source are not known.
+    """
     if folds.known_questions is None:
         return np.full(len(texts), np.nan)
     return np.array([folds.known_questions.count_verbatim(text) for text in texts], float)
-
-
-Attacker = Callable[[Sequence[str], Folds], np.ndarray]
-# The attackers that the audit compares with its limits, in the order of its tables.
-TEXT_ATTACKERS: dict[str, Attacker] = {
-    "word n-grams": score_by_word_ngrams,
-    "character n-grams": score_by_character_ngrams,
-    "word pairs": score_by_word_pairs,
-    "word pairs, naive Bayes": score_by_word_pairs_naive_bayes,
-    "language model": score_by_likelihood,
-    "other questions": score_by_other_questions,
-}
-# Attackers without a limit: simple ones, and one that no balancing can prevent.
-REPORT_ONLY_ATTACKERS: dict[str, Attacker] = {
-    "first three words": score_by_first_words,
-    "length": lambda texts, folds: np.array([len(text.split()) for text in texts], float),
-    "verbatim count": score_by_verbatim_count,
-}
 
 
 def make_first_word_features(texts: Sequence[str]) -> Any:
@@ -130,17 +122,34 @@ def make_first_word_features(texts: Sequence[str]) -> Any:
     return DictVectorizer().fit_transform(starts)
 
 
-ATTACKERS = TEXT_ATTACKERS | REPORT_ONLY_ATTACKERS
-# Attackers that need the questions of the source.
-SOURCE_AWARE_ATTACKERS: tuple[str, ...] = ("other questions", "verbatim count")
-# Attackers that are not trained on both labels, so that a high score does not stand for one of them.
-UNDIRECTED_ATTACKERS = ("language model", *UNTRAINED_ATTACKERS)
-
-
-# Two attackers in a row use the same features.
+# The features are cached, because two successive attackers use them.
 @lru_cache(1)
 def make_word_pair_features(texts: tuple[str, ...]) -> Any:
-    """Return a sparse matrix [n, features] of the words of each text and of the pairs of its content words."""
+    """Return a sparse matrix [n, features] of the words of each text and the pairs of its content words."""
     words = map(tokenize, texts)
     rows = (dict.fromkeys([*row, *(" ".join(pair) for pair in make_word_pairs(row))], 1.0) for row in words)
     return DictVectorizer().fit_transform(rows)
+
+
+Attacker = Callable[[Sequence[str], Folds], np.ndarray]
+# The attackers for which a release has an AUROC limit (`audit.max_text_auroc`), in the order of the audit's
+# tables.
+TEXT_ATTACKERS: dict[str, Attacker] = {
+    "word n-grams": score_by_word_ngrams,
+    "character n-grams": score_by_character_ngrams,
+    "word pairs": score_by_word_pairs,
+    "word pairs, naive Bayes": score_by_word_pairs_naive_bayes,
+    "language model": score_by_likelihood,
+    "other questions": score_by_other_questions,
+}
+# Attackers without a limit: simple baselines, and the verbatim count, against which balancing does not help.
+REPORT_ONLY_ATTACKERS: dict[str, Attacker] = {
+    "first three words": score_by_first_words,
+    "length": lambda texts, folds: np.array([len(text.split()) for text in texts], float),
+    "verbatim count": score_by_verbatim_count,
+}
+ATTACKERS = TEXT_ATTACKERS | REPORT_ONLY_ATTACKERS
+# Attackers that need the questions of the source.
+SOURCE_AWARE_ATTACKERS: tuple[str, ...] = ("other questions", "verbatim count")
+# Attackers whose score has no fixed direction: they do not learn which label a high score means.
+UNDIRECTED_ATTACKERS = ("language model", *UNTRAINED_ATTACKERS)

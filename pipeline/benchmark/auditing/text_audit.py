@@ -1,11 +1,13 @@
 """Measure how well the label can be predicted from the question text alone.
 
-Stage `audit` and `rgqa audit` both use this module: for the items of a run, for a release, and for any other set of questions with
-two labels. Folds, seeds and scores depend only on the content of the rows, so the same rows always give the same values.
+Stage `audit` uses this module for the items of a run. `rgqa audit` uses this module for a release and for any
+other set of questions with two labels. Folds, seeds and scores depend only on the content of the rows, so the
+same rows always give the same values.
 
-Attackers are trained in two kinds of folds. In folds by text, no text is in two folds, so they can only learn how texts of either
-label are written. In folds by image, the same text may occur with other images in other folds, so they can also learn which texts
-mostly have which label. A model that is trained on similar data can learn that, too.
+Attackers (classifiers that see only the text) are trained in two kinds of folds. In folds by text, no text is
+in two folds, so attackers can learn only how texts of each label are written. In folds by image, the same
+text may occur with other images in other folds. So attackers can also learn which label a text mostly has. A
+model that is trained on similar data can learn the same.
 """
 
 from __future__ import annotations
@@ -44,12 +46,14 @@ from pipeline.core.records import Record
 GroupBy = Literal["text", "image"]
 Finding = Literal["too small", "balanced", "chance", "predictable"]
 
-# Smaller sets are not measured: with 40 rows an attacker reaches an AUROC of 0.75 by chance in 1 % of sets.
+# Minimum number of rows, in total and of each label. Smaller sets are not measured: with 40 rows, an attacker
+# reaches an AUROC of 0.75 by chance in 1 % of sets.
 MIN_ROWS, MIN_PER_LABEL = 50, 10
 NUM_PERMUTATIONS = 199
-# The level applies to all permutation tests of one set together, so at most this proportion of sets are false alarms.
+# Significance level of all permutation tests of one set together. If texts do not predict labels, at most
+# this proportion of sets is reported as predictable by chance.
 SIGNIFICANCE_LEVEL = 0.02
-# Smaller sets are audited faster than a second process starts.
+# Smaller sets are audited in one process, because this takes less time than starting a second process.
 MIN_ROWS_FOR_PARALLEL = 2000
 
 
@@ -71,10 +75,11 @@ class TextAttacks(Record):
     """Results of the text-only attackers on a set.
 
     Attributes:
-        attacks: Results by kind of folds ("text" or "image"), then by attacker.
-        permutation_tests: By kind of folds, the permutation test of the maximum over attackers; null if it does not apply.
-        skipped_attackers: Why an attacker was not run, by attacker.
-        too_small_reason: Why nothing was measured; empty if the set is large enough.
+        attacks: Kind of folds ("text" or "image") -> attacker -> result.
+        permutation_tests: Kind of folds -> permutation test of the maximum over attackers, or None if the
+            test does not apply.
+        skipped_attackers: Attacker -> why the attacker was not run.
+        too_small_reason: Why nothing was measured, or "" if the set is large enough.
     """
 
     attacks: Mapping[GroupBy, Mapping[str, AttackResult]]
@@ -87,21 +92,25 @@ class TextAudit(TextAttacks):
     """The audit of a set.
 
     Attributes:
-        name, format: Name of the set, and the format that it was read in.
+        name: Name of the set.
+        format: Name of the format of the set's file.
         negative_label, positive_label: Names of the labels 0 and 1.
-        negatives, positives: Number of rows with label 0 and label 1.
-        texts, images: Number of distinct texts and images; `images` is null if images are not known.
-        duplicates: Rows whose text, image and label occur in an earlier row.
-        contradictory: Rows whose text and image occur under both labels.
-        excluded_rows: Number of excluded rows of the source, by reason.
-        finding: "too small" to measure; "balanced": every text occurs equally often under both labels; "chance": no attacker
-            predicts the label beyond chance; "predictable": at least one attacker does.
-        p_value: The smallest p value of the permutation tests, corrected for their number; null if there is none.
-        strongest_attackers: By kind of folds, the attacker with the highest lower bound, or with the highest AUROC if no lower bound
-            exceeds 0.5.
-        predictive_words: Words that occur more often under one label than chance explains. For sets of up to 10,000 rows they are
-            only listed if the finding is "predictable".
-        text_imbalance, image_imbalance: How unequal the labels are within a text and within an image. Label 1 counts as UQ.
+        negatives, positives: Number of rows with label 0, and with label 1.
+        texts, images: Number of distinct texts and images. `images` is None if images are not known.
+        duplicates: Number of rows whose text, image and label occur in an earlier row.
+        contradictory: Number of rows whose text and image occur with both labels.
+        excluded_rows: Reason -> number of excluded rows of the source.
+        finding: The main result. "too small": the set is too small to measure. "balanced": every text occurs
+            equally often with both labels. "chance": no attacker predicts the label beyond chance.
+            "predictable": at least one attacker predicts the label beyond chance.
+        p_value: The smallest p value of the permutation tests, corrected for the number of tests, or None if
+            there is no test.
+        strongest_attackers: Kind of folds -> attacker with the highest lower bound, or with the highest AUROC
+            if no lower bound exceeds 0.5.
+        predictive_words: Words that occur more often with one label than chance explains. For sets of up to
+            10,000 rows they are listed only if the finding is "predictable".
+        text_imbalance, image_imbalance: The imbalance of the labels within a text and within an image. Label
+            1 counts as UQ (unanswerable question).
     """
 
     name: str = ""
@@ -124,7 +133,7 @@ class TextAudit(TextAttacks):
 
 
 class SetDescription(NamedTuple):
-    """What the report states about a set besides its rows. See `TextAudit` for the fields."""
+    """What the report states about a set, apart from its rows. The fields are explained in `TextAudit`."""
 
     name: str
     format: str = ""
@@ -138,13 +147,14 @@ def audit_texts(
     settings: AuditSettings = AuditSettings(),  # noqa: B008 (immutable)
     known_questions: KnownQuestions | None = None,
 ) -> TextAudit:
-    """Audit a set: run all text-only attackers and the permutation tests, and measure label imbalance.
+    """Audit a set: run all text-only attackers and the permutation tests, and measure the label imbalance.
 
     Args:
-        description: Its name, its format and the names of its labels.
-        rows: Its rows, in any order.
+        description: The name and the format of the set, and the names of its labels.
+        rows: The rows of the set, in any order.
         settings: Folds, replicates and seed.
-        known_questions: The source's questions, for attackers that read them; None if they are not available.
+        known_questions: The questions of the source, for attackers that use them, or None if they are not
+            available.
 
     Returns:
         The audit. It depends neither on the order of the rows nor on the number of processes.
@@ -204,13 +214,14 @@ def run_text_attacks(
     parallel: bool = False,
     label_names: tuple[str, str] = ("AQ", "UQ"),
 ) -> TextAttacks:
-    """Run every text-only attacker in each kind of folds, and the permutation test of their maximum.
+    """Run every text-only attacker in each kind of folds, and the permutation test of the attackers' maximum.
 
     Args:
         rows: Rows in canonical order.
         group_by: Kinds of folds: "text" and "image". "image" needs rows with images.
         settings: Folds, replicates and seed.
-        known_questions: The source's questions. Without them the attackers that need them are skipped.
+        known_questions: The questions of the source, or None if they are not available. Then the attackers
+            that need them are skipped.
         parallel: Whether to use several processes.
         label_names: Names of the labels 0 and 1, for messages.
     """
@@ -222,7 +233,8 @@ def run_text_attacks(
         none = AttackResult(
             auroc=None, low=None, high=None, groups=len(set(_make_groups(rows, key).tolist()))
         )
-        # Source-aware attackers exclude the texts of the row's own group, which is only meaningful in folds by text.
+        # Attackers that use the questions of the source exclude the texts of the row's own group. This is
+        # meaningful only in folds by text.
         attacks[key] = {
             name: none for name in ATTACKERS if key == "text" or name not in SOURCE_AWARE_ATTACKERS
         }
@@ -251,7 +263,7 @@ def run_text_attacks(
 
 
 def explain_too_small(rows: LabelledRows, folds: int, label_names: tuple[str, str] = ("AQ", "UQ")) -> str:
-    """Return why a set is too small to measure; an empty string if it is large enough."""
+    """Return why a set is too small to measure, or "" if the set is large enough."""
     counts = np.bincount(rows.labels, minlength=2)
     rarer = int(counts.argmin())
     if len(rows) < MIN_ROWS or counts[rarer] < MIN_PER_LABEL:
@@ -285,10 +297,10 @@ def _make_groups(rows: LabelledRows, by: GroupBy) -> np.ndarray:
     return group_by_text(rows.texts, rows.texts if rows.source_ids is None else rows.source_ids)
 
 
-def _run_attack(target: _AttackInputs, task: tuple[GroupBy, str]) -> AttackResult | MaxTResult | None:
-    (rows, settings, known), (by, name) = target, task
+def _run_attack(inputs: _AttackInputs, task: tuple[GroupBy, str]) -> AttackResult | MaxTResult | None:
+    (rows, settings, known), (by, name) = inputs, task
     if not name:
-        return _run_permutation_test(target, by)
+        return _run_permutation_test(inputs, by)
     folds = make_folds(rows, by, settings, known)
     # Several processes share the cores, and sums must not depend on the number of threads.
     with threadpool_limits(1):
@@ -302,45 +314,51 @@ def _run_attack(target: _AttackInputs, task: tuple[GroupBy, str]) -> AttackResul
         )
 
 
-def _run_permutation_test(target: _AttackInputs, by: GroupBy) -> MaxTResult | None:
-    rows = target.rows
+def _run_permutation_test(inputs: _AttackInputs, by: GroupBy) -> MaxTResult | None:
+    rows = inputs.rows
     clusters = {"text": _encode_names(_make_groups(rows, "text"))}
     if rows.images is not None:
         clusters["image"] = _encode_names(rows.images)
     units = None if rows.source_ids is None else _encode_names(rows.source_ids)
-    folds = make_folds(rows, by, target.settings)
+    folds = make_folds(rows, by, inputs.settings)
     return run_max_t_test(PermutationInputs(rows.texts, clusters, units), folds, by, NUM_PERMUTATIONS)
 
 
 def _encode_names(names: Sequence[str] | np.ndarray) -> np.ndarray:
     """Return integers [n], equal for equal names, in the sorted order of the names."""
-    number = {name: i for i, name in enumerate(sorted(set(names)))}
-    return np.array([number[name] for name in names], int)
+    index_by_name = {name: i for i, name in enumerate(sorted(set(names)))}
+    return np.array([index_by_name[name] for name in names], int)
 
 
 def compute_finding(
     rows: LabelledRows,
     settings: AuditSettings = AuditSettings(),  # noqa: B008 (immutable)
 ) -> tuple[Finding, float | None]:
-    """Return the finding of `audit_texts` and its p value without running the slow attackers. This is about 20 times as fast."""
+    """Return the finding of `audit_texts` and its p value without running the slow attackers.
+
+    This function is about 20 times as fast as `audit_texts`.
+    """
     rows = rows.in_canonical_order()
     reason = explain_too_small(rows, settings.folds)
-    target = _AttackInputs(rows, settings, None)
+    inputs = _AttackInputs(rows, settings, None)
     by: list[GroupBy] = ["text", "image"] if rows.images is not None else ["text"]
-    tests = [] if reason else [_run_permutation_test(target, key) for key in by]
+    tests = [] if reason else [_run_permutation_test(inputs, key) for key in by]
     p_value = correct_p_values(tests)
     margin = measure_imbalance_of_labels(zip(rows.texts, (rows.labels == 1).tolist(), strict=True))
     return classify_finding(reason, margin, p_value), p_value
 
 
 def correct_p_values(tests: Iterable[MaxTResult | None]) -> float | None:
-    """Return the smallest p value of several tests, corrected for their number (Bonferroni); None if no test applies."""
+    """Return the smallest p value of several tests, corrected for the number of tests (Bonferroni).
+
+    The result is None if no test applies.
+    """
     tested = [test.p_value for test in tests if test is not None]
     return min(1.0, round(len(tested) * min(tested), 4)) if tested else None
 
 
 def classify_finding(too_small_reason: str, margin: LabelImbalance, p_value: float | None) -> Finding:
-    """Return the finding about a set. See `TextAudit` for its values."""
+    """Return the finding about a set. The values are explained in `TextAudit`."""
     if too_small_reason:
         return "too small"
     if not margin.unbalanced_keys:
@@ -349,10 +367,12 @@ def classify_finding(too_small_reason: str, margin: LabelImbalance, p_value: flo
 
 
 def find_strongest_attacker(attacks: Mapping[str, AttackResult]) -> str | None:
-    """Return the attacker with the highest lower bound, or with the highest AUROC if no lower bound exceeds 0.5.
+    """Return the attacker with the highest lower bound of the AUROC.
+
+    If no lower bound exceeds 0.5, return the attacker with the highest AUROC.
 
     Returns:
-        Its name; None if no attacker applies.
+        The name of the attacker, or None if no attacker applies.
     """
     known = {
         name: (max(attack.low or 0.0, 0.5), attack.auroc)

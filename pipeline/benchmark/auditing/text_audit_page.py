@@ -29,9 +29,9 @@ def summarize_finding(found: TextAudit) -> str:
         return f"Too small to measure: {found.too_small_reason}."
     if found.finding == "balanced":
         return (
-            "Every text occurs equally often under both labels, so the AUROC of any function of the text alone is exactly 0.5."
-            " Cross-validated attackers then score below 0.5, because a text that is over-represented under one label in training"
-            " is under-represented in the held-out fold."
+            "Every text occurs equally often under both labels, so the AUROC of any function of the text alone is exactly"
+            " 0.5. Cross-validated attackers then score below 0.5, because a text that is over-represented under one label"
+            " in training is under-represented in the held-out fold."
         )
     test_text = f"permutation test of the maximum over attackers, p = {format_p_value(found.p_value)}"
     if found.finding == "chance":
@@ -44,7 +44,10 @@ def summarize_finding(found: TextAudit) -> str:
             attack = found.attacks[by][name]
             notes = [name, *([BELOW_HALF_NOTE] if attack.is_below_half else [])]
             parts.append(f"{format_auroc(attack).removesuffix(' *')} in folds by {by} ({', '.join(notes)})")
-    return f"The text alone predicts {found.positive_label} or {found.negative_label} with AUROC {'; '.join(parts)}; 0.5 is chance ({test_text})."
+    return (
+        f"The text alone predicts {found.positive_label} or {found.negative_label} with AUROC {'; '.join(parts)};"
+        f" 0.5 is chance ({test_text})."
+    )
 
 
 def write_page(
@@ -55,8 +58,8 @@ def write_page(
     Args:
         path: The HTML file.
         found: The audit of a set, or one audit per subset of a release.
-        report: The `BalanceReport` of a balanced subset; None if none was made.
-        after: The audit of that balanced subset.
+        report: The `BalanceReport` of a balanced subset, or None if no such subset was made.
+        after: The audit of the balanced subset, or None if no such subset was made.
     """
     write_text(path, render_page(found, report, after))
 
@@ -74,7 +77,7 @@ def render_page(found: Sequence[TextAudit], report: Any = None, after: TextAudit
             "finding": summarize_finding,
         },
         sets=found,
-        title=", ".join(one.name for one in found),
+        title=", ".join(audit.name for audit in found),
         report=report,
         after=after,
         below_half=BELOW_HALF_NOTE,
@@ -92,7 +95,10 @@ def scale_position(auroc: float) -> str:
 
 
 def interval_width(attack: AttackResult) -> str:
-    """Return the width of the 95 % interval on the same scale, at least 0.4 % so that it is visible."""
+    """Return the width of the 95 % interval on the scale of `scale_position`, in percent.
+
+    The width is at least 0.4 % so that the interval is visible.
+    """
     if attack.low is None or attack.high is None:
         return "0.00"
     return f"{max(float(scale_position(attack.high)) - float(scale_position(attack.low)), 0.4):.2f}"

@@ -1,9 +1,11 @@
-"""Measure how often the verifier agrees with the source: a question has an answer at its own image, and rarely at another.
+"""Measure how often the verifier agrees with the source.
 
-The verifier reads every answered question at its own image and at other images chosen at random. At its own image it does not see
-the facts of the question itself, nor those of questions that it entails, that entail it or that are equivalent to it. Published
-graphs are used as they are. That an object is not listed counts as evidence of absence only at other images, because whoever asked
-about the own image has seen the object there.
+A question of the source has an answer for its own image, and rarely for another image. So the verifier
+verifies every answered question for its own image and for other images chosen at random. For the own image,
+the verifier does not see the facts of the question itself. Neither does it see the facts of questions that
+entail this question, that this question entails, or that are equivalent. Published graphs are used as they
+are. If a graph does not list an object, this counts as evidence of absence only for other images, because the
+person who asked about the own image has seen the object there.
 """
 
 from __future__ import annotations
@@ -31,23 +33,25 @@ from pipeline.verifier.graph_completeness import EstimatedGraphCompleteness
 from pipeline.verifier.partial_graphs import PartialGraph, build_question_evidence
 from pipeline.verifier.verification import ExecutionResult, execute_program
 
-# The facts of an image take about 20 KB and are used many times.
+# Maximum number of images whose facts are kept in memory. The facts of an image take about 20 KB and are used
+# many times.
 MAX_CACHED_IMAGES = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A question that the verifier read at an image.
+    """A question that the verifier verified for an image.
 
     Attributes:
         question: The question.
-        image_id: The image.
+        image_id: The id of the image.
         evidence: The kind of evidence about the image.
         outcome: The result of the verifier.
-        verdict: The verdict of the outcome, but "unknown" where it carries no information ("Is there a cup?" has an answer at
-            every image).
-        truth: The true answerability, as far as it is known.
-        is_answer_correct: Whether the verifier's answer is right; None if it gave none or the right one is not known.
+        verdict: The answerability in `outcome`. It is "unknown" where the answerability carries no
+            information ("Is there a cup?" has an answer for every image).
+        truth: The true answerability, or "unknown".
+        is_answer_correct: Whether the verifier's answer is right, or None if the verifier gave no answer or
+            the right answer is not known.
     """
 
     question: Question
@@ -68,7 +72,7 @@ class Trial:
 
     @property
     def is_correct(self) -> bool | None:
-        """Whether verifier and truth agree, including the answer; None if either is unknown."""
+        """Whether the verifier agrees with the truth, including the answer. None if either is unknown."""
         if "unknown" in (self.outcome.answerability, self.truth):
             return None
         return self.outcome.answerability == self.truth and self.is_answer_correct is not False
@@ -89,21 +93,23 @@ class TrialKey(NamedTuple):
 
 
 class AgreementCounts(Record):
-    """Counts over questions of one type. Proportions are in [0, 1], and null if their denominator is 0.
+    """Counts over questions of one type. Proportions are in [0, 1], or None if their denominator is 0.
 
     Attributes:
-        own_trials: Questions read at their own image.
-        own_committed: Those with a verdict.
-        own_correct: Of the committed ones, those called answerable whose answer, if given, is the source's.
-        answers_given, answers_correct: Answers given at the own image, and those that are the source's.
-        negative_trials: Pairs of a question and another image.
-        negative_unanswerable, negative_answerable: Their verdicts.
-        negative_checkable: Of these verdicts, those that can be compared with the truth.
-        negative_correct: Of the checkable ones, those that are right; null if the truth is not known.
+        own_trials: Number of questions verified for their own image.
+        own_committed: Number of these questions whose result is not "unknown".
+        own_correct: Number of committed results that are "answerable" and whose answer, if given, is that of
+            the source.
+        answers_given: Number of answers that the verifier gave for the own image.
+        answers_correct: Number of these answers that are the answer of the source.
+        negative_trials: Number of pairs of a question and another image.
+        negative_unanswerable, negative_answerable: Number of these pairs with either result.
+        negative_checkable: Number of these results that can be compared with the truth.
+        negative_correct: Number of checkable results that are right, or None if the truth is not known.
         coverage: own_committed / own_trials.
         agreement: own_correct / own_committed.
-        precision, recall: By class, "answerable" and "unanswerable". Questions at their own image are answerable; pairs with other
-            images count if their truth is known.
+        precision, recall: Class ("answerable" or "unanswerable") -> precision and recall. Questions for their
+            own image are answerable. Pairs with other images count if their truth is known.
     """
 
     own_trials: int
@@ -123,21 +129,29 @@ class AgreementCounts(Record):
 
 
 class VerifierAgreement(Record):
-    """Agreement by kind of evidence, then by question type: "all", then GQA's structural and semantic types."""
+    """The agreement of the verifier with the source.
+
+    Attributes:
+        by_evidence: Kind of evidence -> question type -> counts. The question types are "all", and the
+            structural and semantic types of GQA.
+    """
 
     by_evidence: dict[EvidenceSource, dict[str, AgreementCounts]]
 
 
 def measure_agreement(trials: Iterable[Trial]) -> VerifierAgreement:
-    """Count trials by kind of evidence and question type. The trials are consumed one by one and not kept in memory."""
-    found: defaultdict[EvidenceSource, defaultdict[str, Counter[TrialKey]]] = defaultdict(
+    """Count trials by kind of evidence and question type.
+
+    The trials are consumed one by one and not kept in memory.
+    """
+    counts: defaultdict[EvidenceSource, defaultdict[str, Counter[TrialKey]]] = defaultdict(
         lambda: defaultdict(Counter)
     )
     for trial in trials:
         structural, semantic = trial.question.structural, trial.question.semantic
         for kind in ("all", structural and f"structural: {structural}", semantic and f"semantic: {semantic}"):
             if kind:
-                found[trial.evidence][kind][trial.key] += 1
+                counts[trial.evidence][kind][trial.key] += 1
 
     def order(kind: str) -> tuple[bool, bool, str]:
         return kind != "all", kind.startswith("semantic"), kind
@@ -145,16 +159,16 @@ def measure_agreement(trials: Iterable[Trial]) -> VerifierAgreement:
     return VerifierAgreement(
         by_evidence={
             evidence: {kind: count_trials(kinds[kind]) for kind in sorted(kinds, key=order)}
-            for evidence, kinds in sorted(found.items())
+            for evidence, kinds in sorted(counts.items())
         }
     )
 
 
 def count_trials(trials: Mapping[TrialKey, int]) -> AgreementCounts:
-    """Return the counts of some trials.
+    """Summarize trials.
 
     Args:
-        trials: How often each kind of trial occurred.
+        trials: Properties of a trial -> number of trials with these properties.
     """
 
     def number(condition: Callable[[TrialKey], bool]) -> int:
@@ -197,7 +211,7 @@ def count_trials(trials: Mapping[TrialKey, int]) -> AgreementCounts:
 
 
 def compute_proportion(count: int, total: int) -> float | None:
-    """Return count / total, rounded to four decimals; None if the total is 0.
+    """Return count / total, rounded to four decimals, or None if the total is 0.
 
     >>> compute_proportion(1, 3), compute_proportion(0, 0)
     (0.3333, None)
@@ -207,16 +221,17 @@ def compute_proportion(count: int, total: int) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class VerifierInputs:
-    """Questions and the evidence to verify them with.
+    """Questions, and the evidence with which they are verified.
 
     Attributes:
-        questions: Questions with a program and an answer, by image id.
-        related_ids: Question id -> ids of the questions whose facts are excluded with it (`find_related_questions`).
-        graphs: Partial graphs, by image id.
-        scenes: Published scene graphs, by image id.
-        truth: Complete facts by image id, where they are known.
-        lexicon: Meaning of the words.
-        completeness: How complete the published graphs are; None if it was not estimated.
+        questions: Image id -> questions with a program and an answer.
+        related_ids: Question id -> ids of the questions whose facts are excluded together with the facts of
+            this question (`find_related_questions`).
+        graphs: Image id -> partial graph.
+        scenes: Image id -> published scene graph.
+        truth: Image id -> complete facts, for images where they are known.
+        lexicon: The categories and attribute types of the data set.
+        completeness: An estimate of what the published graphs leave out, or None if there is no estimate.
     """
 
     questions: Mapping[str, Sequence[Question]]
@@ -229,11 +244,13 @@ class VerifierInputs:
 
 
 def read_verifier_inputs(folders: DatasetFolders, truth: Mapping[str, SceneGraph]) -> VerifierInputs:
-    """Read the questions of every split except train, whose 943,000 questions would add time and no information.
+    """Read the questions of every split except train, and the evidence about their images.
+
+    The 943,000 questions of train would take time and add no information.
 
     Args:
-        folders: The data set.
-        truth: Complete scene graphs by image id, where they are known.
+        folders: The folders of the data set.
+        truth: Image id -> complete scene graph, for images where it is known.
     """
     vocabulary = folders.read_vocabulary()
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
@@ -260,8 +277,11 @@ def _is_verifiable(question: Question) -> bool:
 
 
 def find_related_questions(questions: Iterable[Question]) -> dict[str, frozenset[str]]:
-    """Return, for every question id, the ids of itself, of equivalent questions, and of all questions that these entail or that
-    entail these."""
+    """Return for every question id the ids of the related questions.
+
+    These are the question itself, equivalent questions, and all questions that entail one of these or that
+    one of these entails.
+    """
     linked: dict[str, set[str]] = defaultdict(set)
     equal: dict[str, set[str]] = defaultdict(set)
     for question in questions:
@@ -277,12 +297,13 @@ def find_related_questions(questions: Iterable[Question]) -> dict[str, frozenset
 
 
 def run_trials(inputs: VerifierInputs, num_negative_trials: int, rng: np.random.Generator) -> Iterator[Trial]:
-    """Verify every question at its own image and at other images with the same kind of evidence, chosen at random.
+    """Verify every question for its own image, and for random other images with the same kind of evidence.
 
     Args:
         inputs: Questions and evidence.
-        num_negative_trials: Number of other images per question.
-        rng: Source of the random choice.
+        num_negative_trials: Number of other images to sample per question. The own image is skipped if it is
+            sampled.
+        rng: The random generator.
     """
     lexicon = inputs.lexicon
     images: dict[EvidenceSource, list[str]] = {
@@ -299,7 +320,8 @@ def run_trials(inputs: VerifierInputs, num_negative_trials: int, rng: np.random.
 
     for evidence, ids in images.items():
         for own in track(ids, f"agreement, {evidence}", len(ids), "image"):
-            # The own facts of a question are excluded from a partial graph. A published graph is not made from questions.
+            # The facts of the question itself are excluded from a partial graph. A published graph is not
+            # made from questions, so it is used as it is.
             listed = replace(facts(own), completeness=None)
             for question in inputs.questions[own]:
                 program = parse_program(question.program, question.question_id)
@@ -309,8 +331,8 @@ def run_trials(inputs: VerifierInputs, num_negative_trials: int, rng: np.random.
                         inputs.graphs[own], lexicon, False, inputs.related_ids[question.question_id]
                     )
                 yield run_trial(question, program, own, evidence, known)
-                drawn = [ids[i] for i in rng.integers(len(ids), size=num_negative_trials).tolist()]
-                others = [] if is_always_answerable(program) else [other for other in drawn if other != own]
+                sampled = [ids[i] for i in rng.integers(len(ids), size=num_negative_trials).tolist()]
+                others = [] if is_always_answerable(program) else [other for other in sampled if other != own]
                 for other in others:
                     truth = inputs.truth.get(other)
                     yield run_trial(question, program, other, evidence, facts(other), truth)
@@ -324,15 +346,15 @@ def run_trial(
     facts: Evidence,
     truth: Evidence | None = None,
 ) -> Trial:
-    """Verify a question at an image and compare the result with the truth.
+    """Verify a question for an image and compare the result with the truth.
 
     Args:
         question: The question.
-        program: Its parsed program.
-        image_id: The image. If it is the question's own one, the source knows the truth.
+        program: The parsed program of the question.
+        image_id: The id of the image. For the question's own image, the truth is known from the source.
         evidence: The kind of evidence.
-        facts: The facts about the image; at the own image without those of the question.
-        truth: The complete facts about another image, if they are known.
+        facts: The facts about the image. For the own image, the facts of the question are excluded.
+        truth: The complete facts about another image, or None if they are not known.
     """
     outcome, own = execute_program(program, facts), image_id == question.image_id
     true = execute_program(program, truth) if truth else None

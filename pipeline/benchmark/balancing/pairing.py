@@ -1,7 +1,7 @@
-"""Pair the unanswerable questions of one subset with answerable ones, so that the subset is balanced.
+"""Balance a subset by pairing its unanswerable questions (UQs) with answerable questions (AQs).
 
-Each rule takes the verified UQs of one subset and returns the pairs and the reason for every UQ that it excludes. Inputs and outputs
-are sorted by id.
+Each rule takes the verified UQs of one subset. It returns the pairs, and the excluded UQs with the reason for
+each exclusion. Inputs and outputs are sorted by id.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class BalanceParams(Params):
     """Parameters of stage `balance`.
 
     Attributes:
-        rule: `image_and_text` gives every text and every image as many UQs as AQs. `image` is the
-            paper's rule: an answerable question of the same image for each UQ.
-        max_word_imbalance: PT subsets: how unevenly n-grams may be inserted and removed. 1 is the
-            imbalance expected by chance; lower values drop more pairs.
-        max_dropped_proportion: PT subsets: maximum proportion (0 to 1) of pairs that may be dropped to
-            reach `max_word_imbalance`.
-        seed: Seed of the AQs that rule `image` selects and of the pairs that are dropped.
+        rule: `image_and_text` gives every text and every image as many unanswerable questions (UQs) as
+            answerable questions (AQs). `image` is the rule of RGQA: each UQ gets an AQ of the same image.
+        max_word_imbalance: For the PT subsets (edited questions): how unevenly n-grams may be inserted and
+            removed. 1 is the imbalance expected by chance. Lower values drop more pairs.
+        max_dropped_proportion: For the PT subsets: maximum proportion (0 to 1) of pairs that may be dropped
+            to reach `max_word_imbalance`.
+        seed: Seed for choosing AQs (rule `image`) and for choosing which pairs to drop.
     """
 
     rule: Literal["image_and_text", "image"] = "image_and_text"
@@ -60,7 +60,7 @@ class BalanceParams(Params):
 
 
 class UqAqPair(Record):
-    """A UQ, the AQ that it is paired with, and why they were paired."""
+    """A UQ, the AQ with which it is paired, and why the two were paired."""
 
     uq: CollectedCandidate
     aq: Question
@@ -88,12 +88,12 @@ def balance_subset(
 
     Args:
         subset: The subset.
-        uqs: Its verified UQs, sorted by id.
-        questions: All questions of the images, by id, sorted by id.
-        refuted_ids: Ids of the questions that annotators refuted, which must not be used as AQs.
-        split: "validation" or "test" for each image id.
+        uqs: The verified UQs of the subset, sorted by id.
+        questions: Question id -> question, for all questions of the images, sorted by id.
+        refuted_ids: Ids of the questions that annotators found unanswerable. They must not be used as AQs.
+        split: Image id -> "validation" or "test".
         params: The rule and its parameters.
-        estimates: Estimates by candidate id; {} if there are none.
+        estimates: Candidate id -> estimate, or {} if there are no estimates.
 
     Returns:
         The pairs, and the excluded UQs with their reasons.
@@ -112,48 +112,48 @@ def pair_by_image_and_text(
     split: Mapping[str, str],
     estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
 ) -> PairingResult:
-    """Choose the largest set in which, within each split, every text and every image has equally many UQs and AQs.
+    """Choose the largest set in which every text and every image has equally many UQs and AQs in each split.
 
-    Among the sets of that size, choose the one that maximizes the number of distinct texts minus the number of UQs that are expected
-    to have an answer after all. See `balance_subset` for the arguments.
+    Among the sets of that size, choose the set that maximizes the number of distinct texts minus the expected
+    number of answerable UQs. The arguments are those of `balance_subset`.
     """
     texts = sorted({_get_split_text(uq.candidate, split) for uq in uqs})
     # If an image has a question twice, the first one is used.
-    answerable: dict[ImageText, Question] = {}
+    aq_by_image_text: dict[ImageText, Question] = {}
     refuted_texts = set()
     for question in questions:
         text = _get_split_text(question, split)
         if question.question_id in refuted_ids:
             refuted_texts.add(text)
         else:
-            answerable.setdefault((question.image_id, text), question)
-    answerable_texts = {text for _, text in answerable}
+            aq_by_image_text.setdefault((question.image_id, text), question)
+    answerable_texts = {text for _, text in aq_by_image_text}
 
-    unanswerable: dict[ImageText, CollectedCandidate] = {}
+    uq_by_image_text: dict[ImageText, CollectedCandidate] = {}
     excluded: list[tuple[CollectedCandidate, str]] = []
     for uq in uqs:
         text = _get_split_text(uq.candidate, split)
         if text not in answerable_texts:
             excluded.append((uq, AQ_REFUTED if text in refuted_texts else NO_ANSWERABLE_MATCH))
-        elif (uq.candidate.image_id, text) in unanswerable:
+        elif (uq.candidate.image_id, text) in uq_by_image_text:
             excluded.append((uq, DUPLICATE_TEXT))
         else:
-            unanswerable[uq.candidate.image_id, text] = uq
-    wanted = {text for _, text in unanswerable}
-    aq_keys = sorted(key for key in answerable if key[1] in wanted)
+            uq_by_image_text[uq.candidate.image_id, text] = uq
+    uq_texts = {text for _, text in uq_by_image_text}
+    aq_keys = sorted(key for key in aq_by_image_text if key[1] in uq_texts)
     answerable_probabilities = [
         estimates[uq.candidate.candidate_id].p_answerable if estimates else 0.0
-        for uq in unanswerable.values()
+        for uq in uq_by_image_text.values()
     ]
     chosen_uqs, chosen_aqs = find_largest_balanced_set(
-        list(unanswerable), answerable_probabilities, aq_keys, sorted(split), texts
+        list(uq_by_image_text), answerable_probabilities, aq_keys, sorted(split), texts
     )
 
-    aqs = (answerable[key] for key in compress(aq_keys, chosen_aqs))
+    aqs = (aq_by_image_text[key] for key in compress(aq_keys, chosen_aqs))
     aqs_by_text = group_by(aqs, lambda question: _get_split_text(question, split))
     kept = []
-    for (key, uq), chosen in zip(unanswerable.items(), chosen_uqs, strict=True):
-        if chosen:
+    for (key, uq), is_chosen in zip(uq_by_image_text.items(), chosen_uqs, strict=True):
+        if is_chosen:
             aq = aqs_by_text[key[1]].pop(0)
             reason = f"the same text, answerable for {aq.image_id}; {BALANCED_MARGINS}"
             kept.append(UqAqPair(uq=uq, aq=aq, pairing_reason=reason))
@@ -175,27 +175,29 @@ def find_largest_balanced_set(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return which UQs and which AQs are in the largest balanced set.
 
-    A UQ is an arc from its text to its image, an AQ an arc from its image to its text. The largest balanced set is the largest
-    circulation that uses every arc at most once.
+    The set is found as a circulation in a network. A UQ is an arc from its text to its image, and an AQ is an
+    arc from its image to its text. The largest balanced set is the largest circulation that uses every arc at
+    most once.
 
     Args:
         uqs, aqs: Image and text of each question.
-        answerable_probabilities: [uqs] probability that each UQ has an answer after all.
+        answerable_probabilities: [uqs] probability (0 to 1) that each UQ has an answer after all.
         images, texts: All images and texts.
 
     Returns:
         Two boolean arrays, [uqs] and [aqs].
     """
-    image_row = {image: number for number, image in enumerate(images)}
-    # Each text has two nodes: one that AQ arcs enter and one that UQ arcs leave.
+    image_row = {image: row for row, image in enumerate(images)}
+    # Each text has two nodes: AQ arcs enter one of them, and UQ arcs leave the other.
     aq_node, uq_node = np.arange(2 * len(texts)).reshape(2, -1) + len(images)
-    text_row = {text: number for number, text in enumerate(texts)}
+    text_row = {text: row for row, text in enumerate(texts)}
     (uq_image, uq_text), (aq_image, aq_text) = (
         np.array([(image_row[image], text_row[text]) for image, text in rows], np.int64).reshape(-1, 2).T
         for rows in (uqs, aqs)
     )
-    # One more UQ outweighs all distinct texts and all probabilities together.
+    # The reward of a UQ is larger than the sum of all rewards for distinct texts and all probabilities.
     worth = len(texts) + len(uqs) + 1.0 - np.array(answerable_probabilities)
+    # The groups of arcs: UQs, AQs, the first use of each text (rewarded), and the further uses of each text.
     uq_flow, aq_flow, *_ = solve_min_cost_circulation(
         (uq_node[uq_text], uq_image, 1, -worth),
         (aq_image, aq_node[aq_text], 1, 0.0),
@@ -208,16 +210,16 @@ def find_largest_balanced_set(
 def pair_by_image(
     uqs: Sequence[CollectedCandidate], questions: Iterable[Question], refuted_ids: Collection[str], seed: int
 ) -> PairingResult:
-    """Pair each UQ with a random AQ of the same image, as RGQA does for CLIP subsets.
+    """Pair each UQ with a random AQ of the same image, as RGQA does for the CLIP subsets.
 
-    An AQ may be sampled several times; it is released once.
+    An AQ may be sampled several times, but it is released only once. So there can be fewer AQs than UQs.
     """
     own = group_by((q for q in questions if q.question_id not in refuted_ids), lambda q: q.image_id)
     kept, excluded = [], []
     for uq in uqs:
-        c = uq.candidate
-        if aqs := own.get(c.image_id):
-            aq = aqs[int(make_generator(seed, "balance", c.candidate_id).integers(len(aqs)))]
+        candidate = uq.candidate
+        if aqs := own.get(candidate.image_id):
+            aq = aqs[int(make_generator(seed, "balance", candidate.candidate_id).integers(len(aqs)))]
             kept.append(UqAqPair(uq=uq, aq=aq, pairing_reason="sampled from the questions of the same image"))
         else:
             excluded.append((uq, NO_AQ))
@@ -231,20 +233,21 @@ def pair_by_original(
     refuted_ids: Collection[str],
     params: BalanceParams,
 ) -> PairingResult:
-    """Pair each edited question with the question that it was made from.
+    """Pair each edited question with the question from which it was made (its original).
 
-    Under the paper's rule several UQs of the same original share the AQ. Under our rule only the first is kept, to have equally many UQs and
-    AQs, and pairs whose wording reveals the edit are excluded (`find_telltale_pairs`).
+    With the rule `image` (RGQA), several UQs of the same original share the AQ. With the rule
+    `image_and_text`, only the first UQ of an original is kept, so that UQs and AQs are equally many. In
+    addition, pairs whose wording reveals the edit are excluded (`find_telltale_pairs`).
     """
-    kept, excluded, taken = [], [], set()
+    kept, excluded, paired_ids = [], [], set()
     for uq in uqs:
         original = questions[uq.candidate.question_id]
         if original.question_id in refuted_ids:
             excluded.append((uq, AQ_REFUTED))
-        elif params.rule != "image" and original.question_id in taken:
+        elif params.rule != "image" and original.question_id in paired_ids:
             excluded.append((uq, ORIGINAL_ALREADY_PAIRED))
         else:
-            taken.add(original.question_id)
+            paired_ids.add(original.question_id)
             kept.append(UqAqPair(uq=uq, aq=original, pairing_reason="the question it was made from"))
     if params.rule == "image":
         return kept, excluded

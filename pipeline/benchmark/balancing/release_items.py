@@ -36,11 +36,11 @@ def make_items(
 
     Args:
         subset: The subset.
-        pairs: Its pairs of a UQ and an AQ.
-        questions: The source questions by id.
-        scores: CLIP scores by the id of a question or an edited candidate. Items without a score have None.
-        split: "validation" or "test" for each image id.
-        estimates: Estimates by candidate id; {} if there are none.
+        pairs: The pairs of an unanswerable question (UQ) and an answerable question (AQ).
+        questions: Question id -> question of the source.
+        scores: Id of a question or of an edited candidate -> CLIP score, or None if there is no score.
+        split: Image id -> "validation" or "test".
+        estimates: Candidate id -> estimate, or {} if there are no estimates.
     """
     rows: dict[str, Item] = {}
     for pair in pairs:
@@ -78,7 +78,11 @@ def make_items(
 
 
 def determine_category(uq: CollectedCandidate) -> Category | None:
-    """Return why a question has no answer: by the verifier, else by the annotators, else by its edits if all are of one kind."""
+    """Return why a question has no answer.
+
+    The category is that of the verifier. If the verifier has none, the category is that of the annotators.
+    Otherwise it follows from the edits, if all edits are of one kind.
+    """
     edits = uq.candidate.edits
     by_edits = CATEGORY_BY_EDIT_KIND[edits[0].kind] if len({edit.kind for edit in edits}) == 1 else None
     return uq.verifier_result.category or uq.reason or by_edits
@@ -87,7 +91,7 @@ def determine_category(uq: CollectedCandidate) -> Category | None:
 def _make_item(
     source: Question, asked: Candidate | Question, split: Mapping[str, Any], **fields: Any
 ) -> Item:
-    """Return an item with the question types of its source question and the text and image that it is asked with."""
+    """Return an item with the question types of `source`, and the text and image of `asked`."""
     return Item(
         question_id=source.question_id,
         structural=source.structural,

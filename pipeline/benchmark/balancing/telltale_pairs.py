@@ -1,13 +1,16 @@
 """Find pairs of an original and an edited question whose wording reveals the edit more than chance allows.
 
-Perturbation inserts words about as often as it removes them, as far as replacements allow. The rest ("happy" becomes "sad", but "sad"
-never becomes "happy") reveals an edit by its wording alone, so such pairs are excluded. The method only counts n-grams. It does not
-use a model that distinguishes edited questions from originals.
+The stage perturb inserts each word about as often as it removes the word, as far as replacements allow. Where
+this is not possible ("happy" becomes "sad", but "sad" never becomes "happy"), the wording alone reveals an
+edit. Such pairs are excluded. The method only counts n-grams. It does not use a model that distinguishes
+edited questions from originals.
 
-Let n be the number of pairs that change an n-gram, and s how much more often it is inserted than removed. If the original of each pair
-were chosen by a coin flip, the expected value of s^2 would be n. The imbalance is the sum of s^2 / n over all n-grams divided by their
-number, so 1 is the level of chance. At this level, all pairs but one give no information about the remaining pair. A lower imbalance
-would reveal that pair again, because its direction could be inferred from what is missing.
+Let n be the number of pairs that change an n-gram. Let s be the number of pairs that insert the n-gram minus
+the number of pairs that remove it. If the original of each pair were chosen by a coin flip, the expected
+value of s^2 would be n. The imbalance is the sum of s^2 / n over all n-grams, divided by the number of
+n-grams. So an imbalance of 1 is the level of chance. At this level, all pairs but one give no information
+about the remaining pair. A lower imbalance would reveal the direction of the remaining pair again, because it
+could be inferred from the other pairs.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 MAX_NGRAM_LENGTH = 3
-# N-grams that fewer pairs change are ignored: with three pairs, all go in the same direction by chance in one of four cases.
+# N-grams that are changed by fewer pairs are ignored. Three pairs, for example, all change an n-gram in the
+# same direction by chance in one of four cases.
 MIN_PAIRS_PER_NGRAM = 4
 
 
@@ -47,14 +51,15 @@ def find_telltale_pairs(
 ) -> list[int]:
     """Return the indices of the pairs to exclude.
 
-    Greedily exclude the pair that reduces the imbalance most, until the imbalance is low enough, no pair reduces it, or the largest
-    allowed number of pairs is excluded.
+    The pair that reduces the imbalance most is excluded first, and so on. The method stops if the imbalance
+    is low enough, if no pair reduces it, or if the largest allowed number of pairs is excluded.
 
     Args:
-        pairs: The text of an original and of its edited question.
-        max_imbalance: The imbalance at which to stop; 1 is the level of chance (see the docstring of this module).
+        pairs: The text of an original and the text of its edited question, for each pair.
+        max_imbalance: The imbalance at which the method stops. 1 is the level of chance (see the docstring of
+            this module).
         max_dropped_proportion: The largest proportion of pairs that may be excluded, in [0, 1].
-        rng: Decides between pairs that reduce the imbalance equally.
+        rng: The random generator that decides between pairs that reduce the imbalance equally.
 
     Returns:
         Indices of pairs, in the order in which they were excluded.
@@ -71,7 +76,7 @@ def find_telltale_pairs(
     alignment = changes @ surplus
     excluded: list[int] = []
     while len(excluded) + 1 <= max_dropped_proportion * len(pairs) + 1e-9:
-        # The gain is the decrease of surplus @ surplus if a pair is excluded.
+        # The gain of a pair is the decrease of surplus @ surplus if the pair is excluded.
         gains = np.where(is_kept, np.round(2 * alignment - lengths, 9), -np.inf)
         best = np.flatnonzero(gains == gains.max())
         chosen = int(best[np.argmin(tie_break[best])])
@@ -91,7 +96,8 @@ def find_telltale_pairs(
 def _compute_ngram_changes(pairs: Sequence[tuple[str, str]]) -> csr_array:
     """Return a matrix [pairs, n-grams] of the n-grams that enough pairs change.
 
-    An entry is 1 if a pair inserts an n-gram and -1 if it removes it, divided by the square root of the number of pairs that change it.
+    An entry is positive if the pair inserts the n-gram and negative if the pair removes it. The absolute
+    value is 1 divided by the square root of the number of pairs that change the n-gram.
     """
     index: dict[str, int] = {}
     pair_indices, ngram_indices, directions = array("q"), array("q"), array("b")
@@ -102,13 +108,13 @@ def _compute_ngram_changes(pairs: Sequence[tuple[str, str]]) -> csr_array:
                 pair_indices.append(i)
                 ngram_indices.append(index.setdefault(ngram, len(index)))
                 directions.append(direction)
-    numbers = np.array(ngram_indices, int)
-    counts = np.bincount(numbers, minlength=len(index))
+    entry_ngrams = np.array(ngram_indices, int)
+    counts = np.bincount(entry_ngrams, minlength=len(index))
     kept = sorted(ngram for ngram, i in index.items() if counts[i] >= MIN_PAIRS_PER_NGRAM)
     column = np.full(len(index), -1)
     column[[index[ngram] for ngram in kept]] = np.arange(len(kept))
-    used = np.flatnonzero(column[numbers] >= 0)
-    rows, columns = np.array(pair_indices, int)[used], column[numbers[used]]
-    values = np.array(directions, float)[used] / np.sqrt(counts[numbers[used]])
+    used = np.flatnonzero(column[entry_ngrams] >= 0)
+    rows, columns = np.array(pair_indices, int)[used], column[entry_ngrams[used]]
+    values = np.array(directions, float)[used] / np.sqrt(counts[entry_ngrams[used]])
     order = np.lexsort((columns, rows))
     return csr_array((values[order], (rows[order], columns[order])), (len(pairs), len(kept)))

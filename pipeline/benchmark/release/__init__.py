@@ -1,1 +1,1 @@
-"""Write, check, compare and publish a release; each module writes one part of the folder."""
+"""Write, check, compare and publish a release. Each module writes one part of the release folder."""

@@ -1,4 +1,7 @@
-"""Render README.md of a release: the dataset card, with the metadata that the hub and `datasets.load_dataset` read."""
+"""Render the dataset card of a release, README.md.
+
+The card has metadata that the Hugging Face hub and `datasets.load_dataset` read.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ from pipeline.core.rendering import render_template
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
-# Characters that an address may contain besides letters and digits (RFC 3986).
+# Characters that an address may contain in addition to letters and digits (RFC 3986).
 URL_SAFE_CHARACTERS = ":/?#[]@!$&'()*+,;=%~"
-# The size categories of the hub, and the number of rows at which each ends.
+# The size categories of the hub, each with the number of rows at which it ends.
 SIZE_CATEGORIES = (
     ("n<1K", 10**3),
     ("1K<n<10K", 10**4),

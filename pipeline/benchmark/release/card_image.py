@@ -1,4 +1,7 @@
-"""Draw card.png, the image at the top of the card: one UQ of each subset, and an AQ about the same image."""
+"""Draw card.png, the image at the top of the dataset card.
+
+It shows one unanswerable question (UQ) of each subset, and an answerable question (AQ) about the same image.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from pipeline.core.images import load_rgb
 from pipeline.core.records import SUBSETS, Item, Subset
 
-# In pixels.
+# Sizes in pixels.
 PANEL_WIDTH, PANEL_HEIGHT, GAP = 300, 225, 20
 FONT_SIZE = 17
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
@@ -23,7 +26,7 @@ def draw_card_image(items: Collection[Item], images: Mapping[str, Path]) -> byte
 
     Args:
         items: Items in release order, which is random. The first UQ of each subset is shown.
-        images: Image files by id. A missing image is replaced by an empty panel.
+        images: Image id -> image file. A missing image is replaced by an empty panel.
     """
     shown = [pair for subset in SUBSETS if (pair := _first_pair(subset, items))]
     font, line = ImageFont.load_default(FONT_SIZE), round(1.3 * FONT_SIZE)
@@ -45,7 +48,7 @@ def draw_card_image(items: Collection[Item], images: Mapping[str, Path]) -> byte
 
 
 def _first_pair(subset: Subset, items: Collection[Item]) -> tuple[Item, Item | None] | None:
-    """Return the first UQ of a subset and the first AQ of the subset about the same image."""
+    """Return the first UQ of a subset, and the first AQ of the subset about the same image (or None)."""
     uq = next((item for item in items if item.unanswerable and item.subset == subset), None)
     if uq is None:
         return None
@@ -74,7 +77,7 @@ def _image_panel(path: Path | None, font: Font) -> Image.Image:
 
 
 def _wrap_text(text: str, font: Font) -> Iterator[str]:
-    """Yield lines that are not wider than a panel, unless a single word is."""
+    """Yield the lines of a text. A line is not wider than a panel, unless a single word is wider."""
     line = ""
     for word in text.split():
         if line and font.getlength(f"{line} {word}") > PANEL_WIDTH:

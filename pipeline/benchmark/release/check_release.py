@@ -74,7 +74,10 @@ class _Audit(Record, forbid_unknown_fields=False):
 
 
 def write_checksums(folder: Path) -> None:
-    """Write the SHA-256 of every file in the folder to CHECKSUMS.sha256, in the format of `sha256sum`, sorted by path."""
+    """Write the SHA-256 of every file of a release to CHECKSUMS.sha256.
+
+    The file has the format of `sha256sum` and is sorted by path.
+    """
     lines = [f"{sha256_file(folder / path)}  {path}\n" for path in list_release_files(folder)]
     write_text(folder / CHECKSUMS_FILE, "".join(lines))
 
@@ -83,10 +86,11 @@ def check_checksums(folder: Path) -> dict[str, str]:
     """Compare every file with its SHA-256 in CHECKSUMS.sha256.
 
     Returns:
-        The checksums by path.
+        Path -> checksum.
 
     Raises:
-        UserError: The folder does not exist, or files are missing, changed or not listed. The message lists all of them.
+        UserError: The folder does not exist, or files are missing, changed or not listed. The message lists
+            all faulty files.
     """
     if not folder.is_dir():
         raise UserError(
@@ -135,7 +139,8 @@ def _read_checksums(path: Path) -> list[str]:
 def list_release_files(folder: Path) -> list[str]:
     """Return the paths of all files of a release, sorted.
 
-    Checksums, bytecode and hidden files, which a download from the hub leaves, are not part of a release.
+    The file with the checksums, bytecode and hidden files are not part of a release. (A download from the hub
+    leaves hidden files.)
     """
     files = [
         path.relative_to(folder)
@@ -150,18 +155,21 @@ def list_release_files(folder: Path) -> list[str]:
 
 
 def read_released_items(folder: Path) -> Iterator[Item]:
-    """Return the items of a release, from its provenance."""
+    """Yield the items of a release. They are read from provenance.jsonl."""
     return (row.item for row in read_jsonl(folder / "provenance.jsonl", Provenance))
 
 
 def check_release(folder: Path) -> str:
-    """Check a release: its checksums, that all its files contain the same items, and the scores of its reference predictions.
+    """Check a release.
+
+    The check compares the checksums, verifies that all files contain the same items, and scores the reference
+    predictions.
 
     Returns:
         One line that states what was checked.
 
     Raises:
-        UserError: Something does not agree. The message lists everything.
+        UserError: The release does not pass the check. The message lists all faults.
     """
     checksums = check_checksums(folder)
     problems = Problems(f"{folder}: the release does not pass its check")
@@ -198,7 +206,7 @@ def check_release(folder: Path) -> str:
 
 
 def _check_item_files(folder: Path, items: Collection[tuple[Subset, str]], problems: Problems) -> None:
-    """Check that each subset and split with items has its files, and that no other has any."""
+    """Check that each subset and split with items has its files, and that no other files exist."""
     if not items:
         problems.add("provenance.jsonl", "no item in it")
     wanted = {f"data/{subset}-{split}.parquet" for subset, split in items}
@@ -237,7 +245,7 @@ def _check_croissant(folder: Path, checksums: Mapping[str, str], problems: Probl
 
 
 def _check_scorable(folder: Path, problems: Problems) -> None:
-    """Read the release as `rgqa score` does, and report what it would refuse."""
+    """Read the release as `rgqa score` does, and report the faults that `rgqa score` would report."""
     found: list[str] = []
     with collect_errors(found):
         found += find_benchmark_faults(read_benchmark(folder), ScoringOptions())
@@ -247,7 +255,10 @@ def _check_scorable(folder: Path, problems: Problems) -> None:
 
 
 def _has_images(folder: Path) -> bool:
-    """Return whether the tables contain the images, from params.json or else from the first table."""
+    """Return whether the tables contain the images.
+
+    The answer comes from params.json or, if params.json does not state it, from the first table.
+    """
     stated = read_json(folder / "params.json", RecordedParams).release.include_images
     if stated is not None:
         return stated
@@ -261,7 +272,7 @@ def _check_subset(folder: Path, subset: Subset, has_images: bool, problems: Prob
         folder: The folder of the release.
         subset: The subset.
         has_images: Whether the tables contain the images.
-        problems: Collects the problems.
+        problems: The collector of faults.
 
     Returns:
         The number of files of reference predictions that were scored.
@@ -316,13 +327,13 @@ def compare_rows(
     """Compare rows with the same id, value by value.
 
     Args:
-        expected_rows: The rows as they should be.
-        actual_rows: The rows as they are, in any order. A column `image` has the name of the image file, whose stem should be the
-            `image_id` of the row.
+        expected_rows: The expected rows.
+        actual_rows: The actual rows, in any order. A column `image` has the name of the image file. The name
+            without its suffix should be the `image_id` of the row.
         key: The column with the ids.
 
     Returns:
-        A line for each kind of difference, with the number of rows and the first five of them.
+        A line for each kind of difference, with the number of rows and the first five rows.
     """
     expected = {row[key]: row for row in expected_rows}
     rows: defaultdict[str, list[str]] = defaultdict(list)
@@ -346,17 +357,20 @@ def compare_rows(
 
 
 def publish_release(release: Path, target: Path) -> str:
-    """Copy a release read-only to `target/<data set>/<version>`. Publishing the same bytes again does nothing.
+    """Copy a release read-only to `target/<data set>/<version>`.
+
+    Publishing the same bytes again does nothing.
 
     Args:
         release: The folder of the release.
-        target: The folder that all releases are published to.
+        target: The folder into which all releases are published.
 
     Returns:
         One line that states what was done.
 
     Raises:
-        UserError: The release does not pass its check, is a rehearsal, or was published with different content.
+        UserError: The release does not pass its check, is a rehearsal, or was already published with
+            different content.
     """
     about = read_json(release / "params.json", RecordedParams)
     place = target / about.dataset / about.version
@@ -364,7 +378,8 @@ def publish_release(release: Path, target: Path) -> str:
     check_release(release)
     if any(item.rehearsal for item in read_released_items(release)):
         raise UserError(
-            f"{release}: a rehearsal cannot be published, because its verdicts are not simulated from a known truth"
+            f"{release}: a rehearsal cannot be published, because its verdicts are not simulated from a known"
+            " truth"
         )
     if place.exists():
         if (place / CHECKSUMS_FILE).is_file() and (place / CHECKSUMS_FILE).read_bytes() == (
@@ -373,8 +388,8 @@ def publish_release(release: Path, target: Path) -> str:
             check_release(place)
             return f"already published with the same content -> {place}"
         raise UserError(
-            f"{place}: this version was already published with different content, and a published version never changes; "
-            "raise `version` in params.yaml and run dvc repro"
+            f"{place}: this version was already published with different content, and a published version never"
+            " changes; raise `version` in params.yaml and run dvc repro"
         )
     place.parent.mkdir(parents=True, exist_ok=True)
     temporary = place.with_name(f".{place.name}.{os.getpid()}.tmp")

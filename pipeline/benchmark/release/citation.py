@@ -1,4 +1,4 @@
-"""BibTeX entries: of RGQA's paper, and of a release."""
+"""Make the BibTeX entries of the RGQA paper and of a release."""
 
 from __future__ import annotations
 

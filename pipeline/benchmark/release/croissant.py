@@ -1,4 +1,4 @@
-"""Make croissant.json: a machine-readable description of the tables of a release and of how they were made."""
+"""Make croissant.json, a machine-readable description of the tables of a release and how they were made."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import mlcroissant
     import pyarrow
 
-# Croissant types of columns, by their Parquet types.
+# Parquet type of a column -> Croissant type.
 DATA_TYPES = {"string": "TEXT", "int32": "INTEGER", "int64": "INTEGER", "double": "FLOAT", "bool": "BOOL"}
 SPLITS = {
     "validation": "http://mlcommons.org/croissant/ValidationSplit",
@@ -33,8 +33,8 @@ CONTEXT = {"rai": "http://mlcommons.org/croissant/RAI/", "prov": "http://www.w3.
 def make_croissant(folder: Path, summary: ReleaseSummary) -> dict[str, Any]:
     """Return the Croissant 1.1 description of a release, with one record set per Parquet table.
 
-    mlcroissant makes and validates the description. The properties of RAI 1.0 are added afterwards, because the library misspells two
-    of them.
+    mlcroissant makes and validates the description. The properties of RAI 1.0 are added afterwards, because
+    the library misspells two of them.
 
     Args:
         folder: The folder of the release, whose tables are in `data/`.
@@ -123,7 +123,7 @@ def _split_record_set(splits: list[str]) -> mlcroissant.RecordSet:
 
 
 def _field(table: str, column: pyarrow.Field) -> mlcroissant.Field:
-    """Return the field of a column: of plain values, of the bytes of an image, or of a list of records."""
+    """Return the field of a column. A column has plain values, bytes of images, or lists of records."""
     import mlcroissant as mlc
     from pyarrow import types
 

@@ -1,4 +1,7 @@
-"""Known faults of items. They are kept with the data set, listed by the next release, and can be excluded from scoring."""
+"""Record known faults of items (errata).
+
+Errata are kept with the data set and listed in the next release. Faulty items can be excluded from scoring.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ class Erratum(Record):
     """A fault of an item, in every subset that contains it.
 
     Attributes:
-        item_id: The item.
-        reason: What is wrong with it.
+        item_id: The id of the item.
+        reason: What is wrong with the item.
         version: The version of the release in which the fault was found.
     """
 
@@ -30,7 +33,7 @@ class Erratum(Record):
 
 
 def read_errata(folders: DatasetFolders) -> tuple[Erratum, ...]:
-    """Return the errata of a data set, sorted by item id; () if there is no file."""
+    """Return the errata of a data set, sorted by item id. The result is () if there is no file."""
     path = folders.errata / ERRATA_FILE
     return read_json(path, tuple[Erratum, ...]) if os.path.lexists(path) else ()
 
@@ -65,8 +68,8 @@ def add_erratum(folders: DatasetFolders, version: str, item_id: str, reason: str
 def remove_erratum(folders: DatasetFolders, item_id: str) -> Path:
     """Remove the erratum of an item.
 
-    The file is deleted with its last entry. Adding and removing an erratum therefore restores the folder, and no stage that depends on
-    it becomes stale.
+    The file is deleted with its last entry. So the folder is restored if an erratum is added and removed
+    again, and no stage that depends on the folder becomes stale.
 
     Returns:
         The file with the errata.
@@ -87,7 +90,10 @@ def remove_erratum(folders: DatasetFolders, item_id: str) -> Path:
 
 
 def render_errata(title: str, errata: Sequence[Erratum], ids: Collection[str]) -> str:
-    """Return the text of ERRATA.md: faulty items of the release, and faulty items that it no longer contains.
+    """Return the text of ERRATA.md.
+
+    It lists the faulty items of the release, and faulty items of earlier versions that the release does not
+    contain.
 
     Args:
         title: Title and version of the release.
@@ -101,7 +107,8 @@ def render_errata(title: str, errata: Sequence[Erratum], ids: Collection[str]) -
         lines += ["None known. Faulty items will be listed here by `item_id`, with the reason.", ""]
     else:
         lines += [
-            f"`rgqa-score . FILE --exclude-errata auto` excludes these items. `{ERRATA_FILE}` has the same list in machine-readable form.",
+            f"`rgqa-score . FILE --exclude-errata auto` excludes these items. `{ERRATA_FILE}` has the same list in"
+            " machine-readable form.",
             "",
         ]
     for rows, head in ((present, ""), (removed, "Found in earlier versions and no longer in this one:")):

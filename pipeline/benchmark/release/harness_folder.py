@@ -1,4 +1,4 @@
-"""Write the folder `harness/` of a release, from which lmms-eval, VLMEvalKit and inspect_ai run its items."""
+"""Write the folder `harness/` of a release, with which lmms-eval, VLMEvalKit and inspect_ai run the items."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def write_harness_folder(
     Args:
         release_folder: The folder of the release.
         items: The items in release order.
-        images: The path of each image, by its id.
+        images: Image id -> path of the image.
         version: The version of the release.
         has_images: Whether the release contains the images.
     """

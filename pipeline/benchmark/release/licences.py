@@ -1,4 +1,7 @@
-"""The licences of the questions, the verdicts and the images of a release, in LICENSE and in the metadata of the hub."""
+"""The licences of the questions, the verdicts and the images of a release.
+
+They are written to LICENSE and to the metadata for the Hugging Face hub.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ COVERED_FILES: dict[ReleaseComponent, str] = {
 
 
 def get_licences(p: ReleaseParams) -> dict[ReleaseComponent, Licence]:
-    """Return the licence of each part of a release; of images only if the release contains them and their licence is stated."""
+    """Return the licence of each part of a release.
+
+    The licence of the images is included only if the release contains the images and their licence is stated.
+    """
     common = Licence(name=p.licence, url=p.licence_url)
     licences: dict[ReleaseComponent, Licence] = {
         part: p.licence_overrides.get(part, common) for part in COVERED_FILES
@@ -42,7 +48,7 @@ def render_licence(title: str, p: ReleaseParams, subsets: Collection[Subset]) ->
     Args:
         title: Title and version of the release.
         p: Parameters of the release.
-        subsets: The subsets of the release, from which the changes to the questions follow.
+        subsets: The subsets of the release. The changes to the questions of the source follow from them.
     """
     parts = []
     for part, licence in get_licences(p).items():
@@ -81,7 +87,8 @@ def _describe_changes(subsets: Collection[Subset]) -> str:
 def make_hub_licence_fields(p: ReleaseParams) -> dict[str, Any]:
     """Return the field `license` of the card's metadata.
 
-    It is "other", with a name and a link, if the hub does not know one of the licences or if that of the images is not stated.
+    The value is "other", with a name and a link, if the hub does not know one of the licences, or if the
+    licence of the images is not stated.
     """
     licences = list(dict.fromkeys(get_licences(p).values()))
     names = [re.sub(r"[^a-z0-9.]+", "-", licence.name.lower()).strip("-") for licence in licences]

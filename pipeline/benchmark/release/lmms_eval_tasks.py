@@ -1,4 +1,7 @@
-"""Write the folder `harness/lmms_eval` of a release: its items as tasks of lmms-eval, whose logs `rgqa score` reads."""
+"""Write the folder `harness/lmms_eval` of a release: its items as tasks of lmms-eval.
+
+`rgqa score` reads the logs that lmms-eval writes for these tasks.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,10 @@ from pipeline.core.atomic_files import write_text
 from pipeline.core.json_files import copy_file
 from pipeline.inference.prompts import PROMPTS
 
-# The file has no suffix, because lmms-eval takes every .yaml file for a task.
+# Name of the file with the settings of all tasks. It has no suffix, because lmms-eval reads every .yaml file
+# as a task.
 COMMON_FILE = "rgqa_common"
-# Settings of all tasks. The answer alone decides whether the model abstains, so the prompt says how to abstain.
+# Settings of all tasks. Only the answer shows whether the model abstains, so the prompt says how to abstain.
 COMMON_SETTINGS = """\
 dataset_path: parquet
 output_type: generate_until
@@ -52,8 +56,9 @@ dataset_kwargs:
 def write_lmms_eval_tasks(release_folder: Path, version: str) -> list[str]:
     """Write the tasks of a release whose tables are already written.
 
-    `rgqa` asks every item of split `test` once, `rgqa_validation` those of split `validation`, and `rgqa_<subset>` those of one subset
-    in split `test`. There is no task without items.
+    The task `rgqa` asks every item of split `test` once. The task `rgqa_validation` asks the items of split
+    `validation`. The tasks `rgqa_<subset>` ask the items of one subset in split `test`. A task without items
+    is not written.
 
     Args:
         release_folder: The folder of the release.

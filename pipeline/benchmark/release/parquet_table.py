@@ -1,7 +1,8 @@
-"""Write and read the Parquet table of one subset and split, which `datasets.load_dataset(folder, subset)` opens offline.
+"""Write and read the Parquet table of one subset and split.
 
-An image occurs in many rows but is stored once per table, as a dictionary-encoded column. Only the images of one row group are in
-memory at a time.
+`datasets.load_dataset(folder, subset)` opens these tables without network access. An image occurs in many
+rows but is stored once per table. All rows of an image are in one row group, and the column of images is
+dictionary-encoded. Only the images of one row group are in memory at a time.
 """
 
 from __future__ import annotations
@@ -21,14 +22,20 @@ from pipeline.core.records import ImageRecord, Item
 if TYPE_CHECKING:
     import pyarrow
 
-# Columns whose names differ from the fields of an item.
+# Column -> field of an item, for columns whose name differs from the field.
 FIELD_OF_COLUMN = {"question": "text", "label": "unanswerable", "clip_score": "score", "clip_rank": "rank"}
 LABEL_NAMES = ("answerable", "unanswerable")
 EDIT_TYPES = {"start": "int32", "end": "int32", "kind": "string", "old": "string", "new": "string"}
 
 
 class Column(NamedTuple):
-    """A column of the tables: its name, its type in the notation of `datasets`, and its description."""
+    """A column of the tables.
+
+    Attributes:
+        name: The name of the column.
+        type: The type in the notation of `datasets`, or "class", "edits" or "image".
+        description: What the column contains.
+    """
 
     name: str
     type: str
@@ -70,9 +77,9 @@ def format_type(column: Column) -> str:
     return {"class": "int64", "edits": edits, "image": "bytes and file name"}.get(column.type, column.type)
 
 
-# Limits of a row group: bytes of its images, and number of rows.
+# Maximum size of the images of a row group in bytes, and maximum number of rows.
 MAX_ROW_GROUP_BYTES, MAX_ROW_GROUP_ROWS = 1 << 26, 1 << 15
-# All images of a row group are in one dictionary page.
+# Maximum size of a dictionary page. All images of a row group must fit into one page.
 MAX_DICTIONARY_BYTES = 1 << 30
 
 
@@ -89,10 +96,11 @@ def write_subset_table(
     Args:
         path: The Parquet file.
         items: The items, in the order of the rows within each row group (`make_row_groups`).
-        images: The images by id.
+        images: Image id -> image.
         canary: The canary string of every row.
-        has_images: Whether to store the images. If not, rows only have the ids of images.
-        group_bytes: Maximum size of the images of a row group, unless a single image is larger.
+        has_images: Whether to store the images. If not, rows have only the ids of images.
+        group_bytes: Maximum size of the images of a row group in bytes. A single larger image makes a larger
+            row group.
     """
     import pyarrow
     import pyarrow.parquet
@@ -123,7 +131,7 @@ def write_subset_table(
 
 
 def make_row(item: Item, canary: str) -> dict[str, Any]:
-    """Return the values of an item by column, without its image."""
+    """Return column -> value for an item. The image is left out."""
     fields = msgspec.to_builtins(item) | {"canary": canary}
     row = {column.name: fields[FIELD_OF_COLUMN.get(column.name, column.name)] for column in COLUMNS}
     edits = [{name: edit[name] for name in EDIT_TYPES} for edit in fields["edits"]]
@@ -131,10 +139,12 @@ def make_row(item: Item, canary: str) -> dict[str, Any]:
 
 
 def find_column_faults(path: Path, has_images: bool) -> list[str]:
-    """Return the differences between the columns of a table and those of a release: names, types and label names.
+    """Return the differences between the columns of a table and the columns of a release.
+
+    Names, types and the names of the labels are compared.
 
     Raises:
-        UserError: It is not a Parquet file, or it is truncated.
+        UserError: The file is not a Parquet file, or it is truncated.
     """
     with _parquet_errors(path):
         import pyarrow as pa
@@ -164,7 +174,8 @@ def find_column_faults(path: Path, has_images: bool) -> list[str]:
         if field.name in types and types[field.name] != field.type
     ]
     if not faults:
-        # The metadata of `datasets` is read as text, because a release is also checked where that library is not installed.
+        # The metadata of `datasets` is read as text, because a release is also checked where this library is
+        # not installed.
         written = (found.metadata or {}).get(b"huggingface", b"{}").decode("utf-8", "replace")
         names = f'"names":{msgspec.json.encode(LABEL_NAMES).decode()}'
         if names not in written.replace(" ", ""):
@@ -176,7 +187,7 @@ def read_column_names(path: Path) -> list[str]:
     """Return the names of the columns of a table.
 
     Raises:
-        UserError: It is not a Parquet file, or it is truncated.
+        UserError: The file is not a Parquet file, or it is truncated.
     """
     with _parquet_errors(path):
         import pyarrow.parquet
@@ -185,10 +196,13 @@ def read_column_names(path: Path) -> list[str]:
 
 
 def read_rows(path: Path, has_images: bool) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table with the right columns: the values by column. The value of an image is the name of its file.
+    """Yield the rows of a table that has the right columns.
+
+    A row is column -> value. The value of the column `image` is the name of the image file, or None if the
+    image is missing.
 
     Raises:
-        UserError: It is not a Parquet file, or it is truncated.
+        UserError: The file is not a Parquet file, or it is truncated.
     """
     with _parquet_errors(path):
         import pyarrow.parquet
@@ -227,13 +241,13 @@ def make_row_groups(
 ) -> Iterator[list[Item]]:
     """Yield the items of each row group. All items of an image are in the same group.
 
-    Images are taken in the order of their first item. Items are in release order, which is random, so a group is a random sample of
-    the images.
+    Images are taken in the order of their first item. Items are in release order, which is random. So a group
+    is a random sample of the images.
 
     Args:
         items: The items.
-        sizes: Size of each image in bytes; {} if images are not in the table.
-        max_bytes: Maximum size of the images of a group.
+        sizes: Image id -> size of the image in bytes, or {} if images are not in the table.
+        max_bytes: Maximum size of the images of a group in bytes.
         max_rows: Maximum number of rows of a group. A single image may exceed both limits.
     """
     rows_by_image: dict[str, list[int]] = {}

@@ -31,11 +31,11 @@ class Provenance(Record):
 
     Attributes:
         item: The item.
-        source_text, source_image_id: Text and image of the source question.
-        program: The functional program of the question as it is asked.
-        verifier_result: The verifier's result on the candidate; null for AQs.
-        votes_invalid, votes_valid, votes_excluded: Numbers of votes on the candidate; 0 for AQs.
-        decided_by: Whether the votes or an adjudicator decided; null for AQs.
+        source_text, source_image_id: Text of the source question, and id of its image.
+        program: The functional program of the released question.
+        verifier_result: The verifier's result for the candidate. None for answerable questions (AQs).
+        votes_invalid, votes_valid, votes_excluded: Numbers of votes about the candidate. 0 for AQs.
+        decided_by: Whether the votes or an adjudicator decided. None for AQs.
     """
 
     item: Item
@@ -50,9 +50,10 @@ class Provenance(Record):
 
 
 def make_canary(dataset: str, version: str, simulated: bool = False, rehearsal: bool = False) -> str:
-    """Return the canary string of a version. It occurs in every row and nowhere else, so a model that knows it has seen the data.
+    """Return the canary string of a version.
 
-    It starts with a warning if the verdicts are simulated.
+    The canary string is in every row and nowhere else. So a model that can repeat the string has seen the
+    data. The string starts with a warning if the verdicts are simulated.
     """
     warning = f"{REHEARSAL_WARNING} " if rehearsal else f"{SIMULATED_WARNING} " if simulated else ""
     return f"{warning}RGQA-CANARY {uuid.uuid5(uuid.NAMESPACE_URL, f'rgqa-pipeline/{dataset}/{version}')}"
@@ -61,7 +62,13 @@ def make_canary(dataset: str, version: str, simulated: bool = False, rehearsal: 
 def make_provenance(
     items: Iterable[Item], questions: Mapping[str, Question], verified: Mapping[str, CollectedCandidate]
 ) -> Iterator[Provenance]:
-    """Yield the provenance of each item, from its source question and, for a UQ, its candidate, evidence and votes."""
+    """Yield the provenance of each item.
+
+    Args:
+        items: The items.
+        questions: Id -> source question.
+        verified: Id -> verified candidate, for unanswerable questions.
+    """
     for item in items:
         source, collected = questions[item.question_id], verified.get(item.item_id)
         yield Provenance(
@@ -80,9 +87,10 @@ def make_provenance(
 def iter_dropped(
     folders: DatasetFolders, verified: Iterable[CollectedCandidate]
 ) -> Iterator[DroppedCandidate]:
-    """Yield every candidate and every unedited question that did not become an item.
+    """Yield every candidate that did not become an item, and every question that could not be edited.
 
-    These are the drops of each stage, and the candidates that the verdicts found answerable or doubtful, or that have no votes.
+    These are the candidates and questions that a stage dropped, candidates that annotators found answerable
+    or did not agree about, and candidates without votes.
     """
     for name in DROPPED_FILES:
         yield from read_jsonl(folders.stage_dir(name), DroppedCandidate)

@@ -19,9 +19,10 @@ from pipeline.core.json_files import read_json
 
 
 def publish_to_hub(release: Path, name: str, is_demo: bool = False) -> str:
-    """Upload a release to a data set on the hub, which is created if needed. Files of other versions are deleted.
+    """Upload a release to a data set on the Hugging Face hub.
 
-    An interrupted upload continues if the function is called again.
+    The data set is created if needed. Files of other versions are deleted. An interrupted upload continues if
+    the function is called again.
 
     Args:
         release: The folder of the release.
@@ -32,8 +33,8 @@ def publish_to_hub(release: Path, name: str, is_demo: bool = False) -> str:
         One line that states what was done.
 
     Raises:
-        UserError: The release does not pass its check or is simulated, there is no token, the version is already published, or the
-            hub refuses the upload.
+        UserError: The release does not pass its check, its verdicts are simulated and `is_demo` is false,
+            there is no token, the version is already published, or the hub refuses the upload.
     """
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         raise UserError(f"--hub {name}: expected OWNER/NAME, as in the address of the data set on the hub")
@@ -48,8 +49,8 @@ def publish_to_hub(release: Path, name: str, is_demo: bool = False) -> str:
     )
     if kind and not is_demo:
         raise UserError(
-            f"{release}: its verdicts are {kind}: no person has judged these questions, and others would take it for a benchmark; "
-            "give --allow-simulated to publish it as a demo"
+            f"{release}: its verdicts are {kind}: no person has judged these questions, and others would take it for"
+            " a benchmark; give --allow-simulated to publish it as a demo"
         )
     from huggingface_hub import HfApi, get_token
 
@@ -62,7 +63,8 @@ def publish_to_hub(release: Path, name: str, is_demo: bool = False) -> str:
         api.create_repo(name, repo_type="dataset", exist_ok=True)
         if tag in {ref.name for ref in api.list_repo_refs(name, repo_type="dataset").tags}:
             raise UserError(
-                f"{where}: {tag} is already published, and a published version never changes; raise `version` in params.yaml"
+                f"{where}: {tag} is already published, and a published version never changes; raise `version` in"
+                " params.yaml"
             )
         api.upload_folder(
             repo_id=name,
@@ -80,7 +82,7 @@ def publish_to_hub(release: Path, name: str, is_demo: bool = False) -> str:
     except Exception as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(
-            f"{where}: the hub refused the upload or cannot be reached ({reason}); check that the token has write access and that "
-            "HF_ENDPOINT is right. Uploaded files are kept; the same command continues"
+            f"{where}: the hub refused the upload or cannot be reached ({reason}); check that the token has write"
+            " access and that HF_ENDPOINT is right. Uploaded files are kept; the same command continues"
         ) from error
     return f"{kind + ', as a demo: ' if kind else ''}{format_count(len(items), 'item')} as {tag} -> {where}"

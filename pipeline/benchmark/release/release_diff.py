@@ -16,9 +16,9 @@ from pipeline.core.records import SUBSETS, Subset
 from pipeline.core.release_params import RecordedParams
 
 PROVENANCE_FILE = "provenance.jsonl"
-# The items of one subset, by id.
+# Item id -> provenance, for the items of one subset.
 ProvenanceById = Mapping[str, Provenance]
-# The properties of an item that are compared, and how they are printed.
+# Property of an item that is compared -> a function that formats the property.
 COMPARED_FIELDS: dict[str, Callable[[Provenance], str]] = {
     "label": lambda row: "UQ" if row.item.unanswerable else "AQ",
     "text": lambda row: row.item.text,
@@ -33,31 +33,31 @@ COMPARED_FIELDS: dict[str, Callable[[Provenance], str]] = {
 def compare_releases(old: Path, new: Path, list_items: bool = False) -> list[str]:
     """Return a report of the differences between two versions of a release, as lines of text.
 
-    The report has the names of both versions, differences of licence, canary and errata, and for each subset the number of items that
-    were added, removed and changed.
+    The report has the names of both versions. It states whether the licence, the canary and the errata
+    differ. For each subset it has the number of items that were added, removed and changed.
 
     Args:
         old, new: The folders of the two versions.
-        list_items: Whether to list every added, removed and changed item, too.
+        list_items: Whether to list also every added, removed and changed item.
 
     Raises:
-        UserError: One of them is not the folder of a release, or both are the same.
+        UserError: One of the folders is not the folder of a release, or both folders are the same.
     """
     if old.resolve() == new.resolve():
         raise UserError(f"{old}: both folders are the same; give two versions of a release")
-    before, after = _read_both(old, new)
+    old_subsets, new_subsets = _read_both(old, new)
     lines = [f"{read_title(old)} -> {read_title(new)}", *_compare_metadata(old, new)]
-    names: list[Subset] = [name for name in SUBSETS if name in before or name in after]
+    names: list[Subset] = [name for name in SUBSETS if name in old_subsets or name in new_subsets]
     table = [["", *count_changes({}, {})]]
     for name in names:
-        counts = count_changes(before.get(name, {}), after.get(name, {}))
+        counts = count_changes(old_subsets.get(name, {}), new_subsets.get(name, {}))
         table.append([name, *(f"{count:,}" for count in counts.values())])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for first, *cells in table:
         rest = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
         lines.append("  ".join([first.ljust(widths[0]), *rest]).rstrip())
     for name in names if list_items else ():
-        lines += _list_changes(name, before.get(name, {}), after.get(name, {}))
+        lines += _list_changes(name, old_subsets.get(name, {}), new_subsets.get(name, {}))
     return lines
 
 
@@ -65,16 +65,17 @@ def _read_both(old: Path, new: Path) -> list[dict[Subset, ProvenanceById]]:
     """Return the items of both releases, after checking that every file can be read.
 
     Raises:
-        UserError: Files cannot be read. The message lists all of them.
+        UserError: Files cannot be read. The message lists all these files.
     """
-    problems, found = (
+    problems, releases = (
         Problems("files that are needed for the comparison cannot be read"),
         list[dict[Subset, ProvenanceById]](),
     )
     for folder in (old, new):
         with problems.collect():
-            found.append(read_subsets(folder))
-        # In a folder that is not a release the other files are missing, too, and need no messages of their own.
+            releases.append(read_subsets(folder))
+        # In a folder that is not a release, the other files are missing, too. They are not reported one by
+        # one.
         for read in (
             (read_title, _read_licence, _read_canaries, _read_errata)
             if (folder / PROVENANCE_FILE).is_file()
@@ -86,11 +87,14 @@ def _read_both(old: Path, new: Path) -> list[dict[Subset, ProvenanceById]]:
     if len(problems.lines) == 1:
         raise UserError(problems.lines)
     problems.raise_if_any()
-    return found
+    return releases
 
 
 def count_changes(old: ProvenanceById, new: ProvenanceById) -> dict[str, int]:
-    """Count the items of a subset in both versions, and those that were added, removed, and changed in each property."""
+    """Count the items of a subset that were added, removed, and changed in each property.
+
+    The result also has the number of items in the old and in the new version.
+    """
     return {
         "old": len(old),
         "new": len(new),
@@ -100,41 +104,47 @@ def count_changes(old: ProvenanceById, new: ProvenanceById) -> dict[str, int]:
     }
 
 
-def _list_changes(name: str, one: ProvenanceById, other: ProvenanceById) -> Iterator[str]:
+def _list_changes(name: str, old: ProvenanceById, new: ProvenanceById) -> Iterator[str]:
     """Yield a line for every item of a subset that was added, removed or changed."""
     for word, ids, rows in (
-        ("added", other.keys() - one.keys(), other),
-        ("removed", one.keys() - other.keys(), one),
+        ("added", new.keys() - old.keys(), new),
+        ("removed", old.keys() - new.keys(), old),
     ):
         for key in sorted(ids):
             yield f"{name}  {word}  {key}  {rows[key].item.text!r} ({COMPARED_FIELDS['answer'](rows[key])})"
     for kind in COMPARED_FIELDS:
-        for key, was, now in find_changed(one, other, kind):
-            yield f"{name}  {kind}  {key}  {was!r} -> {now!r}"
+        for key, old_value, new_value in find_changed(old, new, kind):
+            yield f"{name}  {kind}  {key}  {old_value!r} -> {new_value!r}"
 
 
 def find_changed(old: ProvenanceById, new: ProvenanceById, field: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the id, the old and the new value of every item in both versions whose value differs, sorted by id."""
+    """Yield (id, old value, new value) of every item whose value of a field differs, sorted by id.
+
+    Only items that are in both versions are compared.
+    """
     format_value = COMPARED_FIELDS[field]
     for key in sorted(old.keys() & new.keys()):
-        if (was := format_value(old[key])) != (now := format_value(new[key])):
-            yield key, was, now
+        if (old_value := format_value(old[key])) != (new_value := format_value(new[key])):
+            yield key, old_value, new_value
 
 
 def _compare_metadata(old: Path, new: Path) -> Iterator[str]:
-    """Yield whether licence (ignoring the version), canary and errata are the same. Each version has its own canary."""
+    """Yield lines that state whether the licence, the canary and the errata are the same.
+
+    The version in the licence is ignored. Each version has its own canary.
+    """
     for name, read in (("licence", _read_licence), ("canary", _read_canaries), ("errata", _read_errata)):
-        one, other = read(old), read(new)
-        missing = [str(folder) for folder, value in ((old, one), (new, other)) if value is None]
-        result = "the same" if one == other else "different"
+        old_value, new_value = read(old), read(new)
+        missing = [str(folder) for folder, value in ((old, old_value), (new, new_value)) if value is None]
+        result = "the same" if old_value == new_value else "different"
         yield f"{name}: {'missing in ' + ' and '.join(missing) if missing else result}"
 
 
 def read_subsets(folder: Path) -> dict[Subset, ProvenanceById]:
-    """Return the items of a release by subset and id.
+    """Return subset -> item id -> provenance of the item.
 
     Raises:
-        UserError: It is not the folder of a release.
+        UserError: The folder is not the folder of a release.
     """
     if not (folder / PROVENANCE_FILE).is_file():
         raise UserError(f"{folder}: not the folder of a release; expected data/release/<data set>/<version>")
@@ -156,7 +166,7 @@ def read_title(folder: Path) -> str:
 
 
 def _read_licence(folder: Path) -> str | None:
-    """Return the text of LICENSE without the version; None if there is no such file."""
+    """Return the text of LICENSE without the version, or None if there is no such file."""
     path = folder / "LICENSE"
     if not os.path.lexists(path):
         return None
@@ -169,13 +179,13 @@ def _read_licence(folder: Path) -> str | None:
 
 
 def _read_canaries(folder: Path) -> set[str] | None:
-    """Return the canaries of all rows; None if there are no rows."""
+    """Return the canaries of all rows, or None if there are no rows."""
     files = sorted((folder / "rgqa").glob("*.json"))
     return {row.canary for path in files for row in read_json(path, list[RgqaRow])} or None
 
 
 def _read_errata(folder: Path) -> set[tuple[str, str]] | None:
-    """Return items and their faults; None if the file does not exist."""
+    """Return the ids of faulty items with their faults, or None if the file does not exist."""
     path = folder / ERRATA_FILE
     if not os.path.lexists(path):
         return None

@@ -1,4 +1,4 @@
-"""Prepare the images of a release, so that every reader sees them as the annotators did."""
+"""Prepare the images of a release, so that every user sees them in the same way as the annotators."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pipeline.core.records import ImageRecord
 def prepare_release_images(images: Iterable[ImageRecord]) -> Iterator[dict[str, ImageRecord]]:
     """Provide each image as an upright JPEG, PNG or WebP file in sRGB.
 
-    A file that already meets these conditions, and has the suffix of its format, keeps its path. The others are encoded into a
-    temporary folder, which is deleted when the context is closed.
+    A file that already meets these conditions, and has the suffix of its format, keeps its path. All other
+    images are encoded into a temporary folder, which is deleted when the context is closed.
 
     Args:
         images: The images, as written by stage `ingest`.
 
     Yields:
-        The images by id, in the given order.
+        Image id -> image, in the order of `images`.
 
     Raises:
-        UserError: Files are missing, damaged or refused. The message lists all of them.
+        UserError: Files are missing, damaged or refused. The message lists all these files.
     """
     problems = Problems("images have changed since stage `ingest` read them; restore them or run dvc repro")
     with tempfile.TemporaryDirectory(prefix="rgqa-images-") as folder:

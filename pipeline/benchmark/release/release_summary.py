@@ -34,8 +34,9 @@ class SubsetCounts(Record):
     """Counts of one subset.
 
     Attributes:
-        description: How its UQs were made.
-        uqs, aqs: Numbers of UQs and AQs.
+        name: The subset.
+        description: How the UQs were made.
+        uqs, aqs: Number of unanswerable questions (UQs) and of answerable questions (AQs).
         distinct_uq_texts: Number of distinct texts of UQs.
         mean_words: Mean number of words of a UQ.
         images: Number of images.
@@ -56,13 +57,16 @@ class VoteCounts(Record):
     """The votes behind the UQs.
 
     Attributes:
-        annotators, excluded: Number of annotators, and of those excluded entirely or from some task on.
-        uqs_by_votes: Number of counted votes -> number of UQs that rest on so many.
+        annotators: Number of annotators.
+        excluded: Number of annotators who were excluded, entirely or from some task on.
+        uqs_by_votes: Number of counted votes -> number of UQs that were decided by so many votes.
         agreement_text: Krippendorff's alpha and Gwet's AC1 with their intervals, as a sentence.
-        label_error_text: Expected proportion of UQs that have an answer after all, with its interval; "" if it is not known.
+        label_error_text: Expected proportion of UQs that have an answer after all, with its interval. "" if
+            it is not known.
         by_adjudicator: Number of UQs that an adjudicator decided.
         invalid_gold_answers: Number of counted answers to gold questions that are known to be unanswerable.
-        aggregation_rule: How votes are aggregated, `collect: aggregation` in params.yaml; "" if it is not known.
+        aggregation_rule: How votes are aggregated (`collect: aggregation` in params.yaml). "" if it is not
+            known.
     """
 
     annotators: int
@@ -83,12 +87,16 @@ class VoteCounts(Record):
 
     @property
     def single_vote_uqs(self) -> int:
-        """Number of UQs that rest on a single vote."""
+        """Number of UQs that were decided by a single vote."""
         return self.uqs_by_votes.get(1, 0)
 
     @property
     def is_trial(self) -> bool:
-        """Whether this is a trial: fewer than two votes per UQ on average, or fewer than three counted annotators."""
+        """Whether the annotation study was only a trial.
+
+        A trial has fewer than two votes per UQ on average, or fewer than three annotators who were not
+        excluded.
+        """
         return self.mean_votes < 2 or self.annotators - self.excluded < 3
 
 
@@ -102,14 +110,16 @@ class ReleaseSummary(Record):
         tables: (subset, split) of each table.
         subsets: Counts of each subset.
         items, images: Number of distinct items and images.
-        pairing_text: How UQs of CLIP subsets are paired with AQs; "" without CLIP subsets.
+        pairing_text: How UQs of CLIP subsets are paired with AQs. "" without CLIP subsets.
         vote_counts: The votes behind the UQs.
-        clip_model, clip_weights_sha256: The CLIP model that selected candidates, and the SHA-256 of its weights; "" without one.
-        uses_sample_clip: Whether it is the model of the embedded sample, which knows only its synthetic world, used for other images.
-        warnings, attack_table: Warnings and table of the audit.
-        min_detectable_difference: Smallest detectable AUAF difference between two models, by subset.
+        clip_model, clip_weights_sha256: The CLIP model that selected candidates, and the SHA-256 of its
+            weights. "" if no CLIP model was used.
+        uses_sample_clip: Whether the CLIP model is the model of the embedded sample, which knows only its
+            synthetic world, although the images are other images.
+        warnings, attack_table: The warnings of the audit, and the table of its attackers.
+        min_detectable_difference: Subset -> smallest AUAF difference between two models that can be detected.
         errata: The errata of the data set.
-        num_faulty_items: How many of them concern items of this release.
+        num_faulty_items: Number of errata that concern items of this release.
         params: Section `release` of params.yaml.
     """
 
@@ -140,12 +150,12 @@ class ReleaseSummary(Record):
         return f"{'REHEARSAL of ' if self.rehearsal else ''}{self.params.title} {self.version}"
 
     def subsets_with_prefix(self, prefix: str) -> list[str]:
-        """Return the names of the subsets that start with "clip" or "pt"."""
+        """Return the names of the subsets that start with a prefix, such as "clip" or "pt"."""
         return [subset.name for subset in self.subsets if subset.name.startswith(prefix)]
 
     @property
     def splits_text(self) -> str:
-        """A sentence on which splits the subsets have, and what they are for."""
+        """A text that says which splits the subsets have, and for which purpose."""
         by_splits: dict[tuple[str, ...], list[str]] = {}
         for subset in dict.fromkeys(subset for subset, _ in self.tables):
             splits = tuple(split for name, split in self.tables if name == subset)
@@ -176,7 +186,7 @@ class ReleaseSummary(Record):
 
     @property
     def num_rows(self) -> int:
-        """Number of rows of all tables. An AQ that several subsets share is counted in each."""
+        """Number of rows of all tables. An AQ that several subsets share is counted once per subset."""
         return sum(subset.uqs + subset.aqs for subset in self.subsets)
 
 

@@ -1,8 +1,9 @@
 """State what is simulated, what the limitations are, and how the data were collected.
 
-The card shows these texts, and croissant.json has them in Croissant's vocabulary for responsible AI 1.0
-(https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html). Each sentence states what the pipeline did, a number of the
-release, or a field of `release` in params.yaml. Nothing is stated that is not known.
+The dataset card shows these texts. croissant.json has the same texts in Croissant's vocabulary for
+responsible AI 1.0 (https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html). Each sentence states
+what the pipeline did, a number of the release, or a field of `release` in params.yaml. Nothing is stated that
+is not known.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def make_responsible_ai_fields(f: ReleaseSummary) -> dict[str, Any]:
 
 
 def _describe_collection(f: ReleaseSummary) -> dict[str, Any]:
-    """Return the properties on the collection and processing of the data."""
+    """Return the properties about the collection and processing of the data."""
     of_subset = [f"{s.name}: {s.description} ({s.uqs:,} UQs, {s.aqs:,} AQs)" for s in f.subsets]
     who = "programs" if f.simulated else "people"
     made = ["asked questions about other images"] * bool(f.subsets_with_prefix("clip")) + [
@@ -149,7 +150,7 @@ def _describe_collection(f: ReleaseSummary) -> dict[str, Any]:
 
 
 def _describe_annotation(f: ReleaseSummary) -> dict[str, Any]:
-    """Return the properties on the annotation: who judged the candidates, how, and their agreement."""
+    """Return the properties about the annotation: who judged the candidates, how, and how they agreed."""
     votes = f.vote_counts.uqs_by_votes
     rule = (
         f"A candidate's label follows the rule {f.vote_counts.aggregation_rule}."

@@ -1,8 +1,10 @@
 """The functions with which lmms-eval asks a model the items of a release.
 
-A release contains a copy of this file in harness/lmms_eval, next to the tasks. The copy imports nothing else of the project.
+A release contains a copy of this file in harness/lmms_eval, next to the tasks. The copy does not import other
+modules of the project. Run a model and score its log with:
 
-    lmms-eval --include_path RELEASE/harness/lmms_eval --tasks rgqa --model MODEL --log_samples --output_path logs
+    lmms-eval --include_path RELEASE/harness/lmms_eval --tasks rgqa --model MODEL --log_samples \\
+        --output_path logs
     rgqa-score RELEASE logs/MODEL/DATE_samples_rgqa.jsonl --detect-abstention
 """
 
@@ -14,16 +16,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-# The same value is in rgqa_common.
+# Maximum number of tokens of a response. The file rgqa_common has the same value.
 MAX_NEW_TOKENS = 64
 # The environment variable with the folder of the images, for releases without images.
 IMAGES_VARIABLE = "RGQA_IMAGES"
 
 
 def deduplicate_items(rows: Any) -> Any:
-    """Return each item once, pair by pair (a UQ and its AQ).
+    """Return each item once. The two items of a pair follow each other.
 
-    The order of pairs does not depend on subset or label, so the first hundred items are a random sample.
+    A pair is an unanswerable question and its answerable question. The order of the pairs does not depend on
+    subset or label, so the first hundred items are a random sample.
 
     Args:
         rows: A `datasets.Dataset` of the tables of one or several subsets.
@@ -41,11 +44,13 @@ def deduplicate_items(rows: Any) -> Any:
 
 
 def load_images(row: Mapping[str, Any]) -> list[Any]:
-    """Return the image of an item, from its row or else from the folder of images.
+    """Return the image of an item as a list of one image.
+
+    The image comes from the row or, if the row has no image, from the folder of images.
 
     Raises:
-        FileNotFoundError: The image is in neither.
-        ImportError: The package of the release, which reads the folder, is not installed.
+        FileNotFoundError: Neither the row nor the folder has the image.
+        ImportError: The package of the release is not installed. It is needed to read the folder.
         ValueError: The file is damaged or has an unsupported format.
     """
     if "image" in row:
@@ -78,5 +83,8 @@ def expected_response(row: Mapping[str, Any]) -> str:
 
 
 def process_results(row: Mapping[str, Any], responses: Sequence[str]) -> dict[str, str | int]:
-    """Return what lmms-eval logs with each response: the id of the item, and the token limit, which reveals truncated responses."""
+    """Return the values that lmms-eval logs with each response.
+
+    These are the id of the item and the token limit. The token limit shows which responses are truncated.
+    """
     return {"item_id": row["item_id"], "max_new_tokens": MAX_NEW_TOKENS}

@@ -1,4 +1,7 @@
-"""Write the files of one subset of a release: RGQA's JSON, Parquet tables, and reference predictions with their scores."""
+"""Write the files of one subset of a release.
+
+The files are a JSON file in the format of RGQA, Parquet tables, and reference predictions with their scores.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,15 @@ from pipeline.scoring import auaf, auroc, facc, ff95
 
 
 class RgqaRow(Record):
-    """A row in RGQA's format. `label` is {"UQ": 1.0} or {answer: 1.0}. `canary` is an addition that readers of RGQA ignore."""
+    """A row in the format of RGQA.
+
+    Attributes:
+        img_id: Id of the image.
+        question_id: Id of the item.
+        sent: Text of the question.
+        label: {"UQ": 1.0} for an unanswerable question, {answer: 1.0} for an answerable question.
+        canary: The canary string. Programs that read the files of RGQA ignore this additional field.
+    """
 
     img_id: str
     question_id: str
@@ -37,7 +48,12 @@ class Prediction(Record):
 
 
 class ReferenceScores(Record):
-    """Scores of one file of predictions on one subset, as fractions; null if undefined."""
+    """Scores of one file of predictions on one subset.
+
+    Attributes:
+        auaf, ff95, facc, auroc: The scores, from 0 to 1, or None if a score is undefined.
+        aqs, uqs: Number of answerable and of unanswerable questions.
+    """
 
     auaf: float | None
     ff95: float | None
@@ -93,12 +109,16 @@ def make_rgqa_rows(items: Iterable[Item], canary: str) -> Iterator[RgqaRow]:
 
 
 def make_reference_predictions(items: Sequence[Item], folds: int, seed: int) -> dict[str, list[Prediction]]:
-    """Return predictions with known scores, to check a copy of a release and a scorer. They also serve as baselines.
+    """Return predictions with known scores.
 
-    - `constant`: always "yes" with confidence 0.5. Its AUAF is half the proportion of AQs whose answer is "yes"; its AUROC is 0.5.
-    - `text_only`: the confidence is the out-of-fold score of word n-grams. The answer is the most frequent answer to questions about
-      other images with the same first two words.
-    - `clip_score`: the confidence is the CLIP score, with the same answers; only if every item has a score.
+    The predictions serve to check a copy of a release and a scorer. They are also baselines:
+
+    - `constant`: always "yes" with confidence 0.5. Its AUAF is half the proportion of answerable questions
+      whose answer is "yes", and its AUROC is 0.5.
+    - `text_only`: the confidence is the out-of-fold score of word n-grams. The answer is the most frequent
+      answer to questions about other images with the same first two words.
+    - `clip_score`: the confidence is the CLIP score, and the answers are those of `text_only`. These
+      predictions exist only if every item has a CLIP score.
 
     Args:
         items: The items of one subset.
@@ -106,7 +126,7 @@ def make_reference_predictions(items: Sequence[Item], folds: int, seed: int) -> 
         seed: Seed of the folds.
 
     Returns:
-        Predictions by name.
+        Name -> predictions.
     """
     # This import loads scikit-learn, which is not needed for checking a release.
     from pipeline.benchmark.auditing.attack_evaluation import Folds, score_by_word_ngrams
@@ -132,7 +152,7 @@ def make_reference_predictions(items: Sequence[Item], folds: int, seed: int) -> 
 
 
 def score_predictions(items: Sequence[Item], predictions: Sequence[Prediction]) -> ReferenceScores:
-    """Score predictions by item id. An answer is right if it equals that of the item, ignoring case."""
+    """Score predictions by item id. An answer is right if it equals the answer of the item, ignoring case."""
     by_id = {prediction.questionId: prediction for prediction in predictions}
     rows = [by_id[item.item_id] for item in items]
     confidence = np.array([row.confidence for row in rows])
@@ -147,7 +167,11 @@ def score_predictions(items: Sequence[Item], predictions: Sequence[Prediction]) 
 
 
 def _text_only_answers(items: Sequence[Item]) -> list[str]:
-    """Return for each item the most frequent answer to AQs about other images with the same first two words, else "yes"."""
+    """Return for each item an answer that a text-only baseline gives.
+
+    This is the most frequent answer to answerable questions about other images with the same first two words.
+    If there is no such question, the answer is "yes".
+    """
     starts = [" ".join(item.text.lower().split()[:2]) for item in items]
     all_images: dict[str, Counter[str]] = defaultdict(Counter)
     own_image: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)

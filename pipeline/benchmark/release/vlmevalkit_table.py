@@ -16,22 +16,23 @@ from pipeline.core.atomic_files import atomic_write
 from pipeline.core.records import Item
 from pipeline.inference.prompts import PROMPTS
 
-# VLMEvalKit stores an image under the name in `image_path`, so that it is stored once and not once per question.
+# VLMEvalKit stores an image under the name in `image_path`. So an image is stored once, and not once per
+# question.
 COLUMNS = ("index", "question", "answer", "category", "image_path", "image")
 
 
 def write_table(path: Path, items: Collection[Item], images: Mapping[str, str], has_images: bool) -> None:
-    """Write each item once, with the subsets that contain it in column `category`.
+    """Write each item once, with the subsets that contain the item in the column `category`.
 
-    The question includes the instruction how to abstain, because VLMEvalKit does not add a prompt. Only one image is in memory at a
-    time.
+    The question includes the instruction how to abstain, because VLMEvalKit does not add a prompt. Only one
+    image is in memory at a time.
 
     Args:
         path: The TSV file.
         items: The items, in release order.
-        images: The path of each image, by its id.
-        has_images: Whether to write the column `image`. The first row of an image contains it as Base64; later rows contain the index
-            of that row.
+        images: Image id -> path of the image.
+        has_images: Whether to write the column `image`. The first row of an image contains the image as
+            Base64. Later rows of the same image contain the index of the first row.
     """
     with atomic_write(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
@@ -48,7 +49,7 @@ def _make_rows(
     subsets: dict[str, list[str]] = defaultdict(list)
     for item in items:
         subsets[item.item_id].append(item.subset)
-    # By image, the item whose row contains it.
+    # Image id -> id of the item whose row contains the image.
     first_items: dict[str, str] = {}
     for item in items:
         if not (category := ", ".join(sorted(subsets.pop(item.item_id, ())))):

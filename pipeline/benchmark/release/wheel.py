@@ -1,7 +1,7 @@
 """Build the wheel `rgqa_scorers`: the scorers and the model runner, without the rest of the project.
 
-A wheel is a zip archive with a list of its files. Writing it directly needs no build tool and no network, and the same sources give
-the same bytes: timestamps are fixed, files are sorted, and nothing is compressed.
+A wheel is a zip archive with a list of its files. Writing it directly needs no build tool and no network, and
+the same sources give the same bytes: timestamps are fixed, files are sorted, and nothing is compressed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 from pipeline.core.atomic_files import atomic_write
 
 PIPELINE = Path(__file__).resolve().parents[2]
-# The modules of `core` that the wheel needs. They import the standard library and NumPy only; `images` imports Pillow when needed.
+# The modules of `core` that the wheel needs. They import only the standard library and NumPy, except that
+# `images` imports Pillow when it is needed.
 CORE_MODULES = (
     "__init__",
     "atomic_files",
@@ -87,19 +88,19 @@ def build_wheel(folder: Path, version: str) -> Path:
     """Write `rgqa_scorers-<version>-py3-none-any.whl`.
 
     Args:
-        folder: The folder to write it into.
-        version: The version of the release, which the scorers state in their reports.
+        folder: The folder into which the wheel is written.
+        version: The version of the release. The scorers state this version in their reports.
 
     Returns:
         The path of the wheel.
     """
-    # Python packages write "1.0.0-beta.2" as "1.0.0+beta.2".
-    normal = version.replace("-", "+", 1)
-    info = f"{PACKAGE_NAME}-{normal}.dist-info"
+    # Versions of Python packages are written "1.0.0+beta.2" instead of "1.0.0-beta.2".
+    package_version = version.replace("-", "+", 1)
+    info = f"{PACKAGE_NAME}-{package_version}.dist-info"
     texts = {
         f"{PACKAGE_NAME}/__init__.py": '"""Scores of models on benchmarks with unanswerable questions."""\n\nfrom .scoring import *\n',
         f"{PACKAGE_NAME}/scoring/version.py": f'"""The version of these scorers, which every report states."""\n\nVERSION = "{version}"\n',
-        f"{info}/METADATA": METADATA.format(version=normal),
+        f"{info}/METADATA": METADATA.format(version=package_version),
         f"{info}/WHEEL": WHEEL_FILE,
         f"{info}/entry_points.txt": ENTRY_POINTS,
     }
@@ -116,7 +117,7 @@ def build_wheel(folder: Path, version: str) -> Path:
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         record += f"{name},sha256={digest},{len(data)}\n"
     files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
-    path = folder / f"{PACKAGE_NAME}-{normal}-py3-none-any.whl"
+    path = folder / f"{PACKAGE_NAME}-{package_version}-py3-none-any.whl"
     with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, data in files.items():
             entry = zipfile.ZipInfo(name, ZIP_TIMESTAMP)

@@ -1,1 +1,1 @@
-"""Write `rgqa report`, one HTML page about a run."""
+"""Write the HTML page of `rgqa report` about a run."""

@@ -1,4 +1,4 @@
-"""Summarize the attackers of the audit for the report."""
+"""Summarize the results of the audit's attackers for the report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ ATTACKER_ORDER = (*TEXT_ATTACKERS, *REPORT_ONLY_ATTACKERS, "image", "CLIP score"
 
 
 class AttackRow(AttackResult, kw_only=True):
-    """The result of one attacker, its AUROC under the paper's rules, and its limit; None if unknown or without a limit."""
+    """The result of one attacker.
+
+    Attributes:
+        attacker: The name of the attacker.
+        paper_auroc: The AUROC of the attacker on the items that RGQA's rules make, or None if it is not
+            known.
+        limit: The highest allowed AUROC, or None if the attacker has no limit.
+    """
 
     attacker: str
     paper_auroc: float | None = None
@@ -28,9 +35,10 @@ class SubsetFinding(Record):
 
     Attributes:
         subset: The subset.
-        auroc, low, high: Its AUROC and 95 % interval.
-        limit: The limit for text-only attackers; None without a limit.
-        paper_auroc: The highest AUROC of any text-only attacker under the paper's rules; None if unknown.
+        auroc, low, high: The AUROC of the attacker, and the ends of its 95 % interval.
+        limit: The limit for text-only attackers, or None if there is no limit.
+        paper_auroc: The highest AUROC of any text-only attacker on the items that RGQA's rules make, or None
+            if it is not known.
         is_too_small: Whether no attacker was run because the subset is too small.
     """
 
@@ -48,8 +56,9 @@ class TextOnlyFinding(Record):
 
     Attributes:
         rows: The strongest text-only attacker of each subset.
-        auroc, auroc_subset: The highest AUROC of all subsets, and its subset.
-        paper_auroc, paper_subset: The same under the paper's rules; None and "" if unknown.
+        auroc, auroc_subset: The highest AUROC of all subsets, and the subset.
+        paper_auroc, paper_subset: The highest AUROC on the items that RGQA's rules make, and the subset. None
+            and "" if these items are not known.
     """
 
     rows: list[SubsetFinding]
@@ -68,8 +77,8 @@ def make_attack_rows(
 
     Args:
         audit: The audit of the run.
-        limits: The limit for text-only attackers by subset.
-        paper_rules: The audit of the items under the paper's rules; None or {} if unknown.
+        limits: Subset -> limit for text-only attackers.
+        paper_rules: Subset -> audit of the items that RGQA's rules make, or None or {} if it is not known.
     """
     order = {name: position for position, name in enumerate(ATTACKER_ORDER)}
     result = {}

@@ -39,10 +39,10 @@ class AttributionItem(NamedTuple):
 
     Attributes:
         item: The item.
-        text: Its question.
-        image: Its image.
-        attributions: The attribution of each model, by name.
-        prediction: The row's answer and confidence; None if no file has them.
+        text: The question of the item.
+        image: The image of the item.
+        attributions: Name of a model -> attribution.
+        prediction: The answer and the confidence of the leaderboard row, or None if no file has them.
         scene_text: Boxes of text in the image.
     """
 
@@ -55,7 +55,12 @@ class AttributionItem(NamedTuple):
 
 
 class AttributionPair(NamedTuple):
-    """A pair, the UQ first, or a single item without a partner."""
+    """A pair of an unanswerable and an answerable question, in this order, or a single item.
+
+    Attributes:
+        subset: The subset of the items.
+        items: The items.
+    """
 
     subset: str
     items: tuple[AttributionItem, ...]
@@ -66,8 +71,8 @@ def write_attribution_report(name: str, seed: int = 0, out: Path | None = None) 
 
     Args:
         name: The name of the row.
-        seed: The seed of the row's models.
-        out: The HTML file; data/<data set>/attribution.html by default.
+        seed: The training seed of the row's models that are used.
+        out: The HTML file. None means data/<data set>/attribution.html.
 
     Returns:
         The path of the page.
@@ -81,8 +86,8 @@ def write_attribution_report(name: str, seed: int = 0, out: Path | None = None) 
     pairs = compute_attributions(sample_pairs(benchmark, NUM_PAIRS), row, folders)
     count = sum(len(pair.items) for pair in pairs)
     introduction = (
-        f"{format_count(count, 'item')}, sampled at random: the pairs in split test of each subset whose ids have the lowest hashes. They "
-        "are the same for all models."
+        f"{format_count(count, 'item')}, sampled at random: the pairs in split test of each subset whose ids have the"
+        " lowest hashes. They are the same for all models."
     )
     out = resolve_page_path(folders, out, "attribution.html")
     return write_page(out, pairs, row, introduction, f"rgqa report --attribution {name}")
@@ -99,15 +104,15 @@ def compute_attributions(
     Args:
         pairs: The pairs.
         row_attribution: The models and predictions of the row.
-        folders: The data set.
-        scene_text: Boxes of text in images, by image id.
+        folders: The folders of the data set.
+        scene_text: Image id -> boxes of text in the image, or None if no text was detected.
 
     Raises:
-        UserError: Images are unknown or missing. The message lists all of them.
+        UserError: Images are unknown or missing. The message lists all these images.
     """
     images = read_images([item for pair in pairs for item in pair.present_items], folders)
     found = []
-    for pair in track(pairs, "attribution", unit="pair") if len(pairs) > 1 else pairs:
+    for pair in track(pairs, "attribute", unit="pair") if len(pairs) > 1 else pairs:
         items = tuple(
             AttributionItem(
                 item,
@@ -124,10 +129,11 @@ def compute_attributions(
 
 
 def read_images(items: Sequence[BenchmarkItem], folders: DatasetFolders) -> dict[str, ImageRecord]:
-    """Return the images of items, by id.
+    """Return image id -> image, for the images of items.
 
     Raises:
-        UserError: Images are unknown to stage `ingest`, or their files are missing. The message lists all of them.
+        UserError: Stage `ingest` has not written an image, or the file of an image is missing. The message
+            lists all these images.
     """
     known = {row.image_id: row for row in folders.read_records(ImageRecord)}
     problems = Problems("images cannot be read")
@@ -155,8 +161,8 @@ def write_page(
 
     Args:
         out: The HTML file.
-        pairs: What to show.
-        row_attribution: The row that the page is about.
+        pairs: The pairs to show.
+        row_attribution: The leaderboard row that the page is about.
         introduction: The first paragraph of the page.
         command: The command that made the page, for its footer.
     """
@@ -177,7 +183,7 @@ def write_page(
     )
     write_text(out, html)
     report_written(
-        "attribution",
+        "attribute",
         f"{len(html.encode()) / 1e6:.1f} MB, {row_attribution.name}, {format_count(sum(len(p.items) for p in pairs), 'item')}",
         out,
     )
@@ -185,7 +191,10 @@ def write_page(
 
 
 def render_shade(grid: AttributionMap) -> str:
-    """Return a shade over the image as the data URI of a PNG: clear at the highest weight, dark where the weight is 0."""
+    """Return a shade over the image as the data URI of a PNG.
+
+    The shade is transparent at the highest weight and dark where the weight is 0.
+    """
     from PIL import Image
 
     highest = grid.max()
@@ -198,5 +207,8 @@ def render_shade(grid: AttributionMap) -> str:
 
 
 def find_map_peaks(grid: AttributionMap) -> list[tuple[float, float]]:
-    """Return the positions of the highest weight as fractions of width and height; [] if all cells have the same weight."""
+    """Return the positions of the highest weights as fractions of width and height.
+
+    The result is [] if all cells have the same weight.
+    """
     return [] if np.ptp(grid) == 0 else [(float(x), float(y)) for x, y in find_peaks(grid)[:4]]

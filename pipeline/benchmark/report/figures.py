@@ -1,4 +1,4 @@
-"""Make the tables and plots of the report: comparison with the paper's sets, edits, CLIP scores and attackers."""
+"""Make the tables and plots of the report: comparison with RGQA's sets, edits, CLIP scores and attackers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from pipeline.core.records import Item, Record, Subset
 from pipeline.core.rendering import chart_to_svg
 
 MAX_SWAPS = 12
-# These colours can be distinguished with red-green colour blindness. In black and white, UQs have dashed lines.
+# These colours can be distinguished with red-green colour blindness. Lines of UQs are dashed, so that they
+# can also be distinguished in black and white.
 AQ_COLOUR, UQ_COLOUR = "#1f6fb4", "#c8500a"
 FIGURE_WIDTH = 470
 
@@ -26,8 +27,13 @@ class DatasetRow(Record, kw_only=False):
     """A row of RGQA's Table 1.
 
     Attributes:
-        has_training_uqs: Whether the set also has UQs for training, "yes" or "no".
-        uq_percent: Percentage of UQs.
+        name: Name of the set.
+        has_training_uqs: Whether the set also has unanswerable questions (UQs) for training, "yes" or "no".
+        uq_kind: The task: detection of UQs only, or also visual question answering (VQA).
+        annotation: How the UQs were made: "human" or "generated".
+        images, questions: Sources of the images and of the questions.
+        uq_percent: Percentage of UQs, 0 to 100.
+        pairs: Number of pairs of an image and a question.
         mean_length: Mean length of a question in words.
     """
 
@@ -52,7 +58,7 @@ TABLE_1 = (
     DatasetRow("VizWiz", "yes", "VQA + UQ det.", "human", "VizWiz", "VizWiz", 27.84, 8000, 8.10),
     DatasetRow("RGQA", "no", "VQA + UQ det.", "human", "GQA testdev", "GQA testdev", 52.22, 55637, 10.33),
 )
-# Section 3.1 of RGQA: number of UQs, and of UQs and AQs.
+# Number of UQs, and number of UQs and AQs together, from section 3.1 of RGQA.
 RGQA_SIZES: dict[Subset, tuple[int, int]] = {
     "clip-easy": (5689, 11158),
     "clip-hard": (11264, 20325),
@@ -67,8 +73,8 @@ class EditStatistics(Record):
     Attributes:
         edited_uqs: Number of UQs with edits.
         uqs_by_num_edits: Number of edits -> number of UQs.
-        removed_words, inserted_words: Numbers of distinct words.
-        swaps: The most frequent edits: kind, old word, new word, count.
+        removed_words, inserted_words: Number of distinct words that were removed, and that were inserted.
+        swaps: The most frequent edits, as (kind, old word, new word, count).
     """
 
     edited_uqs: int
@@ -95,7 +101,7 @@ def make_dataset_row(run: PipelineRun) -> DatasetRow:
 
 
 def count_edits(items: Sequence[Item]) -> EditStatistics | None:
-    """Return statistics on the edits of one subset; None if it has no edited questions."""
+    """Return statistics on the edits of one subset, or None if the subset has no edited questions."""
     edited = [item.edits for item in items if item.unanswerable and item.edits]
     swaps = Counter((edit.kind, edit.old.lower(), edit.new.lower()) for edits in edited for edit in edits)
     if not edited:
@@ -118,7 +124,7 @@ def draw_histogram(histograms: ScoreHistograms, axis_range: tuple[float, float])
         histograms: The histograms.
         axis_range: The range of the x axis, the same for all subsets so that they can be compared.
     """
-    # A step starts at the lower edge of each bin. An additional one ends the last bin.
+    # A step starts at the lower edge of each bin. An additional step ends the last bin.
     steps = [
         {"kind": kind, "from": edge, "proportion": round(proportion, 6)}
         for kind, proportions in (("AQ", histograms.aq), ("UQ", histograms.uq))
@@ -152,7 +158,10 @@ def draw_histogram(histograms: ScoreHistograms, axis_range: tuple[float, float])
 
 
 def draw_attacks(rows: Sequence[AttackRow]) -> Markup:
-    """Draw the AUROC of every attacker on one subset, with intervals, limits, and the AUROC under the paper's rules."""
+    """Draw the AUROC of every attacker on one subset.
+
+    The plot also has intervals, limits, and the AUROC on the items that RGQA's rules make.
+    """
     shown = [msgspec.structs.asdict(row) for row in rows if row.auroc is not None]
     order = [row["attacker"] for row in shown]
     y = alt.Y("attacker:N", sort=order, title=None, axis=alt.Axis(minExtent=115))
@@ -184,7 +193,7 @@ def _make_chart(rows: Iterable[dict[str, object]]) -> alt.Chart:
 
 
 def _decorative_svg(chart: alt.LayerChart | alt.FacetChart) -> Markup:
-    """Return SVG that screen readers skip, because a caption and a table next to it have the same content."""
+    """Return an SVG that screen readers skip, because a caption and a table have the same content."""
     styled = chart.configure_view(stroke=None).configure_axis(
         labelFontSize=11, titleFontSize=11, titleFontWeight="normal", gridColor="#e8ebee"
     )

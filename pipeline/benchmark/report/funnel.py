@@ -12,14 +12,14 @@ PROPOSAL_STAGES = ("rank", "perturb")
 
 
 class FunnelStep(Record, kw_only=False):
-    """One stage and one subset.
+    """The numbers of one stage for one subset.
 
     Attributes:
         stage: The stage.
-        description: What it counts.
-        num_in: What it received; equals `kept` plus the sum of `dropped`.
-        kept: What it kept.
-        dropped: What it dropped, by reason.
+        description: What is counted.
+        num_in: The number that the stage received. It equals `kept` plus the sum of `dropped`.
+        kept: The number that the stage kept.
+        dropped: Reason -> number that the stage dropped.
     """
 
     stage: str
@@ -35,11 +35,12 @@ def make_funnels(
     """Return the steps of every subset that was made (`ingest.subsets`), in order.
 
     Args:
-        reports: The report of each stage.
-        released: The number of UQs in the release, by subset.
+        reports: Stage -> report.
+        released: Subset -> number of unanswerable questions (UQs) in the release.
 
     Raises:
-        UserError: The numbers of a step do not add up, or differ from those of the previous step. The message lists all such steps.
+        UserError: The numbers of a step do not add up, or a step received another number than the previous
+            step kept. The message lists all such steps.
     """
     funnel: dict[Subset, list[FunnelStep]] = {
         subset: _make_steps(subset, reports, released[subset])
@@ -56,12 +57,13 @@ def make_funnels(
 
 
 def summarize_funnels(funnel: Mapping[Subset, Sequence[FunnelStep]]) -> list[tuple[str, list[int | None]]]:
-    """Return what was left after each step, for each subset in the order of `funnel`; None where a subset does not have the step.
+    """Return a row for each step with the number that each subset kept.
 
-    The first row is the number at the start.
+    The subsets are in the order of `funnel`. The number is None where a subset does not have the step. The
+    first row has the numbers at the start.
     """
     kept = [{(step.stage, step.description): step.kept for step in steps} for steps in funnel.values()]
-    # The steps of CLIP or PT subsets only come before those of all subsets.
+    # Steps that only the CLIP subsets or only the PT subsets have come before the steps of all subsets.
     names = sorted(
         dict.fromkeys(name for counts in kept for name in counts),
         key=lambda name: name[0] not in PROPOSAL_STAGES,
@@ -76,7 +78,11 @@ def summarize_funnels(funnel: Mapping[Subset, Sequence[FunnelStep]]) -> list[tup
 
 
 def check_steps(subset: str, steps: Sequence[FunnelStep], problems: Problems) -> None:
-    """Check that each step's input equals what it kept and dropped, and what the previous step kept."""
+    """Check the numbers of each step.
+
+    The number that a step received must equal the number that it kept and dropped, and the number that the
+    previous step kept.
+    """
     for before, step in zip([None, *steps], steps, strict=False):
         dropped = sum(step.dropped.values())
         if step.num_in != step.kept + dropped:

@@ -1,4 +1,8 @@
-"""Make the gallery of the report: random UQs of every subset, with everything that the pipeline knows about them."""
+"""Make the gallery of the report.
+
+The gallery shows random unanswerable questions (UQs) of every subset, with everything that the pipeline knows
+about them.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +26,11 @@ from pipeline.verifier.partial_graphs import CitedFact, cite_facts
 
 # With a fixed seed the same run always shows the same items.
 SEED = 20231001
-# Maximum number of items per subset, which keeps the page below 10 MB.
+# Maximum number of items per subset. It keeps the page below 10 MB.
 MAX_CARDS = 25
-# Maximum length of the longer side in pixels and maximum size in bytes, of the image of an item and of that of the paired question.
-# A gallery with 4 x 25 items has at most (40,000 + 12,000) x 100 x 4/3 (Base64) = 6.9 MB of images.
+# Maximum length of the longer side in pixels and maximum size in bytes, for the image of an item and for the
+# image of its paired question. A gallery with 4 x 25 items has at most (40,000 + 12,000) x 100 x 4/3 (Base64)
+# = 6.9 MB of images.
 LARGE_IMAGE, SMALL_IMAGE = (400, 40_000), (180, 12_000)
 Highlight = Literal["", "edit", "agreement"]
 TOKEN_PATTERN = re.compile(r"\w+(?:['-]\w+)*|[^\w\s]")
@@ -34,7 +39,10 @@ TOKEN_PATTERN = re.compile(r"\w+(?:['-]\w+)*|[^\w\s]")
 class TextSpan(Record):
     """A part of a text.
 
-    `highlight` is "edit" for an edit, "agreement" for a change that follows from an edit (a/an, is/are, capitals), else "".
+    Attributes:
+        text: The part.
+        highlight: "edit" for an edit, "agreement" for a change that follows from an edit (a/an, is/are,
+            capitals), or "" for unchanged text.
     """
 
     text: str
@@ -42,7 +50,14 @@ class TextSpan(Record):
 
 
 class Vote(Record):
-    """The verdict of one annotator on a candidate. `exclusion_reason` is "" if the verdict counts."""
+    """The vote of one annotator about a candidate.
+
+    Attributes:
+        annotator: The pseudonym of the annotator.
+        choice: The choice of the annotator.
+        reason: The reason that the annotator gave, or "".
+        exclusion_reason: Why the vote does not count, or "" if it counts.
+    """
 
     annotator: str
     choice: str
@@ -55,8 +70,9 @@ class HighlightedObjects(Record):
 
     Attributes:
         boxes: Objects that are shown with a box.
-        edited_ids: Ids of those where the question was edited.
-        unlisted_names: Names in the question that no object of the graph has. The image may still show such an object.
+        edited_ids: Ids of the objects whose name or description was edited in the question.
+        unlisted_names: Names in the question that no object of the graph has. The image may still show such
+            an object.
     """
 
     boxes: tuple[SceneObject, ...] = ()
@@ -69,13 +85,13 @@ class GalleryCard(Record):
 
     Attributes:
         item: The UQ.
-        image: Its image as a data URI.
-        objects: The objects that it mentions.
+        image: The image as a data URI.
+        objects: The objects that the UQ mentions.
         text, source: The text of the UQ and of its source question, with highlighted edits.
         known_facts: Facts stated by other questions about the image, if the verifier used them.
-        votes: The verdicts.
-        paired_question: The AQ of its pair.
-        paired_image: The image of that AQ as a data URI; "" if it is the same image.
+        votes: The votes about the UQ.
+        paired_question: The answerable question (AQ) that is paired with the UQ, or None if it is not known.
+        paired_image: The image of the AQ as a data URI, or "" if it is the same image.
     """
 
     item: Item
@@ -90,7 +106,7 @@ class GalleryCard(Record):
 
 
 def sample_uqs(items: Sequence[Item], count: int, subset: Subset) -> list[Item]:
-    """Return `count` random UQs, or all if there are fewer, sorted by id."""
+    """Return `count` random UQs, sorted by id. If there are fewer UQs, return all of them."""
     uqs = sorted((item for item in items if item.unanswerable), key=lambda item: item.item_id)
     chosen = make_generator(SEED, "report", subset).permutation(len(uqs))[:count]
     return [uqs[i] for i in sorted(chosen)]
@@ -152,10 +168,11 @@ def make_vote(task: Task, verdict: Verdict, candidate_id: str, exclusion_reason:
 def find_objects(
     item: Item, source: Question, scene: SceneGraph | None, lexicon: Lexicon
 ) -> HighlightedObjects:
-    """Return the objects that a question mentions, from the published scene graph of its image, sorted from left to right.
+    """Return the objects of the published scene graph that a question mentions, sorted from left to right.
 
-    For a question about its own image (a PT item) these are the objects in the program of its source question. For a question of
-    another image (a CLIP item) they are all objects with the names in the question. Without a scene graph there are no boxes.
+    For a question about its own image (a PT item), these are the objects in the program of its source
+    question. For a question of another image (a CLIP item), these are all objects with the names in the
+    question. Without a scene graph (None) there are no boxes.
     """
     if scene is None or not source.program:
         return HighlightedObjects()
@@ -177,11 +194,11 @@ def find_objects(
             for op in selections
             if op.name not in (SCENE, "") and lexicon.get_hyponym_closure(op.name) is not None
         )
-        found = {name: facts.select_objects(name).certain for name in names}
-        named = {one.object_id for objects in found.values() for one in objects}
-        unlisted = [name for name, objects in found.items() if not objects]
-    boxes = [one for one in scene.objects if one.object_id in named]
-    boxes.sort(key=lambda one: (one.x, one.y, one.object_id))
+        objects_by_name = {name: facts.select_objects(name).certain for name in names}
+        named = {obj.object_id for objects in objects_by_name.values() for obj in objects}
+        unlisted = [name for name, objects in objects_by_name.items() if not objects]
+    boxes = [obj for obj in scene.objects if obj.object_id in named]
+    boxes.sort(key=lambda obj: (obj.x, obj.y, obj.object_id))
     return HighlightedObjects(
         boxes=tuple(boxes), edited_ids=frozenset(edited), unlisted_names=tuple(unlisted)
     )
@@ -190,8 +207,9 @@ def find_objects(
 def highlight_edits(source: str, edited: str, edits: Sequence[Edit]) -> tuple[list[TextSpan], list[TextSpan]]:
     """Return the source text and the edited text as spans with highlighted changes.
 
-    The words of both texts are aligned. A word of the source that differs is part of an edit if the edit covers its characters. A word
-    of the edited text is part of an edit if the edit inserted it. All other differences are agreement changes.
+    The words of both texts are aligned. A word of the source that differs is part of an edit if the edit
+    covers its characters. A word of the edited text is part of an edit if the edit inserted it. All other
+    differences are agreement changes.
     """
     old, new = list(TOKEN_PATTERN.finditer(source)), list(TOKEN_PATTERN.finditer(edited))
     old_marks: list[Highlight] = [""] * len(old)
@@ -201,7 +219,7 @@ def highlight_edits(source: str, edited: str, edits: Sequence[Edit]) -> tuple[li
         if kind != "equal":
             named = [any(edit.start < w.end() and w.start() < edit.end for edit in edits) for w in old[i:j]]
             inserted = _is_inserted([word[0].lower() for word in new[k:m]], edits)
-            # The inserted word may have another form than the edit states.
+            # The form of an inserted word may differ from the form in the edit.
             if any(named) and not any(inserted):
                 inserted = [True] * (m - k)
             old_marks[i:j] = ["edit" if by_edit else "agreement" for by_edit in named]
@@ -210,7 +228,10 @@ def highlight_edits(source: str, edited: str, edits: Sequence[Edit]) -> tuple[li
 
 
 def _is_inserted(words: Sequence[str], edits: Sequence[Edit]) -> list[bool]:
-    """Return for each word whether an edit inserted it: the longest run of words that its new text contains."""
+    """Return for each word whether an edit inserted it.
+
+    An edit inserted the longest run of words that occurs in the new text of the edit.
+    """
     inserted = [False] * len(words)
     for edit in edits:
         new_words = [word[0].lower() for word in TOKEN_PATTERN.finditer(edit.new)]

@@ -33,7 +33,7 @@ from pipeline.core.release_params import ReleaseParams
 from pipeline.sources.source_folder import IngestReport
 from pipeline.verifier.partial_graphs import PartialGraph
 
-# Stages whose reports the funnel uses.
+# Stages whose reports are used to count candidates (`funnel`).
 REPORTING_STAGES = ("rank", "perturb", "screen", "batch", "collect", "balance")
 REQUIRED_FILES = (
     *(
@@ -49,24 +49,27 @@ class PipelineRun:
     """The records and reports of a complete run.
 
     Attributes:
-        folders, version, split: The data set, the version, and the split that the benchmark is built from.
-        items: Items by subset.
+        folders: The folders of the data set.
+        version: The version of the release.
+        split: The split of the source from which the benchmark is built.
+        items: Subset -> items.
         release_params: Section `release` of params.yaml.
         clip_model: The CLIP model; None if none was used.
         audit: The audit.
-        paper_rules: The audit of the items under the paper's rules, by subset; {} unless `make leaderboard` has made one.
-        reports: The reports of the stages in `REPORTING_STAGES`, by stage.
+        paper_rules: Subset -> audit of the items that RGQA's rules make. It is {} unless `make leaderboard`
+            has made this audit.
+        reports: Stage -> report, for the stages in `REPORTING_STAGES`.
         vocabulary: The vocabulary.
-        images, questions, scenes: Images, questions and published scene graphs of the split, by id.
-        reconstructed: Partial graphs reconstructed from questions, by image id.
-        verified: Candidates that became items, by candidate id.
-        verdicts, tasks: The verdicts on these candidates and their tasks, by id.
-        exclusion_reasons: Why a verdict on a candidate does not count, by verdict id and candidate id.
-        released_uqs: Number of UQs in the release, by subset.
-        dropped_examples: The text of a dropped candidate by subset, stage and reason.
+        images, questions, scenes: Id -> image, question or published scene graph of the split.
+        reconstructed: Image id -> partial graph.
+        verified: Candidate id -> candidate, for candidates that became items.
+        verdicts, tasks: Id -> verdict or task, for these candidates.
+        exclusion_reasons: (verdict id, candidate id) -> why the verdict about the candidate does not count.
+        released_uqs: Subset -> number of unanswerable questions (UQs) in the release.
+        dropped_examples: (subset, stage, reason) -> text of a dropped candidate.
 
     Raises:
-        UserError: Stages have not run. The message lists them and their missing files.
+        UserError: Stages have not run. The message lists these stages and their missing files.
     """
 
     def __init__(self, folders: DatasetFolders, version: str) -> None:
@@ -100,9 +103,9 @@ class PipelineRun:
         uqs = {item.item_id for item in self.all_items if item.unanswerable}
         verified = {row.candidate.candidate_id: row for row in folders.read_records(CollectedCandidate)}
         self.verified = {key: row for key, row in verified.items() if key in uqs}
-        wanted = {key for row in self.verified.values() for key in row.verdict_ids}
+        verdict_ids = {key for row in self.verified.values() for key in row.verdict_ids}
         self.verdicts = {
-            row.verdict_id: row for row in folders.read_records(Verdict) if row.verdict_id in wanted
+            row.verdict_id: row for row in folders.read_records(Verdict) if row.verdict_id in verdict_ids
         }
         task_ids = {verdict.task_id for verdict in self.verdicts.values()}
         self.tasks = {row.task_id: row for row in folders.read_records(Task) if row.task_id in task_ids}
@@ -122,7 +125,7 @@ class PipelineRun:
 
     @property
     def rehearsal(self) -> bool:
-        """Whether the verdicts come from a rehearsal, which is not simulated from a known truth."""
+        """Whether the verdicts come from a rehearsal, whose verdicts are not simulated from a known truth."""
         return any(item.rehearsal for item in self.all_items)
 
 
@@ -151,7 +154,7 @@ def _count_released_uqs(folder: Path) -> dict[Subset, int]:
 
 
 def _pick_dropped_examples(dropped: Iterable[DroppedCandidate]) -> dict[tuple[str, str, str], str]:
-    """Return one random text for each reason: the one whose id has the lowest hash."""
+    """Return one random text for each reason: that of the candidate whose id has the lowest hash."""
     lowest: dict[tuple[str, str, str], tuple[str, str]] = {}
     for row in dropped:
         key, hash_value = (row.subset, row.stage, row.reason), content_hash("example", row.candidate_id)

@@ -1,4 +1,4 @@
-"""Write the report of a run, one self-contained HTML page in which all texts of the data are escaped."""
+"""Write the report of a run: a self-contained HTML page in which all texts of the data are escaped."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def write_report(out: Path | None = None, num_cards: int = 12) -> Path:
     """Write the report of the current data set.
 
     Args:
-        out: The HTML file; data/<data set>/report.html by default.
-        num_cards: Number of UQs of each subset in the gallery, 0 to 25.
+        out: The HTML file. None means data/<data set>/report.html.
+        num_cards: Number of unanswerable questions (UQs) of each subset in the gallery, 0 to 25.
 
     Returns:
         The path of the page.
@@ -51,7 +51,7 @@ def write_report(out: Path | None = None, num_cards: int = 12) -> Path:
 
 
 def render_page(run: PipelineRun, num_cards: int) -> str:
-    """Return the page as HTML. See `write_report` for the arguments."""
+    """Return the page as HTML. `num_cards` is explained in `write_report`."""
     steps = make_funnels(run.reports, run.released_uqs)
     attacks = attack_summary.make_attack_rows(
         run.audit, params.load_params("audit", AuditParams).max_text_auroc, run.paper_rules
@@ -81,7 +81,10 @@ def render_page(run: PipelineRun, num_cards: int) -> str:
 
 
 def _make_clip_histograms(run: PipelineRun) -> dict[str, Any]:
-    """Return the histograms of every subset with scores of AQs and UQs, and the number of items without a score."""
+    """Return the score histograms of every subset, and the number of items without a score.
+
+    Subsets without scores of answerable questions (AQs) or of UQs have no histograms.
+    """
     histograms: dict[str, ScoreHistograms] = {}
     unscored = {}
     for subset, items in run.items.items():
@@ -105,7 +108,10 @@ def _make_clip_histograms(run: PipelineRun) -> dict[str, Any]:
 
 
 def _make_sunbursts(run: PipelineRun) -> dict[str, Any]:
-    """Return the sunbursts of AQs and UQs over all subsets, with the same order and colours of the first words."""
+    """Return the sunbursts of AQs and UQs over all subsets.
+
+    Both sunbursts have the same order and colours of the first words.
+    """
     texts = {
         kind: [item.text for item in run.all_items if item.unanswerable == uq]
         for kind, uq in (("AQ", False), ("UQ", True))

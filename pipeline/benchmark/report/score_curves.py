@@ -1,4 +1,7 @@
-"""Compute the data of the score plots as rows: curves with bands, reliability bins, histograms, scores by category."""
+"""Compute the data of the score plots as rows.
+
+The data are curves with bands, reliability bins, histograms, and scores by category.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ from pipeline.scoring.selective_prediction import has_enough_answers
 from pipeline.scoring.subgroups import has_too_few_items, score_subgroups
 from pipeline.scoring.threshold_sweep import rank_items, safe_divide_arrays
 
-# Longer curves are thinned evenly, keeping the first and last point. More points are not visible.
+# Maximum number of points of a curve. Longer curves are thinned evenly and keep their first and last point.
+# More points would not be visible.
 MAX_CURVE_POINTS = 500
 # Number of FPR values at which a band is computed.
 NUM_FPR_POINTS = 101
@@ -26,15 +30,20 @@ PlotRow = dict[Hashable, Any]
 
 
 def compute_acc_fpr(predictions: JoinedPredictions, options: ScoringOptions) -> list[PlotRow]:
-    """Return the points x, y of the ACC-FPR curve with their `order`; [] without AQs or without UQs."""
+    """Return the points x, y of the ACC-FPR curve with their `order`.
+
+    ACC is the proportion of answerable questions (AQs) that are accepted and answered correctly. FPR is the
+    proportion of unanswerable questions (UQs) that are accepted. The result is [] without AQs or without UQs.
+    """
     acc, fpr = acc_fpr_curve(*predictions.metric_inputs)
     return _curve_rows(fpr, acc) if np.isfinite(acc).all() and np.isfinite(fpr).all() else []
 
 
 def compute_acc_band(predictions: JoinedPredictions, options: ScoringOptions) -> list[PlotRow]:
-    """Return the pointwise 95 % band of the ACC-FPR curve (x, low, high), from a cluster bootstrap over images.
+    """Return the pointwise 95 % band of the ACC-FPR curve as rows (x, low, high).
 
-    ACC at an FPR is the highest value that is reached without accepting more UQs. The result is [] without bootstrap replicates.
+    The band comes from a cluster bootstrap over images. ACC at an FPR is the highest value that is reached
+    without accepting more UQs. The result is [] without bootstrap replicates, without AQs or without UQs.
     """
     if not options.bootstrap or predictions.answerable.all() or not predictions.answerable.any():
         return []
@@ -62,14 +71,17 @@ def compute_acc_band(predictions: JoinedPredictions, options: ScoringOptions) ->
 
 
 def compute_risk_coverage(predictions: JoinedPredictions, options: ScoringOptions) -> list[PlotRow]:
-    """Return the points x, y of the risk-coverage curve with their `order`, from `MIN_ANSWERS` answers on."""
+    """Return the points x, y of the risk-coverage curve with their `order`.
+
+    Points with fewer than `MIN_ANSWERS` answers are left out.
+    """
     coverage, risk, _ = risk_coverage_curve(predictions.confidence, predictions.correct)
     enough = has_enough_answers(coverage, len(predictions.items))
     return _curve_rows(coverage[enough], risk[enough])
 
 
 def compute_reliability(predictions: JoinedPredictions, options: ScoringOptions) -> list[PlotRow]:
-    """Return mean confidence x, observed rate y and number of items for each `outcome` and bin.
+    """Return the mean confidence x, the observed rate y and the number of items for each `outcome` and bin.
 
     The result is [] if confidences are not probabilities.
     """
@@ -88,7 +100,10 @@ def compute_reliability(predictions: JoinedPredictions, options: ScoringOptions)
 
 
 def compute_confidence_histograms(predictions: JoinedPredictions, options: ScoringOptions) -> list[PlotRow]:
-    """Return the numbers of AQs and UQs with a confidence between `from` and `to`, among items with a prediction."""
+    """Return the number of AQs and of UQs with a confidence between `from` and `to`.
+
+    Only items with a prediction are counted.
+    """
     given = predictions.select(~predictions.missing)
     edges = np.histogram_bin_edges(given.confidence, NUM_HISTOGRAM_BINS)
     rows = []
@@ -99,7 +114,10 @@ def compute_confidence_histograms(predictions: JoinedPredictions, options: Scori
 
 
 def compute_auaf_by_category(predictions: JoinedPredictions, options: ScoringOptions) -> list[PlotRow]:
-    """Return AUAF x and its interval of each category (`kind`, with its number of UQs). With few UQs, x is None."""
+    """Return the AUAF x of each category and its interval.
+
+    `kind` is the category with its number of UQs. x is None for a category with too few UQs.
+    """
     slices = score_subgroups(predictions, options._replace(group_by=("category",)))
     return [*_category_rows(slices.get("category", {}))]
 

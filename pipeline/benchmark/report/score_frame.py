@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ["model", "subset", "group", "score", "value", "low", "high"]
 SUFFIXES = (".csv", ".xlsx", ".parquet")
-# Limits of a sheet, including the header.
+# Maximum number of rows (including the header) and columns of an Excel sheet.
 MAX_EXCEL_ROWS, MAX_EXCEL_COLUMNS = 1_048_576, 16_384
 # Maximum number of characters of a cell.
 MAX_EXCEL_TEXT = 32_767
@@ -28,14 +28,14 @@ def make_score_frame(report: ScoreReport) -> pd.DataFrame:
     """Return a table with one row for each number of the report.
 
     Columns:
-        model: Name of the model; "<name> - <first>" for differences to the first model.
-        subset: Name of the subset; "mean" for the mean over subsets, "" for values of the whole run.
-        group: Group of the score; "difference" or "proportion_better" for differences.
+        model: Name of the model, or "<name> - <first>" for a difference to the first model.
+        subset: Name of the subset, "mean" for the mean over subsets, or "" for a value of the whole run.
+        group: Group of the score, or "difference" or "proportion_better" for a difference.
         score: Path of the number within its group, such as "coverage_at_risk/0.01".
         value: The number.
-        low, high: Its interval; NaN if there is none.
+        low, high: Ends of the interval of the number, or NaN if there is none.
 
-    Scores that were not computed have no row, and neither have texts.
+    Scores that were not computed, and values that are texts, have no row.
     """
     import pandas as pd
 
@@ -72,7 +72,7 @@ def _iter_rows(report: ScoreReport) -> Iterator[tuple[Any, ...]]:
 
 
 def _flatten_intervals(slices: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
-    """Return the intervals of group "subgroups" by the path of their score."""
+    """Return path of a score -> interval, for the group "subgroups"."""
     return {
         f"{name}/{kind}/{score}": bounds
         for name, kinds in slices.items()
@@ -83,7 +83,7 @@ def _flatten_intervals(slices: Mapping[str, Mapping[str, Any]]) -> dict[str, tup
 
 
 def check_table_suffix(path: Path | None) -> list[str]:
-    """Return a problem if the name of a file does not determine a supported format, else []."""
+    """Return a list with a fault if the suffix of a file is not that of a supported format, otherwise []."""
     if path is None or path.suffix.lower() in SUFFIXES:
         return []
     return [f"{path}: unknown table format; use a name that ends in {', '.join(SUFFIXES)}"]
@@ -100,7 +100,8 @@ def write_frame(frame: pd.DataFrame, path: Path, source: str = "scores") -> None
         source: What the table contains, for messages.
 
     Raises:
-        UserError: The table does not fit into an Excel sheet, or a column has mixed types and cannot be written as Parquet.
+        UserError: The table does not fit into an Excel sheet, or a column has mixed types and cannot be
+            written as Parquet.
     """
     import pyarrow as pa
 
@@ -115,7 +116,7 @@ def write_frame(frame: pd.DataFrame, path: Path, source: str = "scores") -> None
         else:
             try:
                 frame.to_parquet(file, index=False)
-            # A column has numbers and texts, or integers beyond 64 bits.
+            # These errors mean that a column has numbers and texts, or integers beyond 64 bits.
             except (pa.ArrowException, OverflowError) as error:
                 raise UserError(f"{source}: a column has mixed types; write .csv instead: {error}") from error
 
@@ -126,7 +127,8 @@ def _write_sheet(frame: pd.DataFrame, source: str) -> bytes:
     rows, columns = frame.shape
     if rows >= MAX_EXCEL_ROWS or columns > MAX_EXCEL_COLUMNS:
         raise UserError(
-            f"{source}: {format_count(rows, 'row')} and {format_count(columns, 'column')} do not fit into an Excel sheet; write .parquet or .csv instead"
+            f"{source}: {format_count(rows, 'row')} and {format_count(columns, 'column')} do not fit into an Excel"
+            " sheet; write .parquet or .csv instead"
         )
     problems = Problems(
         f"{source}: an Excel cell holds at most {MAX_EXCEL_TEXT:,} characters; write .csv instead"

@@ -1,4 +1,7 @@
-"""Draw plots of scores with all models in each: ACC-FPR curve, risk over coverage, reliability, confidences, AUAF by category."""
+"""Draw plots of scores. Each plot shows all models.
+
+The plots are the ACC-FPR curve, risk over coverage, reliability, confidences, and AUAF by category.
+"""
 
 from __future__ import annotations
 

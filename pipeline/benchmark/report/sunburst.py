@@ -10,7 +10,7 @@ from pipeline.core.records import Record
 
 StartCounts = Counter[tuple[str, ...]]
 DEPTH = 3
-# Starts of a smaller proportion of the questions are left white, as in the paper.
+# Starts of a smaller proportion of the questions are left white, as in RGQA's figure.
 MIN_PROPORTION = 0.004
 # Radius of the hole and width of a ring, in the units of the figure.
 INNER_RADIUS, RING_WIDTH = 46.0, 66.0
@@ -35,12 +35,13 @@ class Arc(Record):
     """One start of questions, such as "what color is", as an arc of a ring.
 
     Attributes:
-        words: The words.
-        count, proportion: Number and proportion of the questions that start with them.
-        start_fraction: Where the arc starts, as a fraction of the circle, clockwise from the top. Its length is `proportion`.
+        words: The words of the start.
+        count, proportion: Number and proportion of the questions that start with these words.
+        start_fraction: Where the arc starts, as a fraction of the circle, clockwise from the top. The length
+            of the arc is `proportion`.
         radius: Radius of the middle of the ring.
         colour: Colour of the first word.
-        label: The last word; "" if it does not fit.
+        label: The last word, or "" if it does not fit into the arc.
     """
 
     words: tuple[str, ...]
@@ -53,7 +54,12 @@ class Arc(Record):
 
 
 class StartProportions(Record):
-    """Proportions of the AQs and UQs that start with these words."""
+    """The proportions of questions that start with some words.
+
+    Attributes:
+        words: The words, separated by spaces.
+        aq, uq: Proportion of the answerable questions (AQs) and of the unanswerable questions (UQs), 0 to 1.
+    """
 
     words: str
     aq: float
@@ -61,7 +67,10 @@ class StartProportions(Record):
 
 
 def count_starts(texts: Iterable[str]) -> StartCounts:
-    """Count the texts that start with each one, two and three words. Shorter texts are not in the outer rings."""
+    """Count the texts that start with each word, each two words and each three words.
+
+    Texts with fewer words are not in the outer rings.
+    """
     counts: StartCounts = Counter()
     for text in texts:
         words = tuple(word.strip("?.,!;:\"'").lower() for word in text.split()[:DEPTH])
@@ -74,11 +83,11 @@ def make_arcs(counts: StartCounts, order: Sequence[str]) -> list[Arc]:
 
     Args:
         counts: The result of `count_starts`.
-        order: All first words in their order in the circle, which also determines the colours.
+        order: All first words in their order in the circle. The order also determines the colours.
     """
     total = _count_texts(counts)
     arcs = []
-    # Where the next arc within each arc starts.
+    # Words of an arc -> where the next arc within this arc starts.
     next_start: dict[tuple[str, ...], float] = {(): 0.0}
     for words in sorted(counts, key=lambda w: (len(w), order.index(w[0]), -counts[w], w)):
         proportion, start = counts[words] / total, next_start[words[:-1]]
@@ -104,7 +113,7 @@ def make_arcs(counts: StartCounts, order: Sequence[str]) -> list[Arc]:
 
 
 def find_common_starts(aq: StartCounts, uq: StartCounts, depth: int) -> list[StartProportions]:
-    """Return the starts of `depth` words, the most frequent first. AQs and UQs have the same weight."""
+    """Return the starts of `depth` words, the most frequent start first. AQs and UQs have the same weight."""
     aqs, uqs = _count_texts(aq) or 1, _count_texts(uq) or 1
     found = [
         StartProportions(words=" ".join(words), aq=aq[words] / aqs, uq=uq[words] / uqs)

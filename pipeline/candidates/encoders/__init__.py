@@ -1,1 +1,4 @@
-"""Encode images and texts as CLIP vectors. Only `clip` and `weights` import open_clip. `embedding_cache` stores the vectors."""
+"""Encode images and texts as CLIP vectors.
+
+The modules `clip` and `weights` are the only modules of the pipeline that import open_clip. The module `embedding_cache` stores the vectors.
+"""

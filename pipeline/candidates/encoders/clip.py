@@ -1,7 +1,7 @@
 """Encode images and texts as unit vectors with any open_clip model.
 
-This module and `weights` are the only ones that import open_clip. They import it, and torch with it, on first use. open_clip
-truncates long texts silently. `Encoder` reports them instead.
+This module and `weights` are the only modules of the pipeline that import open_clip. They import open_clip and
+torch on first use. open_clip truncates long texts silently. `Encoder` reports long texts instead.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     import torch
     from PIL import Image
 
-# Maximum difference of any component between the vectors of a truncated text and of the same text at full context.
+# Maximum difference of any component between two vectors of the same text: with the padding truncated, and at
+# full context.
 TRUNCATION_TOLERANCE = 1e-5
 # All keys of open_clip's preprocessing configuration.
 PREPROCESSING_KEYS = {
@@ -51,7 +52,7 @@ TOKENIZER_CHUNK_SIZE = 4096
 Device = Literal["auto", "cpu", "cuda"]
 Batch = TypeVar("Batch")
 Encoded = TypeVar("Encoded")
-# Indices into the input, and vectors float32 [len(indices), dimension].
+# Pairs of indices into the input, and vectors float32 [len(indices), dimension].
 EmbeddingBatches = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
@@ -59,9 +60,14 @@ class ModelRecord(Record):
     """The model that made a set of vectors.
 
     Attributes:
-        fingerprint: Hash of the weights and the configuration, and of nothing else.
-        preprocessing: open_clip's preprocessing configuration, as JSON.
+        model, pretrained: The names of the model and its weights, as in `Encoder`.
         weights_sha256: SHA-256 of the checkpoint file.
+        fingerprint: Hash of the weights, the configuration and the context length, and of nothing else.
+        preprocessing: The preprocessing configuration of open_clip, as JSON.
+        quick_gelu: Whether the model uses QuickGELU.
+        dimension: Length of the vectors.
+        context_length: Maximum number of tokens of a text.
+        open_clip, torch: Versions of the libraries.
     """
 
     model: str
@@ -102,10 +108,12 @@ def _make_model_record(
 def read_model_record(model: str, pretrained: str = "") -> ModelRecord | None:
     """Return the `record` that an `Encoder` of this model would have, without loading the model.
 
-    This works only for a local folder whose configuration states everything that open_clip would otherwise fill in by itself.
+    This is possible only for a local folder whose configuration states all values. Otherwise open_clip would
+    fill in missing values.
 
     Returns:
-        The record, or None for a model that is named or whose folder is incomplete or invalid. `Encoder` then reports the fault.
+        The record, or None if the model is not a local folder, or if the folder is incomplete or invalid.
+        `Encoder` reports such a fault.
     """
     folder = Path(model.removeprefix(LOCAL_DIR_PREFIX))
     if not model.startswith(LOCAL_DIR_PREFIX) or pretrained or not (folder / CONFIG_FILE_NAME).is_file():
@@ -130,19 +138,22 @@ def read_model_record(model: str, pretrained: str = "") -> ModelRecord | None:
 class Encoder:
     """An open_clip model with its weights, ready to encode.
 
-    All vectors have length 1 and are float32. On a CPU they are computed in double precision, which can take twice as long, so
-    that the batch size, the number of threads and the type of processor do not change their bytes.
+    All vectors have length 1 and are float32. On a CPU they are computed in double precision, which can take
+    twice as long. With double precision, the batch size, the number of threads and the type of processor do
+    not change the bytes of the vectors.
 
     Args:
-        model: A name that open_clip knows ("ViT-B-32"), "hf-hub:owner/name", or "local-dir:FOLDER". FOLDER holds
-            open_clip_config.json, as open_clip writes it, and one weights file.
-        pretrained: A pretrained tag of the named model ("laion2b_s34b_b79k"), the path of a weights file, or TAG=FILE for a file
-            with the weights of a tag. Leave it empty for the two prefixes, which bring their own weights. Images are prepared as
-            the tag prescribes; for a file without a tag, as all tags of the model prescribe.
+        model: A name that open_clip knows ("ViT-B-32"), "hf-hub:OWNER/NAME", or "local-dir:FOLDER". FOLDER
+            holds open_clip_config.json, as open_clip writes it, and one weights file.
+        pretrained: A pretrained tag of the named model ("laion2b_s34b_b79k"), the path of a weights file, or
+            TAG=FILE for a file with the weights of a tag. Leave it empty for "hf-hub:" and "local-dir:",
+            whose models bring their own weights. Images are prepared as the tag prescribes. For a file
+            without a tag, all tags of the model must prescribe the same preprocessing.
         device: "auto" uses a GPU if there is one.
 
     Raises:
-        UserError: The name, tag or file is unknown, the hub cannot be reached, the weights do not fit, or the device is missing.
+        UserError: The name, tag or file is not known, the hub cannot be reached, the weights do not fit, or
+            the device is missing.
     """
 
     def __init__(self, model: str, pretrained: str = "", *, device: Device = "auto") -> None:
@@ -160,8 +171,8 @@ class Encoder:
         network, config, checkpoint = load_pretrained_model(model, pretrained)
         # TF32 would change the vectors of a GPU by 1e-3.
         torch.backends.cudnn.allow_tf32 = False
-        # Double precision has twice the digits that are stored. Sums in a different order, as other processors compute them,
-        # then round to the same float32 numbers.
+        # Double precision has twice as many digits as the stored numbers. Other processors may add numbers in
+        # a different order, but the sums then round to the same float32 numbers.
         self._dtype = torch.float32 if self._device == "cuda" else torch.float64
         self._network = network.eval().requires_grad_(False).to(self._device, self._dtype)
         preprocessing = open_clip.get_model_preprocess_cfg(network)
@@ -173,10 +184,11 @@ class Encoder:
         self._text_tower: Any = getattr(self._network, "text", self._network)
         positions = getattr(self._text_tower, "positional_embedding", None)
         self._positional_embedding = None if positions is None else positions.data
-        # CoCa's text tower has one more position, after those of the text.
+        # The text tower of CoCa has one more position after the positions of the text.
         self._num_extra_positions = 0 if positions is None else len(positions) - context
         self._attention_mask: torch.Tensor | None = getattr(self._text_tower, "attn_mask", None)
-        # Whether truncated texts have the same vectors; None until the first batch has been checked.
+        # Whether the padding of texts can be truncated without changing the vectors. None until the first
+        # batch has been checked.
         self._can_truncate: bool | None = None
         self.record = _make_model_record(model, pretrained, config, checkpoint, preprocessing, context)
 
@@ -187,7 +199,8 @@ class Encoder:
             Indices into `paths`, and vectors float32 [len(indices), dimension].
 
         Raises:
-            UserError: Some images cannot be read. It is raised at the end and lists all of them; the others have been yielded by then.
+            UserError: Some images cannot be read. The error is raised after all other images have been
+                yielded, and lists all images that cannot be read.
         """
         problems, starts = Problems("images that cannot be read"), range(0, len(paths), batch_size)
         batches = (list(map(str, paths[start : start + batch_size])) for start in starts)
@@ -206,17 +219,21 @@ class Encoder:
     ) -> EmbeddingBatches:
         """Encode texts batch by batch, short texts first.
 
-        Each batch is truncated to its longest text. The first batch is encoded at full context too, to check that this does not
-        change the vectors. If it does, as in architectures that attend to the padding, the full context is used, with a warning.
+        Each batch is truncated to the length of its longest text. The first texts are also encoded at full
+        context, to check that truncation does not change the vectors. In architectures that attend to the
+        padding, truncation changes the vectors. Then the full context is used, with a warning.
 
         Args:
-            skip_long: Skip the texts that are longer than the model's context.
+            texts: The texts.
+            batch_size: The number of texts per batch.
+            skip_long: Whether to skip the texts that are longer than the model's context.
 
         Yields:
             Indices into `texts`, and vectors float32 [len(indices), dimension].
 
         Raises:
-            UserError: Some texts are longer than the model's context. It is raised before anything is encoded and lists all of them.
+            UserError: Some texts are longer than the model's context, and `skip_long` is false. The error is
+                raised before anything is encoded, and lists all such texts.
         """
         tokens, lengths, too_long = self._tokenize(texts)
         if not skip_long:
@@ -240,7 +257,15 @@ class Encoder:
         )
 
     def stack_batches(self, batches: EmbeddingBatches, count: int) -> np.ndarray:
-        """Return all vectors of `encode_images` or `encode_texts`, float32 [count, dimension], in the order of the input."""
+        """Return all vectors of `encode_images` or `encode_texts` in the order of the input.
+
+        Args:
+            batches: The batches. Together they have a vector for every input.
+            count: The number of inputs.
+
+        Returns:
+            Vectors, float32 [count, dimension].
+        """
         rows = np.empty((count, self.record.dimension), np.float32)
         for indices, vectors in batches:
             rows[indices] = vectors
@@ -249,7 +274,10 @@ class Encoder:
     def _map_in_parallel(
         self, work: Callable[[Encoder, Batch], Encoded], batches: Iterable[Batch], count: int
     ) -> Iterator[Encoded]:
-        """Apply `work` to each batch, with this model or with copies of it on a cluster, and yield the results in order."""
+        """Apply `work` to each batch and yield the results in order.
+
+        The work is done with this model, or with copies of this model on a cluster.
+        """
         copies, gpu_fraction = num_model_replicas(count, use_gpu=self._requested_device != "cpu")
         is_local = copies == 1 and not gpu_fraction
         set_up = partial(Encoder, self.record.model, self.record.pretrained, device=self._requested_device)
@@ -258,7 +286,7 @@ class Encoder:
         )
 
     def _encode_image_batch(self, paths: Sequence[str]) -> tuple[np.ndarray, dict[int, str]]:
-        """Return the vectors of the readable images of a batch, and position -> error of the others."""
+        """Return the vectors of a batch's readable images, and position -> error for the other images."""
         import torch
 
         images, faults = [], {}
@@ -274,11 +302,11 @@ class Encoder:
             return self._to_finite_array(self._network.encode_image(pixels, normalize=True)), faults
 
     def _tokenize(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, dict[int, int]]:
-        """Return token ids, text lengths and the texts that are too long.
+        """Tokenize texts.
 
         Returns:
-            Token ids int32 [n, context], lengths without padding [n], and for each text that does not fit into the context, the
-            number of tokens that it needs.
+            The token ids, int32 [n, context], the lengths without padding, [n], and index -> number of tokens
+            for each text that does not fit into the context.
         """
         context = self.record.context_length
         tokens = np.empty((len(texts), context), np.int32)
@@ -319,7 +347,8 @@ class Encoder:
 
         ids = torch.from_numpy(np.ascontiguousarray(tokens)).long().to(self._device)
         length = ids.shape[1] + self._num_extra_positions
-        # open_clip's towers add their whole positional table and mask, so both are truncated to the same length.
+        # The text towers of open_clip add their whole table of positions and their whole mask. So both are
+        # truncated to the same length.
         if self._positional_embedding is not None:
             self._text_tower.positional_embedding.data = self._positional_embedding[:length]
         if self._attention_mask is not None:
@@ -331,6 +360,7 @@ class Encoder:
         vectors = rows.float().cpu().numpy()
         if not np.isfinite(vectors).all():
             raise UserError(
-                f"{self.record.model}: the model returns vectors that are not finite. Its weights are damaged or do not fit."
+                f"{self.record.model}: the model returns vectors that are not finite. Its weights are damaged or do"
+                " not fit."
             )
         return vectors

@@ -1,11 +1,11 @@
-"""Store the vectors of images and texts, so that none is computed twice.
+"""Store the vectors of images and texts, so that no vector is computed twice.
 
-The key of a vector is the SHA-256 of the model's fingerprint, its preprocessing and the content (the SHA-256 of an image file, or
-a text). All data sets share one SQLite file. It is written batch by batch, so that a kill loses at most the batch in work. The file
-can be deleted at any time.
+The key of a vector is the SHA-256 of the model's fingerprint, the model's preprocessing and the content (the
+SHA-256 of an image file, or a text). All data sets share one SQLite file. The file is written batch by batch,
+so a process that is killed loses at most the current batch. The file can be deleted at any time.
 
-Vectors that were computed elsewhere can be added with a *precomputed file*: a small safetensors file with `keys` uint8 [n, 32] and
-`vectors` float32 [n, d].
+Vectors that were computed elsewhere can be added with a *precomputed file*: a small safetensors file with
+`keys` uint8 [n, 32] and `vectors` float32 [n, d].
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from pipeline.core.progress import track
 from pipeline.core.records import ImageRecord, Record, Subset
 
 CACHE_PATH = DATA_DIR / "cache" / "vectors.sqlite"
-# File in the folder `embeddings` of a data set.
+# Name of the precomputed file in the folder `embeddings` of a data set.
 PRECOMPUTED_FILE_NAME = "clip.safetensors"
-# The model of a data set that states none, and its pretrained tag.
+# The CLIP model of a data set whose parameters name none, and its pretrained tag.
 DEFAULT_MODEL, DEFAULT_PRETRAINED = "ViT-B-32", "laion2b_s34b_b79k"
-# Rows that are in memory while a table is written.
+# Number of rows that are in memory while a table is written.
 WRITE_CHUNK_ROWS = 8192
 
 
@@ -43,16 +43,16 @@ class EmbedParams(Params):
     """Parameters of stage `embed`.
 
     Attributes:
-        model: CLIP model: a name that open_clip knows, or `local-dir:FOLDER`. It is needed only for the CLIP
-            subsets (`ingest.subsets`).
-        pretrained: Pretrained tag of open_clip, or `TAG=WEIGHTS_FILE`. Empty for `local-dir:`. Empty for
-            `ViT-B-32` means `laion2b_s34b_b79k`.
+        model: CLIP model: a name that open_clip knows, or `local-dir:FOLDER`. Only the CLIP subsets
+            (`ingest.subsets`) need a model.
+        pretrained: Pretrained tag of open_clip, or `TAG=WEIGHTS_FILE`. Leave it empty for `local-dir:FOLDER`.
+            For `ViT-B-32`, empty means `laion2b_s34b_b79k`.
         device: Device of the model. `auto` uses a GPU if there is one.
-        image_batch_size: Images encoded at once. It changes the speed, not the vectors.
-        text_batch_size: Texts encoded at once. It changes the speed, not the vectors.
-        allow_sample_clip: Accept the CLIP model of the embedded sample for another data set. It knows only
-            the sample's synthetic world, so its scores of photographs mean little. The release card says
-            so.
+        image_batch_size: Number of images encoded at once. It changes the speed, not the vectors.
+        text_batch_size: Number of texts encoded at once. It changes the speed, not the vectors.
+        allow_sample_clip: Accept the CLIP model of the embedded sample for another data set. The model knows
+            only the synthetic world of the sample, so its scores of photographs mean little. The release card
+            then says so.
     """
 
     model: str = DEFAULT_MODEL
@@ -68,7 +68,7 @@ class EmbedParams(Params):
 
 
 class EmbedReport(Record):
-    """Counts and the model. `distinct_texts` <= `questions`, because each text is encoded once.
+    """The report of the stage embed.
 
     Attributes:
         model: The CLIP model; None if no CLIP subset is made, so that nothing was encoded.
@@ -83,9 +83,15 @@ class EmbedReport(Record):
 
 
 class SimilarityReport(Record):
-    """Counts, the model (None if there is none), and quantiles of the scores of each subset.
+    """The report of the stage similarity.
 
-    `distinct_texts` <= `candidates`. `texts_too_long` of them do not fit into the model's context and have neither vector nor score.
+    Attributes:
+        model: The model that made the vectors.
+        candidates: Number of edited candidates.
+        distinct_texts: Number of different texts of the candidates.
+        texts_too_long: Number of texts that do not fit into the model's context. They have neither a vector
+            nor a score.
+        score_quantiles: Subset -> quantile level -> score.
     """
 
     model: ModelRecord | None
@@ -101,22 +107,26 @@ def make_cache_keys(
     """Return the keys of the vectors that a model makes, 32 bytes each.
 
     Args:
-        contents: The SHA-256 of the image files in hexadecimal digits, or the texts themselves.
+        model: The model.
+        kind: Whether the contents are images or texts.
+        contents: The SHA-256 of each image file in hexadecimal digits, or the texts themselves.
     """
-    # Keys of embeddings computed before images were called images stay valid.
+    # The key of an image has the word "picture", which earlier versions used, so that old keys stay valid.
     made_by = f"{model.fingerprint}\x1f{model.preprocessing}\x1f{'picture' if kind == 'image' else kind}\x1f"
     return [hashlib.sha256(f"{made_by}{content}".encode()).digest() for content in contents]
 
 
 class EmbeddingCache:
-    """A file of float32 vectors of length `dimension`, by key. It survives a kill at any moment.
+    """A file that maps keys to float32 vectors. The file stays valid if the process is killed at any moment.
 
     Args:
         path: The SQLite file. It is created if it does not exist.
-        precomputed: A file written by `write_precomputed`. Its vectors replace stored vectors of the same key.
+        dimension: The length of the vectors.
+        precomputed: A file written by `write_precomputed`, or None. Its vectors replace stored vectors of the
+            same key.
 
     Raises:
-        UserError: The file is damaged. It is only a cache and can be deleted.
+        UserError: The file is damaged. The file is only a cache and can be deleted.
         OSError: The disk is full.
     """
 
@@ -132,20 +142,20 @@ class EmbeddingCache:
             self.put(*read_precomputed(precomputed))
 
     def find_missing(self, keys: Sequence[bytes]) -> list[bytes]:
-        """Return the keys without a vector, each once, in the given order."""
+        """Return the keys that have no stored vector, in the order of `keys` and without duplicates."""
         with self._translate_errors():
-            # The vectors themselves are not read.
-            there = "SELECT 1 FROM vectors WHERE key = ?"
+            # The query does not read the vectors themselves.
+            query = "SELECT 1 FROM vectors WHERE key = ?"
             return [
                 key
                 for key in dict.fromkeys(keys)
-                if self._connection.execute(there, (key,)).fetchone() is None
+                if self._connection.execute(query, (key,)).fetchone() is None
             ]
 
     def put(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
-        """Store vectors [len(keys), d]. When this returns they are on the disk."""
+        """Store vectors, float32 [len(keys), dimension]. They are on the disk when the method returns."""
         rows = [vector.tobytes() for vector in np.ascontiguousarray(vectors, np.float32)]
-        # The connection as a context manager makes this one transaction.
+        # The connection is a context manager that makes all insertions one transaction.
         with self._translate_errors(), self._connection:
             self._connection.executemany(
                 "INSERT OR REPLACE INTO vectors VALUES (?, ?)", zip(keys, rows, strict=True)
@@ -155,15 +165,16 @@ class EmbeddingCache:
         """Return vectors float32 [len(keys), dimension]. Every key must be present.
 
         Raises:
-            UserError: The stored vectors have another length, which a precomputed file can cause.
+            UserError: The stored vectors have another length. A wrong precomputed file can cause this.
         """
         with self._translate_errors():
             select = "SELECT vector FROM vectors WHERE key = ?"
             rows = [self._connection.execute(select, (key,)).fetchone()[0] for key in keys]
         if others := {len(row) // 4 for row in rows} - {self.dimension}:
             raise UserError(
-                f"{self._path}: found vectors of length {min(others)}, expected {self.dimension}. Delete the file, and "
-                f"embeddings/{PRECOMPUTED_FILE_NAME} of the data set if they came from there, to compute them again."
+                f"{self._path}: found vectors of length {min(others)}, expected {self.dimension}. Delete the file,"
+                f" and embeddings/{PRECOMPUTED_FILE_NAME} of the data set if they came from there, to compute them"
+                " again."
             )
         return np.frombuffer(b"".join(rows), np.float32).reshape(len(keys), self.dimension)
 
@@ -174,25 +185,31 @@ class EmbeddingCache:
         encode: Callable[[list[str]], EmbeddingBatches],
         label: str,
     ) -> int:
-        """Encode the contents whose vectors are missing, and store each batch as it arrives.
+        """Encode the contents whose vectors are missing, and store each batch when it is ready.
 
         Args:
-            keys: The key of each of `contents`. Equal contents have equal keys and are encoded once.
-            encode: `Encoder.encode_images` or `Encoder.encode_texts` with a batch size.
+            keys: The keys of `contents`. Equal contents have equal keys and are encoded once.
+            contents: The image files or texts.
+            encode: A function such as `Encoder.encode_images` or `Encoder.encode_texts` with a fixed batch
+                size.
             label: Label of the progress bar.
 
         Returns:
             The number of contents that were encoded.
         """
-        content_of = dict(zip(keys, contents, strict=True))
+        content_by_key = dict(zip(keys, contents, strict=True))
         missing = self.find_missing(keys)
         if missing:
-            for indices, vectors in track(encode([content_of[key] for key in missing]), label, unit="batch"):
+            missing_contents = [content_by_key[key] for key in missing]
+            for indices, vectors in track(encode(missing_contents), label, unit="batch"):
                 self.put([missing[i] for i in indices], vectors)
         return len(missing)
 
     def write_npy(self, path: Path, keys: Sequence[bytes]) -> None:
-        """Write the vectors of `keys`, in this order, to a .npy file. Only a small number of them is in memory at any time."""
+        """Write the vectors of `keys`, in this order, to a .npy file.
+
+        Only a small number of vectors is in memory at any time.
+        """
         with atomic_write(path) as file:
             header = {"descr": "<f4", "fortran_order": False, "shape": (len(keys), self.dimension)}
             np.lib.format.write_array_header_1_0(file, header)
@@ -210,11 +227,13 @@ class EmbeddingCache:
             if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
                 raise OSError(errno.ENOSPC, "the disk is full", str(self._path)) from error
             raise UserError(
-                f"{self._path}: the cache cannot be used ({error}). Check that no other run uses it and that you may write there."
+                f"{self._path}: the cache cannot be used ({error}). Check that no other run uses it and that you"
+                " may write there."
             ) from error
         except sqlite3.DatabaseError as error:
             raise UserError(
-                f"{self._path}: the cache is damaged ({error}). Delete the file and run again; its vectors are computed again."
+                f"{self._path}: the cache is damaged ({error}). Delete the file and run again; its vectors are"
+                " computed again."
             ) from error
 
 
@@ -225,7 +244,7 @@ def write_empty_npy(path: Path, num_rows: int) -> None:
 
 
 def write_precomputed(path: Path, keys: Sequence[bytes], vectors: np.ndarray) -> None:
-    """Write vectors [len(keys), d] sorted by key, so that the same vectors give the same bytes."""
+    """Write vectors, float32 [len(keys), d], sorted by key, so that the same vectors give the same bytes."""
     from safetensors.numpy import save
 
     order = sorted(range(len(keys)), key=keys.__getitem__)
@@ -248,15 +267,17 @@ def read_precomputed(path: Path) -> tuple[list[bytes], np.ndarray]:
         return [bytes(row) for row in tensors["keys"]], tensors["vectors"]
     except (SafetensorError, KeyError, OSError) as error:
         raise UserError(
-            f"{path}: not a file of precomputed vectors ({error}). Restore it, or delete it to compute the vectors again."
+            f"{path}: not a file of precomputed vectors ({error}). Restore it, or delete it to compute the vectors"
+            " again."
         ) from error
 
 
 def export_embeddings() -> Path:
     """Write the vectors of the data set to its precomputed file, so that they need not be computed again.
 
-    These are the vectors of the stage embed, and those of the edited texts if the stage similarity has run with the same model.
-    Another machine could compute vectors that differ in their last bits.
+    The file has the vectors of the stage embed. It also has the vectors of the edited texts if the stage
+    similarity has run with the same model. Vectors that another machine computes may differ in their last
+    bits.
 
     Returns:
         The path of the file.
@@ -278,9 +299,9 @@ def export_embeddings() -> Path:
     for folder in (embed, edited) if same else (embed,):
         texts = read_json(folder / "texts.json", list[str])
         tables.append((make_cache_keys(model, "text", texts), folder / "texts.npy"))
-    wanted = [key for of_table, _ in tables for key in of_table]
+    keys = [key for table_keys, _ in tables for key in table_keys]
     vectors = np.concatenate([np.load(path) for _, path in tables])
-    # A text may be in both tables. Its first vector counts.
-    first = list(dict(zip(reversed(wanted), reversed(range(len(wanted))), strict=True)).values())
-    write_precomputed(folders.embeddings / PRECOMPUTED_FILE_NAME, [wanted[i] for i in first], vectors[first])
+    # A text may be in both tables. The first vector of the text is written.
+    first = list(dict(zip(reversed(keys), reversed(range(len(keys))), strict=True)).values())
+    write_precomputed(folders.embeddings / PRECOMPUTED_FILE_NAME, [keys[i] for i in first], vectors[first])
     return folders.embeddings / PRECOMPUTED_FILE_NAME

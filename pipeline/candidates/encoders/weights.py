@@ -1,8 +1,9 @@
-"""Load open_clip models with their weights, and refuse what open_clip would only warn about.
+"""Load open_clip models with their weights, and refuse models for which open_clip would only warn.
 
-Weights are required, while open_clip falls back to random ones. They must fit the configuration in every shape, and agree with it on
-QuickGELU where that is known. open_clip also uses a default preprocessing without a warning. Here, images are prepared as the
-pretrained tags of the model prescribe.
+A model without weights is refused, whereas open_clip uses random weights. The weights must fit the
+configuration in every shape. They must also agree with the configuration on QuickGELU, where this is known.
+open_clip uses a default preprocessing without a warning. Here, images are prepared as the pretrained tags of
+the model prescribe.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 # Prefixes of model names, as open_clip defines them.
 LOCAL_DIR_PREFIX, HF_HUB_PREFIX = "local-dir:", "hf-hub:"
-# File in the folder of a model.
+# Name of the configuration file in the folder of a model.
 CONFIG_FILE_NAME = "open_clip_config.json"
 # Name of the weights in a repository on the hub, if the pretrained tag states none.
 DEFAULT_WEIGHTS_NAME = "open_clip_model.safetensors"
@@ -33,7 +34,10 @@ TAG_PREPROCESSING_KEYS = ("mean", "std", "interpolation", "resize_mode")
 
 
 def load_pretrained_model(model: str, pretrained: str) -> tuple[open_clip.CLIP, dict[str, Any], Path]:
-    """Load a model with its weights. See `clip.Encoder` for the names.
+    """Load a model with its weights.
+
+    Args:
+        model, pretrained: As in `clip.Encoder`.
 
     Returns:
         The model, its configuration as open_clip reads it, and the path of the weights file.
@@ -71,7 +75,8 @@ def load_pretrained_model(model: str, pretrained: str) -> tuple[open_clip.CLIP, 
         raise UserError([what, *reasons]) from error
     problems = Problems(what)
     if checkpoint.suffix == ".safetensors":
-        # open_clip silently interpolates positional tables of another size, so their shapes are compared here.
+        # open_clip silently interpolates positional tables of another size, so their shapes are compared
+        # here.
         from safetensors import safe_open
 
         wanted = {name: list(tensor.shape) for name, tensor in network.state_dict().items()}
@@ -97,8 +102,8 @@ def load_tokenizer(model: str) -> Any:
     """Load the tokenizer of a model.
 
     Raises:
-        UserError: The tokenizer is on the hub, which cannot be reached, or it is missing in the folder of the model. The message
-            says which files to download.
+        UserError: The tokenizer cannot be downloaded, or it is missing in the folder of the model. The
+            message says which files to download.
     """
     import open_clip
 
@@ -119,12 +124,19 @@ def load_tokenizer(model: str) -> Any:
 
 
 def _error_lines(error: Exception) -> list[str]:
-    """Return the lines of an error that are not blank, or the name of its type if there are none."""
+    """Return the lines of an error's message that are not blank, or the name of the error's type."""
     return [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
 
 
 def _missing_file_message(model: str, repository: str, what: str, reason: str) -> list[str]:
-    """Return the message about a missing file of a text tower other than its weights."""
+    """Return the message about a missing file of a text tower. The file is not a weights file.
+
+    Args:
+        model: The name of the model.
+        repository: The repository on the hub that has the file.
+        what: What is missing ("its tokenizer").
+        reason: The reason in the original error.
+    """
     files = '--include "*token*" --include "*.model" --include "config.json"'
     if model.startswith(LOCAL_DIR_PREFIX):
         folder = model.removeprefix(LOCAL_DIR_PREFIX)
@@ -135,8 +147,8 @@ def _missing_file_message(model: str, repository: str, what: str, reason: str) -
     return [
         f"{model}: {what} could not be downloaded from {repository} on the hub ({reason})",
         f"On a machine with network access, run: hf download {repository} {files}",
-        f"Then copy the folder models--{repository.replace('/', '--')} from its cache (~/.cache/huggingface/hub) into the same "
-        "folder on this machine.",
+        f"Then copy the folder models--{repository.replace('/', '--')} from its cache (~/.cache/huggingface/hub)"
+        " into the same folder on this machine.",
     ]
 
 
@@ -158,27 +170,30 @@ def _get_preprocessing(model: str, tag: str) -> dict[str, Any] | None:
     """Return how images are prepared for weights that come as a file.
 
     Args:
-        tag: The pretrained tag of the weights; "" if it is not known.
+        model: The name of the model.
+        tag: The pretrained tag of the weights, or "" if the tag is not known.
 
     Returns:
-        The preprocessing, or None to use open_clip's default, with which it trains.
+        The preprocessing, or None to use open_clip's default, which open_clip also uses for training.
 
     Raises:
-        UserError: The tag is not known and the tags of the model differ.
+        UserError: The tag is not known, and the tags of the model prescribe different preprocessing.
     """
     import open_clip
 
     name = model.replace("/", "-")
     tags = [tag] if tag else open_clip.list_pretrained_tags_by_model(name)
     by_values: dict[str, tuple[dict[str, Any], list[str]]] = {}
-    for one in tags:
-        values = {key: open_clip.get_pretrained_cfg(name, one).get(key) for key in TAG_PREPROCESSING_KEYS}
-        by_values.setdefault(str(values), (values, []))[1].append(one)
+    for known_tag in tags:
+        tag_config = open_clip.get_pretrained_cfg(name, known_tag)
+        values = {key: tag_config.get(key) for key in TAG_PREPROCESSING_KEYS}
+        by_values.setdefault(str(values), (values, []))[1].append(known_tag)
     if len(by_values) > 1:
         kinds = [f"{', '.join(names)}: {_format_values(values)}" for values, names in by_values.values()]
         raise UserError(
             [
-                f"{model}: the file does not say how images are prepared for these weights, and the pretrained tags differ",
+                f"{model}: the file does not say how images are prepared for these weights, and the pretrained"
+                " tags differ",
                 *kinds,
                 "Name the tag of the weights: set `pretrained` to TAG=FILE.",
             ]
@@ -191,14 +206,14 @@ def _format_values(values: dict[str, Any]) -> str:
 
 
 def find_pretrained_conflict(model: str, pretrained: str) -> str:
-    """Return what is wrong with `pretrained` for a model that brings its own weights; "" if nothing is."""
+    """Return what is wrong with `pretrained` for a model that brings its own weights, or ""."""
     if model.startswith((LOCAL_DIR_PREFIX, HF_HUB_PREFIX)) and pretrained:
         return f"model {model!r} brings its own weights, but `pretrained` is {pretrained!r}. Leave it empty."
     return ""
 
 
 def _resolve_checkpoint(model: str, pretrained: str) -> Path:
-    """Return the weights file that open_clip will load for this name, downloaded if necessary."""
+    """Return the weights file that open_clip will load for a model. The file is downloaded if necessary."""
     import open_clip
 
     if fault := find_pretrained_conflict(model, pretrained):
@@ -217,31 +232,31 @@ def _resolve_checkpoint(model: str, pretrained: str) -> Path:
     if not config:
         close = difflib.get_close_matches(model, open_clip.list_models(), 5) or open_clip.list_models()[:5]
         raise UserError(
-            f"model: open_clip knows no model {model!r}. Similar names: {', '.join(close)}. Also possible: {LOCAL_DIR_PREFIX}FOLDER, "
-            f"{HF_HUB_PREFIX}OWNER/NAME."
+            f"model: open_clip knows no model {model!r}. Similar names: {', '.join(close)}. Also possible:"
+            f" {LOCAL_DIR_PREFIX}FOLDER, {HF_HUB_PREFIX}OWNER/NAME."
         )
     tag, file = parse_pretrained(pretrained)
     if file and not tag:
         return file
-    made = open_clip.get_pretrained_cfg(name, tag)
-    if not made or (file and not file.is_file()):
+    tag_config = open_clip.get_pretrained_cfg(name, tag)
+    if not tag_config or (file and not file.is_file()):
         tags = ", ".join(open_clip.list_pretrained_tags_by_model(name)) or "none"
         what = (
             f"{str(file)!r} does not exist"
-            if made
+            if tag_config
             else f"{tag!r} is neither a pretrained tag of the model ({tags}) nor a file"
         )
         raise UserError(f"{model}: {what}")
-    if made.get("quick_gelu", False) and not config.get("quick_gelu", False):
+    if tag_config.get("quick_gelu", False) and not config.get("quick_gelu", False):
         raise UserError(
             f"pretrained: the weights {tag!r} were trained with QuickGELU and give wrong vectors in {model!r}. "
             f"Set `model` to '{model}-quickgelu'."
         )
     if file:
         return file
-    command, name = _get_download_command(made)
+    command, name = _get_download_command(tag_config)
     return _download_weights(
-        lambda: open_clip.download_pretrained(made),
+        lambda: open_clip.download_pretrained(tag_config),
         f"{model} {tag}",
         command,
         f"copy clip/{name} to {_get_clip_folder()} on this machine, and set `embed.pretrained: {tag}={_get_clip_folder()}/{name}` in params.yaml",
@@ -272,7 +287,8 @@ def find_local_weights(folder: Path) -> Path:
     """Return the only weights file of a folder.
 
     Raises:
-        UserError: There is none or there are several, or the configuration file is missing or incomplete.
+        UserError: The folder has no weights file or several, or the configuration file is missing or
+            incomplete.
     """
     config = folder / CONFIG_FILE_NAME
     written = read_json(config, dict[str, Any])
@@ -281,7 +297,7 @@ def find_local_weights(folder: Path) -> Path:
         "model_cfg": isinstance(written.get("model_cfg"), dict),
         "preprocess_cfg with mean and std": isinstance(prepared, dict) and {"mean", "std"} <= prepared.keys(),
     }
-    if missing := [f"`{name}`" for name, there in wanted.items() if not there]:
+    if missing := [f"`{name}`" for name, is_present in wanted.items() if not is_present]:
         raise UserError(f"{config}: {' and '.join(missing)} missing. Use the file as open_clip publishes it.")
     files = sorted(path for path in folder.iterdir() if path.suffix in WEIGHTS_SUFFIXES)
     if len(files) != 1:
@@ -317,7 +333,10 @@ def _download_weights(fetch: Callable[[], str], what: str, command: str, advice:
 
 
 def list_local_files(model: str, pretrained: str) -> list[Path]:
-    """Return the local files from which a model is loaded: its folder, or its weights file. Empty if it is downloaded by name."""
+    """Return the local files from which a model is loaded: the folder of the model, or its weights file.
+
+    The result is empty if the model is downloaded by its name.
+    """
     if model.startswith(LOCAL_DIR_PREFIX):
         return [Path(model.removeprefix(LOCAL_DIR_PREFIX))]
     file = parse_pretrained(pretrained)[1]

@@ -1,1 +1,1 @@
-"""Estimate how probably a candidate is answerable after all, and how difficult it is."""
+"""Estimate the probability that a candidate is answerable after all, and classify how difficult it is."""

@@ -1,6 +1,7 @@
 """Estimate the probability that a candidate is answerable for its image, from what its question presupposes.
 
-If there are scene graphs, a logistic regression is fitted to them. Otherwise the estimate uses base rates alone.
+If there are scene graphs, a logistic regression is fitted to questions about their images. Otherwise the
+estimate uses base rates alone.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from pipeline.verifier.presence_model import get_known_names
 
 # Upper bound of every estimate, because graphs and programs have errors.
 MAX_PROBABILITY = 0.999
-# Factor of a probability if the evidence speaks against it: 97 % of the questions that the verifier finds unanswerable are.
+# Factor of a probability if the evidence contradicts the question. 97 % of the questions that the verifier
+# finds unanswerable are indeed unanswerable.
 REFUTED_FACTOR = 0.03
 FEATURE_NAMES = ("objects", "attributes", "relations", "refuted", "edited")
 
@@ -30,11 +32,12 @@ class LogisticWeights(Record):
     """Weights of the log odds that a question is answerable.
 
     Attributes:
-        objects: Weight of the log odds that all presupposed objects are there.
-        attributes, relations: Weights of the sums of log probabilities that they have the attributes and are in the relations.
-        refuted: Added if the evidence speaks against the question.
+        objects: Weight of the log odds that the image shows all presupposed objects.
+        attributes: Weight of the sum of the log probabilities of the presupposed attributes.
+        relations: Weight of the sum of the log probabilities of the presupposed relations.
+        refuted: Added if the evidence contradicts the question.
         edited: Added for an edited question.
-        intercept: Always added.
+        intercept: Added for every question.
     """
 
     objects: float
@@ -51,7 +54,10 @@ class ClaimProbability(NamedTuple):
 
 
 def extract_candidate_claims(candidate: Candidate) -> list[Claim]:
-    """Return what a candidate presupposes, by its program and text; if it has no program, only what was inserted."""
+    """Return the claims that a candidate presupposes, by its program and text.
+
+    If the candidate has no program, only the inserted objects and attributes are returned.
+    """
     if candidate.program:
         program = parse_program(candidate.program, candidate.text)
         asserted = find_asserted_steps(program, align_program(candidate.text, program, {}))
@@ -94,19 +100,19 @@ def compute_features(
 
 def predict_probability(features: Sequence[float], weights: LogisticWeights) -> float:
     """Return the probability that a question is answerable, rounded to 4 places."""
-    odds = weights.intercept + math.fsum(
+    log_odds = weights.intercept + math.fsum(
         getattr(weights, name) * x for name, x in zip(FEATURE_NAMES, features, strict=True)
     )
     max_log_odds = math.log(MAX_PROBABILITY / (1 - MAX_PROBABILITY))
-    return round(1 / (1 + math.exp(-min(max(odds, -max_log_odds), max_log_odds))), 4)
+    return round(1 / (1 + math.exp(-min(max(log_odds, -max_log_odds), max_log_odds))), 4)
 
 
 def estimate_by_base_rates(claim_probabilities: Sequence[ClaimProbability], is_refuted: bool) -> float:
     """Return the probability that all claims hold, as if they were independent, rounded to 4 places.
 
-    This is used if there is no scene graph to fit weights to. It is not calibrated.
+    This estimate is used if there is no scene graph to which weights can be fitted. It is not calibrated.
     """
-    all_hold = math.prod(one.probability for one in claim_probabilities) * (
+    all_hold = math.prod(row.probability for row in claim_probabilities) * (
         REFUTED_FACTOR if is_refuted else 1
     )
     return round(min(max(all_hold, 1 - MAX_PROBABILITY), MAX_PROBABILITY), 4)
@@ -115,17 +121,17 @@ def estimate_by_base_rates(claim_probabilities: Sequence[ClaimProbability], is_r
 def fit_weights(features: Sequence[Sequence[float]], labels: Sequence[bool]) -> LogisticWeights:
     """Fit the weights by logistic regression.
 
-    Newton's method runs to the last digit and the weights are rounded to 3 places, so that they are the same on every machine. A small
-    ridge penalty keeps the weights of features that never occur at 0.
+    Newton's method runs until nothing changes, and the weights are rounded to 3 places. So the weights are
+    the same on every machine. A small ridge penalty keeps a weight at 0 if its feature never occurs.
 
     Args:
-        features: Rows of features, see `compute_features`.
-        labels: Whether each question is answerable.
+        features: For each question its features, see `compute_features`.
+        labels: For each question whether it is answerable.
     """
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=10.0, solver="newton-cholesky", tol=1e-10, max_iter=200)
     model.fit(np.array(features), np.array(labels))
-    found = np.round(np.ravel(model.coef_), 3).tolist()
-    constant = round(float(np.ravel(model.intercept_)[0]), 3)
-    return LogisticWeights(**dict(zip(FEATURE_NAMES, found, strict=True)), intercept=constant)
+    coefficients = np.round(np.ravel(model.coef_), 3).tolist()
+    intercept = round(float(np.ravel(model.intercept_)[0]), 3)
+    return LogisticWeights(**dict(zip(FEATURE_NAMES, coefficients, strict=True)), intercept=intercept)

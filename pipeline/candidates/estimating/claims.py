@@ -1,4 +1,7 @@
-"""Split what a question presupposes into claims, and estimate how probably each holds for an image of which little is known."""
+"""Split what a question presupposes into claims, and estimate the probability of each claim.
+
+The probabilities are for an image of which little is known.
+"""
 
 # ruff: noqa: B019 - the estimator lives as long as the process, and so do its cached results.
 
@@ -26,7 +29,8 @@ from pipeline.verifier.evidence import Evidence
 from pipeline.verifier.presence_model import MAX_PROBABILITY, PSEUDOCOUNT, PresenceModel
 from pipeline.verifier.step_answers import any_true, negate_if
 
-# Prior of a relation between two objects with few counts: one in this number.
+# If there are few counts for two objects, the prior probability of a relation between them is 1 divided by
+# this number.
 NUM_PRIOR_RELATIONS = 20
 
 
@@ -34,14 +38,15 @@ class Claim(NamedTuple):
     """Something that must hold for the question to be answerable.
 
     Attributes:
-        kind: Kind of claim: an object exists, has an attribute, or is in a relation.
-        step: Step of the program; -1 if there is none.
-        name: Name of the object; "" if it is not known, as for an edit without a step.
-        words: The attributes or relations of which one must hold; () for an object, which must exist.
+        kind: Kind of claim. "object": an object exists. "attribute": an object has an attribute. "relation":
+            an object is in a relation to another one.
+        step: Index of the program step, or -1 if the claim has no step.
+        name: Name of the object, or "" if the name is not known (for an edit without a step).
+        words: The attributes or relations of which one must hold, or () for the kind object.
         type: Type of the attributes.
-        negated: None of the attributes may hold.
+        negated: Whether none of the attributes may hold.
         other_name: Name of the other object of a relation.
-        is_subject: Whether the named object is the relation's subject.
+        is_subject: Whether the object `name` is the subject of the relation.
     """
 
     kind: EditKind
@@ -55,17 +60,21 @@ class Claim(NamedTuple):
 
 
 def extract_program_claims(program: Program) -> list[Claim]:
-    """Return what a program presupposes: what it selects and does not merely ask for. Of a choice, one option must hold."""
-    found = []
+    """Return the claims that a program presupposes.
+
+    These are the objects, attributes and relations that the program selects without asking whether they
+    exist. The options of a choice are one claim: one of the options must hold.
+    """
+    claims = []
     for step, operation in enumerate(program):
         if operation.is_asserted or operation.name == SCENE:
             continue
         verb, type_, words = operation.verb, operation.type, operation.values
         input_name = program[find_root_step(program, operation.inputs[0])].name if operation.inputs else ""
         if operation.name and operation.name not in WILDCARD_NAMES:
-            found.append(Claim("object", step, operation.name))
+            claims.append(Claim("object", step, operation.name))
         if verb == "relate" or (verb, type_) == ("choose", "rel"):
-            found.append(
+            claims.append(
                 Claim(
                     "relation",
                     step,
@@ -76,12 +85,12 @@ def extract_program_claims(program: Program) -> list[Claim]:
                 )
             )
         elif input_name != SCENE and (verb == "filter" or (verb == "choose" and type_ != "name")):
-            found.append(Claim("attribute", step, input_name, words, type_, operation.is_negated))
-    return found
+            claims.append(Claim("attribute", step, input_name, words, type_, operation.is_negated))
+    return claims
 
 
 class ClaimEstimator:
-    """Estimates probabilities of claims from a vocabulary's counts and what is known of an image."""
+    """Estimates the probabilities of claims by the counts of a vocabulary and the evidence about an image."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.presence = PresenceModel(vocabulary)
@@ -90,10 +99,14 @@ class ClaimEstimator:
     def estimate_probability(
         self, claim: Claim, evidence: Evidence | None, known_names: frozenset[str]
     ) -> float:
-        """Estimate how probably a claim holds. For an attribute or a relation, this assumes that the objects exist.
+        """Estimate the probability that a claim holds.
+
+        The probability of an attribute or a relation assumes that the objects exist.
 
         Args:
-            known_names: Names that the image is known to show (`get_known_names`).
+            claim: The claim.
+            evidence: The evidence about the image, or None if there is none.
+            known_names: Names of objects that the image is known to show (`get_known_names`).
         """
         objects = evidence.select_objects(claim.name).certain if evidence and claim.name else ()
         if claim.kind == "object":
@@ -114,8 +127,8 @@ class ClaimEstimator:
         )
         if claim.kind == "attribute":
             truths = [
-                any_true(evidence.evaluate_attribute(one, w, claim.type) for w in claim.words)
-                for one in objects
+                any_true(evidence.evaluate_attribute(obj, word, claim.type) for word in claim.words)
+                for obj in objects
                 if evidence
             ]
             truths = [negate_if(claim.negated, truth) for truth in truths]
@@ -123,16 +136,16 @@ class ClaimEstimator:
             others = evidence.select_objects(claim.other_name).certain if evidence else ()
             expected_count *= self.presence.estimate_objects_per_image(claim.other_name)
             truths = [
-                any_true([evidence.evaluate_relation(one, word, other) for word in claim.words])
-                for known in objects
-                for one, other in (product([known], others) if claim.is_subject else product(others, [known]))
-                if evidence and one is not other
+                any_true([evidence.evaluate_relation(subject, word, other) for word in claim.words])
+                for obj in objects
+                for subject, other in (product([obj], others) if claim.is_subject else product(others, [obj]))
+                if evidence and subject is not other
             ]
         return _probability_of_any(truths, rate, expected_count)
 
     @lru_cache(maxsize=1 << 16)
     def base_rate(self, claim: Claim) -> float:
-        """Return the proportion of objects (or pairs of objects) with the claim's names for which it holds."""
+        """Return the proportion of objects (or pairs) with the claim's names that fulfill the claim."""
         if claim.kind == "relation":
             rate = sum(self._relation_rate(claim, canonicalize_relation(word)) for word in claim.words)
         elif claim.type in POSITION_TYPES:
@@ -143,36 +156,40 @@ class ClaimEstimator:
         return 1 - rate if claim.negated else rate
 
     def _relation_rate(self, claim: Claim, word: str) -> float:
-        """Estimate how probably an object of one name is in a relation to an object of another.
+        """Estimate the probability that an object of one name is in a relation to an object of another name.
 
-        The numerator is how often such objects are on either side of the relation. The denominator is the number of such pairs. Questions state few
-        relations, so with partial graphs it is the number of relations that are stated.
+        The numerator is the expected number of pairs of such objects that are in the relation. It is
+        estimated from how often each name occurs as subject and as object of the relation. The denominator is
+        the number of pairs of such objects. With partial graphs, the denominator is the number of stated
+        relations instead, because questions state few relations.
         """
-        one, other = (claim.name, claim.other_name) if claim.is_subject else (claim.other_name, claim.name)
+        subject, other = (
+            (claim.name, claim.other_name) if claim.is_subject else (claim.other_name, claim.name)
+        )
 
-        def expected(relation: str) -> float:
+        def expect_count(relation: str) -> float:
             as_subject, as_object = (
-                self._count_relations(one, True)[relation],
+                self._count_relations(subject, True)[relation],
                 self._count_relations(other, False)[relation],
             )
             return as_subject * as_object / self._count_relations("_", True)[relation] if as_subject else 0.0
 
         if self.presence.is_partial:
-            stated, overall = self._count_relations(one, True), self._count_relations("_", True)
+            stated, overall = self._count_relations(subject, True), self._count_relations("_", True)
             usual = (overall[word] + 1 / NUM_PRIOR_RELATIONS) / (overall.total() + 1)
-            return (expected(word) + PSEUDOCOUNT * usual) / (
-                math.fsum(map(expected, sorted(stated))) + PSEUDOCOUNT
+            return (expect_count(word) + PSEUDOCOUNT * usual) / (
+                math.fsum(map(expect_count, sorted(stated))) + PSEUDOCOUNT
             )
-        pairs = (
-            self._count_images_with_both(one, other)
-            * self.presence.estimate_objects_per_image(one)
+        num_pairs = (
+            self._count_images_with_both(subject, other)
+            * self.presence.estimate_objects_per_image(subject)
             * self.presence.estimate_objects_per_image(other)
         )
-        return (expected(word) + 1 / NUM_PRIOR_RELATIONS) / (pairs + 1)
+        return (expect_count(word) + 1 / NUM_PRIOR_RELATIONS) / (num_pairs + 1)
 
-    def _count_images_with_both(self, one: str, other: str) -> float:
-        """Return how many images show both."""
-        first, second = sorted((lemmatize(one), lemmatize(other)))
+    def _count_images_with_both(self, name: str, other: str) -> float:
+        """Return the number of images that show objects of both names. It is estimated for rare pairs."""
+        first, second = sorted((lemmatize(name), lemmatize(other)))
         counts = [
             self._shown.image_counts.get(name, 0) for name in (first, second) if name not in WILDCARD_NAMES
         ]
@@ -183,11 +200,18 @@ class ClaimEstimator:
 
     @cache
     def _count_relations(self, name: str, subject: bool) -> Counter[str]:
-        """Count how often objects of a name (of any for a wildcard) are on one side of each relation, including inverse relations."""
+        """Count how often objects of a name are the subject (or the object) of each relation.
+
+        A name that matches any object ("thing") counts all objects. Inverse relations are counted, too.
+        """
         objects = self._vocabulary.objects
-        called = {name, lemmatize(name), *self._vocabulary.categories.get(name, ())} & objects.keys()
+        names = {name, lemmatize(name), *self._vocabulary.categories.get(name, ())} & objects.keys()
+        if name in WILDCARD_NAMES:
+            entries = list(objects.values())
+        else:
+            entries = [objects[object_name] for object_name in sorted(names)]
         counts: Counter[str] = Counter()
-        for entry in objects.values() if name in WILDCARD_NAMES else [objects[one] for one in sorted(called)]:
+        for entry in entries:
             sides = (entry.subject_of, entry.object_of)
             for relation, count in sides[not subject].items():
                 counts[canonicalize_relation(relation)] += count
@@ -198,9 +222,14 @@ class ClaimEstimator:
 
 
 def _probability_of_any(truths: Sequence[bool | None], rate: float, expected_count: float) -> float:
-    """Return the probability that something holds for any of `expected_count` objects (or pairs), of which some truth values are known.
+    """Return the probability that a claim holds for at least one of several objects (or pairs of objects).
 
-    At least half an object is assumed to be there beyond the known ones.
+    At least half an object is assumed to exist in addition to the known objects.
+
+    Args:
+        truths: The truth of the claim for each known object, None if it is not known.
+        rate: The probability that the claim holds for one object.
+        expected_count: The expected number of objects, including the known ones.
     """
     if True in truths:
         return MAX_PROBABILITY

@@ -1,9 +1,11 @@
-"""Classify how difficult it is to see that what a candidate presupposes is missing, by the three settings of POPE.
+"""Classify how difficult it is to notice that something a candidate presupposes is missing.
 
-POPE (Li et al. 2023, section 4.1) asks for objects that co-occur with what the image shows (adversarial), that are frequent in the data
-(popular), or for any (random). Here this covers objects, attributes and relations. A claim is adversarial if what the image is known to show
-makes it more likely than elsewhere; an attribute, if such objects have it more often than others; a relation, if such objects are in it
-more often.
+The classes are the three settings of POPE (Li et al. 2023, section 4.1). POPE asks for objects that often
+occur together with the shown objects (adversarial), for objects that are frequent in the data (popular), or
+for any objects (random). Here the classes cover objects, attributes and relations. An object is adversarial
+if the objects known to be shown make it more probable than in other images. An attribute is adversarial if
+objects of the same name have it more often than other objects. A relation is adversarial if objects of the
+same names are in this relation more often than other objects.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from pipeline.candidates.estimating.claims import Claim, ClaimEstimator
 from pipeline.core.records import Candidate, Difficulty, Vocabulary
 from pipeline.language.nouns import lemmatize
 
-# A claim is adversarial if the image raises its odds at least by this factor.
+# A claim is adversarial if the image (or the names of the objects) multiplies its odds at least by this
+# factor.
 MIN_ADVERSARIAL_ODDS_RATIO = 1.5
 # The most frequent words that together make up this proportion of all counts are popular.
 POPULAR_PROPORTION = 0.5
@@ -23,7 +26,7 @@ DIFFICULTY_ORDER: tuple[Difficulty, ...] = ("random", "popular", "adversarial")
 
 
 class DifficultyClassifier:
-    """Classifies the difficulty of candidates by a vocabulary's counts."""
+    """Classifies the difficulty of candidates by the counts of a vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary, claim_estimator: ClaimEstimator) -> None:
         self._claim_estimator, cooccurrence = claim_estimator, vocabulary.cooccurrence
@@ -43,22 +46,28 @@ class DifficultyClassifier:
     ) -> Difficulty:
         """Return the difficulty of a candidate.
 
-        For an edited question this is the easiest of its insertions, because one missing object is enough. For others it is the claim that is most
-        probably false.
+        The difficulty of an edited question is that of its easiest inserted claim, because one missing object
+        is enough. The difficulty of any other question is that of the claim with the lowest probability.
 
         Args:
+            candidate: The candidate.
             found: The candidate's claims with their probabilities.
-            known: Names that the image is known to show.
+            known: Names of objects that the image is known to show.
         """
         edits = {(edit.step_index, edit.kind) for edit in candidate.edits}
-        inserted = [claim for claim, _ in found if (claim.step, claim.kind) in edits]
-        if not inserted and found:
-            inserted = [min(found, key=lambda one: one.probability).claim]
-        difficulties = {self.classify_claim(claim, known) for claim in inserted}
+        decisive = [claim for claim, _ in found if (claim.step, claim.kind) in edits]
+        if not decisive and found:
+            decisive = [min(found, key=lambda row: row.probability).claim]
+        difficulties = {self.classify_claim(claim, known) for claim in decisive}
         return DIFFICULTY_ORDER[min(map(DIFFICULTY_ORDER.index, difficulties), default=0)]
 
     def classify_claim(self, claim: Claim, known_names: frozenset[str]) -> Difficulty:
-        """Return the difficulty of one claim, given the names that the image is known to show."""
+        """Return the difficulty of one claim.
+
+        Args:
+            claim: The claim.
+            known_names: Names of objects that the image is known to show.
+        """
         presence, base_rate = self._claim_estimator.presence, self._claim_estimator.base_rate
         if claim.kind == "object":
             here, anywhere = (
@@ -75,11 +84,15 @@ class DifficultyClassifier:
         return "random" if popular.isdisjoint(words) else "popular"
 
 
-def _find_popular_words(counts: Mapping[str, int], of: Mapping[str, int]) -> frozenset[str]:
-    """Return the words at least as frequent as those that together make up POPULAR_PROPORTION of all counts."""
-    total, wanted = 0, POPULAR_PROPORTION * sum(counts.values())
+def _find_popular_words(counts: Mapping[str, int], candidate_counts: Mapping[str, int]) -> frozenset[str]:
+    """Return the popular words.
+
+    The most frequent words of `counts` that together make up POPULAR_PROPORTION of all counts determine a
+    minimum count. The words of `candidate_counts` with at least this count are popular.
+    """
+    total, needed = 0, POPULAR_PROPORTION * sum(counts.values())
     for count in sorted(counts.values(), reverse=True):
         total += count
-        if total >= wanted:
-            return frozenset(word for word, n in of.items() if n >= max(count, 1))
+        if total >= needed:
+            return frozenset(word for word, n in candidate_counts.items() if n >= max(count, 1))
     return frozenset()

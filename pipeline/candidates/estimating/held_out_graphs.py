@@ -1,13 +1,17 @@
-"""Build the training cases of the answerability estimate: questions about images whose graph is held out.
+"""Build the training cases of the answerability estimate.
 
-For such an image, only what its own questions state is known, as for the benchmark's images. It is paired with questions of other images,
-and with its own questions in which an object, an attribute or a relation is replaced. The held-out graph, taken as complete, says whether
-each is answerable.
+A training case is a question about an image whose scene graph is held out.
+Only what an image's own questions state is used as evidence, as for the images of the benchmark. The image is
+paired with questions of other images, and with its own questions after an object, an attribute or a relation
+was replaced. The held-out graph then says whether each question is answerable. For this purpose the graph is
+treated as complete.
 
-Published graphs are not complete. A missing object makes a question look unanswerable. A missing second object of the same name makes "the
-cup" look unique. Only the first fault can be measured, by the images' own questions, all of which are answerable: `num_own_answerable` counts
-those that are by the graph. On the sample, whose graphs lack a fifth of their facts, both faults nearly cancel, and correcting only the first
-one is worse: dividing by its rate raises the expected calibration error on held-out images from 0.01 to 0.04. So nothing is corrected.
+Published graphs are not complete. If the graph omits an object, a question looks unanswerable. If the graph
+omits a second object of the same name, "the cup" looks unique. Only the first fault can be measured: all own
+questions of the images are answerable, and `num_own_answerable` counts the own questions that are answerable
+by the graph. The graphs of the sample lack a fifth of their facts. There the two faults nearly cancel, and
+correcting only the first fault makes the estimate worse. (Dividing by its rate raises the expected
+calibration error on held-out images from 0.01 to 0.04.) So neither fault is corrected.
 """
 
 from __future__ import annotations
@@ -37,14 +41,20 @@ from pipeline.verifier.evidence import Evidence, build_scene_evidence
 from pipeline.verifier.partial_graphs import build_partial_graph, build_question_evidence
 from pipeline.verifier.verification import execute_program
 
-# The resulting cases determine the six weights to two places.
+# Maximum number of images. The cases of so many images determine the six weights to two places.
 MAX_IMAGES = 2_000
-# Own questions that are edited, and questions of other images, per image.
+# Maximum number of the image's own questions that are edited, and of questions of other images, per image.
 MAX_EDITED_QUESTIONS, MAX_FOREIGN_QUESTIONS = 8, 8
 
 
 class TrainingCase(NamedTuple):
-    """A question about an image whose graph is held out: its features, and whether it is answerable by the graph."""
+    """A question about an image whose graph is held out.
+
+    Attributes:
+        image_id: The id of the image.
+        features: The features of the question, see `answerability.compute_features`.
+        is_answerable: Whether the question is answerable by the held-out graph.
+    """
 
     image_id: str
     features: list[float]
@@ -52,7 +62,13 @@ class TrainingCase(NamedTuple):
 
 
 class HeldOutCases(NamedTuple):
-    """All cases, the number of the images' own questions, and how many of these are answerable by the graph."""
+    """All training cases.
+
+    Attributes:
+        cases: The cases.
+        num_own: The number of the images' own questions for which the graph determines the answerability.
+        num_own_answerable: How many of these own questions are answerable by the graph.
+    """
 
     cases: list[TrainingCase]
     num_own: int
@@ -60,7 +76,7 @@ class HeldOutCases(NamedTuple):
 
 
 def sample_images(image_ids: Sequence[str], max_images: int = MAX_IMAGES) -> list[str]:
-    """Sample the images to fit on, at random but reproducibly."""
+    """Sample the images on which the weights are fitted, at random but reproducibly."""
     return sorted(sorted(image_ids, key=lambda key: content_hash("estimate", key))[:max_images])
 
 
@@ -74,8 +90,11 @@ def build_training_cases(
     """Build cases from questions about images with held-out graphs.
 
     Args:
-        scenes: Image id -> published graph, for the images to fit on.
-        questions: Image id -> questions about it.
+        scenes: Image id -> published graph, for the images on which the weights are fitted.
+        questions: Image id -> questions about the image.
+        vocabulary: The vocabulary of the data set.
+        claim_estimator: The estimator of the claims' probabilities.
+        seed: Seed of the sampled questions and edits.
     """
     lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
     own = {key: [q for q in questions.get(key, ()) if q.program] for key in scenes}
@@ -113,7 +132,11 @@ def _make_cases(
     shown: Evidence,
     claim_estimator: ClaimEstimator,
 ) -> Iterator[TrainingCase]:
-    """Yield the cases of one image. Questions that are answerable by the known evidence are skipped, because `screen` drops them."""
+    """Yield the cases of one image.
+
+    Questions that are answerable by the known evidence are skipped, because the stage screen drops such
+    candidates.
+    """
     for program, edited in tried:
         by_evidence = execute_program(program, evidence).answerability if evidence else "unknown"
         true = _determine_answerability(program, shown)
@@ -127,15 +150,21 @@ def _make_cases(
 
 
 def _determine_answerability(program: Program, shown: Evidence) -> Answerability:
-    """Return whether a question is answerable by a graph. A cup without a listed colour still has one, so that is unknown."""
+    """Return whether a question is answerable by a graph.
+
+    If the graph lists no value of the type that the question asks for, the result is "unknown". A cup without
+    a listed color still has a color.
+    """
     outcome = execute_program(program, shown)
     is_unlisted = outcome.category == "no valid answer" and program[-1].verb in ("query", "same", "different")
     return "unknown" if is_unlisted else outcome.answerability
 
 
 class ProgramEditor:
-    """Edits programs as the stage perturb edits questions: it replaces an object, an attribute or a relation, as often as
-    questions presuppose it.
+    """Edits programs in the same way as the stage perturb edits questions.
+
+    An object, an attribute or a relation is replaced. Objects are sampled as often as questions presuppose
+    them, and attributes as often as scene graphs list them.
     """
 
     def __init__(self, vocabulary: Vocabulary, lexicon: Lexicon) -> None:
@@ -145,7 +174,7 @@ class ProgramEditor:
         }
 
     def __call__(self, program: Program, rng: np.random.Generator) -> Program | None:
-        """Replace a random word of the program. Returns None if no word can be replaced."""
+        """Return the program with a random word replaced, or None if no word can be replaced."""
         selecting = (
             (i, o) for i, o in enumerate(program) if o.verb in OBJECT_SET_VERBS and not o.is_asserted
         )
@@ -164,7 +193,7 @@ class ProgramEditor:
         return (*program[:index], msgspec.structs.replace(operation, **changed), *program[index + 1 :])
 
     def _iter_replacements(self, operation: Operation) -> Iterator[Mapping[str, int]]:
-        """Yield, for each word of a step that can be replaced, the replacements with their weights."""
+        """For each word of a step that can be replaced, yield the replacements with their weights."""
         value = operation.values[0] if operation.values else ""
         type_ = self._lexicon.get_attribute_type(value)
         if operation.name in self._lexicon.categories or operation.name in self._object_counts:

@@ -1,6 +1,7 @@
 """Edit questions so that something they presuppose is no longer true of their image.
 
-`edit_slots` finds what may be replaced without touching what is asked. `object_table`, `plausibility`, `replacements` and `raking` choose
-the replacement, and `surface_realization` rewrites text and program. `object_edits` and `attribute_edits` are the kinds of edits, which
-`edit_kinds` lists. `paper_rules` edits as RGQA did. `perturb_image` applies all of it to one image.
+`edit_slots` finds the words that may be replaced without changing what the question asks for. `object_table`,
+`plausibility`, `replacements` and `raking` choose the replacement. `surface_realization` rewrites the text
+and the program. `object_edits` and `attribute_edits` are the kinds of edits, and `edit_kinds` lists them.
+`paper_rules` edits questions by the rules of RGQA. `perturb_image` edits all questions of one image.
 """

@@ -16,9 +16,11 @@ from pipeline.language.relations import canonicalize_relation, extract_spatial_r
 _ZONE_PREPOSITIONS = {"hposition": "on", "vposition": "at"}
 _NEGATIVE_CONTRACTIONS: dict[tuple[str, ...], str] = {("isn", "'", "t"): "is", ("aren", "'", "t"): "are"}
 _NEGATION_CONTEXT = ("negation", "")
-# Weights before words are balanced: of "not" where there is none, and of the middle beside the other edge. Both are rare.
+# Weights before words are balanced: the weight of inserting "not", relative to leaving the text as it is, and
+# the weight of the middle, relative to the other edge. "not" and the middle are rare in questions.
 NEGATION_WEIGHT, CENTER_WEIGHT = 0.02, 0.05
-# Probability of moving an object from one side to the middle, balanced or not. There is often another such object on the other side.
+# Probability of moving an object from the left or right to the middle, whether or not words are balanced. The
+# image often shows another object of the name on the other side.
 SIDE_TO_CENTER_PROBABILITY = 0.5
 _NEVER_NEGATED_TYPES = NEVER_EDITED_TYPES | {"gender", "size"}
 
@@ -30,24 +32,30 @@ def replace_relation(
     earlier_swaps: Sequence[Swap],
     may_keep: bool,
 ) -> Swap | None:
-    """Swap a spatial relation or position for one that excludes it, or return None if there is none."""
+    """Swap a spatial relation or position for another one that cannot hold together with it.
+
+    The result is None if no relation fits, or if the word is kept.
+    """
     program = apply_swaps(case.program, earlier_swaps)
     operation, related = program[slot.step], ("", "")
     if operation.verb == "relate":
-        # The names of the related objects; "" for what the question asks for.
+        # The names of the related objects. The name of the object that the question asks for is "".
         related = operation.name.strip("_"), program[find_root_step(program, operation.inputs[0])].name
     subject, object_ = related if operation.is_subject else related[::-1]
-    # Objects with a general name ("the piece of furniture") are often several.
+    # A general name ("the piece of furniture") often applies to several objects. So the relation of an object
+    # whose name is asked for is treated as query-only.
     query_only = slot.is_query_only or slot.object_step == find_queried_step(program)
     options = case.replacements.list_relations(slot.word, subject, object_, query_only)
-    # "The man ON the bench is sitting on what?" must not use the other preposition twice.
+    # In "The man ON the bench is sitting on what?", the new preposition must not occur twice.
     used = {
         _get_preposition(other)
         for other, role, _ in extract_program_constraints(program, slot.object_step).relations
         if role == "s"
     }
-    fits = [number for number, word in enumerate(options.words) if _get_preposition(word) not in used]
-    options = WordOptions([options.words[i] for i in fits], options.word_indices[fits], options.weights[fits])
+    fitting = [index for index, word in enumerate(options.words) if _get_preposition(word) not in used]
+    options = WordOptions(
+        [options.words[index] for index in fitting], options.word_indices[fitting], options.weights[fitting]
+    )
     new = case.replacements.sample_word(("relation", object_), slot.word, options, uniforms[0], may_keep)
     return None if new is None or new == slot.word else Swap(slot, new, extract_spatial_relation(new))
 
@@ -63,9 +71,10 @@ def replace_attribute(
     earlier_swaps: Sequence[Swap],
     may_keep: bool,
 ) -> Swap | None:
-    """Swap an attribute for another of the same type, which the object has neither in the question nor in the evidence.
+    """Swap an attribute for another attribute that cannot hold together with it.
 
-    Returns None if there is none.
+    The object has the new attribute neither in the question nor in the evidence. The result is None if no
+    attribute fits, or if the word is kept.
     """
     program, vocabulary = case.program, case.replacements.vocabulary
     described = (
@@ -79,7 +88,7 @@ def replace_attribute(
         extract_program_constraints(program, slot.object_step).relations if slot.word.endswith("ing") else ()
     )
     if any(relation.startswith(f"{slot.word} ") for relation, role, _ in related if role == "s"):
-        # "What is the SITTING man sitting on?"
+        # The question says the same again: "What is the SITTING man sitting on?".
         return None
     conflicting = [swap.new for swap in earlier_swaps]
     conflicting += [
@@ -104,7 +113,7 @@ def replace_attribute(
 
 
 def swap_center_and_edge(case: EditCase) -> list[Swap]:
-    """Swap a presupposed middle for an edge, and an edge for the middle.
+    """Swap a presupposed position "middle" for an edge, or an edge for "middle".
 
     Over all questions, top and bottom are inserted equally often.
     """
@@ -120,7 +129,8 @@ def swap_center_and_edge(case: EditCase) -> list[Swap]:
         lead = _ZONE_PREPOSITIONS[slot.type], "the"
         if slot.word == middle:
             weights = {first_edge: 1.0, last_edge: 1.0}
-            # "In the left PART"; GQA also has "in the top OF the photo".
+            # Some texts continue after the position: "in the left PART". GQA also has "in the top OF the
+            # photo".
             continues = following in (("part",), ("side",), *[("of",)] * (slot.type == "vposition"))
             inside = sentence.tokens[first - 2 : first] == ("in", "the") and not continues
             changes = ((first - 2, lead[0]),) if inside else ()
@@ -139,7 +149,10 @@ def swap_center_and_edge(case: EditCase) -> list[Swap]:
 
 
 def toggle_negation(case: EditCase) -> list[Swap]:
-    """Remove "not" wherever possible, and insert it in some other places, equally often over all questions."""
+    """Remove "not" wherever possible, and insert "not" in some other places.
+
+    Over all questions, "not" is inserted as often as it is removed.
+    """
     swaps, replacements = remove_negation(case), case.replacements
     for _ in swaps:
         replacements.sample_from_weights(_NEGATION_CONTEXT, "not", {"": 1.0}, 0.0)
@@ -174,9 +187,10 @@ def remove_negation(case: EditCase) -> list[Swap]:
 
 
 def add_negation(case: EditCase) -> list[Swap]:
-    """Return the swaps that put "not" before a presupposed attribute after "is" or "are".
+    """Return the swaps that insert "not" between "is" or "are" and a presupposed attribute.
 
-    What is asked for is not negated: "What clothing is not hanging?" has an answer nearly everywhere.
+    Attributes of the object that the question asks for are not negated, because "What clothing is not
+    hanging?" has an answer for nearly every image.
     """
     sentence, swaps = case.sentence, []
     for slot in case.presuppositions.attributes:
@@ -184,7 +198,7 @@ def add_negation(case: EditCase) -> list[Swap]:
             "is",
             "are",
         )
-        # "The clothing item that is not blue"
+        # An example is "the clothing item that is not blue" in a question that asks for the name of the item.
         asked = slot.object_step == find_queried_step(case.program)
         if (
             follows_verb

@@ -1,6 +1,7 @@
-"""List the kinds of edits, and choose those that turn a question into a candidate of a subset.
+"""List the kinds of edits, and choose the edits that turn a question into a candidate of a subset.
 
-To add a kind of edit, write a function of a case in this package and add it to one of the tables below.
+To add a kind of edit, write a function of an `EditCase` in this package, and add the function to one of the
+tables below.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from pipeline.language.presuppositions import Presupposition
 QUERY_ONLY_QUOTA_REACHED = "only query-only edits are possible, and their quota is reached"
 
 SLOT_FINDERS = {"pt-easy": find_object_slots, "pt-hard": find_attribute_and_relation_slots}
-# Edits that are made wherever they apply, and edits that are made only if there is no other.
+# Unconditional edits are made wherever they apply. Fallback edits are made only if no other edit is possible.
 UNCONDITIONAL_EDITS = {
     "pt-easy": (),
     "pt-hard": (attribute_edits.toggle_negation, attribute_edits.swap_center_and_edge),
 }
 FALLBACK_EDITS = {"pt-easy": (object_edits.replace_pronoun,), "pt-hard": (attribute_edits.add_negation,)}
-# Edits whose replacement is sampled, by kind of slot.
+# Kind of slot -> the edit that replaces the word of the slot by a sampled word.
 SAMPLED_EDITS = {
     "object": object_edits.replace_object,
     "attribute": attribute_edits.replace_attribute,
@@ -37,10 +38,10 @@ SAMPLED_EDITS = {
 def edit_question(subset: Subset, case: EditCase) -> tuple[list[Swap], str]:
     """Edit a question for a subset.
 
-    Query-only edits ("What is ON the wall?") are made only if there are no others.
+    Query-only edits ("What is ON the wall?") are made only if no other edit is possible.
 
     Returns:
-        The swaps, and the reason why there are none ("" otherwise).
+        The swaps, and the reason why there are no swaps ("" if there are swaps).
     """
     slots, reason = SLOT_FINDERS[subset](case)
     unconditional = [swap for kind in UNCONDITIONAL_EDITS[subset] for swap in kind(case)]
@@ -56,10 +57,12 @@ def edit_question(subset: Subset, case: EditCase) -> tuple[list[Swap], str]:
 def _sample_swaps(
     case: EditCase, slots: Sequence[Presupposition], unconditional: Sequence[Swap], query_only: bool
 ) -> list[Swap]:
-    """Return the unconditional swaps and sampled swaps of the slots, either all query-only or none.
+    """Return the unconditional swaps and the sampled swaps of the slots.
 
-    If a question has several slots, some may stay, because one absent object is enough. Which do is sampled, by how much less often their
-    words are inserted than removed. If all would stay, none may.
+    Either all swaps are query-only, or none of them is. If a question has several slots, the words of some
+    slots may be kept, because one absent object is enough to make the question unanswerable. Whether a word
+    is kept is sampled. A word that is inserted less often than removed is kept more often. If all words would
+    be kept, all slots are sampled again without keeping words.
     """
     earlier = [swap for swap in unconditional if swap.slot.is_query_only == query_only]
     slots = [

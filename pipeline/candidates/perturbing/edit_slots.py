@@ -1,7 +1,8 @@
-"""Find the slots of a question: what can be replaced so that the question becomes unanswerable.
+"""Find the slots of a question: the words that can be replaced so that the question becomes unanswerable.
 
-"Is the shirt red?" stays answerable with any colour (no), while "What is the red shirt made of?" does not.
-`pipeline/language/presuppositions.py` distinguishes the two.
+"Is the shirt red?" stays answerable with any color, because the answer is then "no". But "What is the red
+shirt made of?" becomes unanswerable if the image shows no shirt of the inserted color.
+`pipeline/language/presuppositions.py` distinguishes the two cases.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from pipeline.candidates.perturbing.replacements import ReplacementSampler
 from pipeline.language.functional_programs import NON_ATTRIBUTE_TYPES, Operation, find_root_step
+from pipeline.language.object_taxonomy import get_main_kind
 from pipeline.language.presuppositions import Presupposition, Presuppositions, find_queried_step
 from pipeline.language.relations import ANTONYMS, get_excluded_attributes, get_excluded_relations
 from pipeline.language.sentence import Sentence
@@ -20,24 +22,30 @@ from pipeline.language.word_lists import PARTITIVE_NOUNS
 from pipeline.verifier.evidence import Evidence
 
 NEVER_EDITED_TYPES = NON_ATTRIBUTE_TYPES | {"race"}
-# An object may have several values of these types at a time. Race must not be judged from an image.
+# An object may have several values of these types at the same time. ("race" is included because race must not
+# be judged from an image.)
 MULTI_VALUED_TYPES = NEVER_EDITED_TYPES | {"activity", "sport", "sportActivity", "other", "flavor"}
 
-# The slots of a question, and the reason to report if none of them is replaced.
+# The slots of a question, and the reason that is reported if none of the slots is replaced.
 SlotsAndReason = tuple[list[Presupposition], str]
 
 
 @dataclass(frozen=True, slots=True)
 class EditCase:
-    """A question, with what is known about it and its image.
+    """A question, with the data that its edits need.
 
     Attributes:
-        program: The operations; () if the question has no program.
+        sentence: The parsed text of the question.
+        program: The operations of the question's program, or () if the question has no program.
         presuppositions: What the question presupposes and asks for.
-        evidence: The evidence about its image, if any.
-        absence_probabilities: How probably the image shows nothing of each row's name.
-        uniforms: Two random numbers in [0, 1) for each slot, more than any question has.
-        may_be_query_only: Whether the edits may be query-only.
+        evidence: The evidence about the image, or None if there is none.
+        absence_probabilities: For each row of the object table the probability that the image shows no such
+            object.
+        replacements: The sampler of replacements.
+        uniforms: Two random numbers in [0, 1) for each slot. There are more pairs than any question has
+            slots.
+        may_be_query_only: Whether the question may have a query-only candidate. The edits of such a candidate
+            concern only what the question asks for.
     """
 
     sentence: Sentence
@@ -51,7 +59,7 @@ class EditCase:
 
 
 def find_object_slots(case: EditCase) -> SlotsAndReason:
-    """Find the objects that may be replaced, and the reason to report if none is."""
+    """Find the objects that may be replaced, and the reason that is reported if none of them is replaced."""
     presuppositions, tokens = case.presuppositions, case.sentence.tokens
     slots = [slot for slot in presuppositions.objects if not _is_irreplaceable(slot, case)]
     others = {slot.word for slot in slots if tokens[slot.span.first_token] == "other"}
@@ -64,9 +72,11 @@ def find_object_slots(case: EditCase) -> SlotsAndReason:
 
 
 def _is_irreplaceable(slot: Presupposition, case: EditCase) -> bool:
-    """Return whether no other word makes sense here, or the text says more about the object than can be parsed.
+    """Return whether a slot must not be replaced.
 
-    Examples: "a slice of PIZZA", "the GRASS field", "Are all the ANIMALS dogs?", "What ANIMAL is it, a cow or a sheep?".
+    This is so if no other word makes sense in the slot, or if the text says more about the object than can be
+    parsed. Examples: "a slice of PIZZA", "the GRASS field", "Are all the ANIMALS dogs?", "What ANIMAL is it,
+    a cow or a sheep?".
     """
     sentence, span, last = case.sentence, slot.span, case.sentence.num_content_tokens - 1
     portion = (
@@ -77,15 +87,24 @@ def _is_irreplaceable(slot: Presupposition, case: EditCase) -> bool:
     named_after = (
         span.end_token == last and sentence.get_tag(last) in ("NN", "NNS") and not sentence.is_matched(last)
     )
+    # "What is the woman carrying in HER hand?" tells whether she was a man.
+    has_pronoun = any(
+        sentence.get_tag(index) == "PRP$" and index >= span.end_token for index in range(len(sentence.tokens))
+    ) and get_main_kind(slot.word) in ("person", "animal")
     has_options = slot.step == find_queried_step(case.program) and case.program[-1].verb == "choose"
-    return portion or compound or named_after or has_options or slot.has_unparsed_modifiers
+    return portion or compound or named_after or has_pronoun or has_options or slot.has_unparsed_modifiers
 
 
 def find_attribute_and_relation_slots(case: EditCase) -> SlotsAndReason:
-    """Find the attributes, spatial relations and positions that exclude others, and the reason to report if none is replaced."""
-    found = case.presuppositions
+    """Find the attributes, spatial relations and positions that may be replaced.
+
+    The result has also the reason that is reported if none of them is replaced.
+    """
+    presuppositions = case.presuppositions
     attributes = [
-        slot for slot in found.attributes if not slot.is_negated and slot.type not in NEVER_EDITED_TYPES
+        slot
+        for slot in presuppositions.attributes
+        if not slot.is_negated and slot.type not in NEVER_EDITED_TYPES
     ]
     attributes = [
         slot
@@ -93,25 +112,29 @@ def find_attribute_and_relation_slots(case: EditCase) -> SlotsAndReason:
         if slot.type not in MULTI_VALUED_TYPES or get_excluded_attributes(slot.word)
     ]
     relations = [
-        slot for slot in found.relations if not slot.is_negated and _has_counterpart(slot, case.program)
+        slot
+        for slot in presuppositions.relations
+        if not slot.is_negated and _has_counterpart(slot, case.program)
     ]
     reasons = {
         "its attributes have no other value that such objects have": attributes,
         "no other relation fits": relations,
-        "its attributes and relations have no counterpart": found.attributes or found.relations,
-        "its attributes are asked for, not presupposed": "attribute" in found.asserted_kinds,
-        "its relations are asked for, not presupposed": "relation" in found.asserted_kinds,
+        "its attributes and relations have no counterpart": presuppositions.attributes
+        or presuppositions.relations,
+        "its attributes are asked for, not presupposed": "attribute" in presuppositions.asserted_kinds,
+        "its relations are asked for, not presupposed": "relation" in presuppositions.asserted_kinds,
         "names no attribute and no relation": True,
     }
     return [*attributes, *relations], next(reason for reason, holds in reasons.items() if holds)
 
 
 def _has_counterpart(slot: Presupposition, program: Sequence[Operation]) -> bool:
-    """Return whether another relation excludes this one."""
+    """Return whether there is another relation (or position) that cannot hold together with the slot's."""
     operation = program[slot.step]
     if operation.verb == "filter":
         return slot.word in ANTONYMS
-    # "The man to the left of the other man": there is also a man to the right of one.
+    # In "the man to the left of the other man", the relation cannot be replaced: there is also a man to the
+    # right of another man.
     return (
         bool(get_excluded_relations(slot.word))
         and program[find_root_step(program, operation.inputs[0])].name != operation.name

@@ -1,4 +1,7 @@
-"""Replace objects that a question presupposes (PT-Easy) by others that match what the rest of the question says."""
+"""Replace objects that a question presupposes, for the subset PT-Easy.
+
+A replacement fits what the rest of the question says about the object.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,10 @@ from pipeline.language.nouns import singularize
 from pipeline.language.presuppositions import Presupposition, find_queried_step
 from pipeline.language.word_lists import OBJECT_PRONOUNS, PRONOUN_REFERENTS
 
-# Weight of "who" relative to the original category, before words are balanced.
+# Weight of "who" relative to keeping the category ("which animal"), before words are balanced.
 WHO_WEIGHT = 0.1
 _OPPOSITE_PRONOUNS = {"he": "she", "she": "he"}
-# "Of the same species" is said of living things.
+# Only living things have a species or a breed.
 _SPECIES_NOUNS = frozenset(("species", "breed", "breeds"))
 
 
@@ -41,7 +44,10 @@ def replace_object(
     earlier_swaps: Sequence[Swap],
     may_keep: bool,
 ) -> Swap | None:
-    """Swap an object for one that is neither in the image nor inserted already, or return None if there is none."""
+    """Swap an object for another one that the image does not show and that no earlier swap has inserted.
+
+    The result is None if no object fits, or if the word is kept.
+    """
     sentence, category = case.sentence, _needs_category(case, slot)
     constraints = collect_constraints(case, slot, earlier_swaps)
     if _should_become_who(case, slot, constraints, uniforms[0] * 1000 % 1):
@@ -66,7 +72,7 @@ def replace_object(
 
 
 def replace_pronoun(case: EditCase) -> list[Swap]:
-    """Swap "he" for "she", or the reverse, if nobody who may be called so is known to be in the image."""
+    """Swap "he" for "she" or the reverse, unless the image may show a person with the new pronoun."""
     table = case.replacements.object_table
     for slot in case.presuppositions.pronouns:
         other = _OPPOSITE_PRONOUNS.get(slot.word, "")
@@ -82,9 +88,11 @@ def replace_pronoun(case: EditCase) -> list[Swap]:
 
 
 def _needs_category(case: EditCase, slot: Presupposition) -> bool | None:
-    """Return whether the replacement must be a category; None for either.
+    """Return whether the replacement must be a category.
 
-    It must be one if the question asks for the name of the object, or if the object is a category. A person may be replaced by anything.
+    The result is True (it must be one), False (it must not be one) or None (it may be both).
+    The replacement must be a category if the question asks for the name of the object, or if the object
+    itself is a category. A person may be replaced by any object or category.
     """
     asked = slot.step == find_queried_step(case.program)
     if asked or follows_kind_of(case.sentence, slot) or _is_who(case, slot):
@@ -93,16 +101,21 @@ def _needs_category(case: EditCase, slot: Presupposition) -> bool | None:
 
 
 def _is_who(case: EditCase, slot: Presupposition) -> bool:
-    """Return whether the slot is the question word: "WHO is standing?" becomes "WHICH ANIMAL is standing?"."""
+    """Return whether the slot is the question word "who".
+
+    For example, "WHO is standing?" becomes "WHICH ANIMAL is standing?".
+    """
     return case.sentence.tokens[slot.span.first_token] == "who"
 
 
 def _should_become_who(
     case: EditCase, slot: Presupposition, constraints: ObjectConstraints, uniform: float
 ) -> bool:
-    """Return whether "WHICH ANIMAL is standing?" becomes "WHO is standing?", as often as the reverse.
+    """Return whether to replace a category by "who".
 
-    "What animal is it?" stays, as it says nothing else about the animal.
+    For example, "WHICH ANIMAL is standing?" becomes "WHO is standing?". Over all questions, this happens as
+    often as the reverse. "What animal is it?" is never replaced, because the question says nothing else about
+    the animal.
     """
     sentence, replacements = case.sentence, case.replacements
     form, row = (
@@ -125,9 +138,10 @@ def _should_become_who(
 def collect_constraints(
     case: EditCase, slot: Presupposition, earlier_swaps: Sequence[Swap]
 ) -> ObjectConstraints:
-    """Collect all that a question says of an object, in its program and beyond.
+    """Collect what a question says about an object, in its program and in its text.
 
-    Only an object of the same category fits the owner of a part ("the girl's hair", "the man shirt"), and what is compared in kind or age.
+    In some cases only an object of the same category fits. These are the owner of a part ("the girl's hair",
+    "the man shirt"), objects whose age or size is compared, and objects whose species is compared.
     """
     from_program, tokens = (
         extract_program_constraints(apply_swaps(case.program, earlier_swaps), slot.step),
@@ -139,7 +153,7 @@ def collect_constraints(
     ranked = any(operation.verb == "compare" for operation in case.program)
     attributes, relations = slot.modifiers
     types = from_program.types
-    # "What COLOR is the cup?"
+    # Without a program, the text shows the type that is asked for: "What COLOR is the cup?".
     if slot.step < 0 and slot is case.presuppositions.objects[0]:
         known = {*case.replacements.vocabulary.attribute_types.values()}
         types = tuple(token for token in tokens if token in known)
@@ -152,7 +166,7 @@ def collect_constraints(
 
 
 def extract_program_constraints(program: Sequence[Operation], step: int) -> ObjectConstraints:
-    """Collect what a program says of the object that one of its steps names; nothing for step -1."""
+    """Collect what a program says about the object that a step names. The result is empty for step -1."""
     attributes: list[tuple[str, ...]] = []
     relations: list[tuple[str, str, str]] = []
     types: list[str] = []
@@ -174,9 +188,10 @@ def extract_program_constraints(program: Sequence[Operation], step: int) -> Obje
         elif operation.type in POSITION_TYPES:
             types.append(operation.type)
         elif operation.values and not (operation.is_negated and operation.type):
-            # Options of a choice count too (fences are wooden or metallic, shirts neither), and what is "not on" can be on.
+            # Options of a choice count, too: a fence can be wooden or metallic, but a shirt can be neither.
+            # "not on" also counts, because only objects that can be on are said to be not on.
             attributes.append(operation.values)
         elif operation.type:
-            # The type is asked for or negated: "not red" is said of objects with a colour.
+            # The type is asked for or negated. Only objects with a color are said to be "not red".
             types.append(operation.type)
     return ObjectConstraints(tuple(attributes), tuple(relations), tuple(types))

@@ -1,4 +1,8 @@
-"""Hold the objects of a vocabulary as arrays: frequency, grammatical number, and which names may denote the same object."""
+"""Hold the objects of a vocabulary as arrays.
+
+The arrays have the frequency and the grammatical number of each name, and which names may denote the same
+object.
+"""
 
 # ruff: noqa: B019 - tables live as long as the process, and so do their cached results.
 
@@ -15,14 +19,21 @@ from pipeline.language.lexicon import UNKNOWN_ENTRY, load_wordnet
 from pipeline.language.nouns import GrammaticalNumber, get_grammatical_number, lemmatize, singularize
 from pipeline.language.object_taxonomy import get_main_kind
 from pipeline.language.similarity import get_similarity_keys
-from pipeline.language.word_lists import FRAME_WORDS, UNINFORMATIVE_NAMES
+from pipeline.language.word_lists import FRAME_WORDS, UNINFORMATIVE_NAMES, parse_words
 
-# Weight of the frequency in images, relative to the frequency in questions. A name that no question mentions is rare, not impossible.
+# Weight of the frequency in images, relative to the frequency in questions. Because of this weight, names
+# that no question mentions are rare but not impossible.
 SHOWN_FREQUENCY_WEIGHT = 0.02
 
-# Questions use "who" and "where" instead.
+# Names for much of what nearly every image shows. A question with one of them is hardly ever unanswerable.
+_GENERIC_NAMES = parse_words(
+    "clothes, outfit, attire, gear, equipment, stuff, group, crowd, family, front, side, area, body, shadow,"
+    "light, air, line, lines, word, words, letter, letters, number, numbers, text, ground, background, color,"
+    "skin, close-up, view, marking, symbol, spot, surface, base, label, square, persons"
+)
+# Categories that questions do not name, because they use "who" and "where" instead.
 _NEVER_ASKED_CATEGORIES = frozenset(("person", "place"))
-# The same person may have several names, except for names of different sexes.
+# A person may have any name of a person, except names of the other sex.
 _MALE_NOUNS = frozenset(("man", "boy", "guy", "gentleman", "father", "men", "boys"))
 _FEMALE_NOUNS = frozenset(("woman", "girl", "lady", "mother", "daughter", "women", "girls"))
 
@@ -33,8 +44,9 @@ class ObjectTable:
     Attributes:
         names: Row -> name.
         row_by_name: Name -> row.
-        is_category: bool [rows].
-        sampling_weights: How often each name is to be sampled: as often as questions presuppose it.
+        is_category: Whether each name is a category, bool [rows].
+        sampling_weights: How often each name should be sampled, float [rows]. The weights are the frequencies
+            in the presuppositions of questions, plus a small weight for the frequencies in images.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -44,12 +56,13 @@ class ObjectTable:
         for name, row in self.row_by_name.items():
             for common in get_similarity_keys(name):
                 self._rows_by_similarity[common].append(row)
-        # "Trees" has a singular, "jeans" only a plural.
+        # The number of "trees" is singular, because it has a singular form. "jeans" has only a plural.
         self._grammatical_numbers = np.array(
             [get_grammatical_number(singularize(name)) for name in self.names], dtype=str
         )
         self.is_category = self._match_names(vocabulary.categories)
-        # The members of each category, by the vocabulary and, as a small one is incomplete, by WordNet.
+        # The members of each category come from the vocabulary and, because a small vocabulary is incomplete,
+        # from WordNet.
         members = defaultdict(set, {kind: set(names) for kind, names in vocabulary.categories.items()})
         for name in self.names:
             for kind in _wordnet_categories(name):
@@ -57,22 +70,29 @@ class ObjectTable:
         self._members_by_category = {
             kind: self._match_names(names) for kind, names in sorted(members.items())
         }
-        # A category is shown as often as its members are.
-        known = vocabulary.objects
-        called = [(name, *vocabulary.categories.get(name, ())) for name in self.names]
-        counts = np.array([sum(known[one].count for one in each if one in known) for each in called], float)
+        # An object of a member counts as an object of the category.
+        entries = vocabulary.objects
+        names_with_members = [(name, *vocabulary.categories.get(name, ())) for name in self.names]
+        counts = np.array(
+            [sum(entries[name].count for name in names if name in entries) for names in names_with_members],
+            float,
+        )
         asked = np.array([vocabulary.presupposed_objects.get(name, 0) for name in self.names], dtype=float)
         shown = counts / max(counts.sum(), 1)
         self.sampling_weights = asked / asked.sum() + SHOWN_FREQUENCY_WEIGHT * shown if asked.sum() else shown
+        self.sampling_weights = np.where(
+            self._match_names(_GENERIC_NAMES - vocabulary.categories.keys()), 0, self.sampling_weights
+        )
 
     @cache
     def match_number(
         self, numbers: frozenset[GrammaticalNumber], must_be_category: bool | None
     ) -> np.ndarray:
-        """Return the rows that can be used in one of the numbers: bool [rows].
+        """Return for each row whether its name can be used in one of the grammatical numbers, bool [rows].
 
         Args:
-            must_be_category: True for categories that one can ask for, False for objects, None for both.
+            numbers: The allowed grammatical numbers.
+            must_be_category: True for categories that questions can name, False for objects, None for both.
         """
         matches = np.isin(self._grammatical_numbers, [*numbers])
         if must_be_category is None:
@@ -84,11 +104,15 @@ class ObjectTable:
 
     @cache
     def match_confusable(self, name: str) -> np.ndarray:
-        """Return the rows that may denote an object of this name: similar names, its categories, its members, other people."""
+        """Return for each row whether its name may denote an object that is called `name`, bool [rows].
+
+        These are similar names, the categories of the name, its members and, for a person, other names of
+        people.
+        """
         kinds = self._categories_of(name)
-        like = self._match_names(kinds) | self._match_members({name, lemmatize(name)})
+        is_confusable = self._match_names(kinds) | self._match_members({name, lemmatize(name)})
         for common in get_similarity_keys(name):
-            like[self._rows_by_similarity.get(common, [])] = True
+            is_confusable[self._rows_by_similarity.get(common, [])] = True
         if "person" in {name, *kinds}:
             other_sex = (
                 _FEMALE_NOUNS
@@ -97,18 +121,17 @@ class ObjectTable:
                 if name in _FEMALE_NOUNS
                 else frozenset()
             )
-            like |= (self._match_names({"person"}) | self._match_members({"person"})) & ~self._match_names(
-                other_sex
-            )
-        return like
+            is_person = self._match_names({"person"}) | self._match_members({"person"})
+            is_confusable |= is_person & ~self._match_names(other_sex)
+        return is_confusable
 
     @cache
     def match_siblings(self, name: str) -> np.ndarray:
-        """Return the rows that share a category with the name: bool [rows]."""
+        """Return for each row whether its name shares a category with `name`, bool [rows]."""
         return self._match_members(self._categories_of(name))
 
     def _categories_of(self, name: str) -> frozenset[str]:
-        """Return the categories of a name; by WordNet if the vocabulary lacks it."""
+        """Return the categories of a name, by WordNet if the vocabulary does not have the name."""
         kinds = _wordnet_categories(name)
         if name in self.row_by_name:
             kinds = (

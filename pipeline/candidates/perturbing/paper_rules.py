@@ -1,7 +1,8 @@
-"""Edit questions by the paper's rule (RGQA, section 3.1).
+"""Edit questions by the rule of RGQA (Zhang et al., section 3.1).
 
-Each noun of the vocabulary is replaced by another one, each adjective by another attribute of the same object, and each spatial term by its
-opposite, whether the question presupposes them or asks for them.
+Each noun of the vocabulary is replaced by another noun, each adjective by another attribute of the same
+object, and each spatial term by its opposite. It does not matter whether the question presupposes the word or
+asks for it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from pipeline.language.presuppositions import Presupposition
 from pipeline.language.relations import ANTONYMS
 from pipeline.language.sentence import Sentence
 
-# "On the left" does not relate two objects.
+# These prepositions have an opposite, but they are not replaced: "on" in "on the left" does not relate two
+# objects.
 _NON_RELATIONAL_PREPOSITIONS = frozenset(("on", "under"))
 
 
@@ -31,7 +33,7 @@ def edit_by_paper_rule(subset: Subset, case: EditCase) -> tuple[list[Swap], str]
     """Edit a question for a subset by its word classes alone.
 
     Returns:
-        The swaps, and the reason why there are none ("" otherwise).
+        The swaps, and the reason why there are no swaps ("" if there are swaps).
     """
     sentence, slots = case.sentence, list(_find_slots(case.sentence))
     nouns = [slot for slot in slots if slot.kind == "object"]
@@ -54,7 +56,10 @@ def edit_by_paper_rule(subset: Subset, case: EditCase) -> tuple[list[Swap], str]
 
 
 def _find_slots(sentence: Sentence) -> Iterator[Presupposition]:
-    """Yield the objects, attributes and relations among the words, each with its step of the program if there is one."""
+    """Yield the objects, attributes and relations among the words of a sentence.
+
+    A slot has the index of its program step, or -1 if no step matches.
+    """
     steps = {span: (step, -1) for step, span in sentence.name_spans.items()}
     steps |= {span: step_and_value for step_and_value, span in sentence.value_spans.items()}
     token_ends = {end: index + 1 for index, (_, end) in enumerate(sentence.char_spans)}
@@ -70,7 +75,10 @@ def _find_slots(sentence: Sentence) -> Iterator[Presupposition]:
 def _replace_attributes(
     case: EditCase, nouns: Sequence[Presupposition], attributes: Sequence[Presupposition]
 ) -> Iterator[Swap]:
-    """Yield the swaps of the attributes. As in the paper, an attribute that precedes no noun belongs to the first one."""
+    """Yield the swaps of the attributes.
+
+    As in RGQA, an attribute that does not stand before a noun belongs to the first noun of the sentence.
+    """
     uniforms = (uniform for pair in case.uniforms for uniform in pair)
     for slot, uniform in zip(attributes, uniforms, strict=False):
         described = [

@@ -1,4 +1,8 @@
-"""Perturb the questions of an image: make a PT-Easy and a PT-Hard candidate of each, or report why there is none."""
+"""Perturb (edit) the questions of an image.
+
+Each question becomes a candidate of PT-Easy and a candidate of PT-Hard. If a candidate cannot be made, the
+reason is reported.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +40,10 @@ from pipeline.language.sentence import Sentence
 from pipeline.verifier.evidence import Evidence
 
 SUBSETS: tuple[Subset, ...] = ("pt-easy", "pt-hard")
-# Questions on which the words and the query-only edits are counted. With so many, a frequent context has hundreds of slots, and they take
-# less than half a minute.
+# Number of questions in which words and query-only edits are counted. In so many questions a frequent context
+# has hundreds of slots, and they take less than half a minute.
 NUM_SURVEYED_QUESTIONS = 20_000
-# Each slot has two random numbers. No question has more slots.
+# Maximum number of slots. No question has more. Each slot has two random numbers.
 MAX_SLOTS_PER_QUESTION = 12
 
 
@@ -47,8 +51,9 @@ class ParsedImage(NamedTuple):
     """An image and its questions before anything is sampled.
 
     Attributes:
-        evidence: The evidence about the image, if any.
-        absence_probabilities: How probably the image shows nothing of each row's name.
+        evidence: The evidence about the image, or None if there is none.
+        absence_probabilities: For each row of the object table the probability that the image shows no such
+            object.
         questions: Each question with its sentence, its program and its presuppositions.
     """
 
@@ -62,11 +67,13 @@ class PerturbInputs:
     """The inputs of perturbing images.
 
     Attributes:
-        questions: Image id -> its questions.
-        get_evidence: Image id -> the evidence about it.
-        tags: Text -> its tagged words.
-        query_only_rates: Subset -> proportion of its query-only candidates that are made; all if a subset is missing.
-        parsed_images: Images that have been parsed and are needed again.
+        questions: Image id -> questions about the image.
+        get_evidence: A function that returns the evidence about an image by its id, or None if there is none.
+        tags: Text -> tagged words of the text.
+        replacements: The sampler of replacements.
+        query_only_rates: Subset -> proportion (0 to 1) of its possible query-only candidates that are made.
+            The proportion is 1 for a missing subset.
+        parsed_images: Image id -> parsed image, for images that have been parsed and are needed again.
     """
 
     questions: Mapping[str, Sequence[Question]]
@@ -78,12 +85,12 @@ class PerturbInputs:
 
 
 def perturb_image(inputs: PerturbInputs, image_id: str) -> list[Candidate | DroppedCandidate]:
-    """Return the candidates and the unedited questions of one image, sorted by candidate id."""
+    """Return the candidates of one image and the questions that could not be edited, sorted by id."""
     return sorted(_perturb_questions(inputs, image_id), key=lambda row: row.candidate_id)
 
 
 def _perturb_questions(inputs: PerturbInputs, image_id: str) -> Iterator[Candidate | DroppedCandidate]:
-    """Yield the candidates and unedited questions of one image, question by question."""
+    """Yield the candidates of one image and the questions that could not be edited, question by question."""
     params = inputs.replacements.params
     evidence, absence, questions = inputs.parsed_images.get(image_id) or _parse_image(inputs, image_id)
     for question, sentence, program, presuppositions in questions:
@@ -116,7 +123,10 @@ def _parse_image(inputs: PerturbInputs, image_id: str) -> ParsedImage:
 
 
 def _may_be_query_only(inputs: PerturbInputs, subset: Subset, question_id: str) -> bool:
-    """Return whether a question may have a query-only candidate if it can have no other. The decision is random but reproducible."""
+    """Return whether a question may have a query-only candidate if no other candidate is possible.
+
+    The decision is random but reproducible.
+    """
     uniform = hash_uniform(str(inputs.replacements.params.seed), "weak", question_id)
     return uniform < inputs.query_only_rates.get(subset, 1)
 
@@ -134,7 +144,8 @@ def _perturb_question(
     )
     if not swaps:
         return unedited.as_dropped("perturb", reason)
-    # The verifier reads the program if there is one. A program that differs from the text would mislead it, so it is dropped.
+    # The verifier reads the program if there is one. A program that differs from the text would mislead the
+    # verifier. So the program is dropped unless all swaps are in the program.
     in_program = case.program and all(swap.slot.step >= 0 for swap in swaps)
     return msgspec.structs.replace(
         unedited,
@@ -148,20 +159,25 @@ def _perturb_question(
 def calibrate_inputs(inputs: PerturbInputs, images: Iterable[str]) -> PerturbInputs:
     """Calibrate the inputs on a sample of the images.
 
-    This estimates the proportion of query-only candidates to make and, from the slots of the candidates that are made, the factors that balance
-    the words. The preset "paper" needs no calibration.
+    Two things are estimated. The first is the proportion of query-only candidates to make. The second are the
+    factors that balance the words, from the slots of the candidates that are made. The preset "paper" needs
+    no calibration.
+
+    Args:
+        inputs: The inputs. The sampler of replacements gets the factors in place.
+        images: The ids of the images from which the sample is taken.
     """
     params, replacements = inputs.replacements.params, inputs.replacements
     if params.preset == "paper":
         return inputs
-    # Candidates, with the options of their slots.
+    # Candidates, each with the options of its slots.
     rows: list[tuple[Candidate, list[SlotOptions]]] = []
-    left, replacements.recorded_slots = NUM_SURVEYED_QUESTIONS, []
+    num_questions_left, replacements.recorded_slots = NUM_SURVEYED_QUESTIONS, []
     for image_id in sorted(images, key=lambda image: content_hash("even out", image)):
-        if left <= 0:
+        if num_questions_left <= 0:
             break
         parsed = inputs.parsed_images[image_id] = _parse_image(inputs, image_id)
-        left -= len(parsed.questions)
+        num_questions_left -= len(parsed.questions)
         for row in _perturb_questions(inputs, image_id):
             rows += [(row, replacements.recorded_slots)] if isinstance(row, Candidate) else []
             replacements.recorded_slots = []
@@ -174,28 +190,34 @@ def calibrate_inputs(inputs: PerturbInputs, images: Iterable[str]) -> PerturbInp
     )
     if params.balance_words:
         slots = (
-            each
-            for row, each in rows
+            slot_options
+            for row, slot_options in rows
             if not row.query_only or _may_be_query_only(inputs, row.subset, row.question_id)
         )
-        numbers = {sort: len(words) for sort, words in replacements.index_by_word.items()}
-        replacements.word_factors = fit_word_factors(chain.from_iterable(slots), numbers)
+        num_words = {word_type: len(words) for word_type, words in replacements.index_by_word.items()}
+        replacements.word_factors = fit_word_factors(chain.from_iterable(slots), num_words)
     return inputs
 
 
 def _compute_query_only_rates(rows: Iterable[Candidate], max_proportion: float) -> dict[Subset, float]:
-    """Return, for each subset, the proportion of query-only candidates to make so that at most `max_proportion` of all are query-only."""
+    """Return for each subset the proportion of possible query-only candidates to make.
+
+    With this proportion, at most `max_proportion` of all candidates of a subset are query-only.
+    """
     if max_proportion == 1:
         return {}
-    made = Counter((row.subset, row.query_only) for row in rows)
-    wanted = {subset: made[subset, False] * max_proportion / (1 - max_proportion) for subset in SUBSETS}
-    return {subset: min(1.0, wanted[subset] / max(made[subset, True], 1)) for subset in SUBSETS}
+    counts = Counter((row.subset, row.query_only) for row in rows)
+    limits = {subset: counts[subset, False] * max_proportion / (1 - max_proportion) for subset in SUBSETS}
+    return {subset: min(1.0, limits[subset] / max(counts[subset, True], 1)) for subset in SUBSETS}
 
 
 def perturb_by_paper_rule(
     questions: Iterable[Question], tags: Mapping[str, TaggedText], vocabulary: Vocabulary, seed: int
 ) -> list[Candidate]:
-    """Return the candidates that RGQA's rule makes of questions, sorted by id. It ignores what the images show."""
+    """Return the candidates that the rule of RGQA makes of questions, sorted by id.
+
+    The rule ignores what the images show.
+    """
     by_image = group_by(questions, lambda question: question.image_id)
     params = PerturbParams(seed=seed, preset="paper")
     inputs = PerturbInputs(by_image, lambda image_id: None, tags, ReplacementSampler(vocabulary, params))

@@ -1,13 +1,15 @@
 """Score how well an object, an attribute or a relation fits the rest of a question.
 
-A fact is "cups are red", "men are on horses", or "the colour of cups is asked for". Its score is its lift: how many times more often it
-was observed than expected by chance, with the gamma-Poisson shrinkage of DuMouchel (1999),
+Examples of facts are "cups are red", "men are on horses", and "cups have a color". The score of a fact is its
+lift: how many times more often the fact was observed than expected by chance, with the gamma-Poisson
+shrinkage of DuMouchel (1999),
 
     lift = (observed + PRIOR_STRENGTH * prior) / (expected + PRIOR_STRENGTH)
 
-where `prior` is the lift of the same fact for objects of its kind. The prior of a kind is 1 where common sense allows the fact
-(`pipeline/language/commonsense.py`) and 0 elsewhere. So a vocabulary of a thousand questions follows common sense, and one of a hundred
-thousand graphs follows its counts. For two related objects, both the pair and each object alone must fit.
+where `prior` is the lift of the same fact for all objects of the same kind (person, vehicle, ...). The prior
+of a kind is 1 where common sense allows the fact (`pipeline/language/commonsense.py`), and 0 elsewhere. So
+with a vocabulary of a thousand questions the scores follow common sense, and with a vocabulary of a hundred
+thousand graphs they follow the counts. For two related objects, both the pair and each object alone must fit.
 """
 
 # ruff: noqa: B019 - models live as long as the process, and so do their cached results.
@@ -27,26 +29,31 @@ from pipeline.language.object_taxonomy import NameFilter, get_main_kind, is_sele
 from pipeline.language.relations import canonicalize_relation
 from pipeline.language.word_lists import PRONOUN_REFERENTS, UNINFORMATIVE_NAMES
 
-# Number of expected observations at which counts weigh as much as the prior.
+# Number of expected observations at which the counts have the same weight as the prior.
 PRIOR_STRENGTH = 10.0
-# A fact with a lower lift does not fit. So three observations against common sense count as annotation errors, and four do not. A category
-# of which a smaller proportion of members fits is not used either.
+# A fact with a lower lift does not fit. So three observations against common sense count as annotation
+# errors, and four observations do not. A fact also does not fit a category if it fits a smaller proportion of
+# the category's members.
 MIN_LIFT = 0.3
 
-# ("attribute", "red", "color"), ("type", "color"), or ("relation", "on", "s", "table"), where "" stands for any other object.
+# A fact about an object: ("attribute", "red", "color"), ("type", "color") or ("relation", "on", "s",
+# "table"). The last fact says that the object is the subject ("s") of "on a table". "" in place of "table"
+# stands for any other object.
 FactKey = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectConstraints:
-    """What a question says of an object. A replacement should match all of it.
+    """What a question says about an object. A replacement must match all constraints.
 
     Attributes:
-        attributes: Groups of attributes; the object should have one of each group.
-        relations: (relation, role, other): role is "s" if the object is the subject, "o" if it is the object; other is the name of the
-            other object or "".
-        types: Types of attributes of which it should have a value.
-        same_category: Only an object of its own category makes sense: "the girl's hair", "the same species".
+        attributes: Groups of attributes. The object should have one attribute of each group.
+        relations: Relations of the object as (relation, role, other). role is "s" if the object is the
+            subject of the relation, and "o" otherwise. other is the name of the other object, or "" if it is
+            not known.
+        types: Types of attributes. The object should have a value of each type.
+        same_category: Whether only an object of the same category makes sense ("the girl's hair", "the same
+            species").
     """
 
     attributes: tuple[tuple[str, ...], ...] = ()
@@ -55,10 +62,10 @@ class ObjectConstraints:
     same_category: bool = False
 
     def iter_fact_groups(self, types: Mapping[str, str]) -> Iterator[list[FactKey]]:
-        """Yield groups of facts; one fact of each group should hold.
+        """Yield groups of facts. One fact of each group should hold.
 
         Args:
-            types: Attribute -> its type.
+            types: Attribute -> type of the attribute.
         """
         for group in self.attributes:
             yield [("attribute", word, types.get(word, "")) for word in group]
@@ -73,23 +80,25 @@ class PlausibilityModel:
     """The model of one vocabulary.
 
     Args:
-        names: Objects and categories, one row each.
+        vocabulary: The vocabulary.
+        names: The names of objects and categories, one row each.
     """
 
     def __init__(self, vocabulary: Vocabulary, names: Sequence[str]) -> None:
         self.names, self.row_by_name = names, {name: row for row, name in enumerate(names)}
+        self._has_default = vocabulary.has_default
         self._attribute_types, self._members_by_category = vocabulary.attribute_types, vocabulary.categories
         self._categories_by_name: dict[str, list[str]] = defaultdict(list)
         for category, members in self._members_by_category.items():
             for member in members:
                 self._categories_by_name[member].append(category)
-        known = [vocabulary.objects.get(name) for name in names]
-        self._frequencies = np.array([entry.count if entry else 0 for entry in known], float)
+        entries = [vocabulary.objects.get(name) for name in names]
+        self._frequencies = np.array([entry.count if entry else 0 for entry in entries], float)
         self._frequencies /= max(self._frequencies.sum(), 1)
         kinds = sorted({get_main_kind(name) for name in names})
-        number = {kind: index for index, kind in enumerate(kinds)}
-        self._kind_indices = np.array([number[get_main_kind(name)] for name in names], int)
-        self._has_no_kind = self._kind_indices == number.get("", -1)
+        index_by_kind = {kind: index for index, kind in enumerate(kinds)}
+        self._kind_indices = np.array([index_by_kind[get_main_kind(name)] for name in names], int)
+        self._has_no_kind = self._kind_indices == index_by_kind.get("", -1)
         # Pairs (row of a category, row of a member). Every name is a member of itself.
         pairs = [
             (r, self.row_by_name[m])
@@ -98,9 +107,9 @@ class PlausibilityModel:
             if m in self.row_by_name
         ]
         self._category_rows, self._member_rows = np.array(pairs, int).reshape(-1, 2).T
-        # Fact -> rows, and how often it was observed of them.
+        # Fact -> pairs of a row, and how often the fact was observed for objects of this row.
         self._counts_by_fact: dict[FactKey, list[tuple[int, int]]] = defaultdict(list)
-        for row, entry in enumerate(known):
+        for row, entry in enumerate(entries):
             for attribute, count in entry.attributes.items() if entry else ():
                 type_ = self._attribute_types.get(attribute, "")
                 self._counts_by_fact["attribute", attribute, type_].append((row, count))
@@ -122,23 +131,61 @@ class PlausibilityModel:
 
     @lru_cache(maxsize=1 << 12)
     def score_objects(self, constraints: ObjectConstraints) -> np.ndarray:
-        """Score how well each row matches the constraints [rows]; 0 where one of them does not fit."""
+        """Score how well each row matches the constraints, float [rows]. A score of 0 means: does not fit."""
         weights = np.ones(len(self.names))
         for group in constraints.iter_fact_groups(self._attribute_types):
             lift = np.max([self._compute_lift(fact) for fact in group], axis=0)
-            weights *= np.where(lift >= MIN_LIFT, lift, 0)
+            if not self._may_be_ignored(group) or (lift >= MIN_LIFT).any():
+                weights *= np.where(lift >= MIN_LIFT, lift, 0)
         return weights
 
+    @lru_cache(maxsize=1 << 12)
+    def has_unknown_facts(self, constraints: ObjectConstraints) -> bool:
+        """Return whether nothing is known of a constraint ("three-wheeled"), so that it fits no name.
+
+        With the default vocabulary, whose questions come from anybody, such a constraint is ignored, and only
+        objects of the same kind should replace the object. Without it, no object fits.
+        """
+        return any(
+            self._may_be_ignored(group) and all((self._compute_lift(fact) < MIN_LIFT).all() for fact in group)
+            for group in constraints.iter_fact_groups(self._attribute_types)
+        )
+
+    def _may_be_ignored(self, group: Sequence[FactKey]) -> bool:
+        """Return whether facts may be ignored if they fit no name. What is part of what, must be known."""
+        return self._has_default and not any(
+            fact[0] == "relation" and fact[1] in ("of", "with") for fact in group
+        )
+
+    def match_main_kind(self, name: str) -> np.ndarray:
+        """Return which rows are of the main kind of a name, bool [rows].
+
+        A name without a kind matches nothing, and neither does a part of the body: tails cannot do what hands do.
+        """
+        kind = get_main_kind(name).removeprefix("bodypart")
+        return np.array([bool(kind) and get_main_kind(row) == kind for row in self.names], bool)
+
     def score_attribute(self, name: str, attribute: str, type_: str) -> float:
-        """Score how well an attribute fits an object; 0 if it does not, 1 if nothing is known of the object.
+        """Score how well an attribute fits an object.
+
+        The score is 0 if the attribute does not fit, and 1 if the name is not in the vocabulary.
 
         Args:
-            type_: Type of the attribute, used if the vocabulary does not know it.
+            name: The name of the object.
+            attribute: The attribute.
+            type_: Type of the attribute. It is used if the vocabulary has no type for the attribute.
         """
         return self._score_fact(name, ("attribute", attribute, self._attribute_types.get(attribute, type_)))
 
     def score_relation(self, subject: str, relation: str, other: str) -> float:
-        """Score how well a relation fits two objects, "" for any; 0 if it does not."""
+        """Score how well a relation fits two objects.
+
+        The score is 0 if the relation does not fit, and 1 if neither name is in the vocabulary.
+
+        Args:
+            subject, other: The names of the objects, or "" for any object.
+            relation: The relation of `subject` to `other`.
+        """
         relation = canonicalize_relation(relation)
         if subject in self.row_by_name:
             return self._score_fact(subject, ("relation", relation, "s", other))
@@ -152,7 +199,10 @@ class PlausibilityModel:
 
     @lru_cache(maxsize=1 << 12)
     def _compute_lift(self, fact: FactKey) -> np.ndarray:
-        """Compute the lift of a fact for each row. A category has the frequency-weighted mean of its members."""
+        """Compute the lift of a fact for each row, float [rows].
+
+        The lift of a category is the mean over its members, weighted by frequency.
+        """
         lift = self._shrink_lift(fact, self._common_sense_prior(fact))
         if fact[0] == "relation" and fact[3]:
             lift = np.minimum(lift, self._compute_lift((*fact[:3], "")))
@@ -162,7 +212,11 @@ class PlausibilityModel:
         return total / np.bincount(self._category_rows, weight, rows)
 
     def _shrink_lift(self, fact: FactKey, prior: np.ndarray) -> np.ndarray:
-        """Compute the lifts of the kinds, then those of the names."""
+        """Compute the lift of a fact for each kind of object, and then for each name.
+
+        The lift of a kind shrinks towards `prior`, and the lift of a name shrinks towards the lift of its
+        kind.
+        """
         kind, others = fact[:3], [fact]
         if fact[0] == "relation" and fact[3]:
             others = [(*fact[:3], name) for name in self.expand_name(fact[3])]
@@ -170,7 +224,7 @@ class PlausibilityModel:
         else:
             of_kind = others
         observed, frequencies = self._count_observations(others), self._frequencies
-        # Observations of the other names of its kind with the same prior.
+        # `siblings` counts the observations of other names of the same kind and with the same prior.
         groups, by_kind = 2 * self._kind_indices + prior.astype(int), self._count_observations(of_kind)
         siblings = np.bincount(groups, by_kind)[groups] - by_kind
         expected = by_kind.sum() * (np.bincount(groups, frequencies)[groups] - frequencies)
@@ -191,15 +245,15 @@ class PlausibilityModel:
         return [name for name in self.names if kind and get_main_kind(name) == kind]
 
     def expand_name(self, name: str) -> tuple[str, ...]:
-        """Return the names that a name selects: itself and its members."""
+        """Return a name and, if it is a category, its members."""
         return (name, *(member for member in self._members_by_category.get(name, ()) if member != name))
 
     @lru_cache(maxsize=1 << 10)
     def _common_sense_prior(self, fact: FactKey) -> np.ndarray:
-        """Return 1 where common sense allows a fact, else 0 [rows]."""
+        """Return 1 where common sense allows a fact and 0 elsewhere, float [rows]."""
         rules: list[np.ndarray] | None = None
         if fact[0] == "relation" and fact[3] in self._members_by_category:
-            # Enough members of the category must allow it.
+            # The fact must be allowed for enough members of the category.
             each = [
                 self._common_sense_prior((*fact[:3], name)) for name in self._members_by_category[fact[3]]
             ]
@@ -229,7 +283,10 @@ class PlausibilityModel:
 
     @cache
     def _match_listed(self, name_filter: NameFilter) -> np.ndarray:
-        """Return the rows on a list. Names that the tables do not know are matched by their categories."""
+        """Return for each row whether a filter selects its name, bool [rows].
+
+        Names that the tables of common sense do not have are matched by their categories.
+        """
         return np.array([self._is_listed(name, name_filter) for name in self.names], bool)
 
     def _is_listed(self, name: str, name_filter: NameFilter) -> bool:

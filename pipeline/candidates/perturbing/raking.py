@@ -1,12 +1,15 @@
-"""Balance the words: insert each one about as often as it is removed.
+"""Balance the words: insert each word about as often as it is removed.
 
-If replacements are sampled by frequency alone, edits can be detected: a man is never replaced by a man, so "man" is inserted less often than
-it is removed, and a text-only model learns that "man" indicates an original. So each word gets a factor that multiplies its weight
-wherever it may be sampled. With these factors, the expected number of insertions of a word over all slots of the data set equals the number
-of its removals. The same holds within each context that is frequent enough ("Who is wearing the ...?").
+If replacements are sampled by frequency alone, edits can be detected. A man is never replaced by a man, so
+"man" is inserted less often than it is removed. Then a text-only model learns that "man" indicates an
+unedited question. So each word gets a factor that multiplies its weight wherever the word may be sampled.
+With these factors, the expected number of insertions of a word over all slots of the data set equals the
+number of its removals. The same holds within each context that is frequent enough ("Who is wearing the
+...?").
 
-The factors are found by raking (iterative proportional fitting; Deming and Stephan, 1940) on a sample of the slots, as they occur with
-their sentences and images. This uses only counts of words. No model that distinguishes edited questions from originals is involved.
+The factors are found by raking (iterative proportional fitting; Deming and Stephan, 1940) on a sample of the
+slots, as they occur with their sentences and images. Raking uses only counts of words. No model that
+distinguishes edited questions from unedited questions is involved.
 """
 
 from __future__ import annotations
@@ -19,34 +22,40 @@ import numpy as np
 
 from pipeline.core.jsonl_index import group_by
 
-# Iterations of raking. By then, the factors of all words that can be balanced have converged.
+# Number of iterations of raking. After so many iterations, the factors of all words that can be balanced have
+# converged.
 NUM_ITERATIONS = 60
-# Bounds of the factors. A word that is never removed is inserted only where nothing else can be.
+# Bounds of the factors. Because of the lower bound, a word that is never removed is inserted only where no
+# other word can be inserted.
 MIN_FACTOR, MAX_FACTOR = 1e-4, 1e4
-# Slots that a context needs for factors of its own. Rarer contexts are pooled.
+# Minimum number of slots of a context for which factors are fitted. Rarer contexts are pooled.
 MIN_SLOTS_PER_CONTEXT = 12
-# Proportion of the shortfall of frequent contexts that the others compensate. Compensating all of it would balance each word alone, but
-# reveal it by its neighbours ("on" in contexts where nothing is on anything).
+# In frequent contexts, some words are inserted less often than removed. The pooled contexts compensate this
+# proportion of the shortfall. If they compensated the whole shortfall, each word alone would be balanced, but
+# an inserted word could be recognized by its neighbors ("on" in contexts where nothing is on anything).
 SHORTFALL_COMPENSATION = 0.5
 
-# Sort of word, and context ("": any).
+# Type of word, and context ("" for any context).
 WordContext = tuple[str, str]
 
 
 def rake_word_weights(
     target_counts: np.ndarray, slot: np.ndarray, word: np.ndarray, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Fit factors of words such that the sum over slots of P(word | slot) is as wanted.
+    """Fit factors of words such that each word is inserted as often as its target says.
 
-    P(word | slot) is proportional to factor * weight. Where the target is not reachable (a word wanted in more slots than may take it), the
-    result is as close as possible.
+    P(word | slot) is proportional to factor * weight, and the number of insertions of a word is the sum of
+    P(word | slot) over all slots. Some targets cannot be reached, because fewer slots may take the word. Then
+    the result is as close as possible.
 
     Args:
-        target_counts: [words] how often each word is to be inserted; scaled to one word per slot.
-        slot, word, weight: [options] one entry for each word that a slot may take. Slots count from 0, and each may take some word.
+        target_counts: [words] how often each word should be inserted. The counts are scaled to one word per
+            slot.
+        slot, word, weight: [options] the index of the slot, the index of the word and the weight, for each
+            word that a slot may take. Slots count from 0, and each slot may take at least one word.
 
     Returns:
-        Factors [words], and how often each word is then inserted [words].
+        The factors [words], and how often each word is inserted with these factors [words].
 
     >>> removed = [0] * 4 + [1] * 3 + [2] * 3  # ten slots, each of which may take both other words
     >>> options = np.array([sorted({0, 1, 2} - {word}) for word in removed])
@@ -75,7 +84,14 @@ def rake_word_weights(
 
 
 class SlotOptions(NamedTuple):
-    """A slot that gives up `removed_word` (-1: one without an index) and could take words [n] with weights [n] > 0."""
+    """The words that a slot may take.
+
+    Attributes:
+        word_context: Type and context of the word in the slot.
+        removed_word: Index of the word that is replaced, or -1 if the word has no index.
+        word_indices: Indices [n] of the words that the slot may take.
+        weights: Weights [n] > 0 of these words.
+    """
 
     word_context: WordContext
     removed_word: int
@@ -86,27 +102,33 @@ class SlotOptions(NamedTuple):
 def fit_word_factors(
     slot_options: Iterable[SlotOptions], num_words_by_sort: Mapping[str, int]
 ) -> dict[WordContext, np.ndarray]:
-    """Fit factors [words] for each frequent context. Those of the context "" apply to all others.
+    """Fit factors [words] for each frequent context.
+
+    The factors of the context "" apply to all other contexts.
 
     Args:
-        num_words_by_sort: Sort of word -> number of its words.
+        slot_options: The words that each slot of a sample may take.
+        num_words_by_sort: Type of word -> number of words of this type.
     """
     slots, pooled = (
         group_by(slot_options, lambda slot: slot.word_context),
         defaultdict[WordContext, list[SlotOptions]](list),
     )
-    for (sort, context), same in sorted(slots.items(), key=lambda item: item[0]):
-        pooled[sort, context if len(same) >= MIN_SLOTS_PER_CONTEXT else ""] += same
-    shortfall = {sort: np.zeros(count) for sort, count in num_words_by_sort.items()}
-    found = {}
-    # In this order the context "" comes last of each sort.
-    for sort, context in sorted(pooled, reverse=True):
-        _, removed_words, options, weights = zip(*pooled[sort, context], strict=True)
-        numbers = [word for word in removed_words if word >= 0]
-        removed = np.bincount(numbers, minlength=num_words_by_sort[sort]).astype(float)
-        wanted = removed if context else np.maximum(removed + SHORTFALL_COMPENSATION * shortfall[sort], 0)
-        slot = np.repeat(np.arange(len(options)), [len(each) for each in options])
+    for (word_type, context), same in sorted(slots.items(), key=lambda item: item[0]):
+        pooled[word_type, context if len(same) >= MIN_SLOTS_PER_CONTEXT else ""] += same
+    shortfall = {word_type: np.zeros(count) for word_type, count in num_words_by_sort.items()}
+    factors = {}
+    # In this order the context "" comes last for each type of word.
+    for word_type, context in sorted(pooled, reverse=True):
+        _, removed_words, options, weights = zip(*pooled[word_type, context], strict=True)
+        indices = [word for word in removed_words if word >= 0]
+        removed = np.bincount(indices, minlength=num_words_by_sort[word_type]).astype(float)
+        compensated = np.maximum(removed + SHORTFALL_COMPENSATION * shortfall[word_type], 0)
+        target = removed if context else compensated
+        slot = np.repeat(np.arange(len(options)), [len(words) for words in options])
         weight = np.concatenate(weights).astype(float)
-        found[sort, context], inserted = rake_word_weights(wanted, slot, np.concatenate(options), weight)
-        shortfall[sort] += removed - inserted
-    return found
+        factors[word_type, context], inserted = rake_word_weights(
+            target, slot, np.concatenate(options), weight
+        )
+        shortfall[word_type] += removed - inserted
+    return factors

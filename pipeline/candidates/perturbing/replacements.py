@@ -1,8 +1,11 @@
-"""Sample the replacement of an object, an attribute or a relation: by frequency, and so that the question stays plausible.
+"""Sample replacements for objects, attributes and relations, weighted by frequency and plausibility.
 
-A replacement that no image could show ("the wall holding the sky") would reveal the answer without the image. So each word is weighted by
-how often it occurs, times how well it fits the rest of the question (`plausibility`); implausible words are never sampled. Over all
-questions, each word is inserted about as often as it is removed (`raking`).
+A replacement that no image could show ("the wall holding the sky") would reveal the answer without the image.
+So the weight of a word is its frequency, times how well the word fits the rest of the question
+(`plausibility`). Implausible words are never sampled. Over all questions, each word is inserted about as
+often as it is removed (`raking`).
+
+A *slot* is a place of the question with a word that may be replaced.
 """
 
 # ruff: noqa: B019 - samplers live as long as the process, and so do their cached results.
@@ -32,13 +35,15 @@ from pipeline.language.relations import (
     get_excluded_attributes,
     get_excluded_relations,
 )
-from pipeline.language.similarity import is_similar_attribute
+from pipeline.language.similarity import is_similar_attribute, is_vague_attribute
 from pipeline.verifier.evidence import Evidence
 from pipeline.verifier.presence_model import PresenceModel, get_known_names
 
-# Weight of keeping a word, as a proportion of the weight of all replacements, where another slot of the question changes.
+# If another slot of the question is edited, the word of a slot may also be kept. The weight of the kept word
+# is this proportion of the total weight of its replacements.
 KEEP_WEIGHT = 0.2
-# Objects that an image shows with a higher probability are never inserted, such as shoes where there is a person (0.6).
+# Objects that an image shows with a higher probability are never inserted. In an image of a person, for
+# example, shoes have the probability 0.6.
 MAX_PRESENCE_PROBABILITY = 0.58
 # Phrases that ask for the name of an object: "WHO is ...?", "WHICH KIND OF animal is ...?".
 NAME_QUESTION_PHRASES = (
@@ -48,7 +53,14 @@ NAME_QUESTION_PHRASES = (
 
 
 class WordOptions(NamedTuple):
-    """Words [n] that may be sampled, their indices in the list of their sort [n], and weights [n] > 0."""
+    """Words that may be sampled.
+
+    Attributes:
+        words: The words, [n].
+        word_indices: Indices [n] of the words in the list of all words of the same type (object, attribute,
+            ...).
+        weights: Weights [n] > 0.
+    """
 
     words: Sequence[str]
     word_indices: np.ndarray
@@ -60,14 +72,18 @@ class PerturbParams(Params):
 
     Attributes:
         seed: Seed of all random choices.
-        preset: "presuppositions" edits only what a question presupposes, with plausible replacements. "paper" is RGQA's rule (section
-            3.1): every noun and adjective, any replacement, whatever the question asks for.
-        balance_words: Weight replacements so that every word is inserted about as often as it is removed
-            (`pipeline/candidates/perturbing/raking.py`). Otherwise a text-only model can detect edits.
-        same_category_rate: Probability in [0, 1] of replacing an object by one of its own category where one fits.
-        max_query_only_proportion: Maximum proportion in [0, 1] of a subset's candidates that are query-only: they edit only what the question asks
-            for and does not presuppose, so "nothing" or "nobody" may be a true answer (`pipeline/language/presuppositions.py`). Further ones
-            are not made. 1 means no limit.
+        preset: "presuppositions" edits only words that a question presupposes, and inserts plausible words.
+            "paper" follows RGQA (section 3.1): any noun or adjective may be replaced by any other, whatever
+            the question asks for.
+        balance_words: Whether to weight replacements so that every word is inserted about as often as it is
+            removed (`pipeline/candidates/perturbing/raking.py`). Otherwise a text-only model can detect
+            edits.
+        same_category_rate: Probability (0 to 1) of replacing an object by an object of its own category, if
+            such an object fits.
+        max_query_only_proportion: Maximum proportion (0 to 1) of a subset's candidates that are query-only.
+            All edits of a query-only candidate concern only what the question asks for, so "nothing" or
+            "nobody" may be a true answer (`pipeline/language/presuppositions.py`). Candidates beyond the
+            maximum are not made. 1 means no limit.
     """
 
     removed: ClassVar[Mapping[str, str]] = {"alternatives": "this parameter was removed; delete the line"}
@@ -80,12 +96,21 @@ class PerturbParams(Params):
 
 
 class ReplacementSampler:
-    """Samples replacements from a vocabulary. With the preset "paper", all objects and all attributes of an object are equally likely.
+    """Samples replacements from a vocabulary.
+
+    With the preset "paper", all objects and all attributes of an object are equally likely.
 
     Attributes:
+        object_table: The objects of the vocabulary.
+        plausibility: The model that scores how well a word fits a question.
+        presence: The model that estimates which objects an image shows.
+        vocabulary: The vocabulary.
+        params: The parameters of the stage perturb.
         word_factors: Factors of the weights, fitted to recorded slots by `raking.fit_word_factors`.
-        recorded_slots: List to which the options of each slot are appended while factors are fitted; None otherwise.
-        index_by_word: Sort of word -> word -> its index. The index of "" stands for all other words.
+        recorded_slots: A list to which the options of each slot are appended while factors are fitted.
+            Otherwise None.
+        index_by_word: Type of word -> word -> index of the word. Index 0 (the word "") stands for all words
+            without an index of their own.
     """
 
     def __init__(
@@ -112,30 +137,34 @@ class ReplacementSampler:
             ("object", "objects"), self.object_table.row_by_name
         )
         zones = {zone for zones in POSITION_VALUES.values() for zone in zones}
-        sorts = {
+        words_by_type = {
             "attribute": attributes,
             "relation": relations,
             "negation": {"not"},
             "name_question": NAME_QUESTION_PHRASES,
             "zone": zones,
         }
-        for sort, words in sorts.items():
-            self.index_by_word[sort] = {word: number for number, word in enumerate(["", *sorted(words)])}
+        for word_type, words in words_by_type.items():
+            self.index_by_word[word_type] = {word: index for index, word in enumerate(["", *sorted(words)])}
         self._spatial_counts = _count_spatial_relations(vocabulary.presupposed_properties)
 
     def estimate_absence(self, evidence: Evidence | None) -> np.ndarray:
-        """Estimate how probably the image shows nothing of each row's name, given the evidence.
+        """Estimate for each name of the object table the probability that the image shows no such object.
 
-        Objects of the evidence may have several names. With the preset "paper" the evidence is ignored.
+        Names that may denote an object of the evidence have the probability 0. With the preset "paper" the
+        evidence is ignored, and all probabilities are 1.
+
+        Args:
+            evidence: The evidence about the image, or None if there is none.
 
         Returns:
-            Probabilities [rows of the object table].
+            Probabilities, float [rows of the object table].
         """
         absent = np.ones(len(self.object_table.names))
         if self.params.preset == "paper":
             return absent
-        for known in evidence.objects if evidence else ():
-            for name in (known.label,) if known.label else known.names:
+        for obj in evidence.objects if evidence else ():
+            for name in (obj.label,) if obj.label else obj.names:
                 absent[self.object_table.match_confusable(name)] = 0
         present = self.presence.estimate_probabilities(get_known_names(evidence))
         return np.where(present > MAX_PRESENCE_PROBABILITY, 0, absent * (1 - present))
@@ -154,40 +183,51 @@ class ReplacementSampler:
         """Sample an object to replace `name`, or return None if none fits.
 
         Args:
-            is_plural: Whether the sentence uses the plural.
-            numbers: Grammatical numbers that the sentence can take.
-            must_be_category: Whether the replacement must (True) or must not (False) be a category; None for either.
-            absence_probabilities: How probably the image shows nothing of each row's name.
+            name: The name of the object to replace.
+            is_plural: Whether the sentence uses the plural of `name`.
+            numbers: Grammatical numbers that the replacement may have.
+            must_be_category: Whether the replacement must be (True) or must not be (False) the name of a
+                category, such as "furniture". None allows both.
+            constraints: What the question says about the object.
+            absence_probabilities: For each row of the object table the probability that the image shows no
+                such object.
             uniforms: Two random numbers in [0, 1).
-            may_keep: Whether `name` itself may be sampled, so that it stays, if this helps to balance the words.
+            may_keep: Whether `name` may be kept. It is kept only while words are balanced.
         """
         table = self.object_table
         weight = absence_probabilities * self._weigh_objects(name, numbers, must_be_category, constraints)
-        near = weight * table.match_siblings(name) if uniforms[0] < self.params.same_category_rate else weight
-        weight = near if near.any() else weight
+        sibling_weight = (
+            weight * table.match_siblings(name) if uniforms[0] < self.params.same_category_rate else weight
+        )
+        weight = sibling_weight if sibling_weight.any() else weight
         if may_keep and self._is_balancing_words and name in table.row_by_name:
             weight = weight.copy()
             weight[table.row_by_name[name]] = KEEP_WEIGHT * weight.sum()
         rows = np.flatnonzero(weight)
-        kind = "objects" if is_plural else "object", _describe_constraints(constraints)
-        chosen = self._sample_index(kind, table.row_by_name.get(name, -1), rows, weight[rows], uniforms[1])
-        return None if chosen is None else table.names[rows[chosen]]
+        word_context = "objects" if is_plural else "object", _describe_constraints(constraints)
+        removed_index = table.row_by_name.get(name, -1)
+        position = self._sample_index(word_context, removed_index, rows, weight[rows], uniforms[1])
+        return None if position is None else table.names[rows[position]]
 
     @lru_cache(maxsize=1 << 12)
     def _weigh_objects(
         self,
         name: str,
         numbers: frozenset[GrammaticalNumber],
-        category: bool | None,
-        demanded: ObjectConstraints,
+        must_be_category: bool | None,
+        constraints: ObjectConstraints,
     ) -> np.ndarray:
-        """Weight each row by its frequency and plausibility; 0 for names that may denote the same object."""
-        weight = (
-            self.object_table.match_number(numbers, category) & ~self.object_table.match_confusable(name)
-        ).astype(float)
+        """Weight each row of the object table by its frequency and plausibility.
+
+        Names that an object called `name` may also have get the weight 0.
+        """
+        table = self.object_table
+        weight = (table.match_number(numbers, must_be_category) & ~table.match_confusable(name)).astype(float)
         if self.params.preset != "paper":
-            weight *= self.object_table.sampling_weights * self.plausibility.score_objects(demanded)
-        return weight * self.object_table.match_siblings(name) if demanded.same_category else weight
+            weight *= table.sampling_weights * self.plausibility.score_objects(constraints)
+            if self.plausibility.has_unknown_facts(constraints):
+                weight *= self.plausibility.match_main_kind(name)
+        return weight * table.match_siblings(name) if constraints.same_category else weight
 
     @lru_cache(maxsize=1 << 14)
     def list_attributes(
@@ -199,38 +239,49 @@ class ReplacementSampler:
         before_noun: bool,
         same_type_excludes: bool = True,
     ) -> WordOptions:
-        """List other attributes that an object of this name may have in place of one.
+        """List the attributes that may replace an attribute of an object.
 
-        With the preset "paper", these are all others that the vocabulary knows of such objects.
+        With the preset "paper", these are all other attributes that the vocabulary lists for objects of the
+        name.
 
         Args:
             name: Name of the object.
             value: The attribute to replace.
-            type_: Type of the attribute; "" for one that only has listed alternatives (open, closed).
-            conflicting: Attributes that the replacement must not resemble: other options, and what such objects have in the image.
-            before_noun: Whether it has to stand before the noun, as "taking an image" cannot.
-            same_type_excludes: Whether any attribute of the same type excludes it; otherwise only known opposites do.
+            type_: Type of the attribute. "" if the type is not known. Then only the listed alternatives of
+                the attribute are options (closed for open).
+            conflicting: Attributes that a replacement must not resemble, such as other attributes in the
+                question and attributes of objects of the name in the image.
+            before_noun: Whether the attribute stands before the noun. Phrases such as "taking an image" are
+                then left out.
+            same_type_excludes: Whether an object has only one attribute of this type. If so, all other
+                attributes of the type are options. Otherwise only known opposites are options.
         """
         options = self._weigh_attributes(name, value, type_, same_type_excludes)
         if self.params.preset == "paper":
             return options
-        fits = [
-            number
-            for number, word in enumerate(options.words)
+        fitting = [
+            index
+            for index, word in enumerate(options.words)
             if not any(is_similar_attribute(word, other) for other in conflicting)
             and not (before_noun and "ing " in word)
         ]
         return WordOptions(
-            [options.words[number] for number in fits], options.word_indices[fits], options.weights[fits]
+            [options.words[index] for index in fitting],
+            options.word_indices[fitting],
+            options.weights[fitting],
         )
 
     @cache
     def list_relations(self, word: str, subject: str, object_: str, query_only: bool) -> WordOptions:
-        """List the spatial relations or positions that exclude one, weighted by frequency and plausibility.
+        """List the spatial relations (or positions) that cannot hold together with a relation (or position).
+
+        The options are weighted by frequency and plausibility.
 
         Args:
-            subject, object_: Names of the related objects; "" if unknown.
-            query_only: Whether the relation belongs to what is asked for. A relation in which something is always found is then skipped.
+            word: The relation or position to replace.
+            subject, object_: Names of the related objects, or "" if a name is not known.
+            query_only: Whether the relation belongs to what the question asks for. Relations such as "left
+                of" and "in front of" are then left out, because something is always there.
         """
         others = [
             other
@@ -238,7 +289,8 @@ class ReplacementSampler:
             if not (query_only and extract_spatial_relation(other) in DIRECTIONAL_RELATIONS)
         ]
         fits = {other: self.plausibility.score_relation(subject, other, object_) for other in others}
-        # Every object has both a left and a right side.
+        # The opposite of left or right always fits, whatever the plausibility model says, because every
+        # object has both a left and a right side.
         if word in LEFT_RIGHT_RELATIONS and not query_only:
             fits[get_excluded_relations(word)[0]] = 1.0
         weights = {
@@ -262,15 +314,19 @@ class ReplacementSampler:
         """Sample an attribute or a relation, or return None if there are no options.
 
         Args:
-            may_keep: Whether `removed_word` itself may be sampled, if this helps to balance the words.
+            word_context: Type of the word, and its context in the question ("" for any context).
+            removed_word: The word to replace.
+            options: The possible replacements.
+            uniform: A random number in [0, 1).
+            may_keep: Whether `removed_word` may be kept. It is kept only while words are balanced.
         """
-        words, numbers, weights = options
-        number = self.index_by_word[word_context[0]].get(removed_word, -1)
+        words, word_indices, weights = options
+        removed_index = self.index_by_word[word_context[0]].get(removed_word, -1)
         if may_keep and self._is_balancing_words and words:
-            words, numbers = [*words, removed_word], np.append(numbers, max(number, 0))
+            words, word_indices = [*words, removed_word], np.append(word_indices, max(removed_index, 0))
             weights = np.append(weights, KEEP_WEIGHT * weights.sum())
-        chosen = self._sample_index(word_context, number, numbers, weights, uniform)
-        return None if chosen is None else words[chosen]
+        position = self._sample_index(word_context, removed_index, word_indices, weights, uniform)
+        return None if position is None else words[position]
 
     def sample_from_weights(
         self, word_context: WordContext, removed_word: str, weights: Mapping[str, float], uniform: float
@@ -281,60 +337,80 @@ class ReplacementSampler:
         )
 
     def _sample_index(
-        self, kind: WordContext, taken: int, words: np.ndarray, weights: np.ndarray, random: float
+        self,
+        word_context: WordContext,
+        removed_index: int,
+        word_indices: np.ndarray,
+        weights: np.ndarray,
+        uniform: float,
     ) -> int | None:
-        """Sample one of the words [n], given by their indices, with weights [n] > 0.
+        """Sample one of several words.
+
+        Args:
+            word_context: Type of the words, and their context in the question.
+            removed_index: Index of the word to replace, or -1 if it has no index.
+            word_indices: Indices [n] of the words.
+            weights: Weights [n] > 0 of the words.
+            uniform: A random number in [0, 1).
 
         Returns:
-            The position among the words, or None if there are none.
+            The position of the sampled word in `word_indices`, or None if there are no words.
         """
-        if not len(words):
+        if not len(word_indices):
             return None
         if self.recorded_slots is not None:
             probabilities = (weights / weights.sum()).astype(np.float32)
-            self.recorded_slots.append(SlotOptions(kind, taken, words.astype(np.int32), probabilities))
-        factors = self.word_factors.get(kind, self.word_factors.get((kind[0], "")))
-        total = np.cumsum(weights if factors is None else weights * factors[words])
-        return int(np.searchsorted(total, random * total[-1], side="right"))
+            self.recorded_slots.append(
+                SlotOptions(word_context, removed_index, word_indices.astype(np.int32), probabilities)
+            )
+        factors = self.word_factors.get(word_context, self.word_factors.get((word_context[0], "")))
+        total = np.cumsum(weights if factors is None else weights * factors[word_indices])
+        return int(np.searchsorted(total, uniform * total[-1], side="right"))
 
     @cache
-    def _weigh_attributes(self, name: str, value: str, type_: str, of_type: bool) -> WordOptions:
-        """Weight attributes that exclude `value`, and all of its type if `of_type`.
+    def _weigh_attributes(self, name: str, value: str, type_: str, same_type_excludes: bool) -> WordOptions:
+        """Weight the attributes that cannot hold together with `value`.
 
-        The weight is the frequency, times the plausibility, times the probability that an image with such objects shows none with the attribute.
+        If `same_type_excludes`, these include all other attributes of the type. The weight is the frequency,
+        times the plausibility, times the probability that an image with objects of the name shows none with
+        the attribute.
         """
-        vocabulary, seen = self.vocabulary, self.vocabulary.attributes
+        vocabulary, counts = self.vocabulary, self.vocabulary.attributes
         if self.params.preset == "paper":
-            called = {name, lemmatize(name), *vocabulary.categories.get(name, ())} & vocabulary.objects.keys()
-            known = {attribute for one in called for attribute in vocabulary.objects[one].attributes}
+            object_names = {name, lemmatize(name), *vocabulary.categories.get(name, ())}
+            known = {
+                attribute
+                for object_name in object_names & vocabulary.objects.keys()
+                for attribute in vocabulary.objects[object_name].attributes
+            }
             return self._make_options("attribute", dict.fromkeys(sorted(known - {value}), 1.0))
         types, choices = vocabulary.attribute_types, vocabulary.attribute_alternatives.get(value, ())
         words = (
             [w for w in self.index_by_word["attribute"] if types.get(w) == type_ or w in choices]
-            if of_type
+            if same_type_excludes
             else []
         )
         words += [
             word for word in get_excluded_attributes(value) if types.get(word, type_) == type_
         ] or get_excluded_attributes(value)
         weights = {
-            word: (seen.get(word, 0) + 0.5)
+            word: (counts.get(word, 0) + 0.5)
             * self.plausibility.score_attribute(name, word, type_)
             * (1 - self.presence.estimate_attribute_presence(word, name))
             for word in words
-            if not is_similar_attribute(word, value)
+            if not is_similar_attribute(word, value) and not (type_ == "color" and is_vague_attribute(word))
         }
         return self._make_options("attribute", weights)
 
-    def _make_options(self, sort: str, weights: Mapping[str, float]) -> WordOptions:
-        """Return the words with a positive weight."""
+    def _make_options(self, word_type: str, weights: Mapping[str, float]) -> WordOptions:
+        """Return the words of a type that have a positive weight."""
         words = [word for word, weight in weights.items() if weight]
-        numbers = [self.index_by_word[sort].get(word, 0) for word in words]
-        return WordOptions(words, np.array(numbers, int), np.array([weights[word] for word in words], float))
+        indices = [self.index_by_word[word_type].get(word, 0) for word in words]
+        return WordOptions(words, np.array(indices, int), np.array([weights[word] for word in words], float))
 
 
 def _count_spatial_relations(counts: Mapping[str, int]) -> Counter[str]:
-    """Count the relations that have an opposite, without their verbs."""
+    """Count the relations that have an opposite, under their preposition ("sitting on" counts as "on")."""
     spatial_counts: Counter[str] = Counter()
     for relation, count in counts.items():
         if get_excluded_relations(relation):
@@ -342,7 +418,10 @@ def _count_spatial_relations(counts: Mapping[str, int]) -> Counter[str]:
     return spatial_counts
 
 
-def _describe_constraints(demanded: ObjectConstraints) -> str:
-    """Summarize what a question says of an object. Slots with the same summary share the factors of their words."""
-    related = (f"{canonicalize_relation(relation)} {role}" for relation, role, _ in demanded.relations)
-    return ", ".join(sorted({*related, *demanded.types, *("attribute" for _ in demanded.attributes)}))
+def _describe_constraints(constraints: ObjectConstraints) -> str:
+    """Summarize what a question says about an object.
+
+    Slots with the same summary share the factors of their words.
+    """
+    related = (f"{canonicalize_relation(relation)} {role}" for relation, role, _ in constraints.relations)
+    return ", ".join(sorted({*related, *constraints.types, *("attribute" for _ in constraints.attributes)}))

@@ -1,4 +1,8 @@
-"""Realize a replacement in its sentence: number, article, partitive and form of an adjective. Rewrite text and program."""
+"""Rewrite the text and the program of a question with its replacements.
+
+In the text, the grammatical number, the article, partitives ("piece of") and the form of an adjective are
+adapted.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +30,11 @@ from pipeline.language.presuppositions import Presupposition
 from pipeline.language.relations import PREPOSITIONS, extract_spatial_relation, get_antonym
 from pipeline.language.sentence import Sentence
 
-# A number that fits -> the changes that it requires.
+# A grammatical number that fits -> the changes of other words that this number requires.
 NumberChanges = Mapping[GrammaticalNumber, tuple[TokenEdit, ...]]
 
-# "A piece of furniture", but simply "food". # marks where the plural adds an s.
+# Categories that need a partitive ("a piece of furniture"), unlike "food". "#" marks the place where the
+# plural adds an s.
 _PARTITIVE_FORMS = {
     "furniture": ("piece# of furniture", "item# of furniture"),
     "clothing": ("piece# of clothing", "clothing item#"),
@@ -41,7 +46,7 @@ _GOVERNING_WORDS = frozenset(phrase.split()[-1] for phrase in PREPOSITIONS) | {
     "hold",
     "holds",
 }
-# Forms before a noun, all equally likely.
+# Forms of an adjective before a noun. All forms are equally likely.
 _PRENOMINAL_FORMS = {"wood": ("wooden", "wood"), "metal": ("metal", "metallic")}
 
 
@@ -50,10 +55,10 @@ class Swap:
     """The replacement of one slot.
 
     Attributes:
-        slot: What is replaced.
+        slot: The slot whose word is replaced.
         new: The new word in the program.
         text: The new words in the sentence.
-        changes: Changes to other tokens that follow from it.
+        changes: Changes of other tokens that the replacement requires.
     """
 
     slot: Presupposition
@@ -70,7 +75,7 @@ class Swap:
 
 
 def find_possible_numbers(sentence: Sentence, slot: Presupposition) -> NumberChanges:
-    """Return the numbers that another noun may have in a slot, with the changes that each requires."""
+    """Return the grammatical numbers that a noun may have in a slot, with the changes that each requires."""
     old = _detect_number(sentence, slot)
     if follows_kind_of(sentence, slot):
         return {"singular": (), "mass": ()}
@@ -101,14 +106,19 @@ def swap_object(
     uniforms: Sequence[float],
     may_keep: bool = False,
 ) -> Swap | None:
-    """Swap an object for one that is neither in the image nor inserted already.
+    """Swap an object for another one that the image does not show and that no earlier swap has inserted.
 
     Args:
-        numbers: Possible numbers of the new noun, with the changes that each requires.
-        must_be_category, constraints, may_keep: See `ReplacementSampler.sample_object`.
+        case: The question.
+        slot: The slot of the object.
+        numbers: Grammatical numbers that the new noun may have, each with the changes that the number
+            requires.
+        must_be_category, constraints, may_keep: As in `ReplacementSampler.sample_object`.
+        earlier_swaps: The swaps of earlier slots of the question.
+        uniforms: Two random numbers in [0, 1).
 
     Returns:
-        The swap, or None if nothing fits or the original word is to stay.
+        The swap, or None if no object fits, or if the original word is kept.
     """
     sentence, replacements, absent = case.sentence, case.replacements, case.absence_probabilities
     for swap in earlier_swaps:
@@ -119,24 +129,27 @@ def swap_object(
     )
     if new is None or new == slot.word:
         return None
-    single = singularize(new)
+    singular = singularize(new)
     if follows_kind_of(sentence, slot):
-        return Swap(slot, new, single)
+        return Swap(slot, new, singular)
     if new in _PARTITIVE_FORMS:
         return Swap(
             slot, new, _pick_form(_PARTITIVE_FORMS[new], uniforms[1]).replace("#", "s" if is_plural else "")
         )
-    number = get_grammatical_number(single)
-    if number == "singular" and is_plural:
+    grammatical_number = get_grammatical_number(singular)
+    if grammatical_number == "singular" and is_plural:
         if slot.word not in PLURAL_ONLY_NOUNS:
-            return Swap(slot, new, pluralize(single), numbers["singular"])
+            return Swap(slot, new, pluralize(singular), numbers["singular"])
         if slot.phrase_start == slot.span.first_token:
-            return Swap(slot, new, f"{choose_article(single)} {single}", numbers["singular"])
-    return Swap(slot, new, single, numbers[number])
+            return Swap(slot, new, f"{choose_article(singular)} {singular}", numbers["singular"])
+    return Swap(slot, new, singular, numbers[grammatical_number])
 
 
 def swap_attribute(slot: Presupposition, new: str, sentence: Sentence, uniform: float) -> Swap:
-    """Swap a slot for another attribute: "made of wood", but "wooden" or "wood" before a noun."""
+    """Swap a slot for another attribute, in the form that fits the text.
+
+    For example, the attribute "wood" is written "wood" after "made of", and "wooden" or "wood" before a noun.
+    """
     old_text = sentence.get_text(slot.span).lower()
     if old_text.startswith("turned "):
         return Swap(slot, new, f"turned {new}")
@@ -146,12 +159,20 @@ def swap_attribute(slot: Presupposition, new: str, sentence: Sentence, uniform: 
 
 
 def _pick_form(forms: Sequence[str], uniform: float) -> str:
-    """Pick one of several equally likely forms by the third digit of `uniform`, whose first digits have already chosen the word."""
+    """Pick one of several equally likely forms.
+
+    The third digit of `uniform` decides, because the first digits have already decided which word is
+    inserted.
+    """
     return forms[int(uniform * 1000) % len(forms)]
 
 
 def swap_for_antonym(slot: Presupposition, sentence: Sentence) -> Swap:
-    """Swap a spatial term for its opposite: of the words in the sentence ("left of") if known, else of the program's word."""
+    """Swap a spatial term for its opposite.
+
+    The new text is the opposite of the words in the sentence ("left of") if it is known. Otherwise it is the
+    opposite of the program's word.
+    """
     old_text = sentence.get_text(slot.span).lower()
     return Swap(
         slot,
@@ -161,7 +182,7 @@ def swap_for_antonym(slot: Presupposition, sentence: Sentence) -> Swap:
 
 
 def follows_kind_of(sentence: Sentence, slot: Presupposition) -> bool:
-    """Return whether the noun follows "kind of", where it has neither article nor number."""
+    """Return whether the noun follows "kind of". There a noun has no article and no plural."""
     first = slot.span.first_token
     return (
         sentence.get_previous_token(first) == "of" and sentence.get_previous_token(first - 1) in _KIND_NOUNS
@@ -169,9 +190,9 @@ def follows_kind_of(sentence: Sentence, slot: Presupposition) -> bool:
 
 
 def _detect_number(sentence: Sentence, slot: Presupposition) -> GrammaticalNumber:
-    """Return the number of the words in a slot.
+    """Return the grammatical number of the words in a slot.
 
-    "Pieces of furniture" is plural, and so is the noun in "are the sheep white".
+    "Pieces of furniture" is plural, and so is "sheep" in "are the sheep white".
     """
     old_text = sentence.get_text(slot.span).lower()
     if slot.word in _PARTITIVE_FORMS and " " in old_text:
@@ -186,11 +207,11 @@ def _detect_number(sentence: Sentence, slot: Presupposition) -> GrammaticalNumbe
 
 
 def rewrite_text(sentence: Sentence, swaps: Sequence[Swap]) -> str:
-    """Return the new text. New words take the letter case of the old ones.
+    """Return the new text. New words take the letter case of the words that they replace.
 
-    If two swaps change the same word (a verb of both), the change of the first one counts.
+    If two swaps change the same other word (such as a verb), the change of the first swap counts.
     """
-    # Start -> end and the new text of these characters.
+    # Start of a span of characters -> end of the span, and the new text of the span.
     by_start = {swap.slot.span.start: (swap.slot.span.end, swap.text) for swap in swaps}
     for swap in swaps:
         for index, new in swap.changes:
@@ -225,7 +246,7 @@ def apply_swaps(program: Sequence[Operation], swaps: Iterable[Swap]) -> Sequence
 def edit_program(
     program: Sequence[Step], operations: Sequence[Operation], swaps: Iterable[Swap]
 ) -> tuple[Step, ...]:
-    """Return the program with the swaps applied. A step that names something else loses its object id (`-`)."""
+    """Return the program with the swaps applied. In an edited step, the object id is replaced by `-`."""
     steps = list(program)
     for swap in swaps:
         slot, step = swap.slot, steps[swap.slot.step]
@@ -236,7 +257,8 @@ def edit_program(
             parts[0] = swap.new
         elif operation.verb == "relate":
             parts[1] = swap.new
-        elif operation.verb == "filter":  # "not(red)" has a bracket of its own
+        elif operation.verb == "filter":
+            # A bracket in the argument of a filter belongs to "not(red)", and not to an object id.
             parts, bracket = [swap.new], ""
         else:
             parts = ["|".join(swap.new if value == slot.word else value for value in operation.values)]

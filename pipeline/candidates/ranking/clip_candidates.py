@@ -1,4 +1,8 @@
-"""Propose the CLIP candidates: rank all pairs of an image and a question, and select those of CLIP-Easy and CLIP-Hard."""
+"""Propose the CLIP candidates.
+
+All pairs of an image and a question are ranked by CLIP score. The candidates of CLIP-Easy and CLIP-Hard are
+selected among the ranked pairs.
+"""
 
 from __future__ import annotations
 
@@ -27,23 +31,27 @@ def propose_candidates(
     """Rank all pairs and select the candidates of both CLIP subsets.
 
     Args:
+        questions: The questions of the source.
+        embeddings: The vectors of the images and texts.
         split: Image id -> "validation" or "test".
+        params: The parameters of the stage rank.
 
     Returns:
-        The candidates, sorted by id and without programs (see `attach_programs`), and the figures for the report: `images`, `pairs`
-        (`count_pairs`), `sizes` (`summarize_sizes`), `images_with_limited_pools` (`separate_extremes`) and `subsets` (`summarize_selection` of
-        each).
+        The candidates, sorted by id and without programs (see `attach_programs`), and the numbers for the
+        report: `images`, `pairs` (see `count_pairs`), `sizes` (see `summarize_sizes`), `images_with_limited_pools`
+        (see `separate_extremes`) and `subsets` (see `summarize_selection`).
 
-    No pair is in both subsets, and the easy candidates of an image have lower scores than its hard ones.
+    No pair of an image and a question is in both subsets. The easy candidates of an image have lower scores
+    than its hard candidates.
 
     Raises:
-        UserError: There is no question to propose, or more are selected than their pool has.
+        UserError: No question can be proposed, or more questions are selected than their pool has.
     """
     table = build_question_table(questions, embeddings.image_ids, embeddings.text_strings)
     if not table.question_ids:
         raise UserError(
-            "rank: no question can be proposed. All questions ask for existence, or none is about an embedded image. "
-            "Add questions of other kinds to the source."
+            "rank: no question can be proposed. All questions ask for existence, or none is about an embedded"
+            " image. Add questions of other kinds to the source."
         )
     size = table.measure_size()
     sizes, paper = resolve_rank_sizes(params, size), params.uses_paper_rule
@@ -59,9 +67,12 @@ def propose_candidates(
     validation = np.array([split.get(image) == "validation" for image in table.image_ids])
     proposed: list[Candidate] = []
     subsets: dict[Subset, dict[str, object]] = {"clip-easy": {}, "clip-hard": {}}
-    # The hard ones come first, because the easy ones lie below them.
-    wanted: tuple[tuple[Subset, int], ...] = (("clip-hard", sizes.hard_draw), ("clip-easy", sizes.easy_last))
-    for subset, per_image in wanted:
+    # The hard candidates come first, because the easy candidates must have lower scores.
+    selections: tuple[tuple[Subset, int], ...] = (
+        ("clip-hard", sizes.hard_draw),
+        ("clip-easy", sizes.easy_last),
+    )
+    for subset, per_image in selections:
         extreme = top if subset == "clip-hard" else bottom
         if paper:
             selected = select_pairs_by_paper_rule(
@@ -138,14 +149,14 @@ def _make_candidates(
         zip(selected.image_rows.tolist(), selected.rank_columns.tolist(), strict=True)
     )
     for image, column in pairs:
-        number = int(extreme.questions[image, column])
-        image_id, question_id = table.image_ids[image], table.question_ids[number]
+        question = int(extreme.questions[image, column])
+        image_id, question_id = table.image_ids[image], table.question_ids[question]
         yield Candidate(
             candidate_id=make_candidate_id(subset, image_id, question_id),
             subset=subset,
             image_id=image_id,
             question_id=question_id,
-            text=texts[int(table.text_rows[number])],
+            text=texts[int(table.text_rows[question])],
             score=int(extreme.scores[image, column]) / 1e6,
             rank=int(eligible[image]) - column if subset == "clip-easy" else column + 1,
         )
@@ -157,7 +168,12 @@ def attach_programs(proposed: Iterable[Candidate], questions: Mapping[str, Quest
 
 
 def count_pairs(table: QuestionTable) -> dict[str, int]:
-    """Count the pairs of an image and a question: all = the eligible ones + those excluded, by reason."""
+    """Count the pairs of an image and a question.
+
+    Returns:
+        The number of all pairs, of pairs excluded for each reason, and of eligible pairs. The numbers of
+        excluded and of eligible pairs add up to the number of all pairs.
+    """
     images, own = len(table.image_ids), len(table.question_ids)
     eligible = int(table.count_eligible().sum())
     return {
@@ -175,13 +191,22 @@ def summarize_selection(
     """Summarize the selected pairs of one subset.
 
     Args:
-        num_wanted: Number of questions that were to be selected per image.
+        selected: The selected pairs.
+        extreme: The extreme of the ranking from which the pairs were selected.
+        table: The questions.
+        num_wanted: Number of questions that should be selected per image.
 
     Returns:
-        Figures for the report. `upper_bound`: no method can select more pairs. `short_of_upper_bound`: the proportion of it that is missing,
-        which can be positive even for an optimal selection. `received`, `given`: questions that an image receives from others and gives to
-        others: least, mean, most. `received_minus_given`: largest absolute difference, and the sum of all. `questions_by_use_count`: use
-        count -> questions that are used so often.
+        Numbers for the report:
+
+        - `candidates`: number of selected pairs.
+        - `upper_bound`: upper bound of the number of pairs that any method can select.
+        - `short_of_upper_bound`: proportion of `upper_bound` that was not selected. It can be positive even
+          for an optimal selection.
+        - `received`, `given`: minimum, mean and maximum of the number of questions that an image receives
+          from other images, and gives to other images.
+        - `received_minus_given`: largest absolute difference of the two numbers, and the sum over all images.
+        - `questions_by_use_count`: number of uses -> number of questions that are used so often.
     """
     questions, images = (
         extreme.questions[selected.image_rows, selected.rank_columns],

@@ -1,11 +1,14 @@
-"""Compute exact CLIP scores of single pairs: the cosine of an image and a text in millionths, the same on every machine.
+"""Compute exact CLIP scores of single pairs of an image and a text.
 
-The product of two float32 numbers is exact in float64, so only the order of a sum can change its last bits. Here the order is fixed:
-eight parallel sums, whatever the vector width of the processor, which are then added pairwise. If the compiler chose the order
-for its own processor, about one score in 10**9 would round to a different millionth on another processor.
+A score is the cosine of the two vectors, rounded to millionths. The score is the same on every machine. The
+product of two float32 numbers is exact in float64, so only the order of a sum can change its last bits. Here
+the order is fixed: eight parallel sums, which are then added pairwise, whatever the vector width of the
+processor. If the compiler chose the order for its own processor, about one score in 10**9 would round to a
+different millionth on another processor.
 """
 
-# All compiled functions are in this file, because numba compiles a cached function again only if the file of that function changes.
+# All compiled functions are in this file, because numba compiles a cached function again only if the file of
+# that function changes.
 from __future__ import annotations
 
 from typing import Any
@@ -15,9 +18,11 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-# Larger than any score in millionths. A sort key is (SCORE_CEILING - score, question), packed into 54 bits.
+# A number larger than any score in millionths. A sort key of the top of a ranking is (SCORE_CEILING - score,
+# question), packed into 54 bits.
 SCORE_CEILING = 1 << 21
-# Keys of the bottom are KEY_COMPLEMENT - key, so that the lowest score comes first. EMPTY_KEY sorts after all others.
+# A sort key of the bottom of a ranking is KEY_COMPLEMENT - key, so that the lowest score comes first.
+# EMPTY_KEY is larger than all other keys.
 KEY_COMPLEMENT, EMPTY_KEY = 1 << 55, 1 << 62
 SIMD_LANES = 8
 
@@ -28,11 +33,11 @@ def score_pairs(
     """Score single pairs by the same rule as the ranking.
 
     Args:
-        images, texts: Unit vectors float32 [n, d] and [m, d].
-        image_rows, text_rows: The pairs, int [pairs].
+        images, texts: Unit vectors, float32 [n, d] and [m, d].
+        image_rows, text_rows: Rows of the image and the text of each pair, int [pairs].
 
     Returns:
-        int32 [pairs], the cosine in millionths.
+        The cosine of each pair in millionths, int32 [pairs].
     """
     return np.rint(1e6 * compute_dot_products(images, texts, image_rows, text_rows)).astype(np.int32)
 
@@ -40,7 +45,7 @@ def score_pairs(
 def compute_dot_products(
     images: np.ndarray, texts: np.ndarray, image_rows: np.ndarray, text_rows: np.ndarray
 ) -> np.ndarray:
-    """Return the products of single pairs before rounding, float64 [pairs]. See `score_pairs` for the arguments."""
+    """Return the cosines of single pairs before rounding, float64 [pairs]. Arguments as in `score_pairs`."""
     tables = np.ascontiguousarray(images), np.ascontiguousarray(texts)
     return _compute_dot_products(*tables, image_rows.astype(np.int64), text_rows.astype(np.int64))
 
@@ -59,7 +64,10 @@ def _compute_dot_products(
 
 @njit(nogil=True, cache=True)
 def _copy_row(images: np.ndarray, row: int, image: np.ndarray) -> None:
-    """Copy number by number. For an array assignment, numba would also compile a check of the lengths, which takes 1.5 seconds."""
+    """Copy a row number by number.
+
+    For an array assignment, numba would also compile a check of the lengths, which takes 1.5 seconds.
+    """
     for i in range(image.size):
         image[i] = images[row, i]
 
@@ -77,21 +85,24 @@ def append_survivors(
     keys: tuple[np.ndarray, np.ndarray],
     counts: np.ndarray,
 ) -> None:
-    """Append the keys of the questions whose text passes a threshold to the list of their row, as far as there is room.
+    """Append the sort keys of the questions whose text passes a threshold.
 
-    Texts of the image's own questions are skipped.
+    Each row has a list of keys for the top and a list for the bottom. Keys are appended as far as the
+    capacity of a list allows. Texts of the image's own questions are skipped.
 
     Args:
-        products: float32 [rows, texts of this tile, padded to a multiple of 4]. Skipped entries become NaN.
-        first_text: Number of the tile's first text.
-        thresholds: float32 [2, rows]: lower bound for the top, upper bound for the bottom.
-        images: float32 [rows, d].
-        texts: float32 [texts of this tile, d].
-        rows: Numbers of the images.
+        products: Approximate products of the images and the texts of this tile, float32 [rows, texts, padded
+            to a multiple of 4]. Entries of skipped texts are set to NaN.
+        first_text: Index of the tile's first text.
+        thresholds: Lower bound for the top and upper bound for the bottom, float32 [2, rows].
+        images: Vectors of the images, float32 [rows, d].
+        texts: Vectors of the texts of this tile, float32 [texts, d].
+        rows: Index of the image of each row.
         questions_by_text: `indptr` and `indices` of `QuestionTable.questions_by_text`.
         texts_by_image: `indptr` and `indices` of `QuestionTable.texts_by_image`.
-        keys: int64 [rows, capacity] for the top and for the bottom.
-        counts: int64 [2, rows], how many questions have passed so far.
+        keys: Output: keys for the top and for the bottom, int64 [rows, capacity] each.
+        counts: Output: number of questions that have passed so far, int64 [2, rows]. It may exceed the
+            capacity.
     """
     (text_start, questions), (own_start, own_texts), (top, bottom) = questions_by_text, texts_by_image, keys
     width = products.shape[1]
@@ -133,10 +144,11 @@ def append_survivors(
 def _find_passing_columns(
     products: np.ndarray, up: float, down: float, passes: np.ndarray, groups: np.ndarray, passed: np.ndarray
 ) -> int:
-    """Write the columns that pass a threshold into `passed` and return their number. The other arrays are working memory.
+    """Write the columns that pass a threshold into `passed`, and return their number.
 
-    Few columns pass, and the processor cannot predict which. So whole vectors are compared first. Two loops without branches then find the
-    groups of four columns in which something passes, and the passing columns of these groups.
+    Few columns pass, and the processor cannot predict which columns. So whole vectors are compared first.
+    Then two loops without branches find the groups of four columns in which at least one column passes, and
+    the passing columns of these groups. The arrays `passes` and `groups` are working memory.
     """
     for column in range(products.size):
         passes[column] = (products[column] >= up) | (products[column] <= down)
@@ -156,9 +168,14 @@ def _find_passing_columns(
 def unpack_keys(
     keys: np.ndarray, is_bottom: bool, questions: np.ndarray, scores: np.ndarray, rows: np.ndarray
 ) -> None:
-    """Write the first questions of sorted `keys` [n, any] into `questions` and `scores` [all, k] at `rows` [n].
+    """Write the first k questions of each row of sorted keys into `questions` and `scores`.
 
-    EMPTY_KEY leaves the existing value.
+    Args:
+        keys: Sorted keys, int64 [n, any number]. The keys of a row end at the first EMPTY_KEY, after which
+            the existing values stay.
+        is_bottom: Whether the keys are keys of the bottom.
+        questions, scores: Output, int32 [all rows, k].
+        rows: Rows of the output, int [n].
     """
     for i in range(rows.size):
         for j in range(min(keys.shape[1], questions.shape[1])):
@@ -168,7 +185,8 @@ def unpack_keys(
             questions[rows[i], j], scores[rows[i], j] = key & 0xFFFFFFFF, SCORE_CEILING - (key >> 32)
 
 
-# Four texts at a time take half the time of single ones, because each number of the image is loaded once for four products.
+# Four texts at a time take half the time of single texts, because each number of the image is loaded once for
+# four products.
 @njit(nogil=True, cache=True)
 def _dot_four_texts(
     image: np.ndarray, texts: np.ndarray, a: int, b: int, c: int, d: int
@@ -185,7 +203,10 @@ def _dot_four_texts(
 
 
 def _build_simd_dot(typing: Any, image: Any, texts: Any, a: Any, b: Any, c: Any, d: Any, whole: Any) -> Any:
-    """Build the product of the first `whole` (a multiple of SIMD_LANES) numbers: SIMD_LANES sums per text, added in a fixed order."""
+    """Build the dot products of the first `whole` numbers of an image and four texts, as LLVM instructions.
+
+    `whole` is a multiple of SIMD_LANES. Each product is SIMD_LANES parallel sums, added in a fixed order.
+    """
     result = types.UniTuple(types.float64, 4)
     signature = result(image, texts, a, b, c, d, whole)
     doubles, floats = (ir.VectorType(number, SIMD_LANES) for number in (ir.DoubleType(), ir.FloatType()))

@@ -1,4 +1,7 @@
-"""Compute CLIP scores of single pairs of an image and a text, by the rule of the ranking (`topk`): the cosine in millionths."""
+"""Compute CLIP scores of single pairs of an image and a text.
+
+The score of a pair is the same as in the ranking (`topk`): the cosine, rounded to millionths.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ QUANTILE_LEVELS = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 
 def compute_quantiles(scores: Sequence[float] | np.ndarray) -> dict[str, float]:
-    """Return quantiles of scores, rounded to 6 places; an empty dict if there are no scores."""
+    """Return quantiles of scores, rounded to 6 places. The result is empty if there are no scores."""
     values = np.quantile(scores, QUANTILE_LEVELS).tolist() if len(scores) else ()
     return {f"{q:.2f}": round(value, 6) for q, value in zip(QUANTILE_LEVELS, values, strict=False)}
 
@@ -31,7 +34,9 @@ def score_own_questions(questions: Iterable[Question], vectors: Embeddings) -> l
 
 
 def score_edited_questions(edited: Sequence[Candidate], vectors: Embeddings) -> list[EditedQuestionScore]:
-    """Return the score of every edited question with its image, in the given order; None if its text has no vector.
+    """Return the score of every edited question with its image, in the order of `edited`.
+
+    The score is None if the text of the question has no vector.
 
     Raises:
         UserError: Some candidates belong to images that were not embedded.

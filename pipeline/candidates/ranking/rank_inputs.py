@@ -1,8 +1,8 @@
-"""Load what is ranked: the vectors that the stage embed wrote, and the questions that may be proposed, as arrays.
+"""Load the inputs of the ranking: the vectors of the stage embed, and the questions that may be proposed.
 
-As in RGQA (section 3.1), two kinds of questions are never proposed: existence questions ("Is there a dog?" is always
-answerable, if only with no) and the image's own questions. A question of another image with the text of an own question counts as
-own.
+As in RGQA (Zhang et al., section 3.1), two kinds of questions are never proposed for an image. Existence
+questions are always answerable, because the answer to "Is there a dog?" may be "no". The image's own
+questions are answerable, too. A question of another image that has the text of an own question counts as own.
 """
 
 from __future__ import annotations
@@ -22,14 +22,19 @@ from pipeline.core.rank_params import SourceSize
 from pipeline.core.records import Question
 from pipeline.language.functional_programs import is_existence_question
 
-# Rows whose length is checked at once.
+# Number of rows whose length is checked at once.
 NORM_CHECK_CHUNK_ROWS = 8192
 
 
 class Embeddings(NamedTuple):
-    """float32 unit vectors of images [n, d] and texts [m, d], with the image ids and texts of their rows.
+    """The vectors of images and texts.
 
-    `text_vectors` is a memory map. `npy_paths` are the files of both tables.
+    Attributes:
+        image_vectors: Unit vectors of the images, float32 [n, d].
+        image_ids: The image id of each row of `image_vectors`.
+        text_vectors: Unit vectors of the texts, float32 [m, d], as a memory map.
+        text_strings: The text of each row of `text_vectors`.
+        npy_paths: The files of the image vectors and of the text vectors, or None if they come from no file.
     """
 
     image_vectors: np.ndarray
@@ -40,14 +45,14 @@ class Embeddings(NamedTuple):
 
 
 def load_embeddings(embed_dir: Path, text_dir: Path | None = None) -> Embeddings:
-    """Read the tables of images and texts, and check that they match.
+    """Read the vectors of images and texts, and check that they fit together.
 
     Args:
         embed_dir: Folder of the stage embed.
-        text_dir: Folder with the texts; that of embed by default.
+        text_dir: Folder with the vectors of the texts. None means `embed_dir`.
 
     Raises:
-        UserError: Lists everything that does not match.
+        UserError: Some vectors cannot be used. The message lists all faults.
     """
     problems = Problems("vectors that cannot be used (run the stage embed again)")
     table, where = embed_dir / "images.npy", (text_dir or embed_dir) / "texts.npy"
@@ -65,12 +70,12 @@ def _load_table(table: Path, names: Path, problems: Problems) -> tuple[np.ndarra
     try:
         array = np.asarray(np.load(table, mmap_mode="r"))
     except Exception as error:
-        # For a damaged header numpy raises whatever its parser raises.
+        # For a damaged header numpy raises the error of its parser, which can be of any type.
         problems.add(str(table), f"{type(error).__name__}: {error}")
         return np.zeros(0), ids
     if array.ndim != 2 or array.dtype != np.float32 or len(array) != len(ids):
-        what = f"{array.dtype} {array.shape}, expected float32 with {format_count(len(ids), 'row')}, one per entry of {names.name}"
-        problems.add(str(table), what)
+        expected = f"expected float32 with {format_count(len(ids), 'row')}, one per entry of {names.name}"
+        problems.add(str(table), f"{array.dtype} {array.shape}, {expected}")
         return np.zeros(0), ids
     for start in range(0, len(array), NORM_CHECK_CHUNK_ROWS):
         lengths = np.linalg.norm(array[start : start + NORM_CHECK_CHUNK_ROWS], axis=1)
@@ -82,15 +87,18 @@ def _load_table(table: Path, names: Path, problems: Problems) -> tuple[np.ndarra
 
 @dataclass(frozen=True, slots=True)
 class QuestionTable:
-    """The questions that may be proposed, sorted by id. Other arrays refer to them by their position in this table.
+    """The questions that may be proposed, sorted by id.
+
+    Other arrays refer to a question by its position in this table.
 
     Attributes:
         question_ids: Ids of the questions.
         image_ids: Ids of all images, in the order of their rows.
-        text_rows, image_rows: int32 [questions], row of the text's vector and of the question's own image.
-        questions_by_text: bool [texts, questions], the questions with each text. Indices ascend.
-        texts_by_image: bool [images, texts], the texts asked about each image, including existence questions. None of them may be proposed
-            for it. Indices ascend.
+        text_rows: Row of the vector of each question's text, int32 [questions].
+        image_rows: Row of each question's own image, int32 [questions].
+        questions_by_text: The questions with each text, bool [texts, questions]. Indices ascend.
+        texts_by_image: The texts of each image's own questions, including existence questions, bool
+            [images, texts]. None of these texts may be proposed for the image. Indices ascend.
         num_existence: Number of existence questions, which are not in the table.
     """
 
@@ -103,11 +111,11 @@ class QuestionTable:
     num_existence: int
 
     def count_questions_per_text(self) -> np.ndarray:
-        """Return how many questions have each text: int [texts]."""
+        """Return the number of questions with each text, int [texts]."""
         return np.diff(self.questions_by_text.indptr)
 
     def count_eligible(self) -> np.ndarray:
-        """Return how many questions may be proposed for each image: int [images]."""
+        """Return the number of questions that may be proposed for each image, int [images]."""
         return np.asarray(len(self.question_ids) - self.texts_by_image @ self.count_questions_per_text())
 
     def measure_size(self) -> SourceSize:
@@ -116,17 +124,21 @@ class QuestionTable:
         return SourceSize(len(self.image_ids), len(self.question_ids), num_texts)
 
     def without_ids(self) -> QuestionTable:
-        """Return a copy without ids and own images, which is all that ranking needs and is sent faster to other processes."""
-        none = self.text_rows[:0]
-        return replace(self, question_ids=(), image_ids=(), text_rows=none, image_rows=none)
+        """Return a copy without ids, texts and own images of the questions.
+
+        The copy has everything that ranking needs, and it is sent to other processes faster.
+        """
+        empty = self.text_rows[:0]
+        return replace(self, question_ids=(), image_ids=(), text_rows=empty, image_rows=empty)
 
 
 class QuestionColumns(NamedTuple):
     """Questions in the order of their ids.
 
     Attributes:
-        image_rows, text_rows: int32 [questions], rows of the embedded images and texts.
-        asks_existence: bool [questions].
+        ids: Ids of the questions.
+        image_rows, text_rows: Rows of the vectors of each question's own image and text, int32 [questions].
+        asks_existence: Whether each question is an existence question, bool [questions].
     """
 
     ids: list[str]

@@ -1,13 +1,15 @@
 """Find the most and the least similar questions of every image by CLIP score, exactly and in tiles.
 
-A matrix product is fast, but its last bits depend on the shape of the tile and the number of threads. So it only filters: what passes a
-threshold estimated from a random sample is scored again, pair by pair (`exact_scores`), and rounded to millionths. Questions are
-ordered by that score, ties by question id. A row is complete when its k-th survivor scores higher than everything that the filter can
-have missed, given the largest error of a product (`approximate_matmul`). Otherwise it is computed again with a lower threshold. Each
-distinct text is scored once.
+A matrix product is fast, but its last bits depend on the shape of the tile and the number of threads. So the
+matrix product is only a filter. Pairs whose product passes a threshold are scored again one by one
+(`exact_scores`), and the score is rounded to millionths. The thresholds are estimated from a random sample of
+questions. Questions are ordered by the exact score, and questions with equal scores by their id. A row is
+complete if its k-th question scores higher than any question that the filter can have missed, given the
+maximum error of a product (`approximate_matmul`). Otherwise the row is computed again with a lower threshold.
+Each distinct text is scored once.
 
-Memory holds the vectors, the result and two blocks of rows per thread, whatever the number of questions. With Ray, the blocks are
-computed by its actors (docs/guides/cluster.md).
+Memory holds the vectors, the result and two blocks of rows per thread, whatever the number of questions. With
+Ray, the blocks are computed by Ray's actors (docs/guides/cluster.md).
 """
 
 from __future__ import annotations
@@ -28,20 +30,22 @@ from pipeline.core.parallel import choose_num_workers, get_engine, num_local_wor
 from pipeline.core.progress import track
 from pipeline.core.randomness import make_generator
 
-# A block of images times a tile of texts has 2 MB of products.
+# Maximum number of images per block and of texts per tile. The products of a block and a tile take 2 MB.
 MAX_BLOCK_IMAGES, MAX_TILE_TEXTS = 512, 1024
-# Keys of survivors that a block may hold for the top and for the bottom (64 MB).
+# Maximum number of sort keys of a block, each for the top and for the bottom (64 MB).
 MAX_BLOCK_KEYS = 1 << 23
-# Starting a Ray actor pays off from this number of pairs on, which take one processor about ten seconds.
+# Minimum number of pairs for which starting a Ray actor pays off. One processor takes about ten seconds for
+# them.
 MIN_PAIRS_PER_ACTOR = 1_000_000_000
 
 
 class Extreme(NamedTuple):
-    """The top or the bottom of every image's ranking: int32 [images, k].
+    """The top or the bottom of every image's ranking.
 
     Attributes:
-        questions: Positions in the question table, from the extreme inwards; -1 if an image has fewer eligible questions.
-        scores: Cosine in millionths.
+        questions: Positions in the question table, int32 [images, k]. The most extreme question comes first.
+            The value is -1 where an image has fewer eligible questions.
+        scores: Cosines in millionths, int32 [images, k].
     """
 
     questions: np.ndarray
@@ -49,9 +53,12 @@ class Extreme(NamedTuple):
 
 
 class TopAndBottom(NamedTuple):
-    """The top begins with the most similar question, the bottom with the least similar one.
+    """Both extremes of every image's ranking.
 
-    `num_recomputed` counts the rows whose first threshold was too high to prove them complete.
+    Attributes:
+        top: The most similar questions, the most similar question first.
+        bottom: The least similar questions, the least similar question first.
+        num_recomputed: Number of images for which the first thresholds did not suffice.
     """
 
     top: Extreme
@@ -60,15 +67,18 @@ class TopAndBottom(NamedTuple):
 
 
 class RankingContext(NamedTuple):
-    """What a process needs to rank any block.
+    """The data that a process needs to rank any block.
 
     Attributes:
-        image_vectors, text_vectors: float32 unit vectors [n, d] and [m, d], or paths of their files until a worker process opens them.
+        image_vectors, text_vectors: Unit vectors, float32 [n, d] and [m, d]. They are paths of files until a
+            worker process opens the files.
         table: The questions, without ids.
-        sample_vectors: Vectors of a random sample of the questions, [sample, d].
-        k_top_bottom: Number of top and of bottom questions per image.
-        block_images, tile_texts: See `top_and_bottom_k`.
-        matmul: The filter, once it is chosen. It stays open as long as `exit_stack` exists.
+        sample_vectors: Text vectors of a random sample of the questions, [sample, d].
+        k_top_bottom: Number of top questions and of bottom questions per image.
+        block_images, tile_texts: As in `top_and_bottom_k`.
+        matmul: The matrix product that filters pairs, or None until it is chosen. It stays open as long as
+            `exit_stack` exists.
+        exit_stack: The context in which `matmul` was opened in a worker process, or None in this process.
     """
 
     image_vectors: Any
@@ -96,9 +106,14 @@ def top_and_bottom_k(
     """Find the `top_k` most and the `bottom_k` least similar eligible questions of every image.
 
     Args:
-        images, texts: float32 vectors [n, d] and [m, d] whose length is 1 within 1 %. `texts` may be a memory map.
-        npy_paths: Files of both. Processes of a cluster map them there; without them, the vectors are sent to each machine.
-        block_images, tile_texts: Images and texts of one matrix product. They change the speed, never the result.
+        images, texts: Vectors whose length is 1 within 1 %, float32 [n, d] and [m, d]. `texts` may be a
+            memory map.
+        table: The questions.
+        top_k, bottom_k: Number of most similar and of least similar questions per image.
+        npy_paths: The files of `images` and `texts`. The processes of a cluster map these files into memory.
+            If None, the vectors are sent to each machine.
+        block_images, tile_texts: Number of images and of texts of one matrix product. They change the speed,
+            never the result.
     """
     n, questions = len(images), len(table.question_ids)
     sizes = min(top_k, questions), min(bottom_k, questions)
@@ -123,14 +138,17 @@ def top_and_bottom_k(
 def _rank_blocks(
     context: RankingContext, files: tuple[Path, Path] | None, starts: Sequence[int], actors: int
 ) -> Iterator[tuple[list[Extreme], int]]:
-    """Yield the results of the blocks in order, computed by Ray actors, or by threads of this process, which share its memory."""
+    """Yield the results of the blocks in order.
+
+    The blocks are computed by Ray actors, or by threads of this process, which share its memory.
+    """
     if actors > 1:
         if files:
             context = context._replace(image_vectors=files[0], text_vectors=files[1])
         yield from ordered_map(_rank_block, starts, partial(_open_in_actor, context), actors, 1)
         return
-    # Each thread computes blocks with a product of its own. A product on several threads would keep spinning on the cores that the
-    # filter needs.
+    # Each thread computes whole blocks with a matrix product that uses only this thread. Idle threads of a
+    # product on several threads would keep using the cores that the exact scoring needs.
     with (
         choose_matmul(context.image_vectors, context.text_vectors) as product,
         ThreadPoolExecutor(num_local_workers()) as pool,
@@ -139,19 +157,23 @@ def _rank_blocks(
 
 
 def _open_in_actor(context: RankingContext) -> RankingContext:
-    """Load the vectors in an actor, from their files if it was given paths, and choose its matrix product."""
+    """Load the vectors in a Ray actor, from files if the context has paths, and choose the matrix product."""
     images, texts = (
         np.asarray(np.load(vectors, mmap_mode="r") if isinstance(vectors, Path) else vectors)
         for vectors in context[:2]
     )
-    # It stays open as long as the process, which does nothing else.
+    # The context of the matrix product stays open as long as the actor's process, which does nothing else.
     opened = ExitStack()
     product = opened.enter_context(choose_matmul(images, texts))
     return context._replace(image_vectors=images, text_vectors=texts, matmul=product, exit_stack=opened)
 
 
 def _rank_block(context: RankingContext, start: int) -> tuple[list[Extreme], int]:
-    """Return both extremes of the images of the block that begins at `start`, and how many rows were recomputed."""
+    """Rank the block of images that begins at `start`.
+
+    Returns:
+        The top and the bottom of the images, and the number of rows that were recomputed.
+    """
     images, questions = (
         context.image_vectors[start : start + context.block_images],
         len(context.table.questions_by_text.indices),
@@ -159,7 +181,7 @@ def _rank_block(context: RankingContext, start: int) -> tuple[list[Extreme], int
     both, product = _empty_extremes(len(images), context.k_top_bottom), context.matmul
     assert product is not None
     todo, depth, num_recomputed = np.arange(len(images)), 1.0, 0
-    # The depth grows until everything passes, so this loop ends.
+    # The depth grows until all questions pass the thresholds, so this loop ends.
     while len(todo):
         guess = np.empty((len(todo), len(context.sample_vectors)), np.float32)
         product.multiply(images[todo], context.sample_vectors, guess)
@@ -184,7 +206,15 @@ def _empty_extremes(images: int, sizes: tuple[int, int]) -> list[Extreme]:
 def choose_block_size(
     num_images: int, max_images: int = MAX_BLOCK_IMAGES, num_workers: int | None = None
 ) -> int:
-    """Return the number of images per block: at most `max_images`, and equally many blocks for each worker (thread or actor)."""
+    """Return the number of images per block.
+
+    The number is at most `max_images`, and every worker gets equally many blocks.
+
+    Args:
+        num_images: The number of images.
+        max_images: The maximum number of images per block.
+        num_workers: The number of threads or actors. None means the number of local workers.
+    """
     num_workers = num_workers or num_local_workers()
     rounds = -(-num_images // (max_images * num_workers))
     return max(1, -(-num_images // (rounds * num_workers)) if rounds else max_images)
@@ -193,13 +223,17 @@ def choose_block_size(
 def _estimate_thresholds(
     guess: np.ndarray, sizes: tuple[int, int], questions: int, depth: float
 ) -> tuple[np.ndarray, tuple[int, int]]:
-    """Estimate thresholds that slightly more questions pass than are wanted, from the scores of a sample.
+    """Estimate thresholds from the scores of a sample.
 
-    The threshold of the top k is the j-th best of the sample, where j lies 3.5 standard deviations above the number of top-k questions
-    expected in the sample.
+    Slightly more than k questions should pass a threshold.
+    The threshold of the top k is the j-th best score of the sample. j is 3.5 standard deviations larger than
+    the expected number of top-k questions in the sample.
 
     Args:
-        guess: Scores of the sample, [rows, sample].
+        guess: Approximate scores of the sample, [rows, sample].
+        sizes: Number of top questions and of bottom questions per row.
+        questions: Number of all questions.
+        depth: Factor of j. It is larger when a row is computed again.
 
     Returns:
         Thresholds [2, rows], and the capacity needed for the top and for the bottom.
@@ -215,7 +249,7 @@ def _estimate_thresholds(
             limits[end], capacities[end] = everything, questions
         else:
             index = rank - 1 if end else size - rank
-            # For a single index numpy partitions with vector instructions, ten times faster.
+            # For a single index, numpy partitions with vector instructions, which is ten times faster.
             limits[end] = np.partition(guess, index, axis=1)[:, index]
             capacities[end] = min(questions, 2 * rank * questions // size + 1024)
     return limits, (capacities[0], capacities[1])
@@ -229,9 +263,19 @@ def _find_survivors(
     capacities: tuple[int, int],
     product: ApproximateMatmul,
 ) -> list[np.ndarray]:
-    """Return the sorted keys of the questions that pass each threshold: int64 [rows, most survivors].
+    """Return the sorted keys of the questions that pass each threshold.
 
-    A row with more survivors than its capacity comes out empty. `images` are the vectors of `rows`.
+    Args:
+        context: The data of the ranking.
+        images: Vectors of the images `rows`, float32 [rows, d].
+        rows: Indices of the images.
+        limits: Thresholds for the top and for the bottom, float32 [2, rows].
+        capacities: Maximum number of keys per row, for the top and for the bottom.
+        product: The matrix product that filters pairs.
+
+    Returns:
+        Keys of the top and of the bottom, int64 [rows, maximum number of keys] each. A row with more passing
+        questions than its capacity is empty.
     """
     texts, table = context.text_vectors, context.table
     keys = np.empty((len(rows), capacities[0]), np.int64), np.empty((len(rows), capacities[1]), np.int64)
@@ -249,7 +293,7 @@ def _find_survivors(
 
 
 def _sort_keys(keys: np.ndarray, counts: np.ndarray, capacity: int) -> np.ndarray:
-    """Sort the first `counts` keys of each row in place. A row with more keys than `capacity` comes out empty."""
+    """Sort the first `counts` keys of each row in place. A row with too many keys becomes empty."""
     counts[counts > capacity] = 0
     keys = keys[:, : counts.max()]
     keys[np.arange(keys.shape[1]) >= counts[:, None]] = EMPTY_KEY
@@ -258,7 +302,7 @@ def _sort_keys(keys: np.ndarray, counts: np.ndarray, capacity: int) -> np.ndarra
 
 
 def _is_complete(end: Extreme, rows: np.ndarray, limits: np.ndarray, last: int, error: float) -> np.ndarray:
-    """Return whether the filter cannot have missed any of the first k questions: bool [rows]."""
+    """Return for each row whether the filter cannot have missed any of the first k questions, bool [rows]."""
     if not end.questions.shape[1]:
         return np.ones(len(rows), bool)
     # Scores are rounded to millionths.

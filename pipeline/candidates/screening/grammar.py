@@ -1,7 +1,8 @@
 """Find grammatical errors that GQA's templates make and that edited questions inherit.
 
-A released source question may keep them, because it is GQA's. An edited question must not have them. Nor may the absence of errors
-reveal which question was edited, so an edited question is dropped if it or its source has one.
+Source questions are released as GQA wrote them, with their errors. An edited question must not have an error.
+In addition, the absence of errors must not reveal which question was edited. So an edited question is dropped
+if the question itself or its source has an error.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ _SINGULAR_PRONOUNS, _PLURAL_PRONOUNS = parse_words("it, this, that"), parse_word
 
 @lru_cache(maxsize=1 << 16)
 def find_grammar_error(text: str) -> str:
-    """Return the first grammatical error of a question, "" if there is none.
+    """Return a description of the first grammatical error of a question, or "" if there is none.
 
-    The rules: one preposition per noun, one verb per clause, verbs that agree with their subject, articles where they are required, and
-    idiomatic word order.
+    A question must have one preposition per noun, one verb per clause, verbs that agree with their subject,
+    articles where they are required, and an idiomatic word order.
 
     >>> find_grammar_error("What is the man that to the left of the cup wearing?")
     'a clause without a verb'

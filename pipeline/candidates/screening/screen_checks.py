@@ -1,7 +1,8 @@
-"""Check what may be wrong with a candidate.
+"""Check candidates for faults.
 
-Either the question is flawed whatever the image shows (it offers the same option twice, reveals its answer, or is ungrammatical), or it
-has an answer.
+A candidate has a fault if its question is flawed whatever the image shows. Such a question offers the same
+option twice, reveals its answer, or is ungrammatical. A candidate also has a fault if its question has an
+answer.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ from pipeline.language.presuppositions import find_queried_step
 from pipeline.language.relations import PREPOSITIONS, get_antonym
 from pipeline.language.word_lists import DETERMINERS, parse_words
 
-# What is wrong; True if the reason of the rule says it all; false if nothing is wrong.
+# The result of a check: a description of the fault, or True if the reason of the rule is description enough.
+# A falsy result means that the candidate has no such fault.
 Fault = str | bool | None
 UNKNOWN_RESULT = VerifierResult(answerability="unknown")
-# "Is it to the right or to the right of ...": the same words on both sides of "or", and the word after them.
+# Matches the same words on both sides of "or", and the word that follows: "Is it to the right or to the right
+# of".
 _REPEATED_OPTION = re.compile(
     r"(?<![\w-])(?<!light )(?<!dark )([\w-]+(?: [\w-]+){0,5}) or \1(?![\w-])(?: ([\w-]+))?"
 )
@@ -36,7 +39,7 @@ _REPEATED_OPTION = re.compile(
 _NON_ATTRIBUTE_TYPES = frozenset(("", "name", "rel", "place", "room", "location"))
 _ATTRIBUTE_QUESTION = re.compile(r"\b(color|colour|material|pattern|shape|size)\b")
 _YES_NO_QUESTION = re.compile(r"(is|are|do|does)\b")
-# Words between the type that is asked for and the noun phrase: "What color ARE THE black shoes?".
+# Words between the attribute type and the noun phrase: "What color ARE THE black shoes?".
 _WORDS_BEFORE_NOUN_PHRASE = frozenset(("of", "is", "are", "does", "do", "the", "you", "think"))
 # Words at which another phrase starts.
 _PHRASE_STARTERS = parse_words("""of, in, on, to, near, next, behind, above, below, under, beside, with, by, that, which, who,
@@ -45,10 +48,13 @@ wearing, holding""")
 
 @dataclass(frozen=True)
 class ScreenCase:
-    """A candidate, with what is known about it.
+    """A candidate, with the data that the checks need.
 
     Attributes:
-        question: The image's own question from which the candidate was made; None if it is a question of another image.
+        candidate: The candidate.
+        vocabulary: The vocabulary of the data set.
+        question: The image's own question from which the candidate was made by editing, or None if the
+            candidate is a question of another image.
         verifier_result: The verifier's result for the candidate.
         own_texts: Normalized texts of the image's own questions.
         kept_texts: Normalized texts of the kept candidates of the same image and subset.
@@ -63,7 +69,7 @@ class ScreenCase:
 
     @cached_property
     def program(self) -> Sequence[Operation]:
-        """The candidate's program, () if it has none.
+        """The parsed program of the candidate, or () if the candidate has none.
 
         Raises:
             UserError: The program is malformed.
@@ -73,10 +79,11 @@ class ScreenCase:
 
 
 def find_repeated_option(case: ScreenCase) -> Fault:
-    """Find two equal options of a choice, in the program or, if there is none, in the text.
+    """Find two equal options of a choice, in the program or, if there is no program, in the text.
 
-    In the text, a word after the second option may change its meaning ("a car or a car park"). Words that start a noun phrase do not, nor
-    do "side", "part", and the "of" of "to the left of".
+    In the text, a word after the second option may change the meaning of the option ("a car or a car park").
+    Words that start a noun phrase do not change the meaning. Neither do "side" and "part", and the "of" in
+    "to the left of".
     """
     for operation in case.program:
         if operation.verb == "choose" and len(set(operation.values)) < len(operation.values):
@@ -89,7 +96,10 @@ def find_repeated_option(case: ScreenCase) -> Fault:
 
 
 def find_given_attribute(case: ScreenCase) -> Fault:
-    """Find an attribute that the question states and asks for: the colour of something black, or whether something red is red."""
+    """Find an attribute that the question both states and asks for.
+
+    Such a question asks for the color of something black, or whether something red is red.
+    """
     program = case.program
     for operation in program:
         if operation.verb not in ("query", "verify", "choose") or not operation.inputs:
@@ -107,9 +117,11 @@ def find_given_attribute(case: ScreenCase) -> Fault:
 
 
 def find_given_name(case: ScreenCase) -> Fault:
-    """Find an inserted name that the question asks for: "Which furniture is the couch?" reveals its answer, "the furniture" does not.
+    """Find an inserted name that the question asks for.
 
-    Source questions ask this only about categories, some of which the vocabulary does not know.
+    "Which kind of furniture is the couch?" reveals its answer. "Which kind of furniture is the furniture?"
+    does not. Source questions ask for the name only of categories. Some of these categories are not in the
+    vocabulary, so only inserted names are checked.
     """
     asked = find_queried_step(case.program)
     is_inserted = any(edit.kind == "object" and edit.step_index == asked for edit in case.candidate.edits)
@@ -119,7 +131,10 @@ def find_given_name(case: ScreenCase) -> Fault:
 
 
 def find_inverse_relation(case: ScreenCase) -> Fault:
-    """Find a question whose text contains its answer: "What is to the left of the cup that is to the right of the lamp?" (the lamp)."""
+    """Find a question whose text contains its answer, because two of its relations are inverse.
+
+    An example is "What is to the left of the cup that is to the right of the lamp?" (the lamp).
+    """
     program, asked = case.program, find_queried_step(case.program)
     if asked is None or program[asked].verb != "relate":
         return None
@@ -134,7 +149,7 @@ def find_inverse_relation(case: ScreenCase) -> Fault:
 
 
 def find_given_attribute_in_text(case: ScreenCase) -> Fault:
-    """Find an attribute that the text of a question without a program states and asks for."""
+    """Find an attribute that a question without a program both states and asks for, in its text."""
     text, types = case.candidate.text.lower(), case.vocabulary.attribute_types
     asked = _ATTRIBUTE_QUESTION.search(text)
     if case.program or asked is None or _YES_NO_QUESTION.match(text):
@@ -147,18 +162,27 @@ def find_given_attribute_in_text(case: ScreenCase) -> Fault:
 
 
 def is_ungrammatical(case: ScreenCase) -> Fault:
-    """Return the grammatical error of an edited question or of its source: "What is the man that to the left of the cup wearing?"."""
+    """Return a description of the grammatical error of an edited question or of its source.
+
+    An example is "What is the man that to the left of the cup wearing?".
+    """
     texts = (case.candidate.text, *([case.question.text] if case.question else ()))
     return next(filter(None, map(find_grammar_error, texts)), None) if case.candidate.edits else None
 
 
 def normalize_text(text: str) -> str:
-    """Return a text in lower case, without repeated spaces and final punctuation. Texts that ask the same question become equal."""
+    """Return a text in lower case, without repeated spaces and final punctuation.
+
+    Texts that ask the same question become equal.
+    """
     return " ".join(text.rstrip("?. ").lower().split())
 
 
 def is_unchanged_by_edit(case: ScreenCase) -> Fault:
-    """Return whether the edited question still asks the same: it has the same text, or the options of a choice in another order."""
+    """Return whether the edited question still asks the same as its source.
+
+    This is so if both have the same text, or the same options of a choice in another order.
+    """
     candidate, question = case.candidate, case.question
     if question is None:
         return None
@@ -187,7 +211,10 @@ def is_answerable_by_evidence(case: ScreenCase) -> Fault:
 
 
 def is_always_answerable(program: Sequence[Operation]) -> bool:
-    """Return whether a program has an answer for every image: it asks for the place, or whether something exists."""
+    """Return whether a program has an answer for every image.
+
+    This is so if the program asks for the place or the location of the scene, or whether something exists.
+    """
     last = program[-1]
     if last.verb in ("query", "verify") or (last.verb == "choose" and last.type == "location"):
         return program[last.inputs[0]].name == SCENE and last.type in ("place", "room", "location")

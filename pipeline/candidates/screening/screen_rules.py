@@ -1,6 +1,7 @@
-"""List all rules by which candidates are dropped, in the order in which they are tried. The first rule that applies is the reason.
+"""List all rules by which candidates are dropped, in the order in which they are tried.
 
-To add a rule, write a function of a case in `screen_checks` and add a row here.
+The first rule that applies to a candidate is the reported reason. To add a rule, write a function of a
+`ScreenCase` in the module `screen_checks`, and add a row to `RULES`.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ class ScreenRule(NamedTuple):
 
     Attributes:
         reason: The reason as it is reported.
-        find_fault: Returns what is wrong with a case, if anything.
-        claims_answerable: The rule claims that the question is answerable, so the truth can show whether it is right.
-        is_paper_rule: The rule belongs to RGQA's conflict filter (section 3.1).
+        find_fault: A function that returns the fault of a case, or a falsy value if there is none.
+        claims_answerable: Whether the rule claims that the question is answerable. Such a claim can be
+            compared with the truth.
+        is_paper_rule: Whether the rule belongs to the conflict filter of RGQA (section 3.1).
     """
 
     reason: str
@@ -60,7 +62,14 @@ ANSWERABLE_REASONS = frozenset(rule.reason for rule in RULES if rule.claims_answ
 
 
 class ScreenInputs(NamedTuple):
-    """The inputs of screening: image id -> its candidates, its own questions, the evidence about it."""
+    """The inputs of screening.
+
+    Attributes:
+        candidates: Image id -> candidates of the image.
+        questions: Image id -> own questions of the image.
+        get_evidence: A function that returns the evidence about an image by its id, or None if there is none.
+        vocabulary: The vocabulary of the data set.
+    """
 
     candidates: Mapping[str, Sequence[Candidate]]
     questions: Mapping[str, Sequence[Question]]
@@ -72,7 +81,8 @@ def find_drop_reason(case: ScreenCase, rules: Iterable[ScreenRule] = RULES) -> t
     """Return the first reason to drop a case.
 
     Returns:
-        The reason and what is wrong ("" if the reason says it all), or None to keep the case.
+        The reason and a description of the fault ("" if the reason is description enough). None if no rule
+        applies.
     """
     for rule in rules:
         if fault := rule.find_fault(case):
@@ -81,7 +91,10 @@ def find_drop_reason(case: ScreenCase, rules: Iterable[ScreenRule] = RULES) -> t
 
 
 def screen_image(inputs: ScreenInputs, image_id: str) -> list[ScreenedCandidate | DroppedCandidate]:
-    """Screen the candidates of one image, in the order of their ids. The first of several candidates with the same text is kept."""
+    """Screen the candidates of one image, in the order of their ids.
+
+    Of several candidates of a subset with the same text, only the first is kept.
+    """
     evidence = inputs.get_evidence(image_id)
     own_questions = ((question.question_id, question) for question in inputs.questions.get(image_id, ()))
     own = RecordLookup(f"the questions of image {image_id} (stage ingest)", own_questions)
@@ -104,5 +117,5 @@ def screen_image(inputs: ScreenInputs, image_id: str) -> list[ScreenedCandidate 
 
 
 def apply_conflict_filter(candidates: Iterable[Candidate], vocabulary: Vocabulary) -> list[Candidate]:
-    """Return the candidates that RGQA's conflict filter (section 3.1) keeps."""
+    """Return the candidates that the conflict filter of RGQA (section 3.1) keeps."""
     return [row for row in candidates if not find_drop_reason(ScreenCase(row, vocabulary), PAPER_RULES)]

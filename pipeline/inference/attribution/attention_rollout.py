@@ -1,4 +1,6 @@
-"""Compute attention rollout (Abnar and Zuidema, ACL 2020): how much each input token contributes to each output token."""
+"""Compute attention rollout (Abnar and Zuidema, ACL 2020): how much each input token contributes to each
+output token.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,16 @@ from pipeline.inference.attribution.attribution_maps import AttributionMap, norm
 
 
 def compute_rollout(layers: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the contributions [T, T] of the input tokens (columns) to the output tokens (rows). Rows sum to 1.
+    """Return the contributions [T, T] of the input tokens (columns) to the output tokens (rows).
 
-    The attention of a layer is averaged over its heads. The residual connection adds the identity, and rows are normalized again:
-    A' = 0.5 A + 0.5 I. The result is the product A'_L ... A'_1 (section 3).
+    Rows sum to 1.
+
+    The attention A of a layer is averaged over its heads. The residual connection is taken into account by
+    adding the identity and normalizing rows: A' = 0.5 A + 0.5 I. The result is the product A'_L ... A'_1 over
+    the L layers (section 3).
 
     Args:
-        layers: Attention [H, T, T] of each layer, from input to output. Rows sum to 1.
+        layers: Attention [heads, T, T] of each layer, from input to output, for T tokens. Rows sum to 1.
 
     Raises:
         ValueError: There are no layers, or their shapes differ.
@@ -39,16 +44,17 @@ def place_on_patches(
 ) -> AttributionMap:
     """Arrange the weights of patches in a map, normalized to sum 1.
 
-    ViLT shuffles the patches in each forward pass, and samples some of them if there are too many. Patches that were not sampled
-    get weight 0.
+    ViLT shuffles the patches of an image in each forward pass. If there are too many patches, ViLT uses only
+    a random sample of them. Patches that are not in the sample get weight 0.
 
     Args:
-        weights: Weights [P].
+        weights: Weight of each patch, [P].
         patch_positions: Row and column of each patch, [P, 2].
-        shape: Rows and columns of the map.
+        shape: Number of rows and columns of the map.
 
     Raises:
-        ValueError: The numbers of weights and positions differ, or a position is outside of the map or occurs twice.
+        ValueError: The numbers of weights and positions differ, or a position is outside of the map or occurs
+            twice.
 
     >>> place_on_patches(np.array([0.2, 0.6]), np.array([[0, 1], [0, 0]]), (1, 3)).round(2).tolist()
     [[0.75, 0.25, 0.0]]

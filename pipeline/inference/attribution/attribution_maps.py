@@ -1,7 +1,8 @@
-"""Attribution maps: how much each cell of an image counts, [rows, columns] from the top left, non-negative, with sum 1.
+"""Attribution maps: how much each cell of an image contributed to an answer.
 
-All attribution methods return such a map, and `rgqa score --resource attention=FILE` reads them. Boxes are
-(left, top, right, bottom) as fractions of the image.
+A map is an array [rows, columns] of weights, from the top left of the image. The weights are non-negative,
+and their sum is 1. All attribution methods return maps, and `rgqa score --resource attention=FILE` reads
+maps. Boxes are (left, top, right, bottom) as fractions of the image size.
 """
 
 from __future__ import annotations
@@ -14,18 +15,20 @@ import numpy as np
 from pipeline.core.json_files import write_json
 
 AttributionMap = np.ndarray
-# Rows and columns onto which boxes are rasterized. GQA's format is short for square maps.
+# Default rows and columns of maps made from boxes. The map is square, because GQA's file format is shorter
+# for square maps.
 MAP_SHAPE = (24, 24)
-# A box without area gets sides of this length.
+# Minimum length of the sides of a box, as a fraction of the image, so that every box has an area.
 MIN_BOX_SIDE = 1e-6
-# Of a number in a file.
+# Number of significant digits of a weight in a file.
 SIGNIFICANT_DIGITS = 6
-# GQA's scorer expects five numbers per region, and takes a list of five regions for a map of five by five.
+# Number of values of a region in GQA's format. A list of five regions would be read as a map of five by five
+# cells.
 GQA_REGION_LENGTH = 5
 
 
 def normalize_map(weights: np.ndarray) -> AttributionMap:
-    """Divide weights [rows, columns] by their sum. If all are 0, the map is uniform.
+    """Divide weights [rows, columns] by their sum. If all weights are 0, the map is uniform.
 
     Raises:
         ValueError: The weights do not have two dimensions, or a weight is negative or not finite.
@@ -45,16 +48,17 @@ def normalize_map(weights: np.ndarray) -> AttributionMap:
 def rasterize_boxes(
     weights: np.ndarray, boxes: np.ndarray, shape: tuple[int, int] = MAP_SHAPE
 ) -> AttributionMap:
-    """Spread each weight evenly over its box, and sum what falls into each cell.
+    """Spread each weight evenly over its box, and return the sum of the weights in each cell, normalized to
+    sum 1.
 
     Args:
-        weights: Weights [m].
-        boxes: Boxes [m, 4] as fractions of the image.
-        shape: Rows and columns of the map.
+        weights: Weight of each box, [m].
+        boxes: Boxes [m, 4] as fractions of the image size.
+        shape: Number of rows and columns of the map.
 
     Raises:
-        ValueError: The numbers of weights and boxes differ, a right or lower edge is before the left or upper one (width and height
-            instead of edges), or a box is outside of the image.
+        ValueError: The numbers of weights and boxes differ, a right or lower edge comes before the left or
+            upper edge (the box may have width and height instead of edges), or a box is outside of the image.
 
     >>> rasterize_boxes(np.array([1.0, 1.0]), np.array([[0, 0, 0.5, 1], [0, 0, 1, 1]]), (1, 2)).tolist()
     [[0.75, 0.25]]
@@ -79,16 +83,18 @@ def rasterize_boxes(
 
 
 def _overlap_rates(low: np.ndarray, high: np.ndarray, count: int) -> np.ndarray:
-    """Return the proportion of each interval [m] within 0 to 1 that falls into each of `count` bins, [m, count]."""
+    """Return the proportion of each interval (low, high) that is in each of `count` equal bins of [0, 1], [m,
+    count].
+    """
     edges = np.linspace(0, 1, count + 1)
     inside = np.minimum(high[:, None], edges[1:]) - np.maximum(low[:, None], edges[:-1])
     return np.clip(inside, 0, None) / (high - low)[:, None]
 
 
 def find_peaks(grid: AttributionMap) -> np.ndarray:
-    """Return the centers [n, 2] (x, y) of the cells with the highest weight, as fractions of the image.
+    """Return the centers (x, y) of the cells with the highest weight, [n, 2], as fractions of the image size.
 
-    Cells whose weights differ by rounding only count as equal.
+    Weights that differ only by a rounding error count as equal.
 
     >>> find_peaks(np.array([[0.1, 0.5], [0.4, 0.0]])).tolist()
     [[0.75, 0.25]]
@@ -100,8 +106,9 @@ def find_peaks(grid: AttributionMap) -> np.ndarray:
 def to_gqa_attention(grid: AttributionMap) -> list[list[float]]:
     """Convert a map to the format of GQA's scorer.
 
-    A square map becomes a list of columns, [x][y]. Any other map becomes a list of regions [x0, y0, x1, y1, weight], one per cell
-    above 0. The scorer would take five regions for a map of five by five, so then the first is split in two.
+    A square map becomes a list of columns, [x][y]. Any other map becomes a list of regions [x0, y0, x1, y1,
+    weight], one for each cell with a weight above 0. The scorer would read a list of five regions as a map of
+    five by five cells. Therefore, if there are five regions, the first region is split into two.
 
     >>> to_gqa_attention(np.array([[0.1, 0.2], [0.3, 0.4]])), to_gqa_attention(np.array([[0.0, 1.0]]))
     ([[0.1, 0.3], [0.2, 0.4]], [[0.5, 0.0, 1.0, 1.0, 1.0]])
@@ -125,5 +132,5 @@ def _round_significant(number: float) -> float:
 
 
 def write_gqa_attention(path: Path, grids: Mapping[str, AttributionMap]) -> None:
-    """Write maps by question id to a file for `rgqa score --resource attention=FILE`."""
+    """Write maps (question id -> map) to a file for `rgqa score --resource attention=FILE`."""
     write_json(path, {name: to_gqa_attention(grid) for name, grid in grids.items()})

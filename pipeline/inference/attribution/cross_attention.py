@@ -1,4 +1,4 @@
-"""Average the cross-attention of the words of a question to the regions of an image."""
+"""Average the cross-attention from the words of a question to the regions of an image."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def average_cross_attention(layers: Sequence[np.ndarray], first_region: int = 0)
     """Return the attention [T, M] of each word to each region, averaged over layers and heads. Rows sum to 1.
 
     Args:
-        layers: Attention [H, T, M] of each layer. Rows sum to 1.
-        first_region: Index of the first region to count. It is 1 for BLIP, whose vision encoder has a token for the whole image before
-            its patches.
+        layers: Attention [heads, T, M] of each layer, for T words and M regions. Rows sum to 1.
+        first_region: Index of the first region that is used. Use 1 for BLIP, whose vision encoder has a token
+            for the whole image before the tokens of the patches.
 
     Raises:
         ValueError: There are no layers, or their shapes differ.
@@ -36,7 +36,7 @@ def average_over_words(table: np.ndarray, is_word: Sequence[bool]) -> np.ndarray
         is_word: Whether each token is a word, not a special token of the tokenizer.
 
     Raises:
-        ValueError: There is no word, or the length differs from the number of rows.
+        ValueError: There is no word, or the length of `is_word` differs from the number of rows of `table`.
 
     >>> average_over_words(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]), [False, True, True]).tolist()
     [0.25, 0.75]

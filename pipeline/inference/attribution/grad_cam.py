@@ -1,4 +1,6 @@
-"""Compute Grad-CAM (Selvaraju et al., ICCV 2017) and HiResCAM (Draelos and Carin, 2020), which weight the gradient cell by cell."""
+"""Compute Grad-CAM (Selvaraju et al., ICCV 2017) and HiResCAM (Draelos and Carin, 2020) from feature maps and
+gradients.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,16 @@ from pipeline.inference.attribution.attribution_maps import AttributionMap, norm
 
 
 def compute_grad_cam(maps: np.ndarray, gradient: np.ndarray) -> AttributionMap:
-    """Return ReLU(sum over c of (mean over cells of gradient_c) * A_c), equations 1 and 2, normalized to sum 1.
+    """Return the Grad-CAM map: ReLU(sum over c of (mean over cells of gradient_c) * A_c), normalized to sum
+    1.
+
+    Source: equations 1 and 2 of Selvaraju et al.; c is the channel.
 
     If all cells are 0 after ReLU, the map is uniform.
 
     Args:
-        maps: Feature maps A, [C, rows, columns].
-        gradient: Gradient of the answer's logit with respect to A, [C, rows, columns].
+        maps: Feature maps A, [channels, rows, columns].
+        gradient: Gradient of the answer's logit with respect to A, [channels, rows, columns].
 
     Raises:
         ValueError: The shapes differ.
@@ -27,10 +32,11 @@ def compute_grad_cam(maps: np.ndarray, gradient: np.ndarray) -> AttributionMap:
 
 
 def compute_hires_cam(maps: np.ndarray, gradient: np.ndarray) -> AttributionMap:
-    """Return ReLU(sum over c of gradient_c * A_c), with the gradient of each cell, normalized to sum 1.
+    """Return the HiResCAM map: ReLU(sum over channels c of gradient_c * A_c), normalized to sum 1.
 
-    For a model that reads single cells, as a region head does, the mean in Grad-CAM gives a cell the gradient of other cells.
-    Arguments and errors are those of `compute_grad_cam`.
+    Unlike Grad-CAM, HiResCAM uses the gradient of each cell instead of the mean over cells. It suits models
+    that read single cells, such as a region head: there, the mean would give a cell the gradient of other
+    cells. The arguments and errors are the same as in `compute_grad_cam`.
 
     >>> compute_hires_cam(np.array([[[1.0, 3.0]], [[0.0, 9.0]]]), np.array([[[3.0, 1.0]], [[0.0, 0.0]]])).tolist()
     [[0.5, 0.5]]

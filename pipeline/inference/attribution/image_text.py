@@ -14,7 +14,7 @@ from pipeline.core.images import load_rgb
 from pipeline.core.json_files import read_json
 from pipeline.inference.attribution.panels import BoxMark
 
-EXPECTED_FORMAT = "a list of {text, box, score} with box [left, top, right, bottom] in pixels, or an object of such lists by image id"
+EXPECTED_FORMAT = "a list of {text, box, score} with box [left, top, right, bottom] in pixels, or an object that maps image ids to such lists"
 
 
 class ImageWord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,7 +35,8 @@ def read_image_words(path: Path, image: str) -> list[ImageWord]:
     """Read the words of an image from a file.
 
     Args:
-        path: A JSON list of words, or an object with such a list by image id. An image without a list has no words.
+        path: A JSON file: a list of words, or an object that maps image ids to such lists. An image that is not
+            in the object has no words.
         image: Id of the image.
 
     Raises:
@@ -88,7 +89,11 @@ def recognize_words(image: Path) -> list[ImageWord]:
 
 
 def parse_ocr_result(ocr_result: Any) -> list[ImageWord]:
-    """Convert a result of rapidocr: `boxes` [n, 4, 2] (corners in pixels), `txts` and `scores`, each None if there are no words."""
+    """Convert a result of rapidocr to words.
+
+    The result has `boxes` [n, 4, 2] (four corners in pixels), `txts` and `scores`. All three are None if
+    there are no words.
+    """
     if ocr_result.boxes is None:
         return []
     rows = zip(ocr_result.txts, ocr_result.boxes, ocr_result.scores, strict=True)
@@ -104,7 +109,7 @@ def make_word_marks(words: Sequence[ImageWord], size: tuple[int, int], source: s
     Args:
         words: The words.
         size: Width and height of the image in pixels.
-        source: Where the words are from, for the message.
+        source: Where the words are from, such as a file name, for messages.
 
     Raises:
         UserError: A box is outside of the image.

@@ -10,7 +10,7 @@ from pipeline.scoring.items import Benchmark, BenchmarkItem
 
 
 class UqAqPair(NamedTuple):
-    """The UQ and the AQ of a pair; None for one that is not in the benchmark."""
+    """The UQ and the AQ of a pair. Either is None if it is not in the benchmark."""
 
     subset: str
     uq: BenchmarkItem | None
@@ -31,7 +31,7 @@ def find_pair(benchmark: Benchmark, item_id: str) -> UqAqPair:
     """Return the pair of an item, in the first subset that has the item.
 
     Raises:
-        UserError: There is no such item, or it has no image or no text.
+        UserError: There is no such item, or the item has no image or no question text.
     """
     for subset, items in benchmark.subsets.items():
         if item_id in items.ids:
@@ -54,9 +54,10 @@ def find_pair(benchmark: Benchmark, item_id: str) -> UqAqPair:
 
 
 def sample_pairs(benchmark: Benchmark, count: int) -> list[UqAqPair]:
-    """Sample pairs at random, the same number from each subset as far as possible.
+    """Sample pairs at random, if possible the same number from each subset.
 
-    Pairs are from split test, or from the whole benchmark if it has no splits. The sample does not depend on the model.
+    The pairs are from split test, or from the whole benchmark if it has no splits. The same benchmark always
+    gives the same pairs, so different models can be compared.
     """
     per_subset, remainder = divmod(count, max(len(benchmark.subsets), 1))
     sampled = []

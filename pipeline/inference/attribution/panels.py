@@ -20,9 +20,9 @@ class BoxMark(NamedTuple):
     """An object, region or word in an image.
 
     Attributes:
-        text: Its name.
-        box: Left, top, right, bottom as fractions of the image.
-        score: Its confidence or weight.
+        text: Name of the object or region, or the word.
+        box: Left, top, right, bottom as fractions of the image size.
+        score: Confidence or weight of the mark.
     """
 
     text: str
@@ -38,9 +38,9 @@ class Panel(NamedTuple):
         title: Heading of the panel.
         attribution_map: The map.
         marks: Boxes to draw.
-        show_heatmap: Whether the map is drawn; if not, only the marks are.
+        show_heatmap: Whether the map is drawn. If not, only the marks are drawn.
         is_collapsed: Whether the panel is hidden until the user opens it.
-        note: A remark below the panel.
+        note: Remark below the panel; "" for none.
     """
 
     method: str

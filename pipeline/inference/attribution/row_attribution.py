@@ -27,9 +27,10 @@ class RowAttribution(NamedTuple):
 
     Attributes:
         name: Name of the row.
-        models: Its models by name; the first one answers.
-        predictions: Answer and confidence by item id, from its predictions file; empty if there is none.
-        note: A remark for the page.
+        models: Name -> model of the row. The answers are from the first model.
+        predictions: Item id -> answer and confidence, from the predictions file of the row; empty if there is
+            no file.
+        note: Remark for the page; "" for none.
     """
 
     name: str
@@ -45,12 +46,13 @@ def open_row(
 
     Args:
         folders: Folders of the data set.
-        name: A row of the data set's reference models, or hf-vqa/NAME_OR_FOLDER.
-        seed: Seed of the reference models.
-        settings: Settings of a model of transformers, as for `rgqa run --model-arg`.
+        name: Name of a row of the data set's reference models, or hf-vqa/NAME_OR_FOLDER for a model of
+            transformers.
+        seed: Training seed of the reference models to open.
+        settings: Settings of a model of transformers, as for `rgqa run --model-arg`; None for the defaults.
 
     Raises:
-        UserError: There is no such row or seed, or the row does not read the image.
+        UserError: There is no such row or seed, or the models of the row do not use the image.
     """
     if name.startswith(HF_MODEL_PREFIX):
         return RowAttribution(name, {name: _load_hf_model(name, settings or {})}, {})

@@ -1,4 +1,6 @@
-"""Attribute the answers of transformers models: ViLT by attention rollout, BLIP and LXMERT by cross-attention."""
+"""Attribute the answers of transformers models: ViLT by attention rollout, BLIP and LXMERT by
+cross-attention.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,10 @@ MAX_MARKED_REGIONS = 8
 
 
 class TransformersAttributor:
-    """ViLT, BLIP or LXMERT.
+    """Attributor for ViLT, BLIP and LXMERT.
 
     Args:
-        model: hf-vqa/NAME_OR_FOLDER.
+        model: Name of the model, hf-vqa/NAME_OR_FOLDER.
         settings: Settings of the model, as for `rgqa run --model-arg`.
 
     Raises:
@@ -58,13 +60,14 @@ class TransformersAttributor:
 
 
 class RecordedCall(NamedTuple):
-    """A forward pass.
+    """A recorded forward pass of a model.
 
     Attributes:
-        inputs: Its keyword arguments.
-        outputs: Its result.
-        patch_positions: Row and column of each patch [P, 2], in the order of ViLT's tokens; None for other models.
-        patch_grid_shape: Rows and columns of all patches of ViLT.
+        inputs: Keyword arguments of the forward pass.
+        outputs: Result of the forward pass.
+        patch_positions: Row and column of each patch [P, 2], in the order of ViLT's tokens; None for other
+            models.
+        patch_grid_shape: Number of rows and columns of ViLT's grid of patches.
     """
 
     inputs: dict[str, Any]
@@ -75,9 +78,10 @@ class RecordedCall(NamedTuple):
 
 @contextmanager
 def record_attention(model: Any, model_type: str) -> Iterator[list[RecordedCall]]:
-    """Record the forward passes of a model while it answers, with attention.
+    """Record the forward passes of a model, with their attention, while the model answers.
 
-    Of BLIP, those of the text encoder are recorded. ViLT shuffles its patches, and only the result of `visual_embed` has their order.
+    For BLIP, the forward passes of the text encoder are recorded. ViLT shuffles its patches, so the result of
+    `visual_embed` is recorded, too, because only this result has the order of the patches.
     """
     calls: list[RecordedCall] = []
     orders: list[tuple[Any, Any]] = []
@@ -114,7 +118,11 @@ def record_attention(model: Any, model_type: str) -> Iterator[list[RecordedCall]
 
 
 def _vilt_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
-    """The tokens of ViLT are words, one token for the whole image, and patches. It answers from the first token."""
+    """Make the panels of ViLT.
+
+    The tokens of ViLT are the words, one token for the whole image, and the patches. The answer is predicted
+    from the first token.
+    """
     assert call.patch_positions is not None
     total = compute_rollout([_to_numpy(layer[0]) for layer in call.outputs.attentions])
     patches = total[0, call.inputs["input_ids"].shape[1] + 1 :]
@@ -128,7 +136,10 @@ def _vilt_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
 
 
 def _blip_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
-    """The words of BLIP attend to patches. The first token of its vision encoder stands for the whole image."""
+    """Make the panels of BLIP: attention of words to patches.
+
+    The first token of the vision encoder is the whole image.
+    """
     table = average_cross_attention(
         [_to_numpy(layer[0]) for layer in call.outputs.cross_attentions], first_region=1
     )
@@ -141,7 +152,7 @@ def _blip_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
 
 
 def _lxmert_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
-    """The words of LXMERT attend to the regions of the features file."""
+    """Make the panels of LXMERT: attention of words to the regions of the features file."""
     table = average_cross_attention([_to_numpy(layer[0]) for layer in call.outputs.cross_encoder_attentions])
     boxes, ids = _to_numpy(call.inputs["visual_pos"][0]), call.inputs["input_ids"][0].tolist()
     return tuple(
@@ -157,7 +168,9 @@ def _lxmert_panels(call: RecordedCall, net: Any) -> tuple[Panel, ...]:
 
 
 def _word_rows(table: np.ndarray, tokenizer: Any, ids: Sequence[int]) -> list[tuple[str, str, np.ndarray]]:
-    """Return method, title and weights [M] for the whole question and for each of its words, without tokens such as [CLS]."""
+    """Return method, title and weights [M], first for the whole question, then for each word (not for [CLS]
+    and the like).
+    """
     special_tokens = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     is_word = [token not in special_tokens for token in ids]
     tokens = tokenizer.convert_ids_to_tokens(ids)

@@ -1,1 +1,3 @@
-"""Score all predictions on a release on the same resampled images, with simultaneous intervals and ranges of ranks."""
+"""Score all predictions on a release on the same resampled images, with simultaneous intervals and ranges of
+ranks.
+"""

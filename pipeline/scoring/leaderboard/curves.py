@@ -1,4 +1,4 @@
-"""Compute and draw the curves behind the scores: ACC over FPR and risk over coverage."""
+"""Compute and draw two curves: ACC over FPR (whose area is AUAF), and risk over coverage."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from pipeline.scoring.leaderboard.rows import LeaderboardRow
 from pipeline.scoring.selective_prediction import MIN_ANSWERS, has_enough_answers
 
 CURVE_GRID = np.linspace(0, 1, 101)
-# The dashes change after every row of colours.
+# Dash pattern (stroke, gap) of lines. The next pattern is used when all colors of the previous one are used
+# up.
 LINE_DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])
 REFERENCE_COLORS, REFERENCE_DASHES = ("#8a8a8a", "#b5b5b5", "#5a5a5a"), ([1, 3], [5, 3])
-# Built-in rows that are plotted. All two dozen would be illegible.
+# Built-in rows that are plotted. A plot of all two dozen built-in rows would be illegible.
 PLOTTED_BUILT_IN_ROWS = ("msp", "frcnn", "rp", "ens")
 CurvePoint = dict[str, str | float]
 
@@ -29,10 +30,10 @@ class CurveSpec(NamedTuple):
     """A plot.
 
     Attributes:
-        name: Name of its file.
+        name: Name of the file of the plot.
         title: Title of the plot.
         x, x_title, y, y_title: Field and title of both axes.
-        compute: Computes the values of a joined subset on `CURVE_GRID`.
+        compute: Computes the y values of a joined subset at the x values `CURVE_GRID`.
     """
 
     name: str
@@ -45,7 +46,7 @@ class CurveSpec(NamedTuple):
 
 
 def acc_at_fpr(joined: JoinedPredictions) -> np.ndarray:
-    """Return the highest ACC at each FPR of the grid; NaN if one kind of item is missing."""
+    """Return the highest ACC at each FPR of `CURVE_GRID`; NaN if there are no AQs or no UQs."""
     acc, fpr = acc_fpr_curve(*joined.metric_inputs)
     return (
         np.interp(CURVE_GRID, fpr, acc)
@@ -55,7 +56,7 @@ def acc_at_fpr(joined: JoinedPredictions) -> np.ndarray:
 
 
 def risk_at_coverage(joined: JoinedPredictions) -> np.ndarray:
-    """Return the risk at each coverage of the grid; NaN where too few items are answered."""
+    """Return the risk at each coverage of `CURVE_GRID`; NaN where too few items are answered."""
     coverage, risk, _ = risk_coverage_curve(joined.confidence, joined.correct)
     return np.where(
         has_enough_answers(CURVE_GRID, len(joined.items)), np.interp(CURVE_GRID, coverage, risk), np.nan
@@ -80,7 +81,7 @@ CURVES = (
 
 
 def select_plotted_rows(rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
-    """Return the rows that are plotted: all but most of the built-in ones."""
+    """Return the rows that are plotted: of the built-in rows only a few, all other rows."""
     return [
         row
         for row in rows
@@ -91,7 +92,10 @@ def select_plotted_rows(rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
 def compute_curve_points(
     benchmark: Benchmark, rows: Sequence[LeaderboardRow], curve: CurveSpec
 ) -> list[CurvePoint]:
-    """Return the points of every row in each of its subsets; for several seeds their mean."""
+    """Return the points of every row in each of its subsets.
+
+    For a row with several seeds, the points are means over seeds.
+    """
     found: list[CurvePoint] = []
     for row in rows:
         for subset in (name for name in benchmark.subsets if name in row.seeds[0]):
@@ -143,7 +147,7 @@ def draw_curves(points: Sequence[CurvePoint], rows: Sequence[LeaderboardRow], cu
 
 
 def assign_line_styles(rows: Sequence[LeaderboardRow]) -> Mapping[str, tuple[str, list[int]]]:
-    """Assign colour and dashes to each row. Up to 28 models have distinct styles; references are grey."""
+    """Assign color and dashes to each row. Up to 28 models have distinct styles; references are gray."""
     models = [row.name for row in rows if row.kind == "model"]
     grey = [row.name for row in rows if row.kind == "reference"]
     styles = {

@@ -20,7 +20,7 @@ from pipeline.scoring.leaderboard.row_scores import MEAN, RowScores, make_kind_m
 from pipeline.scoring.leaderboard.rows import LeaderboardRow
 from pipeline.scoring.model_comparison import ScoreDifference, lower_is_better
 
-# Score that rows are ranked by, by default.
+# Default score by which rows are ranked.
 DEFAULT_RANKING_SCORE = "auaf"
 
 
@@ -28,8 +28,8 @@ class LeaderboardParams(Params):
     """Parameters of stage `leaderboard`.
 
     Attributes:
-        baseline: Row whose score is subtracted from every other model's score. Nothing is subtracted if
-            there is no such row.
+        baseline: Name of the row whose score is subtracted from the scores of the other models. If there is
+            no row with this name, differences are not shown.
         num_replicates: Number of bootstrap replicates, in which images are resampled.
         seed: Seed of the bootstrap.
     """
@@ -44,7 +44,7 @@ class SubsetCounts(NamedTuple):
 
     Attributes:
         num_aqs, num_uqs, num_images: Numbers of AQs, UQs and images.
-        num_uqs_by_kind: Number of UQs of each category and difficulty with enough UQs for a score.
+        num_uqs_by_kind: Category or difficulty -> its number of UQs, if there are enough UQs for a score.
     """
 
     num_aqs: int
@@ -54,16 +54,17 @@ class SubsetCounts(NamedTuple):
 
 
 class EvaluationInfo(NamedTuple):
-    """What was evaluated: the release, the origin of its verdicts, the scored items, and the number of bootstrap replicates.
+    """What was evaluated: the release, the origin of its verdicts, the scored items, and the number of
+    bootstrap replicates.
 
     Attributes:
         title: Name and version of the release.
-        data_source: Where its images and questions come from.
+        data_source: Where the images and questions of the release come from.
         is_simulated: Whether any verdict is simulated.
         is_rehearsal: Whether any verdict is simulated from incomplete graphs.
         split: The scored split, "" if the release has none.
-        subset_counts: Numbers of items by subset.
-        num_images: Number of images of all subsets together.
+        subset_counts: Subset -> numbers of items.
+        num_images: Number of different images in all subsets.
         num_replicates: Number of bootstrap replicates.
     """
 
@@ -82,10 +83,11 @@ class Leaderboard(NamedTuple):
 
     Attributes:
         info: What was evaluated.
-        rows: Models, best mean first, then models that lack a subset, then references, also by their mean.
-        comparisons: Comparison of the models with a score, by scope ("mean" or a subset).
+        rows: First the models with all subsets, sorted by the mean over subsets (best first), then models
+            without some subset, then references, sorted in the same way.
+        comparisons: Scope ("mean" or a subset) -> comparison of the models that have a score in the scope.
         baseline: Row whose score is subtracted from the others, "" for none.
-        ranking_score: Score by which rows are sorted, ranked and compared.
+        ranking_score: Name of the score by which rows are sorted, ranked and compared.
     """
 
     info: EvaluationInfo
@@ -96,7 +98,7 @@ class Leaderboard(NamedTuple):
 
     @property
     def scopes(self) -> list[str]:
-        """Return the scopes with a table: the mean of several subsets, and each subset."""
+        """Return the scopes that have a table: "mean" (if there are several subsets) and each subset."""
         subsets = [*self.info.subset_counts]
         return [MEAN, *subsets] if len(subsets) > 1 else subsets
 
@@ -106,16 +108,20 @@ class Leaderboard(NamedTuple):
         return [one.row.name for one in self.rows if one.row.kind == "model"]
 
     def rows_in_scope(self, scope: str) -> list[RowScores]:
-        """Return the rows with a score in a scope: models first, then references, each best first."""
+        """Return the rows with a score in a scope: models, best first, then references, best first."""
         rows = [one for one in self.rows if scope in one.scores]
         return sorted(rows, key=lambda one: _sort_key(one, scope, self.ranking_score))
 
     def get_rank_interval(self, row: LeaderboardRow, scope: str) -> tuple[int, int] | None:
-        """Return the best and the worst rank of a row in a scope; None for a reference or a row without a score."""
+        """Return the best and the worst rank of a row in a scope; None for a reference or a row without a
+        score.
+        """
         return self.comparisons[scope].rank_intervals.get(row.name)
 
     def difference_to_baseline(self, row: LeaderboardRow, scope: str) -> ScoreDifference | None:
-        """Return the score of a model minus that of the baseline; None for the baseline itself and for references."""
+        """Return the score of a model minus that of the baseline; None for the baseline itself and for
+        references.
+        """
         return self.comparisons[scope].get_difference(row.name, self.baseline) if self.baseline else None
 
 
@@ -154,7 +160,7 @@ def build_leaderboard(
         benchmark: The items that are scored.
         rows: Models and references. Missing predictions count as wrong.
         params: Bootstrap parameters and the baseline.
-        ranking_score: Score by which rows are sorted, ranked and compared.
+        ranking_score: Name of the score by which rows are sorted, ranked and compared.
     """
     options = ScoringOptions(bootstrap=params.num_replicates, seed=params.seed, missing="wrong")
     scored = sorted(score_rows(benchmark, rows, options), key=lambda one: _sort_key(one, MEAN, ranking_score))

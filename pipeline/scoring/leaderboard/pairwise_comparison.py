@@ -1,16 +1,19 @@
 """Compare all models in pairs and derive rank intervals.
 
-All models are compared with each other at once. The differences of all pairs have simultaneous 95 % intervals (max-t by the
-bootstrap over images, `simultaneous_intervals`). So at most one table in twenty calls any two models different by chance,
-however many models it has.
+Each model is compared with every other model. The differences of all pairs have simultaneous 95 % intervals
+(max-t, with a bootstrap over images, see `simultaneous_intervals`). So the probability that a table calls any
+two equal models different is at most 5 %, whatever the number of models.
 
-The rank of a model is an interval: from 1 + the number of models that are significantly better, to the number of models - the
-number of those that are significantly worse. The true ranks of all models are in these intervals with 95 % confidence (Klein,
-Wright and Wieczorek, 2020, Journal of the Royal Statistical Society C 69, 589-606; Mogstad, Romano, Shaikh and Wilhelm, 2024, Review
-of Economic Studies 91, 476-518). If a noisy model is below a precise one, its interval can extend further up. Intervals are
-then widened until both ends are monotonic in the order of the table: a model's lower end is the lowest of its own and those of
-all models below it, its upper end the highest of its own and those of all models above it. A wider interval keeps the
-confidence.
+The rank of a model is an interval. The best rank is 1 + the number of models that are significantly better.
+The worst rank is the number of models - the number of models that are significantly worse. With 95 %
+confidence, the true ranks of all models are in these intervals (Klein, Wright and Wieczorek, 2020, Journal of
+the Royal Statistical Society C 69, 589-606; Mogstad, Romano, Shaikh and Wilhelm, 2024, Review of Economic
+Studies 91, 476-518).
+
+A model with a noisy score can have a better best rank than a model above it in the table. Intervals are
+therefore widened until both ends are monotonic in the order of the table: the best rank of a model becomes
+the best one of the model and all models below it, and the worst rank becomes the worst one of the model and
+all models above it. Widening an interval does not lower the confidence.
 """
 
 from __future__ import annotations
@@ -31,8 +34,9 @@ class ScoreEstimate(NamedTuple):
     """A score of a row.
 
     Attributes:
-        seed_values: [seeds], the score of each seed.
-        replicates: [replicates], the mean over seeds on each replicate; NaN where undefined.
+        seed_values: [seeds], the score of each seed on the data.
+        replicates: [replicates], the mean of the score over seeds on each bootstrap replicate; NaN where
+            undefined.
     """
 
     seed_values: np.ndarray
@@ -45,7 +49,7 @@ class ScoreEstimate(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the 95 % interval, images resampled."""
+        """Return the 95 % interval by the bootstrap over images."""
         return percentile_interval(self.replicates)
 
 
@@ -54,10 +58,11 @@ class PairwiseComparison(NamedTuple):
 
     Attributes:
         model_names: The models that have the score, best first.
-        differences: For each pair (one, other) in that order, the score of the one minus that of the other, with an interval
-            that is simultaneous with those of all other pairs.
+        differences: Pair (one, other) of model names, in the order of `model_names` -> the score of `one`
+            minus the score of `other`. The intervals of all pairs are simultaneous.
         rank_intervals: The best and the worst rank of each model.
-        letter_display: The compact letter display: two models share a letter exactly if they do not differ significantly.
+        letter_display: The compact letter display: two models share a letter exactly if they do not differ
+            significantly.
     """
 
     model_names: list[str]
@@ -66,7 +71,9 @@ class PairwiseComparison(NamedTuple):
     letter_display: dict[str, str]
 
     def get_difference(self, one: str, other: str) -> ScoreDifference | None:
-        """Return the score of one model minus that of another; None for the same model, or if either has no score."""
+        """Return the score of `one` minus the score of `other`; None for the same model, or if either has no
+        score.
+        """
         if (one, other) in self.differences:
             return self.differences[one, other]
         reverse = self.differences.get((other, one))
@@ -80,7 +87,8 @@ def compare_models(scores: Mapping[str, ScoreEstimate], lower_is_better: bool = 
     """Compare all models with each other.
 
     Args:
-        scores: The score of each model on the same replicates. A model without a value is excluded.
+        scores: Model name -> score. All scores must use the same replicates. A model whose score is NaN is
+            excluded.
         lower_is_better: Whether the lowest score is the best.
     """
     sign = -1 if lower_is_better else 1
@@ -94,7 +102,7 @@ def compare_models(scores: Mapping[str, ScoreEstimate], lower_is_better: bool = 
         pair: ScoreDifference(estimate, (low, high))
         for pair, estimate, (low, high) in zip(pairs, estimates, bounds, strict=True)
     }
-    # The first model of each pair is ahead, so only it can be significantly better.
+    # The first model of each pair is ahead, so only the first model can be significantly better.
     better = [
         pair for pair, (low, high) in zip(pairs, bounds, strict=True) if (low > 0 if sign > 0 else high < 0)
     ]
@@ -109,8 +117,8 @@ def compute_rank_intervals(
     """Return the best and the worst rank of each model; both are monotonic in the order of the names.
 
     Args:
-        names: Best first.
-        better_pairs: Pairs of which the first is significantly better than the second.
+        names: Names of the models, best first.
+        better_pairs: Pairs of names. The first model of a pair is significantly better than the second.
 
     >>> compute_rank_intervals(["a", "b", "c"], [("a", "c")])
     {'a': (1, 2), 'b': (1, 3), 'c': (2, 3)}
@@ -132,10 +140,11 @@ def compact_letter_display(
 ) -> dict[str, str]:
     """Return the letters of each name: two names share a letter exactly if they do not differ significantly.
 
-    Source: Piepho, 2004, Journal of Computational and Graphical Statistics 13(2), 456-466, "insert and absorb".
+    Source: Piepho, 2004, Journal of Computational and Graphical Statistics 13(2), 456-466, "insert and
+    absorb".
 
     Args:
-        names: Best first; "a" is the letter of the best.
+        names: Names of the models, best first. The letter of the best model is "a".
         different_pairs: Pairs that differ significantly, in any order.
 
     >>> pairs = [("text_only", "rp"), ("rp", "msp"), ("mix", "text_only")]

@@ -1,8 +1,9 @@
-"""Find the predictions files of a folder and combine them to rows with seeds and subsets.
+"""Find the predictions files of a folder and combine them to rows of the leaderboard.
 
-A file is NAME.json, or of any other format that `rgqa score` reads, with items of one subset or of all. Several seeds of one row
-are NAME-seed0.json, NAME-seed1.json ... (or NAME.seed0.json). If the same question has different predictions in each subset,
-the files of a subset are in a folder with its name: pt-hard/NAME.json.
+The predictions of row NAME are in the file NAME.json (or in any other format that `rgqa score` reads), for
+the items of one subset or of all subsets. If a row has several seeds, its files are NAME-seed0.json,
+NAME-seed1.json, ... (or NAME.seed0.json). If the same question has different predictions in different
+subsets, the files of each subset are in a folder with the name of the subset, such as pt-hard/NAME.json.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from pipeline.scoring.joined_predictions import Predictions, ScoringOptions
 from pipeline.scoring.prediction_reader import read_predictions
 from pipeline.scoring.row_reader import SUPPORTED_SUFFIXES
 
-# Describes the rows, beside the predictions files.
+# File with descriptions of the rows, in the folder of the predictions files.
 ROWS_FILE = "rows.yaml"
 SEED_PATTERN = re.compile(r"(.+)[-._]seed(\d+)")
 ROWS_FILE_FORMAT = "expected NAME: {confidence: ..., note: ..., reference: true} for each row"
-# A row's name is also a file name and an argument of commands.
+# Row names are also used as file names and as arguments of commands.
 ROW_NAME_PATTERN = re.compile(r"\w[\w.+@=-]*")
 SUFFIX_PATTERN = re.compile(rf"({'|'.join(map(re.escape, SUPPORTED_SUFFIXES))})?(\.gz)?$", re.IGNORECASE)
 
@@ -50,7 +51,7 @@ class RowFiles(NamedTuple):
     """Predictions of a row.
 
     Attributes:
-        seeds: Predictions by subset for each seed. All seeds have the same subsets.
+        seeds: For each seed, subset -> predictions. All seeds have the same subsets.
         info: Description of the row.
     """
 
@@ -61,13 +62,13 @@ class RowFiles(NamedTuple):
 def find_rows(
     folder: Path, benchmark: Benchmark, pattern: str = "*", reserved_names: Collection[str] = ()
 ) -> dict[str, RowFiles]:
-    """Find the rows of the predictions files in a folder and in the folders of its subsets.
+    """Read the predictions files in a folder and in its subset folders, and combine them to rows.
 
     Args:
         folder: The folder.
-        benchmark: All items that are scored, and no others.
-        pattern: Pattern of the file names.
-        reserved_names: Names of references.
+        benchmark: The scored items, without other items.
+        pattern: Glob pattern of the file names.
+        reserved_names: Names that rows must not have, such as the names of references.
 
     Returns:
         The rows by name, sorted.
@@ -88,7 +89,7 @@ def find_rows(
     }
 
 
-# Predictions of a row by seed ("" for the only one) and subset.
+# Predictions of a row: seed ("" if the file names no seed) -> subset -> predictions.
 PredictionsBySeed = dict[str, dict[str, Predictions]]
 
 
@@ -98,12 +99,13 @@ def read_rows(
     """Read predictions files and combine those of the same row.
 
     Args:
-        files: Each file with the only subset that it is for, "" to find the subsets by its items.
-        benchmark: All items that are scored, and no others.
+        files: Each file with the name of its subset, or with "" to find the subsets from the items in the
+            file.
+        benchmark: The scored items, without other items.
         problems: Problems of the files are appended to this list.
 
     Returns:
-        The rows by name, and the first file of each row.
+        Row name -> its predictions, and row name -> its first file.
     """
     found: dict[str, PredictionsBySeed] = {}
     first: dict[str, Path] = {}
@@ -130,7 +132,7 @@ def sort_seeds(seeds: PredictionsBySeed) -> tuple[Mapping[str, Predictions], ...
 
 
 def parse_name_and_seed(path: Path) -> tuple[str, str]:
-    """Return a row's name and the number of its seed, "" if the file names none.
+    """Return the row name and the seed in a file name; the seed is "" if the file name has none.
 
     >>> parse_name_and_seed(Path("vilt-seed0.json")), parse_name_and_seed(Path("gpt-4.1.jsonl.gz"))
     (('vilt', '0'), ('gpt-4.1', ''))
@@ -145,15 +147,16 @@ def match_subsets(
 ) -> tuple[list[str], list[str]]:
     """Find the subsets that a file has predictions for.
 
-    A file is for a subset if it has a prediction for any of its UQs. AQs may be in several subsets.
+    A file is for a subset if it has a prediction for any UQ of the subset. AQs are not used, because an AQ
+    may be in several subsets.
 
     Args:
-        benchmark: All items that are scored, and no others.
+        benchmark: The scored items, without other items.
         predictions: Predictions of the file.
-        subset: The only subset that the file is for, "" to find them.
+        subset: The only subset that the file is for; "" to find the subsets from the items in the file.
 
     Returns:
-        The subsets, and the faults that prevent the file from being scored on them.
+        The subsets, and the faults that prevent the file from being scored on these subsets.
     """
     if subset:
         items = benchmark.subsets[subset]
@@ -184,7 +187,9 @@ def match_subsets(
 def _list_files(
     folder: Path, benchmark: Benchmark, pattern: str, problems: list[str]
 ) -> Iterator[tuple[Path, str]]:
-    """Yield predictions files, with the name of the subset for those in a subset's folder."""
+    """Yield each predictions file with the name of its subset folder, or "" if the file is not in a subset
+    folder.
+    """
     for path in sorted(folder.glob(pattern)):
         if path.name.startswith(".") or path.name in ("README.md", ROWS_FILE):
             continue
@@ -227,7 +232,7 @@ def read_rows_file(path: Path, problems: list[str]) -> dict[str, RowInfo]:
 def _find_name_problems(
     found: Mapping[str, PredictionsBySeed], folder: Path, reserved_names: Collection[str]
 ) -> Iterator[str]:
-    """Yield invalid and reserved names, and seeds that do not belong together."""
+    """Yield a message for each invalid or reserved row name, and for seeds that do not belong together."""
     for name, seeds in found.items():
         if not ROW_NAME_PATTERN.fullmatch(name):
             yield f"{folder}: {name!r} is not a valid row name; expected letters, digits and _ . + @ = - without spaces"
@@ -237,9 +242,9 @@ def _find_name_problems(
 
 
 def find_seed_problems(folder: Path, name: str, seeds: PredictionsBySeed) -> Iterator[str]:
-    """Yield what prevents the files of a row from being its seeds."""
+    """Yield the reasons why the files of a row cannot be its seeds."""
     if "" in seeds and len(seeds) > 1:
-        yield f"{folder}: row {name} has a file without a seed beside seeds {', '.join(sorted(seeds.keys() - {''}))}"
+        yield f"{folder}: row {name} has a file without a seed and also files of seeds {', '.join(sorted(seeds.keys() - {''}))}"
     if len({tuple(sorted(subsets)) for subsets in seeds.values()}) > 1:
         each = "; ".join(
             f"seed {seed}: {', '.join(sorted(subsets)) or 'none'}" for seed, subsets in seeds.items()

@@ -40,9 +40,11 @@ def render_markdown(
 
     Args:
         board: The leaderboard.
-        predictions_folder: Folder of the predictions files that become rows; None for named results.
+        predictions_folder: Folder whose predictions files become rows, to be named in the text; None for
+            results that the user named on the command line.
         selective_table: The table of selective prediction, if there is one.
-        show_all_scores: Whether to show all scores of each subset and each kind of question, or only the ranking score.
+        show_all_scores: Whether to show all scores of each subset and each kind of question, or only the
+            ranking score.
     """
     return render_template(
         TEMPLATE_DIR / "leaderboard.md.jinja",
@@ -67,7 +69,10 @@ def render_markdown(
 
 
 def make_score_table(board: Leaderboard, scope: str) -> list[TableRow]:
-    """Return the table of a scope in its order, with ranks and the compact letter display. The first row is the head."""
+    """Return the table of a scope, best rows first, with ranks and the compact letter display.
+
+    The first row is the header.
+    """
     rows = board.rows_in_scope(scope)
     comparison = board.comparisons[scope]
     has_baseline = any(board.difference_to_baseline(one.row, scope) for one in rows)
@@ -100,7 +105,10 @@ def make_score_table(board: Leaderboard, scope: str) -> list[TableRow]:
 
 
 def make_subset_table(board: Leaderboard) -> list[TableRow]:
-    """Return the ranking score of each row in each subset, in the order of the mean. The first row is the head."""
+    """Return the ranking score of each row in each subset, sorted by the mean.
+
+    The first row is the header.
+    """
     subsets = [*board.info.subset_counts]
     lines = [
         [
@@ -127,7 +135,9 @@ def make_kind_table(board: Leaderboard, subset: str) -> list[TableRow]:
 
 
 def make_notes(board: Leaderboard) -> Iterator[str]:
-    """Yield notes on the rows: the difference of two models in words, and items that were not asked or answered."""
+    """Yield notes on the rows: differences of two models in words, and numbers of items that were not asked
+    or answered.
+    """
     first = board.scopes[0]
     comparison = board.comparisons[first]
     if len(comparison.model_names) == 2:
@@ -149,7 +159,7 @@ def make_notes(board: Leaderboard) -> Iterator[str]:
 
 
 def format_rank(board: Leaderboard, one: RowScores, scope: str) -> str:
-    """Format the range of ranks of a model, "-" for a reference."""
+    """Format the rank interval of a model, "-" for a reference."""
     rank = board.get_rank_interval(one.row, scope)
     return "-" if rank is None else f"{rank[0]}" if rank[0] == rank[1] else f"{rank[0]}-{rank[1]}"
 
@@ -183,10 +193,11 @@ def format_points(proportion: float, sign: str = "") -> str:
 def render_csv(board: Leaderboard) -> str:
     """Render the leaderboard as CSV.
 
-    There is a line for each row, scope ("mean" or a subset) and score, and for the AUAF of each category and each difficulty of UQs
-    (column `category`, else empty). Values are from 0 to 1, empty where undefined. `ci_low` and `ci_high` are the 95 % interval,
-    `seed_min` and `seed_max` the range of the seeds, `best_rank` and `worst_rank` the range of ranks, `letter_display` the compact
-    letter display, and `difference` the difference to the baseline.
+    There is a line for each row, scope ("mean" or a subset) and score. Additional lines give the AUAF for
+    each category and each difficulty of UQs, which is named in the column `category` (empty on other lines).
+    Values are from 0 to 1, and empty where undefined. Other columns: `ci_low` and `ci_high` are the ends of
+    the 95 % interval, `seed_min` and `seed_max` the range over seeds, `best_rank` and `worst_rank` the rank
+    interval, `letter_display` the compact letter display, and `difference` the difference to the baseline.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -262,7 +273,11 @@ def escape_spreadsheet_formula(text: str) -> str:
 
 
 def make_metrics(board: Leaderboard) -> dict[str, dict[str, float | int | None]]:
-    """Return for each row with all subsets its range of ranks, mean scores, the interval of the ranking score, and it by subset."""
+    """Return the metrics of each row that has all subsets.
+
+    The metrics are the rank interval, the mean scores, the interval of the ranking score, and the ranking
+    score in each subset.
+    """
     metrics: dict[str, dict[str, float | int | None]] = {}
     for one in board.rows:
         if MEAN in one.scores:
@@ -281,7 +296,7 @@ def make_metrics(board: Leaderboard) -> dict[str, dict[str, float | int | None]]
 
 
 def render_html(board: Leaderboard) -> str:
-    """Render the leaderboard as an HTML page. It loads no other file, and all texts are escaped."""
+    """Render the leaderboard as an HTML page. The page loads no other files, and all texts are escaped."""
     first = board.scopes[0]
     rows, letters = board.rows_in_scope(first), board.comparisons[first].letter_display
     ends = [

@@ -1,7 +1,8 @@
 """Score every row of the leaderboard, on the data and on the same bootstrap samples of images.
 
-A row of several seeds has the mean of their scores, on the data and on every replicate: each seed is scored separately on the
-same replicate. Seeds add no images, so more seeds do not narrow an interval that the number of images leaves wide.
+The score of a row with several seeds is the mean over seeds, both on the data and on every replicate. Each
+seed is scored separately on the same replicate. Additional seeds add no images, so they do not narrow the
+part of an interval that is due to the number of images.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ class RowScores(NamedTuple):
 
     Attributes:
         row: The row.
-        scores: The scores in `REPORTED_SCORES` by scope: each subset, and "mean" if the row has all subsets.
-        kind_scores: By subset, AUAF against the UQs of each category and each difficulty that has enough of them.
-        num_items: Number of scored items by subset.
-        num_missing: Number of scored items without a prediction by subset, of the first seed.
+        scores: Scope -> the scores in `REPORTED_SCORES`. The scopes are the subsets, and "mean" if the row
+            has all subsets.
+        kind_scores: Subset -> category or difficulty -> AUAF of all AQs and the UQs of this kind. Kinds with
+            too few UQs are omitted.
+        num_items: Subset -> number of scored items.
+        num_missing: Subset -> number of scored items for which the first seed has no prediction.
     """
 
     row: LeaderboardRow
@@ -48,14 +51,15 @@ class RowScores(NamedTuple):
 def score_rows(
     benchmark: Benchmark, rows: Sequence[LeaderboardRow], options: ScoringOptions
 ) -> list[RowScores]:
-    """Score rows on the subsets that they have predictions for.
+    """Score each row on the subsets for which it has predictions.
 
-    The images of all subsets are resampled together, in the same way for all rows, including those with only some subsets.
+    The images of all subsets are resampled together, in the same way for all rows, including rows with only
+    some subsets.
 
     Args:
-        benchmark: All items that are scored, and no others.
+        benchmark: The scored items, without other items.
         rows: Rows with predictions for at least one subset.
-        options: Has the number of replicates, the seed, and the treatment of missing predictions.
+        options: The number of replicates, the seed, and the treatment of missing predictions are used.
     """
     count, numbers = number_clusters([items.clusters.tolist() for items in benchmark.subsets.values()])
     images = dict(zip(benchmark.subsets, numbers, strict=True))
@@ -70,7 +74,7 @@ def score_rows(
 
 
 def make_kind_masks(items: Items) -> dict[str, np.ndarray]:
-    """Return for each category and difficulty with enough UQs its UQs and all AQs, [n] booleans."""
+    """Return category or difficulty -> mask [n] of its UQs and all AQs, for each one with enough UQs."""
     answerable = items.answerable
     masks = {
         kind: answerable | (items[name] == kind)
@@ -86,14 +90,21 @@ def make_kind_masks(items: Items) -> dict[str, np.ndarray]:
 def join_row_predictions(
     items: Items, predictions: Predictions, options: ScoringOptions
 ) -> JoinedPredictions:
-    """Join the scored items of a subset with a row's predictions. Without confidences, abstentions are detected in the answers."""
+    """Join the scored items of a subset with the predictions of a row.
+
+    If the predictions have no confidences, abstentions are detected in the answers.
+    """
     return join_predictions(
         items, predictions, options._replace(split="all", detect_abstention=predictions.confidence is None)
     )
 
 
 class _SeedScores(NamedTuple):
-    """By (subset, kind or "", score) the value and the replicates; by subset how many items, and how many without an answer."""
+    """Scores of one seed.
+
+    The value and the replicates are by (subset, category or difficulty or "", score). The number of items and
+    the number of items without an answer are by subset.
+    """
 
     scores: dict[tuple[str, str, str], tuple[float, np.ndarray]]
     subset_counts: dict[str, tuple[int, int]]
@@ -106,7 +117,7 @@ def _score_seed(
     num_clusters: int,
     options: ScoringOptions,
 ) -> _SeedScores:
-    """Score one seed: the scores of each subset, and those of its kinds of UQs."""
+    """Score one seed on each subset, and on each category and difficulty of UQs of the subset."""
     subsets = [name for name in benchmark.subsets if name in seed]
     joined = {name: join_row_predictions(benchmark.subsets[name], seed[name], options) for name in subsets}
     kinds = {name: make_kind_masks(at.items) for name, at in joined.items()}

@@ -1,4 +1,6 @@
-"""Load the rows of the leaderboard: users' predictions, those of the built-in networks, and the release's reference predictions."""
+"""Load the rows of the leaderboard: predictions of users, of the built-in networks, and reference
+predictions.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from pipeline.scoring.leaderboard.prediction_files import RowFiles, find_rows
 from pipeline.scoring.prediction_reader import read_predictions
 
 DETECTED_ABSTENTION_LABEL = "abstentions, detected in the answers"
-# Predictions files of stage answer. Its folder has other files, too.
+# File names of the predictions that stage answer writes. The folder of the stage has other files, too.
 SEEDED_FILES_PATTERN = "*-seed*.json"
 
 
@@ -25,14 +27,16 @@ class LeaderboardRow(NamedTuple):
 
     Attributes:
         name: Name of the row.
-        kind: A model has a rank, a reference has none.
-        seeds: Predictions by subset for each seed. All seeds have the same subsets.
+        kind: "model" or "reference". Only models have ranks.
+        seeds: For each seed, subset -> predictions. All seeds have the same subsets.
         confidence: What is used as the confidence that a question is answerable.
         note: Further information.
-        selection_biased_subsets: Subsets whose items were selected by this very confidence, where its score means nothing.
-        is_built_in: Whether stage answer made the predictions with the networks in the data set's folder vqa/.
-        num_available_items: Number of items of the release with a prediction or that were asked, if larger than the number
-            of scored items.
+        selection_biased_subsets: Subsets whose items were selected by the same confidence that the row uses.
+            The score of the row on these subsets is meaningless.
+        is_built_in: Whether stage answer made the predictions with the networks in the folder vqa/ of the
+            data set.
+        num_available_items: Number of items of the release for which the row has a prediction or was asked,
+            in the scored split. 0 means that this number is not larger than the number of scored items.
     """
 
     name: str
@@ -45,8 +49,10 @@ class LeaderboardRow(NamedTuple):
     num_available_items: int = 0
 
 
-# The release's reference predictions: their confidence, the subsets that it selected, and a note.
+# Subsets whose UQs are chosen by the CLIP similarity of image and question.
 CLIP_SUBSETS = ("clip-easy", "clip-hard")
+# Reference predictions of a release: name -> confidence, subsets whose items this confidence selected, and a
+# note.
 REFERENCE_ROWS = {
     "constant": ("always 0.5", (), 'answers "yes" to every question; sees neither image nor text'),
     "text_only": (
@@ -63,7 +69,7 @@ REFERENCE_ROWS = {
 
 
 def load_scored_benchmark(release: Path, split: Literal["validation", "test"] = "test") -> Benchmark:
-    """Load the scored items of a release: those of a split, or all if the release has no splits.
+    """Load the scored items of a release: the items of a split, or all items if the release has no splits.
 
     Raises:
         UserError: The release does not exist or is faulty.
@@ -83,7 +89,8 @@ def load_all_rows(folders: DatasetFolders, release: Path, benchmark: Benchmark) 
     """Load all rows of the leaderboard.
 
     Raises:
-        UserError: Lists every problem of every file, and every name that two rows share.
+        UserError: There are faulty files, or several rows have the same name. The message lists every
+            problem.
     """
     problems: list[str] = []
     rows: list[LeaderboardRow] = []
@@ -104,7 +111,7 @@ def load_all_rows(folders: DatasetFolders, release: Path, benchmark: Benchmark) 
 
 
 def load_reference_rows(release: Path, benchmark: Benchmark) -> list[LeaderboardRow]:
-    """Load the release's reference predictions as rows.
+    """Load the reference predictions of a release as rows.
 
     Raises:
         UserError: A file cannot be read.
@@ -122,7 +129,7 @@ def load_reference_rows(release: Path, benchmark: Benchmark) -> list[Leaderboard
 
 
 def make_row(name: str, found: RowFiles, is_built_in: bool = False) -> LeaderboardRow:
-    """Create the row of predictions files."""
+    """Create a row from its predictions files."""
     read: Sequence[Predictions] = [*found.seeds[0].values()]
     fields = {
         DETECTED_ABSTENTION_LABEL

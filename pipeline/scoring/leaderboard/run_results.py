@@ -1,4 +1,4 @@
-"""Create leaderboard rows from named results: folders of `rgqa run` and predictions files."""
+"""Create leaderboard rows from results that the user names: folders of `rgqa run` and predictions files."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ from pipeline.scoring.prediction_reader import read_predictions
 
 
 class RunResult(NamedTuple):
-    """Predictions of a run.
+    """Result of a run.
 
     Attributes:
         path: The folder of the run.
-        predictions: Its predictions.
-        record: Content of its run.json.
-        asked_ids: For a run that did not ask all questions, an item id of each question that was asked. Other items may
-            have the same question about the same image.
+        predictions: The predictions of the run.
+        record: Content of run.json in the folder.
+        asked_ids: If the run did not ask all questions: for each question that was asked, the id of one item
+            with this question. (Other items may have the same question about the same image.) None if all
+            questions were asked.
     """
 
     path: Path
@@ -45,7 +46,7 @@ class RunResult(NamedTuple):
 
     @property
     def model_name(self) -> str:
-        """Return the name of the model, and whether it was given no image."""
+        """Return the name of the model, with ", no image" if the run gave the model no images."""
         suffix = ", no image" if self.record.get("no_image") else ""
         return f"{self.record['model']}{suffix}"
 
@@ -66,9 +67,9 @@ class ComparableResults(NamedTuple):
     """Results to compare.
 
     Attributes:
-        release: The release that they are for.
-        benchmark: The items on which all of them are scored.
-        rows: A row for each run, and for the files of each name.
+        release: The release that all results are for.
+        benchmark: The items on which all results are scored.
+        rows: One row for each run, and one row for all files with the same row name.
     """
 
     release: Path
@@ -79,12 +80,13 @@ class ComparableResults(NamedTuple):
 def read_results(paths: Sequence[Path], release: Path | None = None) -> ComparableResults:
     """Read the results of several models on one release.
 
-    Files of one row and its seeds are combined as in the predictions folder of stage `leaderboard`, and `rows.yaml` beside
-    them is read.
+    Predictions files are combined to rows as in the predictions folder of stage `leaderboard`, and
+    `rows.yaml` in their folder is read.
 
     Args:
         paths: Folders of `rgqa run`, and predictions files.
-        release: The release that predictions files are for; runs name theirs.
+        release: The release that the predictions files are for. None if there are only runs, which name their
+            release.
 
     Raises:
         UserError: Lists every problem of the results and everything that prevents a comparison.
@@ -131,7 +133,10 @@ RowWithPath = tuple[LeaderboardRow, Path]
 def make_run_rows(
     runs: Sequence[RunResult], full_benchmark: Benchmark, common_benchmark: Benchmark
 ) -> list[RowWithPath]:
-    """Create the row of each run, named by its model, and by prompt and confidence method where they differ."""
+    """Create the row of each run.
+
+    Its name is the model, with prompt and confidence method if they differ between runs.
+    """
     prompts = {one.prompt for one in runs}
     methods = {one.confidence_method for one in runs}
     rows: list[RowWithPath] = []
@@ -156,9 +161,9 @@ def make_file_rows(
     """Create the rows of predictions files. Files of the same name in different folders are different rows.
 
     Args:
-        files: Predictions files.
-        full_benchmark: All items of the split. A file has all items of each subset that it is for.
-        common_benchmark: The items that are compared.
+        files: Predictions files. A file must have predictions for all items of each of its subsets.
+        full_benchmark: All items of the split.
+        common_benchmark: The items on which the rows are compared.
 
     Raises:
         UserError: Lists every problem of every file.
@@ -190,7 +195,9 @@ def make_file_rows(
 
 
 def disambiguate_row_names(rows: Sequence[RowWithPath]) -> list[LeaderboardRow]:
-    """Return the rows. Rows that share a name get their folder or file in brackets."""
+    """Return the rows with distinct names: if several rows have the same name, the folder or file is added in
+    brackets.
+    """
     times = Counter(row.name for row, _ in rows)
     found = []
     for row, path in rows:
@@ -202,7 +209,9 @@ def disambiguate_row_names(rows: Sequence[RowWithPath]) -> list[LeaderboardRow]:
 
 
 def _shortest_unique_path(path: Path, others: Sequence[Path]) -> str:
-    """Return the last parts of a path that distinguish it from the others; of a file at least two parts."""
+    """Return as many last parts of a path as distinguish it from the other paths; for a file at least two
+    parts.
+    """
     path, others = path.resolve(), [other.resolve() for other in others]
     for count in range(1 if path.is_dir() else 2, len(path.parts)):
         if sum(other.parts[-count:] == path.parts[-count:] for other in others) == 1:
@@ -226,7 +235,8 @@ def _read_run(folder: Path) -> RunResult:
     if not counts or counts["replies"] + counts["failed"] < counts["questions"]:
         raise UserError(f"{folder}: the run is not finished. Run the same command again to continue it")
     asked_ids, journal = None, folder / "answers.jsonl"
-    # A run with a limit does not ask all questions, and few-shot examples are not asked.
+    # A run with a limit asks only some questions, and a run does not ask the questions of its few-shot
+    # examples.
     if record.get("limit") or record.get("shots"):
         rows = [row for _, row in parse_json_lines(read_bytes(journal), journal)]
         failed = record.get("failures", {})
@@ -238,7 +248,8 @@ def resolve_release(runs: Sequence[RunResult], requested: Path | None) -> Path:
     """Return the release that all runs are for.
 
     Raises:
-        UserError: No release is named, or runs are for different ones or another one than requested.
+        UserError: No release is named, the runs are for different releases, or the runs are for another
+            release than `requested`.
     """
     release = requested or next(
         (Path(one.record["release_path"]) for one in runs if one.record.get("release_path")), None
@@ -261,7 +272,8 @@ def resolve_release(runs: Sequence[RunResult], requested: Path | None) -> Path:
 
 
 def resolve_split(runs: Sequence[RunResult]) -> Literal["validation", "test"]:
-    """Return the split on which the runs can be scored: validation if all runs include it, else test.
+    """Return the split on which all runs can be scored: validation if a run is only for validation, else
+    test.
 
     Raises:
         UserError: Some runs are only for validation, and others only for test.
@@ -274,15 +286,15 @@ def resolve_split(runs: Sequence[RunResult]) -> Literal["validation", "test"]:
 
 
 def keep_common_items(benchmark: Benchmark, runs: Sequence[RunResult]) -> Benchmark:
-    """Keep the items that every run was asked.
+    """Keep the items that were asked in every run.
 
     Args:
         benchmark: All items of the scored split.
-        runs: The runs. For a run with `--limit` only complete pairs count: an AQ that several subsets share may have been
-            asked without its UQ of another subset.
+        runs: The runs. In a run with `--limit`, only complete pairs count, because an AQ that is in several
+            subsets may have been asked with the UQ of only one subset.
 
     Returns:
-        The benchmark with these items, without subsets that some run was not asked.
+        The benchmark with these items. Subsets that were not asked in every run are omitted.
     """
     every = [item for items in benchmark.subsets.values() for item in items]
     question_of = {item.id: (item.image, item.question_text) for item in every}

@@ -1,6 +1,7 @@
-"""The leaderboard's table of selective prediction on answerable questions (Whitehead et al., ECCV 2022, sections 3.2 and 4).
+"""The leaderboard's table of selective prediction on answerable questions (Whitehead et al., ECCV 2022,
+sections 3.2 and 4).
 
-It has the rows whose thresholds were chosen on validation data outside of the release.
+The table has the rows whose thresholds were chosen on validation data outside of the release.
 """
 
 from __future__ import annotations
@@ -33,13 +34,16 @@ COLUMN_TITLES = {
 
 
 class RowThresholds(Record):
-    """Thresholds of a seed by risk and by cost: answer from this confidence on; None: answer nothing."""
+    """Thresholds of a seed for each risk and for each cost.
+
+    Questions with at least this confidence are answered. None means that no question is answered.
+    """
 
     at_risk: dict[str, float | None]
     at_cost: dict[str, float | None]
 
 
-# Thresholds by row and seed.
+# Row -> seed -> thresholds.
 ThresholdsByRow = Mapping[str, Mapping[str, RowThresholds]]
 
 
@@ -60,12 +64,15 @@ def find_row_thresholds(row: LeaderboardRow, thresholds: ThresholdsByRow) -> lis
 
 
 def to_float_threshold(threshold: float | None) -> float:
-    """Return a threshold as a number; infinite for None (answer nothing)."""
+    """Return a threshold as a number: infinity for None (no question is answered)."""
     return math.inf if threshold is None else threshold
 
 
 def select_distinct_aqs(benchmark: Benchmark) -> dict[str, Items]:
-    """Select the AQs of each subset, without those of earlier subsets: several subsets may have the same question of an image."""
+    """Select the AQs of each subset, without AQs that an earlier subset has.
+
+    Several subsets may have the same question about the same image.
+    """
     asked: set[tuple[object, object]] = set()
     found = {}
     for subset, items in benchmark.subsets.items():
@@ -93,7 +100,10 @@ def stack_confidence_and_accuracy(
 def compute_selective_scores(
     aqs: Mapping[str, Items], seed: Mapping[str, Predictions], thresholds: RowThresholds
 ) -> dict[str, float]:
-    """Compute the scores of a seed, by the keys of `COLUMN_TITLES`; risk is NaN if nothing is answered."""
+    """Compute the scores of a seed by the keys of `COLUMN_TITLES`.
+
+    The risk is NaN if no question is answered.
+    """
     confidence, accuracy = stack_confidence_and_accuracy(aqs, seed)
     taken = confidence >= to_float_threshold(thresholds.at_risk[VALIDATION_RISK])
     return {
@@ -116,7 +126,7 @@ class SelectiveTable(NamedTuple):
 
     Attributes:
         num_aqs: Number of AQs.
-        rows: Scores of each seed by row, sorted by the area under the risk-coverage curve.
+        rows: Row -> scores of each seed, sorted by the area under the risk-coverage curve.
     """
 
     num_aqs: int
@@ -124,7 +134,10 @@ class SelectiveTable(NamedTuple):
 
     @property
     def table(self) -> list[list[str]]:
-        """Return the table in percent with its head. For several seeds a cell has the mean and the range."""
+        """Return the table in percent with a header.
+
+        If a row has several seeds, its cells have the mean and the range.
+        """
         lines = [
             [name, *(_format_cell([seed[column] for seed in seeds]) for column in COLUMN_TITLES)]
             for name, seeds in self.rows.items()
@@ -135,7 +148,7 @@ class SelectiveTable(NamedTuple):
 def make_selective_table(
     benchmark: Benchmark, rows: Sequence[LeaderboardRow], thresholds: ThresholdsByRow
 ) -> SelectiveTable:
-    """Create the table of all rows that have all subsets and thresholds for each of their seeds."""
+    """Create the table of the rows that have all subsets, and thresholds for each seed."""
     aqs, found = select_distinct_aqs(benchmark), {}
     for row in rows:
         of_seeds = find_row_thresholds(row, thresholds)

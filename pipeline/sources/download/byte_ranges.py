@@ -1,7 +1,7 @@
 """Read byte ranges of remote and local files.
 
-Ranges of a web server are cached on disk until they are released. Therefore a killed download resumes, and a cache that is kept can
-be used without a network.
+Ranges that a web server sent are cached on disk until they are released. Therefore a killed download can be
+resumed, and a cache that is kept can be used without a network.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class LocalFile:
         self.path, self.url, self.size = path, path.as_posix(), path.stat().st_size
 
     def open_range(self, start: int, stop: int) -> BinaryIO:
-        """Return the open file at byte `start`."""
+        """Return the open file, positioned at byte `start`."""
         file = open_for_reading(self.path)
         file.seek(start)
         return file
@@ -40,21 +40,23 @@ class LocalFile:
 
 
 class RemoteFile:
-    """A file of a web server, with a cache of its ranges.
+    """A file on a web server, with a cache of byte ranges on this machine.
 
-    Each range is a file `<start>-<stop>` in the cache. If the whole file is there, all ranges are read from it.
+    Each range is a file `<start>-<stop>` in the cache. If the cache contains the whole file, all ranges are
+    read from the whole file.
 
     Args:
         client: The HTTP client.
         name: Name of the folder in the cache.
         url: URL of the file.
-        headers: Headers of all requests.
+        headers: Headers that are sent with all requests; None for no extra headers.
 
     Attributes:
-        version: What the server says about the file; without a network, what it said when the cache was made.
+        version: What the server says about the file. Without a network, what the server said when the cache
+            was made.
 
     Raises:
-        UserError: The file is not on the server, or without a network not in the cache.
+        UserError: The file is not on the server. Without a network: the file is not in the cache.
     """
 
     def __init__(
@@ -78,20 +80,24 @@ class RemoteFile:
         self.size = self.version.size
 
     def open_range(self, start: int, stop: int) -> BinaryIO:
-        """Return an open file at byte `start`. Bytes [start, stop) are downloaded if needed."""
+        """Return an open file, positioned at byte `start`.
+
+        The bytes [start, stop) are downloaded if needed.
+        """
         if self._is_cached(0, self.size):
             return LocalFile(self._path(0, self.size)).open_range(start, stop)
         return self.download_range(start, stop).open("rb")
 
     def download_range(self, start: int, stop: int) -> Path:
-        """Return a file with only the bytes [start, stop), downloaded if needed.
+        """Return a file that contains only the bytes [start, stop). They are downloaded if needed.
 
-        A partial download of an earlier process is resumed. A server without byte ranges can only send the whole file, and each
-        attempt starts again from the beginning.
+        A partial download of an earlier process is resumed. A server that does not support byte ranges can
+        only send the whole file, and each attempt starts again from the beginning.
 
         Raises:
             ServerUnreachableError: The server does not answer.
-            UserError: There is no network, the file changed meanwhile, or the server has no byte ranges.
+            UserError: The network must not be used (`offline`), the file changed on the server, or the server
+                does not support byte ranges.
         """
         path, size, ranges = self._path(start, stop), stop - start, self.version.supports_ranges
         if self._is_cached(start, stop):
@@ -118,7 +124,7 @@ class RemoteFile:
         return partial.replace(path)
 
     def download_all(self) -> Path:
-        """Return the complete file, downloaded if needed.
+        """Return the complete file. It is downloaded if needed.
 
         Raises:
             UserError: The disk has not enough space.
@@ -155,7 +161,7 @@ class RemoteFile:
             return version
 
     def _stream_range(self, start: int, stop: int) -> Iterator[bytes]:
-        """Yield the bytes [start, stop) as they arrive; possibly fewer or more."""
+        """Yield the bytes [start, stop) as they arrive. The server may send fewer or more bytes."""
         url = self.url
         range_header = {"Range": f"bytes={start}-{stop - 1}"} if self.version.supports_ranges else {}
         with self.client.open_stream(url, {**self.headers, **range_header}) as (first, version, chunks):
@@ -172,13 +178,13 @@ class RemoteFile:
 
 
 def check_disk_space(needed_bytes: dict[Path, int]) -> None:
-    """Check that the disks have enough space. Folders on the same disk are added up.
+    """Check that the disks have enough space. The bytes for folders on the same disk are added up.
 
     Args:
         needed_bytes: Folder -> number of bytes that will be written there.
 
     Raises:
-        UserError: Lists how much space is missing.
+        UserError: Lists for each disk how much space is missing.
     """
     disks: dict[int, tuple[Path, int]] = {}
     for folder, size in needed_bytes.items():

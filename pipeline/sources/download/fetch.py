@@ -1,8 +1,9 @@
-"""The command `rgqa fetch gqa`: download what stage `ingest` reads into data/<data set>/source.
+"""The command `rgqa fetch gqa`: download the files that stage `ingest` reads into data/<data set>/source.
 
-The parameters of stage `ingest` determine the questions and scene graphs. The images are those of the questions of the chosen split.
-First all files are listed and compared with existing files and earlier downloads, and the disk space is checked. Then missing files
-are downloaded. Intact files stay.
+The parameters of stage `ingest` determine which questions and scene graphs are downloaded. The downloaded
+images are those of the questions in the chosen split. First all files are listed and compared with existing
+files and earlier downloads, and the disk space is checked. Then missing files are downloaded. Intact files
+stay.
 """
 
 from __future__ import annotations
@@ -58,15 +59,15 @@ class FetchOptions(Record):
 
     Attributes:
         dataset: Name of the data set.
-        split: Split of the images; None for the one in params.yaml.
-        origin: `official`, `hub`, or the URL or folder of a copy of the archives. A folder may also have the Parquet folders of the
-            Hub.
-        archives_from: URL or folder of the archives, if they are not at `origin`.
+        split: Split of the images; None for the split in params.yaml.
+        origin: `official`, `hub`, or the URL or folder of a copy of the archives. A folder may also contain
+            the Parquet folders of the Hub.
+        archives_from: URL or folder of the archives, if the archives are not at `origin`; None otherwise.
         jobs: Maximum number of simultaneous requests.
         dry_run: Only print what would be downloaded.
-        full_archives: Download complete archives.
-        cache_dir: Folder in which downloads are kept.
-        offline: Use only the cache.
+        full_archives: Download complete archives instead of the needed members.
+        cache_dir: Folder in which downloads are kept for later runs; None to delete downloads after use.
+        offline: Use only the cache, without a network.
         answer_choices: Download the answer choices of GQA's evaluation, too.
         accept_changes: Accept remote files that changed since they were first seen.
     """
@@ -85,12 +86,12 @@ class FetchOptions(Record):
 
 
 def fetch(what: str, options: FetchOptions, retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY) -> None:
-    """Download what a data set needs of GQA, and print a summary.
+    """Download the files of GQA that a data set needs, and print a summary.
 
     Args:
-        what: "gqa".
+        what: What to download. The only valid value is "gqa".
         options: Options of the command line.
-        retry_policy: How often and how long to wait for servers.
+        retry_policy: How often requests are repeated, and how long to wait for servers.
 
     Raises:
         UserError: Lists all problems.
@@ -148,7 +149,7 @@ class _FetchJob:
     def run(self) -> None:
         """Download missing files, or print them in a dry run."""
         dry = self.options.dry_run
-        # No request is sent in this case.
+        # In this case no request is sent. The sizes are those that the authors state.
         if dry and self.options.full_archives:
             archives = (
                 [SCENE_GRAPHS_ARCHIVE]
@@ -196,9 +197,11 @@ class _FetchJob:
         return texts
 
     def _list_images(self, ids: list[str] | None) -> list[WantedFile]:
-        """Return the files of images.
+        """Return the image files.
 
-        While their ids are unknown, one file of the Hub represents all, and there is none of the archive.
+        Args:
+            ids: Ids of the images. None if the ids are unknown, because the questions are not downloaded yet.
+                Then one file represents all images of the Hub, and the official archive yields no files.
         """
         listing = partial(self.official.list_images, ids or [])
         if self.hub:
@@ -208,7 +211,10 @@ class _FetchJob:
         return images
 
     def _run_listing(self, listing: Callable[[], list[WantedFile]]) -> list[WantedFile]:
-        """Return a list of files. Problems are collected, except that a server is unreachable."""
+        """Return the list of files that `listing` makes.
+
+        Problems are collected, and the list is then empty. If a server is unreachable, the error is raised.
+        """
         try:
             return listing()
         except ServerUnreachableError:
@@ -258,7 +264,7 @@ class _FetchJob:
             return False
         if seen and not intact:
             print(f"  {wanted.path}: changed since its download; downloading it again")
-        # Images of the Hub are compared later.
+        # Images of the Hub are compared when they are written (`_write_image`).
         elif not seen and not (wanted.crc32 is None and is_image_path(wanted.path)):
             self.problems.add(
                 wanted.path,
@@ -268,11 +274,14 @@ class _FetchJob:
         return True
 
     def _download(self, files: list[WantedFile]) -> None:
-        """Create the files, if there are no problems and enough disk space for them and for downloads that wait to be unpacked."""
+        """Create the files, if there are no problems and the disk space suffices.
+
+        The disk space must suffice for the files and for the downloads that wait to be unpacked.
+        """
         self.problems.raise_if_any()
         members = [file for file in files if file.origin in STATED_SIZES]
         parquet = [file for file in files if file.origin not in STATED_SIZES]
-        # Parquet files stay until the end, so that a run after a kill can use them.
+        # Parquet files stay until the end, so that the next run can use them if this process is killed.
         sizes = sorted(file.download_bytes for file in members)
         waiting = sizes if self.client.keep_cache else sizes[-self.client.max_connections :]
         waiting += [file.download_bytes for file in parquet]
@@ -293,7 +302,7 @@ class _FetchJob:
         Args:
             texts: Missing files of questions and graphs.
             images: Missing images.
-            ids: Ids of all images; None if the questions that determine them are not downloaded yet.
+            ids: Ids of all images; None if the questions that determine the images are not downloaded yet.
         """
         for file in texts:
             about = "" if file.origin in STATED_SIZES else "about "

@@ -1,7 +1,8 @@
 """Download files from web servers, with retries.
 
-Requests that stall, are truncated or are refused temporarily are repeated. Errors that cannot be solved by a retry are reported at
-once. Proxies come from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).
+Requests are repeated if they stall, if their response is truncated, or if the server refuses them
+temporarily. Errors that a retry cannot solve are reported at once. Proxies are read from the environment
+(HTTPS_PROXY, HTTP_PROXY, NO_PROXY).
 """
 
 from __future__ import annotations
@@ -36,14 +37,15 @@ STATUS_MESSAGES = {
 
 
 class RetryPolicy(NamedTuple):
-    """How often and how long to wait for a server.
+    """How often requests are repeated, and how long to wait for a server.
 
     Attributes:
-        stall_seconds: Seconds without a byte after which a request has stalled.
-        min_bytes_per_second: A slower response has stalled, too.
-        max_attempts: Number of consecutive attempts without a new byte before giving up.
-        initial_backoff_seconds: Seconds before the second attempt. They double with each further one, up to a minute.
-        max_retry_after_seconds: If a server asks for a longer pause (Retry-After), give up.
+        stall_seconds: A request counts as stalled after this number of seconds without a byte.
+        min_bytes_per_second: A request counts as stalled if the response is slower than this.
+        max_attempts: Number of consecutive attempts without a new byte, after which the client gives up.
+        initial_backoff_seconds: Pause in seconds before the second attempt. The pause doubles with each
+            further attempt, up to a minute.
+        max_retry_after_seconds: The client gives up if a server asks for a longer pause (header Retry-After).
     """
 
     stall_seconds: float = 30.0
@@ -72,9 +74,10 @@ class FileVersion(Record):
     supports_ranges: bool = True
 
     def matches(self, other: FileVersion) -> bool:
-        """Report whether both can be the same version of a file.
+        """Report whether two descriptions can belong to the same version of a file.
 
-        Several servers at one address may have different ETags, so one common mark is enough.
+        The sizes must be equal. Of the ETag and the modification date, it is enough if one agrees, because
+        several servers at the same address may send different ETags.
         """
         marks = [(self.etag, other.etag), (self.modified, other.modified)]
         comparable = [ours == theirs for ours, theirs in marks if ours and theirs]
@@ -90,7 +93,7 @@ class RetryableError(Exception):
 
     Args:
         reason: What went wrong.
-        seconds: The pause that the server asks for.
+        seconds: The pause in seconds that the server asks for; 0 if it asks for none.
     """
 
     def __init__(self, reason: str, seconds: float = 0.0) -> None:
@@ -103,14 +106,14 @@ class HttpClient:
 
     Args:
         cache_dir: Folder for downloaded files.
-        retry_policy: How often and how long to wait.
+        retry_policy: How often requests are repeated, and how long to wait.
         keep_cache: Keep downloaded files for later runs.
-        offline: Use only the cache.
+        offline: Use only the cache, without a network.
         max_connections: Maximum number of simultaneous requests.
 
     Attributes:
         bytes_received: Number of downloaded bytes.
-        stop_event: Set it to stop all threads that read or wait.
+        stop_event: Setting this event stops all threads that read or wait.
     """
 
     def __init__(
@@ -156,7 +159,10 @@ class HttpClient:
         self._update_progress = int
 
     def map_parallel(self, work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
-        """Yield results of `work` as they are ready. An error or Ctrl-C first stops the other threads."""
+        """Yield the results of `work` for all items, in the order in which they become ready.
+
+        After an error or Ctrl-C, the other threads are stopped before the error is raised.
+        """
         with ThreadPoolExecutor(self.max_connections) as pool:
             futures = [pool.submit(work, item) for item in items]
             try:
@@ -172,8 +178,9 @@ class HttpClient:
 
         Args:
             url: The URL, for messages.
-            attempt: Raises RetryableError if it should be repeated.
-            count_progress: Returns the number of downloaded bytes. Progress resets the number of failed attempts.
+            attempt: Raises a RetryableError if it should be called again.
+            count_progress: Returns the number of bytes downloaded so far. If it grew, the count of failed
+                attempts starts again.
 
         Raises:
             ServerUnreachableError: `max_attempts` attempts in a row made no progress.
@@ -202,7 +209,10 @@ class HttpClient:
                 raise ServerUnreachableError(f"{url}: stopped")
 
     def _print_throttled(self, line: str) -> None:
-        """Print at most one line per interval, because many threads may wait for the same server."""
+        """Print a line, unless another line was printed shortly before.
+
+        Many threads may wait for the same server and would print similar lines.
+        """
         if time.monotonic() - self._last_message_time > MESSAGE_INTERVAL_SECONDS:
             self._last_message_time = time.monotonic()
             print(line, file=sys.stderr)
@@ -214,7 +224,8 @@ class HttpClient:
         """Open a response with status 200 or 206.
 
         Yields:
-            The position of the first byte, what the server says about the file, and an iterator over the content.
+            The position of the first byte, what the server says about the file, and an iterator over the
+            content.
 
         Raises:
             RetryableError: The request should be repeated.
@@ -240,7 +251,11 @@ class HttpClient:
             raise RetryableError(f"the connection failed ({str(error) or type(error).__name__})") from None
 
     def _iter_chunks(self, response: httpx.Response) -> Iterator[bytes]:
-        """Yield the content as it arrives, and give up if it is too slow."""
+        """Yield the content of a response as it arrives.
+
+        Raises:
+            RetryableError: The response is too slow.
+        """
         begun, size = time.monotonic(), 0
         for chunk in response.iter_raw():
             size += len(chunk)
@@ -257,7 +272,9 @@ class HttpClient:
 
 
 def _parse_retry_after(text: str) -> float:
-    """Return the seconds of a Retry-After header, which has seconds or a date; 0 for anything else."""
+    """Return the pause in seconds that a Retry-After header asks for, as seconds or as a date; 0 for invalid
+    values.
+    """
     if text.strip().isdigit():
         return float(text)
     try:
@@ -267,7 +284,9 @@ def _parse_retry_after(text: str) -> float:
 
 
 def _parse_file_version(url: str, response: httpx.Response) -> tuple[int, FileVersion]:
-    """Return the position of the first byte of a response, and what it says about the file."""
+    """Return the position of the first byte of a response in the file, and what the response says about the
+    file.
+    """
     headers, ranges = response.headers, response.status_code == 206
     if ranges:
         match = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", headers.get("Content-Range", ""))

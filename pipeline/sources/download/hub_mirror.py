@@ -3,9 +3,11 @@
     <split>_<balanced|all>_instructions/*.parquet   id and the fields of a question
     <split>_<balanced|all>_images/*.parquet         id, image (bytes, path)
 
-A local folder with these folders can be used, too. `huggingface_hub` lists the files and authenticates (HF_ENDPOINT, HF_TOKEN). The
-files are downloaded like the archives, because the library deletes partial downloads of killed processes and does not check SHA-256.
-The data set moved from lmms-lab to lmms-lab-encoder, and mirrors may have either. https://huggingface.co/datasets/lmms-lab-encoder/GQA
+A local folder that contains these folders can be used instead of the Hub. The library `huggingface_hub` lists
+the files and authenticates (HF_ENDPOINT, HF_TOKEN). The files themselves are downloaded in the same way as
+the official archives, because the library deletes partial downloads of killed processes and does not check
+SHA-256. The data set moved from lmms-lab to lmms-lab-encoder. Mirrors of the Hub may have either name.
+https://huggingface.co/datasets/lmms-lab-encoder/GQA
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from pipeline.sources.large_json import write_members
 
 # Names of the data set, tried in turn.
 HUB_DATASETS = ("lmms-lab-encoder/GQA", "lmms-lab/GQA")
-# Estimate for the disk space. The ratio is 6 for 2,421 questions, and higher for larger files, which compress better.
+# Estimated size of a JSON file, in bytes per byte of the Parquet file. It was 6 for 2,421 questions, and is
+# higher for larger files, which compress better.
 JSON_BYTES_PER_PARQUET_BYTE = 12
 
 
@@ -41,10 +44,10 @@ class HubMirror:
 
     Args:
         client: The HTTP client.
-        folder: A local folder with the folders of the Hub; None for the Hub.
+        folder: A local folder that contains the folders of the Hub; None to use the Hub.
 
     Attributes:
-        dataset: Name of the data set on the Hub, after the first request the one that exists.
+        dataset: Name of the data set on the Hub. After the first request, this is the name that exists.
     """
 
     def __init__(self, client: HttpClient, folder: Path | None = None) -> None:
@@ -69,13 +72,16 @@ class HubMirror:
         return [WantedFile(path, origin, download_bytes, JSON_BYTES_PER_PARQUET_BYTE * size)]
 
     def list_images(self, split: str, question_set: str, ids: list[str]) -> list[WantedFile]:
-        """Return one file per image. The bytes of the Parquet files are divided evenly among them."""
+        """Return one file per image. The bytes of the Parquet files are divided evenly among the images."""
         origin = f"{split}_{question_set}_images"
         size, download_bytes = (total // max(1, len(ids)) for total in self._sum_sizes(origin))
         return [WantedFile(f"images/{name}.jpg", origin, download_bytes, size) for name in ids]
 
     def fetch(self, wanted: list[WantedFile], manifest: Manifest, problems: Problems) -> None:
-        """Create the files and record them. Problems of images are added to `problems`."""
+        """Create the wanted files and record them in the manifest.
+
+        Problems of images are added to `problems`.
+        """
         for file in wanted:
             if not is_image_path(file.path):
                 self._fetch_questions(file, manifest)
@@ -87,7 +93,8 @@ class HubMirror:
         with atomic_write(manifest.source / wanted.path) as file:
             write_members(file, read_questions(parquet_files))
             file.flush()
-            # The file is recorded before it is renamed, so that a kill in between leaves no unrecorded file.
+            # The file is recorded before it is renamed. If the process is killed in between, no unrecorded
+            # file is left.
             manifest.add_file(wanted.path, wanted.origin, Path(file.name))
             manifest.save()
 
@@ -113,7 +120,11 @@ class HubMirror:
         return size, 0 if self.folder else size - sum(file.size for file in cached)
 
     def _list_files(self, folder: str) -> dict[str, RemoteFingerprint]:
-        """Return the Parquet files of a folder by path, at least one. The folder is listed once."""
+        """Return the Parquet files of a folder by path. Each folder is listed only once.
+
+        Raises:
+            UserError: There is no Parquet file in the folder, or its listing is not in the cache.
+        """
         if folder not in self._files_by_folder:
             listing = self.cache / folder / "listing.json"
             if self.folder:
@@ -146,7 +157,7 @@ class HubMirror:
         """
         try:
             entries = self._request_entries(folder)
-        # The library raises many kinds of errors, and so do unexpected answers.
+        # The library raises many kinds of errors, and unexpected answers cause further kinds.
         except Exception as error:
             is_refused = isinstance(error, HfHubHTTPError) and error.response.status_code < 500
             is_permanent = is_refused or isinstance(error, ValueError | KeyError | TypeError)
@@ -164,7 +175,10 @@ class HubMirror:
         return dict(sorted(files.items()))
 
     def _request_entries(self, folder: str) -> list[RepoFile | RepoFolder]:
-        """Return the entries of a folder, for the first name of the data set that exists."""
+        """Return the entries of a folder.
+
+        The names of the data set are tried in turn, and the first existing one is used.
+        """
         for number, self.dataset in enumerate(HUB_DATASETS, 1):
             try:
                 return list(HfApi().list_repo_tree(self.dataset, folder, repo_type="dataset"))
@@ -174,10 +188,10 @@ class HubMirror:
         raise AssertionError("no name to try")
 
     def _download_parquet(self, path: str) -> Path:
-        """Return a Parquet file on this machine, downloaded if needed, after checking its SHA-256."""
+        """Return a Parquet file on this machine. It is downloaded if needed, and its SHA-256 is checked."""
         if self.folder:
             return self.folder / path
-        # Only the header with the token is needed.
+        # Of the headers of the library, only the header with the token is needed.
         headers = {name: value for name, value in build_hf_headers().items() if name == "authorization"}
         url = hf_hub_url(self.dataset, path, repo_type="dataset")
         remote = RemoteFile(self.client, f"hub/{path}", url, headers)
@@ -209,7 +223,8 @@ def _write_image(
 ) -> None:
     """Write an image of the Hub.
 
-    An existing image with other content is only replaced if it was downloaded (and is damaged or of an older version).
+    An existing image with other content is replaced only if it was downloaded before, and is now damaged or
+    outdated.
     """
     data = (image or {}).get("bytes") or b""
     where = f"image {PurePosixPath(wanted.path).stem} of {wanted.origin}"

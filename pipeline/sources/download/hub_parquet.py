@@ -1,6 +1,7 @@
 """Convert questions in the Parquet files of the Hugging Face Hub to the JSON of GQA.
 
-In these files, `annotations` are lists of {objectId, value}, and `entailed` and `equivalent` may be a single text.
+In these files, `annotations` are lists of {objectId, value}, and `entailed` and `equivalent` may be a single
+text.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ OBJECT_ID_PATTERN = re.compile(r"\((\d+)\)")
 
 
 def read_questions(paths: Iterable[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield id and JSON object of each question.
+    """Yield the id and the JSON object of each question.
 
     Raises:
         UserError: A file is not Parquet, or columns are missing.
@@ -40,7 +41,8 @@ def convert_to_gqa(row: dict[str, Any], is_object_id_first: bool) -> dict[str, A
 
     Args:
         row: The row.
-        is_object_id_first: Whether in `annotations` `objectId` is the object and `value` the position of the word, or the reverse.
+        is_object_id_first: Whether, in `annotations`, the field `objectId` holds the object and the field
+            `value` the position of the word. If False, the fields are reversed.
     """
     word, object_id = ("value", "objectId") if is_object_id_first else ("objectId", "value")
     question = {name: content for name, content in row.items() if content is not None}
@@ -57,7 +59,7 @@ def convert_to_gqa(row: dict[str, Any], is_object_id_first: bool) -> dict[str, A
 
 
 def iter_rows(path: Path, required_columns: set[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Parquet file, with few in memory at a time.
+    """Yield the rows of a Parquet file. Only a few rows at a time are in memory.
 
     Raises:
         UserError: The file is not Parquet, or columns are missing.
@@ -76,9 +78,10 @@ def iter_rows(path: Path, required_columns: set[str]) -> Iterator[dict[str, Any]
 
 
 def _detect_object_column(rows: Iterable[dict[str, Any]]) -> bool:
-    """Report whether `objectId` holds the objects, as the one of `objectId` and `value` that is more often in the program.
+    """Report whether the field `objectId` of annotations holds the object ids, and not the field `value`.
 
-    The other one holds the position of the word.
+    The field whose values occur more often in the programs holds the object ids. The other field holds the
+    positions of the words.
     """
     votes = Counter[str]()
     for row in rows:

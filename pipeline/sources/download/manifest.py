@@ -1,7 +1,8 @@
-"""Determine what a data set needs of GQA, and record downloads in `fetched.json` of the source folder.
+"""Determine which files of GQA a data set needs, and record downloads in `fetched.json` of the source folder.
 
-`fetched.json` has the origin and the checksum of each downloaded file, and the checksums of archives. Later runs compare them, to
-distinguish a changed archive, a damaged file and a file of the user.
+`fetched.json` contains the origin and the checksum of each downloaded file, and the checksums of archives.
+Later runs compare these checksums to distinguish a changed archive, a damaged file and a file that the user
+put there.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ class WantedFile(NamedTuple):
 
     Attributes:
         path: Path below the source folder.
-        origin: The archive, or the folder of the Hub, that contains it.
+        origin: The archive, or the folder of the Hub, that contains the file.
         download_bytes: Number of bytes to download.
-        disk_bytes: Size on disk; for questions of the Hub an estimate.
-        crc32: CRC-32 in the archive; None for files made from Parquet.
+        disk_bytes: Size on disk in bytes; for files made from Parquet an estimate.
+        crc32: CRC-32 of the file as stated in the archive; None for files made from Parquet.
     """
 
     path: str
@@ -49,11 +50,13 @@ class _QuestionImage(msgspec.Struct):
 
 
 def resolve_ingest_params(dataset: str, split: Split | None, path: Path = PARAMS_FILE) -> IngestParams:
-    """Return the parameters of stage `ingest`, extended by the files of the split whose images are downloaded.
+    """Return the parameters of stage `ingest`, adapted to the split whose images are downloaded.
+
+    The questions of that split and, if they are published, its scene graphs are added.
 
     Args:
         dataset: Name of the data set.
-        split: Split of the images; None for the one in the parameters.
+        split: Split of the images; None for the split in the parameters.
         path: params.yaml.
 
     Raises:
@@ -82,11 +85,11 @@ def resolve_ingest_params(dataset: str, split: Split | None, path: Path = PARAMS
 
 
 def list_image_ids(source: Path, paths: list[str], problems: Problems) -> list[str]:
-    """Return the ids of the images of questions, sorted.
+    """Return the ids of the images that questions are about, sorted.
 
     Args:
         source: The source folder.
-        paths: Files of questions, below the source folder.
+        paths: Paths of files of questions, relative to the source folder.
         problems: Collects problems.
 
     Raises:
@@ -102,13 +105,13 @@ def list_image_ids(source: Path, paths: list[str], problems: Problems) -> list[s
 
 
 class RemoteFingerprint(Record):
-    """An archive or a Parquet file as first seen.
+    """What identifies the version of an archive or a Parquet file.
 
     Attributes:
         address: URL or path.
         size: Number of bytes.
-        checksum: SHA-256 of the directory of an archive, which has the CRC-32 of every member, or of a Parquet file ("" if the Hub
-            states none).
+        checksum: For an archive: SHA-256 of the names, sizes and CRC-32 of all members. For a Parquet file:
+            SHA-256 of the file; "" if the Hub states none.
     """
 
     address: str
@@ -144,7 +147,10 @@ class Manifest:
         write_json(self.source / MANIFEST_FILE_NAME, ManifestContent(remotes=self.remotes, files=self.files))
 
     def describe_change(self, name: str, current: RemoteFingerprint) -> str:
-        """Return how a remote file differs from the version first seen; "" if it does not, or was never seen."""
+        """Return how a remote file differs from the version at the first download.
+
+        The result is "" if the file did not change, or was not seen before.
+        """
         seen = self.remotes.get(name, current)
         if (seen.size, seen.checksum) == (current.size, current.checksum):
             return ""
@@ -158,8 +164,9 @@ class Manifest:
 
         Args:
             path: Path below the source folder.
-            origin: The archive or folder of the Hub.
-            file: A temporary file with the content, if it is not in its place yet.
+            origin: The archive, or the folder of the Hub, that contains the file.
+            file: A temporary file with the content, if the file does not exist under its path yet; None
+                otherwise.
         """
         file = file or self.source / path
         self.files[path] = FetchedFile(size=file.stat().st_size, sha256=sha256_file(file), origin=origin)

@@ -1,7 +1,8 @@
-"""Download from the official archives of GQA: questions, scene graphs, answer choices, and single images of a split.
+"""Download from the official archives of GQA: questions, scene graphs, answer choices, and single images of a
+split.
 
-Stated sizes are from the download pages and only shown. Downloads use the sizes of the server.
-https://cs.stanford.edu/people/dorarad/gqa/download.html and evaluate.html
+`STATED_SIZES` are the sizes on the download pages. They are only shown to the user; downloads use the sizes
+that the server states. https://cs.stanford.edu/people/dorarad/gqa/download.html and evaluate.html
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ STATED_SIZES = {
     CHOICES_ARCHIVE: "784 MB",
 }
 MB = 1_000_000
-# Larger members are not from GQA and are not unpacked.
+# Maximum size of a member by archive. Larger members cannot be from GQA, and are not unpacked.
 MAX_MEMBER_BYTES = {
     QUESTIONS_ARCHIVE: 16_000 * MB,
     SCENE_GRAPHS_ARCHIVE: 2_000 * MB,
@@ -52,7 +53,8 @@ class OfficialArchives:
     Args:
         client: The HTTP client.
         address: URL or folder of the archives.
-        full_archives: Download complete archives, for servers that ignore byte ranges.
+        full_archives: Download complete archives instead of the needed members, for servers that ignore byte
+            ranges.
 
     Raises:
         UserError: The address is neither a URL nor a folder.
@@ -69,10 +71,10 @@ class OfficialArchives:
         self._archives: dict[str, RemoteZip] = {}
 
     def get_archive(self, name: str) -> RemoteZip:
-        """Return an archive, after reading its directory.
+        """Return an archive. Its directory is read when the archive is opened for the first time.
 
         Raises:
-            UserError: The archive does not exist, or is not an archive.
+            UserError: The archive does not exist, or the file is not a ZIP archive.
         """
         if name not in self._archives:
             self._archives[name] = RemoteZip(
@@ -91,7 +93,7 @@ class OfficialArchives:
 
     def list_questions(self, split: str, question_set: str) -> list[WantedFile]:
         name = f"{split}_{question_set}_questions"
-        # All questions of train are several files in a folder.
+        # The set of all questions of split train consists of several files in a folder.
         if members := self._match_members(QUESTIONS_ARCHIVE, rf"{name}_\d+\.json"):
             return self._list_members(QUESTIONS_ARCHIVE, f"questions1.2/{name}", members)
         return self._list_members(QUESTIONS_ARCHIVE, "questions1.2", [f"{name}.json"])
@@ -100,7 +102,7 @@ class OfficialArchives:
         return self._list_members(SCENE_GRAPHS_ARCHIVE, "sceneGraphs", [f"{split}_sceneGraphs.json"])
 
     def list_choices(self, split: str) -> list[WantedFile]:
-        """List the files of valid and plausible answers, for the scores with these names."""
+        """List the files with the answer choices, which the scores validity and plausibility need."""
         members = self._match_members(CHOICES_ARCHIVE, rf"{split}_choices.*\.json")
         if not members:
             raise UserError(f"{CHOICES_ARCHIVE}: no answer choices of {split}; leave out --answer-choices")
@@ -110,7 +112,10 @@ class OfficialArchives:
         return self._list_members(IMAGES_ARCHIVE, "images", [f"{image_id}.jpg" for image_id in ids])
 
     def fetch(self, wanted: list[WantedFile], manifest: Manifest, problems: Problems) -> None:
-        """Download files in parallel. Damaged ones are added to `problems`, and the others are completed."""
+        """Download files in parallel.
+
+        Damaged files are added to `problems`, and the other files are still downloaded.
+        """
 
         def extract(file: WantedFile) -> None:
             try:
@@ -146,7 +151,12 @@ class OfficialArchives:
         return sorted(name for name in self.get_archive(archive).members if re.fullmatch(pattern, name))
 
     def _list_members(self, origin: str, folder: str, names: list[str]) -> list[WantedFile]:
-        """Return members as files of a folder.
+        """Return members of an archive as files to create in a folder.
+
+        Args:
+            origin: Name of the archive.
+            folder: Folder below the source folder.
+            names: Base names of the members.
 
         Raises:
             UserError: Lists members that are missing or must not be unpacked.

@@ -1,7 +1,7 @@
 """Extract single members of a remote ZIP archive.
 
-Only the directory and the bytes of the wanted members are read. Members are written under names that the caller chooses, and never
-with more bytes than the directory states.
+Only the directory of the archive and the bytes of the wanted members are read. Members are written under
+names that the caller chooses, and never with more bytes than the directory states.
 """
 
 from __future__ import annotations
@@ -23,18 +23,22 @@ from pipeline.sources.download.byte_ranges import LocalFile, RemoteFile
 
 # Number of bytes that are unpacked at a time.
 CHUNK_BYTES = 1 << 20
-# Offset in the header of a member. Its last 4 bytes are the lengths of the name and of the extra field.
+# Offset of the last 4 bytes in the header of a member. They are the lengths of the name and of the extra
+# field.
 NAME_LENGTHS_OFFSET = 26
-# Members with a higher ratio are refused as ZIP bombs.
+# Members with a higher ratio of unpacked to packed bytes are refused as ZIP bombs.
 MAX_COMPRESSION_RATIO = 200
 
 
 class DamagedMemberError(UserError):
-    """A member whose content differs from the directory."""
+    """The content of a member does not have the size or the CRC-32 that the directory states."""
 
 
 class _RangeReader(io.RawIOBase):
-    """A file for `zipfile` to read the directory from. Each read is one range."""
+    """A file object from which `zipfile` reads the directory of the archive.
+
+    Each call of `read` reads one byte range.
+    """
 
     def __init__(self, file: LocalFile | RemoteFile) -> None:
         self.file, self.position = file, 0
@@ -62,17 +66,18 @@ class _RangeReader(io.RawIOBase):
 
 
 class RemoteZip:
-    """A ZIP archive whose directory was read.
+    """A ZIP archive. The directory is read when the object is made.
 
     Args:
-        file: The archive.
-        name: Its name, for messages.
-        max_member_bytes: Larger members are not unpacked.
+        file: The file of the archive.
+        name: Name of the archive, for messages.
+        max_member_bytes: Maximum size of a member in bytes. Larger members are not unpacked.
 
     Attributes:
-        directory_sha256: SHA-256 of the names, sizes and CRC-32 of all members. It changes if any member changes.
-        members: Base name -> members with this name.
-        mean_member_bytes: Mean size of an unpacked member.
+        directory_sha256: SHA-256 of the names, sizes and CRC-32 of all members. It changes if any member
+            changes.
+        members: Base name (without folders) -> members with this name.
+        mean_member_bytes: Mean size of the unpacked members in bytes.
 
     Raises:
         UserError: The file is not a ZIP archive.
@@ -95,7 +100,10 @@ class RemoteZip:
         )
 
     def _read_directory(self, is_last_attempt: bool = False) -> zipfile.ZipFile:
-        """Read the directory. If it is invalid, download it once more, because the cache may be damaged."""
+        """Read the directory.
+
+        If the directory is invalid, download it once more, because the cache may be damaged.
+        """
         try:
             return zipfile.ZipFile(self._reader)
         except (zipfile.BadZipFile, ValueError, OSError) as error:
@@ -110,7 +118,7 @@ class RemoteZip:
         """Return the only member with a base name.
 
         Raises:
-            UserError: There is none or several, or it must not be unpacked.
+            UserError: There is no such member, there are several, or the member must not be unpacked.
         """
         candidates = self.members.get(name, [])
         where = f"{self.name}, {name}"
@@ -139,7 +147,7 @@ class RemoteZip:
         return self.file.count_missing_bytes(*self._find_range(info))
 
     def extract(self, name: str, path: Path) -> None:
-        """Unpack a member and check its size and CRC-32. If it is damaged, download it once more.
+        """Unpack a member, and check its size and CRC-32. If the member is damaged, download it once more.
 
         Args:
             name: Base name of the member.
@@ -172,6 +180,9 @@ class RemoteZip:
                     ) from error
 
     def _find_range(self, info: zipfile.ZipInfo) -> tuple[int, int]:
-        """Return the bytes of a member in the archive, up to the next entry or to the directory."""
-        start, number = info.header_offset, bisect.bisect_right(self._entry_offsets, info.header_offset)
-        return start, self._entry_offsets[number] if number < len(self._entry_offsets) else start
+        """Return the byte range [start, stop) of a member in the archive.
+
+        It ends at the next entry or at the directory.
+        """
+        start, index = info.header_offset, bisect.bisect_right(self._entry_offsets, info.header_offset)
+        return start, self._entry_offsets[index] if index < len(self._entry_offsets) else start

@@ -1,1 +1,3 @@
-"""Derive `pipeline/language/kinds.tsv`, the table of synonyms and hypernyms of everyday objects, from WordNet 3.0."""
+"""Derive `pipeline/language/kinds.tsv`, the table of synonyms and hypernyms of everyday objects, from WordNet
+3.0.
+"""

@@ -2,12 +2,13 @@
 
     rgqa study derive-kinds /usr/share/wordnet
 
-The folder holds WordNet's dictionary files data.noun, index.noun and cntlist.rev (Debian: package wordnet-base). They are
-needed only after a change of `wordnet_choices`, as the table is part of the project.
+The folder holds WordNet's dictionary files data.noun, index.noun and cntlist.rev (Debian: package
+wordnet-base). They are needed only after a change of `wordnet_choices`, as the table is part of the project.
 
-A name gets the kinds above the sense that images show. This is the sense in `wordnet_choices`, or what all senses have in
-common that are frequent in WordNet's tagged texts. No kind is given to names that are commonly something invisible (wind) or
-no noun (snug), and to names for people that also name objects (dish). Only synonyms in `wordnet_choices` are used.
+A name gets the kinds above the sense that images show. This is the sense in `wordnet_choices`, or what all
+senses have in common that are frequent in WordNet's tagged texts. No kind is given to names that are commonly
+something invisible (wind) or no noun (snug), and to names for people that also name objects (dish). Only
+synonyms in `wordnet_choices` are used.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ class Meaning:
     """The meaning of a name in images.
 
     Attributes:
-        synset: the sense meant, "" if several are common.
-        kinds: the kinds above every common sense.
-        is_everyday: the name is in common use.
+        synset: The sense meant, "" if several are common.
+        kinds: The kinds above every common sense.
+        is_everyday: The name is in common use.
     """
 
     synset: str
@@ -63,10 +64,10 @@ class KindsDerivation:
 
     Args:
         wordnet: WordNet's nouns.
-        choices: the lists of `wordnet_choices`.
+        choices: The lists of `wordnet_choices`.
 
     Raises:
-        UserError: lists the senses in the choices that this WordNet does not have.
+        UserError: Lists the senses in the choices that this WordNet does not have.
     """
 
     def __init__(self, wordnet: WordNet, choices: ModuleType | SimpleNamespace = wordnet_choices) -> None:
@@ -150,7 +151,7 @@ class KindsDerivation:
             found[singularize(said)] = WordNetEntry(singularize(other))
 
     def _find_meaning(self, lemma: str) -> Meaning | None:
-        """Return the meaning of a lemma. None if it is invisible, a proper name, too ambiguous or offensive."""
+        """Return the meaning of a lemma; None if it is invisible, a proper name, too ambiguous or offensive."""
         wordnet = self.wordnet
         if chosen := self.chosen_senses.get(lemma):
             synset = wordnet.synset_by_sense[chosen]

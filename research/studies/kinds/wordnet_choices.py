@@ -1,7 +1,8 @@
 """The choices behind the table of kinds: its general kinds, the senses meant, and what WordNet lacks.
 
-A sense is written `lemma#n`, WordNet's n-th sense of the noun. An entry without a name is named by its first lemma. GQA's
-language decides: its "device" is electronic, its "table" is not a desk, its "vehicle" may be a train.
+A sense is written `lemma#n`, WordNet's n-th sense of the noun. An entry without a name is named by its first
+lemma. GQA's language decides: its "device" is electronic, its "table" is not a desk, its "vehicle" may be a
+train.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ squash#2; stove#1; television#3; tie#1; toaster#2; toddler#1; trouser#1; turtle#
 worker#1; wrench#3
 """
 
-# Names of several different objects, and names that are no kind of their last word although they look like it (a dog house
-# is no house). The table gives them no kinds.
+# Names of several different objects, and names that are no kind of their last word although they look like it
+# (a dog house is no house). The table gives them no kinds.
 EXCLUDED_NAMES = """
 arrow, bank, bar, base plate, bat, batter, bay, beast, bed of truck, bed pan, bell, bike, bird house
 birdhouse, blade, boater, bottle cap, bow, brake shoe, bread box, bug, car bed, carousel horse, carpet bag
@@ -116,8 +117,8 @@ television set: television; traffic signal: traffic light; trash bin: trash can;
 tshirt: t-shirt; tv: television; tv set: television; washing machine: washer
 """
 
-# Kinds, with names of these kinds that WordNet lacks or classifies differently. A name also gets the kinds that its kind
-# has by then, from WordNet and from the lines above.
+# Kinds, with names of these kinds that WordNet lacks or classifies differently. A name also gets the kinds
+# that its kind has by then, from WordNet and from the lines above.
 EXTRA_KINDS = """
 person, driver: bus driver; person, worker: construction worker
 person: archer, audience, bicyclist, biker, chef, clown, coach, cook, cop, couple, crowd, cyclist, driver,
@@ -165,7 +166,9 @@ gauntlet: glove; hamburger: sandwich; mitt: glove; mitten: glove; muffin: bread;
 
 
 def parse_entries(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) for the entries of a list, each on a line or after `;`. Indented lines continue an entry.
+    """Yield (name, text) for the entries of a list, each on a line or after `;`.
+
+    Indented lines continue an entry.
 
     Senses without a name are named by their lemma: `dining_table#1`.
     """

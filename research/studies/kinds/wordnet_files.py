@@ -22,11 +22,11 @@ class Sense:
     """A synset.
 
     Attributes:
-        lexname: number of its lexicographer file.
-        words: its words.
-        hypernyms: ids of its hypernyms.
-        is_instance: it is an individual, such as London.
-        is_offensive: its words may offend.
+        lexname: Number of its lexicographer file.
+        words: Its words.
+        hypernyms: Ids of its hypernyms.
+        is_instance: It is an individual, such as London.
+        is_offensive: Its words may offend.
     """
 
     lexname: int
@@ -40,15 +40,15 @@ class WordNet:
     """WordNet's nouns.
 
     Attributes:
-        senses: id of a synset -> sense.
-        index: lemma -> ids of its synsets, in WordNet's order.
+        senses: Id of a synset -> sense.
+        index: Lemma -> ids of its synsets, in WordNet's order.
         synset_by_sense: `lemma#n` -> id of the lemma's n-th synset.
         sense_counts: `lemma#n` -> how often the sense is tagged in WordNet's texts.
-        other_pos_counts: lemma -> how often it is tagged as another part of speech.
-        mentions: word -> number of definitions and examples that use it.
+        other_pos_counts: Lemma -> how often it is tagged as another part of speech.
+        mentions: Word -> number of definitions and examples that use it.
 
     Raises:
-        UserError: lists the missing files.
+        UserError: Lists the missing files.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,4 +1,9 @@
-"""Draw every kind of object: a function from its appearance to SVG in the frame of its natural size."""
+"""Draw every kind of object.
+
+Each kind has a function that converts an appearance to SVG, in the natural size of the kind.
+
+The comment above a function gives this size.
+"""
 
 from __future__ import annotations
 

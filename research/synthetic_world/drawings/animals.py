@@ -1,4 +1,4 @@
-"""Draw the common parts of animals, and birds. Animals are seen from the side, looking right."""
+"""Draw birds, and the parts that all animals share. Animals are seen from the side, looking right."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ def eye(x: float, y: float, r: float = 1.4) -> str:
 def legs(
     look: Appearance, xs: tuple[float, ...], top: float, bottom: float, width: float, hoof: str | None = None
 ) -> str:
-    """Draw slightly tapered legs with hoofs or paws. Every second leg is behind, in the darker tone."""
+    """Draw slightly tapered legs with hoofs or paws.
+
+    Every second leg is farther away and has the darker tone.
+    """
     drawn = ""
     slim = 0.14 * width
     for tone, chosen in (("dark", xs[1::2]), ("base", xs[::2])):

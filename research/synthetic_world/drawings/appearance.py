@@ -13,12 +13,12 @@ class Appearance:
     """The appearance of an object.
 
     Attributes:
-        name, tones: its color; "" and gray tones for kinds without one.
-        material, pattern, state, pose, age: as in scene_types.PlacedObject.
-        variety: a number for properties that are not attributes (people's hair and skin).
-        has_fine_detail: narrow patterns and grain, for small objects.
-        seated: jeans of a person who sits.
-        flying: nothing is under it.
+        name, tones: Name and tones of the color; "" and gray tones for kinds without a color.
+        material, pattern, state, pose, age: As in scene_types.PlacedObject.
+        variety: Number that determines properties that are not attributes (hair and skin of people).
+        has_fine_detail: Narrow patterns and grain, for small objects.
+        seated: Jeans of a person who sits.
+        flying: Nothing is under it.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Appearance:
 
     @property
     def _opacity(self) -> float:
-        """The opacity: glass is transparent but still shows its own color."""
+        """Return the opacity. Glass is transparent, but still shows its own color."""
         return 1 if self.material != "glass" else 0.9 if self.name == "black" else 0.76
 
     @property

@@ -1,4 +1,7 @@
-"""Draw heads, seen from the front. The origin is the center, 11 pixels from each side, 12.8 from top and bottom."""
+"""Draw heads, seen from the front.
+
+The origin is the center, 11 pixels from each side, 12.8 from top and bottom.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ EYE = "#2a2220"
 
 
 class Hues(NamedTuple):
-    """Colors of a person, each with the color of its outlines."""
+    """Colors of a person, each with the color of the outlines."""
 
     skin: str
     skin_line: str
@@ -19,7 +22,9 @@ class Hues(NamedTuple):
 
 
 def draw_head(age: str, female: bool, hues: Hues) -> tuple[str, str]:
-    """Draw a head of age "child", "young" or "old": the part behind the body (long hair), and the part in front."""
+    """Draw a head of age "child", "young" or "old": the part behind the body (long hair), and the part in
+    front.
+    """
     ears = (
         "" if female else "".join(fill(oval(x, 1.5, 1.8, 2.6), hues.skin, hues.skin_line) for x in (-11, 11))
     )
@@ -134,7 +139,7 @@ def _girl(hues: Hues) -> tuple[str, str, str]:
     return pigtail + transform(pigtail, 0, 0, -1), hair + ribbons, _cheeks() + _grin()
 
 
-# Parts behind the body, the hair, and parts in the face.
+# Functions that draw the parts behind the body, the hair, and parts in the face.
 _PARTS = {
     ("young", False): _young_man,
     ("old", False): _old_man,

@@ -1,7 +1,10 @@
-"""Draw people in neutral underclothes. Shirts, jeans and hats are objects of their own, drawn over them.
+"""Draw people in neutral underclothes.
 
-The frame is that of an adult man, 54 x 128 standing and 54 x 98 sitting, so that the parts are at scene_types.ANCHORS.
-Everybody else is scaled from it, children with larger heads.
+Shirts, jeans and hats are separate objects that are drawn over the people.
+
+All people are drawn in the frame of an adult man, 54 x 128 pixels standing and 54 x 98 sitting, so that the
+parts of the body are at scene_types.ANCHORS. Other people are scaled from this frame. Children have larger
+heads.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from research.synthetic_world.drawings.svg_shapes import (
     transform,
 )
 
-# Skin and hair.
+# Colors of skin and hair.
 COMPLEXIONS = (
     ("#f6cfae", "#6b4426"),
     ("#f6cfae", "#a86e32"),

@@ -1,7 +1,8 @@
 """Make SVG text: shapes, lines, and the tones of a color.
 
-A drawing is a string of SVG elements in a frame of its own, in pixels of an image 448 wide. Outlines of rectangles and
-ovals are drawn as a darker shape below a smaller one, because a fill takes less than half the rendering time of a stroke.
+A drawing is a string of SVG elements in its own coordinates, in pixels of an image that is 448 pixels wide.
+Outlines of rectangles and ovals are drawn as a darker shape below a smaller shape, because rendering a fill
+takes less than half the time of a stroke.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ class Shape(NamedTuple):
     """An element's geometry without its fill.
 
     Attributes:
-        inner: the shape.
-        outer: the shape enlarged by an outline, where that is simple.
-        tall: the grain of wood runs upwards.
+        inner: The shape.
+        outer: The shape enlarged by an outline, for rectangles and ovals; else None.
+        tall: Whether the grain of wood runs upwards.
     """
 
     inner: str
@@ -75,7 +76,7 @@ def path(*d: str) -> Shape:
 
 
 def poly(*points: float) -> Shape:
-    """Return a closed polygon from x and y of its corners in turn."""
+    """Return a closed polygon, given x and y of its corners: x1, y1, x2, y2, ..."""
     return path("M" + " ".join(format_number(value) for value in points) + "Z")
 
 

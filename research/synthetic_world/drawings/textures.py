@@ -2,7 +2,7 @@
 
 Tiles and overlays are white and black with some opacity, so that they fit every color. Their names are:
 
-    soft, metal, plastic, glass         kinds of light; `soft.d7322f` is that light on that color
+    soft, metal, plastic, glass         kinds of light; `soft.d7322f` is the light `soft` on the color #d7322f
     wood-fine, leather-wide, ...        grain of a material; -up for upright boards
     striped-fine-pale, ...              a pattern, narrow (fine) or wide, and its color
 """
@@ -14,7 +14,7 @@ from functools import cache
 
 from research.synthetic_world.drawings.svg_shapes import WHITE, mix_colors
 
-# Stops "offset white|black opacity".
+# Name of a light -> its gradient stops. A stop is an offset, w (white) or k (black), and an opacity.
 LIGHT_GRADIENTS = {
     "soft": "0 w .22, .4 w 0, .6 k 0, 1 k .16",
     "soft-white": "0 w .5, .5 k 0, 1 k .08",
@@ -37,14 +37,14 @@ LIGHT_GRADIENTS = {
         "0 w .1, .2 w .1, .201 w .9, .33 w .9, .331 w .06, .42 w .06, .421 w .75, .47 w .75, .471 w 0, 1 k .1"
     ),
 }
-# Steepness of the light; elsewhere 0.35.
+# Name of a light -> steepness of its gradient; 0.35 for all others.
 GRADIENT_DIRECTIONS = {
     "glass": 0.9,
     "glass-white": 0.9,
     "plastic": 0,
     "plastic-white": 0,
 }
-# What patterns are drawn in, with which opacity: white on most colours, a darker tone on white and yellow.
+# Colors of patterns, with their opacity: white on most colors, a darker tone on white and yellow.
 PATTERN_COLORS = {"pale": (WHITE, 0.88), "deep": ("#565d6b", 0.66), "gold": ("#8a6400", 0.55)}
 PATTERN_COLOR_OF = {"white": "deep", "yellow": "gold"}
 # Tiles of stripes are longer than any object, so that no seam is visible.
@@ -63,7 +63,7 @@ WOOD = (
     '<path d="M4 6q14 2 24-1M38 13q12 1 24-1" fill="none" stroke="#ffe0b0" stroke-opacity=".4" '
     'stroke-width="1.2"/>'
 )
-# Quilted, with buttons.
+# Leather is quilted, with buttons.
 LEATHER = (
     '<path d="M0 0L22 22M22 0L0 22" stroke="#000" stroke-opacity=".35" stroke-width="1.4"/>'
     '<path d="M0 2L20 22M24 0L2 22" stroke="#fff" stroke-opacity=".3" stroke-width="1.2"/>'
@@ -101,7 +101,9 @@ def _definition(name: str) -> str:
 
 
 def _gradient(name: str, light: str, color: str) -> str:
-    """Return light from the upper left: an overlay, or mixed into `color` (rrggbb) if one is given."""
+    """Return a gradient of light from the upper left: an overlay, or mixed into `color` (rrggbb) if a color
+    is given.
+    """
     body = ""
     for stop in LIGHT_GRADIENTS[light].split(","):
         offset, kind, opacity = stop.split()

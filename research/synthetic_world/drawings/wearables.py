@@ -1,4 +1,4 @@
-"""Draw worn clothes. Each fills its part of a person in scene_types.ANCHORS."""
+"""Draw clothes that are worn. Each piece of clothing fills its part of a person in scene_types.ANCHORS."""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""Families of questions, by what they ask about. Each function proposes a question, or None if it finds none."""
+"""Families of questions, grouped by what they ask about.
+
+Each public function proposes a question about a scene, or returns None if it finds no suitable question.
+"""

@@ -1,4 +1,6 @@
-"""Propose questions about an attribute of one object: open questions, yes-no questions, and choices of two options."""
+"""Propose questions about an attribute of one object: open questions, yes-no questions, and choices of two
+options.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,10 @@ _OPEN_RATES = {"color": 0.48, "material": 0.22, "size": 0.12, "pose": 0.10, "pat
 _CLOSED_ODDS = {"color": 4, "material": 2} | dict.fromkeys(
     ("size", "pattern", "openness", "light", "fullness", "pose", "age"), 1
 )
-# The order of two attributes of one object ("large and red", "red and made of wood").
+# Attribute types, in the order in which two attributes of an object are named ("large and red", "red and made
+# of wood").
 _COMBINABLE_ATTRIBUTES = ("size", "age", "openness", "fullness", "color", "pattern", "material")
-# Attributes that an object "looks". For other attributes it "appears to be".
+# Attribute types that are used with "looks" ("looks red"). Other attributes are used with "appears to be".
 _LOOKING_ATTRIBUTES = ("color", "pattern", "size", "age", "fullness")
 
 # Attribute type -> (detailed type, templates).
@@ -107,7 +110,9 @@ def query_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def verify_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Propose a question such as "Does the shirt to the left of the tree look striped?" or "Is the cabinet open?"."""
+    """Propose a question such as "Does the shirt to the left of the tree look striped?" or "Is the cabinet
+    open?".
+    """
     attribute = ask.choose_attribute(_CLOSED_ODDS)
     if attribute is None:
         return None

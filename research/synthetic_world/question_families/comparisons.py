@@ -1,4 +1,6 @@
-"""Propose questions that compare two objects: same or different, both with an attribute, what they have in common."""
+"""Propose questions that compare two objects: same or different, both with an attribute, what they have in
+common.
+"""
 
 from __future__ import annotations
 
@@ -151,7 +153,8 @@ def query_common(ask: QuestionGenerator) -> ProposedQuestion | None:
 def _choose_two(ask: QuestionGenerator, kind: str) -> tuple[Reference, Reference] | None:
     """Choose references to two objects of different names that have the attribute, often with the same value.
 
-    Neither phrase mentions the attribute or the other object. Only the second may have a relation.
+    Neither phrase mentions the attribute or the other object. Only the second reference may contain a
+    relation.
     """
     i = ask.choose_object(lambda j: kind in ask.scene_index.attributes[j])
     if i is None:

@@ -1,6 +1,7 @@
-"""Propose questions about existence: of a name, of an attribute, in relation to another object, of two names at once.
+"""Propose questions about existence: of a name, of an attribute, in relation to another object, of two names
+at once.
 
-The answer is "no" if nothing fits. Only the other object of a relation is presupposed.
+The answer is "no" if no object fits. Only the other object of a relation is presupposed.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ from research.synthetic_world.scene_index import ANTONYMS, VAGUE_RELATIONS
 
 # The placement that a relation requires of its subject (ontology.ObjectKind.placements).
 _RESTS = {"on": "top", "in": "inside", "inside": "inside", "under": "floor"}
+# Slots of the templates: {one} and {all} are the asked name in the singular and the plural, {o} is the name in
+# the full answer. {y} is the described other object of a relation. {n}, {m} and {w} are objects in the full
+# answer. For two names, {u} and {v} are the singulars ("a cup"), and {s} and {t} the plurals. The argument
+# `local` is GQA's local group: the number of the template and the words that the questions of the group share.
 _ATTRIBUTE_ODDS = {"color": 4, "material": 2, "size": 1, "pattern": 1, "openness": 1, "fullness": 1}
 
 
@@ -59,37 +64,47 @@ def _ids(ids: list[str]) -> str:
 
 def exists_name(ask: QuestionGenerator) -> ProposedQuestion | None:
     """Propose a question such as "Is there a cup in the image?"."""
-    i = ask.choose_object() if ask.is_chosen(0.5) else None
-    name = ask.scene_index.get_name(i) if i else ask.choose_absent_kind()
+    object_id = ask.choose_object() if ask.is_chosen(0.5) else None
+    name = ask.scene_index.get_name(object_id) if object_id else ask.choose_absent_kind()
     if name is None:
         return None
     members = ask.scene_index.find_by_name(name)
-    fact = ("some" if i else "none", name)
-    full = "Yes, there [is|are] {o}" if i else f"No, there are no {make_plural(name)}"
+    fact = ("some" if object_id else "none", name)
+    full = "Yes, there [is|are] {o}" if object_id else f"No, there are no {make_plural(name)}"
     return ask.make_proposal(
-        "exist" if i else "existC",
+        "exist" if object_id else "existC",
         _templates(name),
         start_program(f"{name} ({_ids(members)})", ("exist", "?")),
-        "yes" if i else "no",
+        "yes" if object_id else "no",
         full,
-        slots=_slots(name, i or ""),
+        slots=_slots(name, object_id or ""),
         local=f"03-{name}",
         needs=[{fact}],
-        target=i or "",
-        asserts=_asserted_facts(name, members, set()) if i else {fact},
+        target=object_id or "",
+        asserts=_asserted_facts(name, members, set()) if object_id else {fact},
         topic=("exist", name),
     )
 
 
 def exists_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Propose a question such as "Do you see any red chairs?" or "Is there a table that is not made of wood?"."""
+    """Propose a question such as "Do you see any red chairs?" or "Is there a table that is not made of
+    wood?".
+    """
     attribute = ask.choose_attribute(_ATTRIBUTE_ODDS)
     if attribute is None:
         return None
-    (i, kind), form, yes = attribute, ask.choose(("front", "front", "that", "not")), ask.is_chosen(0.5)
-    name, negated = ask.scene_index.get_name(i), form == "not"
+    (object_id, kind), form, yes = (
+        attribute,
+        ask.choose(("front", "front", "that", "not")),
+        ask.is_chosen(0.5),
+    )
+    name, negated = ask.scene_index.get_name(object_id), form == "not"
     values = {j: ask.scene_index.attributes[j].get(kind) for j in ask.scene_index.find_by_name(name)}
-    value = ask.scene_index.attributes[i][kind] if yes != negated else ask.choose_wrong_value(i, kind)
+    value = (
+        ask.scene_index.attributes[object_id][kind]
+        if yes != negated
+        else ask.choose_wrong_value(object_id, kind)
+    )
     fits = [j for j, v in values.items() if (v == value) != negated]
     if value is None or yes != bool(fits) or (negated and None in values.values()):
         return None
@@ -114,11 +129,13 @@ def exists_attribute(ask: QuestionGenerator) -> ProposedQuestion | None:
         "yes" if yes else "no",
         f"Yes, there [is|are] {{o}} that {it_is.split()[1]} {tail}"
         if yes
-        else f"No, there [is|are] {{o}} but {it_is} {to_predicate(ask.scene_index.attributes[i][kind])}",
-        slots=_slots(name, fits[0] if yes else i, to_adjective(value, ask.rng) if form == "front" else ""),
+        else f"No, there [is|are] {{o}} but {it_is} {to_predicate(ask.scene_index.attributes[object_id][kind])}",
+        slots=_slots(
+            name, fits[0] if yes else object_id, to_adjective(value, ask.rng) if form == "front" else ""
+        ),
         local=f"04-{name}_{'n#' if negated else ''}{value}",
         needs=needs,
-        target=i,
+        target=object_id,
         asserts=_asserted_facts(name, fits, {(sign, *fits[:1], value)}) if yes else {nothing},
         topic=("exist", name, sign, value),
     )
@@ -182,7 +199,9 @@ def exists_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def exists_two(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Propose a question such as "Are there both a cup and a plate in the image?" or "Do you see any cats or dogs?"."""
+    """Propose a question such as "Are there both a cup and a plate in the image?" or "Do you see any cats or
+    dogs?".
+    """
     both, yes = ask.is_chosen(0.5), ask.is_chosen(0.5)
     here = sorted({item.name for item in ask.scene_index.scene.objects if not is_plural(item.name)})
     first = ask.choose(here) if both or yes else ask.choose_absent_kind()
@@ -253,14 +272,15 @@ def exists_attribute_of_either(ask: QuestionGenerator) -> ProposedQuestion | Non
     )
     if found is None:
         return None
-    (i, kind), yes, front = found, ask.is_chosen(0.5), ask.is_chosen(0.5)
+    (object_id, kind), yes, front = found, ask.is_chosen(0.5), ask.is_chosen(0.5)
     name, value = (
-        ask.scene_index.get_name(i),
-        ask.scene_index.attributes[i][kind] if yes else ask.choose_wrong_value(i, kind),
+        ask.scene_index.get_name(object_id),
+        ask.scene_index.attributes[object_id][kind] if yes else ask.choose_wrong_value(object_id, kind),
     )
     members = ask.scene_index.find_by_name(name)
     fits = [j for j in members if ask.scene_index.attributes[j].get(kind) == value]
-    # "red chairs or tables" may be understood as "red chairs, or any tables". Without a table both mean the same.
+    # "red chairs or tables" may be understood as "red chairs, or any tables". If there is no table, both have
+    # the same meaning.
     has = {"color": "colors", "material": "materials", "size": "has_size", "pattern": "is_patternable"}[kind]
     other = ask.choose_absent_kind(lambda sort: bool(getattr(sort, has)))
     if value is None or other is None or yes != bool(fits) or is_plural(name) or is_plural(other):
@@ -272,7 +292,7 @@ def exists_attribute_of_either(ask: QuestionGenerator) -> ProposedQuestion | Non
         )
     else:
         templates = tuple(f"{start} {{s}} or {{t}} that are {to_predicate(value)}" for start in starts)
-    mark = fits[0] if yes else i
+    mark = fits[0] if yes else object_id
     slots = {
         "s": make_phrase(make_plural(name), mark),
         "t": make_phrase(make_plural(other)),
@@ -292,7 +312,7 @@ def exists_attribute_of_either(ask: QuestionGenerator) -> ProposedQuestion | Non
     full = (
         f"Yes, there is {{o}} that is {to_predicate(value)}"
         if yes
-        else (f"No, there is {{o}} but it is {to_predicate(ask.scene_index.attributes[i][kind])}")
+        else (f"No, there is {{o}} but it is {to_predicate(ask.scene_index.attributes[object_id][kind])}")
     )
     return ask.make_proposal(
         ("existAttrOr" if front else "existThatOr") + "C" * (not yes),
@@ -304,11 +324,13 @@ def exists_attribute_of_either(ask: QuestionGenerator) -> ProposedQuestion | Non
         needs=needs,
         asserts=() if yes else needs[0],
         local=f"04-{name}_{value}",
-        target=i,
+        target=object_id,
         topic=("either", name, other, value),
     )
 
 
 def _asserted_facts(name: str, fits: list[str], facts: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
-    """Return the facts that "yes" implies: existence, and if only one object fits, the facts about it."""
+    """Return the facts that "yes" implies: existence and, if only one object fits, the facts about this
+    object.
+    """
     return {("some", name)} | ({("name", fits[0], name), *facts} if len(fits) == 1 else set())

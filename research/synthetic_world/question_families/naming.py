@@ -1,4 +1,6 @@
-"""Propose questions whose answer is the kind of one object: which furniture is red, who is sitting, what this is."""
+"""Propose questions whose answer is the kind of one object: which furniture is red, who is sitting, what this
+is.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,10 @@ def propose_naming(
     category: str = "",
     full: str = "The {c} is {a}",
 ) -> ProposedQuestion | None:
-    """Propose a question whose answer is the name of object i.
+    """Propose a question whose answer is the name of object `i`.
 
-    Its templates may have the slots {k}, which asks for a kind of the category ("kind of furniture"), and {c}, a noun for
-    one object of the category.
+    The templates may have the slots {k}, for a kind of the category ("kind of furniture"), and {c}, for a
+    noun for an object of the category.
     """
     name = ask.scene_index.get_name(i)
     known = {*get_name_facts(ask.scene_index, i, name), *facts}
@@ -72,18 +74,22 @@ def category_slots(ask: QuestionGenerator, category: str, i: str) -> dict[str, P
 
 
 def _choose_nameable(ask: QuestionGenerator) -> str | None:
-    """Choose an object that may be asked for by its category."""
+    """Choose an object that a question may ask for by its category."""
     return ask.choose_object(lambda j: get_category(ask.scene_index.get_name(j)) in CATEGORY_KINDS)
 
 
 def is_only_one(ask: QuestionGenerator, category: str, i: str, value: str = "") -> bool:
-    """Whether the object is the only one of its category, or the only one with the attribute."""
+    """Return whether the object is the only object of the category or, if `value` is given, the only one with
+    this attribute.
+    """
     members = ask.scene_index.find_by_name(category, strict=False)
     return [j for j in members if not value or value in ask.scene_index.attributes[j].values()] == [i]
 
 
 def query_category(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Propose a question such as "What kind of furniture is shown in the image?" or "What is this animal called?"."""
+    """Propose a question such as "What kind of furniture is shown in the image?" or "What is this animal
+    called?".
+    """
     i = _choose_nameable(ask)
     category = get_category(ask.scene_index.get_name(i)) if i else ""
     if i is None or not is_only_one(ask, category, i):
@@ -258,7 +264,10 @@ def choose_kind(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def _by_relation(ask: QuestionGenerator, i: str, category: str):
-    """Single the object out by a relation: type, words, program, facts, group and slots. None if this is not possible."""
+    """Identify the object by a relation.
+
+    Return type, words, program, facts, group and slots; None if this is impossible.
+    """
     around = [
         (relation, b, role)
         for relation, b, role in ask.scene_index.relations_by_object[i]

@@ -120,7 +120,7 @@ def choose_position(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def _choose_positioned(ask: QuestionGenerator, horizontal: float) -> tuple[Reference | None, str, str]:
-    """Choose an object that is clearly on one side. Returns a reference, the axis and the side.
+    """Choose an object that is clearly on one side of the image. Return a reference, the axis and the side.
 
     `horizontal` is the probability of the horizontal axis.
     """

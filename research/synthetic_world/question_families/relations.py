@@ -1,4 +1,6 @@
-"""Propose questions about relations: which object has one, whether one holds, which of two opposite ones holds."""
+"""Propose questions about relations: which object has a relation, whether it holds, which of two opposite
+relations holds.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ from research.synthetic_world.question_families.naming import propose_naming
 from research.synthetic_world.question_proposals import ProposedQuestion, QuestionGenerator
 from research.synthetic_world.scene_index import ANTONYMS, VAGUE_RELATIONS
 
-# GQA's short forms of answers.
+# Slots of the templates: {x} and {y} are the subject and the object of the relation, described as in "the
+# wooden table". {n} and {m} are the same or other objects in the full answer, with "the" before the name. {k}
+# and {c} stand for a category ("kind of furniture", "piece of furniture"), {u} and {v} for the two options of a
+# question. The argument `local` is GQA's local group: the number of the template and the words that the
+# questions of the group share.
+
+# Relation -> GQA's short form in answers.
 _ANSWERS = {"to the left of": "left", "to the right of": "right", "in front of": "front"}
 _SPATIAL_RELATIONS = ("to the left of", "to the right of", "above", "below")
 
@@ -21,11 +29,11 @@ def query_subject(ask: QuestionGenerator) -> ProposedQuestion | None:
     )
     if triple is None:
         return None
-    i, relation, landmark = triple
-    who, noun = _asked_role(ask, i)
-    if ask.scene_index.find_related(noun, relation, landmark, "s", strict=False) != [i]:
+    object_id, relation, landmark = triple
+    who, noun = _question_word(ask, object_id)
+    if ask.scene_index.find_related(noun, relation, landmark, "s", strict=False) != [object_id]:
         return None
-    y = ask.make_reference(landmark, avoid=(i,))
+    y = ask.make_reference(landmark, avoid=(object_id,))
     if y is None:
         return None
     said, does, _ = VERBS.get(relation, (relation, f"can be seen {relation}", ""))
@@ -39,11 +47,11 @@ def query_subject(ask: QuestionGenerator) -> ProposedQuestion | None:
         ask,
         "relS",
         templates,
-        add_step(y.program, "relate", f"{noun},{relation},s ({i})"),
-        i,
+        add_step(y.program, "relate", f"{noun},{relation},s ({object_id})"),
+        object_id,
         slots={"y": y.the, "m": ask.make_definite(landmark)},
         full=f"{{n}} [is|are] {said} {{m}}",
-        facts={*y.facts, ("rel", i, relation, landmark)},
+        facts={*y.facts, ("rel", object_id, relation, landmark)},
         local=f"14-{ask.scene_index.get_name(landmark)}_{relation},s",
         topic=("subject", relation, landmark),
     )
@@ -56,11 +64,11 @@ def query_object(ask: QuestionGenerator) -> ProposedQuestion | None:
     )
     if triple is None:
         return None
-    subject, relation, i = triple
-    who, noun = _asked_role(ask, i)
-    if ask.scene_index.find_related(noun, relation, subject, "o", strict=False) != [i]:
+    subject, relation, object_id = triple
+    who, noun = _question_word(ask, object_id)
+    if ask.scene_index.find_related(noun, relation, subject, "o", strict=False) != [object_id]:
         return None
-    x = ask.make_reference(subject, avoid=(i,), hide=_pose_types(relation))
+    x = ask.make_reference(subject, avoid=(object_id,), hide=_pose_types(relation))
     if x is None:
         return None
     said, _, bare = VERBS.get(relation, (relation, "", ""))
@@ -76,11 +84,11 @@ def query_object(ask: QuestionGenerator) -> ProposedQuestion | None:
         ask,
         "relO",
         templates,
-        add_step(x.program, "relate", f"{noun},{relation},o ({i})"),
-        i,
+        add_step(x.program, "relate", f"{noun},{relation},o ({object_id})"),
+        object_id,
         slots={"x": x.the, "m": ask.make_definite(subject)},
         full=f"{{m}} [is|are] {said} {{n}}",
-        facts={*x.facts, ("rel", subject, relation, i)},
+        facts={*x.facts, ("rel", subject, relation, object_id)},
         local=f"14-{ask.scene_index.get_name(subject)}_{relation},o",
         topic=("object", relation, subject),
     )
@@ -97,11 +105,11 @@ def query_category_subject(ask: QuestionGenerator) -> ProposedQuestion | None:
     )
     if triple is None:
         return None
-    i, relation, landmark = triple
-    category = get_category(ask.scene_index.get_name(i))
-    if ask.scene_index.find_related(category, relation, landmark, "s", strict=False) != [i]:
+    object_id, relation, landmark = triple
+    category = get_category(ask.scene_index.get_name(object_id))
+    if ask.scene_index.find_related(category, relation, landmark, "s", strict=False) != [object_id]:
         return None
-    y = ask.make_reference(landmark, avoid=(i,))
+    y = ask.make_reference(landmark, avoid=(object_id,))
     if y is None:
         return None
     said = VERBS.get(relation, (relation,))[0]
@@ -111,16 +119,16 @@ def query_category_subject(ask: QuestionGenerator) -> ProposedQuestion | None:
         f"What is the {{c}} {said} {{y}} called",
         f"What is the {{c}} that is {said} {{y}}",
     )
-    program = add_step(y.program, "relate", f"{category},{relation},s ({i})")
+    program = add_step(y.program, "relate", f"{category},{relation},s ({object_id})")
     return propose_naming(
         ask,
         "categoryRelS",
         templates,
         program,
-        i,
+        object_id,
         category=category,
         slots={"y": y.the},
-        facts={*y.facts, ("rel", i, relation, landmark)},
+        facts={*y.facts, ("rel", object_id, relation, landmark)},
         local=f"15-{ask.scene_index.get_name(landmark)}_{relation},s",
         topic=("of category", relation, landmark, category),
     )
@@ -140,11 +148,11 @@ def query_category_object(ask: QuestionGenerator) -> ProposedQuestion | None:
     )
     if triple is None:
         return None
-    subject, relation, i = triple
-    category = get_category(ask.scene_index.get_name(i))
-    if ask.scene_index.find_related(category, relation, subject, "o", strict=False) != [i]:
+    subject, relation, object_id = triple
+    category = get_category(ask.scene_index.get_name(object_id))
+    if ask.scene_index.find_related(category, relation, subject, "o", strict=False) != [object_id]:
         return None
-    x = ask.make_reference(subject, avoid=(i,), hide=_pose_types(relation))
+    x = ask.make_reference(subject, avoid=(object_id,), hide=_pose_types(relation))
     if x is None:
         return None
     be, said = "are" if x.is_plural else "is", VERBS.get(relation, (relation,))[0]
@@ -154,17 +162,17 @@ def query_category_object(ask: QuestionGenerator) -> ProposedQuestion | None:
         f"What is the {{c}} that {{x}} {be} {said}",
         f"What is the {{c}} {{x}} {be} {said} called",
     )
-    program = add_step(x.program, "relate", f"{category},{relation},o ({i})")
+    program = add_step(x.program, "relate", f"{category},{relation},o ({object_id})")
     return propose_naming(
         ask,
         "categoryRelO",
         templates,
         program,
-        i,
+        object_id,
         category=category,
         slots={"x": x.the, "m": ask.make_definite(subject)},
         full=f"{{m}} [is|are] {said} {{n}}",
-        facts={*x.facts, ("rel", subject, relation, i)},
+        facts={*x.facts, ("rel", subject, relation, object_id)},
         local=f"15-{ask.scene_index.get_name(subject)}_{relation},o",
         topic=("of category", relation, subject, category),
     )
@@ -182,12 +190,13 @@ def verify_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
     if triple is None:
         return None
     a, relation, true = triple
-    # Another object that an object could be on, but is not, is rare, so "no" is tried more often.
+    # Scenes rarely offer a plausible false object, so "no" is tried more often.
     yes = ask.is_chosen(0.5 if relation in ANTONYMS else 0.3)
     said, b = (relation, true) if yes else _false_relation(ask, *triple)
     if b is None:
         return None
-    # A program describes only one of the two objects, so the other is mentioned by its bare name.
+    # The program describes only one of the two objects, so the question names the other object without a
+    # description.
     plain, rich, role = (a, b, "s") if ask.is_chosen(0.5) else (b, a, "o")
     p, x = (
         ask.make_reference(plain, plain=True),
@@ -196,6 +205,7 @@ def verify_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
     if p is None or x is None:
         return None
     subject, other = (p, x) if role == "s" else (x, p)
+    # Otherwise, the relation could also belong to the last noun of the subject's description.
     if not subject.ends_clearly:
         return None
     ing, _, bare = VERBS.get(said, (said, "", ""))
@@ -221,7 +231,9 @@ def verify_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def choose_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
-    """Propose a question such as "Is the bag to the left or to the right of the woman that is wearing the hat?"."""
+    """Propose a question such as "Is the bag to the left or to the right of the woman that is wearing the
+    hat?".
+    """
     triple = ask.choose_relation(
         lambda a, relation, b: relation in ANTONYMS and _is_informative(ask, a, relation, b)
     )
@@ -234,7 +246,7 @@ def choose_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
     first_said, second_said = (
         (relation, ANTONYMS[relation]) if ask.is_chosen(0.5) else (ANTONYMS[relation], relation)
     )
-    # In "to the left or to the right of the woman", the common ending of both options is said once.
+    # In "to the left or to the right of the woman", the common end of both options is written only once.
     first = first_said.removesuffix(" of") if second_said.endswith(" of") else first_said
     fact = ("rel", a, relation, b)
     templates = ("[Is|Are] {x} {u} or {v} {y}",) * 3 + ("Do you think {x} [is|are] {u} or {v} {y}",)
@@ -262,24 +274,30 @@ def choose_relation(ask: QuestionGenerator) -> ProposedQuestion | None:
 
 
 def _is_informative(ask: QuestionGenerator, a: str, relation: str, b: str) -> bool:
-    """Whether a relation is informative. That a man is below his hat is not."""
+    """Return whether a relation is informative. (It is not informative that a man is below his hat.)"""
     return relation in VERBS or not ask.scene_index.is_held_together(a, b)
 
 
-def _asked_role(ask: QuestionGenerator, i: str) -> tuple[str, str]:
-    """Return the question word for the object, and the noun in the program: a person, or anything."""
+def _question_word(ask: QuestionGenerator, object_id: str) -> tuple[str, str]:
+    """Return the question word for the object, and the program's noun: "person", or "_" for any object."""
     return (
-        ("Who", "person") if KIND_BY_NAME[ask.scene_index.get_name(i)].category == "person" else ("What", "_")
+        ("Who", "person")
+        if KIND_BY_NAME[ask.scene_index.get_name(object_id)].category == "person"
+        else ("What", "_")
     )
 
 
 def _pose_types(relation: str) -> tuple[str, ...]:
-    """Return attribute types to hide: nobody asks what the sitting woman is sitting on."""
+    """Return attribute types that the question must not mention: nobody asks what the sitting woman is
+    sitting on.
+    """
     return ("pose",) if relation == "sitting on" else ()
 
 
 def _false_relation(ask: QuestionGenerator, a: str, relation: str, b: str) -> tuple[str, str | None]:
-    """Return a similar relation that does not hold: the opposite one, or the same with another object."""
+    """Return a similar relation that does not hold: the opposite relation, or the same relation with another
+    object.
+    """
     if relation in ANTONYMS:
         return ANTONYMS[relation], b
     return relation, ask.choose_object(

@@ -95,3 +95,13 @@ def sent(page: Any, act: Callable[[], None]) -> None:
     ) as response:
         act()
     assert response.value.ok
+
+
+HOSTILE = [
+    '<img src=x onerror="window.broken=1"><script>window.broken=1</script><b>bold</b>',
+    "{{first}} {{7*7}} ${7*7} $first %(first)s",
+    "\"double\" 'single' `back` \\ &amp; &lt; </span></div>",
+    "\u05d4\u05d0\u05dd \u05d9\u05e9 \u05db\u05dc\u05d1? \u202eabc\u202c end",
+    "word " * 400 + "end?",
+    "x" * 1500 + "?",
+]

@@ -15,8 +15,7 @@ from annotation.server.accounts import format_links, update_roster
 from annotation.study.roster import read_roster
 from pipeline.core.json_files import read_json
 from pipeline.core.paths import DatasetFolders
-from tests.annotation.browser.page_actions import KEYS, choose, link, shown, submit
-from tests.annotation.browser.test_annotation_page import HOSTILE
+from tests.annotation.browser.page_actions import HOSTILE, KEYS, choose, link, shown, submit
 from tests.annotation.conftest import made_task
 from tests.annotation.server.conftest import served
 

@@ -3,7 +3,6 @@ from base64 import b64decode
 from html.parser import HTMLParser
 from io import BytesIO
 from typing import get_args
-from xml.etree import ElementTree
 
 import pytest
 from PIL import Image
@@ -13,10 +12,9 @@ from annotation.client.labeling_config import TEXTS_DIR, build_instructions, bui
 from annotation.study.exports import CHOICES
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Category
+from tests.annotation.interface import CONTROLS, TREE
 
-TREE = ElementTree.parse(TEXTS_DIR / "interface.xml").getroot()
 REASONS = (*get_args(Category), "unclear image")
-CONTROLS = {tag.get("name"): tag for tag in TREE.iter("Choices")}
 # What version 1.23.2 leaves in instructions (SAFE_HTML_TAGS, SAFE_HTML_ATTRIBUTES): of those, what is used here.
 TAGS = {
     "style",

@@ -15,18 +15,14 @@ from pipeline.core.folder_lock import lock_folder
 from pipeline.core.json_files import read_json, write_json, write_jsonl
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import CandidateEstimate
+from tests.annotation.client.tiny_project import TITLE, message
 from tests.annotation.conftest import made_task, people, write_batch
 
-TITLE = "RGQA tiny"
 KEYS = sorted(f"t{number:04}" for number in range(40))
 
 
 def task_of(fake, key):
     return next(task for task in fake.in_project(TITLE) if task["data"]["task"] == key)
-
-
-def message(caught):
-    return "\n".join(caught.value.problems)
 
 
 def leave(name):

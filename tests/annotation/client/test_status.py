@@ -1,22 +1,32 @@
+"""What `rgqa annotate status` and `rgqa annotate report` say."""
+
 import threading
 from datetime import datetime, timedelta
 from math import isnan
 
+import msgspec
 import pytest
 
 from annotation.client.collected_answers import print_forecast
 from annotation.client.pull import pull_annotations
 from annotation.client.push import push_tasks
+from annotation.client.report import format_summary, print_report
 from annotation.client.status import compute_verdicts_per_hour, print_status
 from annotation.study.assignment import wilson_interval
-from annotation.study.exports import make_pseudonym
+from annotation.study.exports import make_pseudonym, read_verdicts
 from annotation.study.private_files import read_or_create_salt
 from annotation.study.roster import Annotator, read_roster, write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.folder_lock import lock_folder
+from pipeline.core.json_files import write_json, write_jsonl
 from pipeline.core.paths import DatasetFolders
-from tests.annotation.client.test_push import TITLE
-from tests.annotation.conftest import people
+from pipeline.core.records import Task, Verdict
+from tests.annotation.client.tiny_project import TITLE
+from tests.annotation.conftest import made_task, people
+from tests.annotation.study.conftest import quality
+
+# Status
+
 
 BEGIN = datetime(2026, 1, 1)
 
@@ -185,3 +195,52 @@ def test_status_and_forecast_use_the_same_answers_and_print_their_source(judged,
     )
     with pytest.raises(UserError, match="no Label Studio is configured"):
         print_status()
+
+
+# Report
+
+
+@pytest.fixture
+def written(tiny):
+    """The report that `collect` wrote last; its path."""
+    path = DatasetFolders().stage_dir("collect") / "quality.json"
+    write_json(path, quality())
+    return path
+
+
+def test_missing_report_is_explained(tiny):
+    with pytest.raises(UserError, match="no quality report yet.*dvc repro collect"):
+        print_report()
+
+
+def test_newer_verdicts_are_reported(written, capsys):
+    write_json(written, msgspec.structs.replace(quality(), simulated=False))
+    folders = DatasetFolders()
+    write_jsonl(folders.record_file(Task), [made_task(n) for n in range(2)])
+    chosen = [{"from_name": name, "value": {"choices": ["valid"]}} for name in ("first", "second")]
+    row = {"id": 1, "completed_by": "annotator-01", "created_at": "2026-01-01T00:00:00Z", "result": chosen}
+    path = folders.annotations / "pulled.json"
+    write_json(path, [{"data": {"task": "t0000"}, "annotations": [row]}])
+    print_report()
+    assert "report: 1 verdict is new or changed since then. Run: dvc repro collect" in capsys.readouterr().out
+    write_jsonl(folders.record_file(Verdict), read_verdicts(path, {"t0000", "t0001"})[0])
+    print_report()
+    said = capsys.readouterr().out
+    assert "new or changed" not in said
+    assert said.endswith("report: full report -> data/tiny/interim/collect/quality.html\n")
+
+
+def test_simulated_verdicts_are_marked_first():
+    assert next(format_summary(quality(simulated=True))).startswith("SIMULATED VERDICTS")
+    assert "SIMULATED" not in "\n".join(format_summary(quality()))
+
+
+def test_summary_names_excluded_annotators_and_reasons():
+    summary = "\n".join(format_summary(quality()))
+    assert "excluded: sensitivity: 0 of 7 invalid gold questions" in summary
+    assert "WARNING: 1 gold question is discarded" in summary
+    assert (
+        # Two of fourteen are unanswerable: many replicates have none of them, so alpha has no interval.
+        "clip-hard: 12 answerable, 2 unanswerable; 100.0% agreement, alpha 1.00, AC1 1.00 (1.00 to 1.00)"
+        in summary
+    )

@@ -299,3 +299,27 @@ def asked(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict]:
     for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_TOKEN", "RGQA_ANNOTATE_DATABASE"):
         monkeypatch.delenv(name, raising=False)
     return questions
+
+
+def with_known(content: dict[str, Any], training: int, test: int) -> dict[str, Any]:
+    """The queue with tasks of known verdicts: the first question valid, the second not."""
+    image = "/data/local-files/?d=tiny/source/images/n0.png"
+    known = [
+        {
+            "key": f"k{number}",
+            "image": image,
+            "first": {"text": f"Is there a cat {number}?", "expected": "valid", "explanation": "a cat"},
+            "second": {
+                "text": f"What color is the dog {number}?",
+                "expected": "invalid",
+                "explanation": "no dog",
+            },
+        }
+        for number in range(training + 2 * test)
+    ]
+    rules = content["rules"] | {
+        "training_tasks": training,
+        "qualification_tasks": test,
+        "min_qualification_accuracy": 0.8,
+    }
+    return content | {"known_tasks": known, "rules": rules}

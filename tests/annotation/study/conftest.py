@@ -1,13 +1,18 @@
 """Made-up tasks and verdicts, and a quality report of four people on fourteen tasks."""
 
 import msgspec
+import pytest
+from msgspec.structs import replace
 
 from annotation.study.agreement import IntervalEstimate
 from annotation.study.answers_table import QualityRules, build_answers_table
 from annotation.study.quality_control import assess_quality
 from annotation.study.quality_report import build_report
 from annotation.study.vote_aggregation import verify_candidates
+from pipeline.core.json_files import write_jsonl
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Candidate, ScreenedCandidate, Task, TaskQuestion, Verdict, VerifierResult
+from tests.annotation.study.export_files import TASKS
 
 V, X, U = "valid", "invalid", "unsure"
 RULES = QualityRules(aggregation="majority")
@@ -93,3 +98,12 @@ def quality(ann="ann", text="gold question", simulated=False, seconds=None):
         msgspec.structs.asdict(RULES),
         {f"c{key}" for key in keys},
     )
+
+
+@pytest.fixture
+def batched(tiny, tmp_path):
+    """A data set with the tasks t1, t2, t3; the path of its pulled.json."""
+    folders = DatasetFolders()
+    rows = [replace(TASKS[key], first=replace(TASKS[key].first, text="candidate")) for key in TASKS]
+    write_jsonl(folders.record_file(Task), rows)
+    return folders.annotations / "pulled.json"

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from annotation.study.import_annotations import import_exports
-from tests.annotation.study.test_exports import TASKS, annotation, chosen, exported
-from tests.annotation.study.test_import_annotations import batched, verdicts  # noqa: F401  (a fixture)
+from tests.annotation.study.export_files import TASKS, annotation, chosen, exported, verdicts
 from tests.bad_inputs import error_message
 
 READ = ""
@@ -33,7 +32,7 @@ PLAIN, SECOND = given(), chosen("second", "invalid")
 CASES: list[tuple[str, str | bytes, str]] = [
     ("plain", PLAIN, READ),
     ("a mark of the byte order", "\ufeff" + PLAIN, READ),
-    ("a choice that is no list", answered(choices("first", "valid"), SECOND), READ),
+    ("a choice that is not a list", answered(choices("first", "valid"), SECOND), READ),
     ("controls that are not ours beside them", answered(chosen("first", "valid"), SECOND, chosen("colour", "red")), READ),
     ("no time", given(created_at="yesterday", lead_time=None), READ),
     ("format JSON-MIN", json.dumps([{"task": "t1", "first": "valid", "second": "invalid"}]), "missing required field `data`"),
@@ -67,7 +66,7 @@ CASES: list[tuple[str, str | bytes, str]] = [
 
 
 @pytest.mark.parametrize(("data", "said"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_export_is_read_or_reported_in_one_message(batched, tmp_path, capsys, data, said):  # noqa: F811
+def test_export_is_read_or_reported_in_one_message(batched, tmp_path, capsys, data, said):
     path = tmp_path / "export.json"
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     message = error_message(capsys, lambda: import_exports([path]))
@@ -81,7 +80,7 @@ def test_export_is_read_or_reported_in_one_message(batched, tmp_path, capsys, da
 @pytest.mark.parametrize(
     ("make", "said"), [("folder", "a folder where a file was expected"), ("", "no such file")]
 )
-def test_missing_file_is_reported(batched, tmp_path, capsys, make, said):  # noqa: F811
+def test_missing_file_is_reported(batched, tmp_path, capsys, make, said):
     if make:
         (tmp_path / "export.json").mkdir()
     assert said in error_message(capsys, lambda: import_exports([tmp_path / "export.json"]))

@@ -21,66 +21,7 @@ from annotation.study.exports import (
 )
 from annotation.study.import_annotations import pseudonymize
 from pipeline.core.errors import UserError
-from pipeline.core.records import Task, TaskQuestion
-
-TASKS = {
-    key: Task(
-        task_id=key,
-        image_id="n1",
-        subset="clip-hard",
-        first=TaskQuestion(key="1", text="candidate", role="candidate", candidate_id=key),
-        second=TaskQuestion(key="2", text="gold question", role="gold", expected_choice="valid"),
-    )
-    for key in ("t1", "t2", "t3")
-}
-
-
-def chosen(name, choice):
-    return {
-        "id": "x",
-        "type": "choices",
-        "from_name": name,
-        "to_name": "image",
-        "origin": "manual",
-        "value": {"choices": [choice]},
-    }
-
-
-def annotation(number, person, first="valid", second="invalid", **more):
-    """An annotation as Label Studio 1.23 exports it, with what it writes beside what we read."""
-    return {
-        "id": number,
-        "completed_by": person,
-        "result": [chosen("first", first), chosen("second", second)],
-        "was_cancelled": False,
-        "ground_truth": False,
-        "created_at": f"2025-01-01T00:00:{number:02}Z",
-        "updated_at": f"2025-01-01T00:00:{number:02}Z",
-        "draft_created_at": None,
-        "lead_time": 3.5,
-        "prediction": {},
-        "unique_id": "u",
-        "import_id": None,
-        "last_action": None,
-        "task": 5,
-        "project": 1,
-        "updated_by": person if isinstance(person, int) else None,
-    } | more
-
-
-def exported(key, *annotations):
-    return {
-        "id": 5,
-        "annotations": list(annotations),
-        "file_upload": "x.json",
-        "drafts": [],
-        "predictions": [],
-        "meta": {},
-        "data": {"task": key, "image": "/data/local-files/?d=x.jpg", "first": "a", "second": "b"},
-        "inner_id": 1,
-        "total_annotations": len(annotations),
-        "cancelled_annotations": 0,
-    }
+from tests.annotation.study.export_files import TASKS, annotation, chosen, exported, pulled
 
 
 def read(tmp_path, *files):
@@ -173,12 +114,6 @@ def test_snapshot_with_user_objects_gives_the_same_verdicts(tmp_path):
     assert read(tmp_path, [exported("t1", annotation(1, person))]) == read(
         tmp_path, [exported("t1", annotation(1, 3))]
     )
-
-
-def pulled(key, *annotations):
-    """A row as `rgqa annotate pull` writes it."""
-    kept = ("id", "completed_by", "result", "was_cancelled", "lead_time", "created_at", "updated_at")
-    return {"data": {"task": key}, "annotations": [{name: row[name] for name in kept} for row in annotations]}
 
 
 def test_pseudonyms_are_not_changed(tmp_path):

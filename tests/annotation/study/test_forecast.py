@@ -1,3 +1,5 @@
+"""The roster of annotators, and the forecast of their work."""
+
 from collections import Counter
 from math import isclose, log
 
@@ -7,7 +9,7 @@ import pytest
 from annotation.client.collected_answers import print_forecast
 from annotation.study.assignment import AdaptiveAssigner, AssignmentRules
 from annotation.study.assignment_params import AnnotateParams, to_task_mapping
-from annotation.study.exports import read_pulled
+from annotation.study.exports import make_pseudonym, read_pulled
 from annotation.study.forecast import (
     DEFAULT_SECONDS,
     Forecast,
@@ -17,13 +19,16 @@ from annotation.study.forecast import (
     replay_answers,
     simulate_assignments,
 )
-from annotation.study.roster import enroll, write_roster
+from annotation.study.roster import Annotator, enroll, read_roster, write_roster
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import write_json, write_jsonl
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import CandidateEstimate, Verdict
 from tests.annotation.conftest import made_task, people
 from tests.annotation.study.conftest import quality
+
+# Forecast
+
 
 RULES = AssignmentRules(max_votes=3, overlap_rate=0, wave_size=10)
 
@@ -41,7 +46,7 @@ def test_votes_needed_by_every_task_are_counted():
     # counts not, so 600 / 0.925 = 649; its standard deviation is about 7.
     assert (everything.tasks, everything.num_annotators) == (200, 5) and 628 <= everything.judgements <= 670
     assert isclose(everything.hours, everything.judgements * 18 / 3600)
-    assert f"{everything.hours * 12:,.0f} at 12 per hour" in format_forecast(everything, 0)
+    assert f"cost: {everything.hours * 12:,.0f} (at 12 per hour)" in format_forecast(everything, 0)
 
 
 def test_missing_annotators_limit_the_votes():
@@ -51,7 +56,7 @@ def test_missing_annotators_limit_the_votes():
 def test_adaptive_voting_mostly_needs_one_vote():
     # Of 190 after the first wave: 1 % are valid and get two or three; of the others one in ten is missed at first (18 of 20
     # is the usual sensitivity) and gets two more, as it then stands 1 to 1: about 30 + 190 + 2 * 0.1 * 190 + 3 = 260, of
-    # which 7.5 % are given anew for a failed filter: 281.
+    # which 7.5 % are given again for a failed filter: 281.
     assert 255 <= make_forecast(study(), "abcde").judgements <= 310
 
 
@@ -93,7 +98,7 @@ def test_forecast_text():
     text = format_forecast(row, 1000)
     for part in ("9 tasks", "1,000 judgements", "4 annotators", "1,200 more judgements", "7 tasks wait"):
         assert part in text
-    assert "10.0 hours at 30 s each, 150 at 15 per hour" in text and "--adjudicator" in text
+    assert "10.0 hours at 30 s each, cost: 150 (at 15 per hour)" in text and "--adjudicator" in text
 
 
 def test_command_reads_tasks_and_roster(tiny, capsys):
@@ -161,4 +166,86 @@ def test_forecast_uses_the_results_of_collect(tiny):
     asked = assigner.tasks[assigner.task_index["t0000"]]
     assert {asked["first"]["expected"], asked["second"]["expected"]} == {None}
     assert assigner.assign_next_task("annotator-02") is None and assigner.assign_next_task("annotator-01")
-    assert assigner._collect_doubt[assigner.candidate_index["c3"]] == pytest.approx(log(0.6 / 0.4))
+    assert assigner._collect_certainty[assigner.candidate_index["c3"]] == pytest.approx(log(0.6 / 0.4))
+
+
+# Roster
+
+
+def test_roster_is_empty_before_the_first_invitation(tiny):
+    assert read_roster(DatasetFolders()) == []
+
+
+def test_roster_keeps_the_order_of_joining(tiny):
+    roster = people("zoe", "ann")
+    write_roster(DatasetFolders(), roster)
+    assert read_roster(DatasetFolders()) == roster
+
+
+@pytest.mark.parametrize("field", ["name", "pseudonym", "email"])
+def test_duplicates_are_refused(tiny, field):
+    ann, ben = people("ann", "ben")
+    twin = msgspec.structs.replace(ben, **{field: getattr(ann, field)})
+    with pytest.raises(UserError, match=f"{field} occurs more than once .*: {getattr(ann, field)}"):
+        write_roster(DatasetFolders(), [ann, twin])
+    assert read_roster(DatasetFolders()) == []
+    write_json(DatasetFolders().study / "roster.json", [ann, twin])  # by hand
+    with pytest.raises(UserError, match=f"{field} occurs more than once .*: {getattr(ann, field)}"):
+        read_roster(DatasetFolders())
+
+
+@pytest.mark.parametrize("row", [{"name": "../ann"}, {"name": "ann b"}])
+def test_invalid_name_is_refused(row):
+    good = {"name": "ann", "pseudonym": "annotator-01", "email": "ann@example.org"}
+    assert msgspec.convert(good, Annotator).is_active
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(good | row, Annotator)
+
+
+def test_used_pseudonyms_are_not_reused(tiny):
+    folders = DatasetFolders()
+    assert enroll(folders, {"ann@x": "ann"})[-1].pseudonym == "annotator-01"
+    write_json(folders.study / "erased.json", {"annotator-02": "2026-01-01T00:00:00+00:00"})
+    assert enroll(folders, {"ben@x": "ben"})[-1].pseudonym == "annotator-03"
+
+
+def test_pseudonyms_in_pulled_answers_are_not_reused(tiny):
+    folders = DatasetFolders()
+    rows = [
+        {"id": number, "completed_by": name}
+        for number, name in enumerate(["annotator-04", "annotator-12345678"], 1)
+    ]
+    write_json(folders.annotations / "pulled.json", [{"data": {"task": "t1"}, "annotations": rows}])
+    assert [row.pseudonym for row in enroll(folders, {"ann@x": "ann", "ben@x": "ben"})] == [
+        "annotator-05",
+        "annotator-06",
+    ]
+    assert enroll(folders, {"eve@x": "eve"}, adjudicator=True)[-1].pseudonym == "adjudicator-01"
+
+
+def test_volunteers_get_unique_names(tiny):
+    folders = DatasetFolders()
+    enroll(folders, {"ann@rgqa.local": "ann"})
+    roster = enroll(folders, {"ann@volunteer.rgqa.local": "ann", "zoe@volunteer.rgqa.local": "zoe"})
+    assert [(row.name, row.pseudonym, row.is_volunteer) for row in roster] == [
+        ("ann", "annotator-01", False),
+        ("ann-2", "annotator-02", True),
+        ("zoe", "annotator-03", True),
+    ]
+    assert enroll(folders, {"zoe@volunteer.rgqa.local": "zoe"}) == read_roster(folders) == roster
+
+
+def test_adjudicators_have_a_prefix_and_cannot_be_annotators(tiny):
+    folders = DatasetFolders()
+    enroll(folders, {"ann@rgqa.local": "ann"})
+    roster = enroll(folders, {"eve@rgqa.local": "eve"}, adjudicator=True)
+    assert [(row.pseudonym, row.is_adjudicator) for row in roster] == [
+        ("annotator-01", False),
+        ("adjudicator-01", True),
+    ]
+    assert enroll(folders, {"eve@rgqa.local": "eve"}, adjudicator=True) == roster
+    with pytest.raises(UserError, match="already in the roster as annotators: ann"):
+        enroll(folders, {"ann@rgqa.local": "ann"}, adjudicator=True)
+    with pytest.raises(UserError, match="already in the roster as adjudicators: eve"):
+        enroll(folders, {"eve@rgqa.local": "eve"})
+    assert make_pseudonym("adjudicator-01", "salt") == "adjudicator-01"

@@ -12,7 +12,7 @@ from pipeline.core.json_files import read_json, read_jsonl, write_json, write_js
 from pipeline.core.params import load_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import ImageRecord, Item, Record, Task, Verdict
-from tests.annotation.study.test_exports import annotation, exported
+from tests.annotation.study.export_files import annotation, exported
 
 HOME = Path("data/tiny-human")
 

@@ -1,27 +1,16 @@
 import json
 
 import pytest
-from msgspec.structs import replace
 
-from annotation.study.exports import make_pseudonym, read_pulled, read_verdicts
+from annotation.study.exports import make_pseudonym, read_pulled
 from annotation.study.import_annotations import import_exports
 from annotation.study.private_files import read_or_create_salt
 from annotation.study.roster import Annotator, write_roster
 from pipeline.core.errors import UserError
-from pipeline.core.json_files import write_json, write_jsonl
+from pipeline.core.json_files import write_json
 from pipeline.core.paths import DatasetFolders
-from pipeline.core.records import Task
 from tests.annotation.study.conftest import task
-from tests.annotation.study.test_exports import TASKS, annotation, chosen, exported, pulled
-
-
-@pytest.fixture
-def batched(tiny, tmp_path):
-    """A data set with the tasks t1, t2, t3; the path of its pulled.json."""
-    folders = DatasetFolders()
-    rows = [replace(TASKS[key], first=replace(TASKS[key].first, text="candidate")) for key in TASKS]
-    write_jsonl(folders.record_file(Task), rows)
-    return folders.annotations / "pulled.json"
+from tests.annotation.study.export_files import TASKS, annotation, chosen, exported, pulled, verdicts
 
 
 def take_in(tmp_path, *files):
@@ -30,10 +19,6 @@ def take_in(tmp_path, *files):
         paths.append(tmp_path / f"export{number}.json")
         paths[-1].write_text(content if isinstance(content, str) else json.dumps(content))
     import_exports(paths)
-
-
-def verdicts(path):
-    return {(row.task_id, row.annotator): (row.first, row.second) for row in read_verdicts(path, TASKS)[0]}
 
 
 def test_exports_and_snapshots_are_imported_once_with_pseudonyms(batched, tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""Rounds of annotation: `batch` reads them, and a pull changes none of them, as the real DVC reports on the tiny project."""
+"""Rounds of annotation and private files of a study."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ import msgspec
 import pytest
 import yaml
 
+from annotation.study.private_files import read_or_create_salt, write_private
+from annotation.study.roster import Annotator, write_roster
 from annotation.study.rounds import count_waiting_verdicts, end_round, find_round_files, read_rounds
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, write_json, write_jsonl
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import CollectedCandidate, Verdict
 from tests.closure import ROOT
+
+# Rounds
+# Rounds of annotation: `batch` reads them, and a pull changes none of them, as the real DVC reports on the tiny project.
 
 
 @pytest.fixture
@@ -136,3 +141,48 @@ def test_dvc_runs_collect_after_a_pull_and_batch_after_a_round(
 
     write_jsonl(collected.rounds / "1.jsonl", collected.read_records(CollectedCandidate))
     assert changed() == {"batch", "collect"}
+
+
+# Private files
+
+
+@pytest.fixture
+def empty_project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def mode(path):
+    return path.stat().st_mode & 0o777
+
+
+@pytest.mark.usefixtures("empty_project")
+def test_unchanged_file_is_not_written_again():
+    path = Path("a/b.json")
+    write_private(path, {"a": 1})
+    before = path.stat().st_mtime_ns
+    write_private(path, {"a": 1})
+    assert path.stat().st_mtime_ns == before
+
+
+@pytest.mark.usefixtures("empty_project")
+def test_readable_file_becomes_private():
+    path = Path("b.json")
+    write_private(path, 1)
+    path.chmod(0o644)
+    write_private(path, 1)
+    assert mode(path) == 0o600
+
+
+@pytest.mark.usefixtures("empty_project")
+def test_roster_is_private():
+    folders = DatasetFolders("birds")
+    write_roster(folders, [Annotator(name="ann", pseudonym="annotator-01", email="ann@example.org")])
+    assert mode(folders.study / "roster.json") == 0o600
+
+
+@pytest.mark.usefixtures("empty_project")
+def test_salt_is_created_once_per_data_set():
+    birds, dogs = read_or_create_salt(DatasetFolders("birds")), read_or_create_salt(DatasetFolders("dogs"))
+    assert birds == read_or_create_salt(DatasetFolders("birds")) != dogs
+    assert len(bytes.fromhex(birds)) == 32  # 256 bits cannot be tried out
+    assert mode(DatasetFolders("birds").study / "salt.json") == 0o600

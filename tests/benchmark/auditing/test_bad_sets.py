@@ -127,9 +127,9 @@ def test_a_set_is_read_or_refused_in_one_message(tmp_path: Path, capsys, name, d
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ((True, False), "answer has the values true (2), false (2); for other values give --text-column NAME --label-column NAME --positive-label"),
-        ((0, 1, 2), "answer has the values 0 (2), 1 (1), 2 (1); for"),
-        ((["yes"], ["no"]), 'answer has the values ["yes"] (2), ["no"] (2); for'),
+        ((True, False), "answer has the values true (2), false (2); to use other values as labels, give --text-column NAME --label-column NAME --positive-label"),
+        ((0, 1, 2), "answer has the values 0 (2), 1 (1), 2 (1); to use"),
+        ((["yes"], ["no"]), 'answer has the values ["yes"] (2), ["no"] (2); to use'),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("more", [{}, {"image_id": 1, "answer_type": "yes/no"}, {"image_source": 1, "category": "x", "question_id": 1}])  # fmt: skip
@@ -140,4 +140,4 @@ def test_unknown_label_values_are_listed(tmp_path: Path, capsys, labels, more, s
     ]
     (tmp_path / "s.json").write_text(json.dumps(rows))
     message = error_message(capsys, lambda: load_labelled_set(open_rows(str(tmp_path / "s.json")), "s.json"))
-    assert said in message and "none of" in message
+    assert said in message and "no row has the label" in message

@@ -1,15 +1,23 @@
-"""Planted leaks are measured correctly, no leak is found where there is none, and the results do not depend on who audits."""
+"""The audit of texts, its page, and questions that a model may know."""
 
 import json
+import math
+import re
 
 import msgspec
 import numpy as np
 import pytest
 
 from pipeline.benchmark.auditing.attack_evaluation import AttackResult
-from pipeline.benchmark.auditing.known_questions import KnownQuestions
+from pipeline.benchmark.auditing.balanced_subset import choose_balanced_subset
+from pipeline.benchmark.auditing.known_questions import (
+    KnownQuestions,
+    collect_known_questions,
+    make_word_pairs,
+)
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
 from pipeline.benchmark.auditing.labelled_set import load_labelled_set
+from pipeline.benchmark.auditing.ngram_model import NgramModel, make_ngrams, tokenize
 from pipeline.benchmark.auditing.row_sources import open_rows
 from pipeline.benchmark.auditing.subset_audit import AuditParams, audit_subset
 from pipeline.benchmark.auditing.text_audit import (
@@ -20,9 +28,14 @@ from pipeline.benchmark.auditing.text_audit import (
     compute_finding,
     find_strongest_attacker,
 )
-from pipeline.core.records import Item
+from pipeline.benchmark.auditing.text_audit_page import render_page, summarize_finding
+from pipeline.core.records import Item, Question
 from research.benchmarks.audit_false_alarms import RANDOM_SETS, make_pope_like
 from tests.benchmark.auditing.made_sets import labelled, planted
+
+# Text audit
+# Planted leaks are measured correctly, no leak is found where there is none, and the results do not depend on who audits.
+
 
 FEW = AuditSettings(5, 200, 0)
 MADE = SetDescription("made")
@@ -230,3 +243,144 @@ def test_the_canonical_order_depends_only_on_the_rows():
         ["x", "y", "x"],
         [0, 1, 0],
     )
+
+
+# Text audit page
+# The audit page is self-contained, escapes texts of the data, and starts with the finding.
+
+
+PAGE_SETTINGS = AuditSettings(3, 50, 0)
+PAGE_SET = SetDescription("made", "POPE", ("no", "yes"))
+
+
+def test_the_finding_comes_first_with_the_test_behind_it():
+    found = audit_texts(PAGE_SET, planted(600, (0.0, 1.0)), PAGE_SETTINGS)
+    assert (
+        "predicts yes or no with AUROC 1.00 [1.00, 1.00] in folds by text (word n-grams); 1.00"
+        in summarize_finding(found)
+    )
+    assert "p = 0.010" in summarize_finding(found)
+    nothing = audit_texts(PAGE_SET, planted(600, (0.5, 0.5)), PAGE_SETTINGS)
+    assert nothing.finding == "chance" and "beyond chance" in summarize_finding(nothing)
+    html = render_page([found, nothing])
+    assert html.index(summarize_finding(found)) < html.index("<table") and summarize_finding(nothing) in html
+
+
+def test_if_every_text_is_balanced_no_attacker_counts():
+    # As in `test_an_auroc_below_half_is_marked_and_no_leak`, the attackers reach 1.0 because they are always wrong.
+    texts = [f"is it x{i}" for i in range(8) for _ in range(8)]
+    labels = [(i + j) % 2 for i in range(8) for j in range(8)]
+    rows = labelled(texts, labels, [j for _ in range(8) for j in range(8)])
+    found = audit_texts(PAGE_SET, rows, AuditSettings(8, 50, 0))
+    assert found.attacks["image"]["word n-grams"].auroc > 0.9 and "exactly 0.5" in summarize_finding(found)
+
+
+def test_texts_of_the_data_are_escaped_and_nothing_is_fetched():
+    rows = planted(600, (0.0, 1.0))
+    texts = [text.replace("unicorn", "o'neil").replace("Is", "<b>Is") for text in rows.texts]
+    description = SetDescription("<script>alert(1)</script>", "POPE", ("no", "yes"))
+    html = render_page([audit_texts(description, labelled(texts, rows.labels, rows.images), PAGE_SETTINGS)])
+    assert "<script" not in html and "&lt;script&gt;" in html and "o&#39;neil" in html
+    assert not re.search(r"(src|href)=|https?://|@import|url\(", html)
+    assert "default-src 'none'" in html
+
+
+def test_the_balanced_subset_is_shown_with_excluded_rows():
+    rows = labelled(["a", "a", "b", "b", "c"] * 6, [1, 0, 0, 1, 1] * 6, [1, 2, 1, 2, 3] * 6)
+    keep, report = choose_balanced_subset(rows, 0)
+    html = render_page(
+        [audit_texts(PAGE_SET, rows, PAGE_SETTINGS)],
+        report,
+        audit_texts(PAGE_SET, rows.select(keep), PAGE_SETTINGS),
+    )
+    assert "Kept: 4 of 30 rows, 2 of 3 texts, 2 of 3 images." in html
+    assert html.count("Too small to measure: ") == 2
+    assert "excluded: its text has only one label" in html
+
+
+def test_skipped_attackers_are_named():
+    html = render_page([audit_texts(PAGE_SET, planted(100, (0.2, 0.6)), PAGE_SETTINGS)])
+    assert html.count("Skipped: ") == 2 and "verbatim" in html
+
+
+# Known questions
+
+
+TEXTS = ["Is the cup red?", "Is the cup red?", "Is the cup blue?", "Is the hat old?"]
+
+
+def test_excluded_questions_do_not_affect_the_features():
+    known, others = KnownQuestions(TEXTS), KnownQuestions(TEXTS[2:])
+    before = known.familiarity_features("Is the cup new?")
+    with known.excluding(["is the CUP red?", "never asked"]):
+        assert known.familiarity_features("Is the cup new?") == others.familiarity_features("Is the cup new?")
+    assert known.familiarity_features("Is the cup new?") == before
+    assert known.count_verbatim("Is the cup red?") == 2
+
+
+def test_familiarity_features_by_arithmetic():
+    known = KnownQuestions(["cup red", "cup red", "cup old"])
+    mean, least, *counted = known.familiarity_features("cup new")
+    logs = known._model.log_probabilities(["cup", "new"])
+    assert (mean, least) == (sum(logs) / 3, min(logs))
+    # Words: cup 3, new 0, the end 3 (log 4 = 1.386). Pairs of neighbours: start-cup 3, cup-new 0, new-end 0; threes:
+    # start-start-cup 3 and two never. Pairs of words: cup-new, never.
+    expected = [math.log(4) * 2 / 3, 0, 1 / 3, math.log(4) / 3, 0, 2 / 3, math.log(4) / 3, 0, 2 / 3, 0, 0, 1]
+    assert counted == pytest.approx(expected)
+
+
+def test_pairs_are_made_of_content_words():
+    assert make_word_pairs(["is", "the", "red", "cup", "red"]) == [
+        ("red", "cup"),
+        ("red", "red"),
+        ("cup", "red"),
+    ]
+
+
+def test_a_text_of_one_word_has_no_pair():
+    assert KnownQuestions(TEXTS).familiarity_features("Red?")[-3:] == [0, 0, 1]
+
+
+def test_excluding_a_paraphrase_excludes_the_sources_wording():
+    common = {"image_id": "p", "split": "val", "answer": "red"}
+    asked = [
+        Question(
+            question_id="1", text="The cup is what color?", source_text="What color is the cup?", **common
+        ),
+        Question(question_id="2", text="Where is the hat?", **common),
+    ]
+    known, unread = collect_known_questions(asked), KnownQuestions(["Where is the hat?"])
+    assert known.count_verbatim("What color is the cup?") == 1
+    assert known.count_verbatim("The cup is what color?") == 0
+    text = "What color is the cup?"
+    assert known.familiarity_features(text) != unread.familiarity_features(text)
+    with known.excluding(["The cup is what color?"]):
+        assert known.familiarity_features(text) == unread.familiarity_features(text)
+    assert known.familiarity_features(text) == collect_known_questions(asked).familiarity_features(text)
+
+
+def test_probabilities_are_those_of_witten_and_bell():
+    model = NgramModel([["a", "b"], ["a", "c"]])
+    # There are 6 words, 4 of them distinct (a, b, c, the end), and 5 with the unknown word. p(b) = (1 + 4 / 5) / (6 + 4) = 0.18.
+    assert model.probability((), "b") == pytest.approx(0.18)
+    # After "a": 2 words, 2 different. p(b | a) = (1 + 2 * 0.18) / (2 + 2) = 0.34; of an unknown word 2 * 0.08 / 4 = 0.04.
+    assert model.probability(("a",), "b") == pytest.approx(0.34)
+    assert model.probability(("a",), "unknown") == pytest.approx(0.04)
+    # An unknown history has the same probabilities as an empty one.
+    assert model.probability(("unknown",), "b") == pytest.approx(0.18)
+    assert sum(model.probability(("a",), word) for word in ("a", "b", "c", "\n", "unknown")) == pytest.approx(
+        1
+    )
+    assert model.mean_log_probability(["a", "b"]) < math.log(1)
+
+
+def test_a_removed_text_leaves_no_counts():
+    model, without = NgramModel([["a", "b"], ["a", "c"], ["b", "c"]]), NgramModel([["a", "b"], ["b", "c"]])
+    model.add(["a", "c"], -1)
+    for text in (["a", "b"], ["a", "c"], ["c", "c", "d"]):
+        assert model.log_probabilities(text) == without.log_probabilities(text)
+
+
+def test_ngrams_end_in_each_word_and_in_the_end():
+    assert make_ngrams(["a"]) == [("a",), ("", "a"), ("", "", "a"), ("\n",), ("a", "\n"), ("", "a", "\n")]
+    assert tokenize("Is the man's T-shirt red?") == ["is", "the", "man", "'s", "t-shirt", "red"]

@@ -1,7 +1,11 @@
+"""The card of a release, its image, the summary and the answers on responsible AI."""
+
 import html
+import io
 import re
 import shlex
 import shutil
+from datetime import date
 from pathlib import Path
 
 import datasets
@@ -14,11 +18,26 @@ from msgspec.structs import replace
 from PIL import Image
 
 from pipeline.benchmark.release.card import render_card, render_card_metadata
-from pipeline.benchmark.release.release_summary import VoteCounts
+from pipeline.benchmark.release.card_image import GAP, PANEL_HEIGHT, PANEL_WIDTH, draw_card_image
+from pipeline.benchmark.release.release_summary import (
+    VoteCounts,
+    compute_mean_words,
+    count_items,
+    count_subset,
+)
+from pipeline.benchmark.release.responsible_ai import (
+    list_biases,
+    list_limitations,
+    list_simulated_parts,
+    make_responsible_ai_fields,
+)
+from pipeline.core.records import Item
 from pipeline.core.release_params import Licence
 from pipeline.inference.argument_parser import make_parser
 from pipeline.scoring.cli import main as score
-from tests.benchmark.release.card_facts import P, facts, tables
+from tests.benchmark.release.card_facts import VOTES, P, facts, tables
+
+# Card
 
 
 def find_code_blocks(text, language):
@@ -292,3 +311,155 @@ def test_datasets_loads_the_columns_and_counts_of_the_metadata(release, tmp_path
         row["name"]: row["num_examples"] for row in info["splits"]
     }
     assert [row["name"] for row in info["features"]] == list(next(iter(found.values())).features)
+
+
+# Card image
+
+
+def opened(data: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(data))
+
+
+def test_the_first_uq_of_each_subset_is_shown_on_its_image(items, tmp_path):
+    for name, colour in (("a", "red"), ("b", "blue")):
+        Image.new("RGB", (40, 30), colour).save(tmp_path / f"{name}.png")
+    images = {name: tmp_path / f"{name}.png" for name in "ab"}
+    data = draw_card_image(items, images)
+    assert data == draw_card_image(items, images)
+    first = next(item for item in items if item.unanswerable)
+    expected = {"a": (255, 0, 0), "b": (0, 0, 255)}[first.image_id]
+    assert opened(data).getpixel((GAP + PANEL_WIDTH // 2, GAP + PANEL_HEIGHT // 2)) == expected
+    assert opened(data).width == PANEL_WIDTH + 2 * GAP  # one subset, one panel
+
+
+def test_missing_images_are_replaced_by_empty_panels(items):
+    shown = opened(draw_card_image(items, {}))
+    frame = shown.crop((GAP, GAP + 30, GAP + PANEL_WIDTH, GAP + PANEL_HEIGHT))
+    assert {colour for _, colour in frame.getcolors(1 << 16)} >= {(238, 241, 244)}
+    assert frame.getpixel((PANEL_WIDTH // 2, 5)) == (238, 241, 244)
+
+
+# Release summary
+
+
+def test_subsets_are_counted_separately(items):
+    others = [replace(item, subset="pt-easy") for item in items]
+    found = count_subset("clip-hard", [*items, *others[:3]])
+    assert (found.uqs, found.aqs, found.distinct_uq_texts, found.images) == (4, 4, 4, 2)
+    assert found.mean_words == 3  # 3, 3, 2 and 4 words
+
+
+def test_items_of_several_subsets_are_one_item_but_several_rows(items):
+    both = [*items, *(replace(item, subset="pt-easy") for item in items if not item.unanswerable)]
+    found = count_items(both)
+    assert (found["items"], found["images"]) == (8, 2) and facts(both).num_rows == 12
+    assert found["tables"] == (("clip-hard", "validation"), ("clip-hard", "test"), ("pt-easy", "validation"))
+
+
+def test_the_mean_length_is_in_words():
+    # 5 and 2 words
+    rows = [
+        Item(
+            item_id=str(i),
+            subset="pt-hard",
+            image_id="n1",
+            question_id="1",
+            text=text,
+            unanswerable=True,
+            answer="",
+            pair_id="p",
+            split="test",
+        )
+        for i, text in enumerate(("What color is the cup?", "Is it?"))
+    ]
+    assert compute_mean_words(rows) == 3.5
+
+
+# Responsible ai
+
+
+# https://docs.mlcommons.org/croissant/docs/croissant-rai-spec.html, section "Croissant RAI vocabulary", version 1.0; the last
+# one is an addition for NeurIPS 2026.
+VOCABULARY = {
+    *("dataCollection", "dataCollectionType", "dataCollectionMissingData", "dataCollectionRawData"),
+    *(
+        "dataCollectionTimeframe",
+        "dataImputationProtocol",
+        "dataPreprocessingProtocol",
+        "dataManipulationProtocol",
+    ),
+    *("dataAnnotationProtocol", "dataAnnotationPlatform", "dataAnnotationAnalysis", "annotationsPerItem"),
+    *("annotatorDemographics", "machineAnnotationTools", "dataBiases", "dataUseCases", "dataLimitations"),
+    *("dataSocialImpact", "personalSensitiveInformation", "dataReleaseMaintenancePlan", "hasSyntheticData"),
+}
+
+
+def test_exactly_the_properties_of_the_vocabulary_are_present(items):
+    stated = {
+        "intended_uses": ("x",),
+        "social_impact": "y",
+        "maintenance": "z",
+        "annotation_dates": (date(2026, 3, 1), date(2026, 4, 9)),
+    }
+    told = make_responsible_ai_fields(facts(items, params=replace(P, **stated)))
+    assert {name.removeprefix("rai:") for name in told if name.startswith("rai:")} == VOCABULARY
+    assert told["rai:dataCollectionTimeframe"] == ["2026-03-01", "2026-04-09"]
+    # (2 * 1 + 5 * 2 + 13 * 3) / 20 = 2.55
+    assert told["rai:annotationsPerItem"].startswith("2.55 counted votes per UQ (1 to 3)")
+    unstated = {"dataCollectionTimeframe", "dataUseCases", "dataSocialImpact", "dataReleaseMaintenancePlan"}
+    assert {f"rai:{name}" for name in unstated}.isdisjoint(make_responsible_ai_fields(facts(items)))
+
+
+def test_human_verdicts_are_not_called_simulated(items):
+    people = facts(
+        [replace(item, simulated=False) for item in items],
+        params=replace(P, annotator_demographics="Twenty students.", derived_from={"GQA": "https://gqa"}),
+    )
+    assert list_simulated_parts(people) == []
+    told = make_responsible_ai_fields(people)
+    assert told["rai:hasSyntheticData"] is False and told["rai:annotatorDemographics"] == ["Twenty students."]
+    assert told["prov:wasDerivedFrom"] == [{"@type": "sc:Dataset", "name": "GQA", "url": "https://gqa"}]
+    assert "Label Studio" in told["rai:dataAnnotationPlatform"][0]
+    assert "simulated" not in str({name: text for name, text in told.items() if "Missing" not in name})
+    bare = make_responsible_ai_fields(replace(people, params=P))
+    assert {"rai:annotatorDemographics", "prov:wasDerivedFrom"}.isdisjoint(bare)
+
+
+def test_all_simulated_parts_are_listed(items):
+    rehearsal = facts([replace(item, rehearsal=True, subset="pt-easy") for item in items])
+    told = list_simulated_parts(replace(rehearsal, params=replace(P, simulated_content=("Images: drawn.",))))
+    assert "incomplete graphs" in told[0] and "pt-easy" in told[1] and told[2] == "Images: drawn."
+    assert "complete truth" in list_simulated_parts(facts(items))[0]
+    assert make_responsible_ai_fields(facts(items))["rai:hasSyntheticData"] is True
+
+
+def test_limitations_include_warnings_errata_and_parameters(items):
+    told = list_limitations(
+        facts(
+            items,
+            warnings=("too easy",),
+            num_faulty_items=1,
+            vote_counts=replace(VOTES, label_error_text="0.10%"),
+            params=replace(P, limitations=("Kitchens alone.",), biases=("Europe.",)),
+        )
+    )
+    text = " ".join(told)
+    for part in (
+        "too easy",
+        "0.10%",
+        "0.050 on clip-hard",
+        "(ERRATA.md): 1 of 8 items",
+        "Kitchens alone.",
+    ):
+        assert part in text
+    # clip-hard has no edited questions.
+    assert "memorized" not in text
+    assert "Europe." in list_biases(facts(items, params=replace(P, biases=("Europe.",))))
+
+
+def test_missing_invalid_gold_questions_are_a_limitation(items):
+    limitation = "No gold question was known to be unanswerable"
+    unchecked = facts(items, vote_counts=replace(VOTES, invalid_gold_answers=0))
+    assert limitation in " ".join(list_limitations(unchecked)) and limitation not in " ".join(
+        list_limitations(facts(items))
+    )

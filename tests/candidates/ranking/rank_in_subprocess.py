@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.candidates.ranking.exact_scores import compute_dot_products
 from pipeline.candidates.ranking.topk import top_and_bottom_k
-from tests.candidates.ranking.test_topk import near_ties, random_world, table_of
+from tests.candidates.ranking.random_worlds import near_ties, random_world, table_of
 
 
 def main() -> None:

@@ -1,3 +1,5 @@
+"""The most and the least similar questions of each image, by approximate products and exact scores."""
+
 import os
 import subprocess
 import sys
@@ -9,26 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.candidates.ranking import topk
-from pipeline.candidates.ranking.approximate_matmul import ApproximateMatmul
-from pipeline.candidates.ranking.rank_inputs import build_question_table
+from pipeline.candidates.ranking import approximate_matmul, topk
+from pipeline.candidates.ranking.approximate_matmul import ApproximateMatmul, choose_matmul
+from pipeline.candidates.ranking.exact_scores import append_survivors, compute_dot_products, score_pairs
 from pipeline.candidates.ranking.topk import top_and_bottom_k
-from pipeline.core.records import Question
+from tests.candidates.ranking.random_worlds import near_ties, random_world, table_of
 
-
-def table_of(owners, texts_of, images, texts):
-    rows = [
-        Question(
-            question_id=f"{i:06d}",
-            image_id=str(owner),
-            split="testdev",
-            text=str(text),
-            answer="x",
-            detailed="query",
-        )
-        for i, (owner, text) in enumerate(zip(owners, texts_of, strict=True))
-    ]
-    return build_question_table(rows, [str(i) for i in range(images)], [str(i) for i in range(texts)])
+# Top k
 
 
 def sorted_by_hand(scores, owners, texts_of, image):
@@ -77,15 +66,6 @@ def test_top_and_bottom_equal_those_of_a_full_sort_for_any_tiles(world, best, la
     assert_equal_to_sorting(found, exact.tolist(), owners.tolist(), texts_of.tolist(), best, last)
 
 
-def near_ties(images=5, texts=3000, dimension=96, seed=0):
-    """Texts so close to each other that float32 products of different tiles put them in different orders."""
-    rng = np.random.default_rng(seed)
-    a = rng.normal(size=(images, dimension))
-    b = rng.normal(size=dimension) + 2e-6 * rng.normal(size=(texts, dimension))
-    a, b = ((x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32) for x in (a, b))
-    return a, b, rng.integers(images, size=texts), np.arange(texts)
-
-
 def test_scores_that_differ_by_less_than_float32_errors_are_ordered_by_their_rounded_values():
     a, b, owners, texts_of = near_ties()
     scores = np.rint(1e6 * (a.astype(float) @ b.astype(float).T)).astype(int)
@@ -100,18 +80,6 @@ def test_scores_that_differ_by_less_than_float32_errors_are_ordered_by_their_rou
             200,
             50,
         )
-
-
-def random_world(images, questions, dimension, seed=1):
-    rng = np.random.default_rng(seed)
-    texts = questions * 2 // 3
-    a, b = (rng.normal(size=(n, dimension)) for n in (images, texts))
-    a, b = ((x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32) for x in (a, b))
-    owners, texts_of = (
-        rng.integers(images, size=questions),
-        np.concatenate([np.arange(texts), rng.integers(texts, size=questions - texts)]),
-    )
-    return a, b, owners, texts_of, table_of(owners, texts_of, images, texts)
 
 
 @pytest.mark.parametrize("fault", ["too high", "no capacity"])
@@ -205,3 +173,149 @@ def test_the_number_of_actors_depends_on_the_number_of_pairs(monkeypatch):
     images, texts = np.eye(3, 8, dtype=np.float32), np.eye(5, 8, dtype=np.float32)
     top_and_bottom_k(images, texts, table_of([0, 1, 2], [3, 4, 0], 3, 5), 1, 1)
     assert asked == [(15, topk.MIN_PAIRS_PER_ACTOR)]  # 3 images by 5 texts
+
+
+# Approximate matmul
+
+
+@pytest.fixture
+def make_processor(monkeypatch, tmp_path):
+    """A function that makes the processor one with these abilities, and any number of pairs many."""
+
+    def give(flags):
+        path = tmp_path / "cpuinfo"
+        path.write_text(f"processor : 0\nflags : {flags} fpu\n")
+        monkeypatch.setattr(approximate_matmul, "CPU_INFO_PATH", path)
+        monkeypatch.setattr(approximate_matmul, "MIN_PAIRS_FOR_TORCH", 1)
+
+    return give
+
+
+def units(kind, count, dimension=256):
+    rng = np.random.default_rng(0)
+    rows = {
+        "normal": rng.normal(size=(count, dimension)),
+        # All lie just above or below the middle of two bfloat16 numbers, 1 and 1 + 2**-7 times a power of two, and have
+        # one sign: errors of rounding add up to nearly the most that is possible.
+        "up": np.full((count, dimension), 1 + 2.0**-8 + 2.0**-20),
+        "down": np.full((count, dimension), 1 + 2.0**-8 - 2.0**-20),
+    }[kind]
+    length = 16 if kind != "normal" else np.linalg.norm(rows, axis=1, keepdims=True)  # 1 within 1 %
+    return (rows / length).astype(np.float32)
+
+
+@pytest.mark.parametrize("flags", ["amx_bf16 amx_tile", "avx2"])
+@pytest.mark.parametrize("kinds", [("normal", "normal"), ("up", "up"), ("down", "down"), ("up", "down")])
+def test_a_product_is_off_by_no_more_than_it_says(make_processor, flags, kinds):
+    make_processor(flags)
+    one, other = (units(kind, count) for kind, count in zip(kinds, (33, 70), strict=True))
+    out = np.empty((33, 70), np.float32)
+    with choose_matmul(one, other) as product:
+        product.multiply(one, other, out)
+    error = np.abs(out - one.astype(float) @ other.astype(float).T).max()
+    # 8 bits of a number are kept: 2**-8 of it is lost at most, of two numbers twice that.
+    most = 256 * 2.0**-23 + (1.04 * 2.0**-7 if "amx" in flags else 0)
+    assert error <= product.max_error <= most
+
+
+def test_bfloat16_is_for_many_pairs_on_a_processor_that_multiplies_it(make_processor, monkeypatch):
+    def rounded(images=1):
+        with choose_matmul(units("normal", 2)[:images], units("normal", 2)) as product:
+            return product.max_error > 0.001
+
+    make_processor("amx_bf16 amx_tile")
+    assert rounded()
+    assert not rounded(images=0)
+    make_processor("amx_tile avx512_bf16")
+    assert not rounded()
+    monkeypatch.setattr(approximate_matmul, "CPU_INFO_PATH", approximate_matmul.CPU_INFO_PATH.parent / "none")
+    assert not rounded()
+
+
+def test_torch_is_left_as_it_was(make_processor):
+    import torch
+
+    make_processor("amx_bf16")
+    before = torch.get_float32_matmul_precision(), torch.get_num_threads()
+    with pytest.raises(ZeroDivisionError), choose_matmul(units("normal", 2), units("normal", 2)):
+        assert torch.get_float32_matmul_precision() == "medium"
+        raise ZeroDivisionError
+    assert (torch.get_float32_matmul_precision(), torch.get_num_threads()) == before
+
+
+def test_a_mapped_file_is_multiplied_without_a_warning(make_processor, tmp_path, recwarn):
+    make_processor("amx_bf16")
+    texts = units("normal", 20)
+    np.save(tmp_path / "texts.npy", texts)
+    mapped = np.load(tmp_path / "texts.npy", mmap_mode="r")
+    with choose_matmul(texts, mapped) as product:
+        product.multiply(texts, mapped, np.empty((20, 20), np.float32))
+    assert not recwarn.list
+
+
+def test_the_ranking_is_the_same_by_either_product(make_processor):
+    a, b, _, _, table = random_world(40, 3000, 64)
+    results = []
+    for flags in ("avx2", "amx_bf16"):
+        make_processor(flags)
+        found = top_and_bottom_k(a, b, table, 200, 50, block_images=7, tile_texts=100)
+        results.append([array.tobytes() for end in (found.top, found.bottom) for array in end])
+    assert results[0] == results[1]
+
+
+# Exact scores
+
+
+def test_single_pairs_are_scored_as_in_the_ranking():
+    a, b, _, texts_of, table = random_world(6, 4000, 24)
+    found = top_and_bottom_k(a, b, table, 300, 300)
+    rows = np.repeat(np.arange(6), 300)
+    for places, scores in (found.top, found.bottom):
+        assert (score_pairs(a, b, rows, texts_of[places.ravel()].astype(np.int64)) == scores.ravel()).all()
+
+
+def in_the_written_order(a, b):
+    """Eight sums side by side, halves onto halves, then what is left over; numpy's own sums take another order."""
+    products = a.astype(float) * b.astype(float)  # exact: 24 + 24 bits
+    whole = len(products) // 8 * 8
+    eight = np.zeros(8)
+    for start in range(0, whole, 8):
+        eight = eight + products[start : start + 8]
+    four = eight[:4] + eight[4:]
+    total = (four[0] + four[2]) + (four[1] + four[3])
+    for product in products[whole:]:
+        total = total + product
+    return total
+
+
+@pytest.mark.parametrize("dimension", [1, 7, 8, 61, 512])
+def test_sums_are_taken_in_the_order_that_is_written_down_to_the_last_bit(dimension):
+    rng = np.random.default_rng(dimension)
+    a, b = (rng.normal(size=(200, dimension)).astype(np.float32) for _ in range(2))
+    pairs = np.arange(200)
+    assert compute_dot_products(a, b, pairs, pairs).tolist() == [
+        in_the_written_order(x, y) for x, y in zip(a, b, strict=True)
+    ]
+
+
+def test_a_score_halfway_between_two_millionths_is_rounded_to_the_even_one():
+    # 2**-7 * 2**-6 * 1e6 = 122.0703125; 2**-7 * 1e6 = 7812.5, which is exactly between 7812 and 7813
+    a, b = np.array([[2.0**-7]], np.float32), np.array([[2.0**-6], [1.0]], np.float32)
+    assert score_pairs(a, b, np.zeros(2, int), np.arange(2)).tolist() == [122, 7812]
+
+
+def test_survivors_beyond_the_capacity_are_counted_and_written_to_no_other_row():
+    # All eight questions, one a text, pass both limits of the first image, none those of the second; there is room for three.
+    images, texts = np.eye(2, 4, dtype=np.float32), np.ones((8, 4), np.float32) / 2
+    limits = np.array([[-np.inf, np.inf], [np.inf, -np.inf]], np.float32)
+    one_each, none = (
+        (np.arange(9, dtype=np.int32), np.arange(8, dtype=np.int32)),
+        (np.zeros(3, np.int32), np.zeros(0, np.int32)),
+    )
+    best, last, counts = np.full((2, 3), -1), np.full((2, 3), -1), np.zeros((2, 2), np.int64)
+    append_survivors(
+        images @ texts.T, 0, limits, images, texts, np.arange(2), one_each, none, (best, last), counts
+    )
+    assert counts.tolist() == [[8, 0], [8, 0]]
+    for keys in (best, last):
+        assert (keys[0] >= 0).all() and (keys[1] == -1).all()

@@ -1,5 +1,6 @@
-"""The nets of real images: trained, fitted, and gone on with after a kill."""
+"""Nets are trained once, and rows of the leaderboard are made of them."""
 
+import json
 import os
 import signal
 
@@ -8,8 +9,9 @@ import pytest
 import torch
 
 from pipeline.core.errors import UserError
+from pipeline.scoring.prediction_reader import read_predictions
 from pipeline.sources.training_questions import read_training_questions
-from research.reference_models import baseline_nets, net_configs
+from research.reference_models import baseline_nets, baseline_rows, net_configs
 from research.reference_models.baseline_nets import (
     BaselineConfig,
     TrainingData,
@@ -18,12 +20,22 @@ from research.reference_models.baseline_nets import (
     fit_detectors,
     train_missing_nets,
 )
+from research.reference_models.baseline_rows import (
+    AVAILABLE_ROWS,
+    UNAVAILABLE_ROWS,
+    BaselineRequest,
+    run_baselines,
+    select_rows,
+)
 from research.reference_models.fitted_detectors import read_fitted
 from research.reference_models.inference import load_net
 from research.reference_models.net_training import NetTraining
 from research.reference_models.question_arrays import QuestionCollector
 from research.reference_models.region_stores import open_region_store
-from tests.research.reference_models.small_gqa import write
+from tests.research.reference_models.small_gqa import COLORS, write
+
+# The nets of real images: trained, fitted, and gone on with after a kill.
+
 
 CONFIG = BaselineConfig(num_answers=3, base_epochs=3, extra_epochs=1, num_validation_questions=60)
 
@@ -131,3 +143,59 @@ def test_a_work_folder_of_other_settings_is_rejected(tmp_path):
     check_work_settings(tmp_path, {"epochs": 5.0, "train": {"a.json": 7}})
     with pytest.raises(UserError, match=r"other settings(.|\n)*epochs: 5.0 before, 2.0 now"):
         check_work_settings(tmp_path, {"epochs": 2.0, "train": {"a.json": 7}})
+
+
+# `rgqa baselines`, whole, on a data set of a hundred questions.
+
+
+ROWS_CONFIG = BaselineConfig(num_answers=3, base_epochs=2, extra_epochs=1, num_validation_questions=60)
+
+
+def wanted(home, **changes):
+    paths = {"train": home / "train.json", "val": home / "val.json", "release": home / "subset.json"}
+    folders = {"work_dir": home / "work", "out": home / "out"}
+    return BaselineRequest(
+        home / "features", dataset="sample", config=ROWS_CONFIG, **{**paths, **folders, **changes}
+    )
+
+
+def test_every_available_row_answers_every_item(tmp_path, capsys):
+    home = write(tmp_path)
+    run_baselines(wanted(home))
+    files = sorted((home / "out").glob("*.json"))
+    assert [path.name for path in files] == sorted(f"{row}-seed0.json" for row in AVAILABLE_ROWS)
+    ids = [row["question_id"] for row in json.loads((home / "subset.json").read_text())]
+    for path in files:
+        rows = json.loads(path.read_text())
+        assert [row["questionId"] for row in rows] == ids
+        assert {row["prediction"] for row in rows} <= set(COLORS)
+        assert read_predictions(path).confidence is not None
+    shown = capsys.readouterr().out
+    assert all(f"{row}: {why}" in shown for row, why in UNAVAILABLE_ROWS.items())
+    before = {path: path.read_bytes() for path in files}
+    trained = {path: path.stat().st_mtime_ns for path in (home / "work").iterdir()}
+    run_baselines(wanted(home, rows=["msp"]))  # nothing is trained again
+    assert {path: path.stat().st_mtime_ns for path in (home / "work").iterdir()} == trained
+    assert all(path.read_bytes() == content for path, content in before.items())
+
+
+def test_unavailable_and_unknown_rows_are_rejected_with_the_reason():
+    assert select_rows(["rp", "msp"]) == ["msp", "rp"]
+    with pytest.raises(UserError, match="rp_hard: needs CLIP"):
+        select_rows(["rp_hard", "msp"])
+    with pytest.raises(UserError, match="--baseline vilt"):
+        select_rows(["vilt"])
+
+
+def test_without_a_release_only_nets_are_trained(tmp_path, monkeypatch, capsys):
+    home = write(tmp_path)
+    monkeypatch.setattr(baseline_rows.params, "read_release_version", lambda: "9.9.9")
+    run_baselines(wanted(home, release=None, rows=["text_only_net"]))
+    assert "no release at data/release/sample/9.9.9 yet" in capsys.readouterr().out
+    assert (home / "work" / "blind-0.safetensors").exists() and not (home / "out").exists()
+
+
+def test_a_given_release_must_exist(tmp_path):
+    home = write(tmp_path)
+    with pytest.raises(UserError, match="no such release"):
+        run_baselines(wanted(home, release=home / "nothing"))

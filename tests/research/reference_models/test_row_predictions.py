@@ -1,4 +1,4 @@
-"""What rows say to the items of a release."""
+"""Predictions of rows, and which parts of images they depend on."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import pytest
 
 from pipeline.core.errors import UserError
 from pipeline.core.paths import DatasetFolders
+from pipeline.inference.attribution.row_attribution import open_row
 from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
 from research.reference_models.detector_table import DetectorOutput
 from research.reference_models.inference import LoadedModel, load_net, predict, save_net
 from research.reference_models.leaderboard_rows import LEADERBOARD_ROWS
 from research.reference_models.model_outputs import VqaQuery
+from research.reference_models.net_attribution import NetAttributor
 from research.reference_models.region_head import load_head
+from research.reference_models.row_attribution import list_attributable_rows
 from research.reference_models.row_predictions import (
     ODIN_STEP,
     SAME_CLIP_NOTE,
@@ -32,9 +35,14 @@ from research.reference_models.row_predictions import (
     run_inference,
 )
 from research.reference_models.tokenization import WordVocabulary
+from tests.closure import ROOT
+from tests.inference.attribution.tiny_nets import with_nets, write_answers
+from tests.inference.tiny_models import tiny_vilt
 from tests.research.reference_models.toy_nets import KINDS, net, world
 from tests.tiny.nets import SAMPLE, VQA, add_nets
 from tests.tiny.project import lay_out
+
+# What rows say to the items of a release.
 
 
 def item(name, image, text):
@@ -208,3 +216,77 @@ def test_missing_images_are_named(home):
     plan = plan_rows(home / VQA, has_ground_truth=False)
     with pytest.raises(UserError, match=r"lost\.jpg is missing"):
         load_regions(plan, SAMPLE / "clip", {"lost": Path("lost.jpg")})
+
+
+@pytest.fixture(scope="module")
+def made(tiny_run, tmp_path_factory):
+    return with_nets(tiny_run, tmp_path_factory.mktemp("sight") / "run", ROOT / "data/sample/clip")
+
+
+@pytest.fixture
+def folders(made, monkeypatch):
+    monkeypatch.chdir(made)
+    return DatasetFolders()
+
+
+def refused(folders, name, seed=0, **more):
+    with pytest.raises(UserError) as found:
+        open_row(folders, name, seed, **more)
+    return str(found.value)
+
+
+def test_a_row_opens_its_nets_with_positions_and_notes_others(folders):
+    assert {name: type(one) for name, one in open_row(folders, "rp").models.items()} == {"rp": NetAttributor}
+    assert [*open_row(folders, "own_msp").models] == ["own_vanilla"]
+    assert [*open_row(folders, "separated").models] == ["vanilla", "separated"]
+    sight = open_row(folders, "caption_match")
+    assert [*sight.models] == ["vanilla"]
+    assert sight.note.startswith("net caption_match reads a caption, which has no positions")
+
+
+def test_predictions_are_read_from_the_file_of_the_row(folders, made):
+    sight = open_row(folders, "msp")
+    assert sight.predictions == {} and "make leaderboard" in sight.note
+    write_answers(made, "msp", ["01", "02"])
+    assert open_row(folders, "msp").note == ""
+    assert open_row(folders, "msp").predictions == {"01": ("red", 0.25), "02": ("red", 0.25)}
+
+
+def test_rows_without_attribution_are_rejected_with_the_reason(folders):
+    message = refused(folders, "text_only_net")
+    assert "--model text_only_net: " in message and "net blind sees no image" in message
+    assert "rows of seed 0 with attribution: msp, maxprob" in message and "hf-vqa/FOLDER" in message
+    assert "net true_regions reads the ground truth, which is not loaded here" in refused(
+        folders, "true_regions"
+    )
+    assert "no net mix of seed 0" in refused(folders, "ens")
+
+
+def test_unknown_rows_and_seeds_are_rejected(folders):
+    assert refused(folders, "nobody").startswith(
+        "--model nobody: no such row. Choose from the rows of seed 0"
+    )
+    assert refused(folders, "").startswith("--model: missing. Choose from the rows of seed 0")
+    assert "no nets of seed 5 in data/tiny/vqa; there are 0" in refused(folders, "rp", 5)
+
+
+def test_a_row_of_predictions_has_no_model(folders, made):
+    assert "--model clip_score: this row is a file of predictions" in refused(folders, "clip_score")
+    (made / "data/tiny/predictions").mkdir(exist_ok=True)
+    (made / "data/tiny/predictions/theirs-seed0.json").write_text("[]")
+    assert "--model theirs: this row is a file of predictions" in refused(folders, "theirs")
+
+
+def test_only_rows_with_attribution_are_listed(folders):
+    rows = list_attributable_rows(folders, 0)
+    assert {"msp", "rp", "separated", "own_msp", "rp_confidence"} <= set(rows)
+    assert not {"text_only_net", "true_regions", "ens", "mix"} & set(rows)
+    assert list_attributable_rows(folders, 3) == []
+
+
+def test_a_model_of_transformers_is_opened_from_its_folder(folders, tmp_path):
+    name = f"hf-vqa/{tiny_vilt(tmp_path / 'vilt')}"
+    sight = open_row(folders, name, settings={"device": "cpu"})
+    assert [*sight.models] == [name]
+    assert "--model-arg colour: " in refused(folders, name, settings={"colour": "red"})
+    assert "--model-arg has no effect with --model rp" in refused(folders, "rp", settings={"device": "cpu"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from research.reference_models.class_gaussians import fit_gaussians
+from research.reference_models.class_gaussians import ClassGaussians, fit_gaussians
 from research.reference_models.fitted_detectors import FittedDetectors
 from research.reference_models.inference import LoadedModel
 from research.reference_models.match_net import MatchNet, NetShape
@@ -99,3 +99,15 @@ def toy_fitted(answers: int, features: int, hidden: int = 2) -> FittedDetectors:
     return FittedDetectors(
         gaussians, VectorScaling(some(answers), some(answers)), Selector(*(some(*s) for s in shapes))
     )
+
+
+def random_fitted(features=3, answers=4, hidden=2, directions=2, classes=(0, 3)):
+    """Random parameters of any sizes; float64, the type of numpy."""
+    d, k, h = features, answers, hidden
+    draw = np.random.default_rng(1).normal
+    gaussians = ClassGaussians(
+        np.array(classes), draw(size=d), draw(size=(d, directions)), np.ones((2, directions))
+    )
+    first = (draw(size=d), np.ones(d), draw(size=(h, d)), draw(size=h), draw(size=(h, k)), draw(size=h))
+    selector = Selector(*first, draw(size=(h, 2 * h)), draw(size=h), draw(size=h), draw(size=1), np.ones(1))
+    return FittedDetectors(gaussians, VectorScaling(draw(size=k), draw(size=k)), selector)

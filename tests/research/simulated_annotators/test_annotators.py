@@ -1,10 +1,17 @@
+"""Simulated annotators, crowds of them, and their verdicts."""
+
+import shutil
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pipeline.core.errors import UserError
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import SceneGraph, SceneObject, Step, Task, TaskQuestion
 from pipeline.tasks.gold_questions import SCENE_TEMPLATES
+from research.simulated_annotators.annotator_crowds import make_crowd
 from research.simulated_annotators.annotators import (
     ALWAYS_ANSWERABLE,
     ANNOTATORS,
@@ -13,6 +20,7 @@ from research.simulated_annotators.annotators import (
     find_obstacle_in_truth,
     simulate_verdicts,
 )
+from research.simulated_annotators.simulated_verdicts import simulate_from_evidence, simulate_from_truth
 from research.simulated_annotators.word_senses import WordSenses
 
 WORDS = WordSenses(categories={}, attribute_types={"red": "color"})
@@ -112,3 +120,61 @@ def test_verdicts_do_not_depend_on_the_other_tasks():
     assert [(v.annotator, v.first, v.second) for v in one] == [
         (v.annotator, v.first, v.second) for v in many if v.task_id == "0007"
     ]
+
+
+def test_a_crowd_has_eight_annotators_of_whom_three_are_unreliable():
+    people = make_crowd(1)
+    assert len({person.name for person in people}) == 8
+    assert all(0.02 <= p.miss_rate <= 0.12 and 0.005 <= p.false_alarm_rate <= 0.04 for p in people[:5])
+    careless, biased, malicious = people[5:]
+    rng = np.random.default_rng(0)
+    assert {choose_verdict(seen, malicious, rng)[0] for seen in ["", "missing object"] * 50} == {"invalid"}
+    assert {choose_verdict("missing object", biased, rng)[0] for _ in range(50)} == {"invalid"}
+    assert min(careless.miss_rate, careless.false_alarm_rate) >= 0.4
+
+
+def test_a_crowd_depends_on_its_seed():
+    assert make_crowd(1) == make_crowd(1) != make_crowd(2)
+    assert make_crowd(1)[5:] == make_crowd(2)[5:]
+
+
+def color_task_of(name, image_id):
+    steps = (
+        Step(operation="select", argument=f"{name} (-)", dependencies=()),
+        Step(operation="query", argument="color", dependencies=(0,)),
+    )
+    candidate = TaskQuestion(key="c", text=f"What color is the {name}?", role="candidate", program=steps)
+    known = TaskQuestion(key="f", text="Is this a color image?", role="gold", expected_choice="valid")
+    return Task(task_id=name + image_id, image_id=image_id, subset="pt-hard", first=candidate, second=known)
+
+
+def share_invalid(verdicts):
+    return sum(verdict.first == "invalid" for verdict in verdicts) / len(verdicts)
+
+
+def test_simulated_verdicts_follow_the_truth_and_are_marked(screened):
+    # n100003 is a park: there is no table. Eight annotators miss 11 % on average: 0.89 say so, at least six of eight.
+    verdicts = simulate_from_truth(
+        DatasetFolders(), [color_task_of("table", "n100003")], votes_per_task=8, seed=1
+    )
+    assert len(verdicts) == 8 and share_invalid(verdicts) >= 6 / 8
+    assert all(v.simulated and not v.rehearsal and v.annotator.startswith("simulated-") for v in verdicts)
+
+
+def test_without_the_truth_there_are_no_simulated_verdicts(screened):
+    Path("data/tiny/truth/testdev_sceneGraphs.json").unlink()
+    with pytest.raises(UserError, match="truth/testdev_sceneGraphs.json: no such file"):
+        simulate_from_truth(DatasetFolders(), [color_task_of("table", "n100003")], votes_per_task=3, seed=1)
+
+
+def test_a_rehearsal_treats_unstated_objects_as_absent_and_needs_no_truth(screened):
+    shutil.rmtree("data/tiny/truth")
+    verdicts = simulate_from_evidence(
+        DatasetFolders(), [color_task_of("table", "n100003")], votes_per_task=8, seed=1
+    )
+    assert share_invalid(verdicts) >= 6 / 8
+    assert all(v.simulated and v.rehearsal and v.annotator.startswith("rehearsal-") for v in verdicts)
+    nowhere = simulate_from_evidence(
+        DatasetFolders(), [color_task_of("table", "n999")], votes_per_task=8, seed=1
+    )  # nothing is known of this image
+    assert {v.first for v in nowhere} <= {"valid", "unsure"}

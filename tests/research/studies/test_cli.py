@@ -50,7 +50,7 @@ def test_the_verifiers_agreement_is_reported_for_a_run(tiny_run, monkeypatch):
 def test_the_text_only_baseline_is_reported_for_a_run(tiny_run, monkeypatch, tmp_path):
     monkeypatch.chdir(tiny_run)
     out = tmp_path / "baseline.json"
-    result = run("text-only-baseline", "--repetitions", "5", "--folds", "2", "--out", str(out))
+    result = run("text-only-baseline", "--bootstrap", "5", "--folds", "2", "--out", str(out))
     assert result.exit_code == 0, result.output
     assert result.output.count("| pt-easy |") == 3 and out.is_file()
 

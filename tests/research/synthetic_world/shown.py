@@ -94,14 +94,6 @@ def look_of(color: str = "red", **looks) -> Appearance:
     return Appearance(color, make_tones(COLORS[color]), **looks)
 
 
-def check(kind: ObjectKind) -> None:
-    """Assert that all drawings of a kind are well-formed, fill their box and differ visibly."""
-    check_that_it_is_well_formed(kind)
-    check_that_every_look_fills_its_box(kind)
-    check_that_looks_can_be_told_apart(kind)
-    check_that_the_colour_said_is_the_colour_seen(kind)
-
-
 def check_that_it_is_well_formed(kind: ObjectKind) -> None:
     for thing in variants(kind):
         root = ElementTree.fromstring(
@@ -140,7 +132,7 @@ def check_that_looks_can_be_told_apart(kind: ObjectKind):
             assert differs >= min(area[i], area[j]) / 30, (things[i], things[j])
 
 
-def check_that_the_colour_said_is_the_colour_seen(kind: ObjectKind):
+def check_that_the_color_said_is_the_color_seen(kind: ObjectKind):
     for color in kind.colors or ():
         thing = plain(kind, color=color, material=None)
         pixels = image(thing)

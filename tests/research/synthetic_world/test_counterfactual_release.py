@@ -1,12 +1,14 @@
-"""The release of counterfactual pairs: in the format of all releases, with each text and image once per label."""
+"""The release of counterfactual items, and its sheet of images."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -16,7 +18,11 @@ from pipeline.core.records import Item
 from pipeline.scoring.benchmark_reader import read_benchmark
 from research.synthetic_world.counterfactual_pairs import generate_pair
 from research.synthetic_world.counterfactual_release import build_pair_release, make_items
+from research.synthetic_world.counterfactual_sheet import GAP, HEIGHT, LINE, WIDTH, render_pair_sheet
 from research.synthetic_world.secret_seeds import derive_seed, hash_seed
+
+# The release of counterfactual pairs: in the format of all releases, with each text and image once per label.
+
 
 REPO = Path(__file__).parents[3]
 
@@ -133,3 +139,33 @@ def test_an_item_lacks_what_was_altered(items: list[Item]) -> None:
         "n000002",
     ]
     assert {item.item_id for item in items} >= {"000002", "counterfactual_n000003+000002"}
+
+
+# The sheet shows the image where the question has an answer above the image where it has none.
+
+
+def item(image: str, unanswerable: bool) -> Item:
+    return Item(
+        item_id=f"{image} {unanswerable}",
+        subset="counterfactual",
+        image_id=image,
+        question_id="1",
+        text="What is on the table?",
+        unanswerable=unanswerable,
+        answer="" if unanswerable else "cup",
+        pair_id="1",
+        split="test",
+        category="missing object" if unanswerable else None,
+    )
+
+
+def test_the_answerable_one_is_above(tmp_path: Path) -> None:
+    for name, colour in (("a", "red"), ("b", "blue")):
+        Image.new("RGB", (8, 6), colour).save(tmp_path / f"{name}.jpg")
+    for order in (1, -1):
+        png = render_pair_sheet([item("a", False), item("b", True)][::order], tmp_path)
+        pixels = np.asarray(Image.open(io.BytesIO(png)))
+        middle = GAP + WIDTH // 2
+        first = GAP + 4 * LINE + GAP // 2 + HEIGHT // 2
+        assert pixels[first, middle].argmax() == 0  # red
+        assert pixels[first + HEIGHT + LINE + GAP, middle].argmax() == 2  # blue

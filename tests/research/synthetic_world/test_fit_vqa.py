@@ -14,7 +14,7 @@ from research.synthetic_world.fit_vqa import (
     read_fitting_runs,
 )
 from research.synthetic_world.fitted_methods import SubsetPredictions
-from tests.research.reference_models.test_fitted_detectors import made
+from tests.research.reference_models.toy_nets import random_fitted
 from tests.research.synthetic_world.here_pool import Here
 
 
@@ -27,7 +27,7 @@ def done(tmp_path, monkeypatch):
 
     def fitted_for(seed):
         seeds.append(seed)
-        return made(), {"small": 0.2, "large": 0.1}
+        return random_fitted(), {"small": 0.2, "large": 0.1}
 
     def answered(part, seed, fitted, wanted=()):
         confidence = {"choose": 0.25, "report": 0.75}[part] + seed

@@ -1,10 +1,20 @@
-"""Weighted random choices have the wanted proportions, within four standard deviations."""
+"""Choices by seeds: random choice, balancing of answers, and secret seeds."""
+
+from __future__ import annotations
 
 from collections import Counter
 
 import numpy as np
+import pytest
 
+from pipeline.core.errors import UserError
+from research.synthetic_world.balancing import balance_answers
+from research.synthetic_world.questions import SampleQuestion
 from research.synthetic_world.random_choice import choose_by_odds, choose_key, choose_skewed, choose_uniform
+from research.synthetic_world.secret_seeds import derive_seed, hash_seed
+
+# Weighted random choices have the wanted proportions, within four standard deviations.
+
 
 TIMES = 4000
 
@@ -47,3 +57,76 @@ class Highest:
 
 def test_a_draw_at_the_very_end_gives_the_last_item():
     assert choose_by_odds(Highest(), "abc", (0.1, 0.2, 0.3)) == "c"
+
+
+# Balanced questions: the answer cannot be guessed from the group.
+
+
+def asked(group, answers):
+    return [
+        SampleQuestion(
+            question_id=f"{group}{i}",
+            image_id="p",
+            split="val",
+            text=f"{group}?",
+            answer=answer,
+            answer_annotations={},
+            group_local=group,
+        )
+        for i, answer in enumerate(answers)
+    ]
+
+
+def kept(questions, seed=0):
+    return Counter((questions[i].group_local, questions[i].answer) for i in balance_answers(questions, seed))
+
+
+def test_the_most_common_answer_is_reduced_to_the_second_in_each_group():
+    questions = asked("colour", ["red"] * 5 + ["blue"] * 2 + ["green"]) + asked("is it", ["yes", "no", "yes"])
+    assert kept(questions) == {
+        ("colour", "red"): 2,
+        ("colour", "blue"): 2,
+        ("colour", "green"): 1,
+        ("is it", "yes"): 1,
+        ("is it", "no"): 1,
+    }
+
+
+def test_a_group_of_one_answer_is_left_out_and_one_of_even_answers_stays():
+    assert kept(asked("sky", ["blue"] * 3)) == {}
+    assert kept(asked("is it", ["yes", "no"] * 2)) == {("is it", "yes"): 2, ("is it", "no"): 2}
+
+
+def test_the_choice_of_questions_depends_on_the_seed():
+    questions = asked("colour", ["red"] * 50 + ["blue"] * 2)
+    assert (
+        balance_answers(questions, 1)
+        == balance_answers(questions, 1)
+        == sorted(balance_answers(questions, 1))
+    )
+    assert len({tuple(balance_answers(questions, seed)) for seed in range(5)}) == 5
+
+
+def test_the_group_alone_predicts_at_most_half_of_the_answers(drawn):
+    found = Counter((drawn[i].group_local, drawn[i].answer) for i in balance_answers(drawn, 0))
+    groups = Counter(group for group, _ in found.elements())
+    assert all(2 * count <= groups[group] for (group, _), count in found.items()) and len(groups) > 20
+
+
+# Seeds of any text: the hash can be checked by anyone and does not reveal the random numbers.
+
+
+def test_the_hash_is_what_sha256sum_says() -> None:
+    # printf %s abc | sha256sum: FIPS 180-4's own example
+    assert hash_seed("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_the_number_does_not_follow_from_the_published_hash() -> None:
+    assert derive_seed("abc") != derive_seed("abd")
+    assert 0 <= derive_seed("abc") < 2**128
+    assert f"{derive_seed('abc'):032x}" not in hash_seed("abc")
+
+
+def test_an_empty_seed_is_an_error() -> None:
+    with pytest.raises(UserError, match="--seed is empty"):
+        derive_seed("")

@@ -1,4 +1,4 @@
-"""Rendered images: every attribute value of every kind is drawn in its box and differs from the others."""
+"""Rendered scenes, and their backgrounds."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from research.synthetic_world.drawings import DRAWINGS
 from research.synthetic_world.drawings.appearance import Appearance
 from research.synthetic_world.drawings.svg_shapes import band, make_tones, rect
 from research.synthetic_world.drawings.textures import build_definitions
+from research.synthetic_world.indoor_backgrounds import draw_room
 from research.synthetic_world.ontology import (
     AGES,
     COLORS,
@@ -27,8 +28,12 @@ from research.synthetic_world.ontology import (
     PATTERNS,
     WEATHERS,
 )
+from research.synthetic_world.outdoor_backgrounds import draw_landscape
+from research.synthetic_world.placement import SUN_BOX
 from research.synthetic_world.scene_types import ANCHORS, HEIGHT, HORIZON, WIDTH, PlacedObject
-from tests.research.synthetic_world.shown import GROUND, SEEN, away, image, plain, variants, world
+from tests.research.synthetic_world.shown import GROUND, SEEN, away, covers, image, plain, variants, world
+
+# Rendered images: every attribute value of every kind is drawn in its box and differs from the others.
 
 
 def test_every_kind_of_the_ontology_has_a_drawing_and_nothing_else_has():
@@ -217,3 +222,43 @@ def test_an_unknown_location_or_weather_is_an_error(place, weather):
 def test_an_image_without_pixels_is_an_error():
     with pytest.raises(ValueError, match="0 x 96"):
         rendering.render_scene(world(), 0, 96)
+
+
+# Backgrounds are opaque and show nothing that looks like an object.
+
+
+BACKGROUNDS = {
+    **{place: draw_room(place) for place in INDOORS},
+    **{f"{place} {weather}": draw_landscape(place, weather) for place in OUTDOORS for weather in WEATHERS},
+}
+
+
+def shown(name):
+    return rendering._rasterize(
+        rendering._document(BACKGROUNDS[name], 0, 0, WIDTH, HEIGHT), WIDTH, HEIGHT
+    ).astype(int)
+
+
+@pytest.mark.parametrize("name", BACKGROUNDS)
+def test_a_background_is_well_formed_and_covers_the_whole_image(name):
+    ElementTree.fromstring(f"<svg>{BACKGROUNDS[name]}</svg>")
+    pixels = shown(name)
+    assert pixels.shape == (HEIGHT, WIDTH, 4) and (pixels[:, :, 3] == 255).all()
+
+
+@pytest.mark.parametrize("place", INDOORS)
+def test_nothing_on_a_wall_stands_out_like_an_object(place):
+    # the contrasts on the wall are those of tiles, stripes and cornices: below a third of the range
+    wall = shown(place)[10:80, :, :3]
+    assert np.ptp(wall.reshape(-1, 3), axis=0).max() < 85
+
+
+@pytest.mark.parametrize("place", OUTDOORS)
+def test_the_sun_shines_only_when_it_is_sunny_and_where_nothing_may_fly(place):
+    x, y, w, h = (int(value) for value in SUN_BOX)
+    for weather in WEATHERS:
+        sun = covers(shown(f"{place} {weather}")[:HORIZON, :, :3], "#ffcf33")
+        assert sun.any() == (weather == "sunny")
+        outside = sun.copy()
+        outside[y : y + h, x : x + w] = False
+        assert not outside.any()

@@ -344,3 +344,18 @@ def wait_until(true: Callable[[], bool], seconds: float = 10) -> None:
     while not true():
         assert time.monotonic() < end, "it never came true"
         time.sleep(0.005)
+
+
+def listed(server, folder, data):
+    """Replace the content of a folder on the Hub by one Parquet file."""
+    path = f"{folder}/x.parquet"
+    server.files[f"/datasets/lmms-lab-encoder/GQA/resolve/main/{path}"] = data
+    entry = {
+        "type": "file",
+        "size": len(data),
+        "path": path,
+        "oid": "0" * 40,
+        "lfs": {"oid": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 134},
+    }
+    server.files[f"/api/datasets/lmms-lab-encoder/GQA/tree/main/{folder}"] = json.dumps([entry]).encode()
+    return f"/datasets/lmms-lab-encoder/GQA/resolve/main/{path}"

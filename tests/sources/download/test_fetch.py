@@ -290,8 +290,7 @@ def test_a_change_is_accepted_only_when_everything_is_downloaded(get, server):
 def test_a_changed_file_of_the_hub_is_reported_and_can_be_accepted(get, server):
     get(origin="hub")
     assert "nothing is missing" in get(origin="hub", dry_run=True)
-    from tests.sources.download.conftest import on_hub, parquet
-    from tests.sources.download.test_hub_mirror import listed
+    from tests.sources.download.conftest import listed, on_hub, parquet
 
     rows = [
         on_hub(row | {"answer": "white"}, name)

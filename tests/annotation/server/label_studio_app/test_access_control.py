@@ -1,17 +1,25 @@
-"""Test on a real server that annotators and strangers have access to the annotation page only, by session and by token."""
+"""Test on a real server that annotators and strangers have access to the annotation page only, and test the links to it."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
+from annotation.server.label_studio_app.access_links import (
+    OPEN_LINK_PREFIX,
+    derive_annotator_secret,
+    derive_secret,
+)
 from tests.annotation.server.conftest import PageClient, Studio, form_token, run_inside, token_of
 
-pytestmark = pytest.mark.server
+# Access control
+# Test on a real server that annotators and strangers have access to the annotation page only, by session and by token.
+
 
 KEPT_AWAY = {401, 403, 404, 405, 415}
 ANSWER = [{"from_name": "first", "to_name": "image", "type": "choices", "value": {"choices": ["valid"]}}]
@@ -259,6 +267,7 @@ def content(studio: Studio) -> Any:
     return run_inside(studio, "\n".join(lines))
 
 
+@pytest.mark.server
 def test_attacks_are_refused(
     studio: Studio, numbers: dict[str, int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -303,6 +312,7 @@ def refused(answer: requests.Response, address: str) -> bool:
     return answer.status_code in KEPT_AWAY
 
 
+@pytest.mark.server
 def test_same_urls_work_for_the_administrator(studio: Studio, numbers: dict[str, int]) -> None:
     # Otherwise the refusals above would prove nothing: the addresses might not exist.
     asked = [
@@ -329,6 +339,7 @@ def test_same_urls_work_for_the_administrator(studio: Studio, numbers: dict[str,
     assert statuses == dict.fromkeys(asked, 200)
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("name", ["label-studio/secrets.json", "tiny/truth/hidden.png", "tiny/source/questions.json",
                                   "tiny/source/images/script.svg", "tiny/source/images/../../truth/hidden.png", "/etc/hostname"])  # fmt: skip
 def test_only_images_are_served_even_to_the_administrator(studio: Studio, name: str) -> None:
@@ -338,12 +349,14 @@ def test_only_images_are_served_even_to_the_administrator(studio: Studio, name: 
     )
 
 
+@pytest.mark.server
 def test_image_has_the_media_type_of_its_content(studio: Studio) -> None:
     address = f"{studio.url}/data/local-files/"
     answer = studio.admin().get(address, params={"d": "tiny/source/images/dot.pjpeg"}, timeout=60)
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/png")
 
 
+@pytest.mark.server
 def test_annotators_are_redirected_to_the_annotation_page(studio: Studio) -> None:
     for path in ("/", "/projects/"):
         answer = studio.login("amy").get(studio.url + path, timeout=60, allow_redirects=False)
@@ -353,17 +366,20 @@ def test_annotators_are_redirected_to_the_annotation_page(studio: Studio) -> Non
         assert stranger.status_code == 401 and "Open your personal link" in stranger.text
 
 
+@pytest.mark.server
 def test_legacy_token_is_refused_even_with_a_session(studio: Studio) -> None:
     session = studio.login("amy")
     for headers in ({"Authorization": "Token x"}, {"X-Api-Key": "x"}):
         assert session.get(f"{studio.url}/annotate/", headers=headers, timeout=60).status_code == 401
 
 
+@pytest.mark.server
 def test_step_without_csrf_token_is_refused(studio: Studio) -> None:
     session = studio.login("amy")
     assert session.post(f"{studio.url}/annotate/step", json={}, timeout=60).status_code == 403
 
 
+@pytest.mark.server
 def test_nobody_can_sign_up(studio: Studio) -> None:
     link = run_inside(
         studio, "from organizations.models import Organization\nanswer = Organization.objects.first().token"
@@ -375,3 +391,33 @@ def test_nobody_can_sign_up(studio: Studio) -> None:
         f"{studio.url}/user/signup/?token={link}", data=form, timeout=60, allow_redirects=False
     )
     assert answer.status_code == 401
+
+
+# Access links
+
+
+def test_secret_depends_on_key_and_person_and_is_url_safe():
+    ann = derive_secret("key", "ann@rgqa.local")
+    # openssl dgst -sha256 -hmac key -binary <<< "rgqa desk ann@rgqa.local" (without the line's end) | basenc --base64url
+    assert ann == "kdFXa5WGDWBihiya4if6kDjgKlkMiXu9WH4dX6RL_p4"
+    others = {
+        derive_secret("key", "ben@rgqa.local"),
+        derive_secret("kez", "ann@rgqa.local"),
+        derive_secret("key", OPEN_LINK_PREFIX),
+    }
+    assert len(others | {ann}) == 4
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{43}", secret) for secret in others)
+
+
+def test_link_depends_on_pseudonym_except_for_volunteers():
+    first, second = (
+        derive_annotator_secret("key", "ann@rgqa.local", f"annotator-0{number}") for number in (1, 2)
+    )
+    assert first != second  # the second ann is another, and the first one may be forgotten
+    # A volunteer gets the link before a pseudonym, and keeps it afterwards.
+    zoe = "zoe.1a2b3c4d@volunteer.rgqa.local"
+    assert (
+        derive_annotator_secret("key", zoe, "")
+        == derive_annotator_secret("key", zoe, "annotator-03")
+        == derive_secret("key", zoe)
+    )

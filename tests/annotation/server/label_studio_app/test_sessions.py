@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
-from tests.annotation.server.conftest import PageClient, Studio, annotations, run_inside
+from tests.annotation.server.conftest import PageClient, Studio, annotations, run_inside, with_known
 
 pytestmark = pytest.mark.server
 
@@ -88,30 +87,6 @@ def test_double_clicks_and_two_tabs_neither_lose_nor_duplicate_answers(studio: S
             place + 1
         }
     assert [row["said"] for row in annotations(studio, "gus")] == [{"first": "invalid", "second": "valid"}]
-
-
-def with_known(content: dict[str, Any], training: int, test: int) -> dict[str, Any]:
-    """The queue with tasks of known verdicts: the first question valid, the second not."""
-    image = "/data/local-files/?d=tiny/source/images/n0.png"
-    known = [
-        {
-            "key": f"k{number}",
-            "image": image,
-            "first": {"text": f"Is there a cat {number}?", "expected": "valid", "explanation": "a cat"},
-            "second": {
-                "text": f"What color is the dog {number}?",
-                "expected": "invalid",
-                "explanation": "no dog",
-            },
-        }
-        for number in range(training + 2 * test)
-    ]
-    rules = content["rules"] | {
-        "training_tasks": training,
-        "qualification_tasks": test,
-        "min_qualification_accuracy": 0.8,
-    }
-    return content | {"known_tasks": known, "rules": rules}
 
 
 def test_training_gives_feedback_and_failed_test_can_be_retaken_once(studio: Studio) -> None:

@@ -19,8 +19,15 @@ from annotation.server.accounts import format_links, update_roster
 from pipeline.core.json_files import read_json
 from pipeline.core.paths import DatasetFolders
 from tests.annotation.conftest import made_task
-from tests.annotation.server.conftest import PageClient, Studio, as_known, form_token, report, served
-from tests.annotation.server.label_studio_app.test_sessions import with_known
+from tests.annotation.server.conftest import (
+    PageClient,
+    Studio,
+    as_known,
+    form_token,
+    report,
+    served,
+    with_known,
+)
 
 pytestmark = pytest.mark.server
 

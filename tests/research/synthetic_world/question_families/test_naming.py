@@ -1,4 +1,4 @@
-"""The kind of one object: which furniture is red, who is sitting, what this is."""
+"""Questions for names, for existence, and about the scene."""
 
 from __future__ import annotations
 
@@ -6,11 +6,24 @@ import re
 
 import pytest
 
-from research.synthetic_world.ontology import KIND_BY_NAME
-from research.synthetic_world.question_families import naming
-from tests.research.synthetic_world.kitchen import KITCHEN, PARK, asked_by, check_family
+from research.synthetic_world.ontology import INDOORS, KIND_BY_NAME, OUTDOORS
+from research.synthetic_world.question_families import existence, naming
+from research.synthetic_world.question_families import scene as whole
+from tests.research.synthetic_world.kitchen import (
+    KITCHEN,
+    LOOKS,
+    PARK,
+    asked,
+    asked_by,
+    check_family,
+    detailed,
+    wrong_with,
+)
 
-FAMILIES = [
+# The kind of one object: which furniture is red, who is sitting, what this is.
+
+
+NAMING_FAMILIES = [
     (naming.query_category, "query", "cat"),
     (naming.query_category_with_attribute, "query", "cat"),
     (naming.query_who, "query", "cat"),
@@ -20,11 +33,11 @@ FAMILIES = [
 
 
 @pytest.mark.parametrize(
-    ("family", "structural", "semantics"), FAMILIES, ids=lambda value: getattr(value, "__name__", value)
+    ("family", "structural", "semantics"),
+    NAMING_FAMILIES,
+    ids=lambda value: getattr(value, "__name__", value),
 )
-def test_each_familys_questions_have_one_right_answer_by_an_independent_checker(
-    family, structural, semantics
-):
+def test_questions_for_names_have_one_right_answer_by_an_independent_checker(family, structural, semantics):
     check_family(family, structural, semantics)
 
 
@@ -57,3 +70,103 @@ def test_a_choice_offers_the_name_and_another_of_the_same_category():
         options = question.program[-1].argument.split("|")
         assert question.answer in options and len(set(options)) == 2
         assert len({KIND_BY_NAME[name].category for name in options}) == 1, question.text
+
+
+# Whether there is such a thing: of a name, a look, beside another thing, of two names at once.
+
+
+EXISTENCE_FAMILIES = [
+    (existence.exists_name, "verify", "obj"),
+    (existence.exists_attribute, "verify", "obj"),
+    (existence.exists_relation, "verify", "rel"),
+    (existence.exists_two, "logical", "obj"),
+    (existence.exists_attribute_of_either, "logical", "obj"),
+]
+
+
+@pytest.mark.parametrize(
+    ("family", "structural", "semantics"),
+    EXISTENCE_FAMILIES,
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_questions_for_existence_have_one_right_answer_by_an_independent_checker(
+    family, structural, semantics
+):
+    check_family(family, structural, semantics)
+
+
+def test_existence_is_answered_for_every_form(of_kitchen) -> None:
+    for question in detailed(
+        of_kitchen, "exist", "existC", "existAttr", "existAttrC", "existThatNot", "existThatNotC"
+    ):
+        name = question.program[0].argument.split(" (")[0]
+        same = [LOOKS[item.object_id] for item in KITCHEN.objects if item.name == name]
+        value = question.program[1].argument if len(question.program) == 3 else ""
+        if value.startswith("not("):
+            holds = any(value[4:-1] not in looks.values() for looks in same)
+        else:
+            holds = any(not value or value in looks.values() for looks in same)
+        assert question.answer == ("yes" if holds else "no"), question.text
+
+
+def test_what_is_not_there_could_well_be_in_such_a_place():
+    # a "no" about a whale in a kitchen would give itself away
+    for question in (q for asked_together in asked_by(existence.exists_name) for q in asked_together):
+        name = question.program[0].argument.split(" (")[0]
+        place = "kitchen" if question.image_id == KITCHEN.image_id else "park"
+        assert question.answer == "yes" or place in KIND_BY_NAME[name].locations, question.text
+
+
+@pytest.mark.parametrize(("form", "needed"), [("existAnd", all), ("existOr", any)])
+def test_both_must_be_there_for_and_and_either_for_or(form, needed):
+    every = [q for asked_together in asked_by(existence.exists_two, 60) for q in asked_together]
+    of_form = [q for q in every if q.detailed.removesuffix("C") == form]
+    assert {q.answer for q in of_form} == {"yes", "no"}
+    for question in of_form:
+        there = ["(-)" not in step.argument for step in question.program if step.operation == "select"]
+        assert question.answer == ("yes" if needed(there) else "no"), question.text
+
+
+# The whole image: the place, indoors or outdoors, the weather.
+
+
+SCENE_FAMILIES = [
+    (whole.verify_scene, "verify", "global"),
+    (whole.choose_scene, "choose", "global"),
+]
+
+
+@pytest.mark.parametrize(
+    ("family", "structural", "semantics"), SCENE_FAMILIES, ids=lambda value: getattr(value, "__name__", value)
+)
+def test_questions_about_the_scene_have_one_right_answer_by_an_independent_checker(
+    family, structural, semantics
+):
+    check_family(family, structural, semantics)
+
+
+def test_a_kitchen_is_indoors_and_has_no_weather(of_kitchen) -> None:
+    assert {q.answer for q in detailed(of_kitchen, "place")} == {"kitchen"}
+    assert {q.answer for q in detailed(of_kitchen, "locationChoose")} == {"indoors"}
+    assert not [q for q in of_kitchen if q.detailed.startswith("weather")]
+
+
+def test_a_park_is_outdoors_and_its_weather_is_that_of_its_graph():
+    of_park = asked(PARK)
+    assert {q.answer for q in detailed(of_park, "place")} == {"park"}
+    assert {q.answer for q in detailed(of_park, "weather")} == {"sunny"}
+    assert {q.answer for q in detailed(of_park, "locationChoose")} == {"outdoors"}
+
+
+@pytest.mark.parametrize("family", [whole.query_place, whole.query_weather])
+def test_place_and_weather_are_asked_for_in_several_ways(family):
+    rounds = asked_by(family)
+    assert wrong_with(rounds) == []
+    assert len({question.text for asked_together in rounds for question in asked_together}) >= 5
+
+
+def test_another_place_that_is_offered_is_of_the_same_side_of_the_door():
+    for question in (q for asked_together in asked_by(whole.choose_scene) for q in asked_together):
+        if question.detailed == "placeChoose":
+            options = set(question.program[-1].argument.split("|"))
+            assert options <= set(OUTDOORS if question.image_id == PARK.image_id else INDOORS), question.text

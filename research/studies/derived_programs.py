@@ -1,0 +1,125 @@
+"""Measure how well programs derived from the text agree with the programs of a source: `rgqa study
+derived-programs`.
+
+Each question of a source with functional programs is read twice: with its own program, and with the program
+that is derived from its text alone. Compared are the presuppositions that both readings find, by where they
+stand in the text. The precision is the proportion of the presuppositions of the text's reading that the
+program's reading has, too; the recall is the reverse.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.core.errors import Problems, UserError
+from pipeline.core.progress import track
+from pipeline.core.records import ObjectEntry, Question, Split, Vocabulary, Word
+from pipeline.core.rendering import format_markdown_table
+from pipeline.language.alignment import align_program
+from pipeline.language.functional_programs import parse_program
+from pipeline.language.letter_case import to_sentence_case
+from pipeline.language.nouns import get_grammatical_number
+from pipeline.language.presuppositions import Presuppositions, find_presuppositions
+from pipeline.language.tagger import Tagger
+from pipeline.language.text_programs import derive_program
+from pipeline.language.word_classification import WordClassifier, tag_texts
+from pipeline.sources.gqa_files import read_questions
+
+KINDS = ("object", "attribute", "relation")
+
+
+def measure_derived_programs(source: Path, split: Split) -> str:
+    """Return a table of the agreement.
+
+    Args:
+        source: the source folder, with GQA's question files.
+        split: the split of the questions.
+
+    Raises:
+        UserError: the files are missing or malformed, or no question has a program.
+    """
+    problems = Problems(str(source))
+    questions = [question for question in read_questions(source, (split,), problems) if question.program]
+    problems.raise_if_any()
+    if not questions:
+        raise UserError(f"{source}: no question of {split} has a program")
+    tagger = Tagger()
+    words = {
+        row.text: row.words
+        for row in tag_texts(
+            (question.text for question in questions), WordClassifier(_collect_words(questions)), tagger
+        )
+    }
+    tags = tagger.tag(to_sentence_case(question.text) for question in questions)
+    counts: Counter[tuple[str, str]] = Counter()
+    for question, tokens in zip(track(questions, "derived-programs", unit="question"), tags, strict=True):
+        expected = _read(question, words[question.text])
+        steps = derive_program(to_sentence_case(question.text), tokens, question.answer)
+        derived = Question(
+            question_id=question.question_id,
+            image_id=question.image_id,
+            split=question.split,
+            text=question.text,
+            answer=question.answer,
+            program=steps,
+        )
+        found = _read(derived, words[question.text])
+        for kind in KINDS:
+            one, other = _find_places(expected, kind), _find_places(found, kind)
+            counts[kind, "both"] += len(one & other)
+            counts[kind, "program"] += len(one)
+            counts[kind, "text"] += len(other)
+    header = ("presupposed", "by the program", "by the text", "precision", "recall")
+    rows = [
+        (
+            kind,
+            f"{counts[kind, 'program']:,}",
+            f"{counts[kind, 'text']:,}",
+            _format_rate(counts[kind, "both"], counts[kind, "text"]),
+            _format_rate(counts[kind, "both"], counts[kind, "program"]),
+        )
+        for kind in KINDS
+    ]
+    return f"{len(questions):,} questions of {split}\n\n{format_markdown_table([header, *rows], 1)}"
+
+
+def _collect_words(questions: Sequence[Question]) -> Vocabulary:
+    """Return the words of the questions' programs, with which both readings tag the texts."""
+    names, types, relations = Counter[str](), dict[str, str](), Counter[str]()
+    for question in questions:
+        for step in parse_program(question.program, question.question_id):
+            if step.name and step.name not in ("_", "scene"):
+                names[step.name] += 1
+            if step.verb == "relate" or step.type == "rel":
+                relations.update(step.values)
+            elif step.verb in ("filter", "verify", "choose"):
+                types.update(dict.fromkeys(step.values, step.type))
+    return Vocabulary(
+        objects={
+            name: ObjectEntry(name=name, count=count, number=get_grammatical_number(name), attributes={})
+            for name, count in names.items()
+        },
+        attributes=dict.fromkeys(types, 1),
+        attribute_types={word: type_ for word, type_ in types.items() if type_},
+        relations=dict(relations),
+        categories={},
+        locations={},
+        weathers={},
+    )
+
+
+def _read(question: Question, words: Sequence[Word]) -> Presuppositions:
+    program = parse_program(question.program, question.question_id) if question.program else ()
+    return find_presuppositions(program, align_program(question.text, program, question.annotations, words))
+
+
+def _find_places(found: Presuppositions, kind: str) -> set[int]:
+    """Return the tokens at which the presuppositions of a kind stand: an object's last, others' first."""
+    rows = {"object": found.objects, "attribute": found.attributes, "relation": found.relations}[kind]
+    return {row.span.end_token if kind == "object" else row.span.first_token for row in rows}
+
+
+def _format_rate(count: int, total: int) -> str:
+    return f"{count / total:.3f}" if total else "-"
