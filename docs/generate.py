@@ -16,7 +16,8 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, get_args
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import click
 import msgspec
@@ -34,6 +35,8 @@ REFERENCE = ROOT / "docs" / "reference"
 GENERATED = "<!-- Made by python -m docs.generate; do not edit. -->\n"
 # Commands whose options are those of the wheel's commands.
 ARGPARSE_COMMANDS = {"score": build_parser, "run": make_parser}
+# The value of parameters that follow from the data.
+AUTO = Literal["auto"]
 # The section of the parameters that belongs to no stage.
 ANNOTATE = "annotation.study.assignment_params.AnnotateParams"
 
@@ -197,7 +200,12 @@ def values_of(kind: Any) -> str:
     >>> from typing import Annotated, Literal
     >>> values_of(Annotated[int, msgspec.Meta(ge=0, lt=10)]), values_of(Literal["a", "b"]), values_of(bool)
     ('integer, 0 to 9', '`a`, `b`', 'true or false')
+    >>> values_of(Annotated[int, msgspec.Meta(ge=1, le=9)] | Literal["auto"])
+    'integer, 1 to 9, or `auto`'
     """
+    choices = get_args(kind) if get_origin(kind) in (Union, UnionType) else ()
+    if AUTO in choices:
+        return ", ".join(values_of(choice) for choice in choices if choice != AUTO) + ", or `auto`"
     meta = next((item for item in getattr(kind, "__metadata__", ()) if isinstance(item, msgspec.Meta)), None)
     base = get_args(kind)[0] if meta else kind
     if base is bool:

@@ -69,8 +69,8 @@ TABLES: list[tuple[str, str, str | bytes, str]] = [
     ("a cell missing", "csv", csv_of([ROWS[0][:3]]), "row 2: Object missing required field `answer`"),
     ("a column twice", "csv", csv_of(head=(*HEAD[:3], "question")), "the header has question more than once"),
     ("a column twice by capitals", "csv", csv_of(head=(*HEAD[:3], "Question")), "the header has question more than once"),
-    ("a column that nobody knows", "csv", csv_of(head=(*HEAD[:3], "anser")), "unknown field `anser`"),
-    ("no header", "csv", csv_of(head=ROWS[0]), "row 2: Object contains unknown field `007`"),
+    ("a column that nobody knows", "csv", csv_of(head=(*HEAD[:3], "anser")), "no column answer in the header"),
+    ("no header", "csv", csv_of(head=ROWS[0]), "no column question_id and no column image"),
     ("Latin-1", "csv", csv_of([("1", "n100001", "Où?", "là")]).encode("latin-1"), "not UTF-8"),
     ("a cell of 131,073 letters", "csv", csv_of([(*ROWS[0], "x" * 131_073), (*ROWS[1], "")], head=(*HEAD, "full_answer")), READ),
     ("a quote that does not end", "csv", csv_of() + '"9,a', "unexpected end of data"),
@@ -111,7 +111,10 @@ def own(tiny: Path, set_params: Callable[..., None]) -> Path:
     """The tiny project without files of GQA, but with its images."""
     (SOURCE / "questions1.2").rename("away")
     (SOURCE / "sceneGraphs").rename("graphs")
-    set_params("ingest", split="test", question_splits=["test"], graph_splits=[])
+    # The tables are too small for the CLIP subsets.
+    set_params(
+        "ingest", split="test", question_splits=["test"], graph_splits=[], subsets=["pt-easy", "pt-hard"]
+    )
     return tiny
 
 
@@ -206,7 +209,8 @@ def test_problems_of_gqa_files_are_reported(tiny, capsys, damage, said):
     assert said in (message := error_message(capsys, ingest.main)) and bool(message) == bool(said)
 
 
-def test_one_question_is_enough(tiny, capsys):
+def test_one_question_is_enough_for_edited_questions(tiny, capsys, set_params):
+    set_params("ingest", subsets=["pt-easy"])
     changed(QUESTIONS, lambda rows: [rows.pop(key) for key in list(rows)[1:]])
     assert error_message(capsys, ingest.main) == ""
 

@@ -23,12 +23,14 @@ from annotation.client.labeling_config import build_instructions, build_labeling
 from annotation.client.volunteers import open_link_file, sync_volunteers
 from annotation.study.assignment_params import (
     AnnotateParams,
+    count_tasks,
     read_collect_feedback,
     read_prior_answerable,
     to_task_mapping,
 )
 from annotation.study.exports import LOCAL_FILES_PREFIX
 from annotation.study.private_files import write_private
+from annotation.study.qualification import MAX_ATTEMPTS
 from annotation.study.qualification_tasks import build_known_tasks
 from annotation.study.roster import Annotator, read_roster
 from annotation.study.rounds import count_waiting_verdicts
@@ -205,13 +207,18 @@ def build_queue(
         print(
             f"push: {format_count(waiting, 'verdict is', 'verdicts are')} new or changed since stage collect ran. Run dvc repro collect, then push again"
         )
-    has_known_tasks = params.training_tasks or params.qualification_tasks
     usable = [task for task in tasks if task.task_id not in discarded]
+    sizes = params.resolve_sizes(tasks)
+    # Sizes stay the same during a study, unless too few gold questions are left.
+    if count_tasks(usable)[1] < sizes.training_tasks + MAX_ATTEMPTS * sizes.qualification_tasks:
+        sizes = params.resolve_sizes(usable)._replace(wave_size=sizes.wave_size)
+    if auto := [name for name in sizes._fields if getattr(params, name) == "auto"]:
+        print(f"push: auto came to {', '.join(f'{name} {getattr(sizes, name):,}' for name in auto)}")
     images = {task.image_id: browser_tasks[task.task_id]["image"] for task in tasks}
     return {
         "dataset": folders.dataset,
         "project": get_project_title(folders),
-        "rules": msgspec.structs.asdict(params),
+        "rules": msgspec.structs.asdict(params) | sizes._asdict(),
         **{
             state: {person.email.lower(): person.pseudonym for person in roster if person.is_active == active}
             for state, active in (("annotators", True), ("removed", False))
@@ -225,9 +232,9 @@ def build_queue(
         "consent": build_consent(folders),
         "guidelines": render_guidelines(folders.study),
         "known_tasks": build_known_tasks(
-            usable, images, params.training_tasks, params.qualification_tasks, params.seed
+            usable, images, sizes.training_tasks, sizes.qualification_tasks, params.seed
         )
-        if has_known_tasks
+        if sizes.training_tasks or sizes.qualification_tasks
         else [],
         "tasks": [to_task_mapping(task) for task in tasks],
         "prior_answerable": read_prior_answerable(folders),

@@ -4,14 +4,16 @@ earlier stages.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
 from annotation.study.assignment import AssignmentRules
+from annotation.study.qualification import MAX_ATTEMPTS
 from pipeline.core.json_files import read_json
-from pipeline.core.params import CountOrUnlimited, Params, Seed
+from pipeline.core.params import AutoCountOrNone, CountOrUnlimited, Params, Seed
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import CandidateEstimate, Task
 
@@ -28,12 +30,14 @@ class AnnotateParams(Params):
         overlap_rate: Proportion (0 to 1) of tasks that get three votes in any case, so that agreement
             can be measured.
         wave_size: Number of tasks that are finished before the next ones begin. All tasks of the first
-            wave get three votes.
+            wave get three votes. `auto`: a tenth of the tasks, 20 to 100.
         max_judgements: Maximum number of judgements in the whole study. 0 means no limit.
         max_tasks_per_annotator: Maximum number of tasks per annotator. 0 means no limit.
-        training_tasks: Number of training tasks at the beginning, with feedback after each.
+        training_tasks: Number of training tasks at the beginning, with feedback after each. Each needs an
+            image with two gold questions. `auto`: a tenth of these images, 2 to 6.
         qualification_tasks: Number of tasks in the qualification test after the training. 0 means no
-            test.
+            test. `auto`: a fifth of the images with two gold questions, 4 to 10, as the test can be
+            taken twice; 0 if fewer than 10 images have two.
         min_qualification_accuracy: Minimum accuracy (0 to 1) on valid and on invalid questions of the
             qualification test.
         seed: Seed of the order of tasks.
@@ -44,18 +48,86 @@ class AnnotateParams(Params):
     max_votes: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5
     min_posterior: Annotated[float, msgspec.Meta(gt=0.5, lt=1)] = 0.99
     overlap_rate: Proportion = 0.1
-    wave_size: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 100
+    wave_size: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | Literal["auto"] = "auto"
     max_judgements: CountOrUnlimited = 0
     max_tasks_per_annotator: CountOrUnlimited = 0
-    training_tasks: CountOrUnlimited = 6
-    qualification_tasks: CountOrUnlimited = 10
+    training_tasks: AutoCountOrNone = "auto"
+    qualification_tasks: AutoCountOrNone = "auto"
     min_qualification_accuracy: Proportion = 0.8
     seed: Seed = 0
     image_base_url: Annotated[str, msgspec.Meta(pattern=r"^(local|https?://.+)$")] = "local"
 
-    def to_assignment_rules(self) -> AssignmentRules:
-        """Return the parameters that `AdaptiveAssigner` needs."""
-        return AssignmentRules(**{name: getattr(self, name) for name in AssignmentRules._fields})
+    def resolve_sizes(self, tasks: Iterable[Task]) -> StudySizes:
+        """Return the sizes of the study, with numbers in place of `auto`.
+
+        Args:
+            tasks: All tasks of the study.
+        """
+        chosen = choose_study_sizes(*count_tasks(tasks))
+        return StudySizes(
+            *(
+                auto if (given := getattr(self, name)) == "auto" else given
+                for name, auto in zip(StudySizes._fields, chosen, strict=True)
+            )
+        )
+
+    def to_assignment_rules(self, wave_size: int) -> AssignmentRules:
+        """Return the parameters that `AdaptiveAssigner` needs.
+
+        Args:
+            wave_size: The size of a wave, as `resolve_sizes` returns it.
+        """
+        given = {name: getattr(self, name) for name in AssignmentRules._fields}
+        return AssignmentRules(**given | {"wave_size": wave_size})
+
+
+class StudySizes(NamedTuple):
+    """The sizes of a study that are fitted to its tasks if they are `auto` in `AnnotateParams`."""
+
+    wave_size: int
+    training_tasks: int
+    qualification_tasks: int
+
+
+# Smallest and largest number of tasks in the training, in the qualification test and in a wave that `auto` chooses.
+MAX_TRAINING_TASKS, MAX_QUALIFICATION_TASKS = 6, 10
+MIN_TRAINING_TASKS, MIN_QUALIFICATION_TASKS = 2, 4
+MIN_WAVE_SIZE, MAX_WAVE_SIZE = 20, 100
+
+
+def count_tasks(tasks: Iterable[Task]) -> tuple[int, int]:
+    """Return the number of tasks, and of images with two gold questions."""
+    num_tasks, gold_texts = 0, defaultdict[str, set[str]](set)
+    for task in tasks:
+        num_tasks += 1
+        for row in (task.first, task.second):
+            if row.role == "gold":
+                gold_texts[task.image_id].add(row.text)
+    return num_tasks, sum(len(texts) > 1 for texts in gold_texts.values())
+
+
+def choose_study_sizes(num_tasks: int, num_gold_images: int) -> StudySizes:
+    """Return the sizes that fit a study.
+
+    Training and qualification test use each image once, and annotators learn the verdicts of the training. So
+    both together use at most half of the images with gold questions if there are more than 20. The other
+    images remain for quality control.
+
+    Args:
+        num_tasks: Number of tasks.
+        num_gold_images: Number of images with two gold questions, from which the known tasks are made.
+
+    Example:
+        >>> choose_study_sizes(num_tasks=600, num_gold_images=30)
+        StudySizes(wave_size=60, training_tasks=3, qualification_tasks=6)
+        >>> choose_study_sizes(num_tasks=6_000, num_gold_images=160)
+        StudySizes(wave_size=100, training_tasks=6, qualification_tasks=10)
+    """
+    training = min(max(num_gold_images // 10, MIN_TRAINING_TASKS), MAX_TRAINING_TASKS, num_gold_images)
+    test = min(max(num_gold_images // 5, MIN_QUALIFICATION_TASKS), MAX_QUALIFICATION_TASKS)
+    if training + MAX_ATTEMPTS * test > num_gold_images:
+        test = 0
+    return StudySizes(min(max(num_tasks // 10, MIN_WAVE_SIZE), MAX_WAVE_SIZE), training, test)
 
 
 def to_task_mapping(task: Task, discarded: Collection[str] = ()) -> dict[str, Any]:

@@ -154,9 +154,8 @@ def replay_answers(
     feedback = read_collect_feedback(folders)
     discarded = set(feedback.find_discarded_tasks(tasks.values()))
     mappings = [to_task_mapping(task, discarded) for task in tasks.values()]
-    assigner = AdaptiveAssigner(
-        mappings, read_prior_answerable(folders), params.to_assignment_rules(), feedback.doubtful
-    )
+    rules = params.to_assignment_rules(params.resolve_sizes(tasks.values()).wave_size)
+    assigner = AdaptiveAssigner(mappings, read_prior_answerable(folders), rules, feedback.doubtful)
     verdicts, _ = to_verdicts(annotations, tasks, strict=False)
     for row in sorted(verdicts, key=lambda row: row.sequence_index):
         if row.annotator.startswith(ADJUDICATOR_PREFIX):

@@ -22,21 +22,29 @@ DatasetOption = Annotated[
 SplitOption = Annotated[Split, Option(help="Store the converted data as this split of the source.")]
 
 
-@app.command(epilog="Example: `rgqa init birds`")
+@app.command(epilog="Example: `rgqa init birds --images photos --questions questions.csv`")
 def init(
     name: Annotated[
         str,
         Argument(metavar="NAME", help="Name of the new data set: lower-case letters, digits and dashes."),
     ],
+    images: Annotated[
+        Path | None, Option(help="Copy the images in this folder that have questions into the data set.")
+    ] = None,
+    questions: Annotated[
+        Path | None,
+        Option(help="Check this table of questions (.csv, .tsv, .xlsx, .parquet or .jsonl), and copy it."),
+    ] = None,
 ) -> None:
     """Create the folder data/NAME/ and a section NAME in params.yaml for a new data set.
 
-    The section is copied from the section `gqa`. Afterwards put images and questions into data/NAME/source,
-    set `dataset: NAME` in params.yaml, and run `dvc repro` (docs/guides/own_data.md).
+    With --images and --questions, the table and the images that it needs are checked and copied into
+    data/NAME/source. Existing files and parameters stay as they are. Afterwards set `dataset: NAME` in
+    params.yaml, and run `dvc repro` (docs/guides/own_data.md).
     """
     from pipeline.cli.init_dataset import create_dataset
 
-    run_command(lambda: print(f"init: {create_dataset(name)}"))
+    run_command(lambda: print(f"init: {create_dataset(name, images=images, questions=questions)}"))
 
 
 @app.command(epilog="Example: `rgqa fetch gqa --split testdev --dry-run`")

@@ -32,6 +32,9 @@ Seed = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_COUNT)]
 # 0 usually means no limit.
 CountOrUnlimited = Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)]
+# A size that follows from the amount of data. A number overrides it.
+AutoCount = Count | Literal["auto"]
+AutoCountOrNone = CountOrUnlimited | Literal["auto"]
 FoldCount = Annotated[int, msgspec.Meta(ge=2, le=100)]
 BootstrapReplicates = Annotated[int, msgspec.Meta(ge=50, le=100_000)]
 
@@ -69,17 +72,20 @@ def load_params(stage: str, kind: type[T], path: Path = PARAMS_FILE) -> T:
     """Return the parameters of a stage for the data set in use.
 
     Args:
-        stage: Name of the section.
+        stage: Name of the section. An empty section means all defaults.
         kind: Type of the parameters.
         path: params.yaml.
 
     Raises:
-        UserError: Lists every parameter that is missing, unknown, renamed, of the wrong type or out of range.
+        UserError: The section is missing, or lists every parameter that is missing, unknown, renamed, of the wrong type or out of
+            range.
     """
-    values, where = read_dataset_params(path).get(stage), f"{path}, {read_dataset_name(path)}.{stage}"
-    if values is None:
-        raise UserError(f"{where}: the section is missing")
-    return convert_params(values, kind, where)
+    sections, where = read_dataset_params(path), f"{path}, {read_dataset_name(path)}.{stage}"
+    if stage not in sections:
+        # DVC needs the key, too.
+        raise UserError(f"{where}: the section is missing; write `{stage}: {{}}` for the defaults")
+    values = sections[stage]
+    return convert_params({} if values is None else values, kind, where)
 
 
 def convert_params(section: Any, kind: type[T], where: str) -> T:
@@ -123,7 +129,8 @@ def convert_params(section: Any, kind: type[T], where: str) -> T:
                 problems.add(name, "missing")
         except msgspec.ValidationError as error:
             choices = ", ".join(map(json.dumps, _literal_values(field.type)))
-            hint = f"; choose from {choices}" if choices else ""
+            verb = "choose a number or" if _takes_numbers(field.type) else "choose from"
+            hint = f"; {verb} {choices}" if choices else ""
             problems.add(name, f"{error} (got {section[name]!r}){hint}")
     problems.raise_if_any()
     return kind(**values)
@@ -139,6 +146,11 @@ def _literal_values(kind: Any) -> list[Any]:
         return list(get_args(kind))
     values = [value for inner in get_args(kind) for value in _literal_values(inner)]
     return [True, False, *values] if values and bool in get_args(kind) else values
+
+
+def _takes_numbers(kind: Any) -> bool:
+    """Report whether a type is a number, or a union with a number such as `AutoCount`."""
+    return kind in (int, float) or any(map(_takes_numbers, get_args(kind)))
 
 
 def read_release_version(path: Path = PARAMS_FILE) -> str:

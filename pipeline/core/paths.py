@@ -27,7 +27,7 @@ from pipeline.core.atomic_files import write_text
 from pipeline.core.json_files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import report_written
-from pipeline.core.records import Question, Record, Vocabulary
+from pipeline.core.records import SUBSETS, Question, Record, Subset, Vocabulary
 
 R = TypeVar("R", bound=Record)
 
@@ -48,6 +48,12 @@ RECORD_FILES: dict[type[Record], str] = {
     records.GoldQuestionCheck: "collect/aq_checks.jsonl",
     records.Item: "balance/items.jsonl",
 }
+
+
+class _RequestedSubsets(Record, forbid_unknown_fields=False):
+    """The field of ingest.json that later stages read."""
+
+    subsets: tuple[Subset, ...] = SUBSETS
 
 
 class DatasetFolders:
@@ -126,6 +132,12 @@ class DatasetFolders:
         images only serve as evidence, for example for the vocabulary.
         """
         return (question for question in self.read_records(Question) if question.image_id in image_ids)
+
+    def read_subsets(self) -> tuple[Subset, ...]:
+        """Return the subsets that are made (`ingest.subsets`), as stage `ingest` recorded them."""
+        path = self.stage_dir("ingest") / "ingest.json"
+        # A report of an earlier version does not state them.
+        return read_json(path, _RequestedSubsets).subsets if path.exists() else SUBSETS
 
     def read_vocabulary(self) -> Vocabulary:
         """Return the vocabulary that stage `vocabulary` wrote."""

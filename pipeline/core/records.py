@@ -21,6 +21,7 @@ Split = Literal["testdev", "train", "val", "test"]
 # counterfactual-pairs` makes the subset "counterfactual"; the pipeline never does.
 Subset = Literal["clip-easy", "clip-hard", "pt-easy", "pt-hard", "counterfactual"]
 SUBSETS: tuple[Subset, ...] = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
+CLIP_SUBSETS: tuple[Subset, ...] = SUBSETS[:2]
 EditKind = Literal["object", "attribute", "relation"]
 Category = Literal["missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified"]
 Answerability = Literal["answerable", "unanswerable", "unknown"]
@@ -285,16 +286,19 @@ class TaggedText(Record):
 
 
 class SourceQuestionScore(Record):
-    """CLIP cosine similarity of a source question and its own image, rounded to 6 decimal places."""
+    """CLIP cosine similarity of a source question and its own image, rounded to 6 decimal places.
+
+    The score is None if no CLIP model is used (`ingest.subsets`).
+    """
 
     question_id: str
-    score: float
+    score: float | None
 
 
 class EditedQuestionScore(Record):
     """CLIP cosine similarity of an edited question and its image, rounded to 6 decimal places.
 
-    The score is None if the text is longer than the context of the model.
+    The score is None if the text is longer than the context of the model, or if no CLIP model is used (`ingest.subsets`).
     """
 
     candidate_id: str

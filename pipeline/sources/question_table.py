@@ -25,6 +25,7 @@ strings. Column names may have capitals and blanks ("Question ID"). The other na
 from __future__ import annotations
 
 import codecs
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain, repeat
 from pathlib import Path
@@ -34,7 +35,7 @@ import msgspec
 
 from pipeline.core.column_aliases import COLUMN_ALIASES, normalize_column_name
 from pipeline.core.duplicate_keys import find_duplicate_keys, find_duplicates
-from pipeline.core.errors import Problems, UserError
+from pipeline.core.errors import Problems, UserError, format_count
 from pipeline.core.images import strip_image_suffix
 from pipeline.core.records import Question, Record, Split, Step
 from pipeline.core.table_reader import describe_unsupported_cell, read_delimited, read_parquet, read_xlsx
@@ -59,7 +60,8 @@ class TableRow(Record, omit_defaults=True):
     detailed: str = ""
 
 
-_COLUMNS = {field.encode_name for field in msgspec.structs.fields(TableRow)}
+# Name of a column -> whether every table must have it.
+_COLUMNS = {field.encode_name: field.required for field in msgspec.structs.fields(TableRow)}
 # Name of a column -> all names that the column may have in a file.
 _COLUMN_ALIASES = {
     "question_id": COLUMN_ALIASES["question id"],
@@ -86,8 +88,15 @@ def read_questions(
             " or ".join(TABLE_FILE_NAMES), f"{hint}expected one of these files, found {len(present)}"
         )
         return
+    yield from read_table(source / present[0], splits, problems, default_split)
+
+
+def read_table(
+    path: Path, splits: tuple[Split, ...], problems: Problems, default_split: Split
+) -> Iterator[Question]:
+    """Yield the questions of a table with any name. See `read_questions`."""
     table: dict[str, tuple[str, TableRow]] = {}
-    for where, row in _decode_rows(source / present[0], problems):
+    for where, row in _decode_rows(path, problems):
         if row.question_id in table:
             problems.add(
                 f"{where}, question {row.question_id}", f"the same id is in {table[row.question_id][0]}"
@@ -98,6 +107,16 @@ def read_questions(
         fields: dict[str, Any] = msgspec.structs.asdict(row) | {"split": row.split or default_split}
         if fields["split"] in splits:
             yield Question(image_id=strip_image_suffix(fields.pop("image")), **fields)
+
+
+def describe_columns() -> str:
+    """Return the columns that a table may have, with their other names, for messages."""
+    names = []
+    for name, is_required in _COLUMNS.items():
+        others = [other for other in _COLUMN_ALIASES.get(name, ()) if other != name]
+        aliases = f" (or {', '.join(others)})" if others else ""
+        names.append(f"{name}{aliases}{'' if is_required else ', optional'}")
+    return "; ".join(names)
 
 
 def describe_misplaced_table(source: Path) -> str:
@@ -119,10 +138,16 @@ def describe_misplaced_table(source: Path) -> str:
 
 
 def _decode_rows(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow]]:
+    """Yield the place and the content of each valid row. Unknown columns are one problem each, however many rows have them."""
+    is_jsonl = path.suffix.lower() == ".jsonl"
+    unknown: dict[str, list[str]] = defaultdict(list)
     with problems.collect():
-        for where, row in _read_jsonl_lines(path) if path.suffix == ".jsonl" else _read_table_rows(path):
+        for where, row in _read_jsonl_lines(path) if is_jsonl else _read_table_rows(path):
             try:
                 cells, duplicates = _parse_jsonl_row(row) if isinstance(row, bytes) else (row, [])
+                for name in cells.keys() - _COLUMNS.keys() - {BEYOND_HEADER}:
+                    unknown[name].append(where)
+                    del cells[name]
                 cells = {name: cell for name, cell in cells.items() if cell is not None and cell == cell}
                 if unsupported := [
                     f"{name} is {what}"
@@ -143,6 +168,12 @@ def _decode_rows(path: Path, problems: Problems) -> Iterator[tuple[str, TableRow
                 yield where, msgspec.convert(cells, TableRow)
             except DECODE_ERRORS as error:
                 problems.add(where, explain_decode_error(error))
+    for name, places in sorted(unknown.items()):
+        where = f"{path.name}, column {name}"
+        problems.add(
+            where,
+            f"unknown column, in {format_count(len(places), 'row')} (the first is {places[0].partition(', ')[2]}); delete it or rename it. The columns are: {describe_columns()}",
+        )
 
 
 def _parse_jsonl_row(line: bytes) -> tuple[dict[str, Any], list[str]]:
@@ -174,18 +205,26 @@ def _read_table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     is row 1.
 
     Raises:
-        UserError: The file cannot be read, or a column occurs twice.
+        UserError: The file cannot be read, a required column is missing, or a column occurs twice.
     """
     data, name = path.read_bytes(), Path(path.name)
-    readers = {".csv": _read_csv, ".xlsx": read_xlsx, ".parquet": read_parquet}
-    rows = iter(readers[path.suffix](data, name))
+    readers = {".csv": _read_csv, ".tsv": _read_csv, ".xlsx": read_xlsx, ".parquet": read_parquet}
+    rows = iter(readers[path.suffix.lower()](data, name))
     header = next(rows, None)
     if header is None:
         raise UserError(f"{name}: the file is empty")
     names = _normalize_columns(header)
+    faults = []
     if duplicates := find_duplicates(name for name in names if name != BEYOND_HEADER):
-        raise UserError(f"{name}: the header has {', '.join(duplicates)} more than once")
-    for number, row in enumerate(rows, 1 if path.suffix == ".parquet" else 2):
+        faults.append(f"{name}: the header has {', '.join(duplicates)} more than once")
+    if missing := [column for column, is_required in _COLUMNS.items() if is_required and column not in names]:
+        has = ", ".join(str(cell) for cell in header if cell is not None)
+        faults.append(
+            f"{name}: no column {' and no column '.join(missing)} in the header ({has}); the columns are: {describe_columns()}"
+        )
+    if faults:
+        raise UserError(faults)
+    for number, row in enumerate(rows, 1 if path.suffix.lower() == ".parquet" else 2):
         named = zip(chain(names, repeat(BEYOND_HEADER)), row, strict=False)
         if cells := {column: cell for column, cell in named if cell is not None}:
             yield f"{name}, row {number}", cells

@@ -5,17 +5,29 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, get_args
+
+import msgspec
 
 from pipeline.core.errors import Problems, UserError, format_count
 from pipeline.core.no_answer_texts import is_no_answer
 from pipeline.core.params import Params, Seed
 from pipeline.core.paths import DatasetFolders
-from pipeline.core.records import ImageRecord, Question, Record, SceneGraph, Split, UnusedQuestion
+from pipeline.core.records import (
+    SUBSETS,
+    ImageRecord,
+    Question,
+    Record,
+    SceneGraph,
+    Split,
+    Subset,
+    UnusedQuestion,
+)
 from pipeline.sources import gqa_files, question_table
 from pipeline.sources.image_files import inspect_image, is_valid_id, list_images
 
 SourceFormat = Literal["gqa", "table"]
+RequestedSubset = Literal["clip-easy", "clip-hard", "pt-easy", "pt-hard"]
 NO_ANSWER_REASON = "its answer means that none exists"
 # Maximum number of characters of an id. File names, which contain ids, have at most 255.
 MAX_ID_LENGTH = 200
@@ -25,11 +37,14 @@ class IngestParams(Params):
     """Parameters of stage `ingest`.
 
     Attributes:
+        subsets: Subsets that are made. Without the CLIP subsets, no CLIP model is needed.
         split: Split whose images and questions make the benchmark. All image files of the split must exist.
+            Rows of a table in which no split is given belong to this split.
         question_splits: Splits whose questions are read. `split` must be one of them. The questions of the
             other splits only show which attribute belongs to which type and which names form a category.
+            `auto`: only `split`.
         graph_splits: Splits whose scene graphs are read. The graphs fill the vocabulary. Graphs of `split`
-            are also evidence for the verifier.
+            are also evidence for the verifier. `auto`: the splits that have a file in `sceneGraphs`.
         question_set: For GQA only: read the `balanced` questions (as the RGQA paper did) or `all` questions.
         format: Format of the source folder. `auto` recognizes the format by the files in the folder.
         paraphrase: Whether the questions of `split` are reworded, so that a model cannot know them from
@@ -37,13 +52,25 @@ class IngestParams(Params):
         seed: Seed of the paraphrases.
     """
 
-    split: Split
-    question_splits: tuple[Split, ...]
-    graph_splits: tuple[Split, ...]
+    subsets: Annotated[tuple[RequestedSubset, ...], msgspec.Meta(min_length=1)] = get_args(RequestedSubset)
+    split: Split = "testdev"
+    question_splits: tuple[Split, ...] | Literal["auto"] = "auto"
+    graph_splits: tuple[Split, ...] | Literal["auto"] = "auto"
     question_set: gqa_files.QuestionSet = "balanced"
     format: SourceFormat | Literal["auto"] = "auto"
     paraphrase: bool = False
     seed: Seed = 0
+
+    def resolve_question_splits(self) -> tuple[Split, ...]:
+        """Return the splits whose questions are read."""
+        return (self.split,) if isinstance(self.question_splits, str) else self.question_splits
+
+    def resolve_graph_splits(self, source: Path) -> tuple[Split, ...]:
+        """Return the splits whose scene graphs are read from a source folder."""
+        if not isinstance(self.graph_splits, str):
+            return self.graph_splits
+        folder = source / "sceneGraphs"
+        return tuple(split for split in get_args(Split) if (folder / f"{split}_sceneGraphs.json").is_file())
 
 
 class IngestReport(Record):
@@ -54,12 +81,14 @@ class IngestReport(Record):
         split: Split from which the benchmark is built.
         counts: Split -> kind ("questions", "images", "scenes" ...) -> number.
         num_paraphrased: Number of questions of `split` that were paraphrased.
+        subsets: The subsets that later stages make, in the order of `SUBSETS`.
     """
 
     format: SourceFormat
     split: Split
     counts: Mapping[Split, Mapping[str, int]]
     num_paraphrased: int = 0
+    subsets: tuple[Subset, ...] = SUBSETS
 
 
 def detect_format(source: Path, requested: SourceFormat | Literal["auto"]) -> SourceFormat:
@@ -116,21 +145,28 @@ class SourceFolder:
     Args:
         folder: The folder.
         params: Parameters of stage `ingest`.
+        new_files: A table and a folder of images that are not in the folder yet, and are read in its place.
 
     Attributes:
         format: Format of the folder.
+        images_folder: The folder with the images.
         problems: Problems of everything that was read so far.
         questions_by_image: Image id -> ids of the questions about the image, for the split of the benchmark.
     """
 
-    def __init__(self, folder: Path, params: IngestParams) -> None:
-        if params.split not in params.question_splits:
+    def __init__(
+        self, folder: Path, params: IngestParams, new_files: tuple[Path, Path] | None = None
+    ) -> None:
+        self._question_splits = params.resolve_question_splits()
+        self._graph_splits = params.resolve_graph_splits(folder)
+        if params.split not in self._question_splits:
             raise UserError(
                 f"ingest.question_splits lacks {params.split!r}, the split that the benchmark is built from"
             )
         self.folder, self.params = folder, params
-        self.format: SourceFormat = detect_format(folder, params.format)
-        self.problems = Problems(str(folder))
+        self.format: SourceFormat = "table" if new_files else detect_format(folder, params.format)
+        self._table, self.images_folder = new_files or (None, folder / "images")
+        self.problems = Problems(" and ".join(map(str, new_files)) if new_files else str(folder))
         self.questions_by_image: dict[str, list[str]] = {}
         self._image_sizes: dict[str, tuple[int, int]] = {}
         self._unused_questions: dict[str, UnusedQuestion] = {}
@@ -138,9 +174,11 @@ class SourceFolder:
 
     def read_questions(self) -> Iterator[Question]:
         """Yield the questions of `question_splits`, sorted by id."""
-        splits = self.params.question_splits
+        splits = self._question_splits
         if self.format == "gqa":
             questions = gqa_files.read_questions(self.folder, splits, self.problems, self.params.question_set)
+        elif self._table:
+            questions = question_table.read_table(self._table, splits, self.problems, self.params.split)
         else:
             questions = question_table.read_questions(self.folder, splits, self.problems, self.params.split)
         for question in questions:
@@ -159,7 +197,7 @@ class SourceFolder:
         """
         params = self.params
         uses_balanced = self.format == "gqa" and params.question_set == "balanced"
-        if not uses_balanced or params.split in params.graph_splits:
+        if not uses_balanced or params.split in self._graph_splits:
             return
         if not gqa_files.has_all_questions(self.folder, params.split):
             return
@@ -177,7 +215,7 @@ class SourceFolder:
         if self.format == "table" and not folder.is_dir():
             return
         omitted = Counter[tuple[Split, str]]()
-        splits = self.params.graph_splits
+        splits = self._graph_splits
         for scene in gqa_files.read_scene_graphs(folder, splits, self.problems, omitted_counts=omitted):
             relations = sum(len(obj.relations) for obj in scene.objects)
             counts = self._counts[scene.split]
@@ -191,27 +229,29 @@ class SourceFolder:
 
     def read_images(self) -> Iterator[ImageRecord]:
         """Yield the images of the benchmark, sorted by id. Each image is decoded completely."""
-        folder, split = self.folder / "images", self.params.split
+        folder, split = self.images_folder, self.params.split
         files = list_images(folder, self.problems)
         if self.questions_by_image and not files and folder.is_dir():
-            self.problems.add("images/", f"no image in it, but questions need {len(self.questions_by_image)}")
+            self.problems.add(
+                f"{folder.name}/", f"no image in it, but questions need {len(self.questions_by_image)}"
+            )
         for image_id, question_ids in sorted(self.questions_by_image.items()) if files else ():
             where, path = f"image {image_id}", files.get(image_id)
             if path is None:
                 num_questions = format_count(len(question_ids), "question is", "questions are")
                 first = question_ids[0] if len(question_ids) == 1 else f"for example {question_ids[0]}"
                 needed_by = f"{num_questions} about it: {first}"
-                self.problems.add(where, f"no such file in images/; {needed_by}")
+                self.problems.add(where, f"no such file in {folder.name}/; {needed_by}")
                 continue
             try:
                 width, height, sha256 = inspect_image(path)
             except ValueError as error:
-                self.problems.add(f"{where}: images/{path.name}", str(error))
+                self.problems.add(f"{where}: {folder.name}/{path.name}", str(error))
                 continue
             w, h = self._image_sizes.get(image_id, (width, height))
             if (w, h) != (width, height):
                 sizes = f"{width} x {height}, but its scene graph says {w} x {h}"
-                self.problems.add(where, f"images/{path.name} is {sizes}")
+                self.problems.add(where, f"{folder.name}/{path.name} is {sizes}")
             self._counts[split]["images"] += 1
             yield ImageRecord(
                 image_id=image_id,
@@ -241,6 +281,7 @@ class SourceFolder:
             split=self.params.split,
             counts=dict(self._counts),
             num_paraphrased=num_paraphrased,
+            subsets=tuple(subset for subset in SUBSETS if subset in self.params.subsets),
         )
 
     def _is_unused(self, question: Question) -> bool:

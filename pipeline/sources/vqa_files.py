@@ -159,5 +159,5 @@ def convert_questions(
     images = len({row.image for row in rows})
     return (
         f"{format_count(len(rows), 'question')} -> {table}. Put their {format_count(images, 'image')} ({rows[0].image}.jpg, ...) into "
-        f"{table.parent / 'images'}, and in params.yaml set `split: {split}` and `question_splits: [{split}]`"
+        f"{table.parent / 'images'}, and in params.yaml set `ingest.split: {split}`"
     )

@@ -26,10 +26,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from annotation.study.answers_table import build_answers_table
 from annotation.study.assignment import is_overlap_task
-from annotation.study.assignment_params import AnnotateParams
+from annotation.study.assignment_params import AnnotateParams, StudySizes
 from annotation.study.exports import PULLED_FILENAME, read_verdicts
 from annotation.study.quality_html import render_page
 from pipeline.core.errors import UserError, format_count, run_command, warn
@@ -129,6 +130,12 @@ def check_votes(collected: AggregatedVerdicts, params: CollectParams) -> None:
         )
 
 
+def summarize_study_sizes(params: AnnotateParams, sizes: StudySizes) -> dict[str, Any]:
+    """Return the sizes of the study, and which of them were `auto`."""
+    values = sizes._asdict()
+    return {**values, "auto": [name for name in values if getattr(params, name) == "auto"]}
+
+
 def main() -> None:
     folders, params = DatasetFolders(), load_params("collect", CollectParams)
     if params.simulate and params.aggregation != "dawid-skene" and params.min_votes > params.simulated_votes:
@@ -143,7 +150,9 @@ def main() -> None:
     num_verdicts = len(verdicts)
     del verdicts
     priors = {row.candidate_id: row.p_answerable for row in folders.read_records(CandidateEstimate)}
-    rules = load_params("annotate", AnnotateParams).to_assignment_rules()
+    annotate = load_params("annotate", AnnotateParams)
+    sizes = annotate.resolve_sizes(folders.read_records(Task))
+    rules = annotate.to_assignment_rules(sizes.wave_size)
     overlap_questions = (
         row for key in tasks if is_overlap_task(key, rules) for row in (tasks[key].first, tasks[key].second)
     )
@@ -171,7 +180,8 @@ def main() -> None:
             "posteriors.jsonl": collected.posteriors,
             "quality.json": collected.quality,
             "quality.html": render_page(collected.quality, images),
-            "collect.json": make_report(collected) | {"exports": exported},
+            "collect.json": make_report(collected)
+            | {"exports": exported, "study_sizes": summarize_study_sizes(annotate, sizes)},
         },
     )
 

@@ -7,10 +7,12 @@ Writes  images.jsonl            ImageRecord: the images of the split that the be
                                 graphs of the split are read. These questions are evidence and never become
                                 items.
         scenes.jsonl            SceneGraph: the published scene graphs of the requested splits; boxes are clipped to their image
-        unused_questions.jsonl  UnusedQuestion: questions whose answer is a text such as "unanswerable" or "n/a"
+        unused_questions.jsonl  UnusedQuestion: questions without an answer, or whose answer is a text such as
+                                "unanswerable" or "n/a"
         ingest.json             counts per split, including relations without an object, which are skipped; number of
-                                paraphrased questions
-All files are sorted by id. Nothing is written unless everything is valid.
+                                paraphrased questions; the subsets that later stages make
+All files are sorted by id. Nothing is written unless everything is valid and the source is large enough for
+the subsets.
 """
 
 from __future__ import annotations
@@ -25,11 +27,13 @@ import msgspec
 from pipeline.core.atomic_files import atomic_write
 from pipeline.core.errors import UserError, format_count, join_examples, run_command, warn
 from pipeline.core.json_files import encode_jsonl
-from pipeline.core.params import load_params
+from pipeline.core.params import load_params, read_dataset_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
+from pipeline.core.rank_params import RankParams, SizeMeter
 from pipeline.core.records import Question
 from pipeline.core.release_params import check_release_params
+from pipeline.language.functional_programs import is_existence_question
 from pipeline.language.paraphrase import paraphrase_questions
 from pipeline.language.text_programs import add_programs
 from pipeline.sources.source_folder import IngestParams, SourceFolder
@@ -42,7 +46,7 @@ def main() -> None:
         if warning := check_release_params():
             warn(warning)
     source, out = SourceFolder(folders.source, params), folders.stage_dir("ingest")
-    encode, paraphrased = msgspec.json.Encoder().encode, 0
+    encode, paraphrased, meter = msgspec.json.Encoder().encode, 0, SizeMeter(params.split)
     # All files replace the old files together, when everything is known to be valid.
     with ExitStack() as stack:
         for name, read in (
@@ -51,12 +55,16 @@ def main() -> None:
             ("scenes", source.read_scene_graphs),
             ("images", source.read_images),
         ):
-            records = read()
             file = stack.enter_context(atomic_write(out / f"{name}.jsonl"))
             total = len(source.questions_by_image) if name == "images" else None
-            for record in track(records, f"ingest: {name}", total=total, unit="record"):
+            for record in track(read(), f"ingest: {name}", total=total, unit="record"):
+                if name == "questions" and isinstance(record, Question):
+                    meter.add(record, is_existence_question(record))
                 paraphrased += isinstance(record, Question) and record.source_text != ""
                 file.write(encode(record) + b"\n")
+        if not source.problems.lines:
+            for warning in meter.find_problems(params.subsets, load_rank_params(), source.problems):
+                warn(warning)
         report = source.make_report(paraphrased)
         unused = source.get_unused_questions()
         stack.enter_context(atomic_write(out / "unused_questions.jsonl")).write(encode_jsonl(unused))
@@ -80,6 +88,11 @@ def read_questions(source: SourceFolder, params: IngestParams) -> Iterator[Quest
     if params.paraphrase:
         questions = paraphrase_questions(questions, params.split, params.seed)
     yield from questions
+
+
+def load_rank_params() -> RankParams:
+    """Return the parameters of the stage rank, which decide whether the source is large enough."""
+    return load_params("rank", RankParams) if "rank" in read_dataset_params() else RankParams()
 
 
 def check_source_folders(folders: DatasetFolders) -> None:

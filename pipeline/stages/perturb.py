@@ -1,7 +1,7 @@
 """Edit questions so that something that they presuppose is no longer true of their own image (PT subsets).
 
 Reads   ingest/images.jsonl, ingest/questions.jsonl, ingest/scenes.jsonl, vocabulary/vocabulary.json,
-        vocabulary/reconstructed.jsonl, tag/tags.jsonl
+        vocabulary/reconstructed.jsonl, tag/tags.jsonl; ingest/ingest.json for the subsets that are made
 Writes  candidates.jsonl     Candidate. In pt-easy, an object is replaced by another object. In pt-hard, an attribute or
                              a relation is replaced: another attribute of the same object, or the opposite
                              relation.
@@ -11,7 +11,7 @@ Writes  candidates.jsonl     Candidate. In pt-easy, an object is replaced by ano
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -76,6 +76,13 @@ def apply_survey(
     return inputs
 
 
+def perturb_requested(
+    subsets: Collection[Subset], inputs: PerturbInputs, image_id: str
+) -> list[Candidate | DroppedCandidate]:
+    """Perturb the questions of an image for some subsets. The rows are the same as if all subsets were made."""
+    return [row for row in perturb_image(inputs, image_id) if row.subset in subsets]
+
+
 def count_keys(row: Candidate | DroppedCandidate) -> list[CountKey]:
     """Return the keys under which a record is counted.
 
@@ -92,13 +99,13 @@ def count_keys(row: Candidate | DroppedCandidate) -> list[CountKey]:
     ]
 
 
-def make_report(counts: Counts) -> dict[str, dict[str, object]]:
-    """Return the counts of each subset.
+def make_report(counts: Counts, requested: Sequence[Subset] = SUBSETS) -> dict[str, dict[str, object]]:
+    """Return the counts of each requested subset.
 
     Each question has a candidate, or a reason why there is no candidate.
     """
     subsets = {}
-    for subset in SUBSETS:
+    for subset in requested:
         named = select_counts(counts, subset, "edits", "unedited")
         candidates = counts[subset, "candidates", ""]
         questions = candidates + sum(named["unedited"].values())
@@ -115,16 +122,26 @@ def make_report(counts: Counts) -> dict[str, dict[str, object]]:
 def main() -> None:
     folders, params = DatasetFolders(), load_params("perturb", PerturbParams)
     files = {"candidates.jsonl": Candidate, "unedited.jsonl": DroppedCandidate}
-    images = list_image_ids(folders)
+    requested: list[Subset] = [subset for subset in folders.read_subsets() if subset in SUBSETS]
+    # Without a subset of edited questions, the files are empty.
+    images = list_image_ids(folders) if requested else []
     set_up, num_workers = partial(read_inputs, folders, params), choose_num_workers(len(images))
     # With several processes, calibration runs in a separate process that then ends. The data that it has read
     # would otherwise take as much memory as all the other processes.
-    [survey] = ordered_map(survey_images, [images], set_up, num_workers, 1)
+    surveys: Iterable[SurveyResult] = (
+        ordered_map(survey_images, [images], set_up, num_workers, 1) if requested else [({}, {})]
+    )
+    [survey] = surveys
     inputs = partial(apply_survey, folders, params, *survey)
-    counts = write_per_image(folders.stage_dir("perturb"), images, files, inputs, perturb_image, count_keys)
-    subsets = make_report(counts)
-    candidates = sum(counts[subset, "candidates", ""] for subset in SUBSETS)
-    what = f"{candidates:,} candidates from {subsets[SUBSETS[0]]['questions']:,} questions"
+    perturb = partial(perturb_requested, requested)
+    counts = write_per_image(folders.stage_dir("perturb"), images, files, inputs, perturb, count_keys)
+    subsets = make_report(counts, requested)
+    candidates = sum(counts[subset, "candidates", ""] for subset in requested)
+    what = (
+        f"{candidates:,} candidates from {subsets[requested[0]]['questions']:,} questions"
+        if requested
+        else "nothing edited, because no PT subset is made"
+    )
     folders.write_stage_outputs("perturb", what, {"perturb.json": subsets})
 
 

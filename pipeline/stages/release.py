@@ -197,13 +197,13 @@ def summarize_release(
 ) -> ReleaseSummary:
     """Summarize the release for its card, licences and croissant.json, from the reports of the stages."""
     audit = read_json(folders.stage_dir("audit") / "audit.json", AuditSummary)
-    model = read_json(folders.stage_dir("embed") / "embed.json", EmbedReport).model
+    embedded = read_json(folders.stage_dir("embed") / "embed.json", EmbedReport)
     quality = read_json(folders.stage_dir("collect") / "quality.json", QualityReport)
     counts, errata = count_items(items), read_errata(folders)
     there, ids = {subset.name for subset in counts["subsets"]}, find_faulty_items(items, errata)
     missing = [
         f"{subset} has no item: none of its candidates was verified and could be balanced."
-        for subset in SUBSETS
+        for subset in folders.read_subsets()
         if subset not in there
     ]
     return ReleaseSummary(
@@ -215,8 +215,9 @@ def summarize_release(
         if any(name.startswith("clip") for name in there)
         else "",
         vote_counts=count_votes(items, folders.read_records(CollectedCandidate), quality),
-        clip_model=model.model,
-        clip_weights_sha256=model.weights_sha256,
+        clip_model=embedded.model.model if embedded.model else "",
+        clip_weights_sha256=embedded.model.weights_sha256 if embedded.model else "",
+        uses_sample_clip=embedded.uses_sample_clip,
         warnings=(*audit.warnings, *missing),
         attack_table=audit.attack_table,
         min_detectable_difference={

@@ -9,6 +9,7 @@ Writes  edit_scores.jsonl        EditedQuestionScore: the CLIP score of every ca
 
 The model is loaded only if a vector is missing both in the cache and in `embeddings/`. An edit may make a
 text longer than the context of the model. Such a text has neither a vector nor a score.
+If the stage embed used no model, no edited question has a score.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from pipeline.candidates.encoders.embedding_cache import (
     EmbedReport,
     SimilarityReport,
     make_cache_keys,
+    write_empty_npy,
 )
 from pipeline.candidates.ranking.pair_scores import compute_quantiles, score_edited_questions
 from pipeline.candidates.ranking.rank_inputs import load_embeddings
@@ -79,11 +81,28 @@ def compute_quantiles_by_subset(
     return {subset: compute_quantiles(scores) for subset, scores in found.items() if scores}
 
 
+def write_empty_outputs(folders: DatasetFolders, candidates: Sequence[Candidate]) -> None:
+    """Write the files of the stage without a model: no vectors, and no scores."""
+    write_empty_npy(folders.stage_dir("similarity") / "texts.npy", 0)
+    scores = [EditedQuestionScore(candidate_id=row.candidate_id, score=None) for row in candidates]
+    report = SimilarityReport(
+        model=None, candidates=len(scores), distinct_texts=0, texts_too_long=0, score_quantiles={}
+    )
+    folders.write_stage_outputs(
+        "similarity",
+        "nothing scored, because no CLIP subset is made",
+        {"texts.json": [], "edit_scores.jsonl": scores, "similarity.json": report},
+    )
+
+
 def main() -> None:
     p, folders = load_params("embed", EmbedParams), DatasetFolders()
     out, embed = folders.stage_dir("similarity"), folders.stage_dir("embed")
     model = read_json(embed / "embed.json", EmbedReport).model
     candidates = read_edited_candidates(folders)
+    if model is None:
+        write_empty_outputs(folders, candidates)
+        return
     distinct = sorted({candidate.text for candidate in candidates})
     key_of = dict(zip(distinct, make_cache_keys(model, "text", distinct), strict=True))
     with closing(

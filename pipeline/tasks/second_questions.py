@@ -19,6 +19,7 @@ from typing import Self
 
 import numpy as np
 
+from pipeline.core.errors import format_count
 from pipeline.core.records import Candidate, Record
 from pipeline.tasks.gold_questions import GoldQuestion, KnownVerdict
 from pipeline.tasks.text_counts import TextCounts, hash_text
@@ -116,6 +117,7 @@ class SecondQuestionPicker:
         rng: np.random.Generator,
     ) -> None:
         self.image_id, self.offers, self._get_candidate = image_id, offers, get_candidate
+        self._num_candidates = len(candidates)
         self.text_uses = TextCounts(row.text for row in candidates.values())
         texts = {row.text for row in self.gold_questions if row.source != "template"}
         indices = list(candidates)
@@ -173,6 +175,19 @@ class SecondQuestionPicker:
             self.unrepeated.remove(repeat)
             self.text_uses.add(candidates[repeat].text)
         return repeat
+
+    def describe_exhaustion(self, host: Candidate) -> str:
+        """Say why neither a gold question nor a repeat is left for a candidate, and what to do about it."""
+        texts = {row.text for row in self.gold_questions}
+        own = {row.text for row in self.gold_questions if row.source == "own question"}
+        used_up = sum(self.text_uses[text] >= MAX_TEXT_USES for text in texts)
+        num_candidates = self._num_candidates
+        return (
+            f"candidate {host.candidate_id}: no second question is left for its task. Image {self.image_id} has {format_count(num_candidates, 'candidate')} and "
+            f"{format_count(len(texts), 'gold question')} ({len(own):,} of its own). A text is shown at most {MAX_TEXT_USES} times per image, and {used_up:,} of these "
+            f"were. Lower rank.hard_draw and rank.easy_last (auto fits them), or add questions about this image: {format_count(-(-num_candidates // 4), 'question')} "
+            "or more suffice"
+        )
 
     def has_gold_question(self, expected: KnownVerdict) -> bool:
         """Return whether a gold question with a verdict is left. Questions from templates do not count."""

@@ -214,10 +214,7 @@ class TaskBuilder:
                 or picker.pick_gold_question(candidate, expected, not from_template, adversary, rng)
             )
         if second is None:
-            raise UserError(
-                f"candidate {candidate.candidate_id}: no second question fits, because its image has no other"
-                " question and no template applies. Add questions about this image."
-            )
+            raise UserError(picker.describe_exhaustion(candidate))
         self._verdict_counts[candidate.subset][getattr(second, "expected_choice", None)] += 1
         for question in (candidate, second):
             adversary.observe(candidate.image_id, question.text, isinstance(question, GoldQuestion))

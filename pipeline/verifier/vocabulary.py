@@ -22,7 +22,7 @@ from pipeline.core.errors import UserError
 from pipeline.core.json_files import encode_jsonl, read_jsonl
 from pipeline.core.jsonl_index import GroupedIndex
 from pipeline.core.parallel import choose_num_workers, ordered_map
-from pipeline.core.params import Count, Params
+from pipeline.core.params import AutoCount, Count, Params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
 from pipeline.core.records import (
@@ -61,7 +61,8 @@ class VocabularyParams(Params):
             there are few scene graphs: with its full counts if there are none, and with counts that fall
             linearly to 0 at 500 scene graphs. "never" counts only this data set.
         min_count: Minimum number of objects of a name. Rarer names, such as typing errors, are left out. A
-            higher value gives fewer, safer replacements.
+            higher value gives fewer, safer replacements. `auto`: 1 below 1,000 scene graphs (without graphs:
+            10,000 questions), 2 below 10,000 (100,000), then 3.
         min_members: Minimum number of different members of a category. A name with fewer members is not a
             category.
         max_annotation_recall: Upper bounds (0 to 1) of the annotation recall, which is the estimated
@@ -71,11 +72,32 @@ class VocabularyParams(Params):
     """
 
     use_default: Literal["auto", "never"] = "auto"
-    min_count: Count = 1
+    min_count: AutoCount = "auto"
     min_members: Count = 2
     max_annotation_recall: dict[
         Literal["object", "attribute", "relation"], Annotated[float, msgspec.Meta(ge=0, le=1)]
     ] = msgspec.field(default_factory=dict)
+
+
+# A scene graph names about as much as so many questions.
+QUESTIONS_PER_GRAPH = 10
+# From so many scene graphs on, `auto` needs one more occurrence of a name.
+MIN_COUNT_STEPS = (1_000, 10_000)
+
+
+def choose_min_count(num_graphs: int, num_questions: int) -> int:
+    """Return how often a name must occur so that it is probably no typing error, by the amount of data.
+
+    Args:
+        num_graphs: number of scene graphs.
+        num_questions: number of questions. They count only if there is no graph.
+
+    Example:
+        >>> choose_min_count(0, 150), choose_min_count(1_000, 0), choose_min_count(85_638, 1_000_000)
+        (1, 2, 3)
+    """
+    size = num_graphs or num_questions // QUESTIONS_PER_GRAPH
+    return 1 + sum(size >= step for step in MIN_COUNT_STEPS)
 
 
 DEFAULT_VOCABULARY_PATH = Path(__file__).with_name("default_vocabulary.json")
@@ -361,7 +383,9 @@ def build_vocabulary(
         published.add(scene.image_id)
         names.update(((scene.image_id, obj.object_id), sys.intern(obj.name)) for obj in scene.objects)
     program_counter = ProgramCounter(names)
+    num_questions = 0
     for question in track(questions, "vocabulary: programs", unit="question"):
+        num_questions += 1
         program_counter.add_question(question)
     types = program_counter.get_attribute_types()
     categories = program_counter.get_categories(params.min_members)
@@ -369,11 +393,14 @@ def build_vocabulary(
     partial_graphs = make_partial_graphs(lexicon, published)
     for graph in () if published else partial_graphs:
         scene_counter.add_evidence(build_question_evidence(graph, lexicon))
-    kept = sorted(name for name, count in scene_counter.name_counts.items() if count >= params.min_count)
+    min_count = params.min_count
+    if min_count == "auto":
+        min_count = choose_min_count(len(published), num_questions)
+    kept = sorted(name for name, count in scene_counter.name_counts.items() if count >= min_count)
     if not kept and (published or program_counter.num_programs):
         raise UserError(
             f"the vocabulary is empty: {len(published):,} scene graphs and {program_counter.num_programs:,}"
-            f" programs of questions name no object at least {params.min_count} times. Lower"
+            f" programs of questions name no object at least {min_count} times. Lower"
             " vocabulary.min_count in params.yaml, or provide more scene graphs or questions"
         )
     cooccurrence = count_cooccurrences(

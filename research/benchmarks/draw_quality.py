@@ -16,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.candidates.ranking.clip_candidates import RankParams, assign_splits
 from pipeline.candidates.ranking.pair_selection import MAX_PRICED_REUSES, select_balanced_pairs
 from pipeline.candidates.ranking.rank_inputs import build_question_table, load_embeddings
 from pipeline.candidates.ranking.topk import Extreme, top_and_bottom_k
 from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.paths import DatasetFolders
+from pipeline.core.rank_params import RankParams, assign_splits, resolve_rank_sizes
 from pipeline.core.records import Subset
 from research.benchmarks.harness import run_benchmark, time_call
 
@@ -40,16 +40,17 @@ def main(project: Path = Path()) -> None:
     vectors = load_embeddings(folders.stage_dir("embed"))
     split = assign_splits(vectors.image_ids, p.validation_proportion, p.seed)
     table = build_question_table(folders.read_questions_about(split), vectors.image_ids, vectors.text_strings)
+    sizes = resolve_rank_sizes(p, table.measure_size())
     best, last, _ = top_and_bottom_k(
-        vectors.image_vectors, vectors.text_vectors, table, p.hard_pool, p.easy_pool
+        vectors.image_vectors, vectors.text_vectors, table, sizes.hard_pool, sizes.easy_pool
     )
     validation = np.array([split[image] == "validation" for image in table.image_ids])
     print(f"{len(table.image_ids):,} images, {len(table.question_ids):,} questions")
     print("| subset | arcs at most | method | candidates | short of bound | CPU seconds | peak memory, GB |")
     print("|---|---|---|---|---|---|---|")
     wanted: dict[Subset, tuple[Extreme, int]] = {
-        "clip-easy": (last, p.easy_last),
-        "clip-hard": (best, p.hard_draw),
+        "clip-easy": (last, sizes.easy_last),
+        "clip-hard": (best, sizes.hard_draw),
     }
     for subset, (end, draw) in wanted.items():
         whole = (

@@ -24,7 +24,7 @@ from annotation.study.vote_aggregation import verify_candidates
 from pipeline.benchmark.balancing.pairing import BalanceParams, balance_subset
 from pipeline.benchmark.balancing.release_items import make_items
 from pipeline.candidates.perturbing.perturb_image import perturb_by_paper_rule
-from pipeline.candidates.ranking.clip_candidates import RankParams, attach_programs, propose_candidates
+from pipeline.candidates.ranking.clip_candidates import attach_programs, propose_candidates
 from pipeline.candidates.ranking.rank_inputs import load_embeddings
 from pipeline.candidates.screening.screen_rules import apply_conflict_filter
 from pipeline.core import records
@@ -34,6 +34,7 @@ from pipeline.core.jsonl_index import GroupedIndex, RecordLookup, SpillMap, Uniq
 from pipeline.core.params import Count, Params, Seed, load_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
+from pipeline.core.rank_params import RankParams
 from pipeline.core.records import (
     SUBSETS,
     Candidate,
@@ -86,7 +87,9 @@ def read_questions(folders: DatasetFolders, split: Mapping[str, str]) -> dict[st
 def rank_by_paper_rules(
     folders: DatasetFolders, questions: Sequence[Question], split: Mapping[str, str], p: PaperParams
 ) -> Mapping[str, list[Candidate]]:
-    """Return image id -> candidates of the CLIP subsets under RGQA's rules."""
+    """Return image id -> candidates of the CLIP subsets under RGQA's rules; empty if no CLIP subset is made."""
+    if not set(records.CLIP_SUBSETS).intersection(folders.read_subsets()):
+        return {}
     draws = {"hard_draw": p.hard_draw, "hard_pool": p.hard_pool, "easy_last": p.easy_last}
     rank_params = RankParams(preset="paper", max_question_uses=0, seed=p.seed, **draws)
     ranked, _ = propose_candidates(questions, load_embeddings(folders.stage_dir("embed")), split, rank_params)
@@ -133,6 +136,7 @@ def make_paper_items(
     ranked = rank_by_paper_rules(folders, list(questions.values()), split, p)
     whole = GroupedIndex(folders.record_file(Question), Question, "image_id")
     tags = UniqueIndex(folders.record_file(records.TaggedText), records.TaggedText, "text")
+    subsets = folders.read_subsets()
     rules, look, images = BalanceParams(rule="image", seed=p.seed), load_truth_view(folders), sorted(split)
     for start in track(range(0, len(images), IMAGES_PER_BATCH), "paper", unit=f"{IMAGES_PER_BATCH} images"):
         some = images[start : start + IMAGES_PER_BATCH]
@@ -141,7 +145,7 @@ def make_paper_items(
         asked_of = (row for key in some for row in ranked.get(key, ()))
         proposed = [*attach_programs(asked_of, questions), *edited]
         verified = simulate_verification(apply_conflict_filter(proposed, vocabulary), vocabulary, look, p)
-        for subset in SUBSETS:
+        for subset in subsets:
             rows = [row for row in verified if row.candidate.subset == subset]
             uqs = [row for row in rows if row.status == "unanswerable"]
             counts[subset, "candidates"] += len(rows)
@@ -158,7 +162,7 @@ def main() -> None:
     aside = SpillMap(folders.stage_dir("paper"), Item, by_subset)
     subsets = {
         subset: {name: counts[subset, name] for name in ("candidates", "unanswerable")}
-        for subset in SUBSETS
+        for subset in folders.read_subsets()
         if truth_known
     }
     what = format_count(len(aside), "item") if truth_known else "no complete truth, so no comparison"

@@ -15,12 +15,13 @@ from msgspec import structs
 from pipeline.benchmark.auditing.screening_accuracy import read_truth
 from pipeline.benchmark.balancing.pairing import NO_ESTIMATES, BalanceParams, balance_subset
 from pipeline.benchmark.balancing.release_items import make_items
-from pipeline.candidates.ranking.clip_candidates import RankParams, attach_programs, propose_candidates
+from pipeline.candidates.ranking.clip_candidates import attach_programs, propose_candidates
 from pipeline.candidates.ranking.rank_inputs import load_embeddings
 from pipeline.core.json_files import read_json
 from pipeline.core.params import load_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
+from pipeline.core.rank_params import RankParams
 from pipeline.core.records import (
     SUBSETS,
     Candidate,

@@ -118,7 +118,11 @@ def write_world(home: Path, name: str, derived_seed: int, seed_hash: str, scale:
         shutil.copytree(models, folder / models.name, dirs_exist_ok=True)
     params = read_params_file(PARAMS_FILE)
     section = dict(params["sample"])
-    section["embed"] = section["embed"] | {"model": f"local-dir:data/{name}/{sample.clip.name}"}
+    section["embed"] = section["embed"] | {
+        "model": f"local-dir:data/{name}/{sample.clip.name}",
+        # It is the same synthetic world.
+        "allow_sample_clip": True,
+    }
     section["release"] = section["release"] | {
         "title": f"RGQA synthetic world {seed_hash[:8]}",
         "data_source": f"{section['release']['data_source'].strip()} The seed's SHA-256 is {seed_hash}.",

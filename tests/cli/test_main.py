@@ -1,21 +1,27 @@
-"""Help and errors of the command line, and `rgqa init-dataset`."""
+"""Help and errors of the command line, and `rgqa init`."""
 
+import json
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
 import typer
 import yaml
+from PIL import Image
 from typer.testing import CliRunner
 
 from pipeline.cli.init_dataset import create_dataset
 from pipeline.cli.main import COMMAND_SECTIONS, app
 from pipeline.core.errors import UserError
-from pipeline.core.params import load_params
+from pipeline.core.params import Params, convert_params, load_params
 from pipeline.core.release_params import ReleaseParams, check_release_params
+from pipeline.core.stage_graph import read_stages
+from tests.closure import ROOT
+from tests.test_contract import params_type
 
 # Main
 # Help and errors of the command line.
@@ -100,15 +106,59 @@ def test_without_docstrings_there_is_one_message(module):
 # Init dataset
 
 
-PARAMS = "dataset: sample\nsample: {rank: {max_question_uses: 3}}\n\ngqa:\n  rank:\n    max_question_uses: 5   # why\n\n  tag: {}\n# end\n"
+PARAMS = "dataset: sample\nsample: {rank: {max_question_uses: 3}}\n# end\n"
+REQUIRED = ["data_source", "licence", "licence_url", "release_date"]
 
 
-def test_a_new_data_set_gets_folders_and_the_parameters_of_gqa(tmp_path):
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a folder of three photographs and a table of five questions about each of two."""
+    (tmp_path / "params.yaml").write_text(PARAMS)
+    (tmp_path / "photos").mkdir()
+    for number in range(3):
+        Image.new("RGB", (8, 6), (80 * number, 0, 0)).save(tmp_path / f"photos/p{number}.png")
+    rows = [f"{number},p{number % 2}.png,What is number {number}?,it" for number in range(10)]
+    (tmp_path / "mine.csv").write_text("\n".join(["question_id,picture,question,answer", *rows]) + "\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def fill(project: Path) -> str:
+    return create_dataset("birds", project, project / "photos", project / "mine.csv")
+
+
+def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {
+        path.relative_to(folder).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_a_new_data_set_gets_folders_and_a_short_section(tmp_path):
     (tmp_path / "params.yaml").write_text(PARAMS)
     create_dataset("birds", tmp_path)
-    document = yaml.safe_load((tmp_path / "params.yaml").read_text())
-    assert document["birds"] == document["gqa"] == {"rank": {"max_question_uses": 5}, "tag": {}}
-    assert document["dataset"] == "sample"
+    text = (tmp_path / "params.yaml").read_text()
+    assert text.startswith(PARAMS.rstrip())
+    section = yaml.safe_load(text)["birds"]
+    assert len(text.partition("birds:\n")[2].splitlines()) <= 25
+    # DVC refuses a graph in which a key is missing.
+    watched = {
+        param.removeprefix("${dataset}.")
+        for stage in read_stages(root=ROOT).values()
+        for param in stage.get("params", [])
+        if param.startswith("${dataset}.")
+    }
+    assert set(section) == watched
+    for name, values in section.items():
+        kind: type[Params] | None = params_type(name) if name != "annotate" else None
+        if kind and name != "release":
+            params = convert_params(values, kind, name)
+            defaults = convert_params({}, kind, name)
+            # Only what differs from the defaults is written.
+            assert all(getattr(params, key) != getattr(defaults, key) for key in values)
+    # Nothing of GQA.
+    assert "max_annotation_recall" not in text and "RGQA" not in text.partition("birds:")[2]
     assert {p.name for p in (tmp_path / "data" / "birds").iterdir()} == {
         "source",
         "truth",
@@ -122,82 +172,52 @@ def test_a_new_data_set_gets_folders_and_the_parameters_of_gqa(tmp_path):
     }
 
 
-def test_the_release_section_of_gqa_is_not_copied(tmp_path):
-    section = (
-        "  release:\n    title: RGQA\n    data_source: >-\n      Images of GQA.\n    licence: CC BY 4.0\n"
-    )
-    (tmp_path / "params.yaml").write_text(
-        f"dataset: birds\n\ngqa:\n  rank:\n    max_question_uses: 5\n{section}  tag: {{}}\n# end\n"
-    )
-    create_dataset("birds", tmp_path)
-    birds = yaml.safe_load((tmp_path / "params.yaml").read_text())["birds"]
-    assert (birds["rank"], birds["tag"], birds["release"]["title"]) == ({"max_question_uses": 5}, {}, "birds")
-    with pytest.raises(UserError) as caught:
-        load_params("release", ReleaseParams, tmp_path / "params.yaml")
-    assert [line.split(":")[0] for line in caught.value.problems[1:]] == [
-        "data_source",
-        "licence",
-        "licence_url",
-        "release_date",
-    ]
-
-
-def test_all_fields_of_a_release_are_listed_and_checked_early(tmp_path):
+def test_the_release_fields_that_must_be_filled_in_are_listed_with_a_comment_and_checked_early(tmp_path):
     path = tmp_path / "params.yaml"
-    path.write_text("dataset: birds\n\ngqa:\n  release:\n    title: RGQA\n")
+    path.write_text("dataset: birds\n")
     message = create_dataset("birds", tmp_path)
-    listed = yaml.safe_load(path.read_text())["birds"]["release"]
-    assert set(listed) == {field.encode_name for field in msgspec.structs.fields(ReleaseParams)}
-    assert "data_source, licence, licence_url, release_date" in message
-    assert "data_source, licence, licence_url, release_date are empty" in check_release_params(path)
-    text = path.read_text()
-    path.write_text(
-        text.replace('licence_url: ""', "licence_url: nowhere").replace(
-            'release_date: ""', 'release_date: "2026-13-01"'
-        )
-    )
+    assert ", ".join(REQUIRED) in message.partition("The release will ask for:")[2]
+    lines = path.read_text().partition("  release:\n")[2].splitlines()
+    listed = {line.split(":")[0].strip(): line for line in lines if line.startswith("    ")}
+    required = {field.encode_name for field in msgspec.structs.fields(ReleaseParams) if field.required}
+    assert set(listed) == required | {"include_images"} and all(" # " in line for line in listed.values())
     with pytest.raises(UserError) as caught:
-        check_release_params(path)
-    assert [line.split(":")[0] for line in caught.value.problems[1:]] == ["licence_url", "release_date"]
-    filled = text.replace('licence: ""', "licence: X").replace(
-        'licence_url: ""', 'licence_url: "https://x.org"'
-    )
-    path.write_text(
-        filled.replace('data_source: ""', "data_source: O").replace(
-            'release_date: ""', 'release_date: "2026-01-01"'
-        )
-    )
-    assert (
-        check_release_params(path) == "" and load_params("release", ReleaseParams, path).derived_from is None
-    )
+        load_params("release", ReleaseParams, path)
+    assert [line.split(":")[0] for line in caught.value.problems[1:]] == REQUIRED
+    assert f"{', '.join(REQUIRED)} are empty" in check_release_params(path)
+    values = {
+        "data_source": "O",
+        "licence": "X",
+        "licence_url": "https://x.org",
+        "release_date": "2026-01-01",
+    }
+    text = path.read_text()
+    for name, value in values.items():
+        text = text.replace(f'{name}: ""', f'{name}: "{value}"')
+    path.write_text(text)
+    assert check_release_params(path) == ""
+    assert load_params("release", ReleaseParams, path).include_images is False
+    assert "licence_url" not in create_dataset("birds", tmp_path).partition("The release will ask for:")[2]
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "gqa: {ingest: {seed: 1}}\n",
-        'gqa:\n  ingest: {a: "x\ny: z"}\n',
-        "gqa:\n  ingest: {seed: 1}\n...\n",
-        '"gqa":\n  ingest: {seed: 1}\n',
-        "gqa: text\n",
-    ],
+    "text", ["- a list\n", "dataset: birds\n...\n", "{dataset: birds}\n", "text\n"], ids=str
 )
-def test_a_section_that_copying_lines_would_change_is_refused(tmp_path, text):
+def test_a_file_to_which_no_section_can_be_appended_is_left_alone(tmp_path, text):
     path = tmp_path / "params.yaml"
     path.write_text(text)
-    with pytest.raises(UserError, match="the section `gqa` cannot be copied"):
+    with pytest.raises(UserError, match=r"params\.yaml"):
         create_dataset("birds", tmp_path)
     assert path.read_text() == text and not (tmp_path / "data").exists()
 
 
-def test_a_second_call_changes_nothing(tmp_path):
-    (tmp_path / "params.yaml").write_text(PARAMS)
-    create_dataset("birds", tmp_path)
-    before = (tmp_path / "params.yaml").read_text()
-    (tmp_path / "data/birds/annotations/README.md").write_text("mine")
-    create_dataset("birds", tmp_path)
-    assert (tmp_path / "params.yaml").read_text() == before
-    assert (tmp_path / "data/birds/annotations/README.md").read_text() == "mine"
+def test_a_second_call_changes_nothing(project):
+    fill(project)
+    (project / "data/birds/annotations/README.md").write_text("mine")
+    before = snapshot(project)
+    fill(project)
+    create_dataset("birds", project)
+    assert snapshot(project) == before
 
 
 @pytest.mark.parametrize("name", ["../x", "Birds", "release", "", "a b"])
@@ -205,3 +225,126 @@ def test_a_name_that_cannot_be_a_folder_is_refused(tmp_path, name):
     (tmp_path / "params.yaml").write_text(PARAMS)
     with pytest.raises(UserError, match="invalid name"):
         create_dataset(name, tmp_path)
+
+
+def test_images_with_questions_and_the_table_are_copied(project):
+    message = fill(project)
+    source = project / "data/birds/source"
+    assert (source / "questions.csv").read_bytes() == (project / "mine.csv").read_bytes()
+    assert {path.name for path in (source / "images").iterdir()} == {"p0.png", "p1.png"}
+    assert (source / "images/p1.png").read_bytes() == (project / "photos/p1.png").read_bytes()
+    assert "2 images and 10 questions" in message
+    assert "1 file was not copied" in message and "p2.png" in message
+    # 5 questions per image: 10 candidates, 6 and 4, but only 5 texts of the other image: 2 for each subset.
+    assert "hard_draw 2, hard_pool 2, easy_last 2, easy_pool 2" in message
+
+
+def test_all_faults_are_reported_at_once_and_nothing_is_written(project):
+    table = project / "mine.csv"
+    rows = table.read_text().splitlines()
+    rows[0] += ",colour"
+    rows[2] = "1,p1.png,What?,"
+    rows += ["0,p0.png,Again?,it", *(f"9{n},nosuch{n}.png,What is there?,it" for n in range(7))]
+    table.write_text("\n".join(f"{row},red" if number else row for number, row in enumerate(rows)))
+    (project / "photos/p0.png").write_bytes(b"no image")
+    before = snapshot(project)
+    done = CliRunner().invoke(app, ["init", "birds", "--images", "photos", "--questions", "mine.csv"])
+    assert done.exit_code == 1 and snapshot(project) == before
+    said = done.stderr
+    assert "row 3: Object missing required field `answer`" in said
+    assert "question 0: the same id" in said
+    assert "column colour: unknown column" in said and "question_id (or " in said
+    assert "photos/p0.png" in said
+    # Five examples of a kind.
+    assert said.count("no such file in photos/") == 5 and "and 2 more" in said
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([], "it has no questions"),
+        (["1,p0.png,What?,it", "2,p0.png,Where?,there"], "1 image and 2 distinct questions"),
+        (["1,p0.png,What?,it", "2,p1.png,What?,it"], "2 images and 1 distinct question"),
+    ],
+    ids=["empty", "one photograph", "the same question under every photograph"],
+)
+def test_a_set_that_is_too_small_is_reported_with_what_it_takes(project, rows, said):
+    (project / "mine.csv").write_text("\n".join(["question_id,image,question,answer", *rows]) + "\n")
+    with pytest.raises(UserError, match=said):
+        fill(project)
+    assert not (project / "data").exists() and (project / "params.yaml").read_text() == PARAMS
+
+
+def test_the_parameters_of_an_existing_section_are_used(project):
+    (project / "params.yaml").write_text(
+        "dataset: birds\nbirds:\n  ingest: {subsets: [pt-easy], split: val}\n  rank: {hard_draw: 99}\n"
+    )
+    (project / "mine.csv").write_text("question_id,image,question,answer\n1,p0.png,What?,it\n")
+    message = fill(project)
+    assert "1 image and 1 question are in" in message and "hard_draw" not in message
+
+
+def test_other_files_in_the_source_folder_are_never_replaced(project):
+    fill(project)
+    source = project / "data/birds/source"
+    (source / "images/p1.png").write_bytes(b"mine")
+    (source / "questions.csv").write_text("mine")
+    (source / "questions.xlsx").write_text("mine")
+    before = snapshot(project)
+    with pytest.raises(UserError) as caught:
+        fill(project)
+    assert snapshot(project) == before
+    places = {line.split(": ")[0].rpartition("/")[2] for line in caught.value.problems[1:]}
+    assert places == {"p1.png", "questions.csv", "questions.xlsx"}
+
+
+def test_an_image_with_the_id_of_another_one_is_not_added(project):
+    other = project / "data/birds/source/images/p0.webp"
+    other.parent.mkdir(parents=True)
+    Image.new("RGB", (3, 3)).save(other)
+    with pytest.raises(UserError, match=r"p0\.webp: has the same id"):
+        fill(project)
+
+
+def test_files_that_are_in_place_already_are_accepted(project):
+    source = project / "data/birds/source"
+    source.mkdir(parents=True)
+    (project / "photos").rename(source / "images")
+    (project / "mine.csv").rename(source / "questions.csv")
+    before = snapshot(source)
+    create_dataset("birds", project, source / "images", source / "questions.csv")
+    assert snapshot(source) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--images", "photos"], "--images: --questions is missing"),
+        (["--questions", "mine.csv"], "--questions: --images is missing"),
+        (["--images", "nosuch", "--questions", "mine.csv"], "--images nosuch: no such folder"),
+        (["--images", "photos", "--questions", "nosuch.csv"], "--questions nosuch.csv: no such file"),
+        (["--images", "photos", "--questions", "photos/p0.png"], "ends with .csv, .tsv"),
+    ],
+)
+def test_wrong_options_are_refused_by_name(project, arguments, said):
+    done = CliRunner().invoke(app, ["init", "birds", *arguments])
+    assert done.exit_code == 1 and said in done.stderr and not (project / "data").exists()
+
+
+def test_other_formats_of_tables_get_the_name_that_ingest_looks_for(project):
+    table = project / "mine.tsv"
+    table.write_text((project / "mine.csv").read_text().replace(",", "\t"))
+    create_dataset("birds", project, project / "photos", table)
+    assert (project / "data/birds/source/questions.csv").read_bytes() == table.read_bytes()
+    rows = [
+        {
+            "question_id": str(number),
+            "image": f"p{number % 2}.png",
+            "question": f"What is {number}?",
+            "answer": "it",
+        }
+        for number in range(10)
+    ]
+    (project / "Table.JSONL").write_text("\n".join(map(json.dumps, rows)))
+    create_dataset("bees", project, project / "photos", project / "Table.JSONL")
+    assert (project / "data/bees/source/questions.jsonl").is_file()

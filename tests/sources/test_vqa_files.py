@@ -125,9 +125,7 @@ def test_ingest_reads_the_converted_table(tmp_path, monkeypatch):
     said = vqa_files.convert_questions(*found, "vqa", "val")
     assert "2 questions" in said and "1 image (COCO_val2014_000000262148.jpg, ...)" in said
     Image.new("RGB", (20, 10)).save(tmp_path / "data/vqa/source/images/COCO_val2014_000000262148.jpg")
-    (tmp_path / "params.yaml").write_text(
-        "dataset: vqa\nvqa:\n  ingest: {split: val, question_splits: [val], graph_splits: []}\n"
-    )
+    (tmp_path / "params.yaml").write_text("dataset: vqa\nvqa:\n  ingest: {split: val, subsets: [pt-easy]}\n")
     ingest.main()
     rows = list(read_jsonl("data/vqa/interim/ingest/questions.jsonl", Question))
     assert [(row.question_id, row.text) for row in rows] == [

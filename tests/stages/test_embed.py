@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +11,12 @@ import numpy as np
 import pytest
 
 from pipeline.candidates.encoders import clip, embedding_cache
+from pipeline.candidates.encoders.embedding_cache import EmbedParams
+from pipeline.core.atomic_files import sha256_file
 from pipeline.core.errors import UserError
-from pipeline.core.json_files import write_jsonl
+from pipeline.core.json_files import write_json, write_jsonl
 from pipeline.stages import embed
+from tests.closure import ROOT
 from tests.stages.small_projects import OUT, TEXTS, lay_out_world, written
 
 
@@ -136,3 +140,46 @@ def test_images_without_questions_are_an_error(world: Path) -> None:
     write_jsonl("data/world/interim/ingest/questions.jsonl", [])
     with pytest.raises(UserError, match="5 images and no question about any of these images"):
         embed.main()
+
+
+def test_the_model_of_the_sample_is_known_by_its_weights() -> None:
+    """After the sample's model was trained again, write its SHA-256 into `SAMPLE_CLIP_SHA256`."""
+    assert sha256_file(ROOT / "data/sample/clip/open_clip_model.safetensors") == embed.SAMPLE_CLIP_SHA256
+
+
+def test_the_model_of_the_sample_is_refused_for_other_images_unless_it_is_asked_for(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        embed, "SAMPLE_CLIP_SHA256", sha256_file(Path("data/world/clip/open_clip_model.safetensors"))
+    )
+    with pytest.raises(UserError, match="allow_sample_clip: true") as caught:
+        embed.main()
+    assert "ingest.subsets" in str(caught.value) and not (OUT / "images.npy").exists()
+    document = json.loads(Path("params.yaml").read_text())
+    document["world"]["embed"]["allow_sample_clip"] = True
+    Path("params.yaml").write_text(json.dumps(document))
+    embed.main()
+    assert json.loads((OUT / "embed.json").read_text())["uses_sample_clip"] is True
+    # For the sample itself nothing is asked for.
+    monkeypatch.setattr(embed, "SAMPLE_DATASET", "world")
+    document["world"]["embed"]["allow_sample_clip"] = False
+    Path("params.yaml").write_text(json.dumps(document))
+    embed.main()
+    assert json.loads((OUT / "embed.json").read_text())["uses_sample_clip"] is False
+
+
+def test_without_a_clip_subset_nothing_is_encoded(world: Path, encoded: list[str]) -> None:
+    write_json("data/world/interim/ingest/ingest.json", {"subsets": ["pt-easy"]})
+    shutil.rmtree("data/world/clip")
+    embed.main()
+    assert not encoded and np.load(OUT / "images.npy").shape == (5, 0)
+    assert np.load(OUT / "texts.npy").shape == (3, 0)
+    report = json.loads((OUT / "embed.json").read_text())
+    assert (report["model"], report["images"], report["questions"]) == (None, 5, 4)
+
+
+def test_the_default_model_has_a_default_tag() -> None:
+    assert EmbedParams().pretrained == "laion2b_s34b_b79k"
+    assert EmbedParams(pretrained="openai").pretrained == "openai"
+    assert EmbedParams(model="local-dir:x").pretrained == ""

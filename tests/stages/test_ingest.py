@@ -248,7 +248,8 @@ def test_own_images_and_questions_come_in_from_a_table(tiny, set_params):
         "question_id,image,question,answer\n2,mine.png,What is it?,a dog\n1,n100001.jpg,What color is the table?,red\n"
     )
     Image.new("RGB", (5, 5)).save(IMAGES / "mine.png")
-    set_params("ingest", split="test", question_splits=["test"])
+    # Two images are too few for the CLIP subsets.
+    set_params("ingest", split="test", question_splits=["test"], subsets=["pt-easy", "pt-hard"])
     ingest.main()
     assert [p.path for p in read_jsonl(OUT / "images.jsonl", ImageRecord)] == [
         "data/tiny/source/images/mine.png",

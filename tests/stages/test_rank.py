@@ -2,9 +2,9 @@ from collections import Counter
 
 import pytest
 
-from pipeline.candidates.ranking.clip_candidates import assign_splits
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, read_jsonl
+from pipeline.core.rank_params import assign_splits
 from pipeline.core.records import Candidate, SourceQuestionScore
 from pipeline.stages import rank
 from tests.candidates.ranking.small_world import world

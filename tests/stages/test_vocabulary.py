@@ -15,3 +15,22 @@ def test_without_graphs_and_programs_nothing_is_known_of_names(tiny, set_params,
     set_params("vocabulary", min_count=3)
     vocabulary.main()
     assert "pt-easy stays empty" in capsys.readouterr().err
+
+
+def test_the_minimum_count_follows_from_the_data_and_is_reported(tiny, set_params):
+    from pipeline.core.json_files import read_json
+    from pipeline.stages import ingest, vocabulary
+
+    ingest.main()
+    sizes = tiny / "data/tiny/interim/vocabulary/sizes.json"
+    set_params("vocabulary", min_count="auto")
+    vocabulary.main()
+    report = read_json(sizes)
+    # Far fewer than 1,000 graphs.
+    assert (report["min_count"], report["auto"]) == (1, ["min_count"])
+    assert report["from"]["graphs"] > 0 and report["from"]["questions"] > 0
+    first = (tiny / "data/tiny/interim/vocabulary/vocabulary.json").read_bytes()
+    set_params("vocabulary", min_count=1)
+    vocabulary.main()
+    assert read_json(sizes) == {"min_count": 1, "auto": []}
+    assert (tiny / "data/tiny/interim/vocabulary/vocabulary.json").read_bytes() == first

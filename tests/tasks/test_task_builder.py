@@ -145,8 +145,20 @@ def test_without_evidence_of_absence_every_filter_is_valid():
 
 
 def test_an_image_without_any_gold_question_is_refused():
-    with pytest.raises(UserError, match="candidate cliphard_n1\\+0: "):
+    with pytest.raises(UserError, match="candidate cliphard_n1\\+0: no second question .* 0 gold questions"):
         tasks_of(CANDIDATES[:1], {"n1": []}, 0, 0.5, seed=0)
+
+
+def test_used_up_texts_are_the_cause_that_is_named_with_the_remedy():
+    # The same text as four candidates of one image: none can be shown again, and one gold question is shown twice.
+    same = [candidate(number, "What is it?", question_id=f"q{number}") for number in range(4)]
+    with pytest.raises(UserError) as caught:
+        tasks_of(same, {"n1": [valid("Is it red?", question_id="9")]}, 0, 0.5, seed=0)
+    message = str(caught.value)
+    assert "4 candidates and 1 gold question (1 of its own)" in message
+    assert "1 of these were" in message and "rank.hard_draw and rank.easy_last" in message
+    # A quarter of four candidates.
+    assert "1 question or more" in message
 
 
 def test_the_browser_gets_only_a_key_an_image_and_two_texts():

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -45,6 +46,11 @@ MAX_ITEMS_IN_PARALLEL = 150_000
 DETECTABLE_STANDARD_ERRORS = 2.80
 
 
+DEFAULT_MAX_TEXT_AUROC: Mapping[Subset, float] = MappingProxyType(
+    {"clip-easy": 0.55, "clip-hard": 0.55, "pt-easy": 0.58, "pt-hard": 0.58}
+)
+
+
 class AuditParams(Params):
     """Parameters of stage `audit`.
 
@@ -59,7 +65,9 @@ class AuditParams(Params):
             machine gives the same numbers.
     """
 
-    max_text_auroc: dict[Subset, Annotated[float, msgspec.Meta(ge=0.5, le=1)]]
+    max_text_auroc: dict[Subset, Annotated[float, msgspec.Meta(ge=0.5, le=1)]] = msgspec.field(
+        default_factory=lambda: dict(DEFAULT_MAX_TEXT_AUROC)
+    )
     num_negative_trials: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 2
     folds: FoldCount = 5
     num_replicates: BootstrapReplicates = 500
@@ -288,7 +296,10 @@ def _run_image_attacks(
     no_scores: np.ndarray = np.full(len(ordered), np.nan)
     scores: dict[str, np.ndarray] = {"image": no_scores, "CLIP score": no_scores}
     if not too_small:
-        scores["image"] = score_by_vectors(np.array([images[item.image_id] for item in ordered]), folds)
+        vectors = np.array([images[item.image_id] for item in ordered])
+        # Without a CLIP model, vectors have no components.
+        if vectors.shape[1]:
+            scores["image"] = score_by_vectors(vectors, folds)
         scores["CLIP score"] = np.array(
             [np.nan if item.score is None else item.score for item in ordered], float
         )

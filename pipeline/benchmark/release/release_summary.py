@@ -113,7 +113,9 @@ class ReleaseSummary(Record):
         pairing_text: How UQs of CLIP subsets are paired with AQs. "" without CLIP subsets.
         vote_counts: The votes behind the UQs.
         clip_model, clip_weights_sha256: The CLIP model that selected candidates, and the SHA-256 of its
-            weights.
+            weights. "" if no CLIP model was used.
+        uses_sample_clip: Whether the CLIP model is the model of the embedded sample, which knows only its
+            synthetic world, although the images are other images.
         warnings, attack_table: The warnings of the audit, and the table of its attackers.
         min_detectable_difference: Subset -> smallest AUAF difference between two models that can be detected.
         errata: The errata of the data set.
@@ -134,6 +136,7 @@ class ReleaseSummary(Record):
     vote_counts: VoteCounts
     clip_model: str
     clip_weights_sha256: str
+    uses_sample_clip: bool
     warnings: tuple[str, ...]
     attack_table: str
     min_detectable_difference: dict[Subset, float]

@@ -57,6 +57,11 @@ def list_limitations(f: ReleaseSummary) -> list[str]:
                 f"CLIP subsets were chosen by the score of {format_code_span(f.clip_model)}; a model that contains this CLIP model may have an advantage there."
             )
         )
+    if f.uses_sample_clip:
+        sentences.append(
+            "The CLIP model is that of the RGQA sample (embed.allow_sample_clip). It knows only the sample's synthetic world, so its scores of these images mean "
+            "little: the CLIP subsets are hardly better than a random selection, and CLIP-Hard is not known to be harder than CLIP-Easy."
+        )
     if f.subsets_with_prefix("pt"):
         sentences.append(
             'A model that has memorized the questions of the source can recognize edited questions (attacker "verbatim count" in the audit).'

@@ -32,7 +32,7 @@ class FunnelStep(Record, kw_only=False):
 def make_funnels(
     reports: Mapping[str, Mapping[str, Any]], released: Mapping[Subset, int]
 ) -> dict[Subset, list[FunnelStep]]:
-    """Return the steps of every subset, in order.
+    """Return the steps of every subset that was made (`ingest.subsets`), in order.
 
     Args:
         reports: Stage -> report.
@@ -43,7 +43,9 @@ def make_funnels(
             step kept. The message lists all such steps.
     """
     funnel: dict[Subset, list[FunnelStep]] = {
-        subset: _make_steps(subset, reports, released[subset]) for subset in SUBSETS
+        subset: _make_steps(subset, reports, released[subset])
+        for subset in SUBSETS
+        if subset in reports["rank"]["subsets"] or subset in reports["perturb"]
     }
     problems = Problems(
         "the reports of the stages contradict each other; run dvc repro, so that all are of one run"

@@ -54,7 +54,7 @@ class PipelineRun:
         split: The split of the source from which the benchmark is built.
         items: Subset -> items.
         release_params: Section `release` of params.yaml.
-        clip_model: The CLIP model.
+        clip_model: The CLIP model; None if none was used.
         audit: The audit.
         paper_rules: Subset -> audit of the items that RGQA's rules make. It is {} unless `make leaderboard`
             has made this audit.

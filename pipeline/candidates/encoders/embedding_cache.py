@@ -33,6 +33,8 @@ from pipeline.core.records import ImageRecord, Record, Subset
 CACHE_PATH = DATA_DIR / "cache" / "vectors.sqlite"
 # Name of the precomputed file in the folder `embeddings` of a data set.
 PRECOMPUTED_FILE_NAME = "clip.safetensors"
+# The CLIP model of a data set whose parameters name none, and its pretrained tag.
+DEFAULT_MODEL, DEFAULT_PRETRAINED = "ViT-B-32", "laion2b_s34b_b79k"
 # Number of rows that are in memory while a table is written.
 WRITE_CHUNK_ROWS = 8192
 
@@ -41,34 +43,43 @@ class EmbedParams(Params):
     """Parameters of stage `embed`.
 
     Attributes:
-        model: CLIP model: a name that open_clip knows, or `local-dir:FOLDER`.
+        model: CLIP model: a name that open_clip knows, or `local-dir:FOLDER`. Only the CLIP subsets
+            (`ingest.subsets`) need a model.
         pretrained: Pretrained tag of open_clip, or `TAG=WEIGHTS_FILE`. Leave it empty for `local-dir:FOLDER`.
+            For `ViT-B-32`, empty means `laion2b_s34b_b79k`.
         device: Device of the model. `auto` uses a GPU if there is one.
         image_batch_size: Number of images encoded at once. It changes the speed, not the vectors.
         text_batch_size: Number of texts encoded at once. It changes the speed, not the vectors.
+        allow_sample_clip: Accept the CLIP model of the embedded sample for another data set. The model knows
+            only the synthetic world of the sample, so its scores of photographs mean little. The release card
+            then says so.
     """
 
-    model: str
+    model: str = DEFAULT_MODEL
     pretrained: str = ""
     device: Device = "auto"
     image_batch_size: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 32
     text_batch_size: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 128
+    allow_sample_clip: bool = False
+
+    def __post_init__(self) -> None:
+        if self.model == DEFAULT_MODEL and not self.pretrained:
+            msgspec.structs.force_setattr(self, "pretrained", DEFAULT_PRETRAINED)
 
 
 class EmbedReport(Record):
     """The report of the stage embed.
 
     Attributes:
-        model: The model that made the vectors.
-        images: Number of images.
-        questions: Number of questions.
-        distinct_texts: Number of different texts of the questions. Each text is encoded once.
+        model: The CLIP model; None if no CLIP subset is made, so that nothing was encoded.
+        uses_sample_clip: Whether it is the model of the embedded sample, used for another data set (`embed.allow_sample_clip`).
     """
 
-    model: ModelRecord
+    model: ModelRecord | None
     images: int
     questions: int
     distinct_texts: int
+    uses_sample_clip: bool = False
 
 
 class SimilarityReport(Record):
@@ -83,7 +94,7 @@ class SimilarityReport(Record):
         score_quantiles: Subset -> quantile level -> score.
     """
 
-    model: ModelRecord
+    model: ModelRecord | None
     candidates: int
     distinct_texts: int
     texts_too_long: int
@@ -226,6 +237,12 @@ class EmbeddingCache:
             ) from error
 
 
+def write_empty_npy(path: Path, num_rows: int) -> None:
+    """Write a .npy file with rows but no columns, in place of vectors that are not needed."""
+    with atomic_write(path) as file:
+        np.save(file, np.zeros((num_rows, 0), np.float32))
+
+
 def write_precomputed(path: Path, keys: Sequence[bytes], vectors: np.ndarray) -> None:
     """Write vectors, float32 [len(keys), d], sorted by key, so that the same vectors give the same bytes."""
     from safetensors.numpy import save
@@ -264,10 +281,17 @@ def export_embeddings() -> Path:
 
     Returns:
         The path of the file.
+
+    Raises:
+        UserError: There are no vectors.
     """
     folders = DatasetFolders()
     embed, edited = folders.stage_dir("embed"), folders.stage_dir("similarity")
     model = read_json(embed / "embed.json", EmbedReport).model
+    if model is None:
+        raise UserError(
+            f"{embed}: there are no embeddings, because no CLIP subset is made (ingest.subsets); nothing to export"
+        )
     images = make_cache_keys(model, "image", (image.sha256 for image in folders.read_records(ImageRecord)))
     tables = [(images, embed / "images.npy")]
     report = edited / "similarity.json"

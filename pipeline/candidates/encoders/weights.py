@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.hf_hub import use_cache_if_unreachable
 from pipeline.core.json_files import read_json
+from pipeline.core.paths import DatasetFolders
 
 if TYPE_CHECKING:
     import open_clip
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 LOCAL_DIR_PREFIX, HF_HUB_PREFIX = "local-dir:", "hf-hub:"
 # Name of the configuration file in the folder of a model.
 CONFIG_FILE_NAME = "open_clip_config.json"
+# Name of the weights in a repository on the hub, if the pretrained tag states none.
+DEFAULT_WEIGHTS_NAME = "open_clip_model.safetensors"
 WEIGHTS_SUFFIXES = (".safetensors", ".bin", ".pt", ".pth")
 # Settings of the preprocessing that a pretrained tag can prescribe.
 TAG_PREPROCESSING_KEYS = ("mean", "std", "interpolation", "resize_mode")
@@ -222,8 +225,8 @@ def _resolve_checkpoint(model: str, pretrained: str) -> Path:
         return _download_weights(
             lambda: open_clip.pretrained.download_pretrained_from_hf(repository),
             model,
-            f"run hf download {repository} --local-dir FOLDER there, copy FOLDER to this machine and set"
-            f" `model: {LOCAL_DIR_PREFIX}FOLDER`",
+            f"hf download {repository} {CONFIG_FILE_NAME} {DEFAULT_WEIGHTS_NAME} --local-dir clip",
+            f"copy the files in clip to {_get_clip_folder()} on this machine, and set `embed.model: {LOCAL_DIR_PREFIX}{_get_clip_folder()}` in params.yaml",
         )
     config, name = _get_model_config(model), model.replace("/", "-")
     if not config:
@@ -251,11 +254,33 @@ def _resolve_checkpoint(model: str, pretrained: str) -> Path:
         )
     if file:
         return file
+    command, name = _get_download_command(tag_config)
     return _download_weights(
         lambda: open_clip.download_pretrained(tag_config),
         f"{model} {tag}",
-        f"download the weights there, copy the file to this machine and set `pretrained: {tag}=FILE`",
+        command,
+        f"copy clip/{name} to {_get_clip_folder()} on this machine, and set `embed.pretrained: {tag}={_get_clip_folder()}/{name}` in params.yaml",
     )
+
+
+def _get_download_command(pretrained_config: dict[str, Any]) -> tuple[str, str]:
+    """Return the command that downloads the weights of a pretrained tag into a folder `clip`, and the name of the file."""
+    if hub := pretrained_config.get("hf_hub", ""):
+        # "owner/name/file", or "owner/name/" for the default file.
+        repository, _, file = hub.rpartition("/")
+        file = file or DEFAULT_WEIGHTS_NAME
+        return f"hf download {repository} {file} --local-dir clip", file
+    url = pretrained_config["url"]
+    file = url.rpartition("/")[2]
+    return f"curl -L --create-dirs -o clip/{file} {url}", file
+
+
+def _get_clip_folder() -> str:
+    """Return the folder for local models of the data set in use, for messages."""
+    try:
+        return DatasetFolders().clip.as_posix()
+    except UserError:
+        return "data/NAME/clip"
 
 
 def find_local_weights(folder: Path) -> Path:
@@ -283,7 +308,15 @@ def find_local_weights(folder: Path) -> Path:
     return files[0]
 
 
-def _download_weights(fetch: Callable[[], str], what: str, advice: str) -> Path:
+def _download_weights(fetch: Callable[[], str], what: str, command: str, advice: str) -> Path:
+    """Return the path of downloaded weights.
+
+    Args:
+        fetch: Downloads them.
+        what: Name of the model, for messages.
+        command: Command that downloads them on another machine.
+        advice: What to do with the files then.
+    """
     try:
         with use_cache_if_unreachable(f"the weights of {what}"):
             return Path(fetch())
@@ -292,8 +325,9 @@ def _download_weights(fetch: Callable[[], str], what: str, advice: str) -> Path:
         raise UserError(
             [
                 f"{what}: the weights could not be downloaded ({_error_lines(error)[0]})",
-                f"Without network access, use another machine: {advice}. Alternatively, put the"
-                f" weights file beside its {CONFIG_FILE_NAME} and set `model: {LOCAL_DIR_PREFIX}FOLDER`.",
+                f"On a machine with network access, run: {command}",
+                f"Then {advice}.",
+                "Subsets of edited questions need no CLIP model: ingest.subsets: [pt-easy, pt-hard]",
             ]
         ) from error
 

@@ -7,7 +7,7 @@ selected among the ranked pairs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -21,72 +21,13 @@ from pipeline.candidates.ranking.pair_selection import (
 from pipeline.candidates.ranking.rank_inputs import Embeddings, QuestionTable, build_question_table
 from pipeline.candidates.ranking.topk import Extreme, top_and_bottom_k
 from pipeline.core.errors import UserError
-from pipeline.core.json_files import content_hash
-from pipeline.core.params import Count, CountOrUnlimited, Params, Seed
+from pipeline.core.rank_params import SIZE_NAMES, RankParams, SourceSize, resolve_rank_sizes
 from pipeline.core.records import Candidate, Question, Subset, make_candidate_id
-
-BenchmarkSplit = Literal["validation", "test"]
-
-
-class RankParams(Params):
-    """Parameters of stage `rank`.
-
-    Attributes:
-        preset: Rule by which ranked pairs become candidates. `balanced` limits how often a question is used,
-            and spreads the selection evenly over images. `paper` follows RGQA (section 3.1): questions have
-            no limit, CLIP-Hard is purely random, and CLIP-Easy takes the least similar questions.
-        hard_draw: Number of questions selected for each image from its `hard_pool` most similar questions.
-            They become the candidates of CLIP-Hard. RGQA: 85.
-        hard_pool: Number of most similar questions of each image from which `hard_draw` questions are
-            selected. A smaller pool makes harder candidates. RGQA: 2,500 of 12,578.
-        easy_last: Number of questions selected for each image among its least similar questions. They become
-            the candidates of CLIP-Easy. RGQA: 50.
-        easy_pool: Number of least similar questions of each image from which the preset `balanced` selects
-            `easy_last` questions. The very last questions of the ranking are the same few for most images.
-        max_question_uses: Maximum number of uses of a question in a subset. 0 means no limit and has the same
-            effect as the preset `paper`.
-        validation_proportion: Proportion of the images (0 to 1) assigned to the split validation, on which
-            thresholds are chosen.
-        seed: Seed of the selection and of the splits.
-    """
-
-    preset: Literal["balanced", "paper"] = "balanced"
-    hard_draw: Count = 85
-    hard_pool: Count = 2500
-    easy_last: Count = 50
-    easy_pool: Count = 2500
-    max_question_uses: CountOrUnlimited = 3
-    validation_proportion: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.2
-    seed: Seed = 0
-
-
-def assign_splits(
-    image_ids: Iterable[str], validation_proportion: float, seed: int
-) -> dict[str, BenchmarkSplit]:
-    """Assign each image to a split. Thresholds are chosen on validation and applied to test.
-
-    The split depends only on the id of the image and on the seed. So adding or removing images does not
-    change the split of any other image.
-
-    Args:
-        image_ids: The ids of the images.
-        validation_proportion: Expected proportion of the images in validation (0 to 1).
-        seed: Seed of the assignment.
-
-    Returns:
-        Image id -> "validation" or "test".
-    """
-    # The salt "part" is the name that the first version used. Another salt would move images between the
-    # splits.
-    keys = {image: int(content_hash(str(seed), "part", image), 16) for image in image_ids}
-    return {
-        image: "validation" if key < validation_proportion * 2**64 else "test" for image, key in keys.items()
-    }
 
 
 def propose_candidates(
     questions: Iterable[Question], embeddings: Embeddings, split: Mapping[str, str], params: RankParams
-) -> tuple[list[Candidate], dict[str, object]]:
+) -> tuple[list[Candidate], dict[str, Any]]:
     """Rank all pairs and select the candidates of both CLIP subsets.
 
     Args:
@@ -97,10 +38,14 @@ def propose_candidates(
 
     Returns:
         The candidates, sorted by id and without programs (see `attach_programs`), and the numbers for the
-        report: `images`, `pairs` (see `count_pairs`) and `subsets` (see `summarize_selection`).
+        report: `images`, `pairs` (see `count_pairs`), `sizes` (see `summarize_sizes`), `images_with_limited_pools`
+        (see `separate_extremes`) and `subsets` (see `summarize_selection`).
+
+    No pair of an image and a question is in both subsets. The easy candidates of an image have lower scores
+    than its hard candidates.
 
     Raises:
-        UserError: No question can be proposed.
+        UserError: No question can be proposed, or more questions are selected than their pool has.
     """
     table = build_question_table(questions, embeddings.image_ids, embeddings.text_strings)
     if not table.question_ids:
@@ -108,24 +53,27 @@ def propose_candidates(
             "rank: no question can be proposed. All questions ask for existence, or none is about an embedded"
             " image. Add questions of other kinds to the source."
         )
-    paper = params.preset == "paper" or params.max_question_uses == 0
-    easy_pool = params.easy_last if paper else params.easy_pool
+    size = table.measure_size()
+    sizes, paper = resolve_rank_sizes(params, size), params.uses_paper_rule
     top, bottom, _ = top_and_bottom_k(
         embeddings.image_vectors,
         embeddings.text_vectors,
         table,
-        params.hard_pool,
-        easy_pool,
+        sizes.hard_pool,
+        sizes.easy_last if paper else sizes.easy_pool,
         npy_paths=embeddings.npy_paths,
     )
+    top, bottom, num_limited = separate_extremes(top, bottom, table.count_eligible())
     validation = np.array([split.get(image) == "validation" for image in table.image_ids])
-    selections: dict[Subset, tuple[Extreme, int]] = {
-        "clip-easy": (bottom, params.easy_last),
-        "clip-hard": (top, params.hard_draw),
-    }
     proposed: list[Candidate] = []
-    subsets = {}
-    for subset, (extreme, per_image) in selections.items():
+    subsets: dict[Subset, dict[str, object]] = {"clip-easy": {}, "clip-hard": {}}
+    # The hard candidates come first, because the easy candidates must have lower scores.
+    selections: tuple[tuple[Subset, int], ...] = (
+        ("clip-hard", sizes.hard_draw),
+        ("clip-easy", sizes.easy_last),
+    )
+    for subset, per_image in selections:
+        extreme = top if subset == "clip-hard" else bottom
         if paper:
             selected = select_pairs_by_paper_rule(
                 subset, extreme.questions, table.image_ids, per_image, params.seed
@@ -134,10 +82,63 @@ def propose_candidates(
             selected = select_balanced_pairs(
                 subset, extreme.questions, table, validation, per_image, params.max_question_uses, params.seed
             )
+        if subset == "clip-hard":
+            bottom = keep_below(bottom, top, selected)
         proposed += _make_candidates(subset, selected, extreme, table, embeddings.text_strings)
         subsets[subset] = summarize_selection(selected, extreme, table, per_image)
-    figures = {"images": len(table.image_ids), "pairs": count_pairs(table), "subsets": subsets}
+    figures = {
+        "images": len(table.image_ids),
+        "pairs": count_pairs(table),
+        "sizes": summarize_sizes(params, size),
+        "images_with_limited_pools": num_limited,
+        "subsets": subsets,
+    }
     return sorted(proposed, key=lambda candidate: candidate.candidate_id), figures
+
+
+def separate_extremes(top: Extreme, bottom: Extreme, eligible: np.ndarray) -> tuple[Extreme, Extreme, int]:
+    """Make the top and the bottom of each image's ranking disjoint.
+
+    Where both together are longer than the ranking, it is divided between them in the ratio of their lengths.
+
+    Args:
+        eligible: Number of questions in each image's ranking, int [images].
+
+    Returns:
+        Both, with -1 where a question belongs to the other one, and the number of images that this concerns.
+
+    Example:
+        >>> both = Extreme(np.array([[2, 0, 1]]), np.array([[30, 20, 10]])), Extreme(np.array([[1, 0, 2]]), np.array([[10, 20, 30]]))
+        >>> top, bottom, num_limited = separate_extremes(*both, np.array([3]))
+        >>> top.questions.tolist(), bottom.questions.tolist(), num_limited
+        ([[2, -1, -1]], [[1, 0, -1]], 1)
+    """
+    k_top, k_bottom = top.questions.shape[1], bottom.questions.shape[1]
+    overlaps = k_top + k_bottom > eligible
+    at_top = np.where(overlaps, eligible * k_top // max(1, k_top + k_bottom), k_top)
+    at_bottom = np.where(overlaps, eligible - at_top, k_bottom)
+
+    def limit(extreme: Extreme, lengths: np.ndarray) -> Extreme:
+        inside = np.arange(extreme.questions.shape[1]) < lengths[:, None]
+        return extreme._replace(questions=np.where(inside, extreme.questions, -1))
+
+    return limit(top, at_top), limit(bottom, at_bottom), int(overlaps.sum())
+
+
+def keep_below(bottom: Extreme, top: Extreme, selected: SelectedPairs) -> Extreme:
+    """Keep the questions of the bottom whose score is lower than all scores selected from the top for the same image.
+
+    Different texts can have the same score.
+    """
+    lowest = np.full(len(top.scores), np.iinfo(np.int32).max, np.int64)
+    np.minimum.at(lowest, selected.image_rows, top.scores[selected.image_rows, selected.rank_columns])
+    return bottom._replace(questions=np.where(bottom.scores < lowest[:, None], bottom.questions, -1))
+
+
+def summarize_sizes(params: RankParams, size: SourceSize) -> dict[str, object]:
+    """Return the sizes for the report, those that were `auto`, and what they follow from."""
+    auto = [name for name in SIZE_NAMES if getattr(params, name) == "auto"]
+    return {**resolve_rank_sizes(params, size)._asdict(), "auto": auto, "from": size._asdict()}
 
 
 def _make_candidates(

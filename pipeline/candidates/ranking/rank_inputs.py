@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 
 from pipeline.core.errors import Problems, format_count
 from pipeline.core.json_files import read_json
+from pipeline.core.rank_params import SourceSize
 from pipeline.core.records import Question
 from pipeline.language.functional_programs import is_existence_question
 
@@ -116,6 +117,11 @@ class QuestionTable:
     def count_eligible(self) -> np.ndarray:
         """Return the number of questions that may be proposed for each image, int [images]."""
         return np.asarray(len(self.question_ids) - self.texts_by_image @ self.count_questions_per_text())
+
+    def measure_size(self) -> SourceSize:
+        """Return the numbers from which the sizes of the subsets follow."""
+        num_texts = int((self.count_questions_per_text() > 0).sum())
+        return SourceSize(len(self.image_ids), len(self.question_ids), num_texts)
 
     def without_ids(self) -> QuestionTable:
         """Return a copy without ids, texts and own images of the questions.

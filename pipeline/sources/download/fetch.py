@@ -184,9 +184,11 @@ class _FetchJob:
         questions_from, wanted = self.hub or self.official, self.wanted
         listings = [
             partial(questions_from.list_questions, split, wanted.question_set)
-            for split in wanted.question_splits
+            for split in wanted.resolve_question_splits()
         ]
-        listings += [partial(self.official.list_scene_graphs, split) for split in wanted.graph_splits]
+        # `resolve_ingest_params` names them.
+        graph_splits = () if isinstance(wanted.graph_splits, str) else wanted.graph_splits
+        listings += [partial(self.official.list_scene_graphs, split) for split in graph_splits]
         if self.options.answer_choices:
             listings.append(partial(self.official.list_choices, wanted.split))
         texts = [file for listing in listings for file in self._run_listing(listing)]

@@ -68,8 +68,9 @@ def resolve_ingest_params(dataset: str, split: Split | None, path: Path = PARAMS
     where = f"{path}, {dataset}.ingest"
     params = convert_params(section["ingest"], IngestParams, where)
     chosen = split or params.split
-    questions = tuple(dict.fromkeys((chosen, *params.question_splits)))
-    graphs = tuple(dict.fromkeys((*params.graph_splits, *({chosen} & {*SPLITS_WITH_GRAPHS}))))
+    questions = tuple(dict.fromkeys((chosen, *params.resolve_question_splits())))
+    wanted_graphs = SPLITS_WITH_GRAPHS if isinstance(params.graph_splits, str) else params.graph_splits
+    graphs = tuple(dict.fromkeys((*wanted_graphs, *({chosen} & {*SPLITS_WITH_GRAPHS}))))
     problems = Problems(where)
     for wanted in sorted(set(questions).difference(GQA_SPLITS)):
         problems.add(

@@ -621,11 +621,11 @@ def test_assignment_rules_are_parameters_of_the_same_names():
         "max_tasks_per_annotator": 8,
         "seed": 9,
     }
-    assert AnnotateParams(**given).to_assignment_rules() == AssignmentRules(**given)
+    assert AnnotateParams(**given).to_assignment_rules(50) == AssignmentRules(**given)
 
 
 def test_defaults_are_equal():
-    assert AnnotateParams().to_assignment_rules() == AssignmentRules()
+    assert AnnotateParams().to_assignment_rules(wave_size=100) == AssignmentRules()
 
 
 @pytest.mark.parametrize(

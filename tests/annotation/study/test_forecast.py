@@ -127,7 +127,7 @@ def test_adjudications_decide_and_adjudicators_do_not_vote(tiny, capsys):
     )  # nothing is estimated
     enroll(folders, {"ann@example.org": "ann"})
     enroll(folders, {"eve@example.org": "eve"}, adjudicator=True)
-    assigner, _ = replay_answers(folders, AnnotateParams(), {})
+    assigner, _ = replay_answers(folders, AnnotateParams(wave_size=100), {})
     assert assigner.get_wanted_votes().all() and assigner.get_posterior_invalid("c0") == 0.5
     said = (
         {"from_name": "first", "value": {"choices": ["invalid"]}},
@@ -136,7 +136,7 @@ def test_adjudications_decide_and_adjudicators_do_not_vote(tiny, capsys):
     row = {"id": 1, "completed_by": "adjudicator-01", "created_at": "2026-01-01T00:00:00Z", "result": said}
     write_json(folders.annotations / "pulled.json", [{"data": {"task": "t0000"}, "annotations": [row]}])
     pulled = read_pulled(folders.annotations / "pulled.json")
-    assigner, verdicts = replay_answers(folders, AnnotateParams(), pulled)
+    assigner, verdicts = replay_answers(folders, AnnotateParams(wave_size=100), pulled)
     assert (
         assigner.is_decided("t0000")
         and assigner.get_wanted_votes().sum() == 39 * 3
@@ -162,7 +162,7 @@ def test_forecast_uses_the_results_of_collect(tiny):
     discarded |= {"expected_choice": "valid", "choices": {"invalid": 3}, "tasks": ["t0000"]}
     said = report | {"discarded_gold_questions": [discarded], "annotators": [ann], "doubtful": {"c3": 0.6}}
     write_json(folders.stage_dir("collect") / "quality.json", said)
-    assigner, _ = replay_answers(folders, AnnotateParams(), {})
+    assigner, _ = replay_answers(folders, AnnotateParams(wave_size=100), {})
     asked = assigner.tasks[assigner.task_index["t0000"]]
     assert {asked["first"]["expected"], asked["second"]["expected"]} == {None}
     assert assigner.assign_next_task("annotator-02") is None and assigner.assign_next_task("annotator-01")

@@ -41,6 +41,7 @@ def facts(items, **changed) -> ReleaseSummary:
         "vote_counts": VOTES,
         "clip_model": "m",
         "clip_weights_sha256": "ab",
+        "uses_sample_clip": False,
         "warnings": (),
         "attack_table": "| a |",
         "min_detectable_difference": {"clip-hard": 0.05},

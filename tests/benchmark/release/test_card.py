@@ -67,6 +67,12 @@ def test_the_card_states_simulated_verdicts_and_warnings(items, text_of):
     assert "verdicts of this release are simulated" not in people and "## What is simulated" not in people
 
 
+def test_the_card_names_the_clip_model_or_says_that_there_is_none_or_that_it_is_the_samples(items, text_of):
+    assert "The CLIP model was `m`" in text_of(items) and "RGQA sample" not in text_of(items)
+    assert "No CLIP model was used" in text_of(items, clip_model="", clip_weights_sha256="")
+    assert "The CLIP model is that of the RGQA sample" in text_of(items, uses_sample_clip=True)
+
+
 def test_it_starts_with_an_image_and_how_to_use_the_release(items, text_of):
     text = text_of(items)
     assert (

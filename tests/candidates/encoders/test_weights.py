@@ -86,7 +86,10 @@ def test_a_hub_model_without_weights_says_how_to_do_without_the_hub(hub: Path) -
     (hub / "open_clip_model.safetensors").unlink()
     with pytest.raises(UserError, match="could not be downloaded") as caught:
         clip.Encoder("hf-hub:owner/name")
-    assert "model: local-dir:FOLDER" in caught.value.problems[-1]
+    message = "\n".join(caught.value.problems)
+    assert "hf download owner/name open_clip_config.json open_clip_model.safetensors" in message
+    # The working folder is the project's root, where the sample is in use.
+    assert "embed.model: local-dir:data/sample/clip" in message and "ingest.subsets" in message
 
 
 @pytest.mark.parametrize(
@@ -240,10 +243,22 @@ def test_a_folder_that_does_not_say_how_images_are_prepared_is_refused(
         clip.Encoder(f"local-dir:{tmp_path}")
 
 
-def test_a_hub_out_of_reach_says_how_to_do_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_out_of_reach_says_what_to_fetch_elsewhere_and_where_it_belongs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    (tmp_path / "params.yaml").write_text("dataset: birds\nbirds: {embed: {}}\n")
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError) as caught:
         clip.Encoder("ViT-B-32", "laion2b_s34b_b79k")
+    message = "\n".join(caught.value.problems)
     assert "could not be downloaded" in caught.value.problems[0]
-    assert "model: local-dir:FOLDER" in caught.value.problems[-1]
-    assert "pretrained: laion2b_s34b_b79k=FILE" in caught.value.problems[-1]
+    # The repository is in open_clip's table of pretrained tags.
+    assert "hf download laion/CLIP-ViT-B-32-laion2B-s34B-b79K open_clip_model.safetensors" in message
+    assert "embed.pretrained: laion2b_s34b_b79k=data/birds/clip/open_clip_model.safetensors" in message
+    assert "ingest.subsets: [pt-easy, pt-hard]" in message
+
+
+def test_weights_with_an_address_are_fetched_from_there() -> None:
+    command, file = weights._get_download_command({"url": "https://example.org/models/w.pt"})
+    assert (command, file) == ("curl -L --create-dirs -o clip/w.pt https://example.org/models/w.pt", "w.pt")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from pipeline.candidates.ranking.clip_candidates import (
-    RankParams,
-    assign_splits,
     count_pairs,
+    keep_below,
     propose_candidates,
+    separate_extremes,
     summarize_selection,
 )
 from pipeline.candidates.ranking.pair_scores import (
@@ -25,6 +25,7 @@ from pipeline.candidates.ranking.rank_inputs import Embeddings, build_question_t
 from pipeline.candidates.ranking.topk import Extreme
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import write_json
+from pipeline.core.rank_params import RankParams, assign_splits
 from pipeline.core.records import Candidate, Question, Step
 from tests.candidates.ranking.small_world import world
 
@@ -110,6 +111,65 @@ def test_the_limit_of_uses_holds_and_images_give_as_many_questions_as_they_recei
         36,
         48,
     )
+
+
+@pytest.mark.parametrize(
+    "p",
+    [
+        EVEN,
+        PAPER,
+        RankParams(max_question_uses=2, validation_proportion=0.0),
+        # The ranking of an image has at most 96 - 12 - 12 - 6 questions, so these pools overlap.
+        RankParams(hard_draw=12, hard_pool=60, easy_last=12, easy_pool=60, validation_proportion=0.0),
+        RankParams(hard_draw=70, hard_pool=2500, easy_last=50, easy_pool=2500, validation_proportion=0.3),
+        RankParams(preset="paper", hard_draw=70, hard_pool=2500, easy_last=50, easy_pool=2500),
+        RankParams(hard_draw=20, hard_pool=96, easy_last=2, easy_pool=2, max_question_uses=9),
+    ],
+)
+def test_the_subsets_share_no_pair_and_easy_ones_score_below_hard_ones(p):
+    _, _, candidates, _ = proposed(p)
+    scores = {subset: {} for subset in ("clip-easy", "clip-hard")}
+    for row in candidates:
+        scores[row.subset].setdefault(row.image_id, []).append(row.score)
+    both = scores["clip-easy"].keys() & scores["clip-hard"].keys()
+    assert len(both) >= 4
+    assert all(max(scores["clip-easy"][key]) < min(scores["clip-hard"][key]) for key in both)
+
+
+def test_the_report_says_what_auto_came_to_and_where_pools_were_limited():
+    *_, report = proposed(RankParams(easy_last=2, validation_proportion=0.0))
+    # 12 images with 6 questions that may be proposed and "Which place is it?": 84; 7 per image: 14 candidates, 8 of them hard. Half of the 77 others is 38.
+    # Texts: of i = 2, 4, 5, 7 one per image, of i = 3, 6 one per two images, and one for all: 48 + 12 + 1.
+    assert report["sizes"] == {
+        "hard_draw": 8,
+        "hard_pool": 38,
+        "easy_last": 2,
+        "easy_pool": 20,
+        "auto": ["hard_draw", "hard_pool", "easy_pool"],
+        "from": {"images": 12, "questions": 84, "texts": 61},
+    }
+    # 84 - 7 own, 11 times "Which place is it?" and 2 shared texts: 64 are left.
+    assert report["images_with_limited_pools"] == 0
+    *_, report = proposed(RankParams(hard_draw=4, hard_pool=40, easy_last=2, easy_pool=25))
+    assert report["images_with_limited_pools"] == 12
+
+
+def test_overlapping_extremes_are_divided_in_the_ratio_of_their_lengths():
+    # The rankings of two images: 5 questions, and 2 questions (4 and 3). Four at the top, two at the bottom.
+    top = Extreme(np.array([[0, 1, 2, 3], [4, 3, -1, -1]]), np.array([[9, 8, 7, 6], [9, 8, 0, 0]]))
+    bottom = Extreme(np.array([[4, 3], [3, 4]]), np.array([[5, 6], [8, 9]]))
+    top, bottom, num_limited = separate_extremes(top, bottom, np.array([5, 2]))
+    # 5 x 4 / 6 = 3 at the top, 2 at the bottom; 2 x 4 / 6 = 1 and 1.
+    assert top.questions.tolist() == [[0, 1, 2, -1], [4, -1, -1, -1]]
+    assert bottom.questions.tolist() == [[4, 3], [3, -1]] and num_limited == 2
+
+
+def test_questions_of_the_bottom_with_the_score_of_a_selected_one_are_left_out():
+    top = Extreme(np.array([[0, 1], [2, 3]]), np.array([[9, 7], [9, 8]]))
+    bottom = Extreme(np.array([[4, 5], [4, 5]]), np.array([[6, 7], [6, 7]]))
+    selected = SelectedPairs(np.array([0]), np.array([1]), "exact", 1)
+    # Of the second image nothing is selected.
+    assert keep_below(bottom, top, selected).questions.tolist() == [[4, -1], [4, 5]]
 
 
 def test_questions_stay_within_their_split():
