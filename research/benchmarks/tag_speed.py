@@ -29,7 +29,9 @@ def main(questions: int = 4000, distinct: float = 0.5) -> None:
     asked = list(gqa_files.read_questions(SOURCE, ("testdev", "train", "val"), problems))
     scenes = list(gqa_files.read_scene_graphs(SOURCE / "sceneGraphs", ("train", "val"), problems))
     problems.raise_if_any()
-    classes = WordClassifier(build_vocabulary(scenes, asked, VocabularyParams(use_default="never"), lambda *_: ()))
+    classes = WordClassifier(
+        build_vocabulary(scenes, asked, VocabularyParams(use_default="never"), lambda *_: ())
+    )
     rng = np.random.default_rng(0)
     own = sorted({question.text for question in asked})[: int(questions * distinct)]
     texts = [*own, *rng.choice(own, questions - len(own)).tolist()]

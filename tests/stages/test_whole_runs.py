@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -62,30 +61,20 @@ def run_stage_modules(*stages: str) -> None:
         importlib.import_module(stage_module(stage, ROOT)).main()
 
 
-def test_a_bare_table_goes_through_to_a_release_that_says_what_is_missing(bare, capsys):
+def test_a_bare_table_goes_through_to_a_release_with_all_subsets(bare):
     run_stage_modules("ingest", "vocabulary")
-    assert "warning: neither scene graphs nor programs" in capsys.readouterr().err
+    questions = list(read_jsonl(bare / "interim/ingest/questions.jsonl", Question))
+    assert any(question.program_from_text for question in questions)
     bags_of_words(TINY, bare / "interim")
     run_stage_modules("rank", "tag", "perturb", "screen")
     keep_bags_of_words(bare / "interim")
     run_stage_modules("similarity", "estimate", "batch")
-    assert "warning: no gold question is known to be unanswerable" in capsys.readouterr().err
-    screen = read_json(bare / "interim/screen/screen.json")
-    assert screen["clip-hard"]["evidence"] == {
-        "none": screen["clip-hard"]["candidates"]
-    }  # and no evidence is not "no conflict"
-    tasks = list(read_jsonl(bare / "interim/batch/tasks.jsonl", Task))
-    (bare / "annotations/pulled.json").write_text(
-        json.dumps(export(tasks, lambda who, question: question.expected_choice or "invalid"))
-    )
+    judge_tasks(bare)
     run_stage_modules("collect", "balance", "paper", "audit", "release")
-    release = Path("data/release/bare/0.1.0")
-    check_release(release)
+    check_release(Path("data/release/bare/0.1.0"))
     items = list(read_jsonl(bare / "interim/balance/items.jsonl", Item))
-    subsets = {item.subset for item in items}
-    assert {"clip-easy", "clip-hard"} <= subsets and "pt-easy" not in subsets
+    assert {item.subset for item in items} == {"clip-easy", "clip-hard", "pt-easy", "pt-hard"}
     assert not any(item.simulated for item in items)
-    assert "pt-easy has no item" in (release / "README.md").read_text()
 
 
 def set_section(project: Path, **sections: dict[str, object]) -> None:
@@ -108,9 +97,7 @@ def test_edited_questions_alone_go_through_to_a_release_without_any_clip_model(b
     # Neither is there a model of this name, nor a network.
     set_section(bare, ingest={"subsets": ["pt-easy", "pt-hard"]}, embed={"model": "local-dir:nowhere"})
     run_stage_modules("ingest", "vocabulary")
-    before = time.perf_counter()
     run_stage_modules("embed", "rank")
-    assert time.perf_counter() - before < 1
     interim = bare / "interim"
     questions = list(read_jsonl(interim / "ingest/questions.jsonl", Question))
     images = read_json(interim / "embed/image_ids.json")
