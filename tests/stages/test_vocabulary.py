@@ -12,7 +12,7 @@ def test_without_graphs_and_programs_nothing_is_known_of_names(tiny, set_params,
     write_jsonl(ingest / "scenes.jsonl", list[SceneGraph]())
     write_jsonl(ingest / "images.jsonl", list[ImageRecord]())
     write_jsonl(ingest / "unbalanced.jsonl", list[Question]())
-    set_params("vocabulary", min_count=3)
+    set_params("vocabulary", min_count=3, use_default="never")
     vocabulary.main()
     assert "pt-easy stays empty" in capsys.readouterr().err
 
