@@ -18,7 +18,9 @@ from tests.tiny.project import PARAMS, TINY, lay_out, run_stages
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project folder in which every stage has run. Its testdev images have scene graphs."""
     ingest = PARAMS["ingest"] | {"graph_splits": ["testdev", "train", "val"]}
-    home = lay_out(tmp_path_factory.mktemp("reported"), PARAMS | {"ingest": ingest})
+    # With few votes, some candidates stay doubtful.
+    collect = PARAMS["collect"] | {"simulated_votes": 3, "seed": 5}
+    home = lay_out(tmp_path_factory.mktemp("reported"), PARAMS | {"ingest": ingest, "collect": collect})
     shutil.copy(TINY / "truth/testdev_sceneGraphs.json", home / "data/tiny/source/sceneGraphs")
     return run_stages(home)
 
