@@ -10,12 +10,13 @@ be possible according to the counts.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 
 from pipeline.language.object_taxonomy import NameFilter, parse_name_filter
 from pipeline.language.relations import canonicalize_relation
-from pipeline.language.word_lists import parse_headed_groups
+from pipeline.language.word_lists import parse_headed_groups, parse_words
 
 # Lists that several rows share. INDOORS and OUTDOORS are objects inside and outside of buildings. LARGE
 # objects can hide other objects. SOLID objects can have other objects beside them, unlike the ground or
@@ -214,14 +215,20 @@ vposition | SOLID, wall, railing, bodypart, garment, headwear, landform, surface
 RuleTable = dict[str, list[tuple[NameFilter, NameFilter]]]
 
 
+def _iter_rows(table: str) -> Iterator[tuple[list[str], str, str]]:
+    """Yield the rows of a table: the relations, types or attributes of the row, and its two lists."""
+    for row in re.split(r"[;\n]", table.strip()):
+        heads, objects, others = row.split("|")
+        yield [head.strip() for head in heads.split(",")], objects, others
+
+
 def _parse_rules(table: str) -> RuleTable:
     for name, shared in _SHARED_LISTS.items():
         table = table.replace(f"-{name}", "-" + ", -".join(shared)).replace(name, ", ".join(shared))
     rows: RuleTable = {}
-    for row in re.split(r"[;\n]", table.strip()):
-        heads, objects, others = row.split("|")
-        for head in heads.split(","):
-            rows.setdefault(head.strip(), []).append((parse_name_filter(objects), parse_name_filter(others)))
+    for heads, objects, others in _iter_rows(table):
+        for head in heads:
+            rows.setdefault(head, []).append((parse_name_filter(objects), parse_name_filter(others)))
     return rows
 
 
@@ -290,15 +297,11 @@ def get_attribute_rules(attribute: str, type_: str) -> list[NameFilter] | None:
 def get_type_by_value() -> dict[str, str]:
     """Return the GQA type of each attribute that the rules name, or "other" if they name no type."""
     types: dict[str, str] = {}
-    for row in re.split(r"[;\n]", _ATTRIBUTE_TABLE.strip()):
-        heads, _, values = (part.strip() for part in row.split("|"))
-        named = [value.strip() for value in values.split(",") if value.strip() not in ("", "*")]
-        if named:
-            for value in named:
-                types.setdefault(value, heads.split(",")[0].strip())
+    for heads, _, values in _iter_rows(_ATTRIBUTE_TABLE):
+        if named := parse_words(values) - {"*"}:
+            types = dict.fromkeys(named, heads[0]) | types
         else:
-            for head in heads.split(","):
-                types.setdefault(head.strip(), "other")
+            types = dict.fromkeys(heads, "other") | types
     # The rule of fields and lawns lists a state among colors.
     types["dry"] = types["wet"]
     return types

@@ -13,7 +13,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from itertools import accumulate
+from operator import itemgetter
 
+from pipeline.core.jsonl_index import group_by
 from pipeline.language.commonsense import get_type_by_value
 from pipeline.language.lexicon import load_wordnet
 from pipeline.language.nouns import lemmatize
@@ -59,7 +62,7 @@ kind, kinds, type, types, sort, sorts, piece, pieces, item, items, article, arti
 brand, variety, form
 """)
 _ZONES = {"left": "hposition", "right": "hposition", "top": "vposition", "bottom": "vposition"}
-_ZONE_NOUNS = parse_words("side, half, part, edge, corner, end, hand side")
+_ZONE_NOUNS = parse_words("side, half, part, edge, corner, end")
 SCENE_WORDS = parse_words(
     "photo, photograph, picture, image, scene, snapshot, shot, background, foreground, portrait, close-up, camera, viewer,"
     "photographer"
@@ -71,6 +74,7 @@ _PREPOSITION_TOKENS = sorted(
      "at the edge of", "in the front of", "on the back of", "at the end of", "in back of", "out of", "as")},
     key=lambda phrase: (-len(phrase), phrase),
 )  # fmt: skip
+_PREPOSITIONS_BY_FIRST_WORD = group_by(_PREPOSITION_TOKENS, itemgetter(0))
 _PARTICLES = parse_words("up, out, down, off, away, together")
 # After these a preposition starts another phrase: "holding IN his hand".
 _TRANSITIVE_VERBS = parse_words(
@@ -100,27 +104,13 @@ _CLOSED = (
     | {"and", "or", "not", "there", "'s", "than", "as", "if", "then", "too", "very", "to"}
     | {phrase[0] for phrase in _PREPOSITION_TOKENS if len(phrase) == 1}
 )
-VERB_RELATIONS = {
-    "has": "with",
-    "have": "with",
-    "had": "with",
-    "having": "with",
-    "wears": "wearing",
-    "wear": "wearing",
-    "holds": "holding",
-    "hold": "holding",
-}
-
-
-@cache
-def _load_names() -> frozenset[str]:
-    return frozenset(load_wordnet())
+_POSSESSION_VERBS = parse_words("has, have, had, having")
 
 
 @lru_cache(maxsize=1 << 16)
 def is_known_name(word: str) -> bool:
     """Return whether everyday objects have this name, in the singular or plural."""
-    return lemmatize(word) in _load_names() or (" " not in word and bool(get_main_kind(word)))
+    return lemmatize(word) in load_wordnet() or (" " not in word and bool(get_main_kind(word)))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -144,8 +134,10 @@ def canonicalize_attribute(word: str) -> str:
     return _invert_synonyms().get(word, word)
 
 
-def get_activity_type(word: str) -> str:
-    return get_type_by_value().get(word.split()[0]) or "activity"
+def get_participle_type(relation: str) -> str:
+    """Return the GQA type of what somebody does: "pose" of "standing", "activity" if no type is known."""
+    types = get_type_by_value()
+    return get_attribute_type(relation) or types.get(relation.split()[0]) or "activity"
 
 
 def _complete_options(values: Sequence[str]) -> tuple[str, ...]:
@@ -165,29 +157,42 @@ def _complete_options(values: Sequence[str]) -> tuple[str, ...]:
     )
 
 
+def _find_content_words(words: Sequence[str]) -> list[int]:
+    """Return the indices of the words that do not belong to a filler ("in this photo", "do you think")."""
+    kept = list(range(len(words)))
+    # Without one filler, another may stand at the start or the end.
+    for _ in range(3):
+        starts = list(accumulate((len(words[i]) + 1 for i in kept), initial=0))
+        fillers = [match.span() for match in _FILLERS.finditer(" ".join(words[i] for i in kept))]
+        rest = [
+            i
+            for i, start in zip(kept, starts, strict=False)
+            if not any(first <= start < last for first, last in fillers)
+        ]
+        if rest == kept or not rest:
+            break
+        kept = rest
+    return kept
+
+
 @dataclass(slots=True)
 class NounPhrase:
     """A noun phrase of a question.
 
     Attributes:
         name: the object's name.
-        head: its tokens [first, last) in the text.
         is_definite: whether it presupposes its object ("the cup", "her cup", "the girl's cup").
         is_pronoun: whether it is a pronoun.
         attributes: pairs (type, attribute); a negated attribute is "not(...)".
         relations: what the phrase says of the object, as triples (relation, role of the object, other phrase). The
             role is "s" for the relation's subject and "o" for its object.
-        possessor: the phrase before "'s".
-        is_counted: whether it has no determiner or only a number.
     """
 
     name: str
-    head: tuple[int, int] = (0, 0)
     is_definite: bool = False
     is_pronoun: bool = False
     attributes: list[tuple[str, str]] = field(default_factory=list)
     relations: list[tuple[str, str, NounPhrase]] = field(default_factory=list)
-    has_determiner: bool = False
 
 
 @dataclass(slots=True)
@@ -215,7 +220,12 @@ class Piece:
 
 
 class PhraseParser:
-    """Derive the program of one question.
+    """Parse the phrases of one question.
+
+    Attributes:
+        words: the words of the question in lower case, without marks and phrases that add nothing.
+        tags: their Penn tags.
+        extra: phrases that the question presupposes and that modify no noun.
 
     Args:
         text: the question.
@@ -224,7 +234,8 @@ class PhraseParser:
 
     def __init__(self, text: str, tokens: Sequence[TaggedToken]) -> None:
         sentence = Sentence(text)
-        words, tags, self._indices = [], [], []
+        words: list[str] = []
+        tags: list[str] = []
         last = sentence.num_content_tokens
         if "," in sentence.tokens[:last]:
             comma = last - 1 - sentence.tokens[:last][::-1].index(",")
@@ -237,29 +248,9 @@ class PhraseParser:
             if sentence.tokens[index][0].isalnum() or sentence.tokens[index] == "'s":
                 words.append(sentence.tokens[index])
                 tags.append(inside[-1] if inside else "")
-                self._indices.append(index)
-        self.words, self.tags = self._drop_fillers(words, tags)
+        kept = _find_content_words(words)
+        self.words, self.tags = [words[i] for i in kept], [tags[i] for i in kept]
         self.extra: list[NounPhrase] = []
-
-    def _drop_fillers(self, words: list[str], tags: list[str]) -> tuple[list[str], list[str]]:
-        kept = list(range(len(words)))
-        for _ in range(3):
-            joined, starts = " ".join(words[i] for i in kept), []
-            position = 0
-            for i in kept:
-                starts.append(position)
-                position += len(words[i]) + 1
-            removed = [match.span() for match in _FILLERS.finditer(joined)]
-            rest = [
-                i
-                for i, start in zip(kept, starts, strict=True)
-                if not any(low <= start < high for low, high in removed)
-            ]
-            if rest == kept or not rest:
-                break
-            kept = rest
-        self._indices = [self._indices[i] for i in kept]
-        return [words[i] for i in kept], [tags[i] for i in kept]
 
     # Words.
 
@@ -307,10 +298,17 @@ class PhraseParser:
 
     def _match_preposition(self, index: int) -> int:
         """Return the token after the preposition that starts at a token, or the token itself."""
-        for phrase in _PREPOSITION_TOKENS:
+        for phrase in _PREPOSITIONS_BY_FIRST_WORD.get(self.word(index), ()):
             if tuple(self.words[index : index + len(phrase)]) == phrase:
                 return index + len(phrase)
         return index
+
+    def parse_verb_relation(self, index: int) -> tuple[str, int]:
+        """Return the relation of a verb with its preposition ("sitting on" of "sits on"), and the token after it."""
+        verb = self.word(index)
+        end = self._match_preposition(index + 1)
+        participle = "with" if verb in _POSSESSION_VERBS else get_present_participle(verb)
+        return " ".join([participle, *self.words[index + 1 : end]]), end
 
     def _match_option(self, index: int, is_first: bool = True) -> int:
         """Return the token after "to the left" of "to the left or to the right of"."""
@@ -332,7 +330,7 @@ class PhraseParser:
             and follows
             and self.word(index + 1) not in BE_FORMS
         ):
-            return NounPhrase(word, (index, index + 1), True, True), index + 1
+            return NounPhrase(word, is_definite=True, is_pronoun=True), index + 1
         if word in LISTENER_PRONOUNS:
             return None
         # "All of the", "one of the", "some of the".
@@ -359,20 +357,8 @@ class PhraseParser:
         attributes, (first, last) = found
         # "Clothing ITEM", "food ITEMS".
         if self.words[last - 1] in ("item", "items") and last - 2 >= index and self._is_noun(last - 2, True):
-            first, last = last - 2, last - 1
-            phrase = NounPhrase(
-                self.words[first],
-                (first, last),
-                is_definite,
-                False,
-                attributes,
-                has_determiner=has_determiner,
-            )
-            return phrase, last + 1
-        name = " ".join(self.words[first:last])
-        phrase = NounPhrase(
-            name, (first, last), is_definite, False, attributes, has_determiner=has_determiner
-        )
+            return NounPhrase(self.words[last - 2], is_definite, attributes=attributes), last
+        phrase = NounPhrase(" ".join(self.words[first:last]), is_definite, attributes=attributes)
         inner = self._parse_partitive(phrase, last)
         if inner is not None:
             return inner
@@ -397,7 +383,7 @@ class PhraseParser:
             return None
         inner = found[0]
         if is_frame:
-            inner.is_definite, inner.has_determiner = phrase.is_definite, phrase.has_determiner
+            inner.is_definite = phrase.is_definite
             inner.attributes += phrase.attributes
         else:
             # "The right side of the road" presupposes the road, which need not be on the right.
@@ -507,7 +493,7 @@ class PhraseParser:
             self._parse_zone(index)
             or self._parse_prepositional(index)
             or self._parse_relative(index)
-            or (self._parse_participle(index))
+            or self._parse_participle(index)
         )
 
     def _parse_zone(self, index: int) -> Piece | None:
@@ -589,16 +575,17 @@ class PhraseParser:
         if len(options) > 1:
             return Piece("participle", index, position, values=tuple(options))
         relation = " ".join([verb, *self.words[position:end]])
-        inner = self.parse_noun_phrase(end)
-        if inner is None and end > position and end < len(self.words):
+        piece = self._make_participle(index, relation, end)
+        if piece.other is None and position < end < len(self.words):
             return Piece("participle", index, position, values=(verb,))
-        return Piece(
-            "participle",
-            index,
-            inner[1] if inner else end,
-            values=(relation,),
-            other=inner[0] if inner else None,
-        )
+        return piece
+
+    def _make_participle(self, start: int, relation: str, end: int) -> Piece:
+        """Return a participle with the noun phrase after it, if there is one."""
+        found = self.parse_noun_phrase(end)
+        if found is None:
+            return Piece("participle", start, end, values=(relation,))
+        return Piece("participle", start, found[1], values=(relation,), other=found[0])
 
     def _starts_phrase(self, index: int) -> bool:
         return self.parse_noun_phrase(index) is not None
@@ -629,14 +616,8 @@ class PhraseParser:
                     values := self._parse_adjectives(position + 1)
                 ):
                     return Piece("relative", index, values[1], attributes=values[0])
-                verb = VERB_RELATIONS.get(self.word(position)) or get_present_participle(self.word(position))
-                end = self._match_preposition(position + 1)
-                relation = " ".join([verb, *self.words[position + 1 : end]])
-                inner = self.parse_noun_phrase(end)
-                if inner is None:
-                    piece = Piece("participle", position, end, values=(relation,))
-                else:
-                    piece = Piece("participle", position, inner[1], values=(relation,), other=inner[0])
+                relation, end = self.parse_verb_relation(position)
+                piece = self._make_participle(position, relation, end)
                 return Piece("relative", index, piece.end, inner=piece)
         # "The bag (that) the man is holding".
         if self.word(position) in DETERMINERS and (subject := self.parse_noun_phrase(position)):
@@ -657,16 +638,9 @@ class PhraseParser:
             elif (
                 self.tag(after) in ("VBZ", "VBP", "VBD", "VB", "NNS") and self.word(after) not in AUXILIARIES
             ):
-                verb = get_present_participle(self.word(after))
-                end = self._match_preposition(after + 1)
+                relation, end = self.parse_verb_relation(after)
                 if not self._starts_phrase(end):
-                    return Piece(
-                        "object_relative",
-                        index,
-                        end,
-                        values=(" ".join([verb, *self.words[after + 1 : end]]),),
-                        other=subject[0],
-                    )
+                    return Piece("object_relative", index, end, values=(relation,), other=subject[0])
         return None
 
     def _parse_adjectives(self, index: int) -> tuple[list[tuple[str, str]], int] | None:
@@ -754,12 +728,7 @@ class PhraseParser:
             phrase.relations.append((piece.values[0], "o", piece.other))
         elif piece.other is None:
             if piece.kind == "participle":
-                phrase.attributes.append(
-                    (
-                        get_attribute_type(piece.values[0]) or get_activity_type(piece.values[0]),
-                        piece.values[0],
-                    )
-                )
+                phrase.attributes.append((get_participle_type(piece.values[0]), piece.values[0]))
         elif piece.other.is_pronoun or piece.other.name in SCENE_WORDS | _PART_NOUNS | _ZONE_WORDS:
             pass
         else:

@@ -26,7 +26,7 @@ import msgspec
 
 from pipeline.core.records import Question, Step
 from pipeline.language.letter_case import to_sentence_case
-from pipeline.language.tagger import BATCH_SIZE, TaggedToken, Tagger, get_present_participle
+from pipeline.language.tagger import BATCH_SIZE, TaggedToken, Tagger
 from pipeline.language.text_phrases import (
     AUXILIARIES,
     BE_FORMS,
@@ -35,13 +35,11 @@ from pipeline.language.text_phrases import (
     PERSONAL_PRONOUNS,
     QUESTION_WORDS,
     SCENE_WORDS,
-    VERB_RELATIONS,
     NounPhrase,
     PhraseParser,
     Piece,
     canonicalize_attribute,
-    get_activity_type,
-    get_attribute_type,
+    get_participle_type,
 )
 from pipeline.language.word_lists import (
     DEFINITE_DETERMINERS,
@@ -102,8 +100,6 @@ class Frame:
     options: list[NounPhrase] = field(default_factory=list)
     asked: str = "name"
     inner: Frame | None = None
-    is_count: bool = False
-    is_asked_of_pronoun: bool = False
 
 
 class QuestionParser(PhraseParser):
@@ -120,10 +116,10 @@ class QuestionParser(PhraseParser):
         """Return the steps of the question's program, or none if it presupposes nothing that can be read."""
         frame = self._parse_frame()
         if frame is None:
-            self.extra = self._find_definite_phrases(0, len(self.words))
-            if not self.extra:
-                return []
-            frame = Frame("query", self.extra.pop(), type="unknown")
+            self.extra = []
+            frame = self._ask_of_definite_phrase(0)
+        if frame is None:
+            return []
         return _ProgramWriter(frame, self.extra, answer).write()
 
     def _parse_frame(self) -> Frame | None:
@@ -150,19 +146,19 @@ class QuestionParser(PhraseParser):
             return self._parse_how_question(wh + 1)
         return None
 
-    def _find_definite_phrases(self, start: int, end: int) -> list[NounPhrase]:
-        """Return the definite noun phrases between two tokens, with what modifies them."""
+    def _ask_of_definite_phrase(self, start: int, type_: str = "unknown") -> Frame | None:
+        """Return a frame that asks for something of a definite phrase from a token on, or None if there is none."""
+        self.extra += self._find_definite_phrases(start)
+        return Frame("query", self.extra.pop(), type=type_) if self.extra else None
+
+    def _find_definite_phrases(self, start: int) -> list[NounPhrase]:
+        """Return the definite noun phrases from a token on, with what modifies them."""
         found: list[NounPhrase] = []
         position = start
-        while position < end:
+        while position < len(self.words):
             is_start = self.word(position) in DEFINITE_DETERMINERS or self.tag(position) == "PRP$"
             phrase = self.parse_full_phrase(position) if is_start else None
-            if (
-                phrase
-                and not phrase[0].is_pronoun
-                and phrase[0].name not in SCENE_WORDS
-                and phrase[0].name not in FRAME_WORDS
-            ):
+            if phrase and _names_object(phrase[0]):
                 found.append(phrase[0])
                 position = phrase[1]
             else:
@@ -186,8 +182,7 @@ class QuestionParser(PhraseParser):
             return self._parse_statement_of_pronoun(phrase, end)
         pieces, rest = self.parse_pieces(end)
         if rest < len(self.words):
-            last = self.attach(phrase, [])
-            self.attach(last, pieces)
+            self.attach(phrase, pieces)
             return self._parse_predicate(phrase, rest)
         if not pieces:
             return None
@@ -225,13 +220,7 @@ class QuestionParser(PhraseParser):
                 and inner.values[0] == "of"
             ):
                 previous = self.attach(previous, [piece])
-            elif (
-                inner.other is not None
-                and inner.other.is_definite
-                and not inner.other.is_pronoun
-                and inner.other.name not in SCENE_WORDS
-                and inner.other.name not in FRAME_WORDS
-            ):
+            elif inner.other is not None and inner.other.is_definite and _names_object(inner.other):
                 self.extra.append(inner.other)
                 previous = inner.other
             elif previous is not None:
@@ -239,37 +228,28 @@ class QuestionParser(PhraseParser):
 
     def _state_piece(self, phrase: NounPhrase, piece: Piece) -> Frame:
         """Return the frame of a yes-no question or a choice whose statement is a piece."""
+        if not piece.values:
+            return Frame("query", phrase, type="material")
         if piece.kind in ("zone", "material"):
-            return Frame(
-                "choose" if len(piece.values) > 1 else "verify", phrase, type=piece.type, values=piece.values
-            )
+            return _state_values(phrase, piece.type, piece.values)
         if piece.other is None or piece.other.is_pronoun:
-            type_ = get_attribute_type(piece.values[0]) or get_activity_type(piece.values[0])
-            return Frame(
-                "verify" if len(piece.values) == 1 else "choose", phrase, type=type_, values=piece.values
-            )
+            return _state_values(phrase, get_participle_type(piece.values[0]), piece.values)
         return Frame("relation", phrase, values=piece.values, other=piece.other)
 
     def _parse_predicate(self, phrase: NounPhrase, index: int) -> Frame | None:
         """Parse what a question says of a phrase: "red or blue", "a cup", "taller than the tree"."""
         index = self._skip_negation(index)
-        if self.word(index) == "made" or (self.word(index) in ("of",) and index):
+        if self.word(index) == "made":
             piece = self._parse_participle(index)
             if piece and piece.kind == "material" and piece.values:
-                values = self._parse_options(index + 2)
-                return Frame(
-                    "verify" if len(values) < 2 else "choose",
-                    phrase,
-                    type="material",
-                    values=values or piece.values,
-                )
+                return _state_values(phrase, "material", self._parse_options(index + 2) or piece.values)
         zone = self._parse_zone(index)
         if zone:
             return Frame("verify", phrase, type=zone.type, values=zone.values)
         found = self._parse_adjectives(index)
         if found:
             values, end = found
-            self._keep(self._find_definite_phrases(end, len(self.words)))
+            self.extra += self._find_definite_phrases(end)
             if "or" in self.words[index:end] and len(values) > 1:
                 return Frame("choose", phrase, type=values[0][0], values=tuple(value for _, value in values))
             return Frame("verify", phrase, type=values[0][0], values=(values[0][1],))
@@ -278,42 +258,25 @@ class QuestionParser(PhraseParser):
             options = [noun[0].name]
             if self.word(noun[1]) == "or" and (second := self.parse_noun_phrase(noun[1] + 1)):
                 options.append(second[0].name)
-            return Frame(
-                "verify" if len(options) == 1 else "choose", phrase, type="name", values=tuple(options)
-            )
-        self._keep(self._find_definite_phrases(index, len(self.words)))
+            return _state_values(phrase, "name", options)
+        self.extra += self._find_definite_phrases(index)
         return Frame("query", phrase, type="unknown")
-
-    def _keep(self, phrases: Iterable[NounPhrase]) -> None:
-        self.extra += phrases
 
     def _parse_options(self, index: int) -> tuple[str, ...]:
         words = [word for word in self.words[index:] if word not in ("or", "and", "of", "the", "a", "an")]
         return tuple(canonicalize_attribute(word) for word in words) if "or" in self.words[index:] else ()
 
     def _parse_statement_of_pronoun(self, phrase: NounPhrase, index: int) -> Frame | None:
-        self._keep(self._find_definite_phrases(index, len(self.words)))
+        self.extra += self._find_definite_phrases(index)
         name = "scene" if phrase.name in SCENE_WORDS else phrase.name
         of_scene = [word for word in self.words[index:] if word in _LOCATION_VALUES | _WEATHER_VALUES]
         if of_scene:
             type_ = "location" if of_scene[0] in _LOCATION_VALUES else "weather"
-            scene = NounPhrase("scene", is_definite=True, is_pronoun=True)
-            return Frame(
-                "choose" if len(of_scene) > 1 else "verify", scene, type=type_, values=tuple(of_scene)
-            )
-        found = self._parse_adjectives(index)
-        if found:
-            type_ = found[0][0][0]
-            values = tuple(value for _, value in found[0])
-            return Frame(
-                "choose" if len(values) > 1 else "verify",
-                NounPhrase(name, is_definite=True, is_pronoun=True),
-                type=type_,
-                values=values,
-            )
-        if self.extra:
-            return Frame("query", NounPhrase(name, is_definite=True, is_pronoun=True), type="unknown")
-        return None
+            return _state_values(_make_scene(), type_, of_scene)
+        subject = NounPhrase(name, is_definite=True, is_pronoun=True)
+        if found := self._parse_adjectives(index):
+            return _state_values(subject, found[0][0][0], [value for _, value in found[0]])
+        return Frame("query", subject, type="unknown") if self.extra else None
 
     def _parse_existence(self, index: int) -> Frame | None:
         while (
@@ -325,8 +288,7 @@ class QuestionParser(PhraseParser):
             index += 1
         found = self.parse_full_phrase(index)
         if found is None:
-            self._keep(self._find_definite_phrases(index, len(self.words)))
-            return Frame("query", self.extra.pop(), type="unknown") if self.extra else None
+            return self._ask_of_definite_phrase(index)
         phrases = [found[0]]
         while self.word(found[1]) in ("or", "and") and (following := self.parse_full_phrase(found[1] + 1)):
             phrases.append(following[0])
@@ -361,12 +323,10 @@ class QuestionParser(PhraseParser):
             return self._parse_predicate(phrase, start)
         if not verb:
             return Frame("query", phrase, type="unknown")
-        relation = VERB_RELATIONS.get(verb) or get_present_participle(verb)
-        end = self._match_preposition(rest + 1)
+        relation, end = self.parse_verb_relation(rest)
         found = self.parse_full_phrase(end)
-        relation = " ".join([relation, *self.words[rest + 1 : end]])
         if found is None or found[0].is_pronoun:
-            return Frame("verify", phrase, type=get_activity_type(relation), values=(relation,))
+            return _state_values(phrase, get_participle_type(relation), [relation])
         if self.word(found[1]) == "or" and (second := self.parse_noun_phrase(found[1] + 1)):
             if second[0].is_definite:
                 self.extra.append(second[0])
@@ -383,7 +343,7 @@ class QuestionParser(PhraseParser):
         phrase, end = found
         pieces, end = self.parse_pieces(end)
         if self.word(end) not in BE_FORMS | {"has", "have"}:
-            if phrase.name in _ASKED_TYPES and pieces and pieces[0].values[0] == "of" and pieces[0].other:
+            if phrase.name in _ASKED_TYPES and pieces and pieces[0].values[:1] == ("of",) and pieces[0].other:
                 return Frame(
                     "query", self._attach_all(pieces[0].other, pieces[1:]), type=_ASKED_TYPES[phrase.name]
                 )
@@ -432,16 +392,7 @@ class QuestionParser(PhraseParser):
             frame = self._parse_subject_question(target[1], target[0], fronted) if target else None
             if frame is None:
                 return None
-            return Frame(
-                "target",
-                frame.subject,
-                frame.type,
-                frame.values,
-                frame.other,
-                frame.target,
-                asked=type_,
-                inner=frame,
-            )
+            return Frame("target", frame.subject, asked=type_, inner=frame)
         target = self.parse_noun_phrase(index)
         if target is None or target[0].is_pronoun:
             return None
@@ -449,8 +400,7 @@ class QuestionParser(PhraseParser):
         if phrase.name in PARTITIVE_FRAMES:
             phrase.name = "_"
         if phrase.name in ("sport", "game", "activity", "event"):
-            self._keep(self._find_definite_phrases(end, len(self.words)))
-            return Frame("query", self.extra.pop(), type="sport") if self.extra else None
+            return self._ask_of_definite_phrase(end, "sport")
         if phrase.name in _ASKED_TYPES:
             return self._parse_type_question(end, _ASKED_TYPES[phrase.name])
         if end >= len(self.words):
@@ -464,7 +414,7 @@ class QuestionParser(PhraseParser):
                 or end + 1 == len(self.words)
             )
         ):
-            return Frame("query", NounPhrase("scene", is_definite=True, is_pronoun=True), type="place")
+            return Frame("query", _make_scene(), type="place")
         return self._parse_subject_question(end, phrase, fronted)
 
     def _is_finite_verb(self, index: int) -> bool:
@@ -480,13 +430,12 @@ class QuestionParser(PhraseParser):
             return None
         found = self.parse_noun_phrase(index + 1)
         if found is None:
-            self._keep(self._find_definite_phrases(index + 1, len(self.words)))
-            return Frame("query", self.extra.pop(), type="unknown") if self.extra else None
+            return self._ask_of_definite_phrase(index + 1)
         phrase, end = found
         if phrase.name in SCENE_WORDS or (
             phrase.is_pronoun and type_ in ("weather", "place", "room", "location", "time")
         ):
-            return Frame("query", NounPhrase("scene", is_definite=True, is_pronoun=True), type=type_)
+            return Frame("query", _make_scene(), type=type_)
         pieces, end = self.parse_pieces(end)
         if (
             pieces
@@ -537,7 +486,7 @@ class QuestionParser(PhraseParser):
             if end < len(self.words):
                 found = self._parse_adjectives(end)
                 target.attributes += found[0] if found else []
-                self._keep(self._find_definite_phrases(end, len(self.words)))
+                self.extra += self._find_definite_phrases(end)
             return Frame("target", target)
         found = self.parse_noun_phrase(index)
         if found is None:
@@ -554,7 +503,7 @@ class QuestionParser(PhraseParser):
             and self.word(end) in ("", "like", "showing", "taken", "of", "about")
         ):
             type_ = _ASKED_TYPES.get(phrase.name, "place")
-            return Frame("query", NounPhrase("scene", is_definite=True, is_pronoun=True), type=type_)
+            return Frame("query", _make_scene(), type=type_)
         pieces, rest = self.parse_pieces(end)
         asked = _ASKED_TYPES.get(phrase.name) or (
             "name" if phrase.name in ("name", *PARTITIVE_FRAMES) else ""
@@ -566,18 +515,14 @@ class QuestionParser(PhraseParser):
         if asked and pieces and pieces[0].values and pieces[0].values[0] in ("of", "on") and pieces[0].other:
             return Frame("query", self._attach_all(pieces[0].other, pieces[1:]), type=asked)
         if phrase.is_pronoun:
-            if pieces and pieces[-1].end == len(self.words) and pieces[-1].other is None:
+            if rest == len(self.words) and _find_open_pieces(pieces)[-1:] == [len(pieces) - 1]:
                 return self._ask_object(phrase, pieces, target)
             if target.name != "_":
-                return Frame("target", target, is_asked_of_pronoun=True)
+                return Frame("target", target)
             self._keep_phrases(pieces)
             return Frame("query", phrase, type="unknown") if self.extra else None
         if rest == len(self.words):
-            open_ = [
-                i
-                for i, piece in enumerate(pieces)
-                if piece.other is None and piece.kind in ("participle", "material", "preposition")
-            ]
+            open_ = _find_open_pieces(pieces)
             if fronted and not open_:
                 self.attach(phrase, pieces)
                 return Frame("object", phrase, values=(fronted,), target=target)
@@ -593,7 +538,7 @@ class QuestionParser(PhraseParser):
         self.attach(phrase, pieces)
         if self.word(rest) in ("called", "named", "known"):
             return Frame("query", phrase, type="name")
-        self._keep(self._find_definite_phrases(rest, len(self.words)))
+        self.extra += self._find_definite_phrases(rest)
         return Frame("query", phrase, type="unknown")
 
     def _has_verb_after(self, index: int) -> bool:
@@ -603,23 +548,13 @@ class QuestionParser(PhraseParser):
         self, phrase: NounPhrase, pieces: Sequence[Piece], target: NounPhrase, fronted: str = ""
     ) -> Frame:
         """Return the frame of "What is the man HOLDING?", "What is the man doing?", "What is the cup on?"."""
-        chosen = max(
-            i
-            for i, piece in enumerate(pieces)
-            if piece.other is None and piece.kind in ("participle", "material", "preposition")
-        )
+        chosen = _find_open_pieces(pieces)[-1]
         piece = pieces[chosen]
         self.attach(phrase, pieces[:chosen])
-        after = list(pieces[chosen + 1 :])
-        for one in after:
+        for after in pieces[chosen + 1 :]:
             # "What is the man holding in his hand?"
-            if (
-                one.kind == "preposition"
-                and one.other is not None
-                and one.other.is_definite
-                and not one.other.is_pronoun
-            ):
-                self._keep_phrases([one])
+            if after.kind == "preposition":
+                self._keep_phrases([after])
         if piece.kind == "material":
             return Frame("query", phrase, type="material")
         relation = piece.values[0]
@@ -635,28 +570,23 @@ class QuestionParser(PhraseParser):
         """Parse "the man hold" of "What does the man hold?"."""
         found = self.parse_noun_phrase(index)
         if found is None:
-            self._keep(self._find_definite_phrases(index, len(self.words)))
-            return Frame("query", self.extra.pop(), type="unknown") if self.extra else None
+            return self._ask_of_definite_phrase(index)
         phrase, end = found
         pieces, rest = self.parse_pieces(end)
         self.attach(phrase, pieces)
         verb = self.word(rest)
-        if verb in ("do",):
+        if verb == "do":
             return Frame("query", phrase, type="activity")
         if verb in ("say", "read", "spell", "mean", "advertise"):
             return Frame("query", phrase, type="text")
         if verb in ("look", "seem", "appear", ""):
             return Frame("query", phrase, type="name")
-        relation = VERB_RELATIONS.get(verb) or get_present_participle(verb)
-        stop = self._match_preposition(rest + 1)
-        relation = " ".join([relation, *self.words[rest + 1 : stop]])
+        relation, stop = self.parse_verb_relation(rest)
         after = self.parse_full_phrase(stop)
         if after is not None:
             if after[0].is_definite and not after[0].is_pronoun:
                 self.extra.append(after[0])
             relation = relation.split()[0]
-        if phrase.is_pronoun and target.name == "_" and not self.extra:
-            return Frame("object", phrase, values=(relation,), target=target)
         return Frame("object", phrase, values=(relation,), target=target)
 
     def _parse_finite_verb(self, index: int, target: NounPhrase) -> Frame | None:
@@ -667,12 +597,10 @@ class QuestionParser(PhraseParser):
         if verb in ("looks", "look", "appears", "seems") and (found := self._parse_adjectives(index + 1)):
             target.attributes += found[0]
             return Frame("target", target)
-        relation = VERB_RELATIONS.get(verb) or get_present_participle(verb)
-        end = self._match_preposition(index + 1)
+        relation, end = self.parse_verb_relation(index)
         other = self.parse_full_phrase(end)
-        relation = " ".join([relation, *self.words[index + 1 : end]])
         if other is None or other[0].is_pronoun:
-            target.attributes.append((get_activity_type(relation), relation))
+            target.attributes.append((get_participle_type(relation), relation))
         else:
             target.relations.append((relation, "s", other[0]))
         return Frame("target", target)
@@ -690,22 +618,19 @@ class QuestionParser(PhraseParser):
             return None
         phrase, end = found
         if phrase.name in SCENE_WORDS:
-            return Frame("query", NounPhrase("scene", is_definite=True, is_pronoun=True), type="place")
+            return Frame("query", _make_scene(), type="place")
         if phrase.is_pronoun:
-            self._keep(self._find_definite_phrases(end, len(self.words)))
-            return Frame("query", self.extra.pop(), type="unknown") if self.extra else None
+            return self._ask_of_definite_phrase(end)
         pieces, rest = self.parse_pieces(end)
         if type_ == "location" and pieces and pieces[-1].kind == "participle" and pieces[-1].other is None:
             pieces = pieces[:-1]
-        if (is_do and self.tag(rest).startswith("VB")) or (is_do and rest == len(self.words) - 1):
+        if is_do and (self.tag(rest).startswith("VB") or rest == len(self.words) - 1):
             self.attach(phrase, pieces)
-            verb = get_present_participle(self.word(rest))
-            stop = self._match_preposition(rest + 1)
+            relation, stop = self.parse_verb_relation(rest)
             other = self.parse_full_phrase(stop)
-            if self.word(rest) in ("have", "has", "wear", "hold", "carry") and other is not None:
-                phrase.relations.append((VERB_RELATIONS.get(self.word(rest)) or verb, "s", other[0]))
-            elif other is not None and other[0].is_definite:
-                phrase.relations.append((" ".join([verb, *self.words[rest + 1 : stop]]), "s", other[0]))
+            states_object = self.word(rest) in ("have", "has", "wear", "hold", "carry")
+            if other is not None and (states_object or other[0].is_definite):
+                phrase.relations.append((relation, "s", other[0]))
         else:
             verbs = [i for i, piece in enumerate(pieces) if piece.kind == "participle"]
             # "Why is the man in the boat STANDING?"
@@ -715,7 +640,7 @@ class QuestionParser(PhraseParser):
             if rest < len(self.words) and (adjectives := self._parse_adjectives(rest)):
                 phrase.attributes += adjectives[0] if type_ == "reason" else []
                 rest = adjectives[1]
-            self._keep(self._find_definite_phrases(rest, len(self.words)))
+            self.extra += self._find_definite_phrases(rest)
         return Frame("query", phrase, type=type_)
 
     def _parse_how_question(self, index: int) -> Frame | None:
@@ -723,8 +648,7 @@ class QuestionParser(PhraseParser):
         if word in ("many", "much"):
             target = self.parse_noun_phrase(index + 1)
             if target is None or target[0].is_pronoun:
-                self._keep(self._find_definite_phrases(index + 1, len(self.words)))
-                return Frame("query", self.extra.pop(), type="unknown") if self.extra else None
+                return self._ask_of_definite_phrase(index + 1)
             phrase, end = target
             pieces, end = self.parse_pieces(end)
             self.attach(phrase, pieces)
@@ -745,25 +669,20 @@ class QuestionParser(PhraseParser):
             elif self.word(end) in AUXILIARIES:
                 subject = self.parse_full_phrase(end + 1)
                 if subject and not subject[0].is_pronoun and self.word(end + 1) not in LISTENER_PRONOUNS:
-                    verb = self.word(subject[1])
-                    phrase.relations.append(
-                        (
-                            VERB_RELATIONS.get(verb) or get_present_participle(verb) if verb else "of",
-                            "o",
-                            subject[0],
-                        )
-                    )
+                    has_verb = subject[1] < len(self.words)
+                    relation = self.parse_verb_relation(subject[1])[0].split()[0] if has_verb else "of"
+                    phrase.relations.append((relation, "o", subject[0]))
             elif end < len(self.words) and self.tag(end).startswith("VB"):
                 frame = self._parse_finite_verb(end, phrase)
                 phrase = frame.subject if frame else phrase
-            return Frame("exist", phrase, options=[phrase], is_count=True)
+            return Frame("exist", phrase, options=[phrase])
         if word in _TYPE_BY_ADJECTIVE or (
             self.tag(index).startswith("JJ") and self.word(index + 1) in BE_FORMS
         ):
             type_ = _TYPE_BY_ADJECTIVE.get(word, "state")
             return self._parse_type_question(index + 1, type_)
         if word in BE_FORMS and self.word(index + 1) == "the" and self.word(index + 2) == "weather":
-            return Frame("query", NounPhrase("scene", is_definite=True, is_pronoun=True), type="weather")
+            return Frame("query", _make_scene(), type="weather")
         if self.words[-1] == "called":
             self.words[-1:], self.tags[-1:] = [], []
             return self._parse_adverb_question(index, "name")
@@ -802,6 +721,10 @@ class _ProgramWriter:
             relation, role, other = phrase.relations[0]
             anchor = self._select(other)
             step = self._add("relate", f"{phrase.name},{relation},{role}{id_}", anchor)
+        return self._filter(step, phrase)
+
+    def _filter(self, step: int, phrase: NounPhrase) -> int:
+        """Add the steps that select the objects with the attributes of a phrase. Return the last of them."""
         for type_, value in phrase.attributes:
             step = self._add(_name_operation("filter", type_), value, step)
         return step
@@ -837,9 +760,7 @@ class _ProgramWriter:
                 if inner.is_definite:
                     self._select(inner)
             step = self._add("relate", f"{other.name},{relation},o", step)
-            for type_, value in other.attributes:
-                step = self._add(_name_operation("filter", type_), value, step)
-            return self._add("exist", "?", step)
+            return self._add("exist", "?", self._filter(step, other))
         if other.is_definite:
             # The object is presupposed with all that is said of it.
             self._select(other)
@@ -850,13 +771,34 @@ class _ProgramWriter:
         if frame.kind == "object":
             anchor = self._select(frame.subject)
             step = self._add("relate", f"{target.name},{frame.values[0]},o", anchor)
-            for type_, value in target.attributes:
-                step = self._add(_name_operation("filter", type_), value, step)
-            return step
+            return self._filter(step, target)
         return self._select(frame.subject, has_id=False)
 
     def _ask(self, step: int, asked: str) -> int:
         return self._add("query", asked, step)
+
+
+def _make_scene() -> NounPhrase:
+    return NounPhrase("scene", is_definite=True, is_pronoun=True)
+
+
+def _find_open_pieces(pieces: Sequence[Piece]) -> list[int]:
+    """Return the indices of the pieces without an object, such as "holding" in "What is the man HOLDING?"."""
+    return [
+        i
+        for i, piece in enumerate(pieces)
+        if piece.other is None and piece.kind in ("participle", "material", "preposition")
+    ]
+
+
+def _names_object(phrase: NounPhrase) -> bool:
+    """Return whether a phrase names an object, not the image, a part of it, or what a pronoun stands for."""
+    return not phrase.is_pronoun and phrase.name not in SCENE_WORDS and phrase.name not in FRAME_WORDS
+
+
+def _state_values(subject: NounPhrase, type_: str, values: Sequence[str]) -> Frame:
+    """Return the frame that states a value of a subject, or offers a choice of several."""
+    return Frame("choose" if len(values) > 1 else "verify", subject, type=type_, values=tuple(values))
 
 
 def _name_operation(verb: str, type_: str) -> str:

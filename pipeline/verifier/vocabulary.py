@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
@@ -48,6 +48,8 @@ from pipeline.language.word_lists import UNINFORMATIVE_NAMES
 from pipeline.verifier.cooccurrence import count_cooccurrences
 from pipeline.verifier.evidence import Evidence, Triple
 from pipeline.verifier.partial_graphs import PartialGraph, build_partial_graph, build_question_evidence
+
+K = TypeVar("K", str, tuple[str, str, str])
 
 # Types of `query`, `choose` and `filter` whose values are not attributes of one object.
 _NON_ATTRIBUTE_TYPES = NON_ATTRIBUTE_TYPES | POSITION_TYPES | {""}
@@ -119,53 +121,65 @@ def add_default_vocabulary(own: Vocabulary, weight: float) -> Vocabulary:
         weight: the factor in (0, 1] of the default's counts. Counts are rounded, and those of 0 are left out.
     """
     default = load_default_vocabulary()
-
-    def add_counts(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
-        total = Counter(one)
-        total.update({key: scaled for key, count in other.items() if (scaled := round(count * weight))})
-        return dict(sorted(total.items()))
-
+    add_counts = partial(_add_scaled, weight=weight)
     objects = dict(own.objects)
     for name, entry in default.objects.items():
-        mine = own.objects.get(name)
-        added = msgspec.structs.replace(
-            entry,
-            count=(mine.count if mine else 0) + round(entry.count * weight),
-            attributes=add_counts(mine.attributes if mine else {}, entry.attributes),
-            subject_of=add_counts(mine.subject_of if mine else {}, entry.subject_of),
-            object_of=add_counts(mine.object_of if mine else {}, entry.object_of),
-        )
+        added = add_object_counts(own.objects.get(name), entry, weight)
         if added.count:
             objects[name] = added
-    triples = Counter({triple[:3]: triple[3] for triple in own.relation_counts})
-    triples.update({t[:3]: scaled for t in default.relation_counts if (scaled := round(t[3] * weight))})
-    alternatives = {
-        value: tuple(
-            sorted(
-                {*own.attribute_alternatives.get(value, ()), *default.attribute_alternatives.get(value, ())}
-            )
-        )
-        for value in sorted(own.attribute_alternatives.keys() | default.attribute_alternatives.keys())
-    }
+    triples = add_counts(
+        {triple[:3]: triple[3] for triple in own.relation_counts},
+        {triple[:3]: triple[3] for triple in default.relation_counts},
+    )
     return msgspec.structs.replace(
         own,
         objects=dict(sorted(objects.items())),
         attributes=add_counts(own.attributes, default.attributes),
         attribute_types=dict(sorted((default.attribute_types | own.attribute_types).items())),
         relations=add_counts(own.relations, default.relations),
-        categories={
-            name: tuple(sorted({*own.categories.get(name, ()), *default.categories.get(name, ())}))
-            for name in sorted(own.categories.keys() | default.categories.keys())
-        },
+        categories=_unite_members(own.categories, default.categories),
         locations=add_counts(own.locations, default.locations),
         weathers=add_counts(own.weathers, default.weathers),
-        attribute_alternatives=alternatives,
+        attribute_alternatives=_unite_members(own.attribute_alternatives, default.attribute_alternatives),
         presupposed_objects=add_counts(own.presupposed_objects, default.presupposed_objects),
         presupposed_properties=add_counts(own.presupposed_properties, default.presupposed_properties),
-        relation_counts=tuple((*triple, count) for triple, count in sorted(triples.items())),
+        relation_counts=tuple((*triple, count) for triple, count in triples.items()),
         cooccurrence=_add_cooccurrence(own.cooccurrence, default.cooccurrence, weight),
         has_default=True,
     )
+
+
+def add_object_counts(own: ObjectEntry | None, other: ObjectEntry, weight: float = 1.0) -> ObjectEntry:
+    """Return an entry with the counts of another one added.
+
+    Args:
+        own: the entry, or None for an entry without counts.
+        other: the other entry, with the same name.
+        weight: the factor of the other entry's counts. Counts are rounded.
+    """
+    return msgspec.structs.replace(
+        other,
+        count=(own.count if own else 0) + round(other.count * weight),
+        attributes=_add_scaled(own.attributes if own else {}, other.attributes, weight),
+        subject_of=_add_scaled(own.subject_of if own else {}, other.subject_of, weight),
+        object_of=_add_scaled(own.object_of if own else {}, other.object_of, weight),
+    )
+
+
+def _add_scaled(own: Mapping[K, int], other: Mapping[K, int], weight: float) -> dict[K, int]:
+    """Return counts with other counts times a weight added, sorted by key. Counts that round to 0 are left out."""
+    scaled = {key: round(count * weight) for key, count in other.items()}
+    return _sum_counts([own, {key: count for key, count in scaled.items() if count}])
+
+
+def _unite_members(
+    own: Mapping[str, Collection[str]], other: Mapping[str, Collection[str]]
+) -> dict[str, tuple[str, ...]]:
+    """Return for each name the members of both mappings, sorted."""
+    return {
+        name: tuple(sorted({*own.get(name, ()), *other.get(name, ())}))
+        for name in sorted(own.keys() | other.keys())
+    }
 
 
 def _add_cooccurrence(
@@ -175,21 +189,18 @@ def _add_cooccurrence(
     if own.num_images and not own.from_questions:
         return own
     added = round(default.num_images * weight)
-    image_counts, pairs = Counter(own.image_counts), defaultdict[str, Counter[str]](Counter)
-    image_counts.update({name: round(count * weight) for name, count in default.image_counts.items()})
-    for counts, factor in ((own.pair_counts, 1.0), (default.pair_counts, weight)):
-        for name, others in counts.items():
-            pairs[name].update({other: round(count * factor) for other, count in others.items()})
+    pairs = {
+        name: _add_scaled(own.pair_counts.get(name, {}), default.pair_counts.get(name, {}), weight)
+        for name in sorted(own.pair_counts.keys() | default.pair_counts.keys())
+    }
     total = own.num_images + added
     mean = (own.mean_names_per_image * own.num_images + default.mean_names_per_image * added) / max(total, 1)
     return ObjectCooccurrence(
         num_images=total,
         from_questions=True,
         mean_names_per_image=round(mean, 3),
-        image_counts=dict(sorted((+image_counts).items())),
-        pair_counts={
-            name: dict(sorted((+others).items())) for name, others in sorted(pairs.items()) if +others
-        },
+        image_counts=_add_scaled(own.image_counts, default.image_counts, weight),
+        pair_counts={name: others for name, others in pairs.items() if others},
         min_pair_count=max(own.min_pair_count, default.min_pair_count),
     )
 
@@ -427,9 +438,9 @@ def build_vocabulary(
     return add_default_vocabulary(own, weight) if weight else own
 
 
-def _sum_counts(counters: Iterable[Mapping[str, int]]) -> dict[str, int]:
+def _sum_counts(counters: Iterable[Mapping[K, int]]) -> dict[K, int]:
     """Return the sum of counters, sorted by key."""
-    total: Counter[str] = Counter()
+    total: Counter[K] = Counter()
     for counts in counters:
         total.update(counts)
     return dict(sorted(total.items()))

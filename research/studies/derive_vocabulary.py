@@ -32,7 +32,12 @@ from pipeline.language.text_phrases import is_known_name
 from pipeline.language.word_lists import FRAME_WORDS, UNINFORMATIVE_NAMES
 from pipeline.sources.gqa_files import read_questions
 from pipeline.verifier.partial_graphs import PartialGraph, build_partial_graph
-from pipeline.verifier.vocabulary import DEFAULT_VOCABULARY_PATH, VocabularyParams, build_vocabulary
+from pipeline.verifier.vocabulary import (
+    DEFAULT_VOCABULARY_PATH,
+    VocabularyParams,
+    add_object_counts,
+    build_vocabulary,
+)
 
 _PROPERTY_FILES = {
     "color": "object_color.tsv",
@@ -87,8 +92,7 @@ def derive_vocabulary(counts_folder: Path, questions_folder: Path) -> str:
         value: type_ for type_, values in properties.items() for value in values
     }
     for name, entry in vocabulary.objects.items():
-        known = objects.get(name)
-        objects[name] = _add_entries(entry, known) if known else entry
+        objects[name] = add_object_counts(objects.get(name), entry)
     attributes = Counter(vocabulary.attributes)
     attributes.update(_read_counts(counts_folder / "attributes.tsv", frozenset(types)))
     vocabulary = msgspec.structs.replace(
@@ -199,14 +203,6 @@ def _get_name(name: str) -> str:
     # Nearly every image with a person or a car shows their parts, so they are no good replacements.
     is_everyday = is_known_name(name) and get_main_kind(name) not in ("bodypart", "carpart")
     return name if is_everyday and name not in FRAME_WORDS | UNINFORMATIVE_NAMES | _NO_NAMES else ""
-
-
-def _add_entries(one: ObjectEntry, other: ObjectEntry) -> ObjectEntry:
-    attributes = Counter(one.attributes)
-    attributes.update(other.attributes)
-    return msgspec.structs.replace(
-        one, count=one.count + other.count, attributes=dict(sorted(attributes.items()))
-    )
 
 
 def _read_counts(path: Path, names: Collection[str]) -> dict[str, int]:

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.progress import track
 from pipeline.core.records import ObjectEntry, Question, Split, Vocabulary, Word
@@ -57,14 +59,7 @@ def measure_derived_programs(source: Path, split: Split) -> str:
     for question, tokens in zip(track(questions, "derived-programs", unit="question"), tags, strict=True):
         expected = _read(question, words[question.text])
         steps = derive_program(to_sentence_case(question.text), tokens, question.answer)
-        derived = Question(
-            question_id=question.question_id,
-            image_id=question.image_id,
-            split=question.split,
-            text=question.text,
-            answer=question.answer,
-            program=steps,
-        )
+        derived = msgspec.structs.replace(question, program=steps, annotations={})
         found = _read(derived, words[question.text])
         for kind in KINDS:
             one, other = _find_places(expected, kind), _find_places(found, kind)

@@ -96,7 +96,8 @@ def test_an_object_that_the_answer_denies_has_no_id(tagger):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "?", "!!!", "What", "Is", "of the of the", "Wo ist der Hund?", "猫はどこですか", "a" * 3000, "the " * 300]
+    "text", ["What is it on the left?", "What is made of?", "Is the bag made of?", "color Who left man What wearing?",
+             "", "?", "!!!", "What", "Is", "of the of the", "Wo ist der Hund?", "猫はどこですか", "a" * 3000, "the " * 300]
 )  # fmt: skip
 def test_any_text_has_a_valid_program_or_none(tagger, text):
     derive(tagger, text)

@@ -96,9 +96,9 @@ class PlausibilityModel:
         self._frequencies = np.array([entry.count if entry else 0 for entry in entries], float)
         self._frequencies /= max(self._frequencies.sum(), 1)
         kinds = sorted({get_main_kind(name) for name in names})
-        index_by_kind = {kind: index for index, kind in enumerate(kinds)}
-        self._kind_indices = np.array([index_by_kind[get_main_kind(name)] for name in names], int)
-        self._has_no_kind = self._kind_indices == index_by_kind.get("", -1)
+        self._index_by_kind = {kind: index for index, kind in enumerate(kinds)}
+        self._kind_indices = np.array([self._index_by_kind[get_main_kind(name)] for name in names], int)
+        self._has_no_kind = self._kind_indices == self._index_by_kind.get("", -1)
         # Pairs (row of a category, row of a member). Every name is a member of itself.
         pairs = [
             (r, self.row_by_name[m])
@@ -162,8 +162,10 @@ class PlausibilityModel:
 
         A name without a kind matches nothing, and neither does a part of the body: tails cannot do what hands do.
         """
-        kind = get_main_kind(name).removeprefix("bodypart")
-        return np.array([bool(kind) and get_main_kind(row) == kind for row in self.names], bool)
+        kind = get_main_kind(name)
+        if kind in ("", "bodypart"):
+            return self._empty_mask()
+        return self._kind_indices == self._index_by_kind.get(kind, -1)
 
     def score_attribute(self, name: str, attribute: str, type_: str) -> float:
         """Score how well an attribute fits an object.
