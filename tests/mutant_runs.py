@@ -93,13 +93,17 @@ def own_tests(path: str) -> tuple[str, ...]:
 
 @cache
 def other_tests(path: str) -> list[str]:
-    """Return the tests of modules that import a module, and tests that import it, those of its package first."""
+    """Return the tests of modules that import a module, and tests that import it.
+
+    Tests that import it come first, then those of its package.
+    """
     module = Path(path)
     users = [user for package in PACKAGES for user in modules(Path(package)) if module in imports(user)]
     tests = [test for test in modules(Path("tests")) if test.name[:5] == "test_" and module in imports(test)]
     of_users = {test for user in users for test in own_tests(user.as_posix())}
     near = sorted({*of_users, *(test.as_posix() for test in tests)} - {*own_tests(path)})
-    near.sort(key=lambda test: folder_of_tests(path) != Path(test).parent)
+    direct = {test.as_posix() for test in tests}
+    near.sort(key=lambda test: (test not in direct, folder_of_tests(path) != Path(test).parent))
     return near
 
 

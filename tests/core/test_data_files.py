@@ -406,6 +406,8 @@ def test_a_duplicate_column_is_refused_in_any_spelling():
         ("questionId;prediction;confidence", ";"),
         ("Question ID\tPrediction\tConfidence", "\t"),
         ("a;b,c", ","),
+        # Unknown names: only the first line counts, although the rows have commas.
+        ("a;b", ";"),
         ("", ","),
     ],
 )

@@ -276,6 +276,33 @@ def test_an_old_parameter_gets_one_message_with_the_new_name(section, old, new):
     assert len(caught.value.problems) == 1 + 1 + len(required - {new})
 
 
+# The keys that the section `gqa` of params.yaml had in version 0.14.
+KEYS_OF_VERSION_0_14 = {
+    "vocabulary": "min_count min_members listed_at_most",
+    "embed": "model pretrained picture_batch text_batch",
+    "rank": "preset hard_draw hard_pool easy_last easy_pool cap dev_share seed",
+    "perturb": "seed preset even_words weak_share same_category",
+    "batch": "seed template_share filter_share foreign_tries",
+    "annotate": "votes sure overlap wave budget most_tasks training test test_share seed pictures",
+    "collect": "simulate rule min_posterior min_sensitivity min_specificity window max_fallen excluding "
+    "fast_seconds max_fast",
+    "balance": "rule word_slack most_uneven seed",
+    "paper": "hard_draw hard_pool easy_last seed",
+    "audit": "limits folds repetitions seed",
+    "release": "title origin licence licence_url published pictures fetch_recipe url creators languages "
+    "derived_from annotated_by annotator_demographics personal_information limits uses social_impact "
+    "maintenance folds seed",
+    "leaderboard": "against repetitions seed",
+}
+
+
+@pytest.mark.parametrize("section", KEYS_OF_VERSION_0_14)
+def test_every_key_of_version_0_14_is_still_known_or_has_a_new_name(section):
+    current = {field.encode_name for field in msgspec.structs.fields(params_type(section))}
+    old = set(KEYS_OF_VERSION_0_14[section].split())
+    assert old - current == old & RENAMED_PARAMETERS.get(section, {}).keys() - current
+
+
 def test_keys_of_the_projects_own_files_are_new_names():
     for file in ("params.yaml", "tests/tiny/params.yaml"):
         text = Path(ROOT, file).read_text()

@@ -1,13 +1,22 @@
+import numpy as np
 import pytest
 
-from pipeline.candidates.perturbing.attribute_edits import add_negation, remove_negation, swap_center_and_edge
-from pipeline.candidates.perturbing.replacements import PerturbParams
+from pipeline.candidates.perturbing.attribute_edits import (
+    add_negation,
+    remove_negation,
+    replace_relation,
+    swap_center_and_edge,
+)
+from pipeline.candidates.perturbing.replacements import PerturbParams, WordOptions
 from pipeline.candidates.perturbing.surface_realization import edit_program, rewrite_text
 from pipeline.core.records import Candidate
 from pipeline.language.functional_programs import parse_program
 from tests.candidates.perturbing.in_memory import case_of, perturb
 from tests.candidates.perturbing.small_vocabulary import CHOICES, LOOKS, made, vocabulary
 from tests.notation import question, steps
+
+NO_OPTIONS = WordOptions([], np.zeros(0, int), np.zeros(0))
+
 
 HARD = [  # text, program, answer, looks that the vocabulary knows of a cup, expected
     # the other value of the same type, in the form that the place wants
@@ -266,6 +275,36 @@ def test_pt_hard_replaces_an_attribute_or_a_relation_of_the_same_object(
     known = tuple(looks.split(";") if ";" in looks else looks.split())
     row = made("pt-hard", text, semantic, vocabulary("cup", looks=known, seen=()), answer)
     assert (row.text if isinstance(row, Candidate) else row.reason).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "semantic", "subject", "object_"),
+    [
+        # "cup,on,s": the cup is on the table.
+        (
+            "What color is the cup on the table?",
+            "select: table (1)->relate: cup,on,s (2) [0]->query: color [1]",
+            "cup",
+            "table",
+        ),
+        # "table,on,o": the cup is on the table, which the question asks about.
+        (
+            "What color is the table the cup is on?",
+            "select: cup (2)->relate: table,on,o (1) [0]->query: color [1]",
+            "cup",
+            "table",
+        ),
+    ],
+)
+def test_another_relation_must_fit_the_subject_and_the_object_of_the_relation(
+    text, semantic, subject, object_
+):
+    case = case_of(text, semantic)
+    (slot,) = case.presuppositions.relations
+    asked = []
+    case.replacements.list_relations = lambda *arguments: asked.append(arguments) or NO_OPTIONS
+    assert replace_relation(case, slot, (0.0, 0.0), (), False) is None
+    assert asked == [("on", subject, object_, False)]
 
 
 def test_an_attribute_never_changes_its_type():
