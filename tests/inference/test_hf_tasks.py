@@ -306,3 +306,17 @@ def test_a_model_that_cannot_be_loaded_is_one_message(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(UserError, match=f"hf-vlm/{tmp_path} cannot be loaded: "):
         get_model(f"hf-vlm/{tmp_path}")
+
+
+def test_a_chat_model_sees_a_transparent_image_on_white():
+    """Browsers show such images on white, too."""
+    from pipeline.inference.hf_vlm import _to_template_message
+
+    file = io.BytesIO()
+    # Fully transparent black: on white every pixel is white, without a background it would be black.
+    Image.new("RGBA", (2, 2), (0, 0, 0, 0)).save(file, "PNG")
+    uri = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+    message = ChatMessageUser(content=[ContentImage(image=uri), ContentText(text="what is it ?")])
+    written = _to_template_message(message)
+    assert written["role"] == "user" and written["content"][1] == {"type": "text", "text": "what is it ?"}
+    assert np.unique(np.asarray(written["content"][0]["image"])).tolist() == [255]
