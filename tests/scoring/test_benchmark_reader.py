@@ -8,7 +8,11 @@ from math import isclose
 import pytest
 
 from pipeline.core.errors import UserError
-from pipeline.scoring.benchmark_reader import read_benchmark, read_release_name
+from pipeline.scoring.benchmark_reader import (
+    fingerprint_release,
+    read_benchmark,
+    read_release_name,
+)
 from pipeline.scoring.errata import exclude_errata
 from pipeline.scoring.provenance import parse_provenance
 from pipeline.scoring.resources import read_resources
@@ -32,6 +36,23 @@ def test_the_fields_of_items_are_read_from_a_release(release):
     data = (release / "rgqa/clip-easy.json").read_bytes()
     assert benchmark.sha256["rgqa/clip-easy.json"] == hashlib.sha256(data).hexdigest()
     assert set(benchmark.sha256) == {"provenance.jsonl", "rgqa/clip-easy.json", "rgqa/pt-hard.json"}
+
+
+def test_the_fingerprint_of_a_release_checks_its_questions_and_images(tmp_path):
+    folder = tmp_path / "rgqa"
+    folder.mkdir()
+    (folder / "pt-hard.json").write_bytes(b"[]")
+    checksum = hashlib.sha256(b"[]").hexdigest()
+    # A file outside of rgqa/ and data/ is not checked, and its name need not be UTF-8.
+    listed = f"{checksum}  rgqa/pt-hard.json\n{'0' * 64}  caf\u00e9.md\n".encode("latin-1")
+    (tmp_path / "CHECKSUMS.sha256").write_bytes(listed)
+    assert fingerprint_release(tmp_path) == hashlib.sha256(listed).hexdigest()
+    (folder / "pt-hard.json").write_bytes(b"[ ]")
+    with pytest.raises(UserError, match=r"rgqa/pt-hard\.json: its bytes have changed"):
+        fingerprint_release(tmp_path)
+    (folder / "pt-hard.json").unlink()
+    with pytest.raises(UserError, match=r"rgqa/pt-hard\.json: missing"):
+        fingerprint_release(tmp_path)
 
 
 def test_only_named_subsets_are_read_but_all_ids_are_known(release):

@@ -278,6 +278,11 @@ def test_the_version_is_one_that_can_be_compared():
 EVERY = [option for group in OPTION_GROUPS.values() for option in group]
 
 
+@pytest.mark.parametrize("option", ["--synonyms", "--json"])
+def test_the_help_says_which_options_take_a_file(option):
+    assert re.search(rf"{option} FILE\b", build_parser("any").format_help())
+
+
 def test_the_help_has_every_option_once_with_its_default_and_an_example(monkeypatch):
     monkeypatch.setenv("COLUMNS", "1000")  # nothing is wrapped
     shown = build_parser("any").format_help()
