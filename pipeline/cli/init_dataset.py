@@ -261,7 +261,7 @@ def _describe_result(
             yield f"  {number} not copied, because no question is about them: {join_examples(new_files.unused_images)}"
         yield from (f"  Warning: {warning}" for warning in new_files.warnings)
         if new_files.sizes:
-            yield f"  Sizes that fit: {new_files.sizes}"
+            yield f"  Sizes of the CLIP subsets, fitted to the data: {new_files.sizes}"
     else:
         yield f"  Put images into {source / 'images'} and a table of questions into {source}. To copy and check both: rgqa init {name} --images FOLDER --questions FILE"
     yield f"Next: {'' if is_in_use else f'set `dataset: {name}` in {PARAMS_FILE}, and '}run dvc repro. It makes annotation tasks and stops until they are judged."

@@ -55,7 +55,7 @@ def format_forecast(usage: Usage, num_remaining: int, prices: Prices) -> str:
     """Return the expected time, tokens and cost of the remaining samples, in proportion to `usage`.
 
     >>> format_forecast(Usage(20, 4.0, 20_000, 100), 980, Prices(0.25, 1.0))
-    '980 more to ask: about 3 min 16 s, 980 thousand tokens in, 4.9 thousand out, cost 0.25 more'
+    '980 questions remain: about 3 min 16 s, 980 thousand tokens in, 4.9 thousand out, cost 0.25 more'
     """
     scale = num_remaining / usage.num_replies
     tokens_in, tokens_out = usage.input_tokens * scale, usage.output_tokens * scale
@@ -66,7 +66,8 @@ def format_forecast(usage: Usage, num_remaining: int, prices: Prices) -> str:
             phrases.append(f"cost {prices.compute_cost(tokens_in, tokens_out):.2f} more")
     elif prices.is_known:
         phrases.append("cost unknown: the server reports no token counts")
-    return f"{num_remaining:,} more to ask: {', '.join(phrases)}"
+    remaining = "question remains" if num_remaining == 1 else "questions remain"
+    return f"{num_remaining:,} {remaining}: {', '.join(phrases)}"
 
 
 def format_duration(seconds: float) -> str:

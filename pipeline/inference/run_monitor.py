@@ -137,7 +137,10 @@ class RunMonitor:
     async def _report_forecast(self) -> None:
         import anyio
 
-        forecast = format_forecast(self.steady_usage, self.num_remaining - len(self.rows), self.prices)
+        num_replies = len(self.rows)
+        forecast = f"{num_replies:,} replies so far, " + format_forecast(
+            self.steady_usage, self.num_remaining - num_replies, self.prices
+        )
         if not self.confirm:
             self.print_line(f"run: {forecast}")
             return

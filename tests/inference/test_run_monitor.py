@@ -120,7 +120,7 @@ def test_the_forecast_is_shown_once_after_the_first_replies(monitor):
     (line,) = monitor.lines
     # 80 left x 100 tokens = 8,000 in, x 3 = 240 out; 8,000 at 1 for a million
     assert (
-        line.startswith("run: 80 more to ask: about")
+        line.startswith("run: 20 replies so far, 80 questions remain: about")
         and "8 thousand tokens in, 240 out, cost 0.01 more" in line
     )
 
@@ -238,7 +238,7 @@ def test_a_forecast_is_proportional_to_the_usage_so_far():
     # 0.48 x 0.15 + 0.0024 x 0.60 = 0.072 + 0.00144
     text = format_forecast(Usage(20, 10.0, 20_000, 100), 480, Prices(0.15, 0.60))
     assert (
-        text == "480 more to ask: about 4 min 0 s, 480 thousand tokens in, 2.4 thousand out, cost 0.07 more"
+        text == "480 questions remain: about 4 min 0 s, 480 thousand tokens in, 2.4 thousand out, cost 0.07 more"
     )
 
 
@@ -257,7 +257,7 @@ def test_without_prices_no_cost_is_shown():
 
 def test_a_server_that_counts_no_tokens_leaves_the_cost_unknown():
     assert format_forecast(Usage(20, 10.0, 0, 0), 20, Prices(1.0)) == (
-        "20 more to ask: about 10 s, cost unknown: the server reports no token counts"
+        "20 questions remain: about 10 s, cost unknown: the server reports no token counts"
     )
 
 

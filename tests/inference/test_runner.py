@@ -362,7 +362,7 @@ def test_the_forecast_after_the_first_replies_has_the_cost(options, capsys):
     with small_server() as server:
         done = run_model(options(server, prices=Prices(10.0, 20.0)))
     # After 3 times the 10 that are asked at once 30 are left: 30,000 tokens in at 10, 300 out at 20 for a million
-    assert "30 more to ask: about" in (text := capsys.readouterr().err)
+    assert "30 replies so far, 30 questions remain: about" in (text := capsys.readouterr().err)
     assert "30 thousand tokens in, 300 out, cost 0.31 more" in text
     assert done.record["cost"] == pytest.approx(0.612)  # 60,000 at 10, 600 at 20
 

@@ -201,7 +201,7 @@ def check_release(folder: Path) -> str:
     problems.raise_if_any()
     return (
         f"{'a REHEARSAL, not a benchmark: ' if rehearsal else ''}{format_count(len(checksums), 'file')} unchanged, "
-        f"{items.total():,} items agree, {format_count(compared, 'reference prediction file')} scored as expected"
+        f"{format_count(items.total(), 'item')} identical in all files, {format_count(compared, 'reference prediction file')} scored as expected"
     )
 
 

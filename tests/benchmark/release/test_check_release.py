@@ -116,7 +116,7 @@ def test_bytecode_is_not_part_of_a_release(copy, tmp_path):
     left = copy / "harness/lmms_eval/__pycache__"
     left.mkdir()
     (left / "rgqa_tasks.cpython-311.pyc").write_bytes(b"x")
-    assert "items agree" in check_release(copy)
+    assert "identical in all files" in check_release(copy)
     publish_release(copy, tmp_path / "published")
     assert not list((tmp_path / "published").rglob("__pycache__"))
 
@@ -159,7 +159,7 @@ def test_hidden_files_of_a_download_and_linked_folders_are_not_part_of_a_release
     (tmp_path / "private").mkdir()
     (tmp_path / "private/key").write_text("secret")
     (copy / "more").symlink_to(tmp_path / "private")
-    assert "items agree" in check_release(copy)
+    assert "identical in all files" in check_release(copy)
     publish_release(copy, tmp_path / "published")
     names = {path.name for path in (tmp_path / "published").rglob("*")}
     assert "README.md" in names and not names & {".gitattributes", ".cache", "more", "key"}
