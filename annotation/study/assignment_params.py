@@ -170,7 +170,7 @@ class _AnnotatorStatus(msgspec.Struct, frozen=True):
 class CollectFeedback(msgspec.Struct, frozen=True):
     """The part of `quality.json` that task assignment uses.
 
-    It is empty until stage `collect` has processed verdicts of people.
+    It is empty until stage `collect` has processed verdicts of human annotators.
 
     Attributes:
         simulated: Whether the verdicts are simulated.

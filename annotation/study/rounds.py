@@ -79,7 +79,7 @@ def end_round(folders: DatasetFolders) -> tuple[int, int]:
     """
     if any(row.simulated for row in folders.read_records(Verdict)):
         raise UserError(
-            f"the verdicts are simulated: {folders.record_file(Verdict)}. A round ends with verdicts of people: set "
+            f"the verdicts are simulated: {folders.record_file(Verdict)}. A round ends with verdicts of human annotators: set "
             f"{folders.dataset}.collect.simulate: false in params.yaml and run dvc repro collect"
         )
     if waiting := count_waiting_verdicts(folders):

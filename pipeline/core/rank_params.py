@@ -200,7 +200,7 @@ def find_shortages(
     if clip and (size.images < 2 or size.texts < least_texts):
         errors.append(
             f"{format_count(size.images, 'image')} and {format_count(size.texts, 'distinct question')} (existence questions not counted) are too few for {names}, "
-            f"which ask questions of other images. They need at least 2 images and {least_texts:,} distinct questions; 30 and 150 make a small set. "
+            f"which ask questions of other images. They need at least 2 images and {least_texts:,} distinct questions; about 30 images and 150 questions are enough for a small benchmark. "
             f"Add some, {remedy}"
         )
     elif clip and not params.uses_paper_rule and counts.get("test", 0) < 2:

@@ -102,7 +102,7 @@ def _describe_limit(task: Any, all_item_ids: Sequence[str]) -> str:
     pairs = task.metadata["pairs"]
     whole = f" in {format_count(pairs, 'pair')}" if pairs else ""
     return (
-        f"run: {format_count(len(task.dataset), 'question')}{whole}, sampled at random from a benchmark of "
+        f"run: {format_count(len(task.dataset), 'question')}{whole}, sampled at random from "
         f"{format_count(len(all_item_ids), 'item')}"
     )
 
