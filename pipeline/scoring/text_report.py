@@ -60,7 +60,7 @@ def format_subgroups(report: ScoreReport) -> str:
 def format_benchmark_line(report: ScoreReport) -> str:
     """Describe in one line what was scored and how."""
     bench = report.benchmark
-    compared = f", answers compared by {report.options['match']}" if bench["kind"] == "rgqa" else ""
+    compared = f", answers compared with --match {report.options['match']}" if bench["kind"] == "rgqa" else ""
     split = f", split {report.options['split']}" if bench["splits"] else ""
     excluded = bench.get("errata")
     errata = (

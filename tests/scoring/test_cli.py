@@ -215,7 +215,7 @@ def test_a_list_of_choices_is_refused(release, tmp_path, capsys):
 def test_published_mode_compares_exactly_and_says_so(release, tmp_path, capsys):
     report = scored(tmp_path, release, write(tmp_path / "m.json", predictions()), "--mode", "published")
     assert report["options"]["match"] == "exact"
-    assert "mode published, answers compared by exact" in capsys.readouterr().out
+    assert "mode published, answers compared with --match exact" in capsys.readouterr().out
 
 
 def test_thresholds_come_from_predictions_for_other_items(tmp_path):

@@ -47,7 +47,7 @@ def test_proportions_are_in_percent_and_undefined_is_a_dash():
     text = lines({"realistic": {"auaf": 0.1275, "ff95": math.nan}, "intervals": {"auaf": [0.1, 0.2]}})
     assert (
         text[0]
-        == "benchmark b 1.0.0, mode strict, answers compared by vqa; numbers in % unless said otherwise"
+        == "benchmark b 1.0.0, mode strict, answers compared with --match vqa; numbers in % unless said otherwise"
     )
     assert text[2:] == [
         "m on x: 2 AQs, 1 UQs, 1 images",
@@ -105,7 +105,7 @@ def slices(intervals, **counts):
 def test_a_benchmark_is_named_with_its_version_unless_that_is_its_name(name, version, told):
     made = report({})
     made = made._replace(benchmark=made.benchmark | {"name": name, "version": version})
-    assert format_benchmark_line(made) == f"benchmark {told}, mode strict, answers compared by vqa"
+    assert format_benchmark_line(made) == f"benchmark {told}, mode strict, answers compared with --match vqa"
 
 
 def test_subgroups_are_a_table_with_intervals():
