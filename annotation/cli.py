@@ -23,7 +23,7 @@ def serve(
     ] = 8080,
     stop: Annotated[bool, typer.Option("--stop", help="Stop the server. All answers are kept.")] = False,
 ) -> None:
-    """Start the Label Studio of this project on this machine, upload the tasks, and print the link of each
+    """Start this project's Label Studio server on this machine, upload the tasks, and print the link of each
     annotator.
     """
     if stop:
@@ -154,7 +154,7 @@ def demo() -> None:
 @app.command("import", epilog="Example: `rgqa annotate import export.json`")
 def import_(
     exports: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Exports of Label Studio in the format JSON.")
+        list[Path], typer.Argument(metavar="FILE", help="Label Studio exports in JSON format.")
     ],
 ) -> None:
     """Import verdicts from Label Studio exports and replace the names of annotators by pseudonyms.

@@ -51,8 +51,8 @@ def commands_page() -> str:
     lines = [
         GENERATED,
         "# Commands\n",
-        "`rgqa --help` and `rgqa COMMAND --help` print the same. `rgqa-score` and `rgqa-run` are `rgqa score` and `rgqa run` of",
-        "the wheel in a release's folder `scorers/`, which needs NumPy only.\n",
+        "`rgqa --help` and `rgqa COMMAND --help` print the same. The wheel in the folder `scorers/` of a release installs two",
+        "stand-alone commands, `rgqa-score` and `rgqa-run`. They work like `rgqa score` and `rgqa run`, and need NumPy only.\n",
     ]
     for name, command in every_command(typer.main.get_command(app), "rgqa"):
         lines += [f"## {name}\n", *describe(name, command), ""]
@@ -90,7 +90,7 @@ def describe(name: str, command: click.Command) -> Iterator[str]:
     if rows:
         yield from ("| option | what it does | default |", "|---|---|---|", *rows, "")
     if command.epilog:
-        yield f"{clean(command.epilog)}\n"
+        yield from (f"{clean(paragraph)}\n" for paragraph in command.epilog.split("\n\n"))
 
 
 def default_of(parameter: click.Parameter) -> str:

@@ -141,13 +141,13 @@ def vqa(
     split: SplitOption = "val",
     image_prefix: Annotated[
         str | None,
-        Option(help="Put this prefix before image numbers in file names (default: `COCO_SUBTYPE_`)."),
+        Option(help="Put this prefix before image numbers in file names (default: `COCO_<data_subtype>_`, for example `COCO_val2014_`)."),
     ] = None,
     image_digits: Annotated[
         int, Option(min=1, max=20, help="Pad image numbers with zeros to this length.")
     ] = 12,
 ) -> None:
-    """Convert questions in the format of VQA v2, which have ten answers each."""
+    """Convert questions and annotations from the format of VQA v2 (ten answers per question) to the format of GQA."""
     from pipeline.sources.vqa_files import convert_questions
 
     run_command(
@@ -169,7 +169,7 @@ def visual_genome(
         Path | None, Option(help="Add the attributes in attributes.json of Visual Genome.")
     ] = None,
 ) -> None:
-    """Convert scene graphs of Visual Genome."""
+    """Convert scene graphs of Visual Genome to the format of GQA."""
     from pipeline.sources.visual_genome import convert_scene_graphs
 
     run_command(lambda: print(f"convert: {convert_scene_graphs(graphs, images, dataset, split, attributes)}"))
@@ -211,7 +211,7 @@ def report(
         str | None,
         Option(
             metavar="ROW",
-            help="Show where the models of this leaderboard row look in the images of 24 random items.",
+            help="Show where this model of the data set's leaderboard looks in the images of 24 random items.",
         ),
     ] = None,
 ) -> None:

@@ -83,7 +83,7 @@ def leaderboard(
 ) -> None:
     """Compare models in one table, with confidence intervals.
 
-    Models that share a letter are statistically indistinguishable.
+    The table has a column of letters (compact letter display). Models with a common letter are statistically indistinguishable.
     """
     from pipeline.cli.leaderboard import write_leaderboard
 
@@ -217,7 +217,7 @@ def attribute(
         str,
         Option(
             metavar="MODEL",
-            help="Use the model of this leaderboard row, or hf-vqa/FOLDER. Without this option, list the rows.",
+            help="Use this model of the data set's leaderboard (stage `leaderboard`), or hf-vqa/FOLDER. Without this option, list the models.",
         ),
     ] = "",
     out: Annotated[
@@ -241,13 +241,13 @@ def attribute(
     ] = "",
     seed: Annotated[
         int,
-        Option(metavar="N", min=0, max=MAX_SEED, help="Use the row's model that was trained with this seed."),
+        Option(metavar="N", min=0, max=MAX_SEED, help="Use the copy of the model that was trained with this seed."),
     ] = 0,
     release: Annotated[
         Path | None,
         Option(
             metavar="PATH",
-            help="Read items from this release or file of questions (default: the release of this data set with `version` of params.yaml).",
+            help="Read items from this release or file of questions (default: the release of the current data set whose version is `version` in params.yaml).",
         ),
     ] = None,
     ocr_words: Annotated[

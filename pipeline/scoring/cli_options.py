@@ -262,7 +262,7 @@ def build_parser(program: str = WHEEL_PROGRAM) -> argparse.ArgumentParser:
         "benchmark",
         type=Path,
         metavar="BENCHMARK",
-        help="a release folder, the JSON file of a subset, or a file of GQA or VQA",
+        help="a release folder, the JSON file of a subset, or a question file in the format of GQA or VQA",
     )
     parser.add_argument(
         "predictions",
@@ -276,7 +276,7 @@ def build_parser(program: str = WHEEL_PROGRAM) -> argparse.ArgumentParser:
         for option in options:
             text = option.help_text
             if program == WHEEL_PROGRAM and option.name in FULL_INSTALL_OPTIONS:
-                text += "; not available in rgqa-score, use `rgqa score` of the full project"
+                text += "; only in `rgqa score` of the full project, not in the stand-alone `rgqa-score`"
             group.add_argument(option.name, help=text.replace("%", "%%"), **option.argparse_kwargs)
     parser.add_argument("--version", action="version", version=f"rgqa_scorers {VERSION}")
     return parser

@@ -85,7 +85,7 @@ RESOURCES = {
         _read_attention,
     ),
     "human-judgments": Resource(
-        "people's answers, a list of {item_id, accepted}; accepted: whether the person took the question as answerable",
+        "human answers, a list of {item_id, accepted}; accepted: whether the person took the question as answerable",
         "human",
         _read_human_judgments,
     ),

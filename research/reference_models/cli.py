@@ -41,7 +41,7 @@ def baselines(
     release: Annotated[
         Path | None,
         Option(
-            help="Answer the questions of this release folder or subset file. Default: the release of the data set with `version` of params.yaml."
+            help="Answer the questions of this release folder or subset file. Default: the release of the data set whose version is `version` in params.yaml."
         ),
     ] = None,
     baseline: Annotated[
@@ -59,13 +59,13 @@ def baselines(
         Option(
             min=0,
             max=100_000,
-            help="Train the base net, from which most other nets start, for this number of epochs.",
+            help="Train the base model, from which most other models are fine-tuned, for this number of epochs.",
         ),
     ] = 5.0,
     finetune_epochs: Annotated[
         float,
         Option(
-            min=0, max=100_000, help="Train each net that starts from the base net for this number of epochs."
+            min=0, max=100_000, help="Fine-tune each model that starts from the base model for this number of epochs."
         ),
     ] = 2.0,
     num_answers: Annotated[
@@ -90,7 +90,7 @@ def baselines(
     ] = "auto",
     checkpoint_dir: Annotated[
         Path | None,
-        Option(help="Store nets and checkpoints in this folder. Default: `data/cache/baselines-NAME`."),
+        Option(help="Store models and checkpoints in this folder. Default: `data/cache/baselines-NAME`."),
     ] = None,
     out: Annotated[
         Path | None, Option(help="Write predictions to this folder. Default: `data/NAME/predictions`.")

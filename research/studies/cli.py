@@ -69,18 +69,18 @@ def transformer_attacker(
     max_pairs: MaxPairsOption = 2_000,
     init_checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Start from the checkpoint of the library transformers in this folder."),
+        typer.Option(help="Start from the checkpoint of the library `transformers` in this folder."),
     ] = None,
     out: ResultsOption = None,
 ) -> None:
-    """Train a small transformer to tell edited questions from originals, and compare it with the audit's text attackers."""
+    """Train a small transformer to tell edited questions from originals, and compare it with the audit's text-only classifiers."""
 
     def page() -> None:
         import torch
 
         from research.studies.transformer_study import compare_attackers
 
-        # The transformer's matrices are too small for more threads.
+        # The transformer's matrices are so small that more threads do not make it faster.
         torch.set_num_threads(1)
         print(compare_attackers(folds, bootstrap, seed, max_pairs, init_checkpoint, out))
 
@@ -90,7 +90,7 @@ def transformer_attacker(
 @app.command(epilog="Example: `rgqa study verifier-agreement --num-examples 200 --seed 1`")
 def verifier_agreement(
     num_examples: Annotated[
-        int, num_examples_option("Print this many verdicts instead, half of them about other images.")
+        int, num_examples_option("Print this many verdicts instead of the table, half of them about other images.")
     ] = 0,
     seed: Annotated[
         int, seed_option("Seed of the choice of other images and of the verdicts shown.")
@@ -126,9 +126,9 @@ def verifier_completeness(
     ),
     split: Annotated[Split, typer.Option(help="Use this split of the questions.")] = "testdev",
     seed: Annotated[int, seed_option("Seed of the simulated graphs and of the omitted facts.")] = 1,
-    num_examples: Annotated[int, num_examples_option("Print this many wrong verdicts for each row.")] = 0,
+    num_examples: Annotated[int, num_examples_option("Print this many wrong verdicts for each row of the table (level of completeness).")] = 0,
 ) -> None:
-    """Measure how much the verifier decides, and how often it is right, as scene graphs get less complete."""
+    """Measure how often the verifier reaches a verdict, and how often it is right, as scene graphs get less complete."""
     from research.studies.verifier_completeness import measure_verifier_completeness
 
     run_command(lambda: print(measure_verifier_completeness(source, split, seed, num_examples)))
@@ -149,7 +149,7 @@ def create_sheets(
     ] = 200,
     seed: Annotated[int, seed_option("Seed of the sample and its order.")] = 1,
 ) -> None:
-    """Write sheets with a sample of screened candidates for human readers."""
+    """Write sheets with a sample of screened candidates for human raters."""
     from research.studies.annotation_sheets import write_sheets
 
     run_command(lambda: write_sheets(out, count, seed))
@@ -160,12 +160,12 @@ def create_sheets(
 )
 def score_sheets(
     sheets: Annotated[Path, typer.Argument(help="Folder made by `create-sheets`.")],
-    readers: Annotated[list[Path], typer.Argument(help="Filled copies of its folder `sheets_to_fill`.")],
+    readers: Annotated[list[Path], typer.Argument(help="Filled-in copies of the subfolder `sheets_to_fill`, one per rater.")],
     num_worst: Annotated[
         int, num_examples_option("List this many of the worst edits with their faults.")
     ] = 20,
 ) -> None:
-    """Report, from the marks of the readers, rates with intervals, kappa, targets and the worst edits."""
+    """Score filled-in sheets: print the rates of faults with 95 % intervals, the agreement of the raters (kappa), whether the targets are met, and the worst edits."""
     from research.studies.edit_quality import report_edit_quality
 
     run_command(lambda: print(report_edit_quality(sheets, readers, num_worst)))
@@ -196,10 +196,10 @@ def train_abstention_classifier(
     vectors: Annotated[
         Path | None,
         typer.Option(
-            help="Train from scratch with these GloVe vectors (default: continue from the scorers' weights)."
+            help="Train from scratch with these GloVe vectors (default: continue from the packaged weights of the classifier)."
         ),
     ] = None,
-    seed: Annotated[int, seed_option("Seed of everything random.")] = 0,
+    seed: Annotated[int, seed_option("Set the random seed of initialization and shuffling.")] = 0,
 ) -> None:
     """Train the abstention classifier on research/studies/replies/train.jsonl.
 
@@ -229,7 +229,7 @@ def votes_needed(
         typer.Option(help="Write all results to a .json file, or the plot to a .png or .svg file."),
     ] = None,
 ) -> None:
-    """Compare the votes that simulated crowds need under adaptive voting and under a fixed number per candidate."""
+    """Compare the number of votes that adaptive voting and a fixed number per candidate need, with simulated annotators."""
     from research.studies.votes_needed import REPORTED_CROWDS, run_votes_study
 
     run_command(lambda: print(run_votes_study(crowd_seed or REPORTED_CROWDS, max_votes, out)))
@@ -239,12 +239,12 @@ def votes_needed(
 def attribution(
     net: Annotated[
         list[str] | None,
-        typer.Option(help="Study this net of the folder vqa/. Can be repeated (default: rp, vanilla)."),
+        typer.Option(help="Study this model of the folder vqa/. Can be repeated (default: rp, vanilla)."),
     ] = None,
     net_seed: Annotated[
         list[int] | None,
         typer.Option(
-            help="Use the nets of this seed. Can be repeated (default: 0, 1, 2).", min=0, max=2**32 - 1
+            help="Use the models of this seed. Can be repeated (default: 0, 1, 2).", min=0, max=2**32 - 1
         ),
     ] = None,
     bootstrap: Annotated[
@@ -253,7 +253,7 @@ def attribution(
     seed: Annotated[int, seed_option("Seed of the replicates.")] = 0,
     out: ResultsOption = None,
 ) -> None:
-    """Measure, on a synthetic world with complete scene graphs, whether nets look at the objects that questions point to."""
+    """Measure, on a synthetic world with complete scene graphs, whether models attend to the objects that questions refer to."""
     from research.studies.attribution_study import measure_attribution
 
     run_command(
@@ -263,11 +263,11 @@ def attribution(
     )
 
 
-@app.command(epilog="Example: `rgqa study rank-stability drawn-1a2b3c4d drawn-5e6f7a8b`")
+@app.command(epilog="Example: `rgqa study rank-stability world-1a2b3c4d world-5e6f7a8b`")
 def rank_stability(
     folders: Annotated[list[Path], typer.Argument(help="Folders made by `rgqa sample new-world`.")],
 ) -> None:
-    """Compare the ranking of the leaderboard's rows on this project's data set and on other synthetic worlds."""
+    """Compare the ranking of the leaderboard's models on this project's data set and on other synthetic worlds."""
     from research.studies.rank_stability import compare_leaderboards
 
     run_command(lambda: print(compare_leaderboards(folders)))
@@ -285,10 +285,10 @@ def derive_kinds(
 
 @app.command(epilog="Example: `rgqa study derive-vocabulary visual-genome-counts data/gqa/source`")
 def derive_vocabulary(
-    counts: Annotated[Path, typer.Argument(help="Folder with tables of counts of Visual Genome.")],
+    counts: Annotated[Path, typer.Argument(help="Folder with tables of how often objects, attributes and relations occur in Visual Genome.")],
     source: Annotated[Path, typer.Argument(help="Source folder with GQA's questions of val and testdev.")],
 ) -> None:
-    """Derive the default vocabulary from counts of Visual Genome and questions of GQA."""
+    """Derive the default vocabulary from the counts of objects, attributes and relations in Visual Genome and from GQA's questions."""
     from research.studies.derive_vocabulary import derive_vocabulary as derive
 
     run_command(lambda: print(derive(counts, source)))
@@ -302,17 +302,17 @@ def validity(
     counterfactual_release: Annotated[
         Path,
         typer.Option(
-            help="Rank by the counterfactual pairs of this release of `rgqa sample counterfactual-pairs`."
+            help="Use the counterfactual pairs of this release, which was made by `rgqa sample counterfactual-pairs`."
         ),
     ],
     replication_release: Annotated[
-        Path | None, typer.Option(help="Also measure the agreement with this release of other scenes.")
+        Path | None, typer.Option(help="Also compare with a second set of counterfactual pairs, in this release, which was made with another seed.")
     ] = None,
     images: Annotated[
-        Path | None, typer.Option(help="Folder of the release's images, if it is not that of its data set.")
+        Path | None, typer.Option(help="Folder of the images of --counterfactual-release (default: the images of its data set).")
     ] = None,
     replication_images: Annotated[
-        Path | None, typer.Option(help="Folder of the replication's images.")
+        Path | None, typer.Option(help="Folder of the images of --replication-release (default: the images of its data set).")
     ] = None,
     out: Annotated[Path, typer.Option(help="Write results, tables and predictions to this folder.")] = Path(
         "data/sample/interim/validity"
@@ -322,13 +322,13 @@ def validity(
         typer.Option(min=20, max=100_000, help="Use this many bootstrap replicates of the images."),
     ] = 1000,
     seed: Annotated[
-        int, seed_option("Seed of replicates, folds, random choices and graded nets.")
+        int, seed_option("Seed of replicates, folds, random choices and the weaker models.")
     ] = 20231001,
     effects: Annotated[
-        bool, typer.Option(help="Also measure the effects of noise, reuse cap, balancing and size.")
+        bool, typer.Option(help="Also measure the effects of label noise, of the maximum number of uses of a question, of balancing and of the number of items.")
     ] = True,
     graded_nets: Annotated[
-        bool, typer.Option(help="Also train (once, five CPU minutes) and rank nets of graded strength.")
+        bool, typer.Option(help="Also train (once, five CPU minutes) and rank weaker models, which are trained for less time, on fewer images or with fewer regions.")
     ] = False,
 ) -> None:
     """Compare three rankings of models: by our benchmark, by a benchmark built by RGQA's rules, and by counterfactual pairs."""

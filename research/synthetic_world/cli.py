@@ -1,4 +1,4 @@
-"""`rgqa sample`: build and check the synthetic sample, and train its CLIP model and answer nets.
+"""`rgqa sample`: build and check the synthetic sample, and train its CLIP model and VQA models.
 
 Heavy modules are imported inside the functions.
 """
@@ -28,7 +28,7 @@ def build(
         bool,
         typer.Option(
             "--all-truth",
-            help="Also write the truth of train and val, which is not committed as it follows from the seed.",
+            help="Also write the ground truth of train and val. It is not in the repository, because it can be regenerated from the seed.",
         ),
     ] = False,
 ) -> None:
@@ -40,7 +40,7 @@ def build(
 
 @app.command(epilog="Example: `rgqa sample verify`")
 def verify() -> None:
-    """Check every answer with an executor that shares no code with the question generator."""
+    """Check the answer to every sample question with an independent program executor, which shares no code with the question generator."""
     from research.synthetic_world.verify import verify_sample
 
     run_command(verify_sample)
@@ -49,7 +49,7 @@ def verify() -> None:
 @app.command(epilog="Example: `rgqa sample train-clip --resume-from data/sample/clip --small-image-steps 0`")
 def train_clip(
     image_chunks: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Train on this many units of 256 images.")
+        int, typer.Option(min=1, max=1_000_000, help="Train on this many chunks of 256 images.")
     ] = 200,
     text_steps: Annotated[
         int, typer.Option(min=0, max=1_000_000, help="Train for this many steps on texts only.")
@@ -63,7 +63,7 @@ def train_clip(
     resume_from: Annotated[
         Path | None, typer.Option(help="Start from the weights of an earlier run in this folder.")
     ] = None,
-    num_threads: Annotated[int, typer.Option(min=1, max=1024, help="Use this many processors.")] = 2,
+    num_threads: Annotated[int, typer.Option(min=1, max=1024, help="Use this many CPU threads.")] = 2,
 ) -> None:
     """Train the sample's own small CLIP on synthetic train images and their texts, and write data/sample/clip."""
     from research.synthetic_world.train_clip import train_sample_clip
@@ -88,18 +88,18 @@ def train_vqa(
     seed: Annotated[
         int,
         typer.Option(
-            min=0, max=2**32 - 1, help="Seed of the nets. Images and detector are the same for all seeds."
+            min=0, max=2**32 - 1, help="Seed of the models. Images and detector are the same for all seeds."
         ),
     ] = 0,
     model: Annotated[
         list[str] | None,
-        typer.Option(help="Train only this net, and the net from which it starts. Can be repeated."),
+        typer.Option(help="Train only this model, and the model from which it is fine-tuned. Can be repeated."),
     ] = None,
     num_workers: Annotated[
-        int, typer.Option(min=1, max=1024, help="Train this many nets at a time, each on one processor.")
+        int, typer.Option(min=1, max=1024, help="Train this many models at a time, each on one CPU core.")
     ] = 2,
 ) -> None:
-    """Train the sample's region detectors and answer nets on synthetic images, and write data/sample/vqa."""
+    """Train the sample's region detectors and VQA models on synthetic images, and write data/sample/vqa."""
     from research.synthetic_world.train_vqa import train_sample_vqa
 
     run_command(lambda: train_sample_vqa(seed, model or (), num_workers))
@@ -108,10 +108,10 @@ def train_vqa(
 @app.command(epilog="Example: `rgqa sample fit-vqa --num-workers 2`")
 def fit_vqa(
     num_workers: Annotated[
-        int, typer.Option(min=1, max=1024, help="Fit this many seeds at a time, each on one processor.")
+        int, typer.Option(min=1, max=1024, help="Fit this many seeds at a time, each on one CPU core.")
     ] = 2,
 ) -> None:
-    """Fit detectors of unanswerable questions for all seeds of the answer nets, choose thresholds, and write data/sample/vqa."""
+    """Fit the confidence methods that detect unanswerable questions for all seeds of the VQA models, choose thresholds, and write data/sample/vqa."""
     from research.synthetic_world.fit_vqa import fit_sample_vqa
 
     run_command(lambda: fit_sample_vqa(num_workers))
@@ -119,7 +119,7 @@ def fit_vqa(
 
 @app.command(epilog="Example: `rgqa sample vqa-card`")
 def vqa_card() -> None:
-    """Write the model card of the sample's answer nets from the results of their training."""
+    """Write the model card of the sample's VQA models from the results of their training."""
     from research.synthetic_world.vqa_model_card import write_vqa_card
 
     run_command(write_vqa_card)
@@ -129,9 +129,9 @@ def vqa_card() -> None:
 def serve(
     model: Annotated[
         list[str] | None,
-        typer.Option(help="Serve this net: rp, vanilla, blind, mix ... Can be repeated (default: rp)."),
+        typer.Option(help="Serve this model: rp, vanilla, blind (text-only), mix ... Can be repeated (default: rp)."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the nets.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the models.")] = 0,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Listen on this port. 0 chooses a free port.")
     ] = 0,
@@ -145,7 +145,7 @@ def serve(
         float, typer.Option(min=0, max=1, help="Let this proportion of requests fail with status 500.")
     ] = 0.0,
     truncation_rate: Annotated[
-        float, typer.Option(min=0, max=1, help="Truncate this proportion of replies before the first token.")
+        float, typer.Option(min=0, max=1, help="Return this proportion of replies empty, with finish reason `length`.")
     ] = 0.0,
     max_requests_per_second: Annotated[
         int,
@@ -156,9 +156,9 @@ def serve(
         ),
     ] = 0,
 ) -> None:
-    """Serve the sample's own answer nets on 127.0.0.1 as an OpenAI-compatible server.
+    """Serve the sample's own VQA models on 127.0.0.1 as an OpenAI-compatible server.
 
-    They use the images of the requests.
+    The models see only the image in each request.
     """
     from research.synthetic_world.model_server import FaultInjection
     from research.synthetic_world.model_server import serve as serve_nets
@@ -177,7 +177,7 @@ def counterfactual_pairs(
     num_pairs: Annotated[
         int,
         typer.Option(
-            min=2, max=1_000_000, help="Generate this many questions, each about two images. Must be even."
+            min=2, max=1_000_000, help="Generate this many pairs (one question about two images). Must be even."
         ),
     ] = 2000,
     dataset: Annotated[
@@ -187,7 +187,7 @@ def counterfactual_pairs(
         ),
     ] = "",
 ) -> None:
-    """Generate pairs of scenes that differ in one object, with questions that only one of the two can answer.
+    """Generate pairs of scenes that differ in one object, with questions that are answerable for only one of the two scenes.
 
     Writes a data set and a release."""
     from research.synthetic_world.counterfactual_release import build_pair_release
@@ -200,7 +200,7 @@ def new_world(
     seed: Annotated[str, typer.Option(help="Secret seed, any text. Only its SHA-256 is written.")],
     out: Annotated[
         Path | None,
-        typer.Option(help="New folder (default: drawn- and the first eight digits of the seed's hash)."),
+        typer.Option(help="New folder (default: world- and the first eight digits of the seed's hash)."),
     ] = None,
 ) -> None:
     """Generate a private synthetic world and run the whole pipeline on it.

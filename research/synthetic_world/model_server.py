@@ -1,4 +1,4 @@
-"""Serve the sample's own answer nets on 127.0.0.1 as an OpenAI-compatible server.
+"""Serve the sample's own VQA models on 127.0.0.1 as an OpenAI-compatible server.
 
 The server has the endpoints `/v1/models` and `/v1/chat/completions`, and uses the images of the requests.
 With it, `rgqa run` and its reaction to faults can be tested without a large model and without a network.

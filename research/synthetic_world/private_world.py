@@ -54,13 +54,13 @@ def build_private_world(secret_seed: str, output_dir: Path | None) -> None:
 
     Args:
         secret_seed: The seed, any text.
-        output_dir: The folder; None for `drawn-` and eight digits of the hash of the seed.
+        output_dir: The folder; None for `world-` and eight digits of the hash of the seed.
 
     Raises:
         UserError: The folder is for another seed or has other files, or a stage failed.
     """
     derived_seed, seed_hash = derive_seed(secret_seed), hash_seed(secret_seed)
-    name = f"drawn-{seed_hash[:8]}"
+    name = f"world-{seed_hash[:8]}"
     home = output_dir or Path(name)
     check_output_paths([Output("--out", home, "folder")])
     drawn = _read_state(home, PrivateWorld(dataset=name, seed_sha256=seed_hash))

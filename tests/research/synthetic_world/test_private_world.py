@@ -37,7 +37,7 @@ def stages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_it_has_source_truth_models_and_parameters(tmp_path: Path, stages: list[str]) -> None:
     build_private_world("a secret", tmp_path / "new")
-    name = f"drawn-{hash_seed('a secret')[:8]}"
+    name = f"world-{hash_seed('a secret')[:8]}"
     folder = tmp_path / "new/data" / name
     wanted = dict(build_documents(derive_seed("a secret")))
     assert {path: (folder / path).read_bytes() for path in wanted} == wanted
