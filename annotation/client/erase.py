@@ -142,7 +142,7 @@ def report_derived(studies: list[tuple[DatasetFolders, Annotator]], verdict_ids:
     print("".join(f"erase: made from their answers: {path}\n" for path in derived), end="")
     if derived:
         print(
-            "erase: next: dvc repro makes these files again without the answers. Delete older releases by hand"
+            "erase: Next, run `dvc repro`, which makes these files again without the answers. Delete older releases by hand"
         )
     if cached:
         print(

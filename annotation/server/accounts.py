@@ -59,7 +59,7 @@ def update_roster(
         roster = remove_members(folders, names) if remove else add_members(folders, names, adjudicator)
     selected = [person for person in roster if person.name in names]
     if url := os.environ.get("LABEL_STUDIO_URL"):
-        print(f"invite: next: create accounts on {url} by hand, with these e-mail addresses:")
+        print(f"invite: Next, create accounts on {url} by hand, with these e-mail addresses:")
         print("\n".join(f"  {person.name}: {person.email}" for person in selected))
         return
     if open_link:
@@ -69,7 +69,7 @@ def update_roster(
     if process.find_running_server():
         push_tasks()
     else:
-        print("invite: next: rgqa annotate serve   (prints all links)")
+        print("invite: Next, run `rgqa annotate serve`. It prints all links.")
 
 
 def format_links(folders: DatasetFolders, people: Iterable[Annotator]) -> list[str]:

@@ -1,7 +1,7 @@
 """Measure inter-annotator agreement on candidates, with 95 % bootstrap intervals over images.
 
-A number is None where it is undefined: no candidate has two verdicts, or all verdicts are equal. With
-adaptive voting, mostly doubtful candidates have several votes. So agreement must be measured on a random
+A number is None where it is undefined: no candidate has two verdicts, or all verdicts are equal. ptive
+voting, it is mainly doubtful candidates that get several votes. So agreement must be measured on a random
 sample of tasks (`annotation.study.assignment.is_overlap_task`).
 """
 
@@ -68,8 +68,8 @@ def compute_agreement(votes: pd.DataFrame) -> list[SubsetAgreement]:
 
 
 def compute_retest(answers: pd.DataFrame) -> RetestReliability:
-    """Compute test-retest reliability from the answers about candidates and repeats of annotators who are not
-    excluded.
+    """Compute test-retest reliability from the answers that annotators who are not excluded gave about
+    candidates and about repeated candidates.
     """
     rows = answers.assign(invalid=answers["choice"] == "invalid").groupby(
         ["annotator", "candidate_id"], observed=True

@@ -1,9 +1,10 @@
 """Estimate how probable it is that each candidate is unanswerable, with the method of Dawid and Skene.
 
 Source: A. P. Dawid and A. M. Skene, Applied Statistics 28, 1979. The method infers the true classes of items
-from the responses of several annotators. Each annotator has a confusion table, which says how often the
-annotator gives each response for each true class. Tables and classes are estimated alternately (EM), starting
-from the proportions of responses. The responses used here are the answers that count.
+from the responses of several annotators. Each annotator has a confusion matrix, which says how often the
+annotator gives each response for each true class. Matrices and classes are estimated alternately (EM),
+starting from the proportions of responses. The responses used here are the answers that passed quality
+control.
 
 This implementation differs from the original:
 
@@ -11,10 +12,10 @@ This implementation differs from the original:
 - Gold questions, and candidates decided by an adjudicator, are items whose class is known.
 - An annotator has one table per subset and one for gold questions, because subsets differ in difficulty. Each table is shrunk towards
   the overall table of the annotator, and the overall table towards the table of all annotators, with the
-  weight of `SHRINKAGE` answers. So tables with few answers do not overfit.
-- The prior odds of a candidate are the odds by stage `estimate` (with probabilities clipped to [1 - MAX_PRIOR, MAX_PRIOR]) times a factor
-  per subset. The factor is estimated, like the class proportions in the original method. So it does not
-  matter if the probabilities of stage `estimate` are all too high or all too low.
+  weight of `SHRINKAGE` answers. So matrices with few answers do not overfit.
+- The prior odds of a candidate are the odds estimated by stage `estimate` (with probabilities clipped to [1 - MAX_PRIOR, MAX_PRIOR]) times a factor
+  per subset. The factor is estimated, like the class proportions in the original method. So a constant bias
+  of the probabilities of stage `estimate` has no effect.
 
 Libraries such as crowd-kit 1.4.2 have none of these extensions. Without the extensions, the results agree
 with crowd-kit (see the tests).
@@ -167,7 +168,7 @@ def fit_dawid_skene(
     initial_posterior: np.ndarray | None = None,
     max_iterations: int = 500,
 ) -> DawidSkeneFit:
-    """Fit classes and confusion tables by EM.
+    """Fit classes and confusion matrices by EM.
 
     With `shrinkage` and `smoothing` 0, this is the original method.
 
@@ -182,7 +183,7 @@ def fit_dawid_skene(
         max_iterations: Maximum number of EM iterations.
 
     Returns:
-        The posterior probabilities and the confusion tables.
+        The posterior probabilities and the confusion matrices.
     """
     counts, annotator, responses = votes.counts, votes.table_annotator, votes.num_responses
     # [annotators, tables]
@@ -230,7 +231,7 @@ def estimate_posteriors(
         prior_answerable: Candidate id -> prior probability of being answerable; 0.5 for other candidates.
 
     Returns:
-        The posteriors of candidates with votes, sorted by id; the confusion tables, sorted by subset and
+        The posteriors of candidates with votes, sorted by id; the confusion matrices, sorted by subset and
         annotator; and the posteriors of each bootstrap replicate in millionths, int32 [replicates,
         candidates].
     """
@@ -321,6 +322,6 @@ def _summarize_tables(
 
 
 def _normalize(counts: np.ndarray) -> np.ndarray:
-    """Divide [..., responses, classes] by the sums over responses; a uniform distribution where the sum is 0."""
+    """Divide [..., responses, classes] by the sums over responses. Where a sum is 0, return a uniform distribution."""
     total = counts.sum(axis=-2, keepdims=True)
     return np.divide(counts, total, out=np.full_like(counts, 1 / counts.shape[-2]), where=total > 0)

@@ -183,7 +183,7 @@ def sample_items(release: Path | None = None, items_per_label: int = 50, seed: i
         section = PARAMS_TEMPLATE.format(name=baseline.dataset, release=release.name, seed=seed)
         write_text(PARAMS_FILE, PARAMS_FILE.read_text(encoding="utf-8").rstrip() + "\n" + section)
     print(
-        f"human-baseline: next: set dataset: {baseline.dataset} in {PARAMS_FILE}, run rgqa annotate invite, serve and pull, then "
+        f"human-baseline: Next, set dataset: {baseline.dataset} in {PARAMS_FILE}, run rgqa annotate invite, serve and pull, then "
         "rgqa annotate human-baseline score"
     )
 
@@ -211,7 +211,7 @@ def score_judgements() -> None:
     print(format_table(judgements))
     report_written("human-baseline", f"{format_count(len(judgements), 'judgement')}", home)
     print(
-        "human-baseline: next: to compare with a model, run rgqa score RELEASE model.json --subset SUBSET "
+        "human-baseline: To compare with a model, run rgqa score RELEASE model.json --subset SUBSET "
         f"--resource human-judgments={home}/SUBSET.json"
     )
 

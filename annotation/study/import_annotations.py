@@ -1,8 +1,8 @@
 """Import verdicts from Label Studio exports into `annotations/pulled.json`, for `rgqa annotate import`.
 
-Exports in the format JSON and snapshots can be read. pulled.json contains only pseudonyms. A person gets the
+JSON exports and export snapshots of Label Studio can be read. pulled.json contains only pseudonyms. A person gets the
 pseudonym in the roster if the roster has the e-mail address of the person, or if an annotation of the person
-was pulled before. Any other person gets a pseudonym that is made from the account number and a secret salt.
+was pulled before. Any other person gets a pseudonym that is made from the Label Studio user ID and a secret salt.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def import_exports(paths: Sequence[Path]) -> None:
         )
     print("\n".join(f"import: {line}" for line in format_summary(*found)))
     if inside := [str(file) for file in paths if file.resolve().parent == path.parent.resolve()]:
-        print(f"import: next: move the imported files out of {path.parent}: {', '.join(inside)}")
+        print(f"import: Next, move the imported files out of {path.parent}: {', '.join(inside)}")
 
 
 def format_summary(verdicts: Sequence[Verdict], counts: Mapping[str, int]) -> list[str]:
@@ -87,16 +87,19 @@ def format_summary(verdicts: Sequence[Verdict], counts: Mapping[str, int]) -> li
     return [
         _format_counts(counts),
         "verdicts: " + (", ".join(f"{name} {count:,}" for name, count in people) or "none"),
-        "next: dvc repro",
+        "Next, run `dvc repro`.",
     ]
 
 
 def _format_counts(counts: Mapping[str, int]) -> str:
-    """Return the number of annotations by kind as text. The complete annotations are counted out of all."""
+    """Return the number of annotations by kind as text.
+
+    The number of complete annotations is shown with the total, as in "30 of 31".
+    """
     # "corrected later" counts former versions, which are not annotations of their own.
     total = sum(count for kind, count in counts.items() if kind != "corrected later")
     return ", ".join(
-        f"{count:,} of {total:,} {'answers' if count == 1 else 'answer'} both questions"
+        f"{count:,} of {format_count(total, 'annotation')} {'answers' if count == 1 else 'answer'} both questions"
         if kind == "complete"
         else f"{count:,} {kind}"
         for kind, count in counts.items()
@@ -138,7 +141,7 @@ def pseudonymize(
         if len(found) > 1:
             problems.add(
                 name,
-                f"this person of the exports has several pseudonyms in {PULLED_FILENAME}: {', '.join(sorted(found))}",
+                f"one person in the exports has several pseudonyms in {PULLED_FILENAME}: {', '.join(sorted(found))}",
             )
     problems.raise_if_any()
     renamed = {name: min(found) for name, found in names.items()}

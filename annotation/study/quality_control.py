@@ -48,7 +48,7 @@ MAX_EXPECTED_RATE = 0.25
 # minimum accuracy of these answers, for the annotator to be reliable.
 MIN_OTHER_GOLD_ANSWERS, MIN_RELIABLE_ACCURACY = 5, 0.8
 # Maximum probability that an annotator whose accuracy is exactly at the limit is flagged for drift by chance,
-# all windows together.
+# family-wise over all windows.
 DRIFT_SIGNIFICANCE = 0.05
 
 
@@ -100,7 +100,7 @@ class QualityFlag(Record):
 
 
 class ExcludedAnswer(Record):
-    """An answer about a candidate, if the answer does not count, with the reason and the numbers behind it."""
+    """An answer about a candidate that does not count, with the reason and the numbers behind it."""
 
     verdict_id: str
     task_id: str
@@ -153,8 +153,8 @@ def assess_quality(answers: pd.DataFrame, rules: QualityRules) -> QualityAssessm
         rules: The limits.
 
     Raises:
-        UserError: More than `max_discarded_rate` of the gold questions of one origin (`gold_source`) would be
-            discarded, and more than one.
+        UserError: More than one gold question of one origin (`gold_source`), and more than the proportion
+            `max_discarded_rate` of them, would be discarded.
     """
     answers = answers.assign(is_discarded=find_discarded_gold(answers, rules.max_discarded_rate))
     accuracy, excluded = measure_gold_accuracy(answers), {}
@@ -306,7 +306,7 @@ def _find_low_rates(answered: pd.DataFrame, rules: QualityRules) -> Iterator[Qua
         if found.rate is not None and found.high is not None and found.rate < limit:
             figures = (
                 f"{found.num_correct} of {found.num_answered} {expected} gold questions correct "
-                f"({found.rate:.1%}, at most {found.high:.1%})"
+                f"({found.rate:.1%}, 95 % interval up to {found.high:.1%})"
             )
             is_significant = found.high < limit and found.num_answered >= MIN_OTHER_GOLD_ANSWERS
             yield QualityFlag(

@@ -134,7 +134,7 @@ class QualityReport(Record):
             unanswerable; only for the rule dawid-skene.
         uncertain_items: The most uncertain candidates.
         doubtful: Candidate id -> probability of invalid, for the candidates that wait for an adjudicator.
-        confusion_tables: Confusion tables of annotators; only for the rule dawid-skene.
+        confusion_tables: Confusion matrices of annotators; only for the rule dawid-skene.
     """
 
     simulated: bool
@@ -186,7 +186,7 @@ def build_report(
         verified: All candidates, with votes and status.
         posteriors: Candidate id -> probability of invalid; empty unless the rule is dawid-skene.
         expected_error: Expected label error among the candidates that votes verified as unanswerable.
-        tables: Confusion tables of annotators.
+        tables: Confusion matrices of annotators.
         settings: The parameters of section `collect`.
         overlap_candidates: Ids of the candidates of overlap tasks, on which agreement is measured.
 

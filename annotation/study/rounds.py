@@ -115,6 +115,6 @@ def end_and_print_round() -> None:
         f"end-round: round {number} has {format_count(count, 'verified candidate')} -> {folders.rounds}/{number}.jsonl"
     )
     print(
-        "end-round: next: run dvc repro batch, which makes the tasks of the next round with these candidates among the gold questions, "
+        "end-round: Next, run `dvc repro batch`, which makes the tasks of the next round with these candidates among the gold questions, "
         "then rgqa annotate push. Answers to tasks that are not in the new batch stay in pulled.json but do not count"
     )

@@ -271,7 +271,7 @@ def print_audit(result: TextAudit, console: Console, *, details: bool) -> None:
             f"  {format_count(result.duplicates, 'row')} repeat another one; {result.contradictory:,} have both labels for the same text and image"
         )
     if not result.too_small_reason:
-        table = Table("AUROC", *(f"folds by {by}" for by in result.attacks))
+        table = Table("AUROC", *(f"grouped by {by}" for by in result.attacks))
         for attacker in ATTACKERS:
             if any(attacker in by_attacker for by_attacker in result.attacks.values()):
                 cells = (

@@ -41,9 +41,9 @@ SUFFIX_RULES = (
 
 
 def tokenize(text: str) -> list[str]:
-    """Split a text into lower-case words without accents, punctuation marks and line ends.
+    """Split a text into tokens: lower-case words without accents, punctuation marks, and line breaks.
 
-    The "n't" of a contraction is a separate word. All numbers except 0 become the same word.
+    The "n't" of a contraction is a separate token. All numbers except 0 become the same token.
 
     >>> tokenize("It isn't 42!"), tokenize("Café。")
     (['it', 'is', "n't", '<number>', '!'], ['cafe', '.'])

@@ -1,1 +1,1 @@
-"""Speed and memory of the hot paths, each against a named peer or a physical limit."""
+"""Speed and memory of the hot paths, each compared with an existing library or with a lower bound such as the bare matrix product."""

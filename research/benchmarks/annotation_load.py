@@ -5,7 +5,7 @@ with 40,000 tasks.
     [--pause-seconds 0]
 
 The benchmark starts a server with an empty SQLite database in a temporary folder, and stops it at the end. It
-measures: push, and the same push again; the first step, for which the queue is built; the time from answer to
+measures: push, and the same push again; the first request of an annotator, during which the server builds the task queue; the time from answer to
 next task (p50, p95, maximum; annotators wait `--pause-seconds` on average before they answer); the first step
 after a restart of the server; report and pull. Target: p95 under 0.5 s.
 """
@@ -40,7 +40,7 @@ PARAMS_YAML = (
 
 
 class BrowserSession:
-    """Does what a browser does on the annotation page, without showing anything."""
+    """A headless client of the annotation page."""
 
     def __init__(self, link: str) -> None:
         url = link.partition("/annotate/")[0]
@@ -145,7 +145,7 @@ def write_batch(count: int) -> None:
     ]
     fitted = {"fitted": {"calibrated": True}}
     DatasetFolders().write_stage_outputs(
-        "estimate", "random chances", {"estimates.jsonl": estimates, "estimate.json": fitted}
+        "estimate", "random probabilities", {"estimates.jsonl": estimates, "estimate.json": fitted}
     )
 
 

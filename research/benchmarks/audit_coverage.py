@@ -1,7 +1,7 @@
 """Measure how often the intervals of `rgqa audit` contain 0.5 for random labels, with and without the
-widening for training.
+widening of intervals that accounts for the variance of training (Nadeau and Bengio, 2003).
 
-python -m research.benchmarks.audit_coverage               30 sets of 600 rows, four attackers, folds by text and by image
+python -m research.benchmarks.audit_coverage               30 sets of 600 rows, four attackers, folds grouped by text and by image
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main(sets: int = 30, rows: int = 600) -> None:
             folds = make_folds(made, by, AuditSettings(seed=seed))
             for name in TESTED_ATTACKERS:
                 scores = ATTACKERS[name](made.texts, folds)
-                for which, learned in (("widened", True), ("of one training run", False)):
+                for which, learned in (("widened", True), ("not widened", False)):
                     found = evaluate_attack(scores, folds, 200, is_trained=learned)
                     assert found.low is not None and found.high is not None
                     held[which] += found.low <= 0.5 <= found.high

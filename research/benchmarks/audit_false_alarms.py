@@ -4,13 +4,14 @@ size.
     python -m research.benchmarks.audit_false_alarms                     400 sets with random labels, 300 with a leak
     python -m research.benchmarks.audit_false_alarms --seed 1 --sets 40  other sets, and fewer
 
-The permutation test decides what is reported, so only this test is run. Sets have 20 to 2,000 rows (their
-logarithm is uniform) and are of ten kinds in turn: see RANDOM_SETS. Sets that are too small and sets that are
+The permutation test decides what is reported, so only this test is run. Sets have 20 to 2,000 rows (log-
+uniformly distributed) and are of ten kinds in turn: see RANDOM_SETS. Sets that are too small and sets that are
 balanced are reported without a test. So the proportion of false alarms is also printed for the tested sets,
 with its 95 % interval (Clopper and Pearson).
 
-Leaks: one label for each object in most rows, as in POPE (the ideal AUROC is 0.9), 100 rows; and a word that
-is in 60 % of one label's texts and in 20 % of the other's (0.7), 300 rows. In both, the labels are about
+There are two kinds of leaks. In the first one, each object has one label in 90 % of its rows, as in POPE
+(ideal AUROC 0.9; 100 rows). In the second one, a word is in 60 % of the texts of one label and in 20 % of
+those of the other (ideal AUROC 0.7; 300 rows). In both, the labels are about
 balanced. The word is also planted in 300 rows of each of the ten kinds, because a kind in which the test
 never finds anything cannot have false alarms either.
 

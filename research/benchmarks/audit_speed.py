@@ -1,5 +1,5 @@
-"""Measure `rgqa audit` on synthetic yes-no questions of the size of VQA: five questions per image, word
-frequencies as in language.
+"""Measure `rgqa audit` on a synthetic data set of yes-no questions as large as VQA: five questions per image,
+Zipf-distributed word frequencies.
 
     python -m research.benchmarks.audit_speed                    100,000 rows
     python -m research.benchmarks.audit_speed --rows 20000       fewer rows

@@ -3,9 +3,9 @@
     python -m research.benchmarks.baselines_speed [--questions 1000000] [--steps 8]
 
 Questions are read from a file in GQA's format into arrays. Nets are trained in steps of 256 answerable
-questions, and all available rows answer batches of 256 questions. Compared, in the same run, with: a matrix
-product of as many operations as torch counts in the step, and reading only the features of as many images
-from the mapped file. GQA's HDF5 is read in disk order, and row by row in the requested order.
+questions, and all available models of the leaderboard answer batches of 256 questions. In the same run, the
+time of a step is compared with that of a matrix product of as many operations as torch counts in the step,
+and the time of reading with that of reading only the features of as many images from the memory-mapped file. GQA's HDF5 is read in disk order, and row by row in the requested order.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def measure_training(data: TrainingData, plan: BaselineConfig, steps: int) -> No
         )
     places = data.train.image_indices[: 4 * TRAIN_BATCH_SIZE].reshape(4, TRAIN_BATCH_SIZE)
     _, seconds = time_call(lambda: [data.store.get_regions(part) for part in places])
-    print(f"reading the regions of a batch from the mapped file: {seconds[1] / 4:.3f} CPU-s")
+    print(f"reading the regions of a batch from the memory-mapped file: {seconds[1] / 4:.3f} CPU-s")
 
 
 def measure_answering(data: TrainingData, plan: BaselineConfig) -> None:

@@ -1,11 +1,11 @@
-"""Measure what pair selection loses in a large data set, where the network contains only each text's cheapest
-pairs.
+"""Measure what pair selection loses in a large data set, where the flow network contains only the cheapest
+pairs of each text.
 
     python -m research.benchmarks.draw_quality --project FOLDER      a project in which `embed` has run, as made by stage_memory
 
 From the same pools and with the project's parameters, pairs are selected from all pairs, then from fewer and
 fewer pairs of each text. The benchmark prints how many candidates are selected, and how far that is below the
-upper bound of any selection. In every selection, each image receives as many questions as it gives.
+upper bound of any selection. In every selection, each image gets as many questions of other images as its own questions are used for other images.
 """
 
 from __future__ import annotations

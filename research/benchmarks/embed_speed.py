@@ -1,10 +1,10 @@
-"""Measure the speed of encoding question texts: distinct texts, padded to their batch, against all questions
-at full context.
+"""Measure the speed of encoding question texts: distinct texts, padded to the longest text of their batch,
+against all questions at full context.
 
     python -m research.benchmarks.embed_speed [--questions 256]
 
-It is compared with open_clip as its documentation shows, on the same machine in the same run. The text tower
-is that of ViT-B-32 with random weights. Speed does not depend on weights; nothing else may use such weights.
+The peer is open_clip, used as in its documentation, on the same machine in the same run. The text tower
+is that of ViT-B-32 with random weights. Speed does not depend on weights.
 The texts are the sample's testdev questions, each twice, because half of GQA's questions are repeats.
 """
 

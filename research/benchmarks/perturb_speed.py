@@ -7,8 +7,8 @@
 The questions are generated (research/benchmarks/scaled_dataset.py). The stages run as in `dvc repro`, one
 process per core, with files read and written. Limits: 2,000 questions per second through perturb and screen
 on two cores, so one CPU millisecond per question; 2 GB of memory for all processes. A small run uses one
-process. Compared with: tagging each distinct text once with spaCy (`tag`), and reading and writing once every
-row that perturb and screen read and write.
+process. The times are compared with tagging each distinct text once with spaCy (`tag`), and with copying all
+rows that perturb and screen read and write once.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def main(
     source: Annotated[
         Path, typer.Option(help="Use the questions of this folder with GQA's files.")
     ] = scaled_dataset.SAMPLE,
-    split: Annotated[Split, typer.Option(help="Use this split of it.")] = "testdev",
+    split: Annotated[Split, typer.Option(help="Use this split of the source.")] = "testdev",
     full: Annotated[
         bool, typer.Option(help="Generate as many questions as GQA's balanced train split has.")
     ] = False,

@@ -1,10 +1,10 @@
-"""Compare ranking with the matrix product of the same pairs and with FAISS's flat index, in turns, in one
+"""Compare ranking with the matrix product of the same pairs and with FAISS's flat index, alternately, in one
 run.
 
     python -m research.benchmarks.rank_speed                                        10,000 images x 132,062 questions (minutes)
     python -m research.benchmarks.rank_speed --images 398 --questions 12578       GQA's testdev
     python -m research.benchmarks.rank_speed --images 2000 --no-faiss             without FAISS: times of the parts
-    python -m research.benchmarks.rank_speed --images 1024 --mapped FOLDER        943,000 texts in a file of 2 GB, mapped
+    python -m research.benchmarks.rank_speed --images 1024 --mapped FOLDER        943,000 texts in a memory-mapped file of 2 GB
 
 Two kinds of vectors are used: random directions, and clusters where half of the questions repeat another
 question's text. Our ranking leaves out an image's own questions and gives exact ranks, with ties ordered by
@@ -203,7 +203,7 @@ def measure_ranking(kind: str, images_count: int, questions_count: int, turns: i
         print(f"  {what:<45} {seconds[name] / turns:8.3g}  {seconds[name] / whole:6.1%}")
     rest = whole - sum(seconds.values())
     print(
-        f"  {'product (also of the sample) and the rest':<45} {rest / turns:8.3g}  {rest / whole:6.1%}",
+        f"  {'matrix products, and everything else':<45} {rest / turns:8.3g}  {rest / whole:6.1%}",
         flush=True,
     )
 
@@ -244,7 +244,7 @@ def check_ranking(
 ) -> None:
     """Check for three rows that the result is that of sorting all scores.
 
-    Speed of wrong results means nothing.
+    The speed is measured only after this check.
     """
     for row in rng.choice(len(images), 3, replace=False):
         image, starts = images[row].astype(float), range(0, len(texts), ROWS_PER_CHUNK)

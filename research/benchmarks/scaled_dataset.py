@@ -43,15 +43,15 @@ ROOT = Path(__file__).parents[2]
 SAMPLE = Path("data/sample/source")
 NUM_WORDS = {"object": 1_703, "attribute": 617}  # in GQA's scene graphs
 GQA_QUESTIONS, GQA_IMAGES = 943_000, 72_140  # GQA's balanced train split
-# Distinct texts per question if all ways to change words were equally common. As they are not, it is about a
-# fifth.
+# Distinct texts per question for uniformly sampled substitutions. Substitutions are not sampled uniformly,
+# so the real ratio is about a fifth.
 DISTINCT_TEXT_RATE = 1 / 3
 
 _FIXED_WORDS = UNINFORMATIVE_NAMES | FRAME_WORDS | parse_words("person, place")
 _NON_ATTRIBUTES = NON_ATTRIBUTE_TYPES | POSITION_TYPES | {"weather"}
 # "object" or "attribute", and the word.
 Word = tuple[str, str]
-# Words of one role can replace each other: kind, number or attribute type, how many words.
+# A role is (kind, grammatical number or attribute type, number of words). Words of one role can replace each other.
 WordRole = tuple[str, str, int]
 
 
@@ -109,7 +109,7 @@ class WordPools:
                 self.replacement_words[role] += map(pluralize, names) if role[1] == "plural" else names
 
     def make_substitution(self, number: int) -> dict[Word, str]:
-        """Return one way to replace all words. Way 0 changes nothing."""
+        """Return a substitution of all words. Substitution 0 is the identity."""
         rng, changed = np.random.default_rng((0, number)), {}
         for role, pool in self.replacement_words.items():
             drawn, weight = np.arange(len(self.original_words[role])), 1 / (np.arange(len(pool)) + 5)
@@ -209,7 +209,7 @@ def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Pat
     grey = Image.new("RGB", (8, 8), "grey")
     (folder / "images").mkdir(parents=True, exist_ok=True)
     for image in range(2_000_000, 2_000_000 + images):
-        grey.save(folder / f"images/{image}.jpg", comment=str(image))  # different bytes, so different vectors
+        grey.save(folder / f"images/{image}.jpg", comment=str(image))  # makes each file unique, because vectors are cached by hash
     print(
         f"{done:,} questions, {len(texts):,} distinct texts, {images:,} images, "
         f"{len(ways):,} ways to replace {sum(map(len, pools.original_words.values())):,} words"

@@ -1,14 +1,21 @@
 """Measure the speed of the scorers, each compared with a reference.
 
-    python -m research.benchmarks.scorers_speed                    one million predictions, from files, the bootstrap, VQA accuracy
-    python -m research.benchmarks.scorers_speed --measure-growth   1,000 to ten million predictions: growth like n log n?
+    python -m research.benchmarks.scorers_speed                    measure scoring in memory (one million predictions), scoring from files, the bootstrap and VQA accuracy
+    python -m research.benchmarks.scorers_speed --measure-growth   measure whether the time grows like n log n, from 1,000 to ten million predictions
 
-Limits: the published script's thirteen scores and the eight strict scores take at most as long as 3 argsorts
-of the same confidences (one million; 4 for ten million). From files to printed scores as a whole process,
-without and with 1,000 bootstrap repetitions: 0.6 and 1.2 s for 11,158 predictions; 3 and 8 s and 0.5 GB for
-600,000. Compared with the method of the published script (`research.benchmarks.published_rgqa`), which has no
-repetitions. Repetitions in memory are compared with the plain method: sample images, collect their items,
-score them. VQA accuracy: at least 10 times as fast as the loop of VQA's own code, with equal results.
+These are the limits:
+
+    scores in memory                                  limit
+    the thirteen published and eight strict scores    3 argsorts of the same confidences (4 for ten million)
+    VQA accuracy                                      a tenth of the time of VQA's own code, with equal results
+
+    files to printed scores, as a whole process       no bootstrap    1,000 replicates    memory
+    11,158 predictions                                0.6 s           1.2 s
+    600,000 predictions                               3 s             8 s                 0.5 GB
+
+The times from files are compared with the method of the published script (`research.benchmarks.published_rgqa`),
+which has no bootstrap. In memory, the bootstrap is compared with a naive method, which samples images, collects
+their items and scores them.
 """
 
 from __future__ import annotations
@@ -35,7 +42,7 @@ MEASURE_SCRIPT = """import resource, subprocess, sys, time
 begin = time.perf_counter()
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
 print(time.perf_counter() - begin, 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
-# Predictions, images, and repetitions of the plain method: RGQA's CLIP-Easy, and 50 times GQA's testdev.
+# (predictions, images, replicates of the naive method). The first row has the size of RGQA's CLIP-Easy, the second 50 times that of GQA's testdev.
 FILE_SIZES = (11_158, 398, 50), (600_000, 75_000, 3)
 NUM_REPETITIONS, NUM_ANSWERS, NUM_RUNS = 1_000, 1_800, 3
 NUM_QUESTIONS, ANSWERS_PER_QUESTION = 20_000, 10
@@ -67,7 +74,7 @@ def compare_with_argsort(n: int) -> None:
 
 
 def measure_files(folder: Path, count: int, images: int) -> None:
-    """Measure the way from files to printed scores. Every process reads the same files."""
+    """Measure the time from reading the files to printing the scores. Every process reads the same files."""
     rng = np.random.default_rng(2)
     items, predicted = [], []
     for i, (confidence, correct, answerable) in enumerate(zip(*make_arrays(count), strict=True)):
@@ -137,8 +144,8 @@ def measure_bootstrap(count: int, images: int, plain_repetitions: int) -> None:
 def score_like_published_vqa(given: list[str], people: list[list[str]]) -> np.ndarray:
     """Compute accuracies with the loop of VQA's evaluation (GT-Vision-Lab/VQA a013f00).
 
-    Where people differ, every text is normalized. Each person is left out in turn, and the agreeing others
-    are counted.
+    Where people differ, every text is normalized. For each person left out in turn, the others who gave the
+    predicted answer are counted.
     """
     accuracies = []
     normalise = _normalize_official.__wrapped__  # without cache
@@ -165,7 +172,7 @@ def measure_vqa_accuracy() -> None:
     ours, seconds = time_call(vqa_accuracy, given, people)
     theirs, plain_seconds = time_call(score_like_published_vqa, given, people)
     print_comparison(
-        f"{NUM_QUESTIONS:,} questions of {ANSWERS_PER_QUESTION} answers",
+        f"{NUM_QUESTIONS:,} questions with {ANSWERS_PER_QUESTION} answers each",
         seconds,
         "published loop",
         plain_seconds,

@@ -17,7 +17,7 @@ from research.studies.reply_dataset import Reply, ReplySplit, read_replies
 
 
 class AbstentionMetrics(NamedTuple):
-    """Numbers of predictions of the classifier, for replies that abstain and for replies that answer.
+    """Confusion counts of the abstention classifier.
 
     Attributes:
         num_abstentions, num_answers: Numbers of replies by their label.

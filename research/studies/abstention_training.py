@@ -79,7 +79,7 @@ class EncodedReply(NamedTuple):
 
 
 class AbstentionNet(nn.Module):
-    """The network that `pipeline.scoring.abstention_classifier` evaluates.
+    """The network whose forward pass in NumPy is `pipeline.scoring.abstention_classifier`.
 
     Parameters have the names of the saved arrays.
     """
@@ -155,7 +155,7 @@ def train_and_save(vectors: Path | None = None, out: Path = WEIGHTS_FILE, seed: 
     """Train on `train.jsonl` and write the classifier's weights.
 
     Args:
-        vectors: Pretrained word vectors to start from. None continues from the weights of the scorers.
+        vectors: Pretrained word vectors to start from. None continues from the packaged weights of the classifier.
         out: The file of weights.
         seed: Seed of initialisation, batches and dropout.
 

@@ -1,4 +1,4 @@
-"""Sample sheets of edited questions for human readers, and read the filled sheets.
+"""Sample sheets of edited questions for human raters, and read the filled-in sheets.
 
 `research/studies/edit_quality.py` evaluates them. The sheets do not show which questions are edited.
 """
@@ -30,7 +30,7 @@ MARKS_BY_SHEET = {
 
 
 class SheetKeyRow(Record):
-    """What the readers do not see of an edited question. All other rows of the texts are originals.
+    """Metadata of an edited question that is hidden from the raters. All other rows of the texts are originals.
 
     Attributes:
         text_row, pair_row: Its rows in both sheets, from 1.

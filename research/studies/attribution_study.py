@@ -1,8 +1,8 @@
-"""Measure whether nets look at the objects that questions point to: `rgqa study attribution`.
+"""Measure whether models attend to the objects that questions refer to: `rgqa study attribution`.
 
 The study uses the answerable questions of the data set in use whose annotations (in GQA's format, of question
-and full answer) point to objects. Each attribution method is scored by means over nets of several seeds, with
-intervals over images:
+and full answer) point to objects. Each attribution method is scored on models that were trained with several
+seeds. Scores are averaged over the seeds, with intervals over images:
 
 pointing          Does the highest cell lie on a box that the question points to (pointing game; Zhang et al., IJCV 2018)? Cells
                   within `POINTING_TOLERANCE` of an edge count as hits. If several cells are highest, the
@@ -79,7 +79,7 @@ class MeanInterval(NamedTuple):
 def measure_attribution(
     nets: Sequence[str], seeds: Sequence[int], repetitions: int, seed: int, out: Path | None
 ) -> str:
-    """Return the table of the data set in use in Markdown.
+    """Return the results for the current data set as a Markdown table.
 
     Args:
         nets: Names of nets in the folder vqa/.
@@ -88,7 +88,7 @@ def measure_attribution(
         out: A JSON file for the results.
 
     Raises:
-        UserError: A net does not exist, the complete truth is not known, or no question points to an object.
+        UserError: A net does not exist, there are no complete scene graphs, or no question refers to an object.
     """
     folders = DatasetFolders()
     folders.check_outputs(Output("--out", out) if out else None)
@@ -280,7 +280,7 @@ def collect_maps(
 def _attribute_questions(
     attributor: NetAttributor, asked: Sequence[GroundedQuestion], images: Mapping[str, ImageRecord], net: str
 ) -> list[Attribution]:
-    """Attribute all questions, which are sorted by image, in their order."""
+    """Compute the attribution maps of all questions, which are sorted by image, in their order."""
     by_image: dict[str, list[str]] = {}
     for one in asked:
         by_image.setdefault(one.question.image_id, []).append(one.question.text)
@@ -291,7 +291,7 @@ def _attribute_questions(
 def pick_other_questions(asked: Sequence[GroundedQuestion]) -> list[int]:
     """Return for each question the index of another question about its image.
 
-    This is the question half a cycle further on. The index is the question's own if the image has no other
+    The image's questions are rotated by half their number. The index is the question's own if the image has no other
     question.
     """
     places: dict[str, list[int]] = {}
@@ -307,7 +307,7 @@ def pick_other_questions(asked: Sequence[GroundedQuestion]) -> list[int]:
 def map_named_objects(attribution: Attribution, nouns: frozenset[str]) -> AttributionMap:
     """Return a map of the detected objects that the question names, weighted by score.
 
-    Without any, the map is uniform.
+    If there are none, the map is uniform.
     """
     marks = [mark for mark in attribution.get_panel("detections").marks if mark.text in nouns]
     if not marks:

@@ -4,12 +4,12 @@
 
 The first folder holds tables of counts (`objects.tsv`, `attributes.tsv`, `object_color.tsv`, `object_material.tsv` and
 `object_shape.tsv`). The second one holds GQA's questions of val and testdev in a folder
-`questions1.2`. They are needed only to derive the table again, as
+`questions1.2`. The two folders are needed only to derive the vocabulary again, because
 `pipeline/verifier/default_vocabulary.json` is part of the project.
 
 Objects and their colors, materials and shapes are counted in Visual Genome. The questions add types of attributes, categories,
-relations, how often an object or attribute is presupposed, and which objects occur together. Names that are no everyday names
-by WordNet are left out, because many of them are typing errors.
+relations, how often an object or attribute is presupposed, and which objects occur together. s that are not
+everyday words according to WordNet are left out, because many of them are typing errors.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _PROPERTY_FILES = {
     "material": "object_material.tsv",
     "shape": "object_shape.tsv",
 }
-# Objects of a name whose color is known, from which on the name is used. Rarer names contain typing errors.
+# Minimum number of objects with a known color for a name to be used. Rarer names contain typing errors.
 MIN_COLORED_OBJECTS = 40
-# Values that the tables write in another way than GQA.
+# Values that the tables spell differently from GQA.
 _VALUE_NAMES = {
     "rectangle": "rectangular",
     "triangle": "triangular",
@@ -177,7 +177,7 @@ def _read_objects(folder: Path) -> tuple[dict[str, ObjectEntry], dict[str, set[s
                     attributes[name][value] += int(count)
                     colored[name] += int(count) * (type_ == "color")
     counted = {_get_name(row["name"]): int(row["count"]) for row in _read_rows(folder / "objects.tsv")}
-    # The color of one object in so many is stated.
+    # Average number of objects per object with a stated color.
     ratio = sum(counted[name] for name in counted if colored[name]) / sum(colored[name] for name in counted)
     kept = {
         name

@@ -2,9 +2,9 @@
 derived-programs`.
 
 Each question of a source with functional programs is read twice: with its own program, and with the program
-that is derived from its text alone. Compared are the presuppositions that both readings find, by where they
-stand in the text. The precision is the proportion of the presuppositions of the text's reading that the
-program's reading has, too; the recall is the reverse. Both readings tag words with the default vocabulary, as
+that is derived from its text alone. The presuppositions of both programs are matched by their position in the
+text. The precision is the proportion of the presuppositions derived from the text that are also derived from
+the question's own program. The recall is the reverse. For both, words are tagged with the default vocabulary, as
 a data set without scene graphs does. Its types and categories were counted in questions of GQA's val and
 testdev, so figures on these are slightly too good.
 """
@@ -88,7 +88,7 @@ def _read(question: Question, words: Sequence[Word]) -> Presuppositions:
 
 
 def _find_places(found: Presuppositions, kind: str) -> set[int]:
-    """Return the tokens at which the presuppositions of a kind stand: an object's last, others' first."""
+    """Return the tokens of the presuppositions of a kind: the last token of an object, the first token of an attribute or relation."""
     rows = {"object": found.objects, "attribute": found.attributes, "relation": found.relations}[kind]
     return {row.span.end_token if kind == "object" else row.span.first_token for row in rows}
 

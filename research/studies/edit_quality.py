@@ -13,8 +13,8 @@ The second sheet shows each edited question beside its original and is filled in
 
     changed       the two questions mean different things
     presupposed   the edited question presupposes something that does not hold in an image with only the original's
-                  content: "y" even if "nothing", "nobody" and "no" count as true answers, "l" only if they do
-                  not
+                  content: "y" even if "nothing", "nobody" and "no" are accepted as answers, "l" (loosely)
+                  only if they are not accepted
     answerable    in a typical photo of the original the edited question would have an answer after all
 
 Each reader gets a copy of `sheets_to_fill`, fills in every mark (`reading_guide.md` explains them) and does
@@ -60,7 +60,7 @@ TARGETS = {
 class MarkRate(Record):
     """How often a reader gave a mark, with the 95 % Wilson interval of the rate.
 
-    The rate of no rows is NaN.
+    The rate is NaN if there are no rows.
     """
 
     count: int
@@ -146,7 +146,7 @@ def report_edit_quality(sheets: Path, readers: Sequence[Path], num_worst: int) -
 
 
 def tabulate_findings(key: Sequence[SheetKeyRow], sheets: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return one reader's findings, bool [edited questions, TARGETS]. True speaks for the edit."""
+    """Return one rater's findings, bool [edited questions, TARGETS]. True is favourable to the edit."""
     texts = sheets["texts"].loc[[row.text_row for row in key]].reset_index(drop=True)
     pairs = sheets["pairs"].loc[[row.pair_row for row in key]].reset_index(drop=True)
     found = pd.DataFrame(
@@ -204,7 +204,7 @@ def find_faulty_edits(
 
     `pairs` is a sheet of pairs, which has their texts.
     """
-    # Number of readers who miss each required finding, [edited questions, REQUIRED_FINDINGS].
+    # Number of raters who did not confirm each required property, [edited questions, REQUIRED_FINDINGS].
     against = np.sum([~rows[list(REQUIRED_FINDINGS)].to_numpy() for rows in found], axis=0)
     faulty = []
     for row, counts in zip(key, against.tolist(), strict=True):

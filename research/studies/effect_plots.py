@@ -38,7 +38,7 @@ def plot_effect(points: Sequence[EffectPoint], effect: Effect) -> Any:
 
 def _plot_lines(table: pd.DataFrame, effect: Effect) -> Any:
     """Plot lines with bands: for noise a line for each subset, for size a panel for each subset and a line
-    for each rules.
+    for each rule set.
     """
     if effect == "noise":
         x = alt.X("x_value:Q", title=TITLES[effect], axis=alt.Axis(format=".0%"))

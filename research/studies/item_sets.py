@@ -1,4 +1,4 @@
-"""Load the item sets by which rows are ranked: our items, the items by RGQA's rules, and counterfactual
+"""Load the item sets by which models are ranked: our items, the items by RGQA's rules, and counterfactual
 pairs.
 
 Here the id of an item is derived from its image and text. So different item sets can use the same answers,
@@ -63,8 +63,8 @@ def make_item_set(rows: Iterable[Item]) -> ItemSet:
 
 
 def load_dataset_sets(folders: DatasetFolders, split: str = "test") -> dict[tuple[str, str], ItemSet]:
-    """Return the items of one split of a data set by rules (`OUR_RULES`, `PAPER_RULES`) and subset, as the
-    leaderboard ranks.
+    """Return the items of one split of a data set by rules (`OUR_RULES`, `PAPER_RULES`) and subset. They are
+    the items that the leaderboard uses.
 
     Raises:
         UserError: There are no items by the paper's rules, because the complete truth is not known.

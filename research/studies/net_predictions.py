@@ -4,7 +4,7 @@ Nets, detector and CLIP are those of one data set's folder. The images can be an
 stage `answer`, so its results on the data set's own release are the same.
 
 Writes  ROW-seedN.json    predictions for all items, as `rgqa score` reads them
-        rows.yaml         what each row's confidence is, and whether the row is a reference
+        rows.yaml         the confidence method of each model, and whether the model is only a reference
         extra_nets.json   SHA-256 of the extra nets that answered
         queries.json      hashes of the queries and the nets; predictions for anything else are deleted
 """
@@ -69,7 +69,7 @@ def predict_items(
 
     Args:
         items: The questions.
-        out: A folder for this function alone.
+        out: Output folder. Nothing else may write to it.
         folders: The data set whose nets are used.
         load_scenes: Loads the complete scene graphs for nets that need them. None if they are not known.
         extra_nets: Further nets on the detector's regions, by the names of their rows. Their confidence is
@@ -145,12 +145,12 @@ def _find_stale_nets(nets: Mapping[str, GradedModel], paths: Mapping[str, Path],
 
 def _collect_queries(items: Sequence[QueryItem]) -> tuple[dict[str, Path], ReleaseQueries]:
     """Return the images by id, sorted, and each distinct question once."""
-    problems = Problems("items that the nets cannot be asked")
+    problems = Problems("items that cannot be passed to the nets")
     files: dict[str, Path] = {}
     posed: dict[str, VqaQuery] = {}
     for item_id, path, text in items:
         if files.setdefault(path.stem, path) != path:
-            problems.add(item_id, f"two images have one name: {files[path.stem]} and {path}")
+            problems.add(item_id, f"two images have the same name: {files[path.stem]} and {path}")
         if posed.setdefault(item_id, VqaQuery(path.stem, text)) != (path.stem, text):
             problems.add(item_id, "occurs twice with different questions")
     problems.raise_if_any()

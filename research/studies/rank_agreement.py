@@ -1,8 +1,8 @@
-"""Measure how well one ranking of rows agrees with another: Kendall's tau and Pearson's r with intervals, on
+"""Measure how well one ranking of models agrees with another: Kendall's tau and Pearson's r with intervals, on
 arrays.
 
-One ranking is the reference (here: by counterfactual pairs). Only pairs of rows count that the reference
-separates. Images are resampled on both sides, so an interval covers the uncertainty of both. A ranking on
+One ranking is the reference (here: by counterfactual pairs). Only pairs of models that the reference
+separates are counted. Images are resampled on both sides, so an interval covers the uncertainty of both. A ranking on
 resampled images is noisier than the ranking on the data. A percentile interval of a tau near 1 is therefore
 low, and its upper end may be below the tau.
 """
@@ -30,7 +30,7 @@ class RowScores(NamedTuple):
     """The scores of a row on one set.
 
     Attributes:
-        is_reference: The row is no method, because it uses the truth or no image. It is not ranked.
+        is_reference: The model is not a competitor, because it uses the ground truth or never sees the image. It is not ranked.
         scores: For each seed the score on the data, then on each of r resamples of the images, [s, 1 + r].
     """
 

@@ -1,4 +1,4 @@
-"""Compare the rankings of the same rows on several synthetic worlds: `rgqa study rank-stability`.
+"""Compare the rankings of the same models on several synthetic worlds: `rgqa study rank-stability`.
 
 Reads   data/<data set>/interim/leaderboard/leaderboard.csv of this project and of each folder made by `rgqa sample new-world`
 """

@@ -1,4 +1,4 @@
-"""Measure how wrong labels, the reuse cap, balancing and size change a set's ranking.
+"""Measure how wrong labels, the reuse cap, balancing and size change the ranking of models on an item set.
 
 Each study changes one property and measures tau with the reference ranking.
 

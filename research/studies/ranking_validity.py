@@ -1,6 +1,6 @@
-"""Measure whether the benchmark ranks models as the truth does: `rgqa study validity`.
+"""Measure whether the benchmark ranks models as counterfactual pairs do: `rgqa study validity`.
 
-The truth is known of counterfactual pairs: the same question has an answer in one of two images and none in
+For counterfactual pairs the truth is known: the same question has an answer in one of two images and none in
 the other, and the images differ in nothing else. Rows are ranked by AUAF on counterfactual pairs, on our
 subsets, and on subsets that the paper's rules make of the same data. All results are reported.
 
@@ -85,8 +85,8 @@ def run_validity_study(
     """Write all results to `out`, and print the tables.
 
     Args:
-        counterfactual_releases: One release, or a second one with other scenes to measure the agreement
-            between two sets of counterfactual pairs.
+        counterfactual_releases: One release, and optionally a second one with other scenes, to measure the
+            agreement between two sets of counterfactual pairs.
         out: The folder of the results.
         repetitions: Bootstrap replicates of the images.
         seed: Seed of the replicates, of folds and of random choices.

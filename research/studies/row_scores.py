@@ -1,4 +1,4 @@
-"""Score rows by AUAF on item sets, on the data and on resamples of images that all rows and sets share."""
+"""Score models by AUAF on item sets, on the data and on resamples of images that all models and sets share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.scoring.prediction_reader import read_predictions
 from pipeline.scoring.threshold_sweep import rank_items
 from research.studies.rank_agreement import RowScores
 
-# The key beside categories: all unanswerable questions.
+# Key of the score over all unanswerable questions, in a dict whose other keys are categories.
 ALL_CATEGORIES = ""
 ScoresByCategory = dict[str, list[RowScores]]
 
@@ -91,7 +91,7 @@ def make_cluster_names(items: Items) -> np.ndarray:
 
 
 def draw_image_counts(count: int, repetitions: int, seed: int) -> np.ndarray:
-    """Return how often each image is drawn, [1 + repetitions, count]: once, then with replacement."""
+    """Return how often each image is drawn, [1 + repetitions, count]. The first row is all ones (the data), the others are bootstrap counts."""
     return np.concatenate([np.ones((1, count), int), sample_cluster_counts(count, repetitions, seed)])
 
 
@@ -109,7 +109,7 @@ def score_rows(
         image_counts: [1 + r, images], as `draw_image_counts` returns them.
 
     Raises:
-        UserError: A row has no prediction for any item.
+        UserError: A model lacks a prediction for at least one item.
     """
     answerable = items.answerable
     names = sorted({*items["category"][~answerable]} - {""})

@@ -124,7 +124,7 @@ def _is_unanswerable(see: partial[str], one: Candidate) -> bool:
 
 
 def make_verified(one: Candidate) -> CollectedCandidate:
-    """Return a candidate that is unanswerable by the complete truth, as verified."""
+    """Return a candidate that is unanswerable by the ground truth, as a verified one."""
 
     return CollectedCandidate(
         candidate=one,

@@ -1,12 +1,12 @@
-"""Simulate complete scene graphs for images of which only questions are known, so that the questions have
-their answers.
+"""Simulate complete scene graphs for images of which only questions are known. In them, the questions have
+their annotated answers.
 
 An image gets the objects, attributes and relations that its questions mention, with their answers. Then it
 gets objects of other images of the same file until it has as many objects as a scene graph of GQA. Half of
 them come from images that share an object name with it. Each object gets a color, and other attributes and
 relations as often as objects of these names have them in the questions of the file. An addition that would
-change the answer of a question is undone: the simulated annotators' reader and the verifier must both find
-the answer. Positions follow from what the questions say; the rest is random.
+change the answer of a question is undone: the program executor of the simulated annotators and the verifier
+must both find the answer. Positions follow from what the questions say; the rest is random.
 
 No photograph shows such a scene. Its objects are those of questions, and their combination is only roughly
 realistic.
@@ -37,10 +37,10 @@ from research.simulated_annotators.word_senses import WordSenses
 OBJECTS_PER_IMAGE = 17
 # Attempts to add objects of another image.
 MAX_OBJECT_TRIES = 60
-# Attempts for each object, beside relations to what is left and right of it.
+# Attempts for each object, in addition to relations to what is left and right of it.
 RELATION_TRIES_PER_OBJECT = 1.5
-# Probability that an object gets an attribute of each type that objects of its name have. A color it always
-# gets.
+# Probability that an object gets an attribute of each type that objects of its name have. It always gets a
+# color.
 EXTRA_ATTRIBUTE_RATE = 0.5
 # Sizes of images and of objects in pixels.
 IMAGE_WIDTH, IMAGE_HEIGHT, OBJECT_SIDE = 600, 400, 20
@@ -90,7 +90,7 @@ class GraphSimulator:
     ) -> None:
         self.asked, self.vocabulary, self.seed = asked, vocabulary, seed
         self.lexicon = Lexicon(vocabulary.categories, vocabulary.attribute_types)
-        # Verifier and simulated annotators are to know the same hyponyms, each by its own rules.
+        # Verifier and simulated annotators must use the same hyponyms, although they look them up with different code.
         kinds = {
             name: sorted(
                 (self.lexicon.get_hyponym_closure(name) or frozenset())
@@ -262,7 +262,7 @@ def _sample_word(counts: Mapping[str, int], rng: np.random.Generator) -> str:
 def _place_objects(
     things: Sequence[SimulatedObject], placed: Sequence[SimulatedObject], rng: np.random.Generator
 ) -> None:
-    """Place objects in their zones and on the right side of each other, if 100 attempts suffice."""
+    """Place objects in their zones and on the side of each other that their relations require, if 100 attempts suffice."""
     by_id = {thing.object_id: thing for thing in placed}
     for thing in things:
         spans = [

@@ -2,7 +2,7 @@
 text-only-baseline`.
 
 This needs no human verdict. Every screened PT candidate of the data set in use is paired with its original
-question. Three sets are compared: candidates that `balance` would keep for their words, all candidates, and
+question. Three sets are compared: candidates that remain after the word balancing of stage `balance`, all candidates, and
 candidates by the paper's rules from the same questions. The attackers and folds are those of the text-only
 audit (`pipeline.benchmark.auditing.text_audit`). Needs `dvc repro screen tag`.
 """
@@ -75,7 +75,7 @@ class CandidatesByRules(NamedTuple):
 
 
 def run_text_only_baseline(folds: int, repetitions: int, seed: int, max_pairs: int, out: Path | None) -> str:
-    """Return the table of the data set in use in Markdown. `out` is a JSON file.
+    """Return the results for the current data set as a Markdown table. `out` is a JSON file.
 
     See `attack_candidates` for the numbers.
     """

@@ -1,8 +1,8 @@
 """Replace the confidence of rows by that of a text-only attacker, to measure how much a set rewards it.
 
-The confidence is that of the audit's simplest attacker, TF-IDF of word n-grams with logistic regression. It
-is trained on the set's own labels out of fold: items with the same text, or from one source question, are
-never in both folds. No model gets these labels, but a model that was trained on questions of such a set could
+The confidence is that of the audit's simplest attacker, TF-IDF of word n-grams with logistic regression. ut-
+of-fold predictions of a grouped cross-validation on the set's own labels: items with the same text, or from
+one source question, are in the same fold. No model gets these labels, but a model that was trained on questions of such a set could
 have learned them.
 """
 
@@ -42,8 +42,8 @@ def replace_confidence(one: ItemSet, row: RowPredictions, scores: np.ndarray) ->
     seeds = []
     for said in row.predictions:
         answers = [said.answer[said.index_by_id[key]] for key in ids]
-        # Where a set asks one question twice, as AQ and as UQ, an id has one confidence: both have one text,
-        # so one score.
+        # Where a set asks one question twice, as AQ and as UQ, an id has one confidence, because both have
+        # the same text and so the same score.
         places = {key: place for place, key in enumerate(ids)}
         seeds.append(Predictions(said.name, said.sha256, places, answers, -scores))
     return RowPredictions(row.name + ROW_SUFFIX, True, tuple(seeds))

@@ -196,7 +196,7 @@ def _pad(numbers: Sequence[Sequence[int]]) -> Tensor:
 
 
 def _make_new_encoder(texts: Sequence[str], plan: TransformerConfig) -> tuple[Tensor, Any]:
-    """Return the texts as word numbers, and a function that makes an encoder for them."""
+    """Return the texts as token ids, and a function that makes an encoder for them."""
     # "" stands for the whole text, so that no row is empty.
     read = [["", *tokenize(text)] for text in texts]
     numbers = {word: number for number, word in enumerate(sorted({word for row in read for word in row}), 2)}

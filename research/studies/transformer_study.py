@@ -37,7 +37,7 @@ MAX_SHORTFALL = 0.03
 def compare_attackers(
     folds: int, repetitions: int, seed: int, max_pairs: int, init_checkpoint: Path | None, out: Path | None
 ) -> str:
-    """Return the table of the data set in use in Markdown.
+    """Return the results for the current data set as a Markdown table.
 
     See `attack_candidates` for the numbers and `score_with_transformer` for `init_checkpoint`. `out` is a
     JSON file.

@@ -58,7 +58,7 @@ class SubsetTauDifference(Record):
 
 
 class TextOnlyRank(Record):
-    """The rank that a row without image, or with text-only confidence, would have. 1 is above all ranked
+    """The rank that a text-only model, or a model with text-only confidence, would have. 1 is above all ranked
     rows.
     """
 

@@ -39,7 +39,7 @@ def agreement_table(found: ValidityResults) -> str:
     total = found.num_rows * (found.num_rows - 1) // 2
     lead = (
         f"{format_count(found.num_rows, 'row')} ranked by AUAF; tau over the {pairs} of {format_count(total, 'pair')} of rows that counterfactual pairs separate; "
-        "95 % intervals, images of both sides resampled."
+        "95 % intervals from a bootstrap over the images of both item sets."
     )
     return f"{lead}\n\n{format_markdown_table(cells)}"
 
@@ -85,7 +85,7 @@ def text_only_table(found: ValidityResults) -> str:
     }
     cells.append(["text-only AUROC", *(f"{wording[where]:.3f}" for where in sets)])
     return (
-        f"AUAF of rows without image or with text-only confidence, and their rank among {found.num_rows} rows:\n\n"
+        f"AUAF of models without image or with text-only confidence, and their rank among {found.num_rows} rows:\n\n"
         + format_markdown_table(cells)
     )
 

@@ -21,7 +21,7 @@ from pipeline.verifier.partial_graphs import cite_facts
 
 
 def measure_verifier_agreement(num_examples: int, seed: int, num_other_images: int) -> str:
-    """Return the tables of the data set in use, or `num_examples` committed verdicts, in Markdown."""
+    """Return the results for the current data set as Markdown tables, or `num_examples` verdicts other than unknown."""
     folders = DatasetFolders()
     source = read_verifier_inputs(folders, read_truth(folders))
     judged = list(run_trials(source, num_other_images, make_generator(seed, "audit", "agreement")))

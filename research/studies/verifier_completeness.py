@@ -1,10 +1,10 @@
-"""Measure how much the verifier decides, and how often it is right, as graphs get less complete.
+"""Measure how often the verifier reaches a verdict, and how often it is right, as graphs get less complete.
 
 Command: `rgqa study verifier-completeness`. The questions of a file get simulated complete graphs
 (`simulated_graphs`), which are the truth. Then facts of all graphs are omitted at random: objects, and
 attributes and relations of the remaining ones (a relation and its inverse are one fact). The vocabulary is
 counted on what is left, questions are perturbed, and the verifier judges the perturbed candidates and
-questions about other images. The truth comes from the reader that simulated annotators use.
+questions about other images. The truth comes from the program executor of the simulated annotators.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def measure_verifier_completeness(source: Path, split: Split, seed: int, num_exa
         f"{answered:,} of {format_count(len(rows), 'question')} have their answer in simulated graphs of {format_count(len(made), 'image')}, with"
         f" {things:.1f} objects on average.",
         "",
-        "| omitted | estimated recall | questions | verified | decided | right | unanswerable | right | answerable | right |",
+        "| omitted | estimated recall | questions | verified | decided | accuracy | called unanswerable | accuracy | called answerable | accuracy |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     wrong = []
@@ -208,7 +208,7 @@ def verify_cases(
 
 
 def omit_facts(scene: SceneGraph, omission_rate: float, rng: np.random.Generator) -> SceneGraph:
-    """Omit facts of a graph at random, as published graphs do."""
+    """Omit facts of a graph at random, as facts are missing in published graphs."""
     stay = {thing.object_id for thing in scene.objects if rng.random() >= omission_rate}
     gone: dict[frozenset[tuple[str, str, str]], bool] = {}
 

@@ -1,6 +1,6 @@
 """Measure how many votes simulated crowds need: `rgqa study votes-needed`.
 
-Needs the data set's complete truth.
+Needs the complete scene graphs of the data set.
 
 Eight simulated annotators (`research.simulated_annotators.annotator_crowds`) judge the data set's own tasks
 with three strategies:
@@ -10,7 +10,7 @@ with three strategies:
 - adaptive voting: one vote after the other until the candidate's posterior is high enough
 
 A repeated task counts as a vote. Verdicts are found as in stage `collect`: quality control of the annotators,
-Dawid and Skene's estimate with the candidates' priors, and one rule. Constants were tuned on the first crowd,
+Dawid and Skene's estimate with the candidates' priors, and the decision rule (minimum posterior). Constants were tuned on the first crowd,
 results are reported for three others. People tend to err on the same questions; these simulated annotators do
 not.
 """
@@ -60,7 +60,7 @@ FIXED_JUDGEMENTS, FIXED_COUNTED_VOTES, ADAPTIVE_VOTES = (
 MIN_POSTERIORS = (0.8, 0.9, 0.95, 0.98, 0.99)
 VOTES_PER_TASK = (1, 2, 3)
 
-# Returns what a faultless annotator finds of a question about an image.
+# Returns the true answerability of a question about an image: "" if it is answerable, otherwise the reason.
 TrueAnswer = Callable[[TaskQuestion, str], str]
 
 
@@ -278,7 +278,7 @@ def render_table(table: pd.DataFrame) -> str:
 
 
 def run_votes_study(crowd_seeds: Sequence[int], max_votes: int, out: Path | None) -> str:
-    """Return the table of the data set in use in Markdown.
+    """Return the results for the current data set as a Markdown table.
 
     Args:
         crowd_seeds: Seeds of the crowds.

@@ -48,9 +48,9 @@ def make_noun_phrase(thing: SceneObject, share: float, rng: np.random.Generator)
 
 
 def render_chunk(number: int) -> None:
-    """Render one chunk of train scenes in the image size of the model, and write it, unless the file exists.
+    """Render one chunk of train scenes at the model's input resolution, and write it, unless the file exists.
 
-    Chunk `number` starts with scene number * CHUNK_SIZE.
+    The first scene of chunk `number` has the index `number * CHUNK_SIZE`.
     """
     from research.synthetic_world.questions import generate_questions
     from research.synthetic_world.rendering import render_scene
@@ -93,8 +93,8 @@ def load_chunks(chunks: int) -> tuple[list[np.ndarray], list[SyntheticImage]]:
 class TrainingTexts:
     """Tokens of all distinct texts.
 
-    Each object has three noun phrases: one with all attributes, two with each attribute with probability one
-    half.
+    Each object has three noun phrases: one with all attributes, and two in which each attribute is kept with
+    probability 0.5.
     """
 
     def __init__(self, rows: Sequence[SyntheticImage], tokenize: Any) -> None:

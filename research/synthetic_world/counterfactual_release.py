@@ -369,7 +369,7 @@ The seed is secret. Its SHA-256 is `{report.seed_sha256}`.
 
 {table}
 
-AUROC of predicting which of two images is the altered one (folds by scene): from its CLIP vector
+AUROC of predicting which of two images is the altered one (folds grouped by scene): from its CLIP vector
 {format_auroc(report.embedding_attack)}, from the list of its objects {format_auroc(report.objects_attack)}.
 
 ## Canary

@@ -39,5 +39,5 @@ def derive_annotator_secret(key: str, email: str, pseudonym: str) -> str:
 
 
 OPEN_LINK_PREFIX = "volunteers of "
-# The end of the e-mail addresses of volunteers.
+# The domain of the e-mail addresses of volunteers.
 VOLUNTEER_EMAIL_SUFFIX = "@volunteer.rgqa.local"

@@ -1,4 +1,4 @@
-"""Choose a large subset of a set in which no text and no image predicts the label.
+"""Choose a large subset in which neither the text nor the image predicts the label.
 
 The subset is chosen by the rules of stage `balance`.
 """
@@ -26,7 +26,7 @@ from pipeline.core.records import Record
 DUPLICATE = "an earlier row has the same text, image and label"
 ONE_LABEL = "its text has only one label"
 CONTRADICTORY = "the same text has both labels for this image"
-UNPAIRED = "no row of the other label is left that was made from the same question"
+UNPAIRED = "no remaining row with the other label has the same source question"
 DEFAULT_BALANCE_PARAMS = BalanceParams()
 
 
@@ -53,9 +53,9 @@ def choose_balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, Ba
     """Choose a balanced subset.
 
     There are two rules. If at least half of the rows form pairs (a question and its edited version, with
-    different labels), pairs stay together. Pairs are excluded until n-grams are inserted about as often as
-    they are removed (`find_telltale_pairs`). Otherwise the result is the largest subset in which each text
-    and each image has equally many rows of both labels (`find_largest_balanced_set`).
+    different labels), pairs stay together. Pairs are excluded until the edits insert each n-gram about as
+    often as they remove it (`find_telltale_pairs`). Otherwise the result is the largest subset in which each
+    text and each image has equally many rows with each label (`find_largest_balanced_set`).
 
     Args:
         rows: The set.
@@ -69,7 +69,7 @@ def choose_balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, Ba
         rule = "pairs of a question and its edited version, without pairs whose wording reveals the edit"
         reasons = _exclude_unbalanced_pairs(rows, pairs, seed)
     else:
-        rule = BALANCED_MARGINS if rows.images is not None else "each text has equally many of both labels"
+        rule = BALANCED_MARGINS if rows.images is not None else "each text has equally many rows with each label"
         reasons = _exclude_unbalanced_rows(rows)
     keep = np.array([i for i in range(len(rows)) if i not in reasons], int)
     counts: defaultdict[str, int] = defaultdict(int)

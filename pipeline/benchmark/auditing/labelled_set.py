@@ -22,8 +22,8 @@ from pipeline.core.table_reader import format_row_numbers
 
 # If the user names no positive label, a value in this list counts as label 1.
 POSITIVE_VALUES = {"yes", "1", "true", "uq", "unanswerable", "invalid", "positive"}
-# Maximum number of characters of a text. Some attackers use all pairs of words of a text, which takes long
-# for long texts.
+# Maximum number of characters of a text. Some attackers use all pairs of words, so their run time is
+# quadratic in the length of the text.
 MAX_TEXT_LENGTH = 5000
 
 
@@ -121,7 +121,7 @@ def _resolve_column(source: RowSource, column: str | None) -> str | None:
 def validate_rows(
     format_name: str, source: RowSource, parsed: ParsedRows, row_indices: np.ndarray, problems: Problems
 ) -> LabelledSet:
-    """Check the rows, and leave out those whose label is a string: the reason to exclude the row.
+    """Check the rows, and exclude those that the parser marked. It marks a row by storing the reason, a string, in place of the label.
 
     Args:
         format_name: The name of the format.
@@ -213,7 +213,7 @@ def parse_named_columns(source: RowSource, options: ColumnOptions, name: str) ->
     if options.positive_label is not None and options.positive_label not in counts:
         raise UserError(
             f"{name}: no row has {options.positive_label!r} in {options.label};"
-            f" {f'the commonest are {common}' if common else 'that column is empty'}"
+            f" {f'the most common values are {common}' if common else 'that column is empty'}"
         )
     if options.positive_label is None and len(counts) > 2:
         raise UserError(

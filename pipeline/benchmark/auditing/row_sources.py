@@ -103,7 +103,7 @@ class JsonRows:
             data = file.read()
         data = (data if data.startswith(ARCHIVE_SIGNATURES) else to_utf8(data)).removeprefix(BOM_UTF8)
         if data.startswith(ARCHIVE_SIGNATURES):
-            raise UserError(f"{path}: an archive or a workbook; unpack it, or save the sheet as CSV")
+            raise UserError(f"{path}: the file is an archive or an Excel workbook. Unpack it, or save the sheet as CSV.")
         # The object that contains the list of rows (None if there is no such object), and the key of that
         # list.
         self._enclosing_object: dict[str, msgspec.Raw] | None = None
@@ -120,7 +120,7 @@ class JsonRows:
             raise UserError(f"{path}: {error}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UserError(
-                f"{path}: expected a list of JSON objects, an object that contains one, or one object per line:"
+                f"{path}: expected a list of JSON objects, an object that contains such a list, or JSON Lines:"
                 f" {error}{_nan_hint(data)}"
             ) from error
         if self._row_keys and self._rows and "question_id" not in self._rows[0]:

@@ -107,8 +107,8 @@ class SubsetAudit(Record):
     Attributes:
         uqs, aqs: Number of unanswerable and answerable questions.
         text_imbalance, image_imbalance: The imbalance of the labels within a text and within an image.
-        attacks: Attacker -> result. The text-only attackers have folds by text (`text_audit`). The attackers
-            "image" and "CLIP score" have folds by image.
+        attacks: Attacker -> result. The text-only attackers have folds grouped by text (`text_audit`). The attackers
+            "image" and "CLIP score" have folds grouped by image.
         permutation_test: The permutation test of the maximum over text-only attackers, or None if the subset
             is too small.
         too_small_reason: Why no attacker was run, or "" if the subset is large enough.

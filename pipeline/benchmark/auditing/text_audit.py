@@ -4,9 +4,9 @@ Stage `audit` uses this module for the items of a run. `rgqa audit` uses this mo
 other set of questions with two labels. Folds, seeds and scores depend only on the content of the rows, so the
 same rows always give the same values.
 
-Attackers (classifiers that see only the text) are trained in two kinds of folds. In folds by text, no text is
-in two folds, so attackers can learn only how texts of each label are written. In folds by image, the same
-text may occur with other images in other folds. So attackers can also learn which label a text mostly has. A
+Attackers (classifiers that see only the text) are trained in two grouped cross-validations. With groups by
+text, all rows with the same text are in the same fold, so attackers can learn only how texts of each label
+are written. With groups by image, the same text may occur with other images in other folds. So attackers can also learn which label a text mostly has. A
 model that is trained on similar data can learn the same.
 """
 
@@ -50,7 +50,7 @@ Finding = Literal["too small", "balanced", "chance", "predictable"]
 # reaches an AUROC of 0.75 by chance in 1 % of sets.
 MIN_ROWS, MIN_PER_LABEL = 50, 10
 NUM_PERMUTATIONS = 199
-# Significance level of all permutation tests of one set together. If texts do not predict labels, at most
+# Family-wise significance level of the permutation tests of one set. If texts do not predict labels, at most
 # this proportion of sets is reported as predictable by chance.
 SIGNIFICANCE_LEVEL = 0.02
 # Smaller sets are audited in one process, because this takes less time than starting a second process.
@@ -214,7 +214,7 @@ def run_text_attacks(
     parallel: bool = False,
     label_names: tuple[str, str] = ("AQ", "UQ"),
 ) -> TextAttacks:
-    """Run every text-only attacker in each kind of folds, and the permutation test of the attackers' maximum.
+    """Run every text-only attacker with each grouping of the folds, and the permutation test of the attackers' maximum.
 
     Args:
         rows: Rows in canonical order.
@@ -234,7 +234,7 @@ def run_text_attacks(
             auroc=None, low=None, high=None, groups=len(set(_make_groups(rows, key).tolist()))
         )
         # Attackers that use the questions of the source exclude the texts of the row's own group. This is
-        # meaningful only in folds by text.
+        # meaningful only in folds grouped by text.
         attacks[key] = {
             name: none for name in ATTACKERS if key == "text" or name not in SOURCE_AWARE_ATTACKERS
         }

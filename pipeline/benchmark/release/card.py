@@ -25,7 +25,7 @@ from pipeline.core.rendering import render_template
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
-# Characters that an address may contain in addition to letters and digits (RFC 3986).
+# Characters that a URL may contain in addition to letters and digits (RFC 3986).
 URL_SAFE_CHARACTERS = ":/?#[]@!$&'()*+,;=%~"
 # The size categories of the hub, each with the number of rows at which it ends.
 SIZE_CATEGORIES = (

@@ -403,4 +403,4 @@ def publish_release(release: Path, target: Path) -> str:
         temporary.replace(place)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return f"published -> {place}"
+    return f"copied the release to {place}"

@@ -20,7 +20,7 @@ class AttackRow(AttackResult, kw_only=True):
 
     Attributes:
         attacker: The name of the attacker.
-        paper_auroc: The AUROC of the attacker on the items that RGQA's rules make, or None if it is not
+        paper_auroc: The AUROC of the attacker on the items built by RGQA's rules, or None if it is not
             known.
         limit: The highest allowed AUROC, or None if the attacker has no limit.
     """
@@ -56,8 +56,8 @@ class TextOnlyFinding(Record):
 
     Attributes:
         rows: The strongest text-only attacker of each subset.
-        auroc, auroc_subset: The highest AUROC of all subsets, and the subset.
-        paper_auroc, paper_subset: The highest AUROC on the items that RGQA's rules make, and the subset. None
+        auroc, auroc_subset: The highest AUROC over all subsets, and the subset where it occurs.
+        paper_auroc, paper_subset: The highest AUROC on the items built by RGQA's rules, and the subset where it occurs. None
             and "" if these items are not known.
     """
 

@@ -224,7 +224,7 @@ class ClaimEstimator:
 def _probability_of_any(truths: Sequence[bool | None], rate: float, expected_count: float) -> float:
     """Return the probability that a claim holds for at least one of several objects (or pairs of objects).
 
-    At least half an object is assumed to exist in addition to the known objects.
+    The expected number of further, unknown objects is assumed to be at least 0.5.
 
     Args:
         truths: The truth of the claim for each known object, None if it is not known.

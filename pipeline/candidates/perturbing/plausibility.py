@@ -143,7 +143,7 @@ class PlausibilityModel:
     def has_unknown_facts(self, constraints: ObjectConstraints) -> bool:
         """Return whether nothing is known of a constraint ("three-wheeled"), so that it fits no name.
 
-        With the default vocabulary, whose questions come from anybody, such a constraint is ignored, and only
+        With the default vocabulary, which was derived from questions of other data sets, such a constraint is ignored, and only
         objects of the same kind should replace the object. Without it, no object fits.
         """
         return any(
@@ -152,7 +152,7 @@ class PlausibilityModel:
         )
 
     def _may_be_ignored(self, group: Sequence[FactKey]) -> bool:
-        """Return whether facts may be ignored if they fit no name. What is part of what, must be known."""
+        """Return whether facts may be ignored if they fit no name. Part-whole relations ("of", "with") are never ignored."""
         return self._has_default and not any(
             fact[0] == "relation" and fact[1] in ("of", "with") for fact in group
         )

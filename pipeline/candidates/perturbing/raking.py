@@ -22,7 +22,7 @@ import numpy as np
 
 from pipeline.core.jsonl_index import group_by
 
-# Number of iterations of raking. After so many iterations, the factors of all words that can be balanced have
+# Number of iterations of raking. After this many iterations, the factors of all words that can be balanced have
 # converged.
 NUM_ITERATIONS = 60
 # Bounds of the factors. Because of the lower bound, a word that is never removed is inserted only where no
@@ -30,9 +30,9 @@ NUM_ITERATIONS = 60
 MIN_FACTOR, MAX_FACTOR = 1e-4, 1e4
 # Minimum number of slots of a context for which factors are fitted. Rarer contexts are pooled.
 MIN_SLOTS_PER_CONTEXT = 12
-# In frequent contexts, some words are inserted less often than removed. The pooled contexts compensate this
-# proportion of the shortfall. If they compensated the whole shortfall, each word alone would be balanced, but
-# an inserted word could be recognized by its neighbors ("on" in contexts where nothing is on anything).
+# In frequent contexts, some words are inserted less often than removed. The pooled context makes up for this
+# proportion of the shortfall. If it made up for the whole shortfall, each word alone would be balanced, but
+# an inserted word could be recognized by its neighbors (for example "on" in questions in which no other word is ever followed by it).
 SHORTFALL_COMPENSATION = 0.5
 
 # Type of word, and context ("" for any context).
@@ -62,7 +62,7 @@ def rake_word_weights(
     >>> factors, inserted = rake_word_weights(
     ...     np.bincount(removed), np.repeat(np.arange(10), 2), options.ravel(), np.ones(20)
     ... )
-    >>> (factors / factors[1]).round(3).tolist()  # word 0 by 2 / (2 + 1) of six slots: 4 times
+    >>> (factors / factors[1]).round(3).tolist()  # word 0 is chosen with probability 2 / (2 + 1) in six slots, so it is inserted 4 times
     [2.0, 1.0, 1.0]
     >>> inserted.round(3).tolist()
     [4.0, 3.0, 3.0]

@@ -192,7 +192,7 @@ class ReplacementSampler:
             absence_probabilities: For each row of the object table the probability that the image shows no
                 such object.
             uniforms: Two random numbers in [0, 1).
-            may_keep: Whether `name` may be kept. It is kept only while words are balanced.
+            may_keep: Whether `name` may be kept. It may be kept only if `balance_words` is on.
         """
         table = self.object_table
         weight = absence_probabilities * self._weigh_objects(name, numbers, must_be_category, constraints)
@@ -219,7 +219,7 @@ class ReplacementSampler:
     ) -> np.ndarray:
         """Weight each row of the object table by its frequency and plausibility.
 
-        Names that an object called `name` may also have get the weight 0.
+        Other possible names of an object called `name` get the weight 0.
         """
         table = self.object_table
         weight = (table.match_number(numbers, must_be_category) & ~table.match_confusable(name)).astype(float)
@@ -248,10 +248,10 @@ class ReplacementSampler:
             name: Name of the object.
             value: The attribute to replace.
             type_: Type of the attribute. "" if the type is not known. Then only the listed alternatives of
-                the attribute are options (closed for open).
+                the attribute are options (for example, "closed" replaces "open").
             conflicting: Attributes that a replacement must not resemble, such as other attributes in the
                 question and attributes of objects of the name in the image.
-            before_noun: Whether the attribute stands before the noun. Phrases such as "taking an image" are
+            before_noun: Whether the attribute stands before the noun. Phrases such as "taking a picture" are
                 then left out.
             same_type_excludes: Whether an object has only one attribute of this type. If so, all other
                 attributes of the type are options. Otherwise only known opposites are options.
@@ -318,7 +318,7 @@ class ReplacementSampler:
             removed_word: The word to replace.
             options: The possible replacements.
             uniform: A random number in [0, 1).
-            may_keep: Whether `removed_word` may be kept. It is kept only while words are balanced.
+            may_keep: Whether `removed_word` may be kept. It may be kept only if `balance_words` is on.
         """
         words, word_indices, weights = options
         removed_index = self.index_by_word[word_context[0]].get(removed_word, -1)

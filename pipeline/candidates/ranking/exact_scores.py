@@ -91,8 +91,8 @@ def append_survivors(
     capacity of a list allows. Texts of the image's own questions are skipped.
 
     Args:
-        products: Approximate products of the images and the texts of this tile, float32 [rows, texts, padded
-            to a multiple of 4]. Entries of skipped texts are set to NaN.
+        products: Approximate products of the images and the texts of this tile, float32 [rows, num_texts],
+            where num_texts is padded to a multiple of 4. Entries of skipped texts are set to NaN.
         first_text: Index of the tile's first text.
         thresholds: Lower bound for the top and upper bound for the bottom, float32 [2, rows].
         images: Vectors of the images, float32 [rows, d].

@@ -10,7 +10,7 @@ In the released CLIP subsets, every image and every text has as many unanswerabl
 answerable questions (AQs), see `pipeline.benchmark.balancing`. So that balancing drops few candidates later,
 the preset "balanced" already selects evenly. Each image receives as many questions from other images as it
 gives to other images, at most `max_per_image`. No question is used more than `max_question_uses` times. Texts
-that are not used yet are preferred. The selection is a circulation through images and texts that minimizes
+that are not used yet are preferred. The selection is a minimum-cost circulation (network flow) with nodes for images and texts. It minimizes
 
     UNFILLED_PAIR_COST for every pair that is not made
     + TEXT_REUSE_COST x (k - 1) for the k-th use of a text

@@ -1,8 +1,10 @@
-"""The choices behind the table of kinds: its general kinds, the senses meant, and what WordNet lacks.
+"""Hand-made lists from which kinds.tsv (synonyms and hypernyms of everyday objects) is derived.
+
+They contain the hypernyms, the senses of ambiguous words, and additions to WordNet.
 
 A sense is written `lemma#n`, WordNet's n-th sense of the noun. An entry without a name is named by its first
-lemma. GQA's language decides: its "device" is electronic, its "table" is not a desk, its "vehicle" may be a
-train.
+lemma. Where WordNet and GQA use a word differently, the lists follow GQA: its "device" is electronic, its
+"table" is not a desk, its "vehicle" may be a train.
 """
 
 from __future__ import annotations
@@ -70,8 +72,8 @@ squash#2; stove#1; television#3; tie#1; toaster#2; toddler#1; trouser#1; turtle#
 worker#1; wrench#3
 """
 
-# Names of several different objects, and names that are no kind of their last word although they look like it
-# (a dog house is no house). The table gives them no kinds.
+# Ambiguous names, and compounds that are not hyponyms of their head noun (a dog house is not a house). They
+# get no hypernyms.
 EXCLUDED_NAMES = """
 arrow, bank, bar, base plate, bat, batter, bay, beast, bed of truck, bed pan, bell, bike, bird house
 birdhouse, blade, boater, bottle cap, bow, brake shoe, bread box, bug, car bed, carousel horse, carpet bag
@@ -92,7 +94,7 @@ train car, train of thought, tree house, truck bed, trunk, tuna, turkey, urinal 
 window glass, windshield glass
 """
 
-# Senses whose words are synonyms in images too. The first word stands for all.
+# Senses whose words are synonyms in images too. The first word is the canonical name.
 SYNONYMS = """
 couch#1, car#1, airplane#1, phone#1, television#3, refrigerator#1, rug#1, pail#1, trash_can#1, handbag#1
 sneaker#1, doughnut#2, cellphone#1, child#1, baby#1, photograph#1, ax#1, bathing_suit#1, tie#1, microphone#1
@@ -117,8 +119,9 @@ television set: television; traffic signal: traffic light; trash bin: trash can;
 tshirt: t-shirt; tv: television; tv set: television; washing machine: washer
 """
 
-# Kinds, with names of these kinds that WordNet lacks or classifies differently. A name also gets the kinds
-# that its kind has by then, from WordNet and from the lines above.
+# Kinds, with names of these kinds that WordNet lacks or classifies differently. The entries are applied in
+# order: a name also inherits the hypernyms that its own hypernym has at that point, from WordNet and from the
+# lines above.
 EXTRA_KINDS = """
 person, driver: bus driver; person, worker: construction worker
 person: archer, audience, bicyclist, biker, chef, clown, coach, cook, cop, couple, crowd, cyclist, driver,
@@ -153,7 +156,7 @@ truck, vehicle: fire truck; woman, person: bride; woman, person, parent: mother;
 jacket, clothing: safety jacket; controller, device: game controller, wii controller
 """
 
-# Kinds that WordNet gives but people, or GQA, do not use.
+# Hypernyms in WordNet that are unusual in everyday language or in GQA.
 EXCLUDED_KINDS = """
 cougar: cat; ambulance: car; baseball glove: clothing, glove; baseball mitt: glove, clothing; bench: furniture; bus: car
 christmas stocking: clothing; cloisonne: cooking utensil, utensil; culture medium: food

@@ -106,7 +106,7 @@ def test_corrected_version_is_added_and_earlier_one_kept(pushed, capsys):
     made["updated_at"] = "2026-02-01T00:00:00.000000Z"
     pull_annotations()
     assert [row[3] for row in rows()] == ["valid", "invalid"]
-    assert "1 of 1 answers both questions, 1 corrected later" in capsys.readouterr().out
+    assert "1 of 1 annotation answers both questions, 1 corrected later" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("lost", ["annotation", "task", "project"])
@@ -252,7 +252,7 @@ def test_pull_prints_the_next_step(pushed, capsys):
     out = capsys.readouterr().out
     assert "1 new annotation, 1 in total" in out
     assert "verdicts: annotator-01 1" in out
-    assert out.endswith("pull: next: dvc repro\n")
+    assert out.endswith("pull: Next, run `dvc repro`.\n")
 
 
 def test_answers_to_an_earlier_batch_are_kept_without_error(pushed, capsys):

@@ -22,7 +22,7 @@ def test_people_get_pseudonyms_in_order_and_personal_links(
     asked: list[dict], capsys: pytest.CaptureFixture[str]
 ) -> None:
     update_roster(["zoe", "ann"])
-    assert "next: rgqa annotate serve" in capsys.readouterr().out and not LABEL_STUDIO_DIR.exists()
+    assert "Next, run `rgqa annotate serve`" in capsys.readouterr().out and not LABEL_STUDIO_DIR.exists()
     accounts.ensure_database(Path("python"), 8080)
     update_roster(["ben"])
     update_roster(["Dan"], adjudicator=True)

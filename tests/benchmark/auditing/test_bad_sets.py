@@ -103,7 +103,7 @@ CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     ("truncated Parquet", "s.parquet", lambda: parquet()[:-30], "not a Parquet file, or truncated"),
     ("a page for Parquet", "s.parquet", "<html>404</html>", "not a Parquet file, or truncated"),
     ("a workbook", "s.xlsx", workbook, READ),
-    ("compressed", "s.json.gz", gzip.compress(PLAIN.encode()), "an archive or a workbook; unpack it"),
+    ("compressed", "s.json.gz", gzip.compress(PLAIN.encode()), "the file is an archive or an Excel workbook. Unpack it"),
 ]  # fmt: skip
 
 

@@ -256,7 +256,7 @@ PAGE_SET = SetDescription("made", "POPE", ("no", "yes"))
 def test_the_finding_comes_first_with_the_test_behind_it():
     found = audit_texts(PAGE_SET, planted(600, (0.0, 1.0)), PAGE_SETTINGS)
     assert (
-        "predicts yes or no with AUROC 1.00 [1.00, 1.00] in folds by text (word n-grams); 1.00"
+        "predicts yes or no with AUROC 1.00 [1.00, 1.00] with folds grouped by text (word n-grams); 1.00"
         in summarize_finding(found)
     )
     assert "p = 0.010" in summarize_finding(found)

@@ -122,7 +122,7 @@ def test_bytecode_is_not_part_of_a_release(copy, tmp_path):
 
 
 def test_publishing_again_does_nothing_and_files_are_read_only(release, tmp_path):
-    assert publish_release(release, tmp_path).startswith("published -> ")
+    assert publish_release(release, tmp_path).startswith("copied the release to ")
     assert publish_release(release, tmp_path).startswith("already published")
     files = [path for path in (tmp_path / "tiny/0.1.0").rglob("*") if path.is_file()]
     assert files and all(path.stat().st_mode & 0o777 == 0o444 for path in files)

@@ -240,7 +240,7 @@ def test_all_faulty_items_are_reported_at_once(there, tmp_path):
     with pytest.raises(UserError) as error:
         predict_items(wrong, tmp_path, DatasetFolders())
     text = "\n".join(error.value.problems)
-    assert "occurs twice" in text and "two images have one name" in text
+    assert "occurs twice" in text and "two images have the same name" in text
     folders = DatasetFolders()
     folders.vqa_models = SAMPLE / "nowhere"
     with pytest.raises(UserError, match="there are no nets"):
