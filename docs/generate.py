@@ -154,7 +154,7 @@ def parameters_page() -> str:
     lines = [
         GENERATED,
         "# Parameters\n",
-        "Each data set has a section in `params.yaml`, with a section for each stage that has parameters and `annotate` for the",
+        "Each data set has a section in `params.yaml`, with one section for each stage that has parameters, and a section `annotate` for the",
         "human study. The key `dataset` at the top of the file names the data set in use, and `version` the version of the next release. `rgqa init NAME` adds a",
         "section. After a change, `dvc repro` runs the stages that the change affects. Unknown keys and values out of range are errors.\n",
     ]

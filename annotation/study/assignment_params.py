@@ -24,7 +24,7 @@ class AnnotateParams(Params):
     """Parameters of the human annotation study (section `annotate`).
 
     Attributes:
-        max_votes: Maximum number of votes per task, each by another annotator. Use an odd number.
+        max_votes: Maximum number of votes per task, each by a different annotator. Use an odd number.
         min_posterior: No further vote is requested once the verdict is at least this probable (0.5 to
             1). Lower values cost fewer votes.
         overlap_rate: Proportion (0 to 1) of tasks that get three votes in any case, so that agreement
@@ -41,8 +41,8 @@ class AnnotateParams(Params):
         min_qualification_accuracy: Minimum accuracy (0 to 1) on valid and on invalid questions of the
             qualification test.
         seed: Seed of the order of tasks.
-        image_base_url: `local`: Label Studio serves the images from data/. Otherwise the URL before the
-            image paths below data/, for a server elsewhere.
+        image_base_url: `local`: Label Studio serves the images from data/. Otherwise, the base URL to which
+            the path of an image below data/ is appended, for a server elsewhere.
     """
 
     max_votes: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5

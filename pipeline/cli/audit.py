@@ -113,7 +113,7 @@ def run_audit(options: AuditOptions) -> None:
     for one in found.values():
         print_audit(one, console, details=len(found) == 1)
     if why_not:
-        console.print(f"attackers not run: other questions, verbatim count ({escape(why_not)})")
+        console.print(f"classifiers not run: other questions, verbatim count ({escape(why_not)})")
     report = after = None
     if options.balanced_subset is not None:
         (name, rows), source = next(iter(sets.items())), next(iter(sets.values())).source

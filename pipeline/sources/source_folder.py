@@ -37,7 +37,7 @@ class IngestParams(Params):
     """Parameters of stage `ingest`.
 
     Attributes:
-        subsets: Subsets that are made. Without the CLIP subsets, no CLIP model is needed.
+        subsets: Subsets to build. Without the CLIP subsets, no CLIP model is needed.
         split: Split whose images and questions make the benchmark. All image files of the split must exist.
             Rows of a table in which no split is given belong to this split.
         question_splits: Splits whose questions are read. `split` must be one of them. The questions of the

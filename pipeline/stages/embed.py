@@ -32,7 +32,7 @@ from pipeline.core.params import load_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import CLIP_SUBSETS, ImageRecord
 
-# The embedded sample, and the SHA-256 of the weights in its folder `clip`.
+# The bundled sample, and the SHA-256 of the weights in its folder `clip`.
 SAMPLE_DATASET = "sample"
 SAMPLE_CLIP_SHA256 = "64d21db0691f6d7193749ebd98f85a964723e6c15ff5595cb342883f8aff201a"
 
@@ -112,7 +112,7 @@ def load_encoder(params: EmbedParams) -> clip.Encoder:
 
 
 def is_sample_model(model: clip.ModelRecord) -> bool:
-    """Report whether a model is the CLIP model of the embedded sample, wherever its files are."""
+    """Report whether a model is the CLIP model of the bundled sample, wherever its files are."""
     return model.weights_sha256 == SAMPLE_CLIP_SHA256
 
 

@@ -55,7 +55,7 @@ class EstimateParams(Params):
     """Parameters of the stage estimate.
 
     Attributes:
-        seed: Seed for the choice of the questions with which the weights are fitted, on images with graphs.
+        seed: Seed for the choice of the questions on which the logistic regression of the estimate is fitted, on images with graphs.
     """
 
     seed: Seed = 0

@@ -1,3 +1,3 @@
-"""Simulated annotators, and the code with which they find out from the complete truth whether a question has
+"""Simulated annotators, and the code with which they find out from the complete ground truth whether a question has
 an answer.
 """

@@ -1,8 +1,8 @@
-"""Simulate eight annotators who know the complete truth and err at different rates.
+"""Simulate eight annotators who know the complete ground truth and err at different rates.
 
 Simulated annotators replace people in the synthetic sample, so that the whole pipeline can run. All their
 verdicts are marked `simulated`. They know neither the result of the verifier nor which question is the gold
-question. If the complete truth is unknown, they can judge by other evidence (a rehearsal); such verdicts are
+question. If the complete ground truth is unknown, they can judge by other evidence (a rehearsal); such verdicts are
 marked `rehearsal`.
 """
 
@@ -73,7 +73,7 @@ def simulate_verdicts(
             questions.
         votes_per_task: Number of annotators for each task.
         seed: Seed of the choice of annotators and of their errors.
-        rehearsal: Whether this is a rehearsal, because the complete truth is unknown. Verdicts and names of
+        rehearsal: Whether this is a rehearsal, because the complete ground truth is unknown. Verdicts and names of
             annotators then say so.
         annotators: The annotators to choose from.
     """

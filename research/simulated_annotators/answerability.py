@@ -1,7 +1,7 @@
-"""Decide from the complete truth whether a question has an answer. Simulated annotators use this module.
+"""Decide from the complete ground truth whether a question has an answer. Simulated annotators use this module.
 
 The functional program is executed step by step. The first presupposition that fails makes the question
-unanswerable. In the complete truth, facts that are not listed are false. This code shares nothing with the
+unanswerable. In the complete ground truth, facts that are not listed are false. This code shares nothing with the
 verifier of the pipeline, so that simulated verdicts test the verifier instead of repeating its results.
 """
 

@@ -1,4 +1,4 @@
-"""Simulate verdicts: from the complete truth, or (in a rehearsal) from incomplete graphs that are treated as
+"""Simulate verdicts: from the complete ground truth, or (in a rehearsal) from incomplete graphs that are treated as
 complete.
 
 All verdicts are marked as simulated; verdicts of a rehearsal are also marked as a rehearsal.
@@ -22,10 +22,10 @@ PROGRESS_LABEL = "collect: simulated annotators"
 
 
 def load_truth_view(folders: DatasetFolders) -> FindObstacle:
-    """Load the complete truth and return a function that finds obstacles in it.
+    """Load the complete ground truth and return a function that finds obstacles in it.
 
     Raises:
-        UserError: The complete truth is unknown.
+        UserError: The complete ground truth is unknown.
     """
     truth = gqa_files.read_true_scene_graphs(
         folders.truth, (row.split for row in folders.read_records(ImageRecord))
@@ -38,7 +38,7 @@ def load_truth_view(folders: DatasetFolders) -> FindObstacle:
 def simulate_from_truth(
     folders: DatasetFolders, tasks: Iterable[Task], votes_per_task: int, seed: int
 ) -> list[Verdict]:
-    """Simulate verdicts from the complete truth."""
+    """Simulate verdicts from the complete ground truth."""
     return simulate_verdicts(
         track(tasks, PROGRESS_LABEL, unit="task"), load_truth_view(folders), votes_per_task, seed
     )

@@ -3,11 +3,11 @@
 RGQA's rules (section 3.1) differ from ours: there is no limit on how often a question is used; CLIP-Easy uses
 the very last questions of the ranking; questions are perturbed without using the image; only the conflict
 filter screens candidates; and the UQs of CLIP subsets are paired with any AQ of the same image. The verdicts
-are made by simulated annotators. These need the complete truth. If it is unknown, there is nothing to
+are made by simulated annotators. These need the complete ground truth. If it is unknown, there is nothing to
 compare, and the outputs are empty.
 
 Reads   ingest/, vocabulary/, embed/, tag/, rank/splits.json, rank/source_scores.jsonl; data/<data set>/truth if it exists
-Writes  items.jsonl   Item: the items under RGQA's rules; empty if the complete truth is unknown
+Writes  items.jsonl   Item: the items under RGQA's rules; empty if the complete ground truth is unknown
         paper.json    numbers of candidates and items by subset
 """
 
@@ -165,7 +165,7 @@ def main() -> None:
         for subset in folders.read_subsets()
         if truth_known
     }
-    what = format_count(len(aside), "item") if truth_known else "no complete truth, so no comparison"
+    what = format_count(len(aside), "item") if truth_known else "no complete ground truth, so no comparison"
     report = {"truth_known": truth_known, "subsets": subsets}
     in_order = (aside[key] for key in sorted(aside))
     folders.write_stage_outputs("paper", what, {"items.jsonl": in_order, "paper.json": report})

@@ -67,7 +67,7 @@ def load_dataset_sets(folders: DatasetFolders, split: str = "test") -> dict[tupl
     the items that the leaderboard uses.
 
     Raises:
-        UserError: There are no items by the paper's rules, because the complete truth is not known.
+        UserError: There are no items by the paper's rules, because the complete ground truth is not known.
     """
     rows = {OUR_RULES: [*folders.read_records(Item)]}
     rows[PAPER_RULES] = [*read_jsonl(folders.stage_dir("paper") / "items.jsonl", Item)]

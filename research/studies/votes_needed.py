@@ -286,7 +286,7 @@ def run_votes_study(crowd_seeds: Sequence[int], max_votes: int, out: Path | None
         out: A .json file for all results, or a .svg or .png file for the plot.
 
     Raises:
-        UserError: The complete truth is not known.
+        UserError: The complete ground truth is not known.
     """
     folders = DatasetFolders()
     folders.check_outputs(Output("--out", out) if out else None)

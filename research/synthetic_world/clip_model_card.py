@@ -2,7 +2,7 @@
 
 The model was not trained on these images. For every question (except existence questions, as in stage `rank`)
 and every other image, the metric is whether the question has a higher score with its own image than with the
-other image. The best possible value follows from the complete truth: 1 if the question has no answer in the
+other image. The best possible value follows from the complete ground truth: 1 if the question has no answer in the
 other image, and 0.5 if it has an answer there, too.
 """
 

@@ -353,7 +353,7 @@ what it presupposes is missing. Every text and every image is once in an AQ and 
 The release measures other benchmarks: do they rank models in the same order as this one?
 
 > **Images, questions and verdicts come from code.** No person has judged these items. The generator's verifier and a reader of the
-> complete truth that shares no code with it decided that AQs are answerable and UQs are not. {format_count(report.num_excluded, "question")}
+> complete ground truth that shares no code with it decided that AQs are answerable and UQs are not. {format_count(report.num_excluded, "question")}
 > for which they disagreed, or the reader could not decide, were left out.
 
 | what the UQ lacks | pairs |

@@ -60,7 +60,7 @@ def find_faults(
         question_id: Id of the question.
         entry: The question.
         entries: All questions of the same split.
-        facts: The complete truth of the image.
+        facts: The complete ground truth of the image.
     """
     try:
         program = parse_program(entry.semantic, question_id)

@@ -1,4 +1,4 @@
-"""Check the sample against the complete truth: `rgqa sample verify`.
+"""Check the sample against the complete ground truth: `rgqa sample verify`.
 
 Each question is checked with a program executor that shares no code with the generator of the questions.
 Published graphs must agree with the truth.

@@ -205,7 +205,7 @@ def test_a_copied_file_has_the_same_figures_except_those_of_attackers_that_know_
         "whole": run(folder / "rgqa/pt-easy.json", "--json", "whole.json"),
     }
     assert "--source-questions FILE" in " ".join(outputs["copy"].stdout.split())
-    assert "attackers not run" not in outputs["whole"].stdout
+    assert "classifiers not run" not in outputs["whole"].stdout
     copied, whole = (
         next(iter(json.loads((tmp_path / f"{name}.json").read_text())["sets"].values()))
         for name in ("copied", "whole")

@@ -1,7 +1,7 @@
 """Measure the calibration of stage `estimate` on images that were not used to fit it.
 
 The estimates are calibrated if, for example, 20 % of the candidates with an estimate of 20 % have an answer.
-The measurement needs the complete truth, which is known only for synthetic worlds.
+The measurement needs the complete ground truth, which is known only for synthetic worlds.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def measure_estimate_reliability(
 ) -> dict[Subset | Literal["all"], Reliability]:
     """Return the reliability of the estimates, for all candidates and by subset.
 
-    Candidates without a program are excluded. The result is {} if the complete truth is not known.
+    Candidates without a program are excluded. The result is {} if the complete ground truth is not known.
     """
     if not truth:
         return {}

@@ -22,7 +22,7 @@ class ComparisonReport(Record):
     Attributes:
         audit_sha256: SHA-256 of the file audit.json with which this report is compared. If that file changes,
             the comparison is out of date.
-        paper_rules: Subset -> audit of the items that RGQA's rules make. It is {} if the complete truth is
+        paper_rules: Subset -> audit of the items that RGQA's rules make. It is {} if the complete ground truth is
             not known.
         attack_table: The results of the attackers on these items, as a Markdown table.
     """

@@ -1,4 +1,4 @@
-"""Compare the decisions of stage `screen` with the complete truth, which is known for synthetic worlds only.
+"""Compare the decisions of stage `screen` with the complete ground truth, which is known for synthetic worlds only.
 
 The truth is read by `research.simulated_annotators.answerability`, which is independent of the verifier that
 is evaluated here.
@@ -35,7 +35,7 @@ class ScreeningAccuracy(Record):
 
     Attributes:
         kept, dropped: Number of candidates that were kept, and that were dropped.
-        undecidable: Number of candidates whose answerability does not follow even from the complete truth.
+        undecidable: Number of candidates whose answerability does not follow even from the complete ground truth.
         unanswerable: Number of candidates that are truly unanswerable.
         dropped_as_answerable: Number of candidates that were dropped because they were considered answerable.
         precision: Proportion of the kept candidates that are truly unanswerable.
@@ -54,7 +54,7 @@ class ScreeningAccuracy(Record):
 
 
 def read_truth(folders: DatasetFolders) -> dict[str, SceneGraph]:
-    """Return image id -> complete scene graph. The result is {} if the complete truth is not known."""
+    """Return image id -> complete scene graph. The result is {} if the complete ground truth is not known."""
     if not any(folders.truth.glob("*.json")):
         return {}
     return gqa_files.read_true_scene_graphs(
@@ -65,9 +65,9 @@ def read_truth(folders: DatasetFolders) -> dict[str, SceneGraph]:
 def measure_screening(
     folders: DatasetFolders, truth: Mapping[str, SceneGraph]
 ) -> dict[Subset, ScreeningAccuracy]:
-    """Compare the decisions of stage `screen` with the complete truth.
+    """Compare the decisions of stage `screen` with the complete ground truth.
 
-    The result is {} if the complete truth is not known.
+    The result is {} if the complete ground truth is not known.
     Candidates without a program are excluded, because their truth cannot be computed.
     """
     if not truth:

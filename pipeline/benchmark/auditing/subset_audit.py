@@ -57,11 +57,11 @@ class AuditParams(Params):
     Attributes:
         max_text_auroc: Subset -> highest text-only max(AUROC, 1 - AUROC), 0.5 to 1, that the subset may have
             without a warning. This project chose these limits. The released CLIP-Easy of RGQA reaches 0.90.
-        num_negative_trials: Number of other images, sampled at random, for which the verifier verifies each
-            source question.
-        folds: Number of cross-validation folds of every attacker.
+        num_negative_trials: Number of other images, sampled at random, on which the verifier is tested with
+            each source question.
+        folds: Number of cross-validation folds of every classifier.
         num_replicates: Number of bootstrap replicates for every confidence interval.
-        seed: Seed of the trials of the verifier. Attackers have a fixed seed, so that an audit on another
+        seed: Seed of the trials of the verifier. Classifiers have a fixed seed, so that an audit on another
             machine gives the same numbers.
     """
 
@@ -144,7 +144,7 @@ class AuditReport(Record):
     Attributes:
         subsets: The audit of each subset.
         stage_reports: Stage -> report of the stage.
-        screening_accuracy: Subset -> accuracy of stage `screen`, or {} if the complete truth is not known.
+        screening_accuracy: Subset -> accuracy of stage `screen`, or {} if the complete ground truth is not known.
         estimate_reliability: Subset (or "all") -> calibration of stage `estimate`, or {} if the complete
             truth is not known.
         verifier_agreement: Agreement of the verifier with the source.

@@ -30,12 +30,12 @@ def summarize_finding(found: TextAudit) -> str:
     if found.finding == "balanced":
         return (
             "Every text occurs equally often under both labels, so the AUROC of any function of the text alone is exactly"
-            " 0.5. Cross-validated attackers then score below 0.5, because a text that is over-represented under one label"
+            " 0.5. Cross-validated classifiers then score below 0.5, because a text that is over-represented under one label"
             " in training is under-represented in the held-out fold."
         )
-    test_text = f"permutation test of the maximum over attackers, p = {format_p_value(found.p_value)}"
+    test_text = f"permutation test of the maximum over classifiers, p = {format_p_value(found.p_value)}"
     if found.finding == "chance":
-        return f"No attacker predicts the label from the text beyond chance ({test_text})."
+        return f"No text-only classifier predicts the label from the text beyond chance ({test_text})."
     num_tests = sum(test is not None for test in found.permutation_tests.values())
     parts = []
     for by, name in found.strongest_attackers.items():

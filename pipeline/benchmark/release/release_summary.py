@@ -114,7 +114,7 @@ class ReleaseSummary(Record):
         vote_counts: The votes behind the UQs.
         clip_model, clip_weights_sha256: The CLIP model that selected candidates, and the SHA-256 of its
             weights. "" if no CLIP model was used.
-        uses_sample_clip: Whether the CLIP model is the model of the embedded sample, which knows only its
+        uses_sample_clip: Whether the CLIP model is the model of the bundled sample, which knows only its
             synthetic world, although the images are other images.
         warnings, attack_table: The warnings of the audit, and the table of its attackers.
         min_detectable_difference: Subset -> smallest AUAF difference between two models that can be detected.

@@ -28,7 +28,7 @@ def list_simulated_parts(f: ReleaseSummary) -> list[str]:
         )
     elif f.simulated:
         sentences.append(
-            "Verdicts: programs with known error rates judged, with access to the complete truth of each image. Annotators, times and "
+            "Verdicts: programs with known error rates judged, with access to the complete ground truth of each image. Annotators, times and "
             "agreement are simulated, too."
         )
     if edited := f.subsets_with_prefix("pt"):
@@ -64,7 +64,7 @@ def list_limitations(f: ReleaseSummary) -> list[str]:
         )
     if f.subsets_with_prefix("pt"):
         sentences.append(
-            'A model that has memorized the questions of the source can recognize edited questions (attacker "verbatim count" in the audit).'
+            'A model that has memorized the questions of the source can recognize edited questions (classifier "verbatim count" in the audit).'
         )
     if resolved := ", ".join(
         f"{points:.3f} on {name}" for name, points in f.min_detectable_difference.items()

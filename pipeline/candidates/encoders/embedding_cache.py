@@ -50,7 +50,7 @@ class EmbedParams(Params):
         device: Device of the model. `auto` uses a GPU if there is one.
         image_batch_size: Number of images encoded at once. It changes the speed, not the vectors.
         text_batch_size: Number of texts encoded at once. It changes the speed, not the vectors.
-        allow_sample_clip: Accept the CLIP model of the embedded sample for another data set. The model knows
+        allow_sample_clip: Accept the CLIP model of the bundled sample for another data set. The model knows
             only the synthetic world of the sample, so its scores of photographs mean little. The release card
             then says so.
     """
@@ -72,7 +72,7 @@ class EmbedReport(Record):
 
     Attributes:
         model: The CLIP model; None if no CLIP subset is made, so that nothing was encoded.
-        uses_sample_clip: Whether it is the model of the embedded sample, used for another data set (`embed.allow_sample_clip`).
+        uses_sample_clip: Whether it is the model of the bundled sample, used for another data set (`embed.allow_sample_clip`).
     """
 
     model: ModelRecord | None

@@ -429,7 +429,7 @@ def test_all_simulated_parts_are_listed(items):
     rehearsal = facts([replace(item, rehearsal=True, subset="pt-easy") for item in items])
     told = list_simulated_parts(replace(rehearsal, params=replace(P, simulated_content=("Images: drawn.",))))
     assert "incomplete graphs" in told[0] and "pt-easy" in told[1] and told[2] == "Images: drawn."
-    assert "complete truth" in list_simulated_parts(facts(items))[0]
+    assert "complete ground truth" in list_simulated_parts(facts(items))[0]
     assert make_responsible_ai_fields(facts(items))["rai:hasSyntheticData"] is True
 
 

@@ -22,7 +22,7 @@ def of_kitchen() -> list[SampleQuestion]:
 
 @pytest.fixture(scope="session")
 def val_scenes() -> list[SceneGraph]:
-    """The complete truth of 120 scenes of the synthetic world."""
+    """The complete ground truth of 120 scenes of the synthetic world."""
     return [build_complete_graph(world) for world in generate_scenes(5, "val", 120)]
 
 
