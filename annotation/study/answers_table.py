@@ -59,7 +59,7 @@ class QualityRules(Params):
         min_specificity: Minimum proportion (0 to 1) of answerable gold questions that an annotator must
             recognize.
         drift_window: Number of consecutive gold questions of one kind over which drift is checked.
-        max_discarded_rate: Maximum proportion (0 to 1) of a source's gold questions that may be discarded.
+        max_discarded_rate: Maximum proportion (0 to 1) of the gold questions of one origin (`gold_source`) that may be discarded.
             Above it the stage stops.
         exclusion_checks: Quality checks that exclude an annotator. The others are only reported.
         min_task_seconds: A task of two questions answered in fewer seconds counts as too fast.

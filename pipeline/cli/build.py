@@ -141,7 +141,9 @@ def vqa(
     split: SplitOption = "val",
     image_prefix: Annotated[
         str | None,
-        Option(help="Put this prefix before image numbers in file names (default: `COCO_<data_subtype>_`, for example `COCO_val2014_`)."),
+        Option(
+            help="Put this prefix before image numbers in file names (default: `COCO_<data_subtype>_`, for example `COCO_val2014_`)."
+        ),
     ] = None,
     image_digits: Annotated[
         int, Option(min=1, max=20, help="Pad image numbers with zeros to this length.")

@@ -91,7 +91,7 @@ def _format_candidate(candidate: Candidate) -> Iterator[str]:
     for edit in candidate.edits:
         yield f"  edit       {edit.kind}: {edit.old!r} -> {edit.new!r} at characters {edit.start} to {edit.end}"
     if candidate.score is not None:
-        rank = f", rank {candidate.rank:,} among the image's questions" if candidate.rank else ""
+        rank = f", rank {candidate.rank:,} by similarity to the image" if candidate.rank else ""
         yield f"  CLIP       score {candidate.score:.4f}{rank}"
 
 

@@ -241,7 +241,12 @@ def attribute(
     ] = "",
     seed: Annotated[
         int,
-        Option(metavar="N", min=0, max=MAX_SEED, help="Use the copy of the model that was trained with this seed."),
+        Option(
+            metavar="N",
+            min=0,
+            max=MAX_SEED,
+            help="Use the copy of the model that was trained with this seed.",
+        ),
     ] = 0,
     release: Annotated[
         Path | None,

@@ -88,7 +88,9 @@ errata = new_app(
 app.add_typer(errata, name="errata")
 
 
-@errata.command(epilog="Example: `rgqa errata add 00095300 'the image shows two dogs, so the question is ambiguous'`")
+@errata.command(
+    epilog="Example: `rgqa errata add 00095300 'the image shows two dogs, so the question is ambiguous'`"
+)
 def add(
     item: ItemIdArgument,
     reason: Annotated[str, Argument(help="What is wrong with the item, in one sentence.")],

@@ -48,7 +48,7 @@ class PredictionFileInfo(NamedTuple):
     duplicate_ids: tuple[str, ...] = ()
 
     def describe(self) -> list[str]:
-        """Describe how the file was read, which requests failed and which replies have no text, one line
+        """Describe how the file was read, which requests failed and which replies are empty, one line
         each.
 
         >>> PredictionFileInfo("lmms-eval", "item_id", "resps", notes=("the first of 2 responses",)).describe()

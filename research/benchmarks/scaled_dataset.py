@@ -209,7 +209,9 @@ def write_scaled_dataset(source: Path, split: Split, questions: int, folder: Pat
     grey = Image.new("RGB", (8, 8), "grey")
     (folder / "images").mkdir(parents=True, exist_ok=True)
     for image in range(2_000_000, 2_000_000 + images):
-        grey.save(folder / f"images/{image}.jpg", comment=str(image))  # makes each file unique, because vectors are cached by hash
+        grey.save(
+            folder / f"images/{image}.jpg", comment=str(image)
+        )  # makes each file unique, because vectors are cached by hash
     print(
         f"{done:,} questions, {len(texts):,} distinct texts, {images:,} images, "
         f"{len(ways):,} ways to replace {sum(map(len, pools.original_words.values())):,} words"

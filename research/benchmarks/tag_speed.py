@@ -44,7 +44,10 @@ def main(questions: int = 4000, distinct: float = 0.5) -> None:
     _, peer = time_call(lambda: list(whole.pipe(texts, batch_size=BATCH_SIZE)))
     rows, ours = time_call(lambda: list(tag_texts(texts, classes, tagger)))
     print_comparison(
-        f"{questions:,} questions, {len(rows):,} distinct texts", ours, "full spaCy pipeline on every question", peer
+        f"{questions:,} questions, {len(rows):,} distinct texts",
+        ours,
+        "full spaCy pipeline on every question",
+        peer,
     )
     print(f"ours {questions / ours[0]:,.0f} questions/s, full spaCy pipeline {questions / peer[0]:,.0f}")
 

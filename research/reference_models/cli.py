@@ -65,7 +65,9 @@ def baselines(
     finetune_epochs: Annotated[
         float,
         Option(
-            min=0, max=100_000, help="Fine-tune each model that starts from the base model for this number of epochs."
+            min=0,
+            max=100_000,
+            help="Fine-tune each model that starts from the base model for this number of epochs.",
         ),
     ] = 2.0,
     num_answers: Annotated[

@@ -1,4 +1,4 @@
-"""The answer net: match words with regions in three glances, and compute a logit for each answer.
+"""The VQA model: match words with regions in three glances, and compute a logit for each answer.
 
 The features of a region are log-probabilities of names and attributes, or any other features. A glance is an
 attention step: a bilinear match of the meaning of some words with every region. For example, the match of
@@ -76,7 +76,7 @@ class Output(NamedTuple):
 
 
 class MatchNet(nn.Module):
-    """The answer net.
+    """The VQA model.
 
     Args:
         shape: Sizes of the net.

@@ -2,7 +2,7 @@
 
 regions.safetensors        the region head
 regions_own.safetensors    a region head with its own tower
-NET-SEED.safetensors       an answer net
+NET-SEED.safetensors       a VQA model
 fitted-SEED.safetensors    detectors fitted to the vanilla net of a seed
 """
 

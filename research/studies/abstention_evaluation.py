@@ -12,8 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.core.errors import format_count
-from pipeline.scoring.abstention import ABSTAINED, ANSWERED, classify_abstention
+from pipeline.scoring.abstention import ABSTAINED, ANSWERED, UNCLEAR, classify_abstention
 from research.studies.reply_dataset import Reply, ReplySplit, read_replies
+
+# The names that replies are labelled with.
+_PREDICTION_NAMES = {ABSTAINED: "refuses", UNCLEAR: "unclear", ANSWERED: "answers"}
 
 
 class AbstentionMetrics(NamedTuple):
@@ -99,7 +102,7 @@ def evaluate_abstention_classifier(split: ReplySplit, num_examples: int = 0) -> 
         if (value == ABSTAINED) != (row.label == "refuses")
     ]
     lines += [
-        f"{row.label}, read as {value:g}: {row.question} | {row.reply!r}"
+        f"label {row.label}, predicted {_PREDICTION_NAMES[value]}: {row.question} | {row.reply!r}"
         for row, value in wrong[:num_examples]
     ]
     return "\n".join(lines) + "\n"

@@ -46,7 +46,7 @@ class SheetKeyRow(Record):
 
 
 def write_sheets(out: Path, count: int, seed: int) -> None:
-    """Write sheets, the guide for readers and the key into a new folder.
+    """Write sheets, the guide for raters and the key into a new folder.
 
     For each subset, `count` edited questions and as many originals are sampled. No text occurs twice, and no
     question occurs both edited and original.

@@ -90,7 +90,10 @@ def transformer_attacker(
 @app.command(epilog="Example: `rgqa study verifier-agreement --num-examples 200 --seed 1`")
 def verifier_agreement(
     num_examples: Annotated[
-        int, num_examples_option("Print this many verdicts instead of the table, half of them about other images.")
+        int,
+        num_examples_option(
+            "Print this many verdicts instead of the table, half of them about other images."
+        ),
     ] = 0,
     seed: Annotated[
         int, seed_option("Seed of the choice of other images and of the verdicts shown.")
@@ -126,7 +129,12 @@ def verifier_completeness(
     ),
     split: Annotated[Split, typer.Option(help="Use this split of the questions.")] = "testdev",
     seed: Annotated[int, seed_option("Seed of the simulated graphs and of the omitted facts.")] = 1,
-    num_examples: Annotated[int, num_examples_option("Print this many wrong verdicts for each row of the table (level of completeness).")] = 0,
+    num_examples: Annotated[
+        int,
+        num_examples_option(
+            "Print this many wrong verdicts for each row of the table (level of completeness)."
+        ),
+    ] = 0,
 ) -> None:
     """Measure how often the verifier reaches a verdict, and how often it is right, as scene graphs get less complete."""
     from research.studies.verifier_completeness import measure_verifier_completeness
@@ -160,7 +168,9 @@ def create_sheets(
 )
 def score_sheets(
     sheets: Annotated[Path, typer.Argument(help="Folder made by `create-sheets`.")],
-    readers: Annotated[list[Path], typer.Argument(help="Filled-in copies of the subfolder `sheets_to_fill`, one per rater.")],
+    readers: Annotated[
+        list[Path], typer.Argument(help="Filled-in copies of the subfolder `sheets_to_fill`, one per rater.")
+    ],
     num_worst: Annotated[
         int, num_examples_option("List this many of the worst edits with their faults.")
     ] = 20,
@@ -285,7 +295,12 @@ def derive_kinds(
 
 @app.command(epilog="Example: `rgqa study derive-vocabulary visual-genome-counts data/gqa/source`")
 def derive_vocabulary(
-    counts: Annotated[Path, typer.Argument(help="Folder with tables of how often objects, attributes and relations occur in Visual Genome.")],
+    counts: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder with tables of how often objects, attributes and relations occur in Visual Genome."
+        ),
+    ],
     source: Annotated[Path, typer.Argument(help="Source folder with GQA's questions of val and testdev.")],
 ) -> None:
     """Derive the default vocabulary from the counts of objects, attributes and relations in Visual Genome and from GQA's questions."""
@@ -306,13 +321,22 @@ def validity(
         ),
     ],
     replication_release: Annotated[
-        Path | None, typer.Option(help="Also compare with a second set of counterfactual pairs, in this release, which was made with another seed.")
+        Path | None,
+        typer.Option(
+            help="Also compare with a second set of counterfactual pairs, in this release, which was made with another seed."
+        ),
     ] = None,
     images: Annotated[
-        Path | None, typer.Option(help="Folder of the images of --counterfactual-release (default: the images of its data set).")
+        Path | None,
+        typer.Option(
+            help="Folder of the images of --counterfactual-release (default: the images of its data set)."
+        ),
     ] = None,
     replication_images: Annotated[
-        Path | None, typer.Option(help="Folder of the images of --replication-release (default: the images of its data set).")
+        Path | None,
+        typer.Option(
+            help="Folder of the images of --replication-release (default: the images of its data set)."
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Write results, tables and predictions to this folder.")] = Path(
         "data/sample/interim/validity"
@@ -325,10 +349,16 @@ def validity(
         int, seed_option("Seed of replicates, folds, random choices and the weaker models.")
     ] = 20231001,
     effects: Annotated[
-        bool, typer.Option(help="Also measure the effects of label noise, of the maximum number of uses of a question, of balancing and of the number of items.")
+        bool,
+        typer.Option(
+            help="Also measure the effects of label noise, of the maximum number of uses of a question, of balancing and of the number of items."
+        ),
     ] = True,
     graded_nets: Annotated[
-        bool, typer.Option(help="Also train (once, five CPU minutes) and rank weaker models, which are trained for less time, on fewer images or with fewer regions.")
+        bool,
+        typer.Option(
+            help="Also train (once, five CPU minutes) and rank weaker models, which are trained for less time, on fewer images or with fewer regions."
+        ),
     ] = False,
 ) -> None:
     """Compare three rankings of models: by our benchmark, by a benchmark built by RGQA's rules, and by counterfactual pairs."""

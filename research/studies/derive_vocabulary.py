@@ -196,7 +196,7 @@ def _read_objects(folder: Path) -> tuple[dict[str, ObjectEntry], dict[str, set[s
 
 
 def _get_name(name: str) -> str:
-    """Return the name of an object as GQA writes it, or "" if it is no everyday name."""
+    """Return the name of an object as GQA writes it, or "" if it is not an everyday name."""
     name = name.strip().lower()
     if pluralize(name) in PLURAL_ONLY_NOUNS or f"{name}s" in PLURAL_ONLY_NOUNS:
         name = f"{name}s"

@@ -17,7 +17,7 @@ The second sheet shows each edited question beside its original and is filled in
                   only if they are not accepted
     answerable    in a typical photo of the original the edited question would have an answer after all
 
-Each reader gets a copy of `sheets_to_fill`, fills in every mark (`reading_guide.md` explains them) and does
+Each rater gets a copy of `sheets_to_fill`, fills in every mark (`reading_guide.md` explains them) and does
 not see the other's marks. The study needs the screened candidates of the data set in use (`dvc repro
 screen`).
 """
@@ -73,10 +73,10 @@ class MarkSummary(Record):
     """The rates of one finding.
 
     Attributes:
-        readers: Each reader's rate among edited questions.
-        originals: Each reader's rate among originals, where these were judged too.
-        kappa: Cohen's kappa between the first two readers on edited questions. None for one reader, and where
-            both readers gave the same mark throughout, so that kappa is undefined.
+        readers: Each rater's rate among edited questions.
+        originals: Each rater's rate among originals, where these were judged too.
+        kappa: Cohen's kappa between the first two raters on edited questions. None for one rater, and where
+            both raters gave the same mark throughout, so that kappa is undefined.
         target: The target rate.
         is_target_reached: Every reader's rate reaches the target.
     """
@@ -89,7 +89,7 @@ class MarkSummary(Record):
 
 
 class FaultyEdit(Record):
-    """An edited question and the number of readers who found each fault."""
+    """An edited question and the number of raters who found each fault."""
 
     candidate_id: str
     original: str
@@ -110,13 +110,13 @@ class EditQualityReport(Record):
 
 
 def report_edit_quality(sheets: Path, readers: Sequence[Path], num_worst: int) -> str:
-    """Return the readers' results as text, and write them to edit_quality.json beside the key.
+    """Return the raters' results as text, and write them to edit_quality.json beside the key.
 
     Raises:
         UserError: Lists every missing sheet, every missing or unknown mark and every row that was changed.
     """
     keys = read_json(sheets / "key.json", dict[str, list[SheetKeyRow]])
-    problems = Problems("readers' sheets")
+    problems = Problems("sheets of the raters")
     filled = {
         subset: [
             {
@@ -163,14 +163,14 @@ def tabulate_findings(key: Sequence[SheetKeyRow], sheets: Mapping[str, pd.DataFr
 
 
 def tabulate_original_findings(key: Sequence[SheetKeyRow], texts: pd.DataFrame) -> pd.DataFrame:
-    """Return one reader's findings about the originals, bool [originals, marks of the texts]."""
+    """Return one rater's findings about the originals, bool [originals, marks of the texts]."""
     return texts.drop(index=[row.text_row for row in key])[list(MARKS_BY_SHEET["texts"])] == "y"
 
 
 def summarize_marks(
     subset: str, found: Sequence[pd.DataFrame], originals: Sequence[pd.DataFrame]
 ) -> dict[str, MarkSummary]:
-    """Summarize each finding that has a target, from the readers' findings about edited questions and
+    """Summarize each finding that has a target, from the raters' findings about edited questions and
     originals.
     """
     figures = {}
@@ -232,7 +232,7 @@ def format_report(report: EditQualityReport) -> Iterator[str]:
             originals = ", ".join(f"{row.rate:.1%}" for row in figure.originals if row.total)
             yield f"  {name:20} {readers}; kappa {kappa}; {target}{originals and f'; originals {originals}'}"
     if report.worst_edits:
-        yield "the worst edits, with the number of readers who found each fault"
+        yield "the worst edits, with the number of raters who found each fault"
     for row in report.worst_edits:
         against = ", ".join(f"not {name} {count}" for name, count in row.fault_counts.items())
         yield f"  {row.original} -> {row.edited}  [{'; '.join(row.edits)}{'; query-only' if row.is_query_only else ''}]"

@@ -27,7 +27,7 @@ class Reply(Record):
 
     @property
     def label(self) -> ReplyLabel:
-        """Return the label that the writer and the readers give most often."""
+        """Return the label that the writer and the raters give most often."""
         votes: Counter[ReplyLabel] = Counter([self.written, *self.read])
         return votes.most_common(1)[0][0]
 

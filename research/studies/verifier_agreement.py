@@ -45,7 +45,7 @@ def sample_committed(judged: Sequence[Trial], count: int, seed: int) -> list[Tri
 
 
 def format_verdicts(chosen: Sequence[Trial], source: VerifierInputs) -> str:
-    """Format verdicts for human readers: the question, the verdict, and the facts that it rests on."""
+    """Format verdicts for people to read: the question, the verdict, and the facts that it rests on."""
     lines = []
     for number, trial in enumerate(chosen, 1):
         question, outcome = trial.question, trial.outcome

@@ -8,6 +8,6 @@ scene_graphs            relations that follow from the geometry, and incomplete 
 questions               questions and answers with functional programs, from complete graphs
 build                   writes data/sample/source and data/sample/truth
 verify                  checks every answer with an executor that shares no code with the generator
-train_clip, train_vqa   train the CLIP model and the answer nets of the sample on more images of the world
+train_clip, train_vqa   train the CLIP model and the VQA models of the sample on more images of the world
 cli                     the commands `rgqa sample ...`, which run all this
 """

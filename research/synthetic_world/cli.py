@@ -93,7 +93,9 @@ def train_vqa(
     ] = 0,
     model: Annotated[
         list[str] | None,
-        typer.Option(help="Train only this model, and the model from which it is fine-tuned. Can be repeated."),
+        typer.Option(
+            help="Train only this model, and the model from which it is fine-tuned. Can be repeated."
+        ),
     ] = None,
     num_workers: Annotated[
         int, typer.Option(min=1, max=1024, help="Train this many models at a time, each on one CPU core.")
@@ -129,7 +131,9 @@ def vqa_card() -> None:
 def serve(
     model: Annotated[
         list[str] | None,
-        typer.Option(help="Serve this model: rp, vanilla, blind (text-only), mix ... Can be repeated (default: rp)."),
+        typer.Option(
+            help="Serve this model: rp, vanilla, blind (text-only), mix ... Can be repeated (default: rp)."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the models.")] = 0,
     port: Annotated[
@@ -145,7 +149,10 @@ def serve(
         float, typer.Option(min=0, max=1, help="Let this proportion of requests fail with status 500.")
     ] = 0.0,
     truncation_rate: Annotated[
-        float, typer.Option(min=0, max=1, help="Return this proportion of replies empty, with finish reason `length`.")
+        float,
+        typer.Option(
+            min=0, max=1, help="Return this proportion of replies empty, with finish reason `length`."
+        ),
     ] = 0.0,
     max_requests_per_second: Annotated[
         int,
@@ -177,7 +184,9 @@ def counterfactual_pairs(
     num_pairs: Annotated[
         int,
         typer.Option(
-            min=2, max=1_000_000, help="Generate this many pairs (one question about two images). Must be even."
+            min=2,
+            max=1_000_000,
+            help="Generate this many pairs (one question about two images). Must be even.",
         ),
     ] = 2000,
     dataset: Annotated[

@@ -4,7 +4,7 @@ new-world`.
 Writes, into a new folder with the same layout as the project:
     params.yaml            the sample's parameters
     drawn.json             the SHA-256 of the seed, and the completed stages (an interrupted run continues after them)
-    data/<name>/           source and truth as in the sample, the CLIP model and the answer nets of the sample, and the files of the stages
+    data/<name>/           source and truth as in the sample, the CLIP model and the VQA models of the sample, and the files of the stages
     data/release/<name>/   the release
 
 The sample's images, questions and releases are public, so a model may have been trained on them. No model can

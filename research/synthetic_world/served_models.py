@@ -1,4 +1,4 @@
-"""Let the answer nets of the sample reply in a conversation. A reply consists of distributions over tokens.
+"""Let the VQA models of the sample reply in a conversation. A reply consists of distributions over tokens.
 
 A net gives a probability for each answer, and a confidence that the question is answerable. To imitate a
 language model, the most likely answer becomes a token whose probability is the confidence. The other answers

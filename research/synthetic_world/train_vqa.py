@@ -1,4 +1,4 @@
-"""Train the sample's region detectors and answer nets of one seed: `rgqa sample train-vqa --seed S`.
+"""Train the sample's region detectors and VQA models of one seed: `rgqa sample train-vqa --seed S`.
 
 Renders the images, trains the detectors, detects the regions of the images, trains all nets, and writes
 data/sample/vqa. Existing files are kept. Images, detectors and regions are the same for all seeds. An

@@ -1,4 +1,4 @@
-"""Write the model card of the sample's answer nets from training.json and fitted.json: `rgqa sample
+"""Write the model card of the sample's VQA models from training.json and fitted.json: `rgqa sample
 vqa-card`.
 """
 

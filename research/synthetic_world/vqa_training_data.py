@@ -1,4 +1,4 @@
-"""Prepare training and evaluation data of the sample's answer nets (`research.reference_models.net_configs`)."""
+"""Prepare training and evaluation data of the sample's VQA models (`research.reference_models.net_configs`)."""
 
 from __future__ import annotations
 

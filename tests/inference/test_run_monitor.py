@@ -238,7 +238,8 @@ def test_a_forecast_is_proportional_to_the_usage_so_far():
     # 0.48 x 0.15 + 0.0024 x 0.60 = 0.072 + 0.00144
     text = format_forecast(Usage(20, 10.0, 20_000, 100), 480, Prices(0.15, 0.60))
     assert (
-        text == "480 questions remain: about 4 min 0 s, 480 thousand tokens in, 2.4 thousand out, cost 0.07 more"
+        text
+        == "480 questions remain: about 4 min 0 s, 480 thousand tokens in, 2.4 thousand out, cost 0.07 more"
     )
 
 

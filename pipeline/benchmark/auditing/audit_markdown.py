@@ -49,7 +49,13 @@ def render_attack_table(
             column.
     """
     names = list(next(iter(subsets.values())).attacks) if subsets else []
-    head = ["subset", "UQ + AQ", *names, "p (text-only, max-T)", *(["max. text-only AUROC"] if limits else [])]
+    head = [
+        "subset",
+        "UQ + AQ",
+        *names,
+        "p (text-only, max-T)",
+        *(["max. text-only AUROC"] if limits else []),
+    ]
     rows = [
         [
             f"`{subset}`",

@@ -69,7 +69,9 @@ def choose_balanced_subset(rows: LabelledSet, seed: int) -> tuple[np.ndarray, Ba
         rule = "pairs of a question and its edited version, without pairs whose wording reveals the edit"
         reasons = _exclude_unbalanced_pairs(rows, pairs, seed)
     else:
-        rule = BALANCED_MARGINS if rows.images is not None else "each text has equally many rows with each label"
+        rule = (
+            BALANCED_MARGINS if rows.images is not None else "each text has equally many rows with each label"
+        )
         reasons = _exclude_unbalanced_rows(rows)
     keep = np.array([i for i in range(len(rows)) if i not in reasons], int)
     counts: defaultdict[str, int] = defaultdict(int)

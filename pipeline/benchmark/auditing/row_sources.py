@@ -103,7 +103,9 @@ class JsonRows:
             data = file.read()
         data = (data if data.startswith(ARCHIVE_SIGNATURES) else to_utf8(data)).removeprefix(BOM_UTF8)
         if data.startswith(ARCHIVE_SIGNATURES):
-            raise UserError(f"{path}: the file is an archive or an Excel workbook. Unpack it, or save the sheet as CSV.")
+            raise UserError(
+                f"{path}: the file is an archive or an Excel workbook. Unpack it, or save the sheet as CSV."
+            )
         # The object that contains the list of rows (None if there is no such object), and the key of that
         # list.
         self._enclosing_object: dict[str, msgspec.Raw] | None = None

@@ -55,8 +55,8 @@ class AuditParams(Params):
     """Parameters of stage `audit`.
 
     Attributes:
-        max_text_auroc: Subset -> highest text-only max(AUROC, 1 - AUROC), 0.5 to 1, that the subset may have
-            without a warning. This project chose these limits. The released CLIP-Easy of RGQA reaches 0.90.
+        max_text_auroc: Maximum text-only AUROC of each subset (max(AUROC, 1 - AUROC), 0.5 to 1). The
+            stage warns if it is exceeded. This project chose these limits. The released CLIP-Easy of RGQA reaches 0.90.
         num_negative_trials: Number of other images, sampled at random, on which the verifier is tested with
             each source question.
         folds: Number of cross-validation folds of every classifier.

@@ -43,7 +43,9 @@ def summarize_finding(found: TextAudit) -> str:
         if name is not None and test is not None and test.p_value * num_tests <= SIGNIFICANCE_LEVEL:
             attack = found.attacks[by][name]
             notes = [name, *([BELOW_HALF_NOTE] if attack.is_below_half else [])]
-            parts.append(f"{format_auroc(attack).removesuffix(' *')} with folds grouped by {by} ({', '.join(notes)})")
+            parts.append(
+                f"{format_auroc(attack).removesuffix(' *')} with folds grouped by {by} ({', '.join(notes)})"
+            )
     return (
         f"The text alone predicts {found.positive_label} or {found.negative_label} with AUROC {'; '.join(parts)};"
         f" 0.5 is chance ({test_text})."

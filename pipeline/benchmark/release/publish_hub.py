@@ -49,8 +49,8 @@ def publish_to_hub(release: Path, name: str, is_demo: bool = False) -> str:
     )
     if kind and not is_demo:
         raise UserError(
-            f"{release}: its verdicts are {kind}: no person has judged these questions, and others would take it for"
-            " a benchmark; give --allow-simulated to publish it as a demo"
+            f"{release}: its verdicts are {kind}: no person has judged these questions, and others could mistake it for"
+            " a human-annotated benchmark. Give --allow-simulated to publish it as a demo."
         )
     from huggingface_hub import HfApi, get_token
 

@@ -54,7 +54,10 @@ REPORT = AuditReport(
 
 def test_an_attackers_row_has_its_interval_and_a_dash_where_it_does_not_apply():
     head, _, row = render_attack_table({"pt-easy": AUDIT}, {"pt-easy": 0.65}).splitlines()
-    assert head == "| subset | UQ + AQ | word n-grams | CLIP score | p (text-only, max-T) | max. text-only AUROC |"
+    assert (
+        head
+        == "| subset | UQ + AQ | word n-grams | CLIP score | p (text-only, max-T) | max. text-only AUROC |"
+    )
     assert row == "| `pt-easy` | 30 + 20 | 0.61 [0.58, 0.64] | - | 0.325 | 0.65 |"
 
 

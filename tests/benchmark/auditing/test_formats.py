@@ -446,7 +446,11 @@ def test_rows_are_selected_by_a_column_and_keep_their_indices(tmp_path):
         ),
         (rows("a", "b"), ColumnOptions("t"), "give --text-column and --label-column together"),
         (rows("a", "b", "c"), OPTIONS, r"l has 3 values \('a' \(1\), .*--positive-label VALUE"),
-        (rows("a", "b"), OPTIONS._replace(positive_label="z"), "no row has 'z' in l; the most common values are 'a'"),
+        (
+            rows("a", "b"),
+            OPTIONS._replace(positive_label="z"),
+            "no row has 'z' in l; the most common values are 'a'",
+        ),
         (rows("a", "b"), OPTIONS._replace(where=("g", "9")), "no row has '9' in g"),
         (rows("a", "a"), OPTIONS, "no row has the label 'not a'"),
         (rows("a", None), OPTIONS, "row 2: the label is missing"),

@@ -20,7 +20,7 @@ LOOKS = {
     "happy": "face expression",
     "sad": "face expression",
     "running": "activity",
-    "taking an image": "pose",
+    "taking a picture": "pose",
 }
 
 

@@ -124,7 +124,7 @@ HARD = [  # text, program, answer, looks that the vocabulary knows of a cup, exp
         "What color is the standing cup?",
         "select: cup (1)->filter pose: standing [0]->query: color [1]",
         "red",
-        "standing;taking an image;red",
+        "standing;taking a picture;red",
         "What color is the sitting cup?",
     ),
     # asked, not presupposed

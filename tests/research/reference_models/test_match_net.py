@@ -19,7 +19,7 @@ from research.reference_models.net_losses import (
 from research.reference_models.region_head import load_images
 from tests.research.reference_models.toy_nets import COLORS, REGIONS, WIDTH, net, world
 
-# The answer net: what changes nothing, and what each part sees.
+# The VQA model: what changes nothing, and what each part sees.
 
 
 def inputs(rows=4):

@@ -167,7 +167,7 @@ def test_all_faults_of_the_sheets_are_reported_at_once(sheets):
     Path("sheets/ann/pt-hard-pairs.csv").unlink()
     code, output = score("sheets/ann")
     assert code == 1
-    assert "readers' sheets: 4 problems" in output  # the second in both subsets' texts
+    assert "sheets of the raters: 4 problems" in output  # the second in both subsets' texts
     assert "sheets/ann/pt-easy-pairs.csv, row 1: presupposed is 'x'. Use one of y, l, n" in output
     assert "sheets/ann/pt-hard-texts.csv, row 14: plausible is ''. Use one of y, n" in output
     assert "sheets/ann/pt-hard-pairs.csv: no such file" in output

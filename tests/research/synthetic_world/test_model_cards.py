@@ -12,7 +12,7 @@ from research.synthetic_world.train_vqa import DetectorRun, ModelRun, TrainingRu
 from research.synthetic_world.vqa_model_card import format_card, format_range, write_vqa_card
 from research.synthetic_world.vqa_worlds import WORLD_SERIES
 
-# The model card of the sample's answer nets.
+# The model card of the sample's VQA models.
 
 
 def run(net, seed, cpu=100.0, **report):

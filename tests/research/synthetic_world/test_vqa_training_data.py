@@ -1,4 +1,4 @@
-"""Training data of the sample's answer nets, and their evaluation."""
+"""Training data of the sample's VQA models, and their evaluation."""
 
 import numpy as np
 import torch
