@@ -80,7 +80,7 @@ CASES: list[tuple[str, str, str | bytes | Callable[[], bytes], str]] = [
     ("a key twice", "s.json", PLAIN.replace('"answer"', '"answer": "no", "answer"', 1), "an object has the key answer twice"),
     ("a key twice in a line", "s.jsonl", LINES.replace('"answer"', '"answer": "no", "answer"', 1), "the key answer twice"),
     ("truncated", "s.json", PLAIN[:-20], "Input data was truncated"),
-    ("a truncated line", "s.jsonl", LINES[:-20], "one object per line: Input data was truncated"),
+    ("a truncated line", "s.jsonl", LINES[:-20], "JSON Lines: Input data was truncated"),
     ("an empty file", "s.json", "", "no rows"),
     ("an empty list", "s.json", "[]", "no rows"),
     ("a number", "s.json", "3", "expected a list of JSON objects"),

@@ -353,7 +353,7 @@ def test_questions_and_annotations_are_joined_by_id_and_written_as_two_files(tmp
     [
         ("a.json", '[{"a": NaN}]', "NaN is not valid JSON: write null"),
         ("a.json", "[1, 2]", "expected a list of JSON objects"),
-        ("a.jsonl", '{"a": 1}\n{"a": ', "one object per line"),
+        ("a.jsonl", '{"a": 1}\n{"a": ', "JSON Lines"),
         ("a.csv", "", "the file is empty"),
         ("a.parquet", "none", "not a Parquet file"),
     ],
