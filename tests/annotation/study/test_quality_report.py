@@ -64,8 +64,8 @@ def test_figures_match_the_verdicts():
         ("dan", make_rate(7, 7), make_rate(6, 6), 0),
     ]
     assert found.annotators[2].exclusion_reasons == (
-        "sensitivity: 0 of 7 invalid gold questions correct (0.0%, at most 35.4%), below 70%",
-        "specificity: 0 of 6 valid gold questions correct (0.0%, at most 39.0%), below 80%",
+        "sensitivity: 0 of 7 invalid gold questions correct (0.0%, 95 % interval up to 35.4%), below 70%",
+        "specificity: 0 of 6 valid gold questions correct (0.0%, 95 % interval up to 39.0%), below 80%",
     )
     assert [
         (r.gold_source, r.expected_choice, r.num_answered, r.num_correct) for r in found.gold_questions
