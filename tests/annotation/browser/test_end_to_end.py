@@ -55,7 +55,7 @@ class Project:
             (home / "data/tiny" / folder).mkdir(exist_ok=True)
         (home / ".venv-label-studio").symlink_to(ROOT / ".venv-label-studio")
         tiny = PARAMS | {
-            "embed": {"model": "local-dir:data/tiny/clip"},
+            "embed": {"model": "local-dir:data/tiny/clip", "allow_sample_clip": True},
             "rank": PARAMS["rank"] | {"hard_draw": 2, "easy_last": 2},
             "annotate": {
                 "max_votes": 3,
