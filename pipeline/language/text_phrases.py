@@ -39,6 +39,7 @@ _FILLERS = re.compile(
     (?<!\bis)(?<!\bare)(?<!\bside)(?<!\bpart)(?<!\bhalf)\ (?:in|of|on|from|within)\ (?:this|the)\ (?:photo|photograph|picture|image|scene|snapshot|shot)\b(?!\ (?:'s|is|was)\b) |
     \b(?:do\ you\ think|would\ you\ say|do\ you\ suppose|do\ you\ believe)\b\ ?(?:that\ )?(?=.) |
     ^(?:please|so|now|and)\ ?,?\ | \b(?:actually|currently|probably|exactly|really|both|also|just|only)\b\ ? |
+    \b(?:right|directly|immediately|straight)\ (?=(?:beside|behind|below|above|under|underneath|near|in\ front\ of|next\ to|on\ top\ of)\b) |
     \ (?:here|shown|pictured|depicted|visible|presented|displayed|at\ the\ moment|right\ now)$
     """,
     re.VERBOSE,

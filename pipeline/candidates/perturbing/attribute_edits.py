@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipeline.candidates.perturbing.edit_slots import MULTI_VALUED_TYPES, NEVER_EDITED_TYPES, EditCase
-from pipeline.candidates.perturbing.object_edits import extract_program_constraints
+from pipeline.candidates.perturbing.edit_slots import (
+    MULTI_VALUED_TYPES,
+    NEVER_EDITED_TYPES,
+    EditCase,
+    is_doubtful_position,
+)
+from pipeline.candidates.perturbing.plausibility import extract_program_constraints
 from pipeline.candidates.perturbing.replacements import WordOptions
 from pipeline.candidates.perturbing.surface_realization import Swap, apply_swaps, swap_attribute
 from pipeline.language.functional_programs import POSITION_VALUES, find_root_step
 from pipeline.language.presuppositions import Presupposition, find_queried_step
-from pipeline.language.relations import canonicalize_relation, extract_spatial_relation
+from pipeline.language.relations import (
+    DIRECTIONAL_RELATIONS,
+    canonicalize_relation,
+    extract_spatial_relation,
+)
 
 _ZONE_PREPOSITIONS = {"hposition": "on", "vposition": "at"}
 _NEGATIVE_CONTRACTIONS: dict[tuple[str, ...], str] = {("isn", "'", "t"): "is", ("aren", "'", "t"): "are"}
@@ -52,6 +61,8 @@ def replace_relation(
         for other, role, _ in extract_program_constraints(program, slot.object_step).relations
         if role == "s"
     }
+    if case.is_plain_question and case.may_show_others(program[slot.object_step].name):
+        used |= DIRECTIONAL_RELATIONS
     fitting = [index for index, word in enumerate(options.words) if _get_preposition(word) not in used]
     options = WordOptions(
         [options.words[index] for index in fitting], options.word_indices[fitting], options.weights[fitting]
@@ -102,6 +113,7 @@ def replace_attribute(
             for known in case.evidence.select_objects(name).certain
             for attribute in known.attributes
         ]
+    conflicting += case.mentions.find_words_beside(name) & case.replacements.index_by_word["attribute"].keys()
     type_ = slot.type or vocabulary.attribute_types.get(slot.word, "")
     before_noun = noun is not None and slot.span.end_token <= noun.first_token
     of_type = type_ not in MULTI_VALUED_TYPES
@@ -119,7 +131,7 @@ def swap_center_and_edge(case: EditCase) -> list[Swap]:
     """
     sentence, swaps, uniform = case.sentence, [], case.uniforms[-1][-1]
     for slot in case.presuppositions.relations:
-        if slot.type not in POSITION_VALUES or slot.is_negated:
+        if slot.type not in POSITION_VALUES or slot.is_negated or is_doubtful_position(slot, case):
             continue
         first_edge, middle, last_edge = POSITION_VALUES[slot.type]
         first, following = (

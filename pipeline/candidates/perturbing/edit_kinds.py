@@ -7,6 +7,7 @@ tables below.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pipeline.candidates.perturbing import attribute_edits, object_edits
 from pipeline.candidates.perturbing.edit_slots import (
@@ -38,14 +39,18 @@ SAMPLED_EDITS = {
 def edit_question(subset: Subset, case: EditCase) -> tuple[list[Swap], str]:
     """Edit a question for a subset.
 
-    Query-only edits ("What is ON the wall?") are made only if no other edit is possible.
+    Query-only edits ("What is ON the wall?") are made only if no other edit is possible. Objects of plain
+    questions are replaced by objects of another kind only if no object of the same kind fits.
 
     Returns:
         The swaps, and the reason why there are no swaps ("" if there are swaps).
     """
     slots, reason = SLOT_FINDERS[subset](case)
     unconditional = [swap for kind in UNCONDITIONAL_EDITS[subset] for swap in kind(case)]
-    swaps = _sample_swaps(case, slots, unconditional, query_only=False)
+    swaps: list[Swap] = []
+    if case.is_plain_question:
+        swaps = _sample_swaps(replace(case, same_kind_only=True), slots, unconditional, query_only=False)
+    swaps = swaps or _sample_swaps(case, slots, unconditional, query_only=False)
     swaps = swaps or [swap for kind in FALLBACK_EDITS[subset] for swap in kind(case)]
     if not swaps and case.may_be_query_only:
         swaps = _sample_swaps(case, slots, unconditional, query_only=True)

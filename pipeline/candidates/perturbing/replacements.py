@@ -20,6 +20,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 import msgspec
 import numpy as np
 
+from pipeline.candidates.perturbing.image_mentions import ImageMentions
 from pipeline.candidates.perturbing.object_table import ObjectTable
 from pipeline.candidates.perturbing.plausibility import ObjectConstraints, PlausibilityModel
 from pipeline.candidates.perturbing.raking import SlotOptions, WordContext
@@ -27,6 +28,7 @@ from pipeline.core.params import Params, Seed
 from pipeline.core.records import Vocabulary
 from pipeline.language.functional_programs import POSITION_VALUES
 from pipeline.language.nouns import GrammaticalNumber, lemmatize
+from pipeline.language.object_taxonomy import get_main_kind
 from pipeline.language.relations import (
     DIRECTIONAL_RELATIONS,
     LEFT_RIGHT_RELATIONS,
@@ -45,11 +47,17 @@ KEEP_WEIGHT = 0.2
 # Objects that an image shows with a higher probability are never inserted. In an image of a person, for
 # example, shoes have the probability 0.6.
 MAX_PRESENCE_PROBABILITY = 0.58
+# In these kinds, different names often stand for the same thing: a wall may be called a barrier.
+_INDISTINCT_KINDS = frozenset(
+    ("surface", "upright", "post", "marking", "place", "landform", "sky", "water", "light", "greens", "sign")
+)
 # Phrases that ask for the name of an object: "WHO is ...?", "WHICH KIND OF animal is ...?".
 NAME_QUESTION_PHRASES = (
     "who",
     *(f"{what}{of}" for what in ("what", "which") for of in ("", " kind of", " type of", " sort of")),
 )
+
+NO_MENTIONS = ImageMentions()
 
 
 class WordOptions(NamedTuple):
@@ -148,7 +156,9 @@ class ReplacementSampler:
             self.index_by_word[word_type] = {word: index for index, word in enumerate(["", *sorted(words)])}
         self._spatial_counts = _count_spatial_relations(vocabulary.presupposed_properties)
 
-    def estimate_absence(self, evidence: Evidence | None) -> np.ndarray:
+    def estimate_absence(
+        self, evidence: Evidence | None, mentions: ImageMentions = NO_MENTIONS
+    ) -> np.ndarray:
         """Estimate for each name of the object table the probability that the image shows no such object.
 
         Names that may denote an object of the evidence have the probability 0. With the preset "paper" the
@@ -156,6 +166,7 @@ class ReplacementSampler:
 
         Args:
             evidence: The evidence about the image, or None if there is none.
+            mentions: What the plain questions of the image mention.
 
         Returns:
             Probabilities, float [rows of the object table].
@@ -166,6 +177,8 @@ class ReplacementSampler:
         for obj in evidence.objects if evidence else ():
             for name in (obj.label,) if obj.label else obj.names:
                 absent[self.object_table.match_confusable(name)] = 0
+        for name in sorted(mentions.find_names(self.object_table.row_by_name)):
+            absent[self.object_table.match_similar(name)] = 0
         present = self.presence.estimate_probabilities(get_known_names(evidence))
         return np.where(present > MAX_PRESENCE_PROBABILITY, 0, absent * (1 - present))
 
@@ -209,6 +222,16 @@ class ReplacementSampler:
         position = self._sample_index(word_context, removed_index, rows, weight[rows], uniforms[1])
         return None if position is None else table.names[rows[position]]
 
+    @cache
+    def match_distinct_kind(self, name: str) -> np.ndarray:
+        """Return which rows of the object table are of the main kind of a name, bool [rows].
+
+        Kinds whose members are hard to tell apart ("street" and "pavement") match nothing.
+        """
+        if get_main_kind(name) in _INDISTINCT_KINDS:
+            return np.zeros(len(self.object_table.names), bool)
+        return self.plausibility.match_main_kind(name)
+
     @lru_cache(maxsize=1 << 12)
     def _weigh_objects(
         self,
@@ -225,8 +248,7 @@ class ReplacementSampler:
         weight = (table.match_number(numbers, must_be_category) & ~table.match_confusable(name)).astype(float)
         if self.params.preset != "paper":
             weight *= table.sampling_weights * self.plausibility.score_objects(constraints)
-            if self.plausibility.has_unknown_facts(constraints):
-                weight *= self.plausibility.match_main_kind(name)
+            weight *= self.plausibility.match_unknown_facts(name, constraints)
         return weight * table.match_siblings(name) if constraints.same_category else weight
 
     @lru_cache(maxsize=1 << 14)

@@ -124,6 +124,8 @@ def swap_object(
     for swap in earlier_swaps:
         absent = absent * ~replacements.object_table.match_confusable(swap.new)
     is_plural = _detect_number(sentence, slot) == "plural"
+    if case.same_kind_only:
+        absent = absent * replacements.match_distinct_kind(slot.word)
     new = replacements.sample_object(
         slot.word, is_plural, frozenset(numbers), must_be_category, constraints, absent, uniforms, may_keep
     )
