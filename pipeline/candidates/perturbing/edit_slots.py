@@ -32,7 +32,7 @@ from pipeline.language.relations import (
     get_excluded_relations,
 )
 from pipeline.language.sentence import Sentence
-from pipeline.language.word_lists import PARTITIVE_NOUNS
+from pipeline.language.word_lists import PARTITIVE_NOUNS, parse_words
 from pipeline.verifier.evidence import Evidence
 
 NEVER_EDITED_TYPES = NON_ATTRIBUTE_TYPES | {"race"}
@@ -42,9 +42,16 @@ MULTI_VALUED_TYPES = NEVER_EDITED_TYPES | {"activity", "sport", "sportActivity",
 
 # "The man WITH a hat", "the man IN a hat".
 _POSSESSIVE_RELATIONS = frozenset(("with", "in", "wearing", "has", "have"))
-_OWNED_KINDS = frozenset(("bodypart", "headwear", "eyewear", "jewelry", "garment", "carpart"))
+CLOTHING_KINDS = frozenset(("headwear", "eyewear", "jewelry", "garment"))
+_OWNED_KINDS = CLOTHING_KINDS | {"bodypart", "carpart"}
+# An image often shows several objects of these kinds, also if its questions mention only one.
+_NUMEROUS_KINDS = CLOTHING_KINDS | parse_words(
+    "person, bodypart, building, opening, upright, post, tree, flora, greens, surface, landform, light, sky, water, rock"
+)
 # Types of attributes on which people disagree. "The LARGE cup" may be any cup.
-_SUBJECTIVE_TYPES = frozenset(("size", "height", "length", "width", "thickness", "age", "weight", "fatness"))
+_SUBJECTIVE_TYPES = frozenset(
+    ("shape", "size", "height", "length", "width", "thickness", "age", "weight", "fatness")
+)
 
 # The slots of a question, and the reason that is reported if none of the slots is replaced.
 SlotsAndReason = tuple[list[Presupposition], str]
@@ -67,8 +74,9 @@ class EditCase:
         may_be_query_only: Whether the question may have a query-only candidate. The edits of such a candidate
             concern only what the question asks for.
         has_text_program: Whether the program was derived from the text.
-        same_kind_only: Whether objects are replaced only by objects of the same kind (an animal by an
-            animal), and only if their kind has clearly different members.
+        is_cautious: Whether only those edits of a plain question are allowed that are least likely to leave it
+            answerable or to sound odd. Objects are replaced by objects of the same kind, and positions stay unless the
+            object is the only one of its name.
         mentions: What the plain questions of the image mention.
     """
 
@@ -81,7 +89,7 @@ class EditCase:
     uniforms: Sequence[Sequence[float]]
     may_be_query_only: bool = True
     has_text_program: bool = False
-    same_kind_only: bool = False
+    is_cautious: bool = False
     mentions: ImageMentions = NO_MENTIONS
 
     @property
@@ -90,10 +98,12 @@ class EditCase:
         return self.has_text_program and (not self.evidence or self.evidence.source == "other questions")
 
     def may_show_others(self, name: str) -> bool:
-        """Return whether the image may show other objects of a name than those that the evidence lists."""
+        """Return whether the image of a plain question may show several objects of a name."""
         if self.mentions.is_unique(name):
             return False
-        return not self.evidence or self.evidence.select_objects(name).has_possible_others
+        return (
+            self.is_cautious or get_main_kind(name) in _NUMEROUS_KINDS or self.mentions.may_be_several(name)
+        )
 
 
 def find_object_slots(case: EditCase) -> SlotsAndReason:
@@ -207,8 +217,11 @@ def is_doubtful_position(slot: Presupposition, case: EditCase) -> bool:
     A plain question says "the car on the RIGHT" mostly because there is another car elsewhere.
     """
     is_position = slot.type in POSITION_TYPES or slot.word in LEFT_RIGHT_RELATIONS
+    is_relation = is_position and slot.type not in POSITION_TYPES
     return (
-        case.is_plain_question and is_position and case.may_show_others(case.program[slot.object_step].name)
+        case.is_plain_question
+        and is_position
+        and (is_relation or case.may_show_others(case.program[slot.object_step].name))
     )
 
 

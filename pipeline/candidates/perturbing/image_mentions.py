@@ -21,6 +21,11 @@ _DESCRIBING_WORDS = parse_words(
     "on, in, at, to, near, with, of, behind, under, above, below, beside, next, between, around, inside, along, by,"
     "from, that, who, which, whose, wearing, closest, farthest, nearest, seen, visible, s"
 )
+# Words that tell objects of the same name apart by their place.
+_PLACE_WORDS = parse_words(
+    "left, right, middle, center, centre, top, bottom, upper, lower, front, back, rear, near, nearest, closest, far,"
+    "farthest, foreground, background, leftmost, rightmost, other, both, corner, edge"
+)
 
 
 @dataclass(frozen=True)
@@ -50,13 +55,7 @@ class ImageMentions:
         >>> sorted(mentions.find_words_beside("dogs") & {"brown", "golden", "red"})
         ['brown', 'golden']
         """
-        last = lemmatize(name.rpartition(" ")[2])
-        return frozenset(
-            word
-            for text, lemmas in zip(self.texts, self._lemmas, strict=True)
-            if last in lemmas
-            for word in text
-        )
+        return frozenset(word for text in self._iter_texts_with(name) for word in text)
 
     def is_unique(self, name: str) -> bool:
         """Return whether a text speaks of "the dog" without any description, and no text of "dogs".
@@ -65,12 +64,28 @@ class ImageMentions:
         >>> mentions.is_unique("dog"), mentions.is_unique("car"), mentions.is_unique("cat")
         (True, False, False)
         """
-        plural = any(word != name and lemmatize(word) == name for text in self.texts for word in text)
-        return not plural and any(
-            before == "the" and word == name and after not in _DESCRIBING_WORDS
+        return not self._has_plural(name) and any(
+            before == "the" and word == name and after not in _DESCRIBING_WORDS and not after.endswith("ing")
             for text in self.texts
             for before, word, after in zip(text, text[1:], [*text[2:], ""], strict=False)
         )
+
+    def may_be_several(self, name: str) -> bool:
+        """Return whether texts speak of "dogs", or of dogs at different places ("on the left", "nearest").
+
+        >>> mentions = ImageMentions((("a", "car", "on", "the", "far", "left"), ("the", "nearest", "car"), ("a", "cat")))
+        >>> mentions.may_be_several("car"), mentions.may_be_several("cat")
+        (True, False)
+        """
+        places = {frozenset(text) & _PLACE_WORDS for text in self._iter_texts_with(name)} - {frozenset()}
+        return len(places) > 1 or self._has_plural(name)
+
+    def _iter_texts_with(self, name: str) -> Iterator[tuple[str, ...]]:
+        last = lemmatize(name.rpartition(" ")[2])
+        return (text for text, lemmas in zip(self.texts, self._lemmas, strict=True) if last in lemmas)
+
+    def _has_plural(self, name: str) -> bool:
+        return any(word != name and lemmatize(word) == name for text in self.texts for word in text)
 
     @cached_property
     def _lemmas(self) -> Sequence[frozenset[str]]:

@@ -120,16 +120,16 @@ class ObjectTable:
         kinds = self._categories_of(name)
         is_confusable = self.match_similar(name) | self._match_members({name, lemmatize(name)})
         if "person" in {name, *kinds}:
-            other_sex = (
-                _FEMALE_NOUNS
-                if name in _MALE_NOUNS
-                else _MALE_NOUNS
-                if name in _FEMALE_NOUNS
-                else frozenset()
-            )
             is_person = self._match_names({"person"}) | self._match_members({"person"})
-            is_confusable |= is_person & ~self._match_names(other_sex)
+            is_confusable |= is_person & ~self.match_other_sex(name)
         return is_confusable
+
+    @cache
+    def match_other_sex(self, name: str) -> np.ndarray:
+        """Return for each row whether its name is one of the other sex ("woman" for "man"), bool [rows]."""
+        if name in _MALE_NOUNS:
+            return self._match_names(_FEMALE_NOUNS)
+        return self._match_names(_MALE_NOUNS if name in _FEMALE_NOUNS else ())
 
     @cache
     def match_siblings(self, name: str) -> np.ndarray:

@@ -13,8 +13,8 @@ A *slot* is a place of the question with a word that may be replaced.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache, cached_property, lru_cache
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
@@ -38,6 +38,7 @@ from pipeline.language.relations import (
     get_excluded_relations,
 )
 from pipeline.language.similarity import is_similar_attribute, is_vague_attribute
+from pipeline.language.word_lists import parse_words
 from pipeline.verifier.evidence import Evidence
 from pipeline.verifier.presence_model import PresenceModel, get_known_names
 
@@ -48,8 +49,15 @@ KEEP_WEIGHT = 0.2
 # example, shoes have the probability 0.6.
 MAX_PRESENCE_PROBABILITY = 0.58
 # In these kinds, different names often stand for the same thing: a wall may be called a barrier.
-_INDISTINCT_KINDS = frozenset(
-    ("surface", "upright", "post", "marking", "place", "landform", "sky", "water", "light", "greens", "sign")
+_INDISTINCT_KINDS = frozenset(("upright", "marking", "sky", "water", "watercraft"))
+_LIVING_KINDS = frozenset(("person", "animal"))
+_STATUES = frozenset(("statue", "doll"))
+_GROUND_KINDS = frozenset(("surface", "landform", "water", "place"))
+_VEHICLE_KINDS = frozenset(("vehicle", "car", "bike", "train", "aircraft", "watercraft"))
+# People may take each of these for another one.
+_PAVED_GROUNDS = parse_words(
+    "road, street, sidewalk, pavement, walkway, path, floor, ground, deck, platform, curb, runway, courtyard, roadside,"
+    "lane, hill, dirt, gravel, concrete, asphalt, patio, porch, parking, driveway"
 )
 # Phrases that ask for the name of an object: "WHO is ...?", "WHICH KIND OF animal is ...?".
 NAME_QUESTION_PHRASES = (
@@ -223,14 +231,37 @@ class ReplacementSampler:
         return None if position is None else table.names[rows[position]]
 
     @cache
-    def match_distinct_kind(self, name: str) -> np.ndarray:
-        """Return which rows of the object table are of the main kind of a name, bool [rows].
+    def match_plain_kind(self, name: str, same_kind: bool) -> np.ndarray:
+        """Return which rows of the object table may replace a name in a plain question, bool [rows].
 
-        Kinds whose members are hard to tell apart ("street" and "pavement") match nothing.
+        An object is replaced by one of its main kind, unless people may take one for the other (a fence for a wall).
+        Otherwise grounds and places replace each other, and so do vehicles, living things and statues, and things of
+        unknown kind.
+
+        Args:
+            name: The name to replace.
+            same_kind: Whether the row must be of the same main kind.
         """
-        if get_main_kind(name) in _INDISTINCT_KINDS:
-            return np.zeros(len(self.object_table.names), bool)
-        return self.plausibility.match_main_kind(name)
+        kinds, kind = self._main_kinds, get_main_kind(name)
+        matches = self.plausibility.match_main_kind(name)
+        if kind in _INDISTINCT_KINDS:
+            matches = np.zeros_like(matches)
+        if not same_kind and kind in _GROUND_KINDS:
+            matches = np.isin(kinds, sorted(_GROUND_KINDS - ({kind} & _INDISTINCT_KINDS)))
+        elif not same_kind and kind in _LIVING_KINDS:
+            matches = np.isin(kinds, sorted(_LIVING_KINDS)) | self._match_words(_STATUES)
+        elif not same_kind and kind in _VEHICLE_KINDS:
+            matches = np.isin(kinds, sorted(_VEHICLE_KINDS - ({kind} & _INDISTINCT_KINDS)))
+        elif not same_kind and not kind:
+            matches = ~np.isin(kinds, sorted(_LIVING_KINDS | {"plush"}))
+        return matches & ~self._match_words(_PAVED_GROUNDS) if lemmatize(name) in _PAVED_GROUNDS else matches
+
+    def _match_words(self, words: Collection[str]) -> np.ndarray:
+        return np.array([lemmatize(name) in words for name in self.object_table.names], bool)
+
+    @cached_property
+    def _main_kinds(self) -> np.ndarray:
+        return np.array([get_main_kind(name) for name in self.object_table.names])
 
     @lru_cache(maxsize=1 << 12)
     def _weigh_objects(

@@ -59,7 +59,7 @@ def make_edits(tagger, words, *rows, subset):
 
 def test_positions_stay_where_the_image_may_show_another_such_object(tagger, words):
     asked = "What color is the car on the left?"
-    edits = make_edits(tagger, words, (asked, "red"), ("Is the bus big?", "yes"), subset="pt-hard")
+    edits = make_edits(tagger, words, (asked, "red"), ("Is the nearest car big?", "yes"), subset="pt-hard")
     assert not edits[asked]
 
 
