@@ -39,6 +39,7 @@ _FILLERS = re.compile(
     (?<!\bis)(?<!\bare)(?<!\bside)(?<!\bpart)(?<!\bhalf)\ (?:in|of|on|from|within)\ (?:this|the)\ (?:photo|photograph|picture|image|scene|snapshot|shot)\b(?!\ (?:'s|is|was)\b) |
     \b(?:do\ you\ think|would\ you\ say|do\ you\ suppose|do\ you\ believe)\b\ ?(?:that\ )?(?=.) |
     ^(?:please|so|now|and)\ ?,?\ | \b(?:actually|currently|probably|exactly|really|both|also|just|only)\b\ ? |
+    \b(?:right|directly|immediately|straight)\ (?=(?:beside|behind|below|above|under|underneath|near|in\ front\ of|next\ to|on\ top\ of)\b) |
     \ (?:here|shown|pictured|depicted|visible|presented|displayed|at\ the\ moment|right\ now)$
     """,
     re.VERBOSE,
@@ -537,10 +538,24 @@ class PhraseParser:
                 break
             values.append(" ".join(self.words[end + 1 : following]))
             end = following
+        inner = self._parse_clothes_color(end) if values == ["in"] else None
+        if inner:
+            return Piece("preposition", index, inner[1], values=("wearing",), other=inner[0])
         inner = self.parse_noun_phrase(end)
         if inner is None:
             return Piece("preposition", index, end, values=tuple(values))
         return Piece("preposition", index, inner[1], values=_complete_options(values), other=inner[0])
+
+    def _parse_clothes_color(self, index: int) -> tuple[NounPhrase, int] | None:
+        """Parse the color in "the woman in RED", which the program writes as red clothes."""
+        color = canonicalize_attribute(self.word(index))
+        if (
+            get_attribute_type(color) != "color"
+            or self._is_noun(index + 1, True)
+            or self._is_attribute(index + 1)
+        ):
+            return None
+        return NounPhrase("clothes", attributes=[("color", color)]), index + 1
 
     def _parse_participle(self, index: int) -> Piece | None:
         if not self._is_verb(index):

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipeline.candidates.perturbing.edit_slots import MULTI_VALUED_TYPES, NEVER_EDITED_TYPES, EditCase
-from pipeline.candidates.perturbing.object_edits import extract_program_constraints
+from pipeline.candidates.perturbing.edit_slots import (
+    CLOTHING_KINDS,
+    MULTI_VALUED_TYPES,
+    NEVER_EDITED_TYPES,
+    EditCase,
+)
+from pipeline.candidates.perturbing.plausibility import extract_program_constraints
 from pipeline.candidates.perturbing.replacements import WordOptions
 from pipeline.candidates.perturbing.surface_realization import Swap, apply_swaps, swap_attribute
 from pipeline.language.functional_programs import POSITION_VALUES, find_root_step
+from pipeline.language.object_taxonomy import get_main_kind
 from pipeline.language.presuppositions import Presupposition, find_queried_step
-from pipeline.language.relations import canonicalize_relation, extract_spatial_relation
+from pipeline.language.relations import (
+    DIRECTIONAL_RELATIONS,
+    canonicalize_relation,
+    extract_spatial_relation,
+)
 
 _ZONE_PREPOSITIONS = {"hposition": "on", "vposition": "at"}
 _NEGATIVE_CONTRACTIONS: dict[tuple[str, ...], str] = {("isn", "'", "t"): "is", ("aren", "'", "t"): "are"}
@@ -22,6 +32,18 @@ NEGATION_WEIGHT, CENTER_WEIGHT = 0.02, 0.05
 # Probability of moving an object from the left or right to the middle, whether or not words are balanced. The
 # image often shows another object of the name on the other side.
 SIDE_TO_CENTER_PROBABILITY = 0.5
+# A verb -> a verb that cannot hold at the same time.
+_OTHER_VERBS = {
+    "standing": "sitting",
+    "sitting": "standing",
+    "walking": "sitting",
+    "running": "sitting",
+    "lying": "standing",
+    "kneeling": "standing",
+    "pushing": "pulling",
+    "pulling": "pushing",
+}
+_LARGER_NUMBERS = {"two": ("three", "four"), "three": ("four", "five"), "four": ("five", "six")}
 _NEVER_NEGATED_TYPES = NEVER_EDITED_TYPES | {"gender", "size"}
 
 
@@ -52,6 +74,11 @@ def replace_relation(
         for other, role, _ in extract_program_constraints(program, slot.object_step).relations
         if role == "s"
     }
+    if case.is_plain_question:
+        # "In front of the saucer" may be true of a cup on the saucer, and "on the shop" of a lamp in front of it.
+        used |= DIRECTIONAL_RELATIONS
+        if _get_preposition(slot.word) in DIRECTIONAL_RELATIONS:
+            used |= {_get_preposition(word) for word in options.words}
     fitting = [index for index, word in enumerate(options.words) if _get_preposition(word) not in used]
     options = WordOptions(
         [options.words[index] for index in fitting], options.word_indices[fitting], options.weights[fitting]
@@ -102,6 +129,10 @@ def replace_attribute(
             for known in case.evidence.select_objects(name).certain
             for attribute in known.attributes
         ]
+    conflicting += case.mentions.find_words_beside(name) & case.replacements.index_by_word["attribute"].keys()
+    if case.is_plain_question and get_main_kind(name) in CLOTHING_KINDS:
+        # Somebody wears them in most images of people.
+        conflicting += ["black", "white"]
     type_ = slot.type or vocabulary.attribute_types.get(slot.word, "")
     before_noun = noun is not None and slot.span.end_token <= noun.first_token
     of_type = type_ not in MULTI_VALUED_TYPES
@@ -119,7 +150,7 @@ def swap_center_and_edge(case: EditCase) -> list[Swap]:
     """
     sentence, swaps, uniform = case.sentence, [], case.uniforms[-1][-1]
     for slot in case.presuppositions.relations:
-        if slot.type not in POSITION_VALUES or slot.is_negated:
+        if slot.type not in POSITION_VALUES or slot.is_negated or case.is_plain_question:
             continue
         first_edge, middle, last_edge = POSITION_VALUES[slot.type]
         first, following = (
@@ -146,6 +177,34 @@ def swap_center_and_edge(case: EditCase) -> list[Swap]:
         new = case.replacements.sample_from_weights(("zone", slot.type), slot.word, weights, uniform) or ""
         swaps += [Swap(slot, new, new, changes)] if middle in (new, slot.word) else []
     return swaps
+
+
+def replace_pose(case: EditCase) -> list[Swap]:
+    """Swap the verb of a plain question's relation: "the man WALKING along the curb", "the man PUSHING the cart"."""
+    swaps: list[Swap] = []
+    for slot in case.presuppositions.relations if case.is_plain_question else ():
+        verb, *preposition = slot.word.split()
+        new = _OTHER_VERBS.get(verb)
+        tokens = case.sentence.tokens
+        first = next(
+            (i for i in (slot.span.first_token, slot.span.first_token - 1) if tokens[i] == verb), None
+        )
+        if new and first is not None and not slot.is_query_only and not slot.is_negated:
+            verb_slot = replace(slot, span=case.sentence.make_span(first, first + 1))
+            swaps.append(Swap(verb_slot, " ".join([new, *preposition]), new))
+    return swaps[:1]
+
+
+def increase_number(case: EditCase) -> list[Swap]:
+    """Swap the number of a plain question for a larger one: "the THREE dogs" of an image with two dogs."""
+    tokens = case.sentence.tokens
+    for index in range(1, case.sentence.num_content_tokens - 1 if case.is_plain_question else 0):
+        larger = _LARGER_NUMBERS.get(tokens[index])
+        if larger and tokens[index - 1] in ("the", "these", "those"):
+            new = larger[int(case.uniforms[-1][0] * len(larger))]
+            span = case.sentence.make_span(index, index + 1)
+            return [Swap(Presupposition("attribute", -1, 0, span, tokens[index], type="number"), new, new)]
+    return []
 
 
 def toggle_negation(case: EditCase) -> list[Swap]:

@@ -7,6 +7,7 @@ tables below.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pipeline.candidates.perturbing import attribute_edits, object_edits
 from pipeline.candidates.perturbing.edit_slots import (
@@ -26,7 +27,10 @@ UNCONDITIONAL_EDITS = {
     "pt-easy": (),
     "pt-hard": (attribute_edits.toggle_negation, attribute_edits.swap_center_and_edge),
 }
-FALLBACK_EDITS = {"pt-easy": (object_edits.replace_pronoun,), "pt-hard": (attribute_edits.add_negation,)}
+FALLBACK_EDITS = {
+    "pt-easy": (object_edits.replace_pronoun,),
+    "pt-hard": (attribute_edits.add_negation, attribute_edits.increase_number, attribute_edits.replace_pose),
+}
 # Kind of slot -> the edit that replaces the word of the slot by a sampled word.
 SAMPLED_EDITS = {
     "object": object_edits.replace_object,
@@ -38,15 +42,20 @@ SAMPLED_EDITS = {
 def edit_question(subset: Subset, case: EditCase) -> tuple[list[Swap], str]:
     """Edit a question for a subset.
 
-    Query-only edits ("What is ON the wall?") are made only if no other edit is possible.
+    Query-only edits ("What is ON the wall?") are made only if no other edit is possible. In plain
+    questions, cautious edits are tried first (`EditCase.is_cautious`).
 
     Returns:
         The swaps, and the reason why there are no swaps ("" if there are swaps).
     """
+    if case.is_plain_question and not case.is_cautious:
+        cautious_swaps, _ = edit_question(subset, replace(case, is_cautious=True, may_be_query_only=False))
+        if cautious_swaps:
+            return cautious_swaps, ""
     slots, reason = SLOT_FINDERS[subset](case)
     unconditional = [swap for kind in UNCONDITIONAL_EDITS[subset] for swap in kind(case)]
     swaps = _sample_swaps(case, slots, unconditional, query_only=False)
-    swaps = swaps or [swap for kind in FALLBACK_EDITS[subset] for swap in kind(case)]
+    swaps = swaps or next(filter(None, (kind(case) for kind in FALLBACK_EDITS[subset])), [])
     if not swaps and case.may_be_query_only:
         swaps = _sample_swaps(case, slots, unconditional, query_only=True)
     elif not swaps and any(slot.is_query_only for slot in [*slots, *(swap.slot for swap in unconditional)]):

@@ -12,19 +12,46 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.candidates.perturbing.replacements import ReplacementSampler
-from pipeline.language.functional_programs import NON_ATTRIBUTE_TYPES, Operation, find_root_step
+from pipeline.candidates.perturbing.image_mentions import ImageMentions
+from pipeline.candidates.perturbing.object_table import GENERIC_NAMES
+from pipeline.candidates.perturbing.plausibility import extract_program_constraints
+from pipeline.candidates.perturbing.replacements import NO_MENTIONS, ReplacementSampler
+from pipeline.language.functional_programs import (
+    NON_ATTRIBUTE_TYPES,
+    POSITION_TYPES,
+    Operation,
+    find_root_step,
+)
+from pipeline.language.nouns import lemmatize
 from pipeline.language.object_taxonomy import get_main_kind
 from pipeline.language.presuppositions import Presupposition, Presuppositions, find_queried_step
-from pipeline.language.relations import ANTONYMS, get_excluded_attributes, get_excluded_relations
+from pipeline.language.relations import (
+    ANTONYMS,
+    LEFT_RIGHT_RELATIONS,
+    get_excluded_attributes,
+    get_excluded_relations,
+)
 from pipeline.language.sentence import Sentence
-from pipeline.language.word_lists import PARTITIVE_NOUNS
+from pipeline.language.word_lists import PARTITIVE_NOUNS, parse_words
 from pipeline.verifier.evidence import Evidence
 
 NEVER_EDITED_TYPES = NON_ATTRIBUTE_TYPES | {"race"}
 # An object may have several values of these types at the same time. ("race" is included because race must not
 # be judged from an image.)
 MULTI_VALUED_TYPES = NEVER_EDITED_TYPES | {"activity", "sport", "sportActivity", "other", "flavor"}
+
+# "The man WITH a hat", "the man IN a hat".
+_POSSESSIVE_RELATIONS = frozenset(("with", "in", "wearing", "has", "have"))
+CLOTHING_KINDS = frozenset(("headwear", "eyewear", "jewelry", "garment"))
+_OWNED_KINDS = CLOTHING_KINDS | {"bodypart", "carpart"}
+# An image often shows several objects of these kinds, also if its questions mention only one.
+_NUMEROUS_KINDS = CLOTHING_KINDS | parse_words(
+    "person, bodypart, building, opening, upright, post, tree, flora, greens, surface, landform, light, sky, water, rock"
+)
+# Types of attributes on which people disagree. "The LARGE cup" may be any cup.
+_SUBJECTIVE_TYPES = frozenset(
+    ("shape", "size", "height", "length", "width", "thickness", "age", "weight", "fatness")
+)
 
 # The slots of a question, and the reason that is reported if none of the slots is replaced.
 SlotsAndReason = tuple[list[Presupposition], str]
@@ -46,6 +73,11 @@ class EditCase:
             slots.
         may_be_query_only: Whether the question may have a query-only candidate. The edits of such a candidate
             concern only what the question asks for.
+        has_text_program: Whether the program was derived from the text.
+        is_cautious: Whether only those edits of a plain question are allowed that are least likely to leave it
+            answerable or to sound odd. Objects are replaced by objects of the same kind, and positions stay unless the
+            object is the only one of its name.
+        mentions: What the plain questions of the image mention.
     """
 
     sentence: Sentence
@@ -56,6 +88,22 @@ class EditCase:
     replacements: ReplacementSampler
     uniforms: Sequence[Sequence[float]]
     may_be_query_only: bool = True
+    has_text_program: bool = False
+    is_cautious: bool = False
+    mentions: ImageMentions = NO_MENTIONS
+
+    @property
+    def is_plain_question(self) -> bool:
+        """Whether both the question and its image lack annotations: no given program and no scene graph."""
+        return self.has_text_program and (not self.evidence or self.evidence.source == "other questions")
+
+    def may_show_others(self, name: str) -> bool:
+        """Return whether the image of a plain question may show several objects of a name."""
+        if self.mentions.is_unique(name):
+            return False
+        return (
+            self.is_cautious or get_main_kind(name) in _NUMEROUS_KINDS or self.mentions.may_be_several(name)
+        )
 
 
 def find_object_slots(case: EditCase) -> SlotsAndReason:
@@ -65,10 +113,39 @@ def find_object_slots(case: EditCase) -> SlotsAndReason:
     others = {slot.word for slot in slots if tokens[slot.span.first_token] == "other"}
     # "The other man" makes no sense if the first man is replaced.
     slots = [slot for slot in slots if slot.word not in others or tokens[slot.span.first_token] == "other"]
+    if case.is_plain_question:
+        slots = [slot for slot in slots if not _needs_own_word(slot, case)]
+        slots = [slot for slot in slots if not _belongs_to_another(slot, case)] or slots
     if presuppositions.objects:
         return slots, "no other object fits" if slots else "no other object makes sense there"
     asked = "object" in presuppositions.asserted_kinds
     return [], "its objects are asked for, not presupposed" if asked else "names no object"
+
+
+def _needs_own_word(slot: Presupposition, case: EditCase) -> bool:
+    """Return whether no other word makes sense in a slot of a plain question.
+
+    Examples: "the GROUP of three", "What color is the TRAFFIC LIGHT showing?". The sky is in nearly every image, and
+    no is a true answer to "Is there a cup on the TABLE?" without a table.
+    """
+    sentence, last = case.sentence, case.sentence.num_content_tokens - 1
+    ends_with_verb = sentence.get_tag(last) in ("VBG", "VBN") and not sentence.is_matched(last)
+    asked = slot.step >= 0 and find_queried_step(case.program) == slot.step
+    asks_for_existence = sentence.tokens[1:2] == ("there",)
+    return lemmatize(slot.word) in GENERIC_NAMES | {"sky"} or (ends_with_verb and asked) or asks_for_existence
+
+
+def _belongs_to_another(slot: Presupposition, case: EditCase) -> bool:
+    """Return whether a slot names a part or the clothes of another object of the question.
+
+    An inserted part ("the COLLAR of the dog") often exists although nobody has mentioned it. So the owner is
+    replaced instead ("the nose of the CAT").
+    """
+    return any(
+        (relation == "of" and role == "s")
+        or (relation in _POSSESSIVE_RELATIONS and role == "o" and get_main_kind(slot.word) in _OWNED_KINDS)
+        for relation, role, _ in extract_program_constraints(case.program, slot.step).relations
+    )
 
 
 def _is_irreplaceable(slot: Presupposition, case: EditCase) -> bool:
@@ -116,6 +193,12 @@ def find_attribute_and_relation_slots(case: EditCase) -> SlotsAndReason:
         for slot in presuppositions.relations
         if not slot.is_negated and _has_counterpart(slot, case.program)
     ]
+    if case.is_plain_question:
+        types = case.replacements.vocabulary.attribute_types
+        attributes = [
+            slot for slot in attributes if (slot.type or types.get(slot.word)) not in _SUBJECTIVE_TYPES
+        ]
+    relations = [slot for slot in relations if not is_doubtful_position(slot, case)]
     reasons = {
         "its attributes have no other value that such objects have": attributes,
         "no other relation fits": relations,
@@ -126,6 +209,20 @@ def find_attribute_and_relation_slots(case: EditCase) -> SlotsAndReason:
         "names no attribute and no relation": True,
     }
     return [*attributes, *relations], next(reason for reason, holds in reasons.items() if holds)
+
+
+def is_doubtful_position(slot: Presupposition, case: EditCase) -> bool:
+    """Return whether a slot is a position of an object of which the image may show another one.
+
+    A plain question says "the car on the RIGHT" mostly because there is another car elsewhere.
+    """
+    is_position = slot.type in POSITION_TYPES or slot.word in LEFT_RIGHT_RELATIONS
+    is_relation = is_position and slot.type not in POSITION_TYPES
+    return (
+        case.is_plain_question
+        and is_position
+        and (is_relation or case.may_show_others(case.program[slot.object_step].name))
+    )
 
 
 def _has_counterpart(slot: Presupposition, program: Sequence[Operation]) -> bool:

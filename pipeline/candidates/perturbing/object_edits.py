@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipeline.candidates.perturbing.edit_slots import EditCase
-from pipeline.candidates.perturbing.plausibility import ObjectConstraints
+from pipeline.candidates.perturbing.plausibility import ObjectConstraints, extract_program_constraints
 from pipeline.candidates.perturbing.replacements import NAME_QUESTION_PHRASES
 from pipeline.candidates.perturbing.surface_realization import (
     NumberChanges,
@@ -18,13 +18,6 @@ from pipeline.candidates.perturbing.surface_realization import (
     find_possible_numbers,
     follows_kind_of,
     swap_object,
-)
-from pipeline.language.functional_programs import (
-    NON_ATTRIBUTE_TYPES,
-    OBJECT_SET_VERBS,
-    POSITION_TYPES,
-    Operation,
-    find_root_step,
 )
 from pipeline.language.nouns import singularize
 from pipeline.language.presuppositions import Presupposition, find_queried_step
@@ -163,35 +156,3 @@ def collect_constraints(
         types,
         same_category=owner or ranked or not _SPECIES_NOUNS.isdisjoint(tokens),
     )
-
-
-def extract_program_constraints(program: Sequence[Operation], step: int) -> ObjectConstraints:
-    """Collect what a program says about the object that a step names. The result is empty for step -1."""
-    attributes: list[tuple[str, ...]] = []
-    relations: list[tuple[str, str, str]] = []
-    types: list[str] = []
-    own = program[step] if step >= 0 else None
-    if own and own.verb in ("relate", "verify", "choose"):
-        other = program[find_root_step(program, own.inputs[0])].name
-        relations += [(value, "s" if own.is_subject else "o", other) for value in own.values]
-    for operation in program:
-        if not any(
-            program[i].verb in OBJECT_SET_VERBS and find_root_step(program, i) == step
-            for i in operation.inputs
-        ):
-            continue
-        if operation.verb == "relate" or operation.type == "rel":
-            role = "o" if operation.is_subject else "s"
-            relations += [(value, role, operation.name) for value in operation.values]
-        elif operation.type in NON_ATTRIBUTE_TYPES:
-            continue
-        elif operation.type in POSITION_TYPES:
-            types.append(operation.type)
-        elif operation.values and not (operation.is_negated and operation.type):
-            # Options of a choice count, too: a fence can be wooden or metallic, but a shirt can be neither.
-            # "not on" also counts, because only objects that can be on are said to be not on.
-            attributes.append(operation.values)
-        elif operation.type:
-            # The type is asked for or negated. Only objects with a color are said to be "not red".
-            types.append(operation.type)
-    return ObjectConstraints(tuple(attributes), tuple(relations), tuple(types))

@@ -26,10 +26,10 @@ from pipeline.language.word_lists import FRAME_WORDS, UNINFORMATIVE_NAMES, parse
 SHOWN_FREQUENCY_WEIGHT = 0.02
 
 # Names for much of what nearly every image shows. A question with one of them is hardly ever unanswerable.
-_GENERIC_NAMES = parse_words(
+GENERIC_NAMES = parse_words(
     "clothes, outfit, attire, gear, equipment, stuff, group, crowd, family, front, side, area, body, shadow,"
     "light, air, line, lines, word, words, letter, letters, number, numbers, text, ground, background, color,"
-    "skin, close-up, view, marking, symbol, spot, surface, base, label, square, persons"
+    "skin, figure, close-up, view, marking, symbol, spot, surface, base, label, square, persons"
 )
 # Categories that questions do not name, because they use "who" and "where" instead.
 _NEVER_ASKED_CATEGORIES = frozenset(("person", "place"))
@@ -81,7 +81,7 @@ class ObjectTable:
         shown = counts / max(counts.sum(), 1)
         self.sampling_weights = asked / asked.sum() + SHOWN_FREQUENCY_WEIGHT * shown if asked.sum() else shown
         self.sampling_weights = np.where(
-            self._match_names(_GENERIC_NAMES - vocabulary.categories.keys()), 0, self.sampling_weights
+            self._match_names(GENERIC_NAMES - vocabulary.categories.keys()), 0, self.sampling_weights
         )
 
     @cache
@@ -103,6 +103,14 @@ class ObjectTable:
         )
 
     @cache
+    def match_similar(self, name: str) -> np.ndarray:
+        """Return for each row whether its name is similar to `name` or a category of it, bool [rows]."""
+        is_similar = self._match_names(self._categories_of(name))
+        for common in get_similarity_keys(name):
+            is_similar[self._rows_by_similarity.get(common, [])] = True
+        return is_similar
+
+    @cache
     def match_confusable(self, name: str) -> np.ndarray:
         """Return for each row whether its name may denote an object that is called `name`, bool [rows].
 
@@ -110,20 +118,18 @@ class ObjectTable:
         people.
         """
         kinds = self._categories_of(name)
-        is_confusable = self._match_names(kinds) | self._match_members({name, lemmatize(name)})
-        for common in get_similarity_keys(name):
-            is_confusable[self._rows_by_similarity.get(common, [])] = True
+        is_confusable = self.match_similar(name) | self._match_members({name, lemmatize(name)})
         if "person" in {name, *kinds}:
-            other_sex = (
-                _FEMALE_NOUNS
-                if name in _MALE_NOUNS
-                else _MALE_NOUNS
-                if name in _FEMALE_NOUNS
-                else frozenset()
-            )
             is_person = self._match_names({"person"}) | self._match_members({"person"})
-            is_confusable |= is_person & ~self._match_names(other_sex)
+            is_confusable |= is_person & ~self.match_other_sex(name)
         return is_confusable
+
+    @cache
+    def match_other_sex(self, name: str) -> np.ndarray:
+        """Return for each row whether its name is one of the other sex ("woman" for "man"), bool [rows]."""
+        if name in _MALE_NOUNS:
+            return self._match_names(_FEMALE_NOUNS)
+        return self._match_names(_MALE_NOUNS if name in _FEMALE_NOUNS else ())
 
     @cache
     def match_siblings(self, name: str) -> np.ndarray:

@@ -17,6 +17,7 @@ import numpy as np
 
 from pipeline.candidates.perturbing.edit_kinds import edit_question
 from pipeline.candidates.perturbing.edit_slots import EditCase
+from pipeline.candidates.perturbing.image_mentions import ImageMentions, collect_mentions
 from pipeline.candidates.perturbing.paper_rules import edit_by_paper_rule
 from pipeline.candidates.perturbing.raking import SlotOptions, fit_word_factors
 from pipeline.candidates.perturbing.replacements import PerturbParams, ReplacementSampler
@@ -54,11 +55,13 @@ class ParsedImage(NamedTuple):
         evidence: The evidence about the image, or None if there is none.
         absence_probabilities: For each row of the object table the probability that the image shows no such
             object.
+        mentions: What the plain questions of the image mention.
         questions: Each question with its sentence, its program and its presuppositions.
     """
 
     evidence: Evidence | None
     absence_probabilities: np.ndarray
+    mentions: ImageMentions
     questions: Sequence[tuple[Question, Sentence, Program, Presuppositions]]
 
 
@@ -92,7 +95,9 @@ def perturb_image(inputs: PerturbInputs, image_id: str) -> list[Candidate | Drop
 def _perturb_questions(inputs: PerturbInputs, image_id: str) -> Iterator[Candidate | DroppedCandidate]:
     """Yield the candidates of one image and the questions that could not be edited, question by question."""
     params = inputs.replacements.params
-    evidence, absence, questions = inputs.parsed_images.get(image_id) or _parse_image(inputs, image_id)
+    evidence, absence, mentions, questions = inputs.parsed_images.get(image_id) or _parse_image(
+        inputs, image_id
+    )
     for question, sentence, program, presuppositions in questions:
         rng = make_generator(params.seed, "perturb", question.question_id)
         for subset, uniforms in zip(
@@ -108,6 +113,8 @@ def _perturb_questions(inputs: PerturbInputs, image_id: str) -> Iterator[Candida
                 inputs.replacements,
                 uniforms,
                 query_only,
+                question.program_from_text,
+                mentions=mentions,
             )
             yield _perturb_question(question, subset, case, params.preset == "paper")
 
@@ -119,7 +126,9 @@ def _parse_image(inputs: PerturbInputs, image_id: str) -> ParsedImage:
         program = parse_program(question.program, question.question_id) if question.program else ()
         sentence = align_program(question.text, program, question.annotations, words)
         questions.append((question, sentence, program, find_presuppositions(program, sentence)))
-    return ParsedImage(evidence, inputs.replacements.estimate_absence(evidence), questions)
+    mentions = collect_mentions(inputs.questions.get(image_id, ()))
+    absence = inputs.replacements.estimate_absence(evidence, mentions)
+    return ParsedImage(evidence, absence, mentions, questions)
 
 
 def _may_be_query_only(inputs: PerturbInputs, subset: Subset, question_id: str) -> bool:

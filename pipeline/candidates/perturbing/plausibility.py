@@ -25,6 +25,13 @@ import numpy as np
 
 from pipeline.core.records import Vocabulary
 from pipeline.language.commonsense import get_attribute_rules, get_relation_rules
+from pipeline.language.functional_programs import (
+    NON_ATTRIBUTE_TYPES,
+    OBJECT_SET_VERBS,
+    POSITION_TYPES,
+    Operation,
+    find_root_step,
+)
 from pipeline.language.object_taxonomy import NameFilter, get_main_kind, is_selected
 from pipeline.language.relations import canonicalize_relation
 from pipeline.language.word_lists import PRONOUN_REFERENTS, UNINFORMATIVE_NAMES
@@ -74,6 +81,38 @@ class ObjectConstraints:
             yield [("relation", canonicalize_relation(relation), role, other)]
         for type_ in self.types:
             yield [("type", type_)]
+
+
+def extract_program_constraints(program: Sequence[Operation], step: int) -> ObjectConstraints:
+    """Collect what a program says about the object that a step names. The result is empty for step -1."""
+    attributes: list[tuple[str, ...]] = []
+    relations: list[tuple[str, str, str]] = []
+    types: list[str] = []
+    own = program[step] if step >= 0 else None
+    if own and own.verb in ("relate", "verify", "choose"):
+        other = program[find_root_step(program, own.inputs[0])].name
+        relations += [(value, "s" if own.is_subject else "o", other) for value in own.values]
+    for operation in program:
+        if not any(
+            program[i].verb in OBJECT_SET_VERBS and find_root_step(program, i) == step
+            for i in operation.inputs
+        ):
+            continue
+        if operation.verb == "relate" or operation.type == "rel":
+            role = "o" if operation.is_subject else "s"
+            relations += [(value, role, operation.name) for value in operation.values]
+        elif operation.type in NON_ATTRIBUTE_TYPES:
+            continue
+        elif operation.type in POSITION_TYPES:
+            types.append(operation.type)
+        elif operation.values and not (operation.is_negated and operation.type):
+            # Options of a choice count, too: a fence can be wooden or metallic, but a shirt can be neither.
+            # "not on" also counts, because only objects that can be on are said to be not on.
+            attributes.append(operation.values)
+        elif operation.type:
+            # The type is asked for or negated. Only objects with a color are said to be "not red".
+            types.append(operation.type)
+    return ObjectConstraints(tuple(attributes), tuple(relations), tuple(types))
 
 
 class PlausibilityModel:
@@ -135,27 +174,35 @@ class PlausibilityModel:
         weights = np.ones(len(self.names))
         for group in constraints.iter_fact_groups(self._attribute_types):
             lift = np.max([self._compute_lift(fact) for fact in group], axis=0)
-            if not self._may_be_ignored(group) or (lift >= MIN_LIFT).any():
+            if not self._has_default or (lift >= MIN_LIFT).any():
                 weights *= np.where(lift >= MIN_LIFT, lift, 0)
         return weights
 
     @lru_cache(maxsize=1 << 12)
-    def has_unknown_facts(self, constraints: ObjectConstraints) -> bool:
-        """Return whether nothing is known of a constraint ("three-wheeled"), so that it fits no name.
+    def match_unknown_facts(self, name: str, constraints: ObjectConstraints) -> np.ndarray:
+        """Return which rows may replace a name although nothing is known of a constraint, bool [rows].
 
-        With the default vocabulary, which was derived from questions of other data sets, such a constraint is ignored, and only
-        objects of the same kind should replace the object. Without it, no object fits.
+        With the default vocabulary, which was derived from questions of other data sets, a constraint that fits no
+        name ("three-wheeled") is ignored, and only objects of the same kind may replace the object. Whose part something
+        is must be known, except for people and animals. Without the default vocabulary, no object fits.
         """
-        return any(
-            self._may_be_ignored(group) and all((self._compute_lift(fact) < MIN_LIFT).all() for fact in group)
+        unknown = [
+            group
             for group in constraints.iter_fact_groups(self._attribute_types)
+            if self._has_default and self._is_unknown(group)
+        ]
+        if not unknown:
+            return ~self._empty_mask()
+        is_part = any(
+            fact[0] == "relation" and fact[1] in ("of", "with") for group in unknown for fact in group
         )
+        if is_part and get_main_kind(name) not in ("person", "animal"):
+            return self._empty_mask()
+        return self.match_main_kind(name)
 
-    def _may_be_ignored(self, group: Sequence[FactKey]) -> bool:
-        """Return whether facts may be ignored if they fit no name. Part-whole relations ("of", "with") are never ignored."""
-        return self._has_default and not any(
-            fact[0] == "relation" and fact[1] in ("of", "with") for fact in group
-        )
+    def _is_unknown(self, group: Sequence[FactKey]) -> bool:
+        """Return whether no name fits any fact of a group."""
+        return all((self._compute_lift(fact) < MIN_LIFT).all() for fact in group)
 
     def match_main_kind(self, name: str) -> np.ndarray:
         """Return which rows are of the main kind of a name, bool [rows].

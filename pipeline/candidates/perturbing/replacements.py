@@ -13,13 +13,14 @@ A *slot* is a place of the question with a word that may be replaced.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache, cached_property, lru_cache
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
+from pipeline.candidates.perturbing.image_mentions import ImageMentions
 from pipeline.candidates.perturbing.object_table import ObjectTable
 from pipeline.candidates.perturbing.plausibility import ObjectConstraints, PlausibilityModel
 from pipeline.candidates.perturbing.raking import SlotOptions, WordContext
@@ -27,6 +28,7 @@ from pipeline.core.params import Params, Seed
 from pipeline.core.records import Vocabulary
 from pipeline.language.functional_programs import POSITION_VALUES
 from pipeline.language.nouns import GrammaticalNumber, lemmatize
+from pipeline.language.object_taxonomy import get_main_kind
 from pipeline.language.relations import (
     DIRECTIONAL_RELATIONS,
     LEFT_RIGHT_RELATIONS,
@@ -36,6 +38,7 @@ from pipeline.language.relations import (
     get_excluded_relations,
 )
 from pipeline.language.similarity import is_similar_attribute, is_vague_attribute
+from pipeline.language.word_lists import parse_words
 from pipeline.verifier.evidence import Evidence
 from pipeline.verifier.presence_model import PresenceModel, get_known_names
 
@@ -45,11 +48,24 @@ KEEP_WEIGHT = 0.2
 # Objects that an image shows with a higher probability are never inserted. In an image of a person, for
 # example, shoes have the probability 0.6.
 MAX_PRESENCE_PROBABILITY = 0.58
+# In these kinds, different names often stand for the same thing: a wall may be called a barrier.
+_INDISTINCT_KINDS = frozenset(("upright", "marking", "sky", "water", "watercraft"))
+_LIVING_KINDS = frozenset(("person", "animal"))
+_STATUES = frozenset(("statue", "doll"))
+_GROUND_KINDS = frozenset(("surface", "landform", "water", "place"))
+_VEHICLE_KINDS = frozenset(("vehicle", "car", "bike", "train", "aircraft", "watercraft"))
+# People may take each of these for another one.
+_PAVED_GROUNDS = parse_words(
+    "road, street, sidewalk, pavement, walkway, path, floor, ground, deck, platform, curb, runway, courtyard, roadside,"
+    "lane, hill, dirt, gravel, concrete, asphalt, patio, porch, parking, driveway"
+)
 # Phrases that ask for the name of an object: "WHO is ...?", "WHICH KIND OF animal is ...?".
 NAME_QUESTION_PHRASES = (
     "who",
     *(f"{what}{of}" for what in ("what", "which") for of in ("", " kind of", " type of", " sort of")),
 )
+
+NO_MENTIONS = ImageMentions()
 
 
 class WordOptions(NamedTuple):
@@ -148,7 +164,9 @@ class ReplacementSampler:
             self.index_by_word[word_type] = {word: index for index, word in enumerate(["", *sorted(words)])}
         self._spatial_counts = _count_spatial_relations(vocabulary.presupposed_properties)
 
-    def estimate_absence(self, evidence: Evidence | None) -> np.ndarray:
+    def estimate_absence(
+        self, evidence: Evidence | None, mentions: ImageMentions = NO_MENTIONS
+    ) -> np.ndarray:
         """Estimate for each name of the object table the probability that the image shows no such object.
 
         Names that may denote an object of the evidence have the probability 0. With the preset "paper" the
@@ -156,6 +174,7 @@ class ReplacementSampler:
 
         Args:
             evidence: The evidence about the image, or None if there is none.
+            mentions: What the plain questions of the image mention.
 
         Returns:
             Probabilities, float [rows of the object table].
@@ -166,6 +185,8 @@ class ReplacementSampler:
         for obj in evidence.objects if evidence else ():
             for name in (obj.label,) if obj.label else obj.names:
                 absent[self.object_table.match_confusable(name)] = 0
+        for name in sorted(mentions.find_names(self.object_table.row_by_name)):
+            absent[self.object_table.match_similar(name)] = 0
         present = self.presence.estimate_probabilities(get_known_names(evidence))
         return np.where(present > MAX_PRESENCE_PROBABILITY, 0, absent * (1 - present))
 
@@ -209,6 +230,39 @@ class ReplacementSampler:
         position = self._sample_index(word_context, removed_index, rows, weight[rows], uniforms[1])
         return None if position is None else table.names[rows[position]]
 
+    @cache
+    def match_plain_kind(self, name: str, same_kind: bool) -> np.ndarray:
+        """Return which rows of the object table may replace a name in a plain question, bool [rows].
+
+        An object is replaced by one of its main kind, unless people may take one for the other (a fence for a wall).
+        Otherwise grounds and places replace each other, and so do vehicles, living things and statues, and things of
+        unknown kind.
+
+        Args:
+            name: The name to replace.
+            same_kind: Whether the row must be of the same main kind.
+        """
+        kinds, kind = self._main_kinds, get_main_kind(name)
+        matches = self.plausibility.match_main_kind(name)
+        if kind in _INDISTINCT_KINDS:
+            matches = np.zeros_like(matches)
+        if not same_kind and kind in _GROUND_KINDS:
+            matches = np.isin(kinds, sorted(_GROUND_KINDS - ({kind} & _INDISTINCT_KINDS)))
+        elif not same_kind and kind in _LIVING_KINDS:
+            matches = np.isin(kinds, sorted(_LIVING_KINDS)) | self._match_words(_STATUES)
+        elif not same_kind and kind in _VEHICLE_KINDS:
+            matches = np.isin(kinds, sorted(_VEHICLE_KINDS - ({kind} & _INDISTINCT_KINDS)))
+        elif not same_kind and not kind:
+            matches = ~np.isin(kinds, sorted(_LIVING_KINDS | {"plush"}))
+        return matches & ~self._match_words(_PAVED_GROUNDS) if lemmatize(name) in _PAVED_GROUNDS else matches
+
+    def _match_words(self, words: Collection[str]) -> np.ndarray:
+        return np.array([lemmatize(name) in words for name in self.object_table.names], bool)
+
+    @cached_property
+    def _main_kinds(self) -> np.ndarray:
+        return np.array([get_main_kind(name) for name in self.object_table.names])
+
     @lru_cache(maxsize=1 << 12)
     def _weigh_objects(
         self,
@@ -225,8 +279,7 @@ class ReplacementSampler:
         weight = (table.match_number(numbers, must_be_category) & ~table.match_confusable(name)).astype(float)
         if self.params.preset != "paper":
             weight *= table.sampling_weights * self.plausibility.score_objects(constraints)
-            if self.plausibility.has_unknown_facts(constraints):
-                weight *= self.plausibility.match_main_kind(name)
+            weight *= self.plausibility.match_unknown_facts(name, constraints)
         return weight * table.match_siblings(name) if constraints.same_category else weight
 
     @lru_cache(maxsize=1 << 14)

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
 
-from pipeline.candidates.perturbing.edit_slots import EditCase
+from pipeline.candidates.perturbing.edit_slots import CLOTHING_KINDS, EditCase
 from pipeline.candidates.perturbing.plausibility import ObjectConstraints
 from pipeline.core.records import Edit, Step
 from pipeline.language.functional_programs import Operation
@@ -26,6 +27,7 @@ from pipeline.language.nouns import (
     pluralize,
     singularize,
 )
+from pipeline.language.object_taxonomy import get_main_kind
 from pipeline.language.presuppositions import Presupposition
 from pipeline.language.relations import PREPOSITIONS, extract_spatial_relation, get_antonym
 from pipeline.language.sentence import Sentence
@@ -96,6 +98,21 @@ def find_possible_numbers(sentence: Sentence, slot: Presupposition) -> NumberCha
     return possible
 
 
+def _match_other_sex(case: EditCase, slot: Presupposition, constraints: ObjectConstraints) -> np.ndarray:
+    """Return which rows of the object table are persons of the other sex whom the image does not show so, float [rows].
+
+    "The man in the red coat" is absent from an image of men and of a woman in a red coat, if no text says otherwise.
+    """
+    table = case.replacements.object_table
+    described = {word for group in constraints.attributes for word in group}
+    described |= {other for *_, other in constraints.relations if get_main_kind(other) in CLOTHING_KINDS}
+    rows = table.match_other_sex(slot.word) if described else np.zeros(len(table.names))
+    return rows * [
+        described.isdisjoint(case.mentions.find_words_beside(n)) if r else 0
+        for n, r in zip(table.names, rows, strict=True)
+    ]
+
+
 def swap_object(
     case: EditCase,
     slot: Presupposition,
@@ -124,6 +141,10 @@ def swap_object(
     for swap in earlier_swaps:
         absent = absent * ~replacements.object_table.match_confusable(swap.new)
     is_plural = _detect_number(sentence, slot) == "plural"
+    if case.is_plain_question:
+        wears = any(get_main_kind(other) in CLOTHING_KINDS for *_, other in constraints.relations)
+        absent = np.maximum(absent, _match_other_sex(case, slot, constraints))
+        absent = absent * replacements.match_plain_kind(slot.word, case.is_cautious or wears)
     new = replacements.sample_object(
         slot.word, is_plural, frozenset(numbers), must_be_category, constraints, absent, uniforms, may_keep
     )

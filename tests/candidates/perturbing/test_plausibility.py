@@ -26,16 +26,35 @@ def test_an_attribute_that_nobody_knows_fits_no_object_of_a_data_set_of_its_own(
     model = PlausibilityModel(vocabulary, NAMES)
     constraints = ObjectConstraints(attributes=(("three-wheeled",),))
     assert not model.score_objects(constraints).any()
-    assert not model.has_unknown_facts(constraints)
+    assert model.match_unknown_facts("cart", constraints).all()
 
 
 def test_with_the_default_vocabulary_it_leaves_objects_of_the_same_kind(vocabulary):
     model = PlausibilityModel(msgspec.structs.replace(vocabulary, has_default=True), NAMES)
     constraints = ObjectConstraints(attributes=(("three-wheeled",),))
-    assert model.score_objects(constraints).all() and model.has_unknown_facts(constraints)
+    assert model.score_objects(constraints).all()
     # A boat is a vehicle, too, but its main kind is that of watercraft.
-    assert [name for name, fits in zip(NAMES, model.match_main_kind("cart"), strict=True) if fits] == ["cart"]
-    assert not model.match_main_kind("hand").any() and not model.match_main_kind("gizmo").any()
+    fits = model.match_unknown_facts("cart", constraints)
+    assert [name for name, one in zip(NAMES, fits, strict=True) if one] == ["cart"]
+    assert not model.match_unknown_facts("hand", constraints).any()
+    assert not model.match_unknown_facts("gizmo", constraints).any()
+
+
+def test_whose_part_something_is_may_be_unknown_of_animals_only(vocabulary):
+    model = PlausibilityModel(
+        msgspec.structs.replace(
+            vocabulary,
+            has_default=True,
+            objects={
+                name: ObjectEntry(name=name, count=10, number="singular", attributes={})
+                for name in ("cat", "cow", "cup", "boat")
+            },
+        ),
+        ("boat", "cat", "cow", "cup"),
+    )
+    part = ObjectConstraints(relations=(("of", "o", "gizmo"),))
+    assert model.match_unknown_facts("cat", part).tolist() == [False, True, True, False]
+    assert not model.match_unknown_facts("boat", part).any()
 
 
 def test_what_common_sense_knows_still_decides_with_the_default_vocabulary(vocabulary):
@@ -47,4 +66,4 @@ def test_what_common_sense_knows_still_decides_with_the_default_vocabulary(vocab
         "cart",
         "truck",
     ]
-    assert not model.has_unknown_facts(parked)
+    assert model.match_unknown_facts("cart", parked).all()
