@@ -40,10 +40,7 @@ _OTHER_VERBS = {
     "running": "sitting",
     "lying": "standing",
     "kneeling": "standing",
-    "pushing": "pulling",
-    "pulling": "pushing",
 }
-_LARGER_NUMBERS = {"two": ("three", "four"), "three": ("four", "five"), "four": ("five", "six")}
 _NEVER_NEGATED_TYPES = NEVER_EDITED_TYPES | {"gender", "size"}
 
 
@@ -74,9 +71,12 @@ def replace_relation(
         for other, role, _ in extract_program_constraints(program, slot.object_step).relations
         if role == "s"
     }
-    if case.is_plain_question:
+    if case.is_plain_question and operation.verb == "relate":
         # "In front of the saucer" may be true of a cup on the saucer, and "on the shop" of a lamp in front of it.
         used |= DIRECTIONAL_RELATIONS
+        used |= {
+            _get_preposition(word) for word in options.words if not {"left", "right"}.isdisjoint(word.split())
+        }
         if _get_preposition(slot.word) in DIRECTIONAL_RELATIONS:
             used |= {_get_preposition(word) for word in options.words}
     fitting = [index for index, word in enumerate(options.words) if _get_preposition(word) not in used]
@@ -180,7 +180,7 @@ def swap_center_and_edge(case: EditCase) -> list[Swap]:
 
 
 def replace_pose(case: EditCase) -> list[Swap]:
-    """Swap the verb of a plain question's relation: "the man WALKING along the curb", "the man PUSHING the cart"."""
+    """Swap the verb of a plain question's relation: "the man WALKING along the curb"."""
     swaps: list[Swap] = []
     for slot in case.presuppositions.relations if case.is_plain_question else ():
         verb, *preposition = slot.word.split()
@@ -193,18 +193,6 @@ def replace_pose(case: EditCase) -> list[Swap]:
             verb_slot = replace(slot, span=case.sentence.make_span(first, first + 1))
             swaps.append(Swap(verb_slot, " ".join([new, *preposition]), new))
     return swaps[:1]
-
-
-def increase_number(case: EditCase) -> list[Swap]:
-    """Swap the number of a plain question for a larger one: "the THREE dogs" of an image with two dogs."""
-    tokens = case.sentence.tokens
-    for index in range(1, case.sentence.num_content_tokens - 1 if case.is_plain_question else 0):
-        larger = _LARGER_NUMBERS.get(tokens[index])
-        if larger and tokens[index - 1] in ("the", "these", "those"):
-            new = larger[int(case.uniforms[-1][0] * len(larger))]
-            span = case.sentence.make_span(index, index + 1)
-            return [Swap(Presupposition("attribute", -1, 0, span, tokens[index], type="number"), new, new)]
-    return []
 
 
 def toggle_negation(case: EditCase) -> list[Swap]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from pipeline.candidates.perturbing import attribute_edits, object_edits
 from pipeline.candidates.perturbing.edit_slots import (
+    MAX_CAUTION,
     EditCase,
     find_attribute_and_relation_slots,
     find_object_slots,
@@ -29,7 +30,7 @@ UNCONDITIONAL_EDITS = {
 }
 FALLBACK_EDITS = {
     "pt-easy": (object_edits.replace_pronoun,),
-    "pt-hard": (attribute_edits.add_negation, attribute_edits.increase_number, attribute_edits.replace_pose),
+    "pt-hard": (attribute_edits.add_negation, attribute_edits.replace_pose),
 }
 # Kind of slot -> the edit that replaces the word of the slot by a sampled word.
 SAMPLED_EDITS = {
@@ -43,13 +44,15 @@ def edit_question(subset: Subset, case: EditCase) -> tuple[list[Swap], str]:
     """Edit a question for a subset.
 
     Query-only edits ("What is ON the wall?") are made only if no other edit is possible. In plain
-    questions, cautious edits are tried first (`EditCase.is_cautious`).
+    questions, cautious edits are tried first (`EditCase.caution`).
 
     Returns:
         The swaps, and the reason why there are no swaps ("" if there are swaps).
     """
-    if case.is_plain_question and not case.is_cautious:
-        cautious_swaps, _ = edit_question(subset, replace(case, is_cautious=True, may_be_query_only=False))
+    if case.is_plain_question and case.caution < MAX_CAUTION:
+        cautious_swaps, _ = edit_question(
+            subset, replace(case, caution=case.caution + 1, may_be_query_only=False)
+        )
         if cautious_swaps:
             return cautious_swaps, ""
     slots, reason = SLOT_FINDERS[subset](case)

@@ -22,7 +22,7 @@ from pipeline.language.functional_programs import (
     Operation,
     find_root_step,
 )
-from pipeline.language.nouns import lemmatize
+from pipeline.language.nouns import get_grammatical_number, lemmatize
 from pipeline.language.object_taxonomy import get_main_kind
 from pipeline.language.presuppositions import Presupposition, Presuppositions, find_queried_step
 from pipeline.language.relations import (
@@ -40,6 +40,7 @@ NEVER_EDITED_TYPES = NON_ATTRIBUTE_TYPES | {"race"}
 # be judged from an image.)
 MULTI_VALUED_TYPES = NEVER_EDITED_TYPES | {"activity", "sport", "sportActivity", "other", "flavor"}
 
+MAX_CAUTION = 2
 # "The man WITH a hat", "the man IN a hat".
 _POSSESSIVE_RELATIONS = frozenset(("with", "in", "wearing", "has", "have"))
 CLOTHING_KINDS = frozenset(("headwear", "eyewear", "jewelry", "garment"))
@@ -74,9 +75,9 @@ class EditCase:
         may_be_query_only: Whether the question may have a query-only candidate. The edits of such a candidate
             concern only what the question asks for.
         has_text_program: Whether the program was derived from the text.
-        is_cautious: Whether only those edits of a plain question are allowed that are least likely to leave it
-            answerable or to sound odd. Objects are replaced by objects of the same kind, and positions stay unless the
-            object is the only one of its name.
+        caution: How cautiously a plain question is edited. 2: objects are replaced by objects of the same kind, and
+            positions stay unless the object is the only one of its name. 1: also by objects of related kinds, and
+            positions of objects that are rarely several. 0: also single clothes ("the man in the red DRESS").
         mentions: What the plain questions of the image mention.
     """
 
@@ -89,7 +90,7 @@ class EditCase:
     uniforms: Sequence[Sequence[float]]
     may_be_query_only: bool = True
     has_text_program: bool = False
-    is_cautious: bool = False
+    caution: int = 0
     mentions: ImageMentions = NO_MENTIONS
 
     @property
@@ -99,11 +100,10 @@ class EditCase:
 
     def may_show_others(self, name: str) -> bool:
         """Return whether the image of a plain question may show several objects of a name."""
-        if self.mentions.is_unique(name):
-            return False
-        return (
-            self.is_cautious or get_main_kind(name) in _NUMEROUS_KINDS or self.mentions.may_be_several(name)
-        )
+        if get_grammatical_number(name) != "singular":
+            return True
+        is_numerous = get_main_kind(name) in _NUMEROUS_KINDS or self.mentions.may_be_several(name)
+        return (self.caution == MAX_CAUTION or is_numerous) and not self.mentions.is_unique(name)
 
 
 def find_object_slots(case: EditCase) -> SlotsAndReason:
@@ -115,7 +115,7 @@ def find_object_slots(case: EditCase) -> SlotsAndReason:
     slots = [slot for slot in slots if slot.word not in others or tokens[slot.span.first_token] == "other"]
     if case.is_plain_question:
         slots = [slot for slot in slots if not _needs_own_word(slot, case)]
-        slots = [slot for slot in slots if not _belongs_to_another(slot, case)] or slots
+        slots = [slot for slot in slots if not _belongs_to_another(slot, case)]
     if presuppositions.objects:
         return slots, "no other object fits" if slots else "no other object makes sense there"
     asked = "object" in presuppositions.asserted_kinds
@@ -125,14 +125,23 @@ def find_object_slots(case: EditCase) -> SlotsAndReason:
 def _needs_own_word(slot: Presupposition, case: EditCase) -> bool:
     """Return whether no other word makes sense in a slot of a plain question.
 
-    Examples: "the GROUP of three", "What color is the TRAFFIC LIGHT showing?". The sky is in nearly every image, and
-    no is a true answer to "Is there a cup on the TABLE?" without a table.
+    Examples: "the GROUP of three", "the street name SIGN", "What is the name of the SHIP?". The sky is in nearly every
+    image.
     """
     sentence, last = case.sentence, case.sentence.num_content_tokens - 1
     ends_with_verb = sentence.get_tag(last) in ("VBG", "VBN") and not sentence.is_matched(last)
     asked = slot.step >= 0 and find_queried_step(case.program) == slot.step
-    asks_for_existence = sentence.tokens[1:2] == ("there",)
-    return lemmatize(slot.word) in GENERIC_NAMES | {"sky"} or (ends_with_verb and asked) or asks_for_existence
+    follows_noun = sentence.get_tag(slot.span.first_token - 1) in ("NN", "NNS")
+    is_generic = lemmatize(slot.word) in GENERIC_NAMES | {"sky"}
+    # "What color is the TRAFFIC LIGHT showing?"
+    does_something = ends_with_verb and get_main_kind(slot.word) not in ("person", "animal")
+    return is_generic or asked or follows_noun or does_something or _may_be_denied(case)
+
+
+def _may_be_denied(case: EditCase) -> bool:
+    """Return whether "no" or "none" is a true answer if something is absent: "How many cups are on the TABLE?"."""
+    tokens = case.sentence.tokens
+    return tokens[1:2] == ("there",) or tokens[:2] == ("how", "many")
 
 
 def _belongs_to_another(slot: Presupposition, case: EditCase) -> bool:
@@ -141,11 +150,15 @@ def _belongs_to_another(slot: Presupposition, case: EditCase) -> bool:
     An inserted part ("the COLLAR of the dog") often exists although nobody has mentioned it. So the owner is
     replaced instead ("the nose of the CAT").
     """
-    return any(
-        (relation == "of" and role == "s")
-        or (relation in _POSSESSIVE_RELATIONS and role == "o" and get_main_kind(slot.word) in _OWNED_KINDS)
-        for relation, role, _ in extract_program_constraints(case.program, slot.step).relations
+    relations = extract_program_constraints(case.program, slot.step).relations
+    is_part = any(relation == "of" and role == "s" for relation, role, _ in relations)
+    is_worn = get_main_kind(slot.word) in _OWNED_KINDS and any(
+        relation in _POSSESSIVE_RELATIONS and role == "o" for relation, role, _ in relations
     )
+    is_garment = (
+        get_grammatical_number(slot.word) == "singular" and get_main_kind(slot.word) in CLOTHING_KINDS
+    )
+    return is_part or (is_worn and (case.caution > 0 or not is_garment))
 
 
 def _is_irreplaceable(slot: Presupposition, case: EditCase) -> bool:
@@ -194,6 +207,8 @@ def find_attribute_and_relation_slots(case: EditCase) -> SlotsAndReason:
         if not slot.is_negated and _has_counterpart(slot, case.program)
     ]
     if case.is_plain_question:
+        if _may_be_denied(case):
+            return [], "no or none is a true answer if something is absent"
         types = case.replacements.vocabulary.attribute_types
         attributes = [
             slot for slot in attributes if (slot.type or types.get(slot.word)) not in _SUBJECTIVE_TYPES

@@ -49,15 +49,17 @@ KEEP_WEIGHT = 0.2
 # example, shoes have the probability 0.6.
 MAX_PRESENCE_PROBABILITY = 0.58
 # In these kinds, different names often stand for the same thing: a wall may be called a barrier.
-_INDISTINCT_KINDS = frozenset(("upright", "marking", "sky", "water", "watercraft"))
+_INDISTINCT_KINDS = frozenset(("upright", "marking", "sky", "water", "watercraft", "place"))
 _LIVING_KINDS = frozenset(("person", "animal"))
 _STATUES = frozenset(("statue", "doll"))
-_GROUND_KINDS = frozenset(("surface", "landform", "water", "place"))
+_GROUND_KINDS = frozenset(("surface", "landform", "water"))
 _VEHICLE_KINDS = frozenset(("vehicle", "car", "bike", "train", "aircraft", "watercraft"))
+# A jacket may be called a coat, a shirt or a vest, but not one of these.
+_DISTINCT_GARMENTS = parse_words("dress, skirt, apron, scarf, robe, tie")
 # People may take each of these for another one.
 _PAVED_GROUNDS = parse_words(
     "road, street, sidewalk, pavement, walkway, path, floor, ground, deck, platform, curb, runway, courtyard, roadside,"
-    "lane, hill, dirt, gravel, concrete, asphalt, patio, porch, parking, driveway"
+    "lane, hill, mound, track, court, tile, dirt, gravel, concrete, asphalt, patio, porch, parking, driveway"
 )
 # Phrases that ask for the name of an object: "WHO is ...?", "WHICH KIND OF animal is ...?".
 NAME_QUESTION_PHRASES = (
@@ -182,9 +184,14 @@ class ReplacementSampler:
         absent = np.ones(len(self.object_table.names))
         if self.params.preset == "paper":
             return absent
-        for obj in evidence.objects if evidence else ():
-            for name in (obj.label,) if obj.label else obj.names:
-                absent[self.object_table.match_confusable(name)] = 0
+        objects = evidence.objects if evidence else ()
+        names = {name for obj in objects for name in ((obj.label,) if obj.label else obj.names)}
+        for name in sorted(names):
+            members = self.vocabulary.categories.get(name, ())
+            # In plain questions, "the animal" is the cat of another question.
+            is_resolved = mentions.texts and not names.isdisjoint(members)
+            matches = self.object_table.match_similar if is_resolved else self.object_table.match_confusable
+            absent[matches(name)] = 0
         for name in sorted(mentions.find_names(self.object_table.row_by_name)):
             absent[self.object_table.match_similar(name)] = 0
         present = self.presence.estimate_probabilities(get_known_names(evidence))
@@ -235,8 +242,8 @@ class ReplacementSampler:
         """Return which rows of the object table may replace a name in a plain question, bool [rows].
 
         An object is replaced by one of its main kind, unless people may take one for the other (a fence for a wall).
-        Otherwise grounds and places replace each other, and so do vehicles, living things and statues, and things of
-        unknown kind.
+        Otherwise grounds replace each other, and so do vehicles, living things, and things of unknown kind. Special
+        names ("paper plate") replace nothing.
 
         Args:
             name: The name to replace.
@@ -249,12 +256,23 @@ class ReplacementSampler:
         if not same_kind and kind in _GROUND_KINDS:
             matches = np.isin(kinds, sorted(_GROUND_KINDS - ({kind} & _INDISTINCT_KINDS)))
         elif not same_kind and kind in _LIVING_KINDS:
-            matches = np.isin(kinds, sorted(_LIVING_KINDS)) | self._match_words(_STATUES)
+            matches = np.isin(kinds, sorted(_LIVING_KINDS)) | (
+                self._match_words(_STATUES) & (kind == "animal")
+            )
         elif not same_kind and kind in _VEHICLE_KINDS:
             matches = np.isin(kinds, sorted(_VEHICLE_KINDS - ({kind} & _INDISTINCT_KINDS)))
         elif not same_kind and not kind:
             matches = ~np.isin(kinds, sorted(_LIVING_KINDS | {"plush"}))
+        if kind == "garment":
+            matches = self._match_words(_DISTINCT_GARMENTS)
+        matches &= ~self._is_compound
         return matches & ~self._match_words(_PAVED_GROUNDS) if lemmatize(name) in _PAVED_GROUNDS else matches
+
+    @cached_property
+    def _is_compound(self) -> np.ndarray:
+        """Whether the last word of each name is a name of its own ("paper plate"), bool [rows]."""
+        names = self.object_table.row_by_name
+        return np.array([" " in name and name.rpartition(" ")[2] in names for name in names], bool)
 
     def _match_words(self, words: Collection[str]) -> np.ndarray:
         return np.array([lemmatize(name) in words for name in self.object_table.names], bool)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from pipeline.candidates.perturbing.edit_slots import CLOTHING_KINDS, EditCase
+from pipeline.candidates.perturbing.edit_slots import CLOTHING_KINDS, MAX_CAUTION, EditCase
 from pipeline.candidates.perturbing.plausibility import ObjectConstraints
 from pipeline.core.records import Edit, Step
 from pipeline.language.functional_programs import Operation
@@ -105,7 +105,9 @@ def _match_other_sex(case: EditCase, slot: Presupposition, constraints: ObjectCo
     """
     table = case.replacements.object_table
     described = {word for group in constraints.attributes for word in group}
-    described |= {other for *_, other in constraints.relations if get_main_kind(other) in CLOTHING_KINDS}
+    described |= {other for relation, _, other in constraints.relations if relation != "of"}
+    if get_grammatical_number(slot.word) != "singular":
+        described.clear()
     rows = table.match_other_sex(slot.word) if described else np.zeros(len(table.names))
     return rows * [
         described.isdisjoint(case.mentions.find_words_beside(n)) if r else 0
@@ -144,7 +146,7 @@ def swap_object(
     if case.is_plain_question:
         wears = any(get_main_kind(other) in CLOTHING_KINDS for *_, other in constraints.relations)
         absent = np.maximum(absent, _match_other_sex(case, slot, constraints))
-        absent = absent * replacements.match_plain_kind(slot.word, case.is_cautious or wears)
+        absent = absent * replacements.match_plain_kind(slot.word, case.caution == MAX_CAUTION or wears)
     new = replacements.sample_object(
         slot.word, is_plural, frozenset(numbers), must_be_category, constraints, absent, uniforms, may_keep
     )
