@@ -162,12 +162,12 @@ def _check_folder(place: Path, shown: str) -> None:
     check_output_paths([Output("FOLDER", place, "folder")])
     if is_project(place):
         raise UserError(
-            f"{shown}: is a project already, and nothing was changed. To add a data set, run there: rgqa init NAME"
+            f"{shown}: is a project already, and nothing was changed. To add a data set, run `rgqa init NAME` in it"
         )
     if above := next(filter(is_project, place.parents), None):
         raise UserError(
             f"{shown}: lies in the project {above}, and a project cannot contain another one. Choose a folder outside of it, or add a data "
-            "set to it: run there rgqa init NAME"
+            "set: run `rgqa init NAME` in the project"
         )
     try:
         names = sorted(path.name for path in _list(place) if path.name != STAGING_NAME)
