@@ -256,29 +256,45 @@ def upgrade_project(root: Path = Path()) -> str:
             if is_project(root)
             else f"{PARAMS_FILE}: no such file; run this in the folder of a project that rgqa init FOLDER made"
         )
-    try:
+    used = None
+    with suppress(UserError):
         used = read_version(root)
-    except UserError:
-        used = CodeVersion(version="an unknown version", graph="", code={})
-    if text and hashlib.sha256(text.encode()).hexdigest() not in (used.graph, installed.graph):
+    known_graphs = {installed.graph, used.graph if used else ""}
+    if text and hashlib.sha256(text.encode()).hexdigest() not in known_graphs:
         raise UserError(
             f"{BUILD_GRAPH}: was edited, and an upgrade would replace it; nothing was changed. Move it away (mv {BUILD_GRAPH} my-{BUILD_GRAPH}), "
             "run rgqa upgrade again, and repeat your changes in the new file if you need them"
         )
     old_stages = read_stages(BUILD_GRAPH, root=root) if text else {}
+    stages = {name: make_project_stage(name, stage) for name, stage in read_packaged_stages().items()}
     write_text(path, render_graph())
     write_text(root / VERSION_FILE, render_version(installed))
-    return "\n".join(_describe_upgrade(root, used, installed, old_stages))
+    return "\n".join(
+        [*_describe_upgrade(used, installed, old_stages, stages), *_describe_missing_keys(root, stages)]
+    )
 
 
 def _describe_upgrade(
-    root: Path, used: CodeVersion, installed: CodeVersion, old_stages: Mapping[str, Any]
+    used: CodeVersion | None,
+    installed: CodeVersion,
+    old_stages: Mapping[str, Any],
+    stages: Mapping[str, Any],
 ) -> list[str]:
-    """Return the lines of the message after an upgrade."""
-    packaged = read_packaged_stages()
-    stages = {name: make_project_stage(name, stage) for name, stage in packaged.items()}
+    """Return the lines of the message after an upgrade.
+
+    Args:
+        used: The version that the project used; None if it is not known.
+        installed: The version that it uses now.
+        old_stages: The stages of its former dvc.yaml; {} if it was missing.
+        stages: The stages of its new dvc.yaml.
+    """
+    if used is None:
+        return [
+            f"unknown version -> {installed.version}",
+            "Next: dvc status lists the stages that will run again",
+        ]
     code = find_changed_code(used, installed)
-    changed = [name for name in stages if name in code or old_stages.get(name) != stages[name]]
+    changed = [name for name in stages if name in code or old_stages.get(name, stages[name]) != stages[name]]
     lines = [f"{used.version} -> {installed.version}"]
     if used.version == installed.version:
         lines = [f"the project uses the installed {PACKAGE_NAME} {installed.version}"]
@@ -289,7 +305,7 @@ def _describe_upgrade(
         lines.append("Next: dvc repro")
     else:
         lines.append("  No stage will run again, because their code is the same.")
-    return lines + _describe_missing_keys(root, stages)
+    return lines
 
 
 def _find_later_stages(changed: list[str], stages: Mapping[str, Any]) -> list[str]:

@@ -105,7 +105,7 @@ def _from_folder(folder: Path, name: str, value: Any) -> Any:
         return type(value)(_from_folder(folder, name, one) for one in value)
     if isinstance(value, Path):
         return folder / value
-    if name in PATH_OR_NAME_PARAMETERS and isinstance(value, str) and (folder / value).exists():
+    if name in PATH_OR_NAME_PARAMETERS and isinstance(value, str) and Path(value).exists():
         return str(folder / value)
     return value
 
