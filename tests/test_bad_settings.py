@@ -70,7 +70,9 @@ def test_invalid_params_yaml_is_reported(tiny, capsys, text, said):
 
 def test_params_yaml_may_be_missing_or_a_folder(tiny, capsys):
     Path("params.yaml").unlink()
-    assert "params.yaml: no such file; run this from the project's root" in error_message(capsys, ingest.main)
+    assert "params.yaml: no such file; run this in the folder of a project" in error_message(
+        capsys, ingest.main
+    )
     Path("params.yaml").mkdir()
     assert "params.yaml: a folder where a file was expected" in error_message(capsys, ingest.main)
 
@@ -113,7 +115,7 @@ def test_other_names_are_accepted(tmp_path, monkeypatch, name):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "no such file; run this from the project's root"),
+        (None, "no such file; run this in the folder of a project"),
         ("- dataset\n", "no section can be appended"),
         ("gqa: [\n", "not valid YAML"),
         ("gqa:\n  rank: {seed: 010}\n", "line 2: 010 does not mean the same"),
