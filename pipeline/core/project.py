@@ -157,9 +157,7 @@ def read_version(root: Path = Path()) -> CodeVersion:
     try:
         return msgspec.convert(parse_yaml(path.read_text(encoding="utf-8"), path), CodeVersion)
     except (OSError, UnicodeDecodeError, UserError, msgspec.ValidationError) as error:
-        raise UserError(
-            f"{path}: cannot be read ({error}). Run: rgqa upgrade, which writes it again"
-        ) from error
+        raise UserError(f"{path}: missing or damaged. Run: rgqa upgrade, which writes it again") from error
 
 
 def find_version_conflict(root: Path = Path()) -> str:

@@ -149,7 +149,7 @@ def test_a_stage_does_not_run_with_other_code_than_the_project_uses(birds):
 @pytest.mark.parametrize("text", ["", "version: [", "version: 1\n", 'version: "1"\n', "\x00"])
 def test_a_damaged_version_file_is_one_message(birds, text):
     (birds / "rgqa-version.yaml").write_text(text)
-    with pytest.raises(UserError, match=r"rgqa-version\.yaml: cannot be read .*rgqa upgrade"):
+    with pytest.raises(UserError, match=r"rgqa-version\.yaml: missing or damaged.*rgqa upgrade"):
         find_version_conflict()
 
 
@@ -205,7 +205,7 @@ def test_a_command_warns_once_of_another_version(birds, monkeypatch):
     assert ended.stderr.startswith("warning: this project uses rgqa-pipeline 0.0.1")
     (birds / "rgqa-version.yaml").write_text("version: [")
     ended = CliRunner().invoke(app, ["show", "x"])
-    assert ended.exit_code == 1 and "error: rgqa-version.yaml: cannot be read" in ended.stderr
+    assert ended.exit_code == 1 and "error: rgqa-version.yaml: missing or damaged" in ended.stderr
 
 
 def test_a_deleted_working_folder_is_left_to_the_command(tmp_path, monkeypatch):
