@@ -114,7 +114,7 @@ def _format_stages(candidate: Candidate, folders: DatasetFolders) -> Iterator[st
         yield "  CLIP       " + (
             f"score {scored.score:.4f}"
             if scored.score is not None
-            else "no score, because no CLIP model is used, or the text is too long for it"
+            else "no score, because the text is too long"
         )
     for task in _read_matching(
         folders, "batch/tasks.jsonl", Task, key, "first.candidate_id", "second.candidate_id"

@@ -411,4 +411,6 @@ def test_dvc_builds_a_project_in_a_folder_with_blanks_and_letters_of_other_langu
     assert failed.returncode and "the installed code of embed is not" in failed.stderr
     assert failed.stdout.count("Running stage") == 1
     if git:
-        assert run("git", "status", "--short").splitlines() == [f" M {VERSION_FILE}", "?? dvc.lock"]
+        # Git ignores what the stages make.
+        status = run("git", "status", "--short").splitlines()
+        assert [line for line in status if line.startswith("??")] == ["?? dvc.lock"]
