@@ -126,7 +126,12 @@ def test_the_wheel_contains_every_file_of_the_packages():
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*"):
             file = path.relative_to(ROOT)
-            if path.is_file() and file.suffix not in (".py", ".pyc") and replies not in file.parents:
+            if (
+                path.is_file()
+                and file.suffix != ".py"
+                and not {"__pycache__"} & {*file.parts}
+                and replies not in file.parents
+            ):
                 within = [Path(*file.parts[depth:]).as_posix() for depth in (-1, -2)]
                 assert file == RESEARCH_GRAPH or any(
                     fnmatch(name, pattern) for name in within for pattern in patterns
