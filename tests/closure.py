@@ -1,6 +1,7 @@
 """Find the modules of the project that a module needs, by its imports, including late ones.
 
-python -m tests.closure     write the code that each stage needs into its `deps` in dvc.yaml and research/dvc.yaml
+python -m tests.closure     write the code that each stage needs into its `deps` in dvc.yaml and research/dvc.yaml,
+                            and copy dvc.yaml into the package
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from pipeline.core.project import PACKAGED_GRAPH
 from pipeline.core.stage_graph import BUILD_GRAPH, RESEARCH_GRAPH, read_stages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -127,3 +129,4 @@ if __name__ == "__main__":
     for graph in (BUILD_GRAPH, RESEARCH_GRAPH):
         path = ROOT / graph
         path.write_text(with_code_deps(path.read_text(), read_stages(graph, root=ROOT)))
+    PACKAGED_GRAPH.write_bytes((ROOT / BUILD_GRAPH).read_bytes())

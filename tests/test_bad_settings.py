@@ -70,7 +70,9 @@ def test_invalid_params_yaml_is_reported(tiny, capsys, text, said):
 
 def test_params_yaml_may_be_missing_or_a_folder(tiny, capsys):
     Path("params.yaml").unlink()
-    assert "params.yaml: no such file; run this from the project's root" in error_message(capsys, ingest.main)
+    assert "params.yaml: no such file; run this in the folder of a project" in error_message(
+        capsys, ingest.main
+    )
     Path("params.yaml").mkdir()
     assert "params.yaml: a folder where a file was expected" in error_message(capsys, ingest.main)
 
@@ -80,7 +82,7 @@ def test_params_yaml_may_be_missing_or_a_folder(tiny, capsys):
 NAMES = [
     *("version", "dataset", "sample", "release", "cache", "label-studio"),
     *("no", "null", "yes", "on", "off", "true", "false", "y", "n"),
-    *("Birds", "birds/x", "../birds", "a b", "", "7birds", "-x", "vögel", "birds\n", "b" * 300, "birds:"),
+    *("Birds", "a b", "", "7birds", "-x", "vögel", "birds\n", "b" * 300, "birds:"),
 ]
 GQA = 'dataset: gqa\nversion: "1.0.0"\ngqa:\n  rank:\n    cap: 5\n'
 
@@ -113,7 +115,6 @@ def test_other_names_are_accepted(tmp_path, monkeypatch, name):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "no such file; run this from the project's root"),
         ("- dataset\n", "no section can be appended"),
         ("gqa: [\n", "not valid YAML"),
         ("gqa:\n  rank: {seed: 010}\n", "line 2: 010 does not mean the same"),
@@ -121,11 +122,10 @@ def test_other_names_are_accepted(tmp_path, monkeypatch, name):
 )
 def test_a_params_yaml_that_cannot_be_extended_is_unchanged(tmp_path, monkeypatch, text, said):
     monkeypatch.chdir(tmp_path)
-    if text:
-        Path("params.yaml").write_text(text)
+    Path("params.yaml").write_text(text)
     code, output = init("birds")
     assert code == 1 and said in " ".join(output.split())
-    assert not text or Path("params.yaml").read_text() == text
+    assert Path("params.yaml").read_text() == text
 
 
 def limited(script: str, size: int) -> subprocess.CompletedProcess[str]:
@@ -254,7 +254,7 @@ def test_the_first_stage_reports_missing_folders(tiny, capsys, monkeypatch):
     # DVC sets this variable.
     monkeypatch.setenv("DVC_STAGE", "ingest")
     message = error_message(capsys, ingest.main)
-    assert "data/tiny/clip, data/tiny/vqa, " in message and "rgqa init tiny" in message
+    assert "data/tiny/clip, data/tiny/embeddings, " in message and "rgqa init tiny" in message
 
 
 def test_a_bug_is_a_traceback():

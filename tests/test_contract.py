@@ -4,6 +4,8 @@ import importlib
 import re
 import subprocess
 import sys
+import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import yaml
 
 from annotation.study.assignment_params import AnnotateParams
 from pipeline.core.params import SECTION_NAMES, Params, convert_params
+from pipeline.core.project import PACKAGED_GRAPH
 from pipeline.core.stage_graph import BUILD_GRAPH, DVC_LOCK_FILES, RESEARCH_GRAPH, read_stages, stage_module
 from tests.closure import (
     BY_MODULE,
@@ -38,7 +41,7 @@ def params_type(stage: str) -> type[Params] | None:
 def test_there_is_one_module_and_one_test_for_each_stage():
     modules = {
         path.stem for path in [*ROOT.glob("pipeline/stages/*.py"), *ROOT.glob("research/stages/*.py")]
-    } - {"__init__"}
+    } - {"__init__", "__main__"}
     tests = {
         path.stem.removeprefix("test_")
         for path in [*ROOT.glob("tests/stages/*.py"), *ROOT.glob("tests/research/stages/*.py")]
@@ -109,6 +112,30 @@ def test_the_declared_code_is_the_code_that_can_run(stage):
     assert [dep for dep in DVC[stage]["deps"] if not dep.startswith("data/")] == code_deps(stage), (
         "run python -m tests.closure"
     )
+
+
+def test_the_installed_graph_is_the_graph_of_the_clone():
+    """`python -m tests.closure` writes this copy. dvc.yaml of projects of one's own is made from it."""
+    assert PACKAGED_GRAPH.read_bytes() == (ROOT / BUILD_GRAPH).read_bytes(), "run python -m tests.closure"
+
+
+def test_the_wheel_contains_every_file_of_the_packages():
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["*"]
+    # Training data of a study, which only a clone has.
+    replies = Path("research/studies/replies")
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*"):
+            file = path.relative_to(ROOT)
+            if (
+                path.is_file()
+                and file.suffix != ".py"
+                and not {"__pycache__"} & {*file.parts}
+                and replies not in file.parents
+            ):
+                within = [Path(*file.parts[depth:]).as_posix() for depth in (-1, -2)]
+                assert file == RESEARCH_GRAPH or any(
+                    fnmatch(name, pattern) for name in within for pattern in patterns
+                ), file
 
 
 @pytest.mark.parametrize("stage", DVC)

@@ -1,5 +1,7 @@
-"""Create Label Studio's Python environment `.venv-label-studio/` from a lock file, and define its environment
-variables.
+"""Create Label Studio's Python environment from a lock file, and define its environment variables.
+
+A clone keeps the environment in `.venv-label-studio/`. Projects of one's own share one in the user's cache folder, because it takes
+about 1 GB.
 """
 
 from __future__ import annotations
@@ -18,10 +20,14 @@ from urllib.parse import unquote, urlsplit
 from annotation.client.credentials import LABEL_STUDIO_DIR
 from pipeline.core.atomic_files import sha256_file, write_text
 from pipeline.core.errors import UserError
+from pipeline.core.folder_lock import lock_folder
 from pipeline.core.paths import DATA_DIR
+from pipeline.core.project import CODE_ROOT, get_user_cache_dir, is_own_project
 
 ENVIRONMENT_DIR = Path(".venv-label-studio")
 LOCK_FILE = Path(__file__).with_name("requirements.lock")
+# Our packages that Label Studio imports.
+LINKED_PACKAGES = ("annotation", "pipeline")
 # The packages need 0.9 GB, and another 0.9 GB in the cache of uv.
 MIN_FREE_BYTES = 2_500_000_000
 MAIN_MODULE = "annotation.server.label_studio_app.label_studio_main"
@@ -29,20 +35,40 @@ MAIN_MODULE = "annotation.server.label_studio_app.label_studio_main"
 INHERITED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ")
 
 
-def ensure_environment(folder: Path = ENVIRONMENT_DIR, lock: Path = LOCK_FILE) -> Path:
+def find_environment_dir(lock: Path = LOCK_FILE) -> Path:
+    """Return the folder of the environment. In the folder that projects share, each lock file has an environment of its own."""
+    if is_own_project():
+        return get_user_cache_dir() / f"label-studio-{sha256_file(lock)[:12]}"
+    return ENVIRONMENT_DIR
+
+
+def ensure_environment(folder: Path | None = None, lock: Path = LOCK_FILE) -> Path:
     """Create the environment if it is missing, incomplete or from another lock file.
 
-    Return the path of its Python interpreter.
+    Args:
+        folder: The folder of the environment; None for `find_environment_dir`.
+        lock: File that pins all packages.
+
+    Returns:
+        The path of its Python interpreter.
 
     Raises:
         UserError: There is not enough disk space, uv is missing, or a package cannot be installed.
     """
+    if folder is None:
+        folder = find_environment_dir(lock)
+        if is_own_project():
+            # Another project may be installing it.
+            with lock_folder(folder.parent):
+                return ensure_environment(folder, lock)
     python, mark, digest = folder / "bin" / "python", folder / ".ready", sha256_file(lock)
     if python.exists() and mark.exists() and mark.read_text() == digest:
         return python
     uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or shutil.which("uv")
     if uv is None:
-        raise UserError("uv is not installed, but is needed to install Label Studio. Run: make setup")
+        raise UserError(
+            "uv is not installed, but is needed to install Label Studio. Run: pip install uv (in a clone: make setup)"
+        )
     free = shutil.disk_usage(folder.absolute().parent).free
     if free < MIN_FREE_BYTES:
         raise UserError(
@@ -90,7 +116,7 @@ def build_environment_variables() -> dict[str, str]:
     inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
     home = str(LABEL_STUDIO_DIR.absolute())
     ours = {
-        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYTHONPATH": str(find_code_dir()),
         "PYTHONUNBUFFERED": "1",
         "DJANGO_SETTINGS_MODULE": "annotation.server.label_studio_app.settings",
         "LABEL_STUDIO_BASE_DATA_DIR": home,
@@ -99,6 +125,24 @@ def build_environment_variables() -> dict[str, str]:
         "RGQA_DATA": str(DATA_DIR.absolute()),
     }
     return inherited | ours | get_database_variables()
+
+
+def find_code_dir() -> Path:
+    """Return a folder from which Label Studio can import our packages.
+
+    In a clone it is the root. An installed package lies beside other packages, whose versions Label Studio must not see. So the folder
+    has links to our packages only.
+    """
+    if (CODE_ROOT / "pyproject.toml").is_file():
+        return CODE_ROOT
+    folder = LABEL_STUDIO_DIR.absolute() / "code"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in LINKED_PACKAGES:
+        link, target = folder / name, CODE_ROOT / name
+        if not link.is_symlink() or link.readlink() != target:
+            link.unlink(missing_ok=True)
+            link.symlink_to(target)
+    return folder
 
 
 def get_database_variables() -> dict[str, str]:

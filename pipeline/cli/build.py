@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from pipeline.core.command_line import new_app, refuse_options
+from pipeline.core.command_line import WORKING_FOLDER_KEY, new_app, refuse_options
 from pipeline.core.errors import run_command
 from pipeline.core.records import Split
 
@@ -22,11 +22,19 @@ DatasetOption = Annotated[
 SplitOption = Annotated[Split, Option(help="Store the converted data as this split of the source.")]
 
 
-@app.command(epilog="Example: `rgqa init birds --images photos --questions questions.csv`")
+@app.command(
+    epilog="Example: `rgqa init ~/birds --images photos --questions questions.csv` (a project)\n\n"
+    "Example: `rgqa init birds --images photos --questions questions.csv` (in a project: a data set)"
+)
 def init(
-    name: Annotated[
+    context: typer.Context,
+    target: Annotated[
         str,
-        Argument(metavar="NAME", help="Name of the new data set: lower-case letters, digits and dashes."),
+        Argument(
+            metavar="FOLDER|NAME",
+            help="A folder (a path with a slash, or . or ~) becomes a new project. A plain name becomes a new data set of the project "
+            "in which you are; outside of a project, it is a folder.",
+        ),
     ],
     images: Annotated[
         Path | None, Option(help="Copy the images in this folder that have questions into the data set.")
@@ -35,16 +43,50 @@ def init(
         Path | None,
         Option(help="Check this table of questions (.csv, .tsv, .xlsx, .parquet or .jsonl), and copy it."),
     ] = None,
+    without_clip: Annotated[
+        bool,
+        Option(
+            "--without-clip",
+            help="Make the subsets of edited questions only, pt-easy and pt-hard. They need no CLIP model and no network.",
+        ),
+    ] = False,
 ) -> None:
-    """Create the folder data/NAME/ and a section NAME in params.yaml for a new data set.
+    """Create a project in a new folder, or a new data set in a project.
 
-    With --images and --questions, the table and the images that it needs are checked and copied into
-    data/NAME/source. Existing files and parameters stay as they are. Afterwards set `dataset: NAME` in
-    params.yaml, and run `dvc repro` (docs/guides/own_data.md).
+    A new project has one data set, which is named after the folder. It has its own parameters (params.yaml) and stages (dvc.yaml), and
+    works with or without Git. The folder must be new or empty. Run `dvc repro` there.
+
+    A new data set NAME gets the folder data/NAME/ and a section NAME in params.yaml. Names have lower-case letters, digits and dashes.
+    Afterwards set `dataset: NAME` in params.yaml, and run `dvc repro`.
+
+    With --images and --questions, the table and the images that it needs are checked and copied into data/NAME/source. Existing files and
+    parameters stay as they are (docs/guides/own_data.md).
     """
     from pipeline.cli.init_dataset import create_dataset
+    from pipeline.cli.init_project import create_project, find_target_folder
 
-    run_command(lambda: print(f"init: {create_dataset(name, images=images, questions=questions)}"))
+    def create() -> None:
+        folder = find_target_folder(target, context.meta.get(WORKING_FOLDER_KEY))
+        if folder is None:
+            print(
+                f"init: {create_dataset(target, images=images, questions=questions, without_clip=without_clip)}"
+            )
+        else:
+            print(f"init: {create_project(folder, target, images, questions, without_clip=without_clip)}")
+
+    run_command(create)
+
+
+@app.command(epilog="Example: `rgqa upgrade`, after `pip install --upgrade rgqa-pipeline`")
+def upgrade() -> None:
+    """Let a project use the installed version of the pipeline, and print which stages will run again.
+
+    A stage runs again if its code has changed since the version that the project used. Only a project that `rgqa init FOLDER` made
+    needs this. In a clone of the repository, the stages depend on the code itself.
+    """
+    from pipeline.cli.init_project import upgrade_project
+
+    run_command(lambda: print(f"upgrade: {upgrade_project()}"))
 
 
 @app.command(epilog="Example: `rgqa fetch gqa --split testdev --dry-run`")

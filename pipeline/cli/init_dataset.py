@@ -1,8 +1,10 @@
-"""The command `rgqa init`: create the folders and the section of params.yaml of a new data set, and copy its images and questions."""
+"""Create the folders and the section of params.yaml of a new data set, and copy its images and questions:
+`rgqa init NAME`."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from filecmp import cmp
 from pathlib import Path
@@ -16,8 +18,9 @@ from pipeline.core.images import find_image_files, strip_image_suffix
 from pipeline.core.json_files import copy_file
 from pipeline.core.params import PARAMS_FILE, convert_params, read_params_text
 from pipeline.core.paths import DATA_DIR, DatasetFolders
+from pipeline.core.project import is_own_project
 from pipeline.core.rank_params import RankParams, SizeMeter, resolve_rank_sizes
-from pipeline.core.records import CLIP_SUBSETS
+from pipeline.core.records import CLIP_SUBSETS, SUBSETS
 from pipeline.core.release_params import ReleaseParams
 from pipeline.core.strict_yaml import parse_yaml
 
@@ -32,6 +35,10 @@ FOLDER_READMES = {
     "errata": "Errors in released items (`rgqa errata add`). The next release lists them. May stay empty.",
     "predictions": "Predictions of models: NAME.json is a row of the leaderboard (docs/guides/compare_models.md).",
 }
+# Folders of the list above that only the stages of a clone read, and the sections of their stages.
+CLONE_FOLDERS = ("truth", "vqa", "predictions")
+CLONE_SECTIONS = ("paper", "leaderboard")
+SUBSETS_WITHOUT_CLIP = "{subsets: [pt-easy, pt-hard]}"
 # Names that a data set must not have, because they have another meaning: folders in data/, keys of
 # params.yaml, and words that YAML does not read as strings.
 RESERVED_NAMES = {"release", "cache", "label-studio", "sample", "dataset", "version"}
@@ -49,7 +56,7 @@ TABLE_NAMES = {
 # Only what differs from the defaults, and what the release needs. DVC needs the key of every stage.
 SECTION_TEMPLATE = """\
   # {{}} means the defaults, sized by your data. docs/reference/parameters.md lists all parameters.
-  ingest: {{}}
+  ingest: {ingest}
   vocabulary: {{}}
   embed: {{}}
   rank: {{}}
@@ -92,7 +99,13 @@ class NewFiles(NamedTuple):
 
 
 def create_dataset(
-    name: str, root: Path = Path(), images: Path | None = None, questions: Path | None = None
+    name: str,
+    root: Path = Path(),
+    images: Path | None = None,
+    questions: Path | None = None,
+    *,
+    without_clip: bool = False,
+    new_project: str = "",
 ) -> str:
     """Create `data/<name>/` and a section of params.yaml. Existing files and sections stay as they are.
 
@@ -103,6 +116,8 @@ def create_dataset(
         root: Root of the project.
         images: Folder with images to copy into the source folder; None if the user puts them there.
         questions: Table of questions about them.
+        without_clip: Whether the new section asks for the subsets that need no CLIP model only.
+        new_project: The folder as the user will find it, for the message, if the project is new. Otherwise "".
 
     Returns:
         A message that says what was done, what to do next and what the release will ask for.
@@ -126,9 +141,16 @@ def create_dataset(
         raise UserError(f"{given}: {other} is missing; give both, or copy the files yourself")
     path = root / PARAMS_FILE
     if not path.is_file():
-        raise UserError(f"{path}: no such file; run this from the project's root")
+        raise UserError(
+            f"{path}: no such file; run this in the folder of a project, or make one with rgqa init FOLDER"
+        )
     text = read_params_text(path)
-    new_text = text if name in (parse_yaml(text, path) or {}) else _append_section(text, name, path)
+    exists = name in (parse_yaml(text, path) or {})
+    if exists and without_clip:
+        raise UserError(
+            f"--without-clip has no effect: {path} has a section {name!r} already; write `ingest: {SUBSETS_WITHOUT_CLIP}` there"
+        )
+    new_text = text if exists else _append_section(text, make_section(name, without_clip, root), name, path)
     section = parse_yaml(new_text, path)[name]
     home = root / DATA_DIR / name
     new_files = (
@@ -140,6 +162,8 @@ def create_dataset(
         # If params.yaml is a link, its target is replaced.
         write_text(path.resolve(), new_text)
     for folder, purpose in FOLDER_READMES.items():
+        if folder in CLONE_FOLDERS and is_own_project(root):
+            continue
         place = home / folder
         place.mkdir(parents=True, exist_ok=True)
         if folder != "source" and not any(place.iterdir()):
@@ -150,14 +174,28 @@ def create_dataset(
                 target.parent.mkdir(parents=True, exist_ok=True)
                 copy_file(source, target)
     is_in_use = parse_yaml(new_text, path).get("dataset") == name
-    return "\n".join(_describe_result(name, section, new_files, is_in_use))
+    return "\n".join(_describe_result(name, section, new_files, is_in_use, new_project))
 
 
-def _append_section(text: str, name: str, path: Path) -> str:
+def make_section(name: str, without_clip: bool, root: Path) -> str:
+    """Return the section of a new data set.
+
+    Args:
+        name: Name of the data set.
+        without_clip: Whether it asks for the subsets that need no CLIP model only.
+        root: Root of the project. A project of one's own has no stages that compare with the paper's rules or make a leaderboard.
+    """
+    section = SECTION_TEMPLATE.format(name=name, ingest=SUBSETS_WITHOUT_CLIP if without_clip else "{}")
+    left_out = tuple(f"  {key}:" for key in CLONE_SECTIONS) if is_own_project(root) else ()
+    return "".join(line for line in section.splitlines(keepends=True) if not line.startswith(left_out))
+
+
+def _append_section(text: str, section: str, name: str, path: Path) -> str:
     """Return the text of params.yaml with a new section at the end.
 
     Args:
         text: The text of params.yaml.
+        section: The text of the new section.
         name: Name of the new section.
         path: Path of params.yaml, for messages.
 
@@ -165,7 +203,6 @@ def _append_section(text: str, name: str, path: Path) -> str:
         UserError: Appending the section would change the meaning of the file.
     """
     before = parse_yaml(text, path) or {}
-    section = SECTION_TEMPLATE.format(name=name)
     new_text = f"{text.rstrip()}\n\n{name}:\n{section}"
     try:
         after = parse_yaml(new_text, path)
@@ -249,11 +286,14 @@ def _find_conflicts(targets: Mapping[Path, Path], table: Path) -> Iterator[tuple
 
 
 def _describe_result(
-    name: str, section: Mapping[str, Any], new_files: NewFiles | None, is_in_use: bool
+    name: str, section: Mapping[str, Any], new_files: NewFiles | None, is_in_use: bool, new_project: str
 ) -> Iterator[str]:
     """Yield the lines of the message at the end."""
     source = DatasetFolders(name).source
-    yield f"{DATA_DIR / name} and section `{name}` of {PARAMS_FILE} are ready."
+    if new_project:
+        yield f"{new_project} is a new project with data set `{name}`."
+    else:
+        yield f"{DATA_DIR / name} and section `{name}` of {PARAMS_FILE} are ready."
     if new_files:
         yield f"  {format_count(new_files.num_images, 'image')} and {format_count(new_files.num_questions, 'question')} are in {source}."
         if new_files.unused_images:
@@ -263,8 +303,16 @@ def _describe_result(
         if new_files.sizes:
             yield f"  Sizes of the CLIP subsets, fitted to the data: {new_files.sizes}"
     else:
-        yield f"  Put images into {source / 'images'} and a table of questions into {source}. To copy and check both: rgqa init {name} --images FOLDER --questions FILE"
-    yield f"Next: {'' if is_in_use else f'set `dataset: {name}` in {PARAMS_FILE}, and '}run dvc repro. It makes annotation tasks and stops until they are judged."
+        there = ", in the project" if new_project else ""
+        yield f"  Put images into {source / 'images'} and a table of questions into {source}. To copy and check both{there}: rgqa init {name} --images FOLDER --questions FILE"
+    if set(CLIP_SUBSETS).intersection(
+        subsets := (section.get("ingest") or {}).get("subsets", SUBSETS)
+    ) and not section.get("embed"):
+        wanted = ", ".join(subset for subset in CLIP_SUBSETS if subset in subsets)
+        yield f"  {wanted}: the first run downloads a CLIP model once (about 600 MB). To make the other subsets only, without a model: `ingest: {SUBSETS_WITHOUT_CLIP}` in {PARAMS_FILE}"
+    first = f"cd {shlex.quote(new_project)}, and " if new_project else ""
+    first += "" if is_in_use else f"set `dataset: {name}` in {PARAMS_FILE}, and "
+    yield f"Next: {first}run dvc repro. It makes annotation tasks and stops until they are judged."
     given = section.get("release") or {}
     fields = msgspec.structs.fields(ReleaseParams)
     empty = [

@@ -18,7 +18,7 @@ from pipeline.core.errors import require_docstrings
 # The sections of `rgqa --help` and their commands.
 COMMAND_SECTIONS = {
     "Evaluate a model": "run score attribute leaderboard baselines audit",
-    "Build a benchmark": "init fetch convert export-embeddings annotate explain report export",
+    "Build a benchmark": "init upgrade fetch convert export-embeddings annotate explain report export",
     "Publish a release": "check publish diff errata",
     "Sample and studies": "sample study",
 }
@@ -80,6 +80,6 @@ def main() -> None:
         if str(error.name).split(".")[0] in ("pipeline", "annotation", "research"):
             raise
         sys.exit(
-            f"error: {error.name} is not installed, which this command needs to build a benchmark; install everything from a "
-            'clone with `pip install ".[build]"`'
+            f"error: {error.name} is not installed, which this command needs to build a benchmark; install everything with "
+            '`pip install "rgqa-pipeline[build]"`, or in a clone with `pip install ".[build]"`'
         )

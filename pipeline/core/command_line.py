@@ -1,17 +1,26 @@
-"""Make the groups of commands of `rgqa`, which share the same layout of the help and the same handling of
-mistakes.
+"""Make the groups of commands of `rgqa`, which share the same layout of the help, the same handling of mistakes, and find the
+project from any folder below it.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pipeline.core.errors import UserError, exit_with_error, no_effect_message
+from pipeline.core.errors import UserError, exit_with_error, no_effect_message, warn
 from pipeline.core.renames import explain_renamed_command, explain_renamed_options
+
+# Key of `Context.meta`: the folder in which the user called the command, relative to the project.
+WORKING_FOLDER_KEY = "pipeline.working_folder"
+# Names of text parameters that may be the path of a file or folder.
+PATH_OR_NAME_PARAMETERS = ("source", "origin", "archives_from")
+# Commands that work in a project whose code is of another version: they bring the two together.
+VERSION_COMMANDS = ("init", "upgrade")
 
 
 def new_app(help: str | None = None, example: str | None = None) -> typer.Typer:
@@ -54,6 +63,53 @@ def refuse_options(context: typer.Context, names: str, reason: str) -> None:
         exit_with_error(UserError(no_effect_message(" ".join(typed), reason)))
 
 
+def enter_project(context: typer.Context) -> None:
+    """Change to the project in which the command was called, and warn if the project uses other code than is installed.
+
+    Nothing changes if the working directory is no folder below a project. Paths that the user typed stay relative to the folder in which
+    the user typed them.
+
+    Args:
+        context: The context of the command, whose parameters are changed.
+    """
+    # This loads YAML and records, which `rgqa --help` does not need.
+    from pipeline.core.project import find_project, find_version_conflict
+
+    try:
+        start = Path.cwd()
+    except FileNotFoundError:
+        # The working directory was deleted, which the command reports.
+        return
+    if (root := find_project(start)) is None:
+        return
+    below = start.relative_to(root)
+    context.meta[WORKING_FOLDER_KEY] = below
+    if start != root:
+        for name, value in context.params.items():
+            source = context.get_parameter_source(name)
+            if source is not None and source.name == "COMMANDLINE":
+                context.params[name] = _from_folder(below, name, value)
+        os.chdir(root)
+    if context.command.name not in VERSION_COMMANDS:
+        try:
+            conflict = find_version_conflict()
+        except UserError as error:
+            exit_with_error(error)
+        if conflict:
+            warn(conflict)
+
+
+def _from_folder(folder: Path, name: str, value: Any) -> Any:
+    """Return the value of a parameter. Paths in it that are relative to a folder become relative to the project."""
+    if isinstance(value, list | tuple):
+        return type(value)(_from_folder(folder, name, one) for one in value)
+    if isinstance(value, Path):
+        return folder / value
+    if name in PATH_OR_NAME_PARAMETERS and isinstance(value, str) and Path(value).exists():
+        return str(folder / value)
+    return value
+
+
 class _App(typer.Typer):
     def command(
         self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **settings: Any
@@ -70,6 +126,12 @@ class _Command(TyperCommand):
         ):
             ctx.fail(message)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        # `run` and `score` work on the files that they are given, and need no project.
+        if not ctx.ignore_unknown_options:
+            enter_project(ctx)
+        return super().invoke(ctx)
 
 
 class _Group(TyperGroup):

@@ -18,7 +18,10 @@ from .errors import UserError
 RELEASE_MARKER_FILE = "CHECKSUMS.sha256"
 # Files and folders of the project that cannot be computed again: the parameters, the graphs of stages, and in
 # each data set the source, the annotations and the other inputs. No command may write there.
-PROTECTED_FILES = ("params.yaml", "dvc.yaml", "dvc.lock", "research/dvc.yaml", "research/dvc.lock")
+PROTECTED_FILES = (
+    *("params.yaml", "dvc.yaml", "dvc.lock", "rgqa-version.yaml"),
+    *("research/dvc.yaml", "research/dvc.lock"),
+)
 PROTECTED_DATASET_FOLDERS = ("source", "truth", "study", "annotations", "rounds", "errata")
 
 

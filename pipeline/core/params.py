@@ -232,7 +232,9 @@ def read_params_text(path: Path) -> str:
         UserError: The file is missing or not UTF-8.
     """
     if not path.exists():
-        raise UserError(f"{path}: no such file; run this from the project's root")
+        raise UserError(
+            f"{path}: no such file; run this in the folder of a project, or make one with rgqa init FOLDER"
+        )
     with open_for_reading(path) as file:
         data = file.read()
     try:

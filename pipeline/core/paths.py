@@ -27,6 +27,7 @@ from pipeline.core.atomic_files import write_text
 from pipeline.core.json_files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import report_written
+from pipeline.core.project import is_own_project
 from pipeline.core.records import SUBSETS, Question, Record, Subset, Vocabulary
 
 R = TypeVar("R", bound=Record)
@@ -84,17 +85,9 @@ class DatasetFolders:
 
         If one of these folders is missing, DVC stops with an unclear message.
         """
-        return [
-            self.source,
-            self.truth,
-            self.clip,
-            self.vqa_models,
-            self.embeddings,
-            self.annotations,
-            self.rounds,
-            self.errata,
-            self.predictions,
-        ]
+        inputs = [self.source, self.clip, self.embeddings, self.annotations, self.rounds, self.errata]
+        # Only the stages of a clone read these.
+        return inputs if is_own_project() else [*inputs, self.truth, self.vqa_models, self.predictions]
 
     def check_outputs(self, *outputs: Output | None, inputs: Iterable[Path | None] = ()) -> None:
         """Refuse outputs that would replace files of the data set or its releases, the parameters or the

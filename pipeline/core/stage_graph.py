@@ -75,6 +75,6 @@ def read_stages(*graphs: Path, root: Path = Path()) -> dict[str, dict[str, Any]]
     for graph in graphs or (BUILD_GRAPH, RESEARCH_GRAPH):
         path = root / graph
         if not path.is_file():
-            raise UserError(f"{path}: no such file; run this from the project's root")
+            raise UserError(f"{path}: no such file; run this in the clone of the project")
         stages |= parse_yaml(path.read_text(encoding="utf-8"), path)["stages"]
     return stages

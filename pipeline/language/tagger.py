@@ -56,7 +56,7 @@ class Tagger:
                 self._nlp = spacy.load(SPACY_MODEL, enable=list(SPACY_COMPONENTS))
         except OSError as error:
             raise UserError(
-                f"the model of the tagger is not installed: {SPACY_MODEL}. Run `make setup`"
+                f'the model of the tagger is not installed: {SPACY_MODEL}. Run `make setup` in a clone, or `pip install "rgqa-pipeline[build]"`'
             ) from error
 
     def tag(self, texts: Iterable[str]) -> Iterator[tuple[TaggedToken, ...]]:

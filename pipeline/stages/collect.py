@@ -97,7 +97,7 @@ def gather_verdicts(
             [
                 f"{format_count(len(tasks), 'task')} without verdicts: no annotator has answered a task yet",
                 found + (f" with annotations {counts}" if counts else ""),
-                "Let annotators answer the tasks: make annotate (docs/guides/human_annotation.md), then rgqa annotate pull, then dvc repro",
+                "Let annotators answer the tasks: rgqa annotate invite, rgqa annotate serve (docs/guides/human_annotation.md), then rgqa annotate pull, then dvc repro",
                 f"Or use your own Label Studio: import {tasks_file} into a project with annotation/client/interface.xml, then run "
                 "rgqa annotate import EXPORT",
             ]

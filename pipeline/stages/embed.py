@@ -18,12 +18,10 @@ from pathlib import Path
 
 from pipeline.candidates.encoders import clip
 from pipeline.candidates.encoders.embedding_cache import (
-    CACHE_PATH,
-    PRECOMPUTED_FILE_NAME,
-    EmbeddingCache,
     EmbedParams,
     EmbedReport,
     make_cache_keys,
+    open_cache,
     write_empty_npy,
 )
 from pipeline.candidates.encoders.weights import find_pretrained_conflict, list_local_files
@@ -66,9 +64,7 @@ def main() -> None:
     check_sample_model(params, model, folders.dataset)
     image_keys = make_cache_keys(model, "image", (image.sha256 for image in images))
     text_keys = make_cache_keys(model, "text", texts)
-    with closing(
-        EmbeddingCache(CACHE_PATH, model.dimension, precomputed=folders.embeddings / PRECOMPUTED_FILE_NAME)
-    ) as vectors:
+    with closing(open_cache(folders, model.dimension)) as vectors:
         # Texts are encoded first, so that a text that is too long is reported before the images are encoded,
         # which takes most of the time.
         encoded = vectors.encode_missing(

@@ -22,13 +22,11 @@ import msgspec
 
 from pipeline.candidates.encoders import clip
 from pipeline.candidates.encoders.embedding_cache import (
-    CACHE_PATH,
-    PRECOMPUTED_FILE_NAME,
-    EmbeddingCache,
     EmbedParams,
     EmbedReport,
     SimilarityReport,
     make_cache_keys,
+    open_cache,
     write_empty_npy,
 )
 from pipeline.candidates.ranking.pair_scores import compute_quantiles, score_edited_questions
@@ -105,9 +103,7 @@ def main() -> None:
         return
     distinct = sorted({candidate.text for candidate in candidates})
     key_of = dict(zip(distinct, make_cache_keys(model, "text", distinct), strict=True))
-    with closing(
-        EmbeddingCache(CACHE_PATH, model.dimension, precomputed=folders.embeddings / PRECOMPUTED_FILE_NAME)
-    ) as cache:
+    with closing(open_cache(folders, model.dimension)) as cache:
         num_missing = cache.encode_missing(
             list(key_of.values()), distinct, partial(encode_texts, p=p, model=model), "edited texts"
         )

@@ -36,7 +36,7 @@ def test_the_default_is_the_data_set_in_use(tmp_path, monkeypatch):
 
 def test_outside_a_project_the_message_says_where_to_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match="run this from the project's root"):
+    with pytest.raises(UserError, match="run this in the folder of a project"):
         DatasetFolders()
 
 

@@ -107,7 +107,7 @@ def test_without_verdicts_the_message_says_how_many_tasks_wait_and_what_to_run(b
         collect.main()
     assert caught.value.problems[0] == f"{count} tasks without verdicts: no annotator has answered a task yet"
     assert (
-        "make annotate" in caught.value.problems[2]
+        "rgqa annotate serve" in caught.value.problems[2]
         and "rgqa annotate pull, then dvc repro" in caught.value.problems[2]
     )
     assert caught.value.problems[1] == f"{PULLED} does not exist"

@@ -1,8 +1,9 @@
 """Store the vectors of images and texts, so that no vector is computed twice.
 
 The key of a vector is the SHA-256 of the model's fingerprint, the model's preprocessing and the content (the
-SHA-256 of an image file, or a text). All data sets share one SQLite file. The file is written batch by batch,
-so a process that is killed loses at most the current batch. The file can be deleted at any time.
+SHA-256 of an image file, or a text). All data sets share one SQLite file, and so do all projects of a user that
+`rgqa init FOLDER` made. The file is written batch by batch, so a process that is killed loses at most the current
+batch. The file can be deleted at any time.
 
 Vectors that were computed elsewhere can be added with a *precomputed file*: a small safetensors file with
 `keys` uint8 [n, 32] and `vectors` float32 [n, d].
@@ -28,9 +29,12 @@ from pipeline.core.json_files import read_json
 from pipeline.core.params import Params
 from pipeline.core.paths import DATA_DIR, DatasetFolders
 from pipeline.core.progress import track
+from pipeline.core.project import get_user_cache_dir, is_own_project
 from pipeline.core.records import ImageRecord, Record, Subset
 
 CACHE_PATH = DATA_DIR / "cache" / "vectors.sqlite"
+# Another project may write at the same time, one batch after the other.
+MAX_WAIT_SECONDS = 60
 # Name of the precomputed file in the folder `embeddings` of a data set.
 PRECOMPUTED_FILE_NAME = "clip.safetensors"
 # The CLIP model of a data set whose parameters name none, and its pretrained tag.
@@ -116,6 +120,30 @@ def make_cache_keys(
     return [hashlib.sha256(f"{made_by}{content}".encode()).digest() for content in contents]
 
 
+def find_cache_path(precomputed: Path) -> Path:
+    """Return the file of the cache.
+
+    Projects of one's own share a file in the user's cache folder. A clone keeps its own file. So does a project with
+    precomputed vectors: they come from elsewhere, and must not replace the vectors of other projects.
+
+    Args:
+        precomputed: The precomputed file of the data set, which may be missing.
+    """
+    is_shared = is_own_project() and not precomputed.exists()
+    return get_user_cache_dir() / CACHE_PATH.name if is_shared else CACHE_PATH
+
+
+def open_cache(folders: DatasetFolders, dimension: int) -> EmbeddingCache:
+    """Open the cache of a data set.
+
+    Args:
+        folders: The data set.
+        dimension: The length of the vectors.
+    """
+    precomputed = folders.embeddings / PRECOMPUTED_FILE_NAME
+    return EmbeddingCache(find_cache_path(precomputed), dimension, precomputed)
+
+
 class EmbeddingCache:
     """A file that maps keys to float32 vectors. The file stays valid if the process is killed at any moment.
 
@@ -134,7 +162,7 @@ class EmbeddingCache:
         self._path, self.dimension = path, dimension
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._translate_errors():
-            self._connection = sqlite3.connect(path)
+            self._connection = sqlite3.connect(path, timeout=MAX_WAIT_SECONDS)
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
             )

@@ -91,8 +91,42 @@ def test_full_disk_is_reported_before_installation(
 
 def test_missing_uv_is_reported(tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment.shutil, "which", lambda *_, **__: None)
-    with pytest.raises(UserError, match="uv is not installed.*make setup"):
+    with pytest.raises(UserError, match="uv is not installed.*pip install uv.*make setup"):
         environment.ensure_environment(tmp_path / "environment", lock)
+
+
+def test_projects_of_ones_own_share_an_environment_for_each_lock_file(
+    home: Path, lock: Path, calls: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert environment.find_environment_dir(lock) == environment.ENVIRONMENT_DIR
+    Path("rgqa-version.yaml").write_text("")
+    python = environment.ensure_environment(lock=lock)
+    assert python.is_relative_to(tmp_path / "cache/rgqa-pipeline") and len(calls) == 2
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "rgqa-version.yaml").write_text("")
+    monkeypatch.chdir(other)
+    assert environment.ensure_environment(lock=lock) == python and len(calls) == 2
+    lock.write_text("label-studio==1.23.3\n")
+    assert environment.ensure_environment(lock=lock) != python and python.exists()
+
+
+def test_label_studio_sees_only_our_packages_of_an_environment(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = tmp_path / "site-packages"
+    for name in ("annotation", "pipeline", "numpy"):
+        (packages / name).mkdir(parents=True)
+    monkeypatch.setattr(environment, "CODE_ROOT", packages)
+    for _ in range(2):
+        folder = Path(environment.build_environment_variables()["PYTHONPATH"])
+        assert {path.name: path.resolve() for path in folder.iterdir()} == {
+            name: packages / name for name in ("annotation", "pipeline")
+        }
+    # The links follow an environment that has moved.
+    monkeypatch.setattr(environment, "CODE_ROOT", packages.rename(tmp_path / "moved"))
+    assert (environment.find_code_dir() / "pipeline").resolve() == tmp_path / "moved/pipeline"
 
 
 def test_failed_installation_is_reported(tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:

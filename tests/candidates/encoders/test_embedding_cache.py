@@ -4,10 +4,12 @@ exported."""
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
@@ -24,11 +26,14 @@ from pipeline.candidates.encoders.embedding_cache import (
     SimilarityReport,
     export_embeddings,
     make_cache_keys,
+    open_cache,
     read_precomputed,
     write_precomputed,
 )
 from pipeline.core.errors import UserError
 from pipeline.core.params import convert_params
+from pipeline.core.paths import DatasetFolders
+from tests.closure import ROOT
 
 MODEL = ModelRecord(
     model="m",
@@ -244,3 +249,78 @@ def test_the_cache_is_plain_sqlite(tmp_path: Path) -> None:
     EmbeddingCache(tmp_path / "v.sqlite", 3).put(KEYS[:1], ROWS[:1])
     ((k, v),) = sqlite3.connect(tmp_path / "v.sqlite").execute("SELECT key, vector FROM vectors")
     assert (k, v) == (KEYS[0], ROWS[0].tobytes())
+
+
+# Which file
+
+
+@pytest.fixture
+def two_projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Two projects of one's own with a data set `birds`, and an empty cache folder of the user."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    homes = (tmp_path / "a", tmp_path / "b")
+    for home in homes:
+        home.mkdir()
+        (home / "rgqa-version.yaml").write_text("")
+    return homes
+
+
+def test_projects_share_their_vectors(
+    two_projects: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["one", "three"]
+    keys = make_cache_keys(MODEL, "text", texts)
+    encoded = []
+    for home in two_projects:
+        monkeypatch.chdir(home)
+        with closing(open_cache(DatasetFolders("birds"), 2)) as cache:
+            encoded.append(cache.encode_missing(keys, texts, lengths, "texts"))
+            np.testing.assert_array_equal(cache.get(keys), [[3, 1], [5, 1]])
+    assert encoded == [2, 0]
+    assert [path.name for path in (tmp_path / "user/rgqa-pipeline").iterdir()] == ["vectors.sqlite"]
+    assert not any((home / "data").exists() for home in two_projects)
+
+
+def test_vectors_from_elsewhere_stay_in_their_project(
+    two_projects: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = two_projects
+    keys = make_cache_keys(MODEL, "text", ["one"])
+    wrong = first / "data/birds/embeddings/clip.safetensors"
+    write_precomputed(wrong, keys, np.array([[7, 7]], np.float32))
+    monkeypatch.chdir(first)
+    with closing(open_cache(DatasetFolders("birds"), 2)) as cache:
+        np.testing.assert_array_equal(cache.get(keys), [[7, 7]])
+    monkeypatch.chdir(second)
+    with closing(open_cache(DatasetFolders("birds"), 2)) as cache:
+        assert cache.find_missing(keys) == keys
+
+
+def test_a_clone_keeps_its_own_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    with closing(open_cache(DatasetFolders("birds"), 2)):
+        assert embedding_cache.CACHE_PATH.is_file() and not (tmp_path / "user").exists()
+
+
+def test_projects_write_at_the_same_time(
+    two_projects: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(two_projects[0])
+    script = (
+        "import sys, numpy as np\n"
+        "from pipeline.candidates.encoders.embedding_cache import open_cache\n"
+        "from pipeline.core.paths import DatasetFolders\n"
+        "cache = open_cache(DatasetFolders('birds'), 2)\n"
+        "for n in range(50): cache.put([f'{sys.argv[1]}{n}'.encode()], np.ones((1, 2), np.float32))\n"
+    )
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, name], cwd=home, env=os.environ | {"PYTHONPATH": str(ROOT)}
+        )
+        for name, home in zip("ab", two_projects, strict=True)
+    ]
+    assert [run.wait(timeout=120) for run in runs] == [0, 0]
+    keys = [f"{name}{n}".encode() for name in "ab" for n in range(50)]
+    with closing(open_cache(DatasetFolders("birds"), 2)) as cache:
+        assert cache.find_missing(keys) == []
