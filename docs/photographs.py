@@ -30,7 +30,9 @@ def collect_pairs(candidate_ids: list[str]) -> list[Item]:
     """
     folders = DatasetFolders("photos")
     questions = {question.question_id: question for question in folders.read_records(Question)}
-    candidates = {row.candidate.candidate_id: row.candidate for row in folders.read_records(ScreenedCandidate)}
+    candidates = {
+        row.candidate.candidate_id: row.candidate for row in folders.read_records(ScreenedCandidate)
+    }
     if unknown := [name for name in candidate_ids if name not in candidates]:
         raise UserError(f"{', '.join(unknown)}: no such candidate in {folders.stage_dir('screen')}")
     items = []

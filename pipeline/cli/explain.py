@@ -120,9 +120,7 @@ def _format_stages(candidate: Candidate, folders: DatasetFolders) -> Iterator[st
         folders, "similarity/edit_scores.jsonl", EditedQuestionScore, key, "candidate_id"
     ):
         yield "  CLIP       " + (
-            f"score {scored.score:.4f}"
-            if scored.score is not None
-            else _explain_missing_score(folders)
+            f"score {scored.score:.4f}" if scored.score is not None else _explain_missing_score(folders)
         )
     for task in _read_matching(
         folders, "batch/tasks.jsonl", Task, key, "first.candidate_id", "second.candidate_id"
