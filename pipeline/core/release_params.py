@@ -97,6 +97,11 @@ class ReleaseParams(Params):
     num_folds: FoldCount = 5
     seed: Seed = 0
 
+    @property
+    def is_annotated_by_models(self) -> bool:
+        """Whether models judged in place of people."""
+        return self.annotated_by == "machine-generated"
+
 
 def check_release_params(path: Path = PARAMS_FILE) -> str:
     """Check section `release` of params.yaml before the first stage runs.

@@ -44,7 +44,7 @@ def test_a_photograph_is_small_without_metadata_and_has_a_licence(path):
 def test_the_card_will_say_that_a_model_wrote_the_questions_and_claims_no_annotators():
     params = convert_params(SECTION["release"], ReleaseParams, "photos.release")
     assert "language model wrote" in params.data_source and "language model" in params.simulated_content[0]
-    # Only the person who annotates can state this.
+    # Only the user can state this, after the annotation.
     assert params.annotated_by == params.annotator_demographics == ""
     assert [path.name for path in (HOME / "annotations").iterdir() if path.name != "pulled.json"] == [
         "README.md"

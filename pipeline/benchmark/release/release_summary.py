@@ -152,7 +152,7 @@ class ReleaseSummary(Record):
     @property
     def is_judged_by_models(self) -> bool:
         """Whether models answered in place of people, without simulated verdicts."""
-        return not self.simulated and self.params.annotated_by == "machine-generated"
+        return not self.simulated and self.params.is_annotated_by_models
 
     def subsets_with_prefix(self, prefix: str) -> list[str]:
         """Return the names of the subsets that start with a prefix, such as "clip" or "pt"."""
