@@ -1,14 +1,15 @@
-# `make repro` builds the sample benchmark, `make leaderboard` evaluates it, `make test` runs the tests, `make check` runs all checks that need no run
+# `make repro` builds the sample benchmark, `make leaderboard` evaluates it, `make photos` makes the annotation tasks of the photographs, `make test` runs the tests, `make check` runs all checks that need no run
 # (style, types, imports, doctests, documents), `make docs` builds the documentation site. Each sets up the environment if needed.
 PYTHON ?= python3.11
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 UV      = 0.13.8
 PORT   ?= 8080
+PHOTOS ?= build/photos
 IN_VENV = PATH="$(CURDIR)/$(BIN):$$PATH"
 CODE    = pipeline annotation research
 
-.PHONY: setup repro leaderboard test check docs endurance mutants annotate lock
+.PHONY: setup repro leaderboard photos test check docs endurance mutants annotate lock
 setup: $(VENV)/.ready
 
 # uv installs the pinned set several times faster than pip; the environment itself is a plain venv.
@@ -25,6 +26,18 @@ repro: setup
 # Reference models answer the questions of the release, all predictions are scored, and the paper's rules are compared with ours.
 leaderboard: setup
 	$(IN_VENV) $(BIN)/dvc repro research/dvc.yaml
+
+# The annotation tasks of the embedded photographs (data/photos), in a folder of their own, so that the sample and dvc.lock stay as they are.
+# What is there already is kept: a later call continues. To start from scratch, delete the folder.
+photos: setup $(PHOTOS)/params.yaml
+	cd $(PHOTOS) && PATH="$(abspath $(BIN)):$$PATH" $(abspath $(BIN))/dvc repro batch
+
+$(PHOTOS)/params.yaml:
+	mkdir -p $(PHOTOS)/data
+	for name in pipeline annotation research dvc.yaml .dvcignore; do ln -sfn "$(CURDIR)/$$name" $(PHOTOS)/$$name; done
+	cp -R data/photos data/README.md $(PHOTOS)/data/
+	cd $(PHOTOS) && { test -d .dvc || $(abspath $(BIN))/dvc init --quiet --no-scm; }
+	sed 's/^dataset: .*/dataset: photos/' params.yaml > $@
 
 test: setup
 	$(IN_VENV) $(BIN)/python -m pytest -n auto --dist loadfile

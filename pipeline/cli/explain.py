@@ -11,6 +11,7 @@ from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_jsonl
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import (
+    CLIP_SUBSETS,
     Candidate,
     CandidateEstimate,
     CollectedCandidate,
@@ -95,6 +96,13 @@ def _format_candidate(candidate: Candidate) -> Iterator[str]:
         yield f"  CLIP       score {candidate.score:.4f}{rank}"
 
 
+def _explain_missing_score(folders: DatasetFolders) -> str:
+    """Say why an edited question has no CLIP score."""
+    if not set(CLIP_SUBSETS).intersection(folders.read_subsets()):
+        return "no score, because no CLIP subset is made"
+    return "no score, because the text is too long"
+
+
 def _format_stages(candidate: Candidate, folders: DatasetFolders) -> Iterator[str]:
     """Yield what each later stage did with a candidate."""
     key = candidate.candidate_id
@@ -112,9 +120,7 @@ def _format_stages(candidate: Candidate, folders: DatasetFolders) -> Iterator[st
         folders, "similarity/edit_scores.jsonl", EditedQuestionScore, key, "candidate_id"
     ):
         yield "  CLIP       " + (
-            f"score {scored.score:.4f}"
-            if scored.score is not None
-            else "no score, because the text is too long"
+            f"score {scored.score:.4f}" if scored.score is not None else _explain_missing_score(folders)
         )
     for task in _read_matching(
         folders, "batch/tasks.jsonl", Task, key, "first.candidate_id", "second.candidate_id"

@@ -1,8 +1,10 @@
 """Commands on a release: `rgqa explain`, `rgqa export` and `rgqa attribute`."""
 
 import json
+import re
 import subprocess
 import sys
+from shutil import copytree
 
 import numpy as np
 import pandas as pd
@@ -19,7 +21,7 @@ from pipeline.core import params
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_jsonl
 from pipeline.core.paths import DatasetFolders
-from pipeline.core.records import DroppedCandidate, Item, Task, Verdict
+from pipeline.core.records import DroppedCandidate, EditedQuestionScore, Item, Task, Verdict
 from pipeline.inference.attribution.item_pairs import sample_pairs
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.gqa_diagnostics import compute_gqa_diagnostics
@@ -60,6 +62,24 @@ def test_explain_prints_the_provenance_of_an_item(release):
     text = "\n".join(explain_item(edited.item_id, DatasetFolders()))
     assert f"{edited.edits[0].old!r} -> {edited.edits[0].new!r}" in text
     assert f"CLIP       score {edited.score:.4f}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("subsets", "reason"), [(["pt-easy"], "no CLIP subset is made"), (["clip-easy", "pt-easy"], "too long")]
+)
+def test_explain_says_why_an_edited_question_has_no_clip_score(
+    release, tmp_path, monkeypatch, subsets, reason
+):
+    edited = next(item for item in items(release) if item.edits)
+    copytree(release.parents[3], tmp_path / "run", symlinks=True)
+    monkeypatch.chdir(tmp_path / "run")
+    folders = DatasetFolders()
+    report, scores = folders.stage_dir("ingest") / "ingest.json", folders.record_file(EditedQuestionScore)
+    report.write_text(json.dumps(json.loads(report.read_text()) | {"subsets": subsets}))
+    scores.write_text(re.sub(r'"score":[-\d.e]+', '"score":null', scores.read_text()))
+    assert f"CLIP       no score, because {'the text is ' * (reason == 'too long')}{reason}" in "\n".join(
+        explain_item(edited.item_id, folders)
+    )
 
 
 @pytest.mark.parametrize("prefix", ["clipeasy_nosuch+", "x+", "+", "pthard_n1+"])

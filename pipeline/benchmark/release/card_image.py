@@ -48,12 +48,19 @@ def draw_card_image(items: Collection[Item], images: Mapping[str, Path]) -> byte
 
 
 def _first_pair(subset: Subset, items: Collection[Item]) -> tuple[Item, Item | None] | None:
-    """Return the first UQ of a subset, and the first AQ of the subset about the same image (or None)."""
+    """Return the first UQ of a subset, and an AQ of the subset about the same image (or None).
+
+    This is the AQ of the same pair if it is about this image, which is the case in PT subsets, and otherwise the first one.
+    """
     uq = next((item for item in items if item.unanswerable and item.subset == subset), None)
     if uq is None:
         return None
-    aqs = (item for item in items if not item.unanswerable and item.subset == subset)
-    return uq, next((item for item in aqs if item.image_id == uq.image_id), None)
+    aqs = [
+        item
+        for item in items
+        if not item.unanswerable and item.subset == subset and item.image_id == uq.image_id
+    ]
+    return uq, min(aqs, key=lambda item: item.pair_id != uq.pair_id, default=None)
 
 
 def _caption_lines(uq: Item, aq: Item | None, font: Font) -> Iterator[tuple[str, str]]:

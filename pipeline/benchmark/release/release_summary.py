@@ -149,6 +149,11 @@ class ReleaseSummary(Record):
         """Title and version, as on the card."""
         return f"{'REHEARSAL of ' if self.rehearsal else ''}{self.params.title} {self.version}"
 
+    @property
+    def is_judged_by_models(self) -> bool:
+        """Whether models answered in place of people, without simulated verdicts."""
+        return not self.simulated and self.params.is_annotated_by_models
+
     def subsets_with_prefix(self, prefix: str) -> list[str]:
         """Return the names of the subsets that start with a prefix, such as "clip" or "pt"."""
         return [subset.name for subset in self.subsets if subset.name.startswith(prefix)]

@@ -31,6 +31,8 @@ def list_simulated_parts(f: ReleaseSummary) -> list[str]:
             "Verdicts: programs with known error rates judged, with access to the complete ground truth of each image. Annotators, times and "
             "agreement are simulated, too."
         )
+    elif f.is_judged_by_models:
+        sentences.append("Verdicts: models judged in place of people. No person has judged these questions.")
     if edited := f.subsets_with_prefix("pt"):
         sentences.append(f"Questions of {' and '.join(edited)}: a program edited questions of the source.")
     return [*sentences, *f.params.simulated_content]
@@ -163,7 +165,7 @@ def _describe_annotation(f: ReleaseSummary) -> dict[str, Any]:
         "Annotators stated for each candidate whether the question has an answer in the image. Each task also contained a gold "
         "question with a known verdict, or another candidate. Annotators who failed too many gold questions were excluded.",
         *([rule] if rule else []),
-        *(list_simulated_parts(f)[:1] if f.simulated else []),
+        *(list_simulated_parts(f)[:1] if f.simulated or f.is_judged_by_models else []),
     ]
     demographics = f.params.annotator_demographics
     if f.simulated:
@@ -184,5 +186,6 @@ def _describe_annotation(f: ReleaseSummary) -> dict[str, Any]:
                 else []
             ),
             *(["simulated annotators: the verdicts"] if f.simulated else []),
+            *(["models: the verdicts"] if f.is_judged_by_models else []),
         ],
     }

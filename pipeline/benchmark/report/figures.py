@@ -84,6 +84,15 @@ class EditStatistics(Record):
     swaps: list[tuple[str, str, str, int]]
 
 
+def _name_annotation(run: PipelineRun) -> str:
+    """Name who judged the set of this run, for Table 1."""
+    if run.rehearsal:
+        return "rehearsal"
+    if run.simulated:
+        return "simulated"
+    return "models" if run.release_params.is_annotated_by_models else "human"
+
+
 def make_dataset_row(run: PipelineRun) -> DatasetRow:
     """Return the set of this run as a row of Table 1. A pair is an item: an image with a question."""
     source = f"{run.folders.dataset} {run.split}"
@@ -91,7 +100,7 @@ def make_dataset_row(run: PipelineRun) -> DatasetRow:
         name=f"{run.release_params.title} {run.version}",
         has_training_uqs="no",
         uq_kind="VQA + UQ det.",
-        annotation="rehearsal" if run.rehearsal else "simulated" if run.simulated else "human",
+        annotation=_name_annotation(run),
         images=source,
         questions=source,
         uq_percent=100 * sum(item.unanswerable for item in run.all_items) / len(run.all_items),

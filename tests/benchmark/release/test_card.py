@@ -332,6 +332,18 @@ def test_the_first_uq_of_each_subset_is_shown_on_its_image(items, tmp_path):
     assert opened(data).width == PANEL_WIDTH + 2 * GAP  # one subset, one panel
 
 
+def test_a_uq_is_shown_beside_the_question_of_its_pair(items):
+    uq = replace(
+        items[0], item_id="u", unanswerable=True, pair_id="p", image_id="a", text="Where is the red cup?"
+    )
+    pair = replace(uq, item_id="q", unanswerable=False, answer="on the shelf", text="Where is the blue cup?")
+    other = replace(pair, item_id="o", pair_id="other", text="What is this?")
+    assert draw_card_image([uq, other, pair], {}) == draw_card_image([uq, pair], {})
+    # An AQ of the same pair about another image, as in CLIP subsets, is not shown.
+    elsewhere = replace(pair, image_id="b")
+    assert draw_card_image([uq, elsewhere, other], {}) == draw_card_image([uq, other], {})
+
+
 def test_missing_images_are_replaced_by_empty_panels(items):
     shown = opened(draw_card_image(items, {}))
     frame = shown.crop((GAP, GAP + 30, GAP + PANEL_WIDTH, GAP + PANEL_HEIGHT))
@@ -423,6 +435,22 @@ def test_human_verdicts_are_not_called_simulated(items):
     assert "simulated" not in str({name: text for name, text in told.items() if "Missing" not in name})
     bare = make_responsible_ai_fields(replace(people, params=P))
     assert {"rai:annotatorDemographics", "prov:wasDerivedFrom"}.isdisjoint(bare)
+
+
+def test_verdicts_of_models_are_not_called_verdicts_of_people(items, text_of):
+    rows = [replace(item, simulated=False) for item in items]
+    alone = VoteCounts(annotators=1, excluded=0, uqs_by_votes={1: 9}, agreement_text="")
+    stated = replace(P, annotated_by="machine-generated", annotator_demographics="One language model.")
+    text = text_of(rows, params=stated, vote_counts=alone)
+    assert "> **Models judged the questions of this release.** No person has judged them." in text
+    assert "- Verdicts: models judged in place of people." in text
+    assert "1.0 votes on average, of 1 annotator." in text and "\n1 annotator; " in text
+    assert "About the annotators: One language model." in text and " of 1 person" not in text
+    fields = make_responsible_ai_fields(facts(rows, params=stated))
+    assert fields["rai:machineAnnotationTools"][-1] == "models: the verdicts"
+    assert "models judged in place of people" in fields["rai:dataAnnotationProtocol"]
+    people = text_of(rows, params=replace(stated, annotated_by="other"), vote_counts=alone)
+    assert "odels judged" not in people
 
 
 def test_all_simulated_parts_are_listed(items):

@@ -165,7 +165,12 @@ def test_simulated_verdicts_are_stated(parsed, run):
             s: [msgspec.structs.replace(i, simulated=False) for i in rows] for s, rows in run.items.items()
         },
     )
-    assert "simulated." not in get_text(ParsedPage(render_page(people, 0)))
+    text = get_text(ParsedPage(render_page(people, 0)))
+    assert "simulated." not in text and "Models judged" not in text
+    params = msgspec.structs.replace(run.release_params, annotated_by="machine-generated")
+    text = get_text(ParsedPage(render_page(changed(people, release_params=params), 0)))
+    assert "Models judged the questions. No person has judged them." in text
+    assert f"{run.release_params.title} {run.version} no VQA + UQ det. models" in text
 
 
 def test_the_set_is_compared_with_the_paper(parsed, run):
