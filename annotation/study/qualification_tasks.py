@@ -80,7 +80,7 @@ def _collect_offers(tasks: Iterable[Task], seed: int) -> OfferedQuestions:
     offers: OfferedQuestions = {}
     for key in sorted(found, key=lambda key: (-first[key], hash_uniform(str(seed), "training", key))):
         rows = sorted(found[key].values(), key=lambda row: hash_uniform(str(seed), "training", key, row.text))
-        others = [row for row in rows if row.gold_source != "template"]
+        others = [row for row in rows if "template" not in row.gold_source]
         if len(rows) > 1:
             offers[key] = others if len(others) > 1 else rows
     return offers

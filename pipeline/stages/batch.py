@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -39,6 +39,8 @@ from annotation.study.gold_leakage import (
     select_leaks,
 )
 from annotation.study.rounds import read_rounds
+from pipeline.candidates.perturbing.perturb_image import PerturbInputs
+from pipeline.candidates.perturbing.replacements import PerturbParams, ReplacementSampler
 from pipeline.core.errors import UserError, run_command, warn
 from pipeline.core.json_files import write_json_list, write_jsonl
 from pipeline.core.jsonl_index import (
@@ -54,10 +56,12 @@ from pipeline.core.params import Params, Seed, load_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
 from pipeline.core.randomness import make_generator
-from pipeline.core.records import CandidateEstimate, ImageRecord, Question, ScreenedCandidate, Task
+from pipeline.core.records import CandidateEstimate, ImageRecord, Question, ScreenedCandidate, TaggedText, Task
+from pipeline.tasks.absent_object_questions import AbsentObjectWriter
 from pipeline.tasks.gold_questions import (
     QuestionsByName,
     collect_known_questions,
+    has_source_program,
     make_all_template_questions,
     match_text_style,
     sample_foreign_questions,
@@ -186,18 +190,39 @@ class GoldQuestionInputs:
             UniqueIndex(folders.record_file(Question), Question, "question_id"), images
         )
         self._get_evidence = make_evidence_loader(folders, self._vocabulary)
+        self._folders = folders
+
+    @cached_property
+    def _absent_object_writer(self) -> AbsentObjectWriter:
+        """The writer for images of which only plain questions are known. It is made when the first one comes."""
+        inputs = PerturbInputs(
+            self._questions,
+            self._get_evidence,
+            UniqueIndex(self._folders.record_file(TaggedText), TaggedText, "text"),
+            ReplacementSampler(self._vocabulary, PerturbParams(balance_words=False)),
+        )
+        return AbsentObjectWriter(inputs, self._questions_by_name)
 
     def make_offer(self, image_id: str) -> Offer:
         """Return the gold questions that can be shown with an image."""
         rng, evidence = make_generator(self._p.seed, "batch", "pool", image_id), self._get_evidence(image_id)
         own, members = self._questions.get(image_id, ()), self._candidates[image_id]
         texts = [row.candidate.text for row in members]
+        has_plain_questions = not any(has_source_program(question) for question in own)
+        written = (
+            self._absent_object_writer.write_questions(
+                image_id, make_generator(self._p.seed, "batch", "absent objects", image_id)
+            )
+            if own and has_plain_questions and (evidence is None or evidence.source == "other questions")
+            else []
+        )
         return Offer.from_questions(
             [
                 *collect_known_questions(own, members, self._verified.get(image_id, ())),
                 *sample_foreign_questions(
                     image_id, self._questions_by_name, evidence, self._p.num_negative_trials, rng
                 ),
+                *written,
                 *match_text_style(make_all_template_questions(self._vocabulary, evidence, rng), texts),
             ]
         )
