@@ -103,9 +103,9 @@ SOLID = parse_name_filter(
 # vocabulary.
 MAX_PRESENCE = 0.04
 # Number of questions that are written about an image, per own question of the image, and their smallest number.
-QUESTIONS_PER_QUESTION, MIN_QUESTIONS = 1.0, 6
+QUESTIONS_PER_QUESTION, MIN_QUESTIONS = 2.0, 12
 # Maximum number of questions of other images per image.
-MAX_FOREIGN_QUESTIONS = 6
+MAX_FOREIGN_QUESTIONS = 12
 # Largest number of words of a name.
 MAX_NAME_WORDS = 3
 
@@ -117,11 +117,11 @@ class AbsentObjects:
     Attributes:
         probabilities: For each row of the object table the probability that the image does not show such an
             object; 0 for objects that may be shown.
-        named: The names of the objects that the image's questions name, sorted.
+        present: The names of objects that the image shows according to its questions, sorted.
     """
 
     probabilities: np.ndarray
-    named: Sequence[str]
+    present: Sequence[str]
 
 
 def find_mentioned_names(questions: Sequence[Question], names: Collection[str]) -> set[str]:
@@ -186,7 +186,9 @@ def find_absent_objects(
         rows = [row_by_lemma[name] for name in named if name in row_by_lemma]
         if rows:
             absent = np.where(clip_scores < clip_scores[rows].min(), absent, 0)
-    return AbsentObjects(absent, [name for name in named if name in row_by_lemma])
+    # The word "can" of a text may be no object, so templates name only objects that the evidence knows.
+    present = [name for name in sorted(get_known_names(parsed.evidence)) if name in row_by_lemma]
+    return AbsentObjects(absent, present)
 
 
 class AbsentObjectWriter:
@@ -291,7 +293,7 @@ class AbsentObjectWriter:
         weights = absent.probabilities * table.sampling_weights * with_color * ~table.is_category
         others = [
             name
-            for name in absent.named
+            for name in absent.present
             if is_selected(name, SOLID) and not table.is_category[table.row_by_name.get(name, 0)]
         ]
         for _ in range(MAX_TEMPLATES_PER_KIND):
