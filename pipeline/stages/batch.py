@@ -72,6 +72,8 @@ from pipeline.verifier.evidence_loading import make_evidence_loader
 
 # Number of annotators that are simulated to measure gold question leakage.
 NUM_SIMULATED_ANNOTATORS = 8
+# Smallest proportion of gold questions that should be unanswerable.
+MIN_INVALID_PROPORTION = 0.35
 # Maximum number of tasks that the simulated annotators answer, together. More do not make the results more
 # precise.
 MAX_SIMULATED_JUDGEMENTS = 8_000
@@ -165,10 +167,12 @@ def warn_about_leakage(report: Mapping[str, Any]) -> None:
             f"gold questions can be distinguished from candidates by: {row.cue} (AUROC {row.auroc}, upper bound {row.high}, "
             f"more than {MAX_HIDDEN_AUROC}). Annotators may learn this."
         )
-    if report["tasks"] and not report["gold_invalid"]:
+    num_gold = report["gold_valid"] + report["gold_invalid"]
+    if report["tasks"] and report["gold_invalid"] < MIN_INVALID_PROPORTION * num_gold:
+        known = f"only {report['gold_invalid']:,} of {num_gold:,} gold questions are" if report["gold_invalid"] else "no gold question is"
         warn(
-            "no gold question is known to be unanswerable, because nothing is known about these images. An annotator who calls every "
-            "question valid passes all gold questions. Add programs or scene graphs, or end a first round (rgqa annotate end-round)."
+            f"{known} known to be unanswerable, because little is known about these images. An annotator who calls every question valid "
+            "passes most gold questions. Add questions about these images, or end a first round (rgqa annotate end-round)."
         )
 
 
