@@ -28,7 +28,7 @@ class QualificationScore(NamedTuple):
         num_valid, num_invalid: Number of answered questions that count.
         num_valid_correct, num_invalid_correct: Number of these that were answered correctly.
         num_pending_valid, num_pending_invalid: Number of answered questions that do not count yet.
-        num_called_invalid: Number of all answered questions that were called invalid.
+        num_pending_called_invalid: Number of these that were called invalid.
     """
 
     num_valid: int = 0
@@ -37,7 +37,7 @@ class QualificationScore(NamedTuple):
     num_invalid_correct: int = 0
     num_pending_valid: int = 0
     num_pending_invalid: int = 0
-    num_called_invalid: int = 0
+    num_pending_called_invalid: int = 0
 
     @property
     def num_correct(self) -> int:
@@ -56,7 +56,10 @@ class QualificationScore(NamedTuple):
         """Whether all choices are the same, although questions of both kinds were asked."""
         total = self.num_answered + self.num_pending
         asks_both = self.num_valid + self.num_pending_valid and self.num_invalid + self.num_pending_invalid
-        return bool(asks_both) and total >= MIN_UNIFORM_CHOICES and self.num_called_invalid in (0, total)
+        num_called_invalid = (
+            self.num_invalid_correct + self.num_valid - self.num_valid_correct + self.num_pending_called_invalid
+        )
+        return bool(asks_both) and total >= MIN_UNIFORM_CHOICES and num_called_invalid in (0, total)
 
     def has_passed(self, min_accuracy: float) -> bool:
         """Return whether the accuracy on valid and on invalid questions is at least `min_accuracy` (0 to 1), and
@@ -119,10 +122,10 @@ def score_answers(
     counts = dict.fromkeys(QualificationScore._fields, 0)
     for row in known:
         for name, choice in zip(("first", "second"), answers.get(row["key"], ()), strict=False):
-            counts["num_called_invalid"] += choice == "invalid"
             if is_counted(row[name]):
                 counts[f"num_{row[name]['expected']}"] += 1
                 counts[f"num_{row[name]['expected']}_correct"] += is_correct(row[name], choice)
             else:
                 counts[f"num_pending_{row[name]['expected']}"] += 1
+                counts["num_pending_called_invalid"] += choice == "invalid"
     return QualificationScore(**counts)

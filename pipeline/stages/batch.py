@@ -168,7 +168,9 @@ def warn_about_leakage(report: Mapping[str, Any]) -> None:
             f"more than {MAX_HIDDEN_AUROC}). Annotators may learn this."
         )
     num_gold = report["gold_valid"] + report["gold_invalid"]
-    if report["tasks"] and report["gold_invalid"] < MIN_INVALID_PROPORTION * num_gold:
+    # One question more or less is no reason for a warning, unless it is the only one.
+    too_few = report["gold_invalid"] + 1 <= MIN_INVALID_PROPORTION * num_gold
+    if report["tasks"] and (too_few or not report["gold_invalid"]):
         known = f"only {report['gold_invalid']:,} of {num_gold:,} gold questions are" if report["gold_invalid"] else "no gold question is"
         warn(
             f"{known} known to be unanswerable, because little is known about these images. An annotator who calls every question valid "
