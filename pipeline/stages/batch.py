@@ -4,12 +4,13 @@ One question is a candidate. The other question is a gold question, whose correc
 repeat, which is the candidate of another task shown again. Half of the gold questions are valid: the image's
 own questions, which the annotators verify in this way, and questions from templates. The other half are
 invalid: candidates and questions of other images that name something which is absent according to the
-evidence, and questions from templates.
+evidence, and questions from templates. If only plain questions are known of an image, they are written about
+objects that it very probably does not show.
 
 The tasks are ordered in blocks. Blocks with the candidates that are most probably unanswerable come first.
 Each block has equal proportions of the subsets, and the tasks in a block are in random order.
 
-Reads   screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, images.jsonl, vocabulary.json, reconstructed.jsonl
+Reads   tags.jsonl, screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, images.jsonl, vocabulary.json, reconstructed.jsonl
         data/<data set>/rounds/   candidates verified in earlier annotation rounds (`rgqa annotate end-round`), if any
 Writes  tasks.jsonl                Task: everything about each task, including the gold question and its correct choice
         label_studio_tasks.json    what the browser may show: task key, image, the two texts
@@ -217,7 +218,9 @@ class GoldQuestionInputs:
         has_plain_questions = not any(has_source_program(question) for question in own)
         written = (
             self._absent_object_writer.write_questions(
-                image_id, make_generator(self._p.seed, "batch", "absent objects", image_id)
+                image_id,
+                [row.candidate.text for row in members if row.candidate.subset == "clip-hard"],
+                make_generator(self._p.seed, "batch", "absent objects", image_id),
             )
             if own and has_plain_questions and (evidence is None or evidence.source == "other questions")
             else []

@@ -10,7 +10,8 @@ An object counts as absent if all of these conditions hold:
   kind. It does not matter whether the word is asserted or only asked about.
 - It hardly ever occurs together with the objects that the questions name, by the counts of the vocabulary and
   by a table (`COMPANIONS`).
-- If CLIP scores are given, its score is below the scores of the objects that the questions name.
+- None of the image's CLIP-Hard candidates names it. These are the questions of other images that CLIP finds
+  most similar to the image. Without CLIP there are none.
 
 Most of the questions are questions of the image itself, with such an object in place of one that they
 presuppose. So their form tells nothing. A few follow RGQA's template "What color is the <obj0> <rel> the
@@ -21,7 +22,7 @@ presuppose. So their form tells nothing. A few follow RGQA's template "What colo
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +35,6 @@ from pipeline.candidates.perturbing.plausibility import ObjectConstraints
 from pipeline.candidates.perturbing.replacements import ReplacementSampler
 from pipeline.candidates.perturbing.surface_realization import Swap, edit_program, rewrite_text
 from pipeline.candidates.screening.grammar import find_grammar_error
-from pipeline.core.records import Question
 from pipeline.language.functional_programs import is_existence_question
 from pipeline.language.nouns import get_grammatical_number, lemmatize, singularize
 from pipeline.language.object_taxonomy import get_kinds, get_main_kind, is_selected, parse_name_filter
@@ -124,44 +124,45 @@ class AbsentObjects:
     present: Sequence[str]
 
 
-def find_mentioned_names(questions: Sequence[Question], names: Collection[str]) -> set[str]:
-    """Return the singular names of all objects that the texts and the answers of questions mention.
+def find_mentioned_names(texts: Iterable[str], names: Collection[str]) -> set[str]:
+    """Return the singular names of all objects that texts mention.
 
     Args:
-        questions: The questions about an image.
+        texts: The texts.
         names: Singular names of objects.
 
-    >>> rows = [Question(question_id="1", image_id="i", split="val", text="Is the fire hydrant red?", answer="no, the dogs are")]
-    >>> sorted(find_mentioned_names(rows, {"fire hydrant", "dog", "cat"}))
+    >>> sorted(find_mentioned_names(["Is the fire hydrant red?", "no, the dogs are"], {"fire hydrant", "dog", "cat"}))
     ['dog', 'fire hydrant']
     """
     mentioned = set[str]()
-    for question in questions:
-        for text in (question.text, question.source_text, question.answer, question.full_answer):
-            tokens = tokenize_text(text)
-            for size in range(1, MAX_NAME_WORDS + 1):
-                for start in range(len(tokens) - size + 1):
-                    name = lemmatize(" ".join(tokens[start : start + size]))
-                    if name in names:
-                        mentioned.add(name)
+    for text in texts:
+        tokens = tokenize_text(text)
+        for size in range(1, MAX_NAME_WORDS + 1):
+            for start in range(len(tokens) - size + 1):
+                name = lemmatize(" ".join(tokens[start : start + size]))
+                if name in names:
+                    mentioned.add(name)
     return mentioned
 
 
 def find_absent_objects(
-    parsed: ParsedImage, replacements: ReplacementSampler, clip_scores: np.ndarray | None = None
+    parsed: ParsedImage, replacements: ReplacementSampler, similar_texts: Iterable[str] = ()
 ) -> AbsentObjects:
     """Find the objects of the vocabulary that an image very probably does not show.
 
     Args:
         parsed: The image and its questions.
         replacements: The vocabulary with its tables.
-        clip_scores: For each row of the object table the CLIP score of the image and the object, or None if
-            there are no scores.
+        similar_texts: Questions of other images that CLIP finds similar to the image.
     """
     table = replacements.object_table
     row_by_lemma = {lemmatize(name): row for name, row in table.row_by_name.items()}
-    questions = [question for question, *_ in parsed.questions]
-    mentioned = find_mentioned_names(questions, row_by_lemma.keys())
+    texts = [
+        text
+        for question, *_ in parsed.questions
+        for text in (question.text, question.source_text, question.answer, question.full_answer)
+    ]
+    mentioned = find_mentioned_names(texts, row_by_lemma.keys())
     evident = {name for obj in (parsed.evidence.objects if parsed.evidence else ()) for name in obj.names if name}
     named = sorted({*mentioned, *map(lemmatize, evident), *get_known_names(parsed.evidence)})
     absent = replacements.estimate_absence(parsed.evidence)
@@ -175,17 +176,13 @@ def find_absent_objects(
     kinds = {kind for name in named for kind in get_kinds(name)}
     main_kinds = {get_main_kind(name) for name in named} - {""}
     companions = frozenset(member for kind in kinds & COMPANIONS.keys() for member in COMPANIONS[kind])
-    for name in named:
+    for name in {*named, *find_mentioned_names(similar_texts, row_by_lemma.keys())}:
         absent[table.match_confusable(name)] = 0
     for row, name in enumerate(table.names):
         own = get_kinds(name)
         words = {lemmatize(word) for word in name.split()}
         if own & (companions | {*named}) or words & {*named} or lemmatize(name) in kinds or get_main_kind(name) in main_kinds:
             absent[row] = 0
-    if clip_scores is not None:
-        rows = [row_by_lemma[name] for name in named if name in row_by_lemma]
-        if rows:
-            absent = np.where(clip_scores < clip_scores[rows].min(), absent, 0)
     # The word "can" of a text may be no object, so templates name only objects that the evidence knows.
     present = [name for name in sorted(get_known_names(parsed.evidence)) if name in row_by_lemma]
     return AbsentObjects(absent, present)
@@ -197,24 +194,31 @@ class AbsentObjectWriter:
     Args:
         inputs: The questions, evidence and vocabulary of the data set. Its parameters must not balance words.
         questions_by_name: The questions of all images.
-        get_clip_scores: A function that returns the CLIP scores of an image and of all rows of the object
-            table; or None if there is no CLIP model.
     """
 
     def __init__(
         self,
         inputs: PerturbInputs,
         questions_by_name: QuestionsByName,
-        get_clip_scores: Callable[[str], np.ndarray] | None = None,
     ) -> None:
         self._inputs, self._questions_by_name = inputs, questions_by_name
-        self._get_clip_scores = get_clip_scores
 
-    def write_questions(self, image_id: str, rng: np.random.Generator) -> list[GoldQuestion]:
-        """Return the questions about absent objects of an image: first those in the form of its own questions."""
+    def write_questions(
+        self, image_id: str, similar_texts: Iterable[str], rng: np.random.Generator
+    ) -> list[GoldQuestion]:
+        """Write questions about objects that are absent from an image.
+
+        Args:
+            image_id: The id of the image.
+            similar_texts: Questions of other images that CLIP finds similar to the image.
+            rng: The random generator.
+
+        Returns:
+            First questions in the form of the image's own questions, then questions of other images, then
+            questions after RGQA's template.
+        """
         parsed = parse_image(self._inputs, image_id)
-        scores = self._get_clip_scores(image_id) if self._get_clip_scores else None
-        absent = find_absent_objects(parsed, self._inputs.replacements, scores)
+        absent = find_absent_objects(parsed, self._inputs.replacements, similar_texts)
         if not absent.probabilities.any():
             return []
         return [
