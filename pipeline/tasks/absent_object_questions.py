@@ -84,7 +84,7 @@ building: vehicle, fire hydrant, parking meter, tent, umbrella
 landform: animal, tent, tree, watercraft
 water: watercraft, dolphin, shark, umbrella, kite
 sky: aircraft, kite
-tree: palm tree, christmas tree, apple, apples
+tree: palm tree, christmas tree, apple, apples, kite, tent
 field: animal, tractor, tent
 grass: animal, tractor, tent
 dish: edible, teapot, vase, candle, wine glass, appliance
