@@ -238,9 +238,7 @@ class AdaptiveAssigner:
         self._get_annotator(person)
         called_invalid, is_invalid = choice == "invalid", question["expected"] == "invalid"
         gold = question.get("unconfirmed")
-        self._apply_gold_changes(
-            self.gold_agreement.record(person, where, gold, is_invalid, called_invalid)
-        )
+        self._apply_gold_changes(self.gold_agreement.record(person, where, gold, is_invalid, called_invalid))
 
     def is_gold_counted(self, question: Mapping[str, Any]) -> bool:
         """Return whether a gold question counts: it needs no confirmation, or annotators agree on it."""

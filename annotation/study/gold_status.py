@@ -148,7 +148,9 @@ def resolve_unconfirmed_gold(answers: pd.DataFrame, checked: Iterable[CheckedGol
 
 def list_questions_to_check(checked: Iterable[CheckedGoldQuestion]) -> list[CheckedGoldQuestion]:
     """Return the owner's questions that annotators found underspecified or unanswerable."""
-    return [row for row in checked if is_own_question(row.gold_source) and row.status in ("refuted", "contested")]
+    return [
+        row for row in checked if is_own_question(row.gold_source) and row.status in ("refuted", "contested")
+    ]
 
 
 def count_by_status(checked: Iterable[CheckedGoldQuestion]) -> dict[str, dict[GoldStatus, int]]:

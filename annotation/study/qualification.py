@@ -57,7 +57,10 @@ class QualificationScore(NamedTuple):
         total = self.num_answered + self.num_pending
         asks_both = self.num_valid + self.num_pending_valid and self.num_invalid + self.num_pending_invalid
         num_called_invalid = (
-            self.num_invalid_correct + self.num_valid - self.num_valid_correct + self.num_pending_called_invalid
+            self.num_invalid_correct
+            + self.num_valid
+            - self.num_valid_correct
+            + self.num_pending_called_invalid
         )
         return bool(asks_both) and total >= MIN_UNIFORM_CHOICES and num_called_invalid in (0, total)
 

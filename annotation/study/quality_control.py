@@ -189,7 +189,9 @@ def assess_quality(
             reasons = tuple(f"{flag.kind}: {flag.detail}" for flag in excluding)
             since = min(flag.from_task for flag in excluding)
             excluded[name] = Exclusion(reasons=reasons, excluded_since=since)
-    return QualityAssessment(mark_excluded_answers(answers, excluded), accuracy, times, flags, excluded, checks)
+    return QualityAssessment(
+        mark_excluded_answers(answers, excluded), accuracy, times, flags, excluded, checks
+    )
 
 
 def find_discarded_gold(answers: pd.DataFrame, max_discarded: float) -> pd.Series:
@@ -252,7 +254,9 @@ def find_discarded_gold(answers: pd.DataFrame, max_discarded: float) -> pd.Serie
         )
     problems.raise_if_any()
     texts = discarded.get_level_values("text")
-    keys = answers.loc[(answers["role"] == "gold") & ~is_unconfirmed & answers["text"].isin(texts), key_columns]
+    keys = answers.loc[
+        (answers["role"] == "gold") & ~is_unconfirmed & answers["text"].isin(texts), key_columns
+    ]
     result = pd.Series(False, answers.index)
     result[keys.index[pd.MultiIndex.from_frame(keys).isin(discarded)]] = True
     return result

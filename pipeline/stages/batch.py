@@ -57,7 +57,14 @@ from pipeline.core.params import Params, Seed, load_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
 from pipeline.core.randomness import make_generator
-from pipeline.core.records import CandidateEstimate, ImageRecord, Question, ScreenedCandidate, TaggedText, Task
+from pipeline.core.records import (
+    CandidateEstimate,
+    ImageRecord,
+    Question,
+    ScreenedCandidate,
+    TaggedText,
+    Task,
+)
 from pipeline.tasks.absent_object_questions import AbsentObjectWriter
 from pipeline.tasks.gold_questions import (
     QuestionsByName,
@@ -172,7 +179,11 @@ def warn_about_leakage(report: Mapping[str, Any]) -> None:
     # One question more or less is no reason for a warning, unless it is the only one.
     too_few = report["gold_invalid"] + 1 <= MIN_INVALID_PROPORTION * num_gold
     if report["tasks"] and (too_few or not report["gold_invalid"]):
-        known = f"only {report['gold_invalid']:,} of {num_gold:,} gold questions are" if report["gold_invalid"] else "no gold question is"
+        known = (
+            f"only {report['gold_invalid']:,} of {num_gold:,} gold questions are"
+            if report["gold_invalid"]
+            else "no gold question is"
+        )
         warn(
             f"{known} known to be unanswerable, because little is known about these images. An annotator who calls every question valid "
             "passes most gold questions. Add questions about these images, or end a first round (rgqa annotate end-round)."

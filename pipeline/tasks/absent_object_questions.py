@@ -163,7 +163,9 @@ def find_absent_objects(
         for text in (question.text, question.source_text, question.answer, question.full_answer)
     ]
     mentioned = find_mentioned_names(texts, row_by_lemma.keys())
-    evident = {name for obj in (parsed.evidence.objects if parsed.evidence else ()) for name in obj.names if name}
+    evident = {
+        name for obj in (parsed.evidence.objects if parsed.evidence else ()) for name in obj.names if name
+    }
     named = sorted({*mentioned, *map(lemmatize, evident), *get_known_names(parsed.evidence)})
     absent = replacements.estimate_absence(parsed.evidence)
     absent = np.where(
@@ -181,7 +183,12 @@ def find_absent_objects(
     for row, name in enumerate(table.names):
         own = get_kinds(name)
         words = {lemmatize(word) for word in name.split()}
-        if own & (companions | {*named}) or words & {*named} or lemmatize(name) in kinds or get_main_kind(name) in main_kinds:
+        if (
+            own & (companions | {*named})
+            or words & {*named}
+            or lemmatize(name) in kinds
+            or get_main_kind(name) in main_kinds
+        ):
             absent[row] = 0
     # The word "can" of a text may be no object, so templates name only objects that the evidence knows.
     present = [name for name in sorted(get_known_names(parsed.evidence)) if name in row_by_lemma]
@@ -255,7 +262,13 @@ class AbsentObjectWriter:
             if len(found) >= wanted:
                 break
             case = EditCase(
-                sentence, program, presuppositions, parsed.evidence, probabilities, self._inputs.replacements, ()
+                sentence,
+                program,
+                presuppositions,
+                parsed.evidence,
+                probabilities,
+                self._inputs.replacements,
+                (),
             )
             swap = self._replace_one_object(case, rng)
             if swap is None:
@@ -286,7 +299,12 @@ class AbsentObjectWriter:
         for index in rng.permutation(len(slots)):
             swap = replace_object(case, slots[index], rng.random(2).tolist(), [], False)
             row = table.row_by_name.get(swap.new, -1) if swap else -1
-            if swap and row >= 0 and case.absence_probabilities[row] and not _is_subject_of_final_verb(case, swap):
+            if (
+                swap
+                and row >= 0
+                and case.absence_probabilities[row]
+                and not _is_subject_of_final_verb(case, swap)
+            ):
                 return swap
         return None
 
@@ -326,7 +344,8 @@ def _is_replaceable(case: EditCase, slot: Presupposition) -> bool:
     if "who" in (sentence.get_token(slot.span.end_token), sentence.get_token(slot.span.end_token + 1)):
         return False
     return is_selected(slot.word, REPLACEABLE) or (
-        sentence.get_previous_token(slot.phrase_start) in PLACE_PREPOSITIONS and bool(get_main_kind(slot.word))
+        sentence.get_previous_token(slot.phrase_start) in PLACE_PREPOSITIONS
+        and bool(get_main_kind(slot.word))
     )
 
 

@@ -58,7 +58,18 @@ QUESTIONS = {
         ("What is hanging on the wall behind the man?", "picture"), ("Is the window open or closed?", "closed"),
     ],
 }  # fmt: skip
-STAGES = ("ingest", "vocabulary", "embed", "rank", "tag", "perturb", "screen", "similarity", "estimate", "batch")
+STAGES = (
+    "ingest",
+    "vocabulary",
+    "embed",
+    "rank",
+    "tag",
+    "perturb",
+    "screen",
+    "similarity",
+    "estimate",
+    "batch",
+)
 
 
 def run_stages(*stages):
@@ -80,7 +91,7 @@ def project(tmp_path_factory):
         writer.writerow(["question_id", "image", "question", "answer"])
         for name, rows in QUESTIONS.items():
             writer.writerows([f"{name}-{i}", name, *row] for i, row in enumerate(rows))
-    section = dict.fromkeys((*STAGES, "annotate", "collect"), {}) | {
+    section = {stage: {} for stage in (*STAGES, "annotate", "collect")} | {
         "ingest": {"subsets": ["pt-easy", "pt-hard"]}
     }
     (folder / "params.yaml").write_text(
@@ -134,7 +145,11 @@ def test_unanswerable_gold_questions_resemble_questions_of_the_data(tasks):
             words = row.text.split()
             # One name (of at most three words) and its article are replaced, or none.
             changes = [
-                [each for each in difflib.SequenceMatcher(None, text.split(), words).get_opcodes() if each[0] != "equal"]
+                [
+                    each
+                    for each in difflib.SequenceMatcher(None, text.split(), words).get_opcodes()
+                    if each[0] != "equal"
+                ]
                 for text in own
             ]
             assert min(len(each) for each in changes) <= 2
@@ -172,7 +187,9 @@ def test_absent_objects_are_found_among_conspicuous_things_only(project, monkeyp
     for image in QUESTIONS:
         absent = find_absent_objects(parse_image(inputs, image), inputs.replacements)
         taken = {table.names[row] for row in np.flatnonzero(absent.probabilities)}
-        assert taken.isdisjoint(["person", "man", "shirt", "shoe", "wall", "sky", "wheel", "shadow", "window"])
+        assert taken.isdisjoint(
+            ["person", "man", "shirt", "shoe", "wall", "sky", "wheel", "shadow", "window"]
+        )
 
 
 def test_same_seed_gives_the_same_tasks(tasks):
@@ -205,9 +222,9 @@ def test_question_that_two_of_three_find_underspecified_is_reported_to_the_owner
     image, doubtful = next((image, row) for image, row in gold_of(tasks) if row.gold_source.startswith("own"))
     exported = export(
         tasks,
-        lambda who, question: "invalid"
-        if who < 3 and question.text == doubtful.text
-        else question.expected_choice or "invalid",
+        lambda who, question: (
+            "invalid" if who < 3 and question.text == doubtful.text else question.expected_choice or "invalid"
+        ),
     )
     Path("data/plain/annotations/pulled.json").write_text(json.dumps(exported))
     run_stages("collect")

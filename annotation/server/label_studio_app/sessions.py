@@ -182,9 +182,7 @@ class AnnotatorSession:
         """Score the answers to some known tasks."""
         answered = self.assignments.exclude(kind="task").filter(key__in=keys, state="answered")
         answers = {row.key: (row.answer["first"], row.answer["second"]) for row in answered}
-        return score_answers(
-            self.queue.content["known_tasks"], answers, self.queue.assigner.is_gold_counted
-        )
+        return score_answers(self.queue.content["known_tasks"], answers, self.queue.assigner.is_gold_counted)
 
     def _has_failed_test(self) -> bool:
         """Return whether the current test is complete and failed."""

@@ -157,9 +157,7 @@ class TaskQueue:
         task = self.known_tasks.get(assignment.key)
         for side in ("first", "second") if task else ():
             where = f"{assignment.key} {side}"
-            self.assigner.record_test_answer(
-                str(assignment.user), where, task[side], assignment.answer[side]
-            )
+            self.assigner.record_test_answer(str(assignment.user), where, task[side], assignment.answer[side])
 
     def get_open_assignments(self) -> list[TaskAssignment]:
         """Return the open assignments of tasks in the queue."""

@@ -15,8 +15,8 @@ from annotation.study.gold_status import (
     list_questions_to_check,
     resolve_unconfirmed_gold,
 )
-from annotation.study.quality_control import assess_quality
 from annotation.study.qualification import score_answers
+from annotation.study.quality_control import assess_quality
 from pipeline.core.records import UNCONFIRMED, Task, TaskQuestion, Verdict
 
 V, X = "valid", "invalid"
@@ -27,10 +27,16 @@ def make_task(number, source=None):
     """A task with an unconfirmed gold question: even numbers are valid, odd ones invalid."""
     expected = X if number % 2 else V
     gold = TaskQuestion(
-        key=f"g{number}", text=f"gold {number}", role="gold", expected_choice=expected, question_id=f"q{number}",
+        key=f"g{number}",
+        text=f"gold {number}",
+        role="gold",
+        expected_choice=expected,
+        question_id=f"q{number}",
         gold_source=source or (ABSENT if expected == X else OWN),
-    )  # fmt: skip
-    candidate = TaskQuestion(key=f"c{number}", text=f"candidate {number}", role="candidate", candidate_id=f"c{number}")
+    )
+    candidate = TaskQuestion(
+        key=f"c{number}", text=f"candidate {number}", role="candidate", candidate_id=f"c{number}"
+    )
     first, second = (gold, candidate) if number % 3 else (candidate, gold)
     return Task(task_id=f"t{number:03}", image_id=f"i{number}", subset="pt-easy", first=first, second=second)
 
@@ -61,9 +67,15 @@ def answer(crowd, num_tasks=40, seed=0, reasons=None, wrong=()):
             marks = {"first_reason" if task.first.role == "gold" else "second_reason": reason}
             verdicts.append(
                 Verdict(
-                    verdict_id=f"{name} {key}", task_id=key, annotator=name, first=sides[0], second=sides[1],
-                    sequence_index=number, duration_seconds=9.0, **marks,
-                )  # fmt: skip
+                    verdict_id=f"{name} {key}",
+                    task_id=key,
+                    annotator=name,
+                    first=sides[0],
+                    second=sides[1],
+                    sequence_index=number,
+                    duration_seconds=9.0,
+                    **marks,
+                )
             )
     return build_answers_table(tasks, verdicts)
 
@@ -140,7 +152,9 @@ def test_a_majority_that_always_answers_the_same_is_excluded_nevertheless(habit)
     crowd = {"ann": "careful", "kim": habit, "max": habit, "zoe": habit}
     assessed = assess_quality(answer(crowd), QualityRules())
     assert [*assessed.excluded] == ["kim", "max", "zoe"]
-    assert all(row.reasons[0].startswith("uniform: 40 of 40 gold questions") for row in assessed.excluded.values())
+    assert all(
+        row.reasons[0].startswith("uniform: 40 of 40 gold questions") for row in assessed.excluded.values()
+    )
     # They have no say, so nothing is refuted.
     assert all(row.status == "open" for row in assessed.gold_checks)
 
@@ -168,7 +182,7 @@ def test_wrong_presumptions_are_refuted_and_count_for_nobody():
 
 
 def test_question_that_two_find_underspecified_is_reported_and_not_held_against_them():
-    crowd = {name: "careful" for name in ("ann", "ben", "cyd", "dan", "eli")}
+    crowd = dict.fromkeys(("ann", "ben", "cyd", "dan", "eli"), "careful")
     answers = answer(crowd, seed=1)
     own = (answers["text"] == "gold 4") & answers["annotator"].isin(["ann", "ben"])
     answers.loc[own, "choice"], answers.loc[own, "is_correct"] = X, False
@@ -299,7 +313,8 @@ def take_test(known, habit, seed):
     rng = np.random.default_rng([seed, 1])
     asked = [(row["key"], side, row[side]["expected"]) for row in known for side in ("first", "second")]
     given = {
-        (key, side): {"alternates": X if number % 2 else V}.get(habit) or PEOPLE[habit](number, expected, rng.random())
+        (key, side): {"alternates": X if number % 2 else V}.get(habit)
+        or PEOPLE[habit](number, expected, rng.random())
         for number, (key, side, expected) in enumerate(asked)
     }
     return {row["key"]: (given[row["key"], "first"], given[row["key"], "second"]) for row in known}
