@@ -74,7 +74,7 @@ def test_both_graphs_run_in_the_root_and_targets_name_the_graph_of_a_stage():
 @pytest.mark.parametrize(
     "file, readers",
     [
-        ("pipeline/language/object_taxonomy.py", {"ingest", "perturb", "paper"}),
+        ("pipeline/language/object_taxonomy.py", {"ingest", "perturb", "batch", "paper"}),
         (
             "pipeline/language/kinds.tsv",
             {

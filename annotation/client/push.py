@@ -31,7 +31,7 @@ from annotation.study.assignment_params import (
 from annotation.study.exports import LOCAL_FILES_PREFIX
 from annotation.study.private_files import write_private
 from annotation.study.qualification import MAX_ATTEMPTS
-from annotation.study.qualification_tasks import build_known_tasks
+from annotation.study.qualification_tasks import MIN_KIND_PROPORTION, build_known_tasks, find_rare_kind
 from annotation.study.roster import Annotator, read_roster
 from annotation.study.rounds import count_waiting_verdicts
 from pipeline.core.errors import UserError, format_count
@@ -215,6 +215,17 @@ def build_queue(
     if auto := [name for name in sizes._fields if getattr(params, name) == "auto"]:
         print(f"push: auto came to {', '.join(f'{name} {getattr(sizes, name):,}' for name in auto)}")
     images = {task.image_id: browser_tasks[task.task_id]["image"] for task in tasks}
+    known_tasks = (
+        build_known_tasks(usable, images, sizes.training_tasks, sizes.qualification_tasks, params.seed)
+        if sizes.training_tasks or sizes.qualification_tasks
+        else []
+    )
+    if rare := find_rare_kind(known_tasks):
+        print(
+            f"push: less than {MIN_KIND_PROPORTION:.0%} of the questions in training and test are {rare}, so they cannot tell whether "
+            f"annotators recognise {rare} questions. Add questions to the data, or end a first round (rgqa annotate end-round)",
+            file=sys.stderr,
+        )
     return {
         "dataset": folders.dataset,
         "project": get_project_title(folders),
@@ -231,11 +242,7 @@ def build_queue(
         "is_signup_open": open_link_file(folders).exists(),
         "consent": build_consent(folders),
         "guidelines": render_guidelines(folders.study),
-        "known_tasks": build_known_tasks(
-            usable, images, sizes.training_tasks, sizes.qualification_tasks, params.seed
-        )
-        if sizes.training_tasks or sizes.qualification_tasks
-        else [],
+        "known_tasks": known_tasks,
         "tasks": [to_task_mapping(task) for task in tasks],
         "prior_answerable": read_prior_answerable(folders),
         "discarded_tasks": discarded,

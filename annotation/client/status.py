@@ -13,12 +13,15 @@ from annotation.client.collected_answers import collect_answers
 from annotation.client.credentials import connect
 from annotation.client.volunteers import sync_volunteers
 from annotation.study.answers_table import build_answers_table
+from annotation.study.assignment_params import AnnotateParams
 from annotation.study.exports import get_annotator, to_verdicts
 from annotation.study.forecast import MAX_ANSWER_SECONDS
+from annotation.study.gold_status import check_unconfirmed_gold, resolve_unconfirmed_gold
 from annotation.study.quality_control import measure_gold_accuracy
 from annotation.study.roster import Annotator, read_roster
 from pipeline.core.errors import format_count
 from pipeline.core.folder_lock import lock_folder
+from pipeline.core.params import load_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Task
 
@@ -35,7 +38,12 @@ def print_status() -> None:
         report = sync_volunteers(folders, server)
     answers, source = collect_answers(folders, server)
     verdicts, _ = to_verdicts(answers, tasks, strict=False)
-    accuracy = measure_gold_accuracy(build_answers_table(tasks, verdicts)) if verdicts else {}
+    accuracy = {}
+    if verdicts:
+        table = build_answers_table(tasks, verdicts)
+        min_agreement = load_params("annotate", AnnotateParams).min_gold_agreement
+        checks = check_unconfirmed_gold(table, min_agreement)
+        accuracy = measure_gold_accuracy(resolve_unconfirmed_gold(table, checks))
     roster = {person.pseudonym: person for person in read_roster(folders)}
     progress = {row["email"]: row for row in report.get("annotators", ())}
     gaps = defaultdict[str, list[float | None]](list)

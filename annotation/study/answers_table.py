@@ -13,6 +13,8 @@ Columns
     is_correct         whether a gold question was answered as expected; False for other questions
     is_adjudicator     whether the annotator is an adjudicator
     is_discarded       whether the gold question is discarded as mislabelled; False before quality control
+    is_pending         whether the gold question counts for nobody until annotators agree on it; before
+                       `gold_status.resolve_unconfirmed_gold`, all unconfirmed gold questions do
     exclusion_reason   why the answer does not count; "" if it counts, and before quality control
     detail             the figures behind the exclusion reason; else ""
 
@@ -32,7 +34,7 @@ import pandas as pd
 
 from annotation.study.exports import ADJUDICATOR_PREFIX
 from pipeline.core.params import Count, Params
-from pipeline.core.records import Choice, Record, Task, TaskQuestion, Verdict
+from pipeline.core.records import UNCONFIRMED, Choice, Record, Task, TaskQuestion, Verdict
 
 RecordType = TypeVar("RecordType", bound=Record)
 # Number of records that are converted together.
@@ -42,7 +44,7 @@ QUESTION_FIELDS = ("role", "candidate_id", "question_id", "text", "gold_source",
 # The categories of the column exclusion_reason.
 EXCLUSION_REASONS = ("", "annotator excluded", "gold question failed", "duplicate", "self-contradiction")
 Proportion = Annotated[float, msgspec.Meta(ge=0, le=1)]
-QualityCheck = Literal["sensitivity", "specificity", "drift", "speed"]
+QualityCheck = Literal["sensitivity", "specificity", "drift", "speed", "uniform"]
 
 
 class QualityRules(Params):
@@ -81,6 +83,7 @@ class QualityRules(Params):
         "specificity",
         "drift",
         "speed",
+        "uniform",
     )
     min_task_seconds: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 3.0
     max_fast_rate: Proportion = 0.5
@@ -181,6 +184,7 @@ def build_answers_table(tasks: Mapping[str, Task], verdicts: Iterable[Verdict]) 
     return table.assign(
         is_correct=as_expected & (table["role"] == "gold"),
         is_discarded=False,
+        is_pending=table["gold_source"].map(lambda name: str(name).endswith(UNCONFIRMED)).astype(bool),
         is_adjudicator=table["annotator"]
         .map(lambda name: str(name).startswith(ADJUDICATOR_PREFIX))
         .astype(bool),
@@ -196,8 +200,8 @@ def _shorter_time(verdict: Verdict) -> float:
 
 
 def select_gold_answers(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the answers to gold questions that are not discarded."""
-    return answers[(answers["role"] == "gold") & ~answers["is_discarded"]]
+    """Return the answers to gold questions that are neither discarded nor pending."""
+    return answers[(answers["role"] == "gold") & ~answers["is_discarded"] & ~answers["is_pending"]]
 
 
 def select_votes(answers: pd.DataFrame) -> pd.DataFrame:

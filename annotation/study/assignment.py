@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from annotation.study.gold_agreement import GoldStatus, count_votes, decide_gold_status, is_uniform
+
 # The constants were chosen on one simulated crowd (`rgqa study votes-needed`).
 
 # Beta priors of an annotator's sensitivity and specificity, as pseudo-counts of (correct, wrong) answers.
@@ -59,6 +61,7 @@ class AssignmentRules(NamedTuple):
             answer of one annotator to one task (with two questions).
         max_tasks_per_annotator: Maximum number of tasks per annotator; 0 means no limit.
         seed: Seed of the random order of tasks and of the overlap sample.
+        min_gold_agreement: Number of annotators who must agree on an unconfirmed gold question before it counts.
     """
 
     max_votes: int = 5
@@ -68,6 +71,7 @@ class AssignmentRules(NamedTuple):
     max_judgements: int = 0
     max_tasks_per_annotator: int = 0
     seed: int = 0
+    min_gold_agreement: int = 2
 
 
 DEFAULT_RULES = AssignmentRules()
@@ -79,7 +83,8 @@ class AdaptiveAssigner:
     Args:
         tasks: Mappings {"key", "block", "first": {"role", "candidate", "expected"}, "second": {...}}, see
             `annotation.study.assignment_params.to_task_mapping`. The role is "candidate" (one per task),
-            "gold" (with the expected choice "valid" or "invalid", or None if the gold question is discarded)
+            "gold" (with the expected choice "valid" or "invalid", or None if the gold question is discarded;
+            an unconfirmed gold question also has an id "unconfirmed", and counts only if annotators agree)
             or "repeat" (the candidate of another task).
         answerable: Candidate id -> prior probability of being answerable. The prior of all other candidates
             is 0.5.
@@ -131,6 +136,15 @@ class AdaptiveAssigner:
             bool,
         )
         self.annotators: dict[str, _AnnotatorState] = {}
+        self.gold_agreement = GoldAgreement(rules.min_gold_agreement)
+        # Id of an unconfirmed gold question -> indices of its tasks.
+        self._tasks_by_gold: dict[str, list[int]] = {}
+        for index, task in enumerate(self.tasks):
+            for row in (task["first"], task["second"]):
+                if key := row.get("unconfirmed"):
+                    self._tasks_by_gold.setdefault(key, []).append(index)
+        # Whether annotators disagree on the gold question of each task.
+        self._is_contested = np.zeros(len(self.keys), bool)
         self.num_judgements = 0
         count = len(self.keys)
         # For each task, the number of annotators who have it open now.
@@ -155,6 +169,7 @@ class AdaptiveAssigner:
         to adjudicators.
         """
         self._get_annotator(person).is_adjudicator = True
+        self.gold_agreement.adjudicators.add(person)
 
     def assign_next_task(self, person: str) -> str | None:
         """Return the key of the next task for a person, and mark the task as open.
@@ -211,6 +226,24 @@ class AdaptiveAssigner:
         state.answers[index] = first, second
         self._update_votes(state, index)
 
+    def record_test_answer(self, person: str, where: str, question: Mapping[str, Any], choice: str) -> None:
+        """Record an answer in the qualification test, which also tells whether annotators agree.
+
+        Args:
+            person: The annotator.
+            where: Identifies the task and the question in it.
+            question: A question of a known task (`annotation.study.qualification_tasks`).
+            choice: The choice.
+        """
+        self._get_annotator(person)
+        called_invalid, is_invalid = choice == "invalid", question["expected"] == "invalid"
+        gold = question.get("unconfirmed")
+        self._apply_gold_changes(self.gold_agreement.record(person, where, gold, is_invalid, called_invalid))
+
+    def is_gold_counted(self, question: Mapping[str, Any]) -> bool:
+        """Return whether a gold question counts: it needs no confirmation, or annotators agree on it."""
+        return self.gold_agreement.get_status(question.get("unconfirmed")) == "confirmed"
+
     def record_skip(self, person: str, key: str) -> None:
         """Record a skip: the person does not get the task again, and an earlier answer of the person to this
         task no longer counts.
@@ -234,6 +267,7 @@ class AdaptiveAssigner:
         state = self.annotators.pop(person)
         self.num_judgements -= 0 if state.is_adjudicator else len(state.answers)
         self._needs_update |= state.votes != NO_VOTE
+        self._apply_gold_changes(self.gold_agreement.remove_person(person))
 
     def exclude_annotator(self, person: str, since: int = 0) -> None:
         """Exclude a person, because stage `collect` decided so.
@@ -277,14 +311,15 @@ class AdaptiveAssigner:
     def find_doubtful_tasks(self) -> np.ndarray:
         """Return for each task whether it waits for an adjudicator, [tasks] booleans in the order of `keys`.
 
-        A task waits if its votes are complete, but do not decide or were found undecided by stage `collect`.
+        A task waits if its votes are complete, but do not decide or were found undecided by stage `collect`. It
+        also waits if annotators disagree on its gold question.
         """
         over = (self.get_wanted_votes() == 0) | (self._count_judgements_left() < 1)
         return (
             over
             & (self._vote_counts > 0)
             & (self._adjudicated_sign == 0)
-            & (~self._is_settled | ~np.isnan(self._collect_certainty))
+            & (~self._is_settled | ~np.isnan(self._collect_certainty) | self._is_contested)
         )
 
     def get_progress(self, person: str) -> tuple[int, int]:
@@ -306,7 +341,7 @@ class AdaptiveAssigner:
 
     def _get_annotator(self, name: str) -> _AnnotatorState:
         if name not in self.annotators:
-            self.annotators[name] = _AnnotatorState(len(self.keys))
+            self.annotators[name] = _AnnotatorState(len(self.keys), name, self.gold_agreement)
         return self.annotators[name]
 
     def _assign_adjudication(self, person: str, free: np.ndarray) -> str | None:
@@ -339,14 +374,41 @@ class AdaptiveAssigner:
 
     def _update_votes(self, state: _AnnotatorState, index: int, counts: bool = True) -> None:
         """Update the votes of a person after an answer to a task. Remove the votes if `counts` is false."""
+        state.ignored_tasks.discard(index)
+        if not counts:
+            state.ignored_tasks.add(index)
+        changed = set[str]()
         questions = self.tasks[index]["first"], self.tasks[index]["second"]
-        answer = state.answers.get(index) if counts else None
-        called_invalid = [choice == "invalid" for choice in answer] if answer else [None, None]
+        for row, invalid in zip(questions, state.get_called_invalid(index), strict=True):
+            if row["role"] == "gold" and row["expected"]:
+                key, is_invalid = row.get("unconfirmed"), row["expected"] == "invalid"
+                changed |= self.gold_agreement.record(state.name, index, key, is_invalid, invalid)
+        self._apply_answer(state, index)
+        self._apply_gold_changes(changed)
+
+    def _apply_gold_changes(self, changed: set[str]) -> None:
+        """Count the answers to tasks again whose gold question has changed its status."""
+        for key in sorted(changed):
+            tasks = self._tasks_by_gold.get(key, ())
+            self._is_contested[[*tasks]] = self.gold_agreement.get_status(key) == "contested"
+            for _, state in sorted(self.annotators.items()):
+                for index in tasks:
+                    if index in state.answers:
+                        self._apply_answer(state, index)
+        if changed:
+            self._needs_update[:] = True
+
+    def _apply_answer(self, state: _AnnotatorState, index: int) -> None:
+        """Count the gold question and the votes in a person's answer to a task, as far as they count now."""
+        questions = self.tasks[index]["first"], self.tasks[index]["second"]
+        called_invalid = state.get_called_invalid(index)
         # After a failed gold question, the annotator may not have looked at the image, so the vote does not
         # count, as in stage `collect`.
         failed = False
         for row, invalid in zip(questions, called_invalid, strict=True):
             if row["role"] == "gold" and row["expected"]:
+                if self.gold_agreement.get_status(row.get("unconfirmed")) != "confirmed":
+                    invalid = None
                 failed = invalid is not None and invalid != (row["expected"] == "invalid")
                 state.record_gold_answer(index, row["expected"] == "invalid", invalid)
                 self._needs_update |= state.votes != NO_VOTE
@@ -422,10 +484,99 @@ class AdaptiveAssigner:
         return np.maximum(for_overlap, np.minimum(left, ~settled & (reach | (count == 0))))
 
 
+class GoldAgreement:
+    """The answers of all people to gold questions, and which unconfirmed gold questions count.
+
+    Attributes:
+        adjudicators: The people whose answers decide.
+    """
+
+    def __init__(self, min_agreement: int) -> None:
+        self.adjudicators = set[str]()
+        self._min_agreement = min_agreement
+        # Person -> where the question was asked -> (id or None if it needs no confirmation, is invalid, was
+        # called invalid).
+        self._answers: dict[str, dict[object, tuple[str | None, bool, bool]]] = {}
+        # Id -> person -> where -> was called invalid.
+        self._votes: dict[str, dict[str, dict[object, bool]]] = {}
+        self._is_invalid: dict[str, bool] = {}
+        self._statuses: dict[str, GoldStatus] = {}
+        # People whose answers are uniform.
+        self._uniform = set[str]()
+
+    def record(
+        self, person: str, where: object, key: str | None, is_invalid: bool, called_invalid: bool | None
+    ) -> set[str]:
+        """Record, correct or remove an answer.
+
+        Args:
+            person: The person.
+            where: Identifies the task.
+            key: The id of an unconfirmed gold question. None for a gold question that needs no confirmation.
+            is_invalid: Whether the question is (presumably) invalid.
+            called_invalid: Whether the person called it invalid. None removes the answer.
+
+        Returns:
+            The ids of the questions whose status has changed.
+        """
+        own = self._answers.setdefault(person, {})
+        own.pop(where, None)
+        if called_invalid is not None:
+            own[where] = key, is_invalid, called_invalid
+        if key:
+            self._is_invalid[key] = is_invalid
+            votes = self._votes.setdefault(key, {}).setdefault(person, {})
+            votes.pop(where, None)
+            if called_invalid is not None:
+                votes[where] = called_invalid
+        return self._update(person, {key} if key else set())
+
+    def remove_person(self, person: str) -> set[str]:
+        """Remove all answers of a person, and return the ids of the questions whose status has changed."""
+        keys = {key for key, *_ in self._answers.pop(person, {}).values() if key}
+        for key in keys:
+            self._votes[key].pop(person, None)
+        self._uniform.discard(person)
+        return self._update(person, keys)
+
+    def get_status(self, key: str | None) -> GoldStatus:
+        """Return the status of an unconfirmed gold question. Without an id, the question counts."""
+        return self._statuses.get(key, "open") if key else "confirmed"
+
+    def is_uniform(self, person: str) -> bool:
+        """Return whether a person gives the same answer to nearly all gold questions."""
+        return person in self._uniform
+
+    def _update(self, person: str, keys: set[str]) -> set[str]:
+        answers = self._answers.get(person, {}).values()
+        num_invalid = sum(is_invalid for _, is_invalid, _ in answers)
+        called = sum(called_invalid for *_, called_invalid in answers)
+        uniform = person not in self.adjudicators and is_uniform(
+            len(answers) - num_invalid, num_invalid, called
+        )
+        if uniform != (person in self._uniform):
+            self._uniform ^= {person}
+            keys = keys | {key for key, *_ in answers if key}
+        return {key for key in keys if self._update_status(key)}
+
+    def _update_status(self, key: str) -> bool:
+        # The first answer of each person counts.
+        called = {
+            person: next(iter(votes.values()))
+            for person, votes in self._votes[key].items()
+            if votes and person not in self._uniform
+        }
+        votes = count_votes(called, self._is_invalid[key], self.adjudicators)
+        before, after = self.get_status(key), decide_gold_status(votes, self._min_agreement)
+        self._statuses[key] = after
+        return after != before
+
+
 class _AnnotatorState:
     """The answers of one person.
 
     Attributes:
+        name: The person.
         is_available: [tasks], whether the person may still get the task. This is so if the person has neither
             answered nor skipped the task, nor judged its candidate as a repeat in another task.
         votes: [candidates] of NO_VOTE, VALID or INVALID.
@@ -437,9 +588,12 @@ class _AnnotatorState:
         open_task: Index of the task that is open for the person.
         is_adjudicator: Whether the person's verdicts decide.
         is_excluded: Whether stage `collect` excludes the person.
+        ignored_tasks: Indices of the tasks whose answers do not count because of that.
     """
 
-    def __init__(self, num_tasks: int) -> None:
+    def __init__(self, num_tasks: int, name: str, gold_agreement: GoldAgreement) -> None:
+        self.name, self._gold_agreement = name, gold_agreement
+        self.ignored_tasks = set[int]()
         self.is_available = np.ones(num_tasks, bool)
         self.votes = np.zeros(num_tasks, np.int8)
         self.answers: dict[int, AnswerPair] = {}
@@ -450,6 +604,11 @@ class _AnnotatorState:
         }
         self.open_task: int | None = None
         self.is_adjudicator = self.is_excluded = False
+
+    def get_called_invalid(self, index: int) -> list[bool | None]:
+        """Return for both questions of a task whether the person called them invalid; None if no answer counts."""
+        answer = None if index in self.ignored_tasks else self.answers.get(index)
+        return [choice == "invalid" for choice in answer] if answer else [None, None]
 
     def record_vote(self, candidate: int, task: int, called_invalid: bool | None) -> None:
         """Record a vote on a candidate in one task. None removes the vote.
@@ -484,8 +643,10 @@ class _AnnotatorState:
 
     def has_failed_gold(self) -> bool:
         """Return whether the upper end of the Wilson interval of sensitivity or specificity is below its
-        minimum.
+        minimum, or whether the person gives the same answer to nearly all gold questions.
         """
+        if self._gold_agreement.is_uniform(self.name):
+            return True
         counts = [(self.gold_counts[kind, kind], self.gold_counts[kind, not kind]) for kind in (True, False)]
         return any(
             num_correct + num_wrong >= MIN_GOLD_ANSWERS

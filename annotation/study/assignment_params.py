@@ -15,7 +15,7 @@ from annotation.study.qualification import MAX_ATTEMPTS
 from pipeline.core.json_files import read_json
 from pipeline.core.params import AutoCountOrNone, CountOrUnlimited, Params, Seed
 from pipeline.core.paths import DatasetFolders
-from pipeline.core.records import CandidateEstimate, Task
+from pipeline.core.records import UNCONFIRMED, CandidateEstimate, Task, TaskQuestion
 
 Proportion = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -40,6 +40,10 @@ class AnnotateParams(Params):
             taken twice; 0 if fewer than 10 images have two.
         min_qualification_accuracy: Minimum accuracy (0 to 1) on valid and on invalid questions of the
             qualification test.
+        min_gold_agreement: Number of annotators who must agree on a gold question that is only presumed
+            valid or invalid, before it counts against anybody. Such gold questions are made where neither
+            programs nor scene graphs are known. Until then annotators judge them like candidates. If they
+            disagree, an adjudicator decides.
         seed: Seed of the order of tasks.
         image_base_url: `local`: Label Studio serves the images from data/. Otherwise, the base URL to which
             the path of an image below data/ is appended, for a server elsewhere.
@@ -54,6 +58,7 @@ class AnnotateParams(Params):
     training_tasks: AutoCountOrNone = "auto"
     qualification_tasks: AutoCountOrNone = "auto"
     min_qualification_accuracy: Proportion = 0.8
+    min_gold_agreement: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 2
     seed: Seed = 0
     image_base_url: Annotated[str, msgspec.Meta(pattern=r"^(local|https?://.+)$")] = "local"
 
@@ -130,6 +135,12 @@ def choose_study_sizes(num_tasks: int, num_gold_images: int) -> StudySizes:
     return StudySizes(min(max(num_tasks // 10, MIN_WAVE_SIZE), MAX_WAVE_SIZE), training, test)
 
 
+def get_unconfirmed_key(image_id: str, question: TaskQuestion) -> str:
+    """Return an id of a gold question that annotators must confirm first; "" for other questions."""
+    is_unconfirmed = question.role == "gold" and question.gold_source.endswith(UNCONFIRMED)
+    return f"{image_id}\x1f{question.text}" if is_unconfirmed else ""
+
+
 def to_task_mapping(task: Task, discarded: Collection[str] = ()) -> dict[str, Any]:
     """Convert a task to the mapping that `AdaptiveAssigner` expects.
 
@@ -142,6 +153,9 @@ def to_task_mapping(task: Task, discarded: Collection[str] = ()) -> dict[str, An
         {"role": row.role, "candidate": row.candidate_id, "expected": row.expected_choice}
         for row in (task.first, task.second)
     )
+    for mapping, row in ((first, task.first), (second, task.second)):
+        if key := get_unconfirmed_key(task.image_id, row):
+            mapping["unconfirmed"] = key
     if task.task_id in discarded:
         first["expected"] = second["expected"] = None
     return {"key": task.task_id, "block": task.priority_block, "first": first, "second": second}

@@ -54,7 +54,7 @@ MILLION = 1e6
 # Columns of the answers table that are used. All others are dropped, so that they are not copied.
 USED_COLUMNS = (
     *("annotator", "candidate_id", "choice", "expected_choice", "image_id", "role", "subset", "text"),
-    *("exclusion_reason", "is_adjudicator", "is_discarded"),
+    *("exclusion_reason", "is_adjudicator", "is_discarded", "is_pending"),
 )
 # Number of candidates whose intervals are computed together.
 BLOCK_SIZE = 1 << 14

@@ -7,10 +7,12 @@ tasks are mappings `{"key": ..., "first": {"expected": "valid" | "invalid", ...}
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+# From this number of questions on, choices that are all the same do not pass.
+MIN_UNIFORM_CHOICES = 4
 # Number of attempts at the qualification test. Each attempt has different tasks.
 MAX_ATTEMPTS = 2
 
@@ -18,13 +20,24 @@ MAX_ATTEMPTS = 2
 class QualificationScore(NamedTuple):
     """Number of answered and of correctly answered questions, for valid and invalid questions separately.
 
-    The two kinds are counted separately, so that nobody passes by choosing the same for every question.
+    The two kinds are counted separately, so that nobody passes by choosing the same for every question. Pending
+    questions are those on which annotators do not agree yet. They are neither correct nor wrong, but also for
+    them somebody who chooses the same every time does not pass.
+
+    Attributes:
+        num_valid, num_invalid: Number of answered questions that count.
+        num_valid_correct, num_invalid_correct: Number of these that were answered correctly.
+        num_pending_valid, num_pending_invalid: Number of answered questions that do not count yet.
+        num_pending_called_invalid: Number of these that were called invalid.
     """
 
     num_valid: int = 0
     num_valid_correct: int = 0
     num_invalid: int = 0
     num_invalid_correct: int = 0
+    num_pending_valid: int = 0
+    num_pending_invalid: int = 0
+    num_pending_called_invalid: int = 0
 
     @property
     def num_correct(self) -> int:
@@ -34,14 +47,35 @@ class QualificationScore(NamedTuple):
     def num_answered(self) -> int:
         return self.num_valid + self.num_invalid
 
+    @property
+    def num_pending(self) -> int:
+        return self.num_pending_valid + self.num_pending_invalid
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all choices are the same, although questions of both kinds were asked."""
+        total = self.num_answered + self.num_pending
+        asks_both = self.num_valid + self.num_pending_valid and self.num_invalid + self.num_pending_invalid
+        num_called_invalid = (
+            self.num_invalid_correct
+            + self.num_valid
+            - self.num_valid_correct
+            + self.num_pending_called_invalid
+        )
+        return bool(asks_both) and total >= MIN_UNIFORM_CHOICES and num_called_invalid in (0, total)
+
     def has_passed(self, min_accuracy: float) -> bool:
-        """Return whether the accuracy on valid and on invalid questions is at least `min_accuracy` (0 to 1).
+        """Return whether the accuracy on valid and on invalid questions is at least `min_accuracy` (0 to 1), and
+        the choices are not all the same.
 
         >>> QualificationScore(num_valid=10, num_valid_correct=10, num_invalid=10, num_invalid_correct=7).has_passed(0.8)
         False
+        >>> QualificationScore(num_pending_valid=4, num_pending_invalid=4).has_passed(0.8)  # all called valid
+        False
         """
         return (
-            self.num_valid_correct >= min_accuracy * self.num_valid
+            not self.is_uniform
+            and self.num_valid_correct >= min_accuracy * self.num_valid
             and self.num_invalid_correct >= min_accuracy * self.num_invalid
         )
 
@@ -76,7 +110,9 @@ def is_correct(question: Mapping[str, Any], choice: str) -> bool:
 
 
 def score_answers(
-    known: Sequence[Mapping[str, Any]], answers: Mapping[str, tuple[str, str]]
+    known: Sequence[Mapping[str, Any]],
+    answers: Mapping[str, tuple[str, str]],
+    is_counted: Callable[[Mapping[str, Any]], bool] = lambda question: True,
 ) -> QualificationScore:
     """Score an annotator's answers to known tasks.
 
@@ -84,10 +120,15 @@ def score_answers(
         known: All known tasks.
         answers: Task key -> the choices for the first and second question. Tasks without an answer do not
             count.
+        is_counted: A function that returns whether a question counts. The others are pending.
     """
     counts = dict.fromkeys(QualificationScore._fields, 0)
     for row in known:
         for name, choice in zip(("first", "second"), answers.get(row["key"], ()), strict=False):
-            counts[f"num_{row[name]['expected']}"] += 1
-            counts[f"num_{row[name]['expected']}_correct"] += is_correct(row[name], choice)
+            if is_counted(row[name]):
+                counts[f"num_{row[name]['expected']}"] += 1
+                counts[f"num_{row[name]['expected']}_correct"] += is_correct(row[name], choice)
+            else:
+                counts[f"num_pending_{row[name]['expected']}"] += 1
+                counts["num_pending_called_invalid"] += choice == "invalid"
     return QualificationScore(**counts)

@@ -16,12 +16,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from annotation.study.assignment_params import get_unconfirmed_key
 from annotation.study.qualification import MAX_ATTEMPTS
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import content_hash
 from pipeline.core.randomness import hash_uniform
 from pipeline.core.records import Task, TaskQuestion
 
+# Smallest proportion of valid and of invalid questions in the training and in each test.
+MIN_KIND_PROPORTION = 0.35
 KnownTask = dict[str, Any]
 # Image id -> its gold questions.
 OfferedQuestions = dict[str, list[TaskQuestion]]
@@ -80,7 +83,7 @@ def _collect_offers(tasks: Iterable[Task], seed: int) -> OfferedQuestions:
     offers: OfferedQuestions = {}
     for key in sorted(found, key=lambda key: (-first[key], hash_uniform(str(seed), "training", key))):
         rows = sorted(found[key].values(), key=lambda row: hash_uniform(str(seed), "training", key, row.text))
-        others = [row for row in rows if row.gold_source != "template"]
+        others = [row for row in rows if "template" not in row.gold_source]
         if len(rows) > 1:
             offers[key] = others if len(others) > 1 else rows
     return offers
@@ -89,17 +92,36 @@ def _collect_offers(tasks: Iterable[Task], seed: int) -> OfferedQuestions:
 def _take_pair(offers: OfferedQuestions, *verdicts: str) -> tuple[str, Sequence[TaskQuestion]]:
     """Remove and return the first image with two questions of the given verdicts, and the two questions.
 
-    If there is no such image, the first image with any two questions is used.
+    If there is no such image, the first image with one question of each kind is used, and otherwise the first
+    image with any two questions.
     """
-    fits = (
-        (key, pair)
-        for key, rows in offers.items()
-        for pair in combinations(rows, 2)
-        if sorted(row.expected_choice or "" for row in pair) == sorted(verdicts)
-    )
-    key, pair = next(fits, None) or next((key, rows[:2]) for key, rows in offers.items())
+
+    def find(wanted: Sequence[str]) -> tuple[str, Sequence[TaskQuestion]] | None:
+        fits = (
+            (key, pair)
+            for key, rows in offers.items()
+            for pair in combinations(rows, 2)
+            if sorted(row.expected_choice or "" for row in pair) == sorted(wanted)
+        )
+        return next(fits, None)
+
+    found = find(verdicts) or find(("invalid", "valid"))
+    key, pair = found or next((key, rows[:2]) for key, rows in offers.items())
     del offers[key]
     return key, pair
+
+
+def find_rare_kind(known: Iterable[KnownTask]) -> str:
+    """Return the choice that is correct for less than `MIN_KIND_PROPORTION` of the questions; "" if none is."""
+    expected = [row[side]["expected"] for row in known for side in ("first", "second")]
+    return next(
+        (
+            kind
+            for kind in ("invalid", "valid")
+            if expected and expected.count(kind) < MIN_KIND_PROPORTION * len(expected)
+        ),
+        "",
+    )
 
 
 def _build_known_task(
@@ -112,6 +134,7 @@ def _build_known_task(
     key = content_hash("training", image_id, first.text, second.text)
     asked = {
         name: {"text": row.text, "expected": row.expected_choice, "explanation": explain_verdict(row)}
+        | ({"unconfirmed": gold} if (gold := get_unconfirmed_key(image_id, row)) else {})
         for name, row in (("first", first), ("second", second))
     }
     return {"key": key, "image": images[image_id], **asked}

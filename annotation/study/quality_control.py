@@ -1,7 +1,8 @@
 """Decide which verdicts count: discard mislabelled gold questions, exclude unreliable annotators, and mark
 answers that do not count.
 
-A gold question is discarded as mislabelled only if at least three reliable annotators answered it, and most
+An unconfirmed gold question counts only after annotators have agreed on it (`annotation.study.gold_status`).
+Any other gold question is discarded as mislabelled only if at least three reliable annotators answered it, and most
 of them contradict it. Annotators who fail other gold questions have no influence on this, because gold
 questions are there to find such annotators.
 
@@ -30,7 +31,14 @@ from annotation.study.answers_table import (
     select_gold_answers,
     to_records,
 )
-from annotation.study.assignment import wilson_interval
+from annotation.study.assignment import DEFAULT_RULES, wilson_interval
+from annotation.study.gold_status import (
+    CheckedGoldQuestion,
+    check_unconfirmed_gold,
+    find_uniform_annotators,
+    is_unconfirmed_source,
+    resolve_unconfirmed_gold,
+)
 from annotation.study.response_times import ResponseTimes, describe_if_too_fast, summarize_by_annotator
 from pipeline.core.errors import Problems
 from pipeline.core.records import Choice, Record
@@ -129,6 +137,7 @@ class QualityAssessment(NamedTuple):
         response_times: Annotator -> times per task, sorted by name.
         flags: Annotator -> failed checks, sorted by name.
         excluded: Excluded annotator -> why, and from which task on, sorted by name.
+        gold_checks: The unconfirmed gold questions that were answered, sorted by image and text.
     """
 
     answers: pd.DataFrame
@@ -136,6 +145,7 @@ class QualityAssessment(NamedTuple):
     response_times: dict[str, ResponseTimes]
     flags: dict[str, list[QualityFlag]]
     excluded: dict[str, Exclusion]
+    gold_checks: list[CheckedGoldQuestion]
 
     @property
     def excluded_answers(self) -> list[ExcludedAnswer]:
@@ -145,32 +155,43 @@ class QualityAssessment(NamedTuple):
         return to_records(rows[list(ExcludedAnswer.__struct_fields__)], ExcludedAnswer)
 
 
-def assess_quality(answers: pd.DataFrame, rules: QualityRules) -> QualityAssessment:
+def assess_quality(
+    answers: pd.DataFrame, rules: QualityRules, min_gold_agreement: int = DEFAULT_RULES.min_gold_agreement
+) -> QualityAssessment:
     """Discard mislabelled gold questions, find unreliable annotators, and mark the answers that do not count.
 
     Args:
         answers: The answers table.
         rules: The limits.
+        min_gold_agreement: Number of annotators who must agree on an unconfirmed gold question.
 
     Raises:
         UserError: More than one gold question of one origin (`gold_source`), and more than the proportion
             `max_discarded_rate` of them, would be discarded.
     """
-    answers = answers.assign(is_discarded=find_discarded_gold(answers, rules.max_discarded_rate))
+    checks = check_unconfirmed_gold(answers, min_gold_agreement)
+    answers = resolve_unconfirmed_gold(answers, checks)
+    discarded = find_discarded_gold(answers, rules.max_discarded_rate)
+    answers = answers.assign(is_discarded=answers["is_discarded"] | discarded)
     accuracy, excluded = measure_gold_accuracy(answers), {}
     times, gold = (
         summarize_by_annotator(answers, rules),
         select_gold_answers(answers).sort_values("sequence_index"),
     )
     flags = {name: list(find_flags(gold[gold["annotator"] == name], rules)) for name in accuracy}
+    uniform = find_uniform_annotators(answers)
     for name, own in flags.items():
+        if name in uniform:
+            own.insert(0, QualityFlag(kind="uniform", detail=uniform[name]))
         if detail := describe_if_too_fast(times[name], rules):
             own.append(QualityFlag(kind="speed", detail=detail))
         if excluding := [flag for flag in own if flag.is_significant and flag.kind in rules.exclusion_checks]:
             reasons = tuple(f"{flag.kind}: {flag.detail}" for flag in excluding)
             since = min(flag.from_task for flag in excluding)
             excluded[name] = Exclusion(reasons=reasons, excluded_since=since)
-    return QualityAssessment(mark_excluded_answers(answers, excluded), accuracy, times, flags, excluded)
+    return QualityAssessment(
+        mark_excluded_answers(answers, excluded), accuracy, times, flags, excluded, checks
+    )
 
 
 def find_discarded_gold(answers: pd.DataFrame, max_discarded: float) -> pd.Series:
@@ -190,7 +211,10 @@ def find_discarded_gold(answers: pd.DataFrame, max_discarded: float) -> pd.Serie
         UserError: More gold questions of one origin would be discarded than allowed.
     """
     key_columns = ["image_id", "text"]
-    gold_answers = answers[answers["role"] == "gold"].sort_values("sequence_index", kind="stable")
+    # Unconfirmed gold questions have a rule of their own.
+    is_unconfirmed = answers["gold_source"].map(is_unconfirmed_source).astype(bool)
+    gold_answers = answers[(answers["role"] == "gold") & ~is_unconfirmed]
+    gold_answers = gold_answers.sort_values("sequence_index", kind="stable")
     # If an annotator answered a question twice, the first answer counts.
     gold_answers = gold_answers.drop_duplicates(["annotator", *key_columns])
     reliable = pd.Series(True, gold_answers.index)
@@ -230,14 +254,16 @@ def find_discarded_gold(answers: pd.DataFrame, max_discarded: float) -> pd.Serie
         )
     problems.raise_if_any()
     texts = discarded.get_level_values("text")
-    keys = answers.loc[(answers["role"] == "gold") & answers["text"].isin(texts), key_columns]
+    keys = answers.loc[
+        (answers["role"] == "gold") & ~is_unconfirmed & answers["text"].isin(texts), key_columns
+    ]
     result = pd.Series(False, answers.index)
     result[keys.index[pd.MultiIndex.from_frame(keys).isin(discarded)]] = True
     return result
 
 
 def measure_gold_accuracy(answers: pd.DataFrame) -> dict[str, GoldAccuracy]:
-    """Return annotator -> accuracy on gold questions that are not discarded, sorted by name."""
+    """Return annotator -> accuracy on gold questions that are neither discarded nor pending, sorted by name."""
     gold = select_gold_answers(answers)
     table = gold.groupby(["annotator", "expected_choice"], observed=True)["is_correct"].agg(["sum", "size"])
     counts = {key: (int(correct), int(total)) for key, correct, total in table.itertuples()}

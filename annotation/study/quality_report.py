@@ -21,6 +21,7 @@ from annotation.study.answers_table import select_gold_answers, select_votes, to
 from annotation.study.dawid_skene import ConfusionTable
 from annotation.study.exports import ADJUDICATOR_PREFIX, CHOICES
 from annotation.study.gold_leakage import GoldLeakage, measure_gold_leakage, select_leaks
+from annotation.study.gold_status import CheckedGoldQuestion, list_questions_to_check
 from annotation.study.quality_control import GoldAccuracy, QualityAssessment, QualityFlag, make_rate
 from annotation.study.response_times import ResponseTimes
 from annotation.study.vote_aggregation import Status, count_votes
@@ -125,6 +126,7 @@ class QualityReport(Record):
         annotators: Annotators and adjudicators, sorted by name.
         gold_questions: Accuracy for each origin and expected choice of gold questions.
         discarded_gold_questions: Gold questions that were discarded as mislabelled.
+        gold_checks: The unconfirmed gold questions that were answered, and whether annotators agree.
         agreement: Agreement on the candidates of overlap tasks, first for all subsets together, then for each
             subset.
         retest: Test-retest reliability on the candidates of overlap tasks.
@@ -150,6 +152,7 @@ class QualityReport(Record):
     annotators: tuple[AnnotatorRow, ...]
     gold_questions: tuple[GoldRow, ...]
     discarded_gold_questions: tuple[DiscardedGoldQuestion, ...]
+    gold_checks: tuple[CheckedGoldQuestion, ...]
     agreement: tuple[SubsetAgreement, ...]
     retest: RetestReliability
     gold_leakage: tuple[GoldLeakage, ...]
@@ -215,6 +218,7 @@ def build_report(
         annotators=tuple(_build_annotator_rows(assessment)),
         gold_questions=tuple(_build_gold_rows(answers)),
         discarded_gold_questions=tuple(_build_discarded_rows(answers)),
+        gold_checks=tuple(assessment.gold_checks),
         agreement=tuple(compute_agreement(select_votes(overlap))),
         retest=compute_retest(overlap[overlap["exclusion_reason"] != "annotator excluded"]),
         gold_leakage=tuple(measure_gold_leakage(answers[LEAKAGE_COLUMNS])),
@@ -231,12 +235,29 @@ def build_report(
 
 def _find_warnings(quality: QualityReport) -> list[str]:
     warnings = []
-    if count := len(quality.discarded_gold_questions):
+    refuted = {(row.image_id, row.text) for row in quality.gold_checks if row.status == "refuted"}
+    if count := sum((row.image_id, row.text) not in refuted for row in quality.discarded_gold_questions):
         warnings.append(
             f"{format_count(count, 'gold question is', 'gold questions are')} discarded: at least three reliable annotators contradict "
             "the expected choice. Check whether the questions or the annotators are wrong. They do not count against anybody"
         )
-    if quality.gold_questions and not quality.num_invalid_gold_answers:
+    if to_check := list_questions_to_check(quality.gold_checks):
+        warnings.append(
+            f"annotators find {format_count(len(to_check), 'question')} of the source underspecified or unanswerable: "
+            f"{', '.join(repr(row.text) for row in to_check[:5])}{' and more' if len(to_check) > 5 else ''}. Correct "
+            "them in the source. They do not count against anybody"
+        )
+    if contested := sum(row.status == "contested" for row in quality.gold_checks):
+        warnings.append(
+            f"annotators disagree on {format_count(contested, 'gold question')}, which therefore count for nobody. Let an "
+            "adjudicator decide them (rgqa annotate invite NAME --adjudicator)"
+        )
+    if quality.gold_checks and not quality.num_invalid_gold_answers:
+        warnings.append(
+            "annotators agree on no unanswerable gold question yet, so only annotators who always answer the same are "
+            "recognised. Let at least annotate.min_gold_agreement annotators answer the same tasks"
+        )
+    elif quality.gold_questions and not quality.num_invalid_gold_answers:
         warnings.append(
             "no answered gold question is known to be unanswerable, so an annotator who calls every question valid passes all of them"
         )

@@ -15,6 +15,7 @@ import pandas as pd
 from annotation.study import answers_table as table
 from annotation.study.answers_table import BLOCK_SIZE, QualityRules, to_records
 from annotation.study.exports import CHOICES
+from annotation.study.gold_status import is_own_question
 from pipeline.core.records import Category, CollectedCandidate, GoldQuestionCheck, ScreenedCandidate
 
 Status = Literal["unanswerable", "answerable", "doubtful", "no_votes"]
@@ -162,7 +163,8 @@ def check_aqs(answers: pd.DataFrame) -> list[GoldQuestionCheck]:
         One record per question, sorted by question id.
     """
     question = ["question_id", "image_id", "text"]
-    asked = answers[(answers["gold_source"] == "own question") & (answers["exclusion_reason"] == "")]
+    is_own = answers["gold_source"].map(is_own_question).astype(bool)
+    asked = answers[is_own & (answers["exclusion_reason"] == "")]
     asked = asked.sort_values("sequence_index", kind="stable").drop_duplicates(["annotator", *question])
     votes = (
         (asked["choice"] == "invalid")

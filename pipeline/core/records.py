@@ -424,6 +424,10 @@ class DroppedCandidate(Record):
     detail: str = ""
 
 
+# End of the sources of gold questions that count only after enough annotators have agreed.
+UNCONFIRMED = ", to be confirmed"
+
+
 class TaskQuestion(Record):
     """One of the two questions of a task. The browser of an annotator receives only its text.
 
@@ -435,7 +439,8 @@ class TaskQuestion(Record):
         candidate_id: Id of the candidate; None for a gold question.
         question_id: Id of the source question; None if there is none, as for a template.
         expected_choice: The correct choice for a gold question; None for other questions.
-        gold_source: Where a gold question comes from; "" for other questions.
+        gold_source: Where a gold question comes from; "" for other questions. If it ends in ", to be confirmed",
+            the question counts only after enough annotators have agreed (`annotation.study.gold_agreement`).
         gold_explanation: Why the correct choice is known: the answer, or what is missing; "" for other
             questions.
         program: Program of the question, for simulated annotators.

@@ -4,12 +4,13 @@ One question is a candidate. The other question is a gold question, whose correc
 repeat, which is the candidate of another task shown again. Half of the gold questions are valid: the image's
 own questions, which the annotators verify in this way, and questions from templates. The other half are
 invalid: candidates and questions of other images that name something which is absent according to the
-evidence, and questions from templates.
+evidence, and questions from templates. If only plain questions are known of an image, they are written about
+objects that it very probably does not show.
 
 The tasks are ordered in blocks. Blocks with the candidates that are most probably unanswerable come first.
 Each block has equal proportions of the subsets, and the tasks in a block are in random order.
 
-Reads   screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, images.jsonl, vocabulary.json, reconstructed.jsonl
+Reads   tags.jsonl, screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, images.jsonl, vocabulary.json, reconstructed.jsonl
         data/<data set>/rounds/   candidates verified in earlier annotation rounds (`rgqa annotate end-round`), if any
 Writes  tasks.jsonl                Task: everything about each task, including the gold question and its correct choice
         label_studio_tasks.json    what the browser may show: task key, image, the two texts
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -39,6 +40,8 @@ from annotation.study.gold_leakage import (
     select_leaks,
 )
 from annotation.study.rounds import read_rounds
+from pipeline.candidates.perturbing.perturb_image import PerturbInputs
+from pipeline.candidates.perturbing.replacements import PerturbParams, ReplacementSampler
 from pipeline.core.errors import UserError, run_command, warn
 from pipeline.core.json_files import write_json_list, write_jsonl
 from pipeline.core.jsonl_index import (
@@ -54,10 +57,19 @@ from pipeline.core.params import Params, Seed, load_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
 from pipeline.core.randomness import make_generator
-from pipeline.core.records import CandidateEstimate, ImageRecord, Question, ScreenedCandidate, Task
+from pipeline.core.records import (
+    CandidateEstimate,
+    ImageRecord,
+    Question,
+    ScreenedCandidate,
+    TaggedText,
+    Task,
+)
+from pipeline.tasks.absent_object_questions import AbsentObjectWriter
 from pipeline.tasks.gold_questions import (
     QuestionsByName,
     collect_known_questions,
+    has_source_program,
     make_all_template_questions,
     match_text_style,
     sample_foreign_questions,
@@ -68,6 +80,8 @@ from pipeline.verifier.evidence_loading import make_evidence_loader
 
 # Number of annotators that are simulated to measure gold question leakage.
 NUM_SIMULATED_ANNOTATORS = 8
+# Smallest proportion of gold questions that should be unanswerable.
+MIN_INVALID_PROPORTION = 0.35
 # Maximum number of tasks that the simulated annotators answer, together. More do not make the results more
 # precise.
 MAX_SIMULATED_JUDGEMENTS = 8_000
@@ -161,10 +175,18 @@ def warn_about_leakage(report: Mapping[str, Any]) -> None:
             f"gold questions can be distinguished from candidates by: {row.cue} (AUROC {row.auroc}, upper bound {row.high}, "
             f"more than {MAX_HIDDEN_AUROC}). Annotators may learn this."
         )
-    if report["tasks"] and not report["gold_invalid"]:
+    num_gold = report["gold_valid"] + report["gold_invalid"]
+    # One question more or less is no reason for a warning, unless it is the only one.
+    too_few = report["gold_invalid"] + 1 <= MIN_INVALID_PROPORTION * num_gold
+    if report["tasks"] and (too_few or not report["gold_invalid"]):
+        known = (
+            f"only {report['gold_invalid']:,} of {num_gold:,} gold questions are"
+            if report["gold_invalid"]
+            else "no gold question is"
+        )
         warn(
-            "no gold question is known to be unanswerable, because nothing is known about these images. An annotator who calls every "
-            "question valid passes all gold questions. Add programs or scene graphs, or end a first round (rgqa annotate end-round)."
+            f"{known} known to be unanswerable, because little is known about these images. An annotator who calls every question valid "
+            "passes most gold questions. Add questions about these images, or end a first round (rgqa annotate end-round)."
         )
 
 
@@ -186,18 +208,41 @@ class GoldQuestionInputs:
             UniqueIndex(folders.record_file(Question), Question, "question_id"), images
         )
         self._get_evidence = make_evidence_loader(folders, self._vocabulary)
+        self._folders = folders
+
+    @cached_property
+    def _absent_object_writer(self) -> AbsentObjectWriter:
+        """The writer for images of which only plain questions are known. It is made when the first one comes."""
+        inputs = PerturbInputs(
+            self._questions,
+            self._get_evidence,
+            UniqueIndex(self._folders.record_file(TaggedText), TaggedText, "text"),
+            ReplacementSampler(self._vocabulary, PerturbParams(balance_words=False)),
+        )
+        return AbsentObjectWriter(inputs, self._questions_by_name)
 
     def make_offer(self, image_id: str) -> Offer:
         """Return the gold questions that can be shown with an image."""
         rng, evidence = make_generator(self._p.seed, "batch", "pool", image_id), self._get_evidence(image_id)
         own, members = self._questions.get(image_id, ()), self._candidates[image_id]
         texts = [row.candidate.text for row in members]
+        has_plain_questions = not any(has_source_program(question) for question in own)
+        written = (
+            self._absent_object_writer.write_questions(
+                image_id,
+                [row.candidate.text for row in members if row.candidate.subset == "clip-hard"],
+                make_generator(self._p.seed, "batch", "absent objects", image_id),
+            )
+            if own and has_plain_questions and (evidence is None or evidence.source == "other questions")
+            else []
+        )
         return Offer.from_questions(
             [
                 *collect_known_questions(own, members, self._verified.get(image_id, ())),
                 *sample_foreign_questions(
                     image_id, self._questions_by_name, evidence, self._p.num_negative_trials, rng
                 ),
+                *written,
                 *match_text_style(make_all_template_questions(self._vocabulary, evidence, rng), texts),
             ]
         )

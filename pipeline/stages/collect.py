@@ -1,7 +1,7 @@
 """Turn the verdicts of annotators into verified candidates.
 
 An annotator is excluded if sensitivity or specificity on gold questions is below the limits or drifts below
-them, or if the annotator answers too fast. An answer is also excluded if the annotator failed the gold
+them, or if the annotator answers too fast or always the same. Unconfirmed gold questions count only if annotators agree. An answer is also excluded if the annotator failed the gold
 question of the same task. The remaining answers about candidates are votes. A candidate is unanswerable only
 if the votes say "invalid" (by the Dawid-Skene posterior, by majority or unanimously), or if an adjudicator
 says so.
@@ -165,7 +165,9 @@ def main() -> None:
         return SpillMap(out, CollectedCandidate, ((row.candidate.candidate_id, row) for row in rows)).values()
 
     answers = build_answers_table(tasks, folders.read_records(Verdict))
-    collected = aggregate_verdicts(screened, answers, params, priors, overlap, store)
+    collected = aggregate_verdicts(
+        screened, answers, params, priors, overlap, store, annotate.min_gold_agreement
+    )
     check_votes(collected, params)
     for warning in collected.quality.warnings:
         print(f"collect: WARNING: {warning}", file=sys.stderr)

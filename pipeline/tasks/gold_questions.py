@@ -7,7 +7,11 @@ only a small proportion is made from templates.
 
 The valid gold questions of an image are its own questions, candidates that annotators found answerable in
 earlier rounds, and templates. The invalid gold questions are questions about an object that the evidence
-shows to be absent, and candidates that annotators found unanswerable in earlier rounds.
+shows to be absent, and candidates that annotators found unanswerable in earlier rounds. If only plain
+questions are known of an image, `absent_object_questions` writes its invalid gold questions.
+
+Sources that end in ", to be confirmed" (`pipeline.core.records.UNCONFIRMED`) are probably right, but count only
+after enough annotators have agreed (`annotation.study.gold_agreement`).
 """
 
 from __future__ import annotations
@@ -40,7 +44,14 @@ from pipeline.verifier.verification import verify_question
 
 KnownVerdict = Literal["valid", "invalid"]
 GoldSource = Literal[
-    "template", "own question", "candidate refuted by evidence", "foreign question", "verified candidate"
+    "template",
+    "own question",
+    "candidate refuted by evidence",
+    "foreign question",
+    "verified candidate",
+    "own question, to be confirmed",
+    "absent object, to be confirmed",
+    "absent object template, to be confirmed",
 ]
 
 # Maximum number of existence templates, and of absent-object templates, per image.
@@ -79,6 +90,11 @@ class GoldQuestion(Record):
     question_id: str | None = None
     candidate_id: str | None = None
     subset: Subset | None = None
+
+    @property
+    def is_template(self) -> bool:
+        """Whether the question follows one of RGQA's templates."""
+        return "template" in self.source
 
 
 def make_template_question(text: str, expected: KnownVerdict, *steps: tuple[str, str]) -> GoldQuestion:
@@ -136,21 +152,31 @@ def collect_known_questions(
     agreed = (row for row in earlier_verified if row.status in VERDICT_BY_STATUS)
     return [
         *(
-            _make_gold_question(question, "valid", "own question", question.answer)
+            make_gold_question(
+                question,
+                "valid",
+                "own question" if has_source_program(question) else "own question, to be confirmed",
+                question.answer,
+            )
             for question in own_questions
             if not is_existence_question(question)
         ),
         *(
-            _make_gold_question(
+            make_gold_question(
                 row.candidate, "invalid", "candidate refuted by evidence", row.verifier_result.detail
             )
             for row in refuted
         ),
         *(
-            _make_gold_question(row.candidate, VERDICT_BY_STATUS[row.status], "verified candidate")
+            make_gold_question(row.candidate, VERDICT_BY_STATUS[row.status], "verified candidate")
             for row in agreed
         ),
     ]
+
+
+def has_source_program(question: Question) -> bool:
+    """Return whether the source gives the question's program, so that the question can be checked."""
+    return bool(question.program) and not question.program_from_text
 
 
 class QuestionsByName:
@@ -258,7 +284,7 @@ def sample_foreign_questions(
         (question, verify_question(question.program, evidence, question.text)) for question in sampled
     )
     return [
-        _make_gold_question(question, "invalid", "foreign question", result.detail)
+        make_gold_question(question, "invalid", "foreign question", result.detail)
         for question, result in verified
         if result.category == "missing object"
     ]
@@ -316,7 +342,7 @@ def make_all_template_questions(
     return questions
 
 
-def _make_gold_question(
+def make_gold_question(
     row: Question | Candidate, expected: KnownVerdict, source: GoldSource, explanation: str = ""
 ) -> GoldQuestion:
     return GoldQuestion(

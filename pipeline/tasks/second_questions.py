@@ -119,7 +119,7 @@ class SecondQuestionPicker:
         self.image_id, self.offers, self._get_candidate = image_id, offers, get_candidate
         self._num_candidates = len(candidates)
         self.text_uses = TextCounts(row.text for row in candidates.values())
-        texts = {row.text for row in self.gold_questions if row.source != "template"}
+        texts = {row.text for row in self.gold_questions if not row.is_template}
         indices = list(candidates)
         shuffled = [indices[i] for i in rng.permutation(len(indices)).tolist()]
         # Candidates that are not repeated yet. Candidates whose text is also a gold question come last.
@@ -179,7 +179,7 @@ class SecondQuestionPicker:
     def describe_exhaustion(self, host: Candidate) -> str:
         """Say why neither a gold question nor a repeat is left for a candidate, and what to do about it."""
         texts = {row.text for row in self.gold_questions}
-        own = {row.text for row in self.gold_questions if row.source == "own question"}
+        own = {row.text for row in self.gold_questions if row.source.startswith("own question")}
         used_up = sum(self.text_uses[text] >= MAX_TEXT_USES for text in texts)
         num_candidates = self._num_candidates
         return (
@@ -193,7 +193,7 @@ class SecondQuestionPicker:
         """Return whether a gold question with a verdict is left. Questions from templates do not count."""
         return any(
             question.expected_choice == expected
-            and question.source != "template"
+            and not question.is_template
             and self.text_uses[question.text] < MAX_TEXT_USES
             for question in self.gold_questions
         )
@@ -225,7 +225,7 @@ class SecondQuestionPicker:
         eligible = [
             question
             for question in self.gold_questions
-            if (question.source == "template") == from_template
+            if question.is_template == from_template
             and _differ(question, host)
             and self.text_uses[question.text] < MAX_TEXT_USES
         ]

@@ -18,7 +18,9 @@ from msgspec import to_builtins as asdict
 
 from annotation.study.agreement import IntervalEstimate
 from annotation.study.answers_table import QualityRules, select_votes
+from annotation.study.assignment import DEFAULT_RULES
 from annotation.study.dawid_skene import MILLION, Posterior, estimate_posteriors
+from annotation.study.gold_status import count_by_status, list_questions_to_check
 from annotation.study.quality_control import ExcludedAnswer, assess_quality
 from annotation.study.quality_report import QualityReport, build_report
 from annotation.study.vote_aggregation import check_aqs, verify_candidates
@@ -79,6 +81,7 @@ def aggregate_verdicts(
     answerable_priors: Mapping[str, float] = MappingProxyType({}),
     overlap: Collection[str] = (),
     store: Callable[[Iterable[CollectedCandidate]], Collection[CollectedCandidate]] = list,
+    min_gold_agreement: int = DEFAULT_RULES.min_gold_agreement,
 ) -> AggregatedVerdicts:
     """Aggregate verdicts into the status of each screened candidate.
 
@@ -92,11 +95,12 @@ def aggregate_verdicts(
             Agreement is measured on these candidates.
         store: A function that stores the verified candidates as they are made, and returns a collection from
             which they can be read again.
+        min_gold_agreement: Number of annotators who must agree on an unconfirmed gold question.
 
     Raises:
         UserError: See `assess_quality`.
     """
-    assessed = assess_quality(answers_table, params)
+    assessed = assess_quality(answers_table, params, min_gold_agreement)
     answers_table, label_error = assessed.answers, IntervalEstimate()
     uses_posteriors = params.aggregation == "dawid-skene" and len(select_votes(answers_table)) > 0
     posteriors, tables, resampled = (
@@ -171,6 +175,10 @@ def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
         "discarded_gold_questions": sorted(
             f"{row.image_id}: {row.text}" for row in quality.discarded_gold_questions
         ),
+        "gold_agreement": count_by_status(quality.gold_checks),
+        "questions_to_check": [
+            f"{row.image_id}: {row.text}" for row in list_questions_to_check(quality.gold_checks)
+        ],
         "agreement": asdict(quality.agreement[0]),
         "retest": asdict(quality.retest),
         "expected_label_error": asdict(quality.expected_error),

@@ -128,6 +128,9 @@ class TaskQueue:
         people = {user.pk: user for user in User.objects.filter(is_staff=False)}
         for user in people.values():
             self.mark_if_adjudicator(user)
+        tests = TaskAssignment.objects.filter(dataset=self.dataset, kind="test", state="answered")
+        for assignment in tests.filter(user__in=people).order_by("pk"):
+            self.record_test_answer(assignment)
         annotations = Annotation.objects.filter(
             project=self.project_number, completed_by__in=people
         ).order_by("pk")
@@ -148,6 +151,13 @@ class TaskQueue:
         for user in people.values():
             if (since := self.content["excluded_since"].get(user.email)) is not None:
                 self.assigner.exclude_annotator(str(user.pk), since)
+
+    def record_test_answer(self, assignment: TaskAssignment) -> None:
+        """Pass an answer in the qualification test to the assigner, unless the task is no longer in use."""
+        task = self.known_tasks.get(assignment.key)
+        for side in ("first", "second") if task else ():
+            where = f"{assignment.key} {side}"
+            self.assigner.record_test_answer(str(assignment.user), where, task[side], assignment.answer[side])
 
     def get_open_assignments(self) -> list[TaskAssignment]:
         """Return the open assignments of tasks in the queue."""

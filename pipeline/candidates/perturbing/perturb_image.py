@@ -95,7 +95,7 @@ def perturb_image(inputs: PerturbInputs, image_id: str) -> list[Candidate | Drop
 def _perturb_questions(inputs: PerturbInputs, image_id: str) -> Iterator[Candidate | DroppedCandidate]:
     """Yield the candidates of one image and the questions that could not be edited, question by question."""
     params = inputs.replacements.params
-    evidence, absence, mentions, questions = inputs.parsed_images.get(image_id) or _parse_image(
+    evidence, absence, mentions, questions = inputs.parsed_images.get(image_id) or parse_image(
         inputs, image_id
     )
     for question, sentence, program, presuppositions in questions:
@@ -119,7 +119,8 @@ def _perturb_questions(inputs: PerturbInputs, image_id: str) -> Iterator[Candida
             yield _perturb_question(question, subset, case, params.preset == "paper")
 
 
-def _parse_image(inputs: PerturbInputs, image_id: str) -> ParsedImage:
+def parse_image(inputs: PerturbInputs, image_id: str) -> ParsedImage:
+    """Load the evidence about an image, and parse its questions."""
     evidence, questions = inputs.get_evidence(image_id), []
     for question in inputs.questions.get(image_id, ()):
         words = inputs.tags[question.text].words
@@ -185,7 +186,7 @@ def calibrate_inputs(inputs: PerturbInputs, images: Iterable[str]) -> PerturbInp
     for image_id in sorted(images, key=lambda image: content_hash("even out", image)):
         if num_questions_left <= 0:
             break
-        parsed = inputs.parsed_images[image_id] = _parse_image(inputs, image_id)
+        parsed = inputs.parsed_images[image_id] = parse_image(inputs, image_id)
         num_questions_left -= len(parsed.questions)
         for row in _perturb_questions(inputs, image_id):
             rows += [(row, replacements.recorded_slots)] if isinstance(row, Candidate) else []
