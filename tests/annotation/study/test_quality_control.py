@@ -128,7 +128,9 @@ def test_insignificant_low_rate_is_only_reported():
         assessment = assess_quality(crowd(people, 40)[1], QualityRules(drift_window=100))
         (flag,) = assessment.flags["x"]
         assert (flag.kind, flag.is_significant, bool(assessment.excluded)) == ("specificity", sure, sure)
-    assert flag.detail == "10 of 20 valid gold questions correct (50.0%, 95 % interval up to 70.1%), below 80%"
+    assert (
+        flag.detail == "10 of 20 valid gold questions correct (50.0%, 95 % interval up to 70.1%), below 80%"
+    )
 
 
 def test_single_failed_gold_question_excludes_nobody():
