@@ -423,9 +423,9 @@ class AdaptiveAssigner:
             margin += VOTE_SIGNS[votes]
         self._vote_counts[at], self._margins[at], self._adjudicated_sign[at] = count, margin, adjudicated
         certain = log(MAX_PROBABILITY) - log(1 - MAX_PROBABILITY)
-        self._evidence_counts -= self._count_on_lattice(at) - self._count_on_lattice(at, 0.0)
+        before = self._count_on_lattice(at)
         self._evidence[at] = np.where(adjudicated, -np.sign(adjudicated) * certain - self._estimates[at], evidence)
-        self._evidence_counts += self._count_on_lattice(at) - self._count_on_lattice(at, 0.0)
+        self._evidence_counts += self._count_on_lattice(at) - before
         self._base_rates = self._base_rate_prior.update(self._evidence_counts)
         self._log_odds = np.where(
             self._adjudicated_sign,
@@ -439,9 +439,9 @@ class AdaptiveAssigner:
         )
         self._max_open = np.where(self._adjudicated_sign, 0, self._compute_wanted_votes())
 
-    def _count_on_lattice(self, at: np.ndarray, factor: float = 1.0) -> np.ndarray:
-        """Count the log odds of the candidates `at`, with their evidence times a factor."""
-        log_odds = self._estimates[at] + factor * self._evidence[at]
+    def _count_on_lattice(self, at: np.ndarray) -> np.ndarray:
+        """Count the log odds of the candidates `at`, with their evidence."""
+        log_odds = self._estimates[at] + self._evidence[at]
         return count_on_lattice(log_odds, self._subset_index[at], len(self.subsets))
 
     def _compute_wanted_votes(self) -> np.ndarray:

@@ -42,12 +42,16 @@ MAX_PRIOR = 0.98
 # odds of a data set's base rate from the estimate.
 STRENGTHS = (4.0, 12.0, 36.0)
 DEVIATION_SD = 1.0
-# The deviations of the data set, in standard deviations.
-_DEVIATIONS = np.linspace(-3, 3, 13)
-# Distance of neighbours on the lattice, and largest shift and largest log odds on it.
-_STEP, _MAX_SHIFT, _MAX_LOG_ODDS = 0.1, 8.0, 30.0
-_SHIFTS = np.arange(-80, 81) * _STEP
-_LATTICE = np.arange(-300, 301) * _STEP
+# The deviations of the data set, in standard deviations, and the log of their weights.
+_DEVIATIONS = np.linspace(-2.4, 2.4, 9)
+_LOG_WEIGHTS = np.repeat(-(_DEVIATIONS**2) / 2, len(STRENGTHS))
+# Distance of neighbours on the lattice, the shifts on it, and the log odds on it.
+_STEP = 0.1
+_SHIFTS = np.arange(-60, 61) * _STEP
+_LATTICE = np.arange(-200, 201) * _STEP
+_MAX_LOG_ODDS = 20.0
+# Smallest probability, so that logarithms are finite.
+_TINY = 1e-300
 # Counts on the lattice are multiples of this, so that their sums do not depend on the order of the summands.
 _UNIT = 2.0**-20
 
@@ -82,7 +86,7 @@ def count_on_lattice(
     position = np.clip(log_odds, -_MAX_LOG_ODDS, _MAX_LOG_ODDS) / _STEP + len(_LATTICE) // 2
     low = np.minimum(position.astype(np.int64), len(_LATTICE) - 2)
     upper_part = np.rint((position - low) / _UNIT) * _UNIT
-    cell, size = group * len(_LATTICE) + low, num_groups * len(_LATTICE)
+    cell, size = np.asarray(group, np.int64) * len(_LATTICE) + low, num_groups * len(_LATTICE)
     counts = np.bincount(cell, (1 - upper_part) * weights, size) + np.bincount(
         cell + 1, upper_part * weights, size
     )
@@ -100,13 +104,10 @@ class BaseRatePrior:
     """
 
     def __init__(self, log_odds: np.ndarray, group: np.ndarray, num_groups: int) -> None:
-        counts = np.bincount(group, minlength=num_groups)
-        means = np.bincount(group, _expit(log_odds), num_groups) / np.maximum(counts, 1)
-        self._log_weights = np.repeat(-(_DEVIATIONS**2) / 2, len(STRENGTHS))
-        # [groups, hyperparameters, shifts]
-        self._log_prior = np.array(
-            [_make_log_prior(float(mean)) if count else _make_log_prior(0.5) for mean, count in zip(means, counts, strict=True)]
-        ).reshape(num_groups, len(self._log_weights), len(_SHIFTS))
+        sizes = np.bincount(group, minlength=num_groups)
+        means = np.bincount(group, _expit(log_odds), num_groups) / np.maximum(sizes, 1)
+        # The probability of each shift for each value of the hyperparameters, [groups, hyperparameters, shifts].
+        self._priors = np.array([_make_priors(float(mean)) for mean in np.where(sizes, means, 0.5)])
 
     def update(self, evidence: np.ndarray) -> BaseRatePosterior:
         """Return the model after verdicts.
@@ -117,14 +118,14 @@ class BaseRatePrior:
         """
         # The likelihood of the votes on one candidate is (1 + exp(a + shift)) / (1 + exp(b + shift)), with
         # the log odds a with the votes and b without them.
-        log_likelihood = np.array([np.correlate(_softplus_table(), row, "valid") for row in evidence])
-        joint = self._log_prior + log_likelihood[:, None, :]
+        log_likelihood = evidence @ _softplus_table()
+        likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
         # [groups, hyperparameters]
-        marginal = _log_sum(joint)
-        log_weights = self._log_weights + marginal.sum(axis=0)
-        weights = np.exp(log_weights - _log_sum(log_weights))
-        shift_weights = np.exp(joint - marginal[:, :, None])
-        return BaseRatePosterior((weights[:, None] * shift_weights).sum(axis=1))
+        marginal = (self._priors @ likelihood[:, :, None])[:, :, 0] + _TINY
+        log_weights = _LOG_WEIGHTS + np.log(marginal).sum(axis=0)
+        weights = np.exp(log_weights - log_weights.max())
+        mixture = ((weights / marginal)[:, None, :] @ self._priors)[:, 0]
+        return BaseRatePosterior(_normalize(mixture * likelihood))
 
 
 class BaseRatePosterior(NamedTuple):
@@ -144,11 +145,9 @@ class BaseRatePosterior(NamedTuple):
                 votes.
             group: [candidates], the subset of each.
         """
-        answerable, unanswerable = (
-            np.array([np.correlate(table, row, "valid") for row in self.shift_weights])
-            for table in (_expit_table(), _expit_table()[::-1])
-        )
-        table = np.log(answerable) - np.log(unanswerable)
+        # Rounding can make a probability 1.
+        answerable = np.minimum(self.shift_weights @ _expit_table(), 1 - 1e-12)
+        table = np.log(answerable) - np.log1p(-answerable)
         position = np.clip(log_odds, -_MAX_LOG_ODDS, _MAX_LOG_ODDS) / _STEP + len(_LATTICE) // 2
         low = np.minimum(position.astype(np.int64), len(_LATTICE) - 2)
         part = position - low
@@ -166,7 +165,7 @@ class BaseRatePosterior(NamedTuple):
             if not row.any():
                 rates.append(None)
                 continue
-            by_shift = np.correlate(_expit_table(), row, "valid") / row.sum()
+            by_shift = _expit_table() @ row / row.sum()
             low, high = np.interp((0.025, 0.975), np.cumsum(weights), by_shift)
             rates.append(BaseRate(float(by_shift @ weights), float(low), float(high)))
         return rates
@@ -176,47 +175,44 @@ class BaseRatePosterior(NamedTuple):
         return np.array([np.interp(quantile, np.cumsum(weights), _SHIFTS) for weights in self.shift_weights])
 
 
-def _make_log_prior(mean: float) -> np.ndarray:
-    """Return the log prior probability of each shift, [hyperparameters, shifts], for one group."""
+def _make_priors(mean: float) -> np.ndarray:
+    """Return the probability of each shift for each value of the hyperparameters, [hyperparameters, shifts].
+
+    Args:
+        mean: The mean estimate of the group.
+    """
     mean = min(max(mean, 1 - MAX_PRIOR), MAX_PRIOR)
-    center = float(np.log(mean / (1 - mean)))
-    log_weights = np.repeat(-(_DEVIATIONS**2) / 2, len(STRENGTHS))
-    weights, rates = np.exp(log_weights - _log_sum(log_weights)), _expit(center + _SHIFTS)
-    low, high, rows = -5.0, 5.0, np.empty(0)
-    # Bisection, until the expected base rate is the mean.
+    center, weights = float(np.log(mean / (1 - mean))), _normalize(np.exp(_LOG_WEIGHTS))
+    low, high, priors = -5.0, 5.0, np.empty(0)
+    # Bisection, until the expected base rate is the mean estimate.
     for _ in range(40):
         correction = (low + high) / 2
-        rows = _make_beta_rows(center, _expit(center + correction + _DEVIATIONS * DEVIATION_SD))
-        is_high = weights @ (np.exp(rows) @ rates) > mean
+        priors = _make_beta_priors(center, _expit(center + correction + _DEVIATIONS * DEVIATION_SD))
+        is_high = weights @ (priors @ _expit(center + _SHIFTS)) > mean
         low, high = (low, correction) if is_high else (correction, high)
-    return rows
+    return priors
 
 
-def _make_beta_rows(center: float, prior_means: np.ndarray) -> np.ndarray:
-    """Return the log probability of each shift under the beta distributions with the given means."""
+def _make_beta_priors(center: float, prior_means: np.ndarray) -> np.ndarray:
+    """Return the probability of each shift if the base rate has a beta distribution with each of the means and
+    strengths.
+    """
     means, strengths = np.repeat(prior_means, len(STRENGTHS)), np.tile(STRENGTHS, len(prior_means))
     a, b = (strengths * means)[:, None], (strengths * (1 - means))[:, None]
     # The density of the log odds of a rate with a beta distribution, up to a factor.
-    rows = -a * _softplus(-(center + _SHIFTS)) - b * _softplus(center + _SHIFTS)
-    return rows - _log_sum(rows)[:, None]
+    return _normalize(np.exp(-a * _softplus(-(center + _SHIFTS)) - b * _softplus(center + _SHIFTS)))
 
 
 @cache
 def _softplus_table() -> np.ndarray:
-    return _softplus(_make_wide_lattice())
+    """Return log(1 + exp(x + shift)) for each log odds x and each shift, [lattice points, shifts]."""
+    return _softplus(_LATTICE[:, None] + _SHIFTS)
 
 
 @cache
 def _expit_table() -> np.ndarray:
-    return _expit(_make_wide_lattice())
-
-
-def _make_wide_lattice() -> np.ndarray:
-    """Return all sums of a point of the lattice and a shift. Correlation with this table evaluates a function at
-    log odds + shift.
-    """
-    half = len(_LATTICE) // 2 + len(_SHIFTS) // 2
-    return np.arange(-half, half + 1) * _STEP
+    """Return the probability that belongs to x + shift for each shift and log odds x, [shifts, lattice points]."""
+    return _expit(_SHIFTS[:, None] + _LATTICE)
 
 
 def _softplus(values: np.ndarray) -> np.ndarray:
@@ -224,10 +220,8 @@ def _softplus(values: np.ndarray) -> np.ndarray:
 
 
 def _expit(values: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-np.clip(values, -500, 500)))
+    return 1 / (1 + np.exp(-values))
 
 
-def _log_sum(values: np.ndarray) -> np.ndarray:
-    """Return the logarithm of the sum of exp(values) over the last axis."""
-    top = values.max(axis=-1, keepdims=True)
-    return np.log(np.exp(values - top).sum(axis=-1)) + top[..., 0]
+def _normalize(weights: np.ndarray) -> np.ndarray:
+    return weights / weights.sum(axis=-1, keepdims=True)

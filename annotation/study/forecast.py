@@ -27,9 +27,9 @@ MIN_TIMED_JUDGEMENTS = 50
 MAX_ANSWER_SECONDS = 300.0
 # Assumed number of annotators as long as the roster is empty.
 DEFAULT_NUM_ANNOTATORS = 3
-# A forecast repeats the simulation until so many tasks were simulated, between the minimum and the maximum
-# number of times.
-MIN_SIMULATED_TASKS, MIN_RUNS, MAX_RUNS = 4_000, 3, 15
+# A forecast repeats the simulation so often that at most so many tasks are simulated, at most MAX_RUNS times.
+# It simulates a large study once.
+MAX_SIMULATED_TASKS, MAX_RUNS = 17_000, 15
 OPPOSITE = {"invalid": "valid", "valid": "invalid"}
 
 
@@ -124,7 +124,7 @@ def make_forecast(
         hourly_pay: Pay per hour, in any currency; None if unknown.
         seed: Seed of the simulation.
     """
-    num_runs = min(max(MIN_SIMULATED_TASKS // max(len(assigner.keys), 1), MIN_RUNS), MAX_RUNS)
+    num_runs = min(max(MAX_SIMULATED_TASKS // max(len(assigner.keys), 1), 1), MAX_RUNS)
     counts = [
         len(simulate_assignments(assigner, people, seed + run, (run + 0.5) / num_runs))
         for run in range(num_runs)
@@ -204,7 +204,8 @@ def format_forecast(forecast: Forecast, num_judged: int) -> str:
         if forecast.doubtful
         else ""
     )
+    between = f" ({forecast.low:,} to {forecast.high:,})" if forecast.low < forecast.high else ""
     return (
         f"{format_count(forecast.tasks, 'task needs', 'tasks need')} votes.{done} {format_count(forecast.num_annotators, 'annotator')} of average accuracy would give "
-        f"{format_count(forecast.judgements, 'more judgement')} ({forecast.low:,} to {forecast.high:,}): {forecast.hours:,.1f} hours at {forecast.seconds_per_judgement:.0f} s each{guess}{cost}.{doubts}"
+        f"{format_count(forecast.judgements, 'more judgement')}{between}: {forecast.hours:,.1f} hours at {forecast.seconds_per_judgement:.0f} s each{guess}{cost}.{doubts}"
     )

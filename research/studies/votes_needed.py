@@ -139,7 +139,7 @@ def select_unanswerable(
     """Return the ids of the candidates that stage `collect` would call unanswerable."""
     rules = QualityRules()
     judged = assess_quality(build_answers_table(tasks, verdicts), rules).answers
-    probable, _, _ = estimate_posteriors(judged, answerable)
+    probable = estimate_posteriors(judged, answerable).posteriors
     by_id = {row.candidate.candidate_id: row for row in screened}
     found = verify_candidates(by_id, judged, rules, {row.candidate_id: row.invalid for row in probable})
     return {row.candidate.candidate_id for row in found if row.status == "unanswerable"}
