@@ -15,6 +15,8 @@ The model, for candidate i of subset s:
   whole data set, with a normal distribution (`DEVIATION_SD`). The means are corrected so that the expected
   base rate is the subset's mean estimate as long as there are no verdicts.
 
+The lattice of shifts ends at 6, so the distributions are truncated there.
+
 A verdict is evidence about its candidate: the log of how much more probable the votes are if the candidate is
 answerable. The candidate's class and all parameters are integrated out on a lattice of shifts, so a
 posterior includes the uncertainty of the base rate. With few verdicts this uncertainty is large.
