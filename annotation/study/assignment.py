@@ -288,6 +288,12 @@ class AdaptiveAssigner:
         rates = self._base_rates.compute_rates(all_candidates)
         return {name: rate for name, rate in zip(self.subsets, rates, strict=True) if rate}
 
+    def count_votes(self, subset: str) -> tuple[int, int]:
+        """Return the number of candidates of a subset, and of votes on them that count."""
+        self._update_posteriors()
+        is_member = self._subset_index == self.subsets.index(subset)
+        return int(is_member.sum()), int(self._vote_counts[is_member].sum())
+
     def get_conditional_invalid(self, quantile: float) -> dict[str, float]:
         """Return candidate id -> posterior probability of being unanswerable, for base rates at a quantile of
         their uncertainty. All candidates become more often answerable with a higher quantile.

@@ -170,7 +170,8 @@ def calibrate_estimates(
         for subset, row in scored:
             subsets.append(subset)
             scores[subset].append(row.p_answerable)
-            yield row.candidate_id, row
+            # A score can be NaN, which JSON does not know.
+            yield row.candidate_id, replace(row, p_answerable=0.0)
 
     rows: Collection[CandidateEstimate] = SpillMap(
         folders.stage_dir("estimate"), CandidateEstimate, note_scores()

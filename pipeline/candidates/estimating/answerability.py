@@ -137,7 +137,7 @@ def calibrate_scores(scores: np.ndarray, base_rate: float) -> np.ndarray:
         base_rate: Expected proportion of answerable candidates.
 
     >>> calibrate_scores(np.array([-1.0, 1.0, math.nan]), 0.1).round(3).tolist()
-    [0.033, 0.167, 0.1]
+    [0.027, 0.173, 0.1]
     """
     is_known = ~np.isnan(scores)
     known = scores[is_known]

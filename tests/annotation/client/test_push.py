@@ -101,6 +101,7 @@ def test_own_server_gets_a_queue_file(own, set_params):
     assert row == {
         "key": "t0003",
         "block": 0,
+        "subset": "pt-hard",
         "first": {"role": "candidate", "candidate": "c3", "expected": None},
         "second": {"role": "gold", "candidate": None, "expected": "invalid"},
     }
