@@ -430,7 +430,9 @@ class AdaptiveAssigner:
         self._vote_counts[at], self._margins[at], self._adjudicated_sign[at] = count, margin, adjudicated
         certain = log(MAX_PROBABILITY) - log(1 - MAX_PROBABILITY)
         before = self._count_on_lattice(at)
-        self._evidence[at] = np.where(adjudicated, -np.sign(adjudicated) * certain - self._estimates[at], evidence)
+        self._evidence[at] = np.where(
+            adjudicated, -np.sign(adjudicated) * certain - self._estimates[at], evidence
+        )
         self._evidence_counts += self._count_on_lattice(at) - before
         self._base_rates = self._base_rate_prior.update(self._evidence_counts)
         self._log_odds = np.where(

@@ -224,7 +224,8 @@ def fit_dawid_skene(
         if rate_prior:
             judged = unknown + evidence[~known, 0] - evidence[~known, 1]
             with_votes, without = (
-                count_on_lattice(values, unknown_group, num_groups, weights[~known]) for values in (judged, unknown)
+                count_on_lattice(values, unknown_group, num_groups, weights[~known])
+                for values in (judged, unknown)
             )
             rates = rate_prior.update(with_votes - without)
             found, odds = rates.compute_rates(with_votes), np.zeros(len(known))
@@ -261,9 +262,7 @@ class PosteriorEstimates(NamedTuple):
     base_rates: dict[Subset, IntervalEstimate]
 
 
-def estimate_posteriors(
-    answers: pd.DataFrame, prior_answerable: Mapping[str, float]
-) -> PosteriorEstimates:
+def estimate_posteriors(answers: pd.DataFrame, prior_answerable: Mapping[str, float]) -> PosteriorEstimates:
     """Estimate the probability that each candidate is unanswerable.
 
     Args:
@@ -332,7 +331,9 @@ def estimate_posteriors(
         _summarize_tables(tables, names, np.bincount(table), [fit.confusion_matrices, *replicate_matrices]),
         replicates,
         {
-            name: IntervalEstimate(**{end: round(value, 4) for end, value in zip(("value", "low", "high"), rate, strict=True)})
+            name: IntervalEstimate(
+                **{end: round(value, 4) for end, value in zip(("value", "low", "high"), rate, strict=True)}
+            )
             for name, rate in zip(SUBSETS, fit.base_rates, strict=False)
             if rate
         },

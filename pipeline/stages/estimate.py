@@ -222,7 +222,11 @@ def main() -> None:
     subsets = counter.report()
     candidates = sum(figures["candidates"] for figures in subsets.values())
     what = f"{sum(counter.expected_answerable.values()):,.0f} of {format_count(candidates, 'candidate')} are expected to be answerable"
-    what += "" if fitted["calibrated"] else " (by stated base rates, because there are no graphs; verdicts will correct them)"
+    what += (
+        ""
+        if fitted["calibrated"]
+        else " (by stated base rates, because there are no graphs; verdicts will correct them)"
+    )
     folders.write_stage_outputs("estimate", what, {"estimate.json": {"fitted": fitted, "subsets": subsets}})
 
 

@@ -239,11 +239,16 @@ def votes_needed(
     annotators: Annotated[
         list[int] | None,
         typer.Option(
-            help="Number of annotators, with --answerable. Can be repeated (default: 2, 3, 5, 8).", min=2, max=8
+            help="Number of annotators, with --answerable. Can be repeated (default: 2, 3, 5, 8).",
+            min=2,
+            max=8,
         ),
     ] = None,
     lazy: Annotated[
-        bool, typer.Option("--lazy", help="With --answerable: let one of the annotators call every question valid.")
+        bool,
+        typer.Option(
+            "--lazy", help="With --answerable: let one of the annotators call every question valid."
+        ),
     ] = False,
     out: Annotated[
         Path | None,

@@ -376,7 +376,9 @@ def simulate_base_rates(
     )
 
 
-def choose_people(crowd: Sequence[SimulatedAnnotator], count: int, is_one_lazy: bool) -> list[SimulatedAnnotator]:
+def choose_people(
+    crowd: Sequence[SimulatedAnnotator], count: int, is_one_lazy: bool
+) -> list[SimulatedAnnotator]:
     """Return the first annotators of a crowd. If one is lazy, they take the place of the last one."""
     return [*crowd[: count - 1], LAZY] if is_one_lazy else list(crowd[:count])
 
@@ -429,7 +431,11 @@ def run_base_rate_study(
     ways = [(seed, rate, count) for seed in crowd_seeds for rate in answerable for count in num_annotators]
     results = [
         simulate_base_rates(
-            sample_tasks(tasks, seed), screened, rate, choose_people(make_crowd(seed), count, is_one_lazy), seed
+            sample_tasks(tasks, seed),
+            screened,
+            rate,
+            choose_people(make_crowd(seed), count, is_one_lazy),
+            seed,
         )
         for seed, rate, count in track(ways, "study", unit="study")
     ]

@@ -145,7 +145,9 @@ def calibrate_scores(scores: np.ndarray, base_rate: float) -> np.ndarray:
     # Bisection, until the mean is the base rate.
     for _ in range(100):
         constant = (low + high) / 2
-        low, high = (low, constant) if expit(known + constant).sum() > base_rate * len(known) else (constant, high)
+        low, high = (
+            (low, constant) if expit(known + constant).sum() > base_rate * len(known) else (constant, high)
+        )
     probabilities = np.full(len(scores), base_rate)
     probabilities[is_known] = expit(known + low)
     return probabilities

@@ -331,7 +331,9 @@ def test_contradicting_repeat_cancels_the_vote():
     assert votes_on(study, "t2") == 1
     assert study.get_posterior_invalid("c2") >= once  # one vote, of somebody who passed a filter since
     study.record_answer("ann", "t2", V, U)
-    assert study.get_posterior_invalid("c2") == study.get_posterior_invalid("c0") and votes_on(study, "t2") == 0
+    assert (
+        study.get_posterior_invalid("c2") == study.get_posterior_invalid("c0") and votes_on(study, "t2") == 0
+    )
     other = AdaptiveAssigner(tasks, prior, rules)
     other.record_answer("ben", "t1", X, X)
     assert "t2" not in {key for _, key in everybody(other, ["ben"], lambda *_: (X, V))}  # adds no vote

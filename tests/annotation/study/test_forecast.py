@@ -103,7 +103,13 @@ def test_forecast_text():
         hourly_pay=15,
     )  # 36,000 s
     text = format_forecast(row, 1000)
-    for part in ("9 tasks", "1,000 judgements", "4 annotators", "1,200 more judgements (1,100 to 1,300)", "7 tasks wait"):
+    for part in (
+        "9 tasks",
+        "1,000 judgements",
+        "4 annotators",
+        "1,200 more judgements (1,100 to 1,300)",
+        "7 tasks wait",
+    ):
         assert part in text
     assert "10.0 hours at 30 s each, cost: 150 (at 15 per hour)" in text and "--adjudicator" in text
 
