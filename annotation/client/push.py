@@ -275,5 +275,5 @@ def print_expected_yield(folders: DatasetFolders, tasks: Sequence[Task]) -> None
         print(
             f"push: {'' if count == len(probabilities) else 'the first '}{format_count(count, 'task')} should yield about "
             f"{sum(probabilities[:count]):,.0f} unanswerable questions, minus those on which votes differ"
-            f"{'' if calibrated else ' (not calibrated, because there are no scene graphs)'}"
+            f"{'' if calibrated else ' (by stated base rates, because there are no scene graphs)'}"
         )

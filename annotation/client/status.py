@@ -1,5 +1,5 @@
 """Print the progress of the study, for `rgqa annotate status`: verdicts, speed and accuracy of each
-annotator, and decided tasks.
+annotator, decided tasks, and the base rates of the subsets.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from annotation.client.collected_answers import collect_answers
 from annotation.client.credentials import connect
 from annotation.client.volunteers import sync_volunteers
 from annotation.study.answers_table import build_answers_table
+from annotation.study.assignment import AdaptiveAssigner
 from annotation.study.assignment_params import AnnotateParams
 from annotation.study.exports import get_annotator, to_verdicts
-from annotation.study.forecast import MAX_ANSWER_SECONDS
+from annotation.study.forecast import MAX_ANSWER_SECONDS, replay_answers
 from annotation.study.gold_status import check_unconfirmed_gold, resolve_unconfirmed_gold
 from annotation.study.quality_control import measure_gold_accuracy
 from annotation.study.roster import Annotator, read_roster
@@ -63,6 +64,8 @@ def print_status() -> None:
         for name in sorted(roster.keys() | skipped.keys() | gaps.keys())
     )
     print(f"status: {source}")
+    assigner, _ = replay_answers(folders, load_params("annotate", AnnotateParams), answers)
+    print("\n".join(format_base_rates(assigner)))
     if report:
         print("\n".join(format_progress(report, [speed for speed in speeds.values() if not isnan(speed)])))
 
@@ -97,6 +100,25 @@ def format_progress(report: Mapping[str, Any], verdicts_per_hour: Sequence[float
         lines.append(
             f"status: at the current speed, the remaining {format_count(tasks['num_wanted_votes'], 'vote')} (at most) take {hours:,.1f} hours of work. "
             "For an estimate of the total, run: rgqa annotate forecast"
+        )
+    return lines
+
+
+def format_base_rates(assigner: AdaptiveAssigner) -> list[str]:
+    """Return a line on each subset: which proportion of its candidates is answerable, by the votes so far.
+
+    >>> task = {"key": "t", "block": 0, "subset": "pt-easy"}
+    >>> task["first"] = {"role": "candidate", "candidate": "c", "expected": None}
+    >>> task["second"] = {"role": "gold", "candidate": None, "expected": "valid"}
+    >>> format_base_rates(AdaptiveAssigner([task], {"c": 0.1}))
+    ['status: pt-easy: 10 % (0 to 44 %) of 1 candidate have an answer, by 0 votes that count']
+    """
+    lines = []
+    for subset, rate in assigner.get_base_rates().items():
+        num_candidates, num_votes = assigner.count_votes(subset)
+        lines.append(
+            f"status: {subset}: {100 * rate.rate:.0f} % ({100 * rate.low:.0f} to {100 * rate.high:.0f} %) of "
+            f"{format_count(num_candidates, 'candidate')} have an answer, by {format_count(num_votes, 'vote')} that count"
         )
     return lines
 

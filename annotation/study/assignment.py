@@ -1,11 +1,12 @@
 """Assign tasks to annotators by adaptive voting: collect one vote at a time, until a candidate is decided.
 
-The probability that a candidate is unanswerable starts from the prior of stage `estimate`. Each vote changes
-the probability by Bayes' rule. The weight of a vote depends on two rates of the annotator: the sensitivity
+The probability that a candidate is unanswerable starts from the estimate of stage `estimate` and the base rate
+of the candidate's subset, which is learned from all votes (`annotation.study.base_rates`). Each vote changes the
+probability by Bayes' rule. The weight of a vote depends on two rates of the annotator: the sensitivity
 (proportion of invalid gold questions called invalid) and the specificity (proportion of valid gold questions
-called valid). A vote is requested only if it can change the decision. A random sample of tasks (the overlap)
-gets `MIN_OVERLAP_VOTES` votes in any case, so that agreement can be measured. Adjudicators decide the
-candidates that the votes leave in doubt.
+called valid). A vote is requested only if it can change the decision. A single "valid" never decides, whatever
+the prior. A random sample of tasks (the overlap) gets `MIN_OVERLAP_VOTES` votes in any case, so that agreement
+can be measured. Adjudicators decide the candidates that the votes leave in doubt.
 
 The module uses no clock and no files: the same calls in the same order give the same results. The module also
 runs in Label Studio's Python environment, so it imports only NumPy and the standard library.
@@ -21,15 +22,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from annotation.study.base_rates import BaseRate, BaseRatePrior, count_on_lattice, to_log_odds
 from annotation.study.gold_agreement import GoldStatus, count_votes, decide_gold_status, is_uniform
 
 # The constants were chosen on one simulated crowd (`rgqa study votes-needed`).
 
 # Beta priors of an annotator's sensitivity and specificity, as pseudo-counts of (correct, wrong) answers.
 SENSITIVITY_PRIOR, SPECIFICITY_PRIOR = (18.0, 2.0), (19.0, 1.0)
-# Priors and adjudications are clipped to [1 - MAX_PROBABILITY, MAX_PROBABILITY], because even well-supported
-# priors and adjudications can be wrong.
+# Probability that an adjudication is right. Probabilities by stage `collect` are clipped to
+# [1 - MAX_PROBABILITY, MAX_PROBABILITY].
 MAX_PROBABILITY = 0.99
+# Minimum number of valid votes for the decision that a candidate is answerable. An annotator who is in doubt
+# or does not look says "valid".
+MIN_VALID_VOTES = 2
 # Minimum number of votes for an overlap task (see `is_overlap_task`).
 MIN_OVERLAP_VOTES = 3
 # Minimum number of answers to gold questions of one kind (valid or invalid) before an annotator can be
@@ -81,13 +86,14 @@ class AdaptiveAssigner:
     """The state of a study: all answers, and which task is open for which annotator.
 
     Args:
-        tasks: Mappings {"key", "block", "first": {"role", "candidate", "expected"}, "second": {...}}, see
-            `annotation.study.assignment_params.to_task_mapping`. The role is "candidate" (one per task),
+        tasks: Mappings {"key", "block", "subset", "first": {"role", "candidate", "expected"}, "second": {...}},
+            see `annotation.study.assignment_params.to_task_mapping`. Without "subset", all tasks share one
+            base rate. The role is "candidate" (one per task),
             "gold" (with the expected choice "valid" or "invalid", or None if the gold question is discarded;
             an unconfirmed gold question also has an id "unconfirmed", and counts only if annotators agree)
             or "repeat" (the candidate of another task).
-        answerable: Candidate id -> prior probability of being answerable. The prior of all other candidates
-            is 0.5.
+        answerable: Candidate id -> estimated probability of being answerable before any vote. The estimate
+            for all other candidates is 0.5.
         rules: The rules of voting.
         doubtful: Candidate id -> probability of being unanswerable, for the candidates whose votes stage
             `collect` found undecided.
@@ -127,10 +133,14 @@ class AdaptiveAssigner:
             )
             if self.candidate_index.setdefault(own, index) != index:
                 raise ValueError(f"two tasks have the candidate {own}")
-        prior = np.array([answerable.get(key, 0.5) for key in self.candidate_index])
-        prior = np.clip(prior, 1 - MAX_PROBABILITY, MAX_PROBABILITY)
-        # Log odds of invalid.
-        self.prior_log_odds = np.log(1 - prior) - np.log(prior)
+        # Log odds of answerable by stage `estimate`.
+        self._estimates = to_log_odds(np.array([answerable.get(key, 0.5) for key in self.candidate_index]))
+        # Names of the subsets, and the subset of each task.
+        self.subsets = sorted({str(task.get("subset", "")) for task in self.tasks}) or [""]
+        self._subset_index = np.array(
+            [self.subsets.index(str(task.get("subset", ""))) for task in self.tasks], np.int64
+        )
+        self._base_rate_prior = BaseRatePrior(self._estimates, self._subset_index, len(self.subsets))
         self.is_overlap = np.array(
             [index < rules.wave_size or is_overlap_task(key, rules) for index, key in enumerate(self.keys)],
             bool,
@@ -149,12 +159,19 @@ class AdaptiveAssigner:
         count = len(self.keys)
         # For each task, the number of annotators who have it open now.
         self.num_open = np.zeros(count, np.int16)
-        # For each candidate: log odds of invalid, number of votes that count, maximum number of annotators
-        # who may have the task open now, invalid minus valid adjudications, whether the votes decide, and
-        # whether these values must be recomputed.
-        self._log_odds = self.prior_log_odds.copy()
-        self._vote_counts, self._max_open, self._adjudicated_sign = np.zeros((3, count), np.int16)
-        self._is_settled, self._needs_update = np.zeros(count, bool), np.ones(count, bool)
+        # For each candidate: evidence of its votes for answerable (a log likelihood ratio), number of votes
+        # that count, invalid minus valid votes, invalid minus valid adjudications, and whether these values
+        # must be recomputed.
+        self._evidence = np.zeros(count)
+        self._vote_counts, self._margins, self._adjudicated_sign = np.zeros((3, count), np.int16)
+        self._needs_update = np.ones(count, bool)
+        # All evidence, as `BaseRatePrior.update` needs it.
+        self._evidence_counts = self._count_on_lattice(np.arange(0))
+        self._base_rates = self._base_rate_prior.update(self._evidence_counts)
+        # For each candidate: log odds of invalid, whether the votes decide, and maximum number of annotators
+        # who may have the task open now.
+        self._log_odds, self._is_settled = np.zeros(count), np.zeros(count, bool)
+        self._max_open = np.zeros(count, np.int16)
         doubtful_posteriors = np.clip(
             [doubtful.get(key, np.nan) for key in self.candidate_index], 1 - MAX_PROBABILITY, MAX_PROBABILITY
         )
@@ -297,6 +314,33 @@ class AdaptiveAssigner:
         self._update_posteriors()
         return float(1 / (1 + np.exp(-self._log_odds[self.candidate_index[candidate]])))
 
+    def get_base_rates(self) -> dict[str, BaseRate]:
+        """Return subset -> proportion of its candidates that are answerable, given all votes."""
+        self._update_posteriors()
+        all_candidates = self._count_on_lattice(np.arange(len(self.keys)))
+        rates = self._base_rates.compute_rates(all_candidates)
+        return {name: rate for name, rate in zip(self.subsets, rates, strict=True) if rate}
+
+    def count_votes(self, subset: str) -> tuple[int, int]:
+        """Return the number of candidates of a subset, and of votes on them that count."""
+        self._update_posteriors()
+        is_member = self._subset_index == self.subsets.index(subset)
+        return int(is_member.sum()), int(self._vote_counts[is_member].sum())
+
+    def get_conditional_invalid(self, quantile: float) -> dict[str, float]:
+        """Return candidate id -> posterior probability of being unanswerable, for base rates at a quantile of
+        their uncertainty. All candidates become more often answerable with a higher quantile.
+        """
+        self._update_posteriors()
+        shifts = self._base_rates.select_shifts(quantile)[self._subset_index]
+        invalid = 1 / (1 + np.exp(self._estimates + self._evidence + shifts))
+        return dict(zip(self.candidate_index, invalid.tolist(), strict=True))
+
+    def get_error_rates(self, person: str) -> dict[str, float]:
+        """Return true choice -> rate at which a person chooses wrongly, by their gold questions."""
+        sensitivity, specificity = self._get_annotator(person).estimate_rates()
+        return {"invalid": 1 - sensitivity, "valid": 1 - specificity}
+
     def is_decided(self, key: str) -> bool:
         """Return whether no more votes are requested for a task."""
         return not self.get_wanted_votes()[self.task_index[key]]
@@ -420,12 +464,14 @@ class AdaptiveAssigner:
                 self._needs_update[candidate] = True
 
     def _update_posteriors(self) -> None:
-        """Recompute the posteriors and the wanted votes of candidates whose votes have changed."""
+        """Recompute the evidence of candidates whose votes have changed, and then the base rates, the posteriors
+        and the wanted votes of all candidates.
+        """
         at = np.flatnonzero(self._needs_update)
         if not len(at):
             return
         self._needs_update[at] = False
-        log_odds, (count, margin, adjudicated) = self.prior_log_odds[at], np.zeros((3, len(at)), np.int16)
+        evidence, (count, margin, adjudicated) = np.zeros(len(at)), np.zeros((3, len(at)), np.int16)
         # Sorted, so that floating-point sums do not depend on the order of arrival.
         for _, state in sorted(self.annotators.items()):
             sensitivity, specificity = state.estimate_rates()
@@ -439,49 +485,55 @@ class AdaptiveAssigner:
             if state.is_adjudicator:
                 adjudicated += VOTE_SIGNS[votes]
                 continue
-            log_odds += compute_vote_weights(sensitivity, specificity)[votes]
+            evidence -= compute_vote_weights(sensitivity, specificity)[votes]
             count += votes != NO_VOTE
             margin += VOTE_SIGNS[votes]
+        self._vote_counts[at], self._margins[at], self._adjudicated_sign[at] = count, margin, adjudicated
+        certain = log(MAX_PROBABILITY) - log(1 - MAX_PROBABILITY)
+        before = self._count_on_lattice(at)
+        self._evidence[at] = np.where(
+            adjudicated, -np.sign(adjudicated) * certain - self._estimates[at], evidence
+        )
+        self._evidence_counts += self._count_on_lattice(at) - before
+        self._base_rates = self._base_rate_prior.update(self._evidence_counts)
+        self._log_odds = np.where(
+            self._adjudicated_sign,
+            np.sign(self._adjudicated_sign) * certain,
+            -self._base_rates.compute_log_odds(self._estimates + self._evidence, self._subset_index),
+        )
         threshold = log(self.rules.min_posterior) - log(1 - self.rules.min_posterior)
-        settled = ((log_odds >= threshold) & (margin > 0)) | ((-log_odds >= threshold) & (margin < 0))
-        self._max_open[at] = np.where(
-            adjudicated, 0, self._compute_wanted_votes(log_odds, count, margin, settled, self.is_overlap[at])
+        num_valid = (self._vote_counts - self._margins) // 2
+        self._is_settled = ((self._log_odds >= threshold) & (self._margins > 0)) | (
+            (-self._log_odds >= threshold) & (self._margins < 0) & (num_valid >= MIN_VALID_VOTES)
         )
-        log_odds = np.where(
-            adjudicated,
-            np.sign(adjudicated) * (log(MAX_PROBABILITY) - log(1 - MAX_PROBABILITY)),
-            log_odds,
-        )
-        self._log_odds[at], self._vote_counts[at], self._adjudicated_sign[at], self._is_settled[at] = (
-            log_odds,
-            count,
-            adjudicated,
-            settled,
-        )
+        self._max_open = np.where(self._adjudicated_sign, 0, self._compute_wanted_votes())
 
-    def _compute_wanted_votes(
-        self,
-        log_odds: np.ndarray,
-        count: np.ndarray,
-        margin: np.ndarray,
-        settled: np.ndarray,
-        is_overlap: np.ndarray,
-    ) -> np.ndarray:
-        """Return how many annotators may have each task open now.
+    def _count_on_lattice(self, at: np.ndarray) -> np.ndarray:
+        """Count the log odds of the candidates `at`, with their evidence."""
+        log_odds = self._estimates[at] + self._evidence[at]
+        return count_on_lattice(log_odds, self._subset_index[at], len(self.subsets))
+
+    def _compute_wanted_votes(self) -> np.ndarray:
+        """Return how many annotators may have each task open now, if no adjudicator has decided it.
 
         An overlap task is open for as many annotators as it needs to reach `MIN_OVERLAP_VOTES` votes. Any
         other task is open for one annotator if it has no vote yet, or if the remaining votes could still
-        decide the candidate. `margin` is the number of invalid votes minus the number of valid votes.
+        decide the candidate.
         """
+        count, margin = self._vote_counts, self._margins
         left = np.maximum(self.rules.max_votes - count, 0)
         threshold = log(self.rules.min_posterior) - log(1 - self.rules.min_posterior)
         typical_weights = compute_vote_weights(
             *(right / (right + wrong) for right, wrong in (SENSITIVITY_PRIOR, SPECIFICITY_PRIOR))
         )
-        reach = (log_odds + left * typical_weights[INVALID] >= threshold) & (margin + left > 0)
-        reach |= (log_odds + left * typical_weights[VALID] <= -threshold) & (margin - left < 0)
-        for_overlap = np.minimum(left, np.maximum(MIN_OVERLAP_VOTES - count, 0)) * is_overlap
-        return np.maximum(for_overlap, np.minimum(left, ~settled & (reach | (count == 0))))
+        reach = (self._log_odds + left * typical_weights[INVALID] >= threshold) & (margin + left > 0)
+        reach |= (
+            (self._log_odds + left * typical_weights[VALID] <= -threshold)
+            & (margin - left < 0)
+            & ((count - margin) // 2 + left >= MIN_VALID_VOTES)
+        )
+        for_overlap = np.minimum(left, np.maximum(MIN_OVERLAP_VOTES - count, 0)) * self.is_overlap
+        return np.maximum(for_overlap, np.minimum(left, ~self._is_settled & (reach | (count == 0))))
 
 
 class GoldAgreement:

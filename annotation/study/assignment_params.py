@@ -158,7 +158,13 @@ def to_task_mapping(task: Task, discarded: Collection[str] = ()) -> dict[str, An
             mapping["unconfirmed"] = key
     if task.task_id in discarded:
         first["expected"] = second["expected"] = None
-    return {"key": task.task_id, "block": task.priority_block, "first": first, "second": second}
+    return {
+        "key": task.task_id,
+        "block": task.priority_block,
+        "subset": task.subset,
+        "first": first,
+        "second": second,
+    }
 
 
 def read_prior_answerable(folders: DatasetFolders) -> dict[str, float]:

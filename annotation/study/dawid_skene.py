@@ -13,9 +13,10 @@ This implementation differs from the original:
 - An annotator has one table per subset and one for gold questions, because subsets differ in difficulty. Each table is shrunk towards
   the overall table of the annotator, and the overall table towards the table of all annotators, with the
   weight of `SHRINKAGE` answers. So matrices with few answers do not overfit.
-- The prior odds of a candidate are the odds estimated by stage `estimate` (with probabilities clipped to [1 - MAX_PRIOR, MAX_PRIOR]) times a factor
-  per subset. The factor is estimated, like the class proportions in the original method. So a constant bias
-  of the probabilities of stage `estimate` has no effect.
+- The prior odds of a candidate are the odds by stage `estimate` times a factor per subset, which is learned
+  from the votes (`annotation.study.base_rates`, the model that task assignment uses, too). So it matters little
+  if the probabilities of stage `estimate` are all too high or all too low. The factor replaces the class
+  proportions of the original method.
 
 Libraries such as crowd-kit 1.4.2 have none of these extensions. Without the extensions, the results agree
 with crowd-kit (see the tests).
@@ -33,7 +34,9 @@ import pandas as pd
 from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
+from annotation.study.agreement import IntervalEstimate
 from annotation.study.answers_table import get_adjudications, select_gold_answers, select_votes
+from annotation.study.base_rates import MAX_PRIOR, BaseRate, BaseRatePrior, count_on_lattice
 from annotation.study.exports import CHOICES
 from pipeline.core.errors import format_count
 from pipeline.core.records import SUBSETS, Record, Subset
@@ -41,8 +44,8 @@ from pipeline.scoring.bootstrap import percentile_intervals, sample_cluster_coun
 
 # Class 0 is valid, class 1 is invalid.
 NUM_CLASSES = 2
-# Weight of the shrinkage of tables, as a number of answers, and maximum prior probability of a class.
-SHRINKAGE, MAX_PRIOR = 10.0, 0.98
+# Weight of the shrinkage of tables, as a number of answers.
+SHRINKAGE = 10.0
 # EM stops when no probability changes by more than this.
 TOLERANCE = 1e-6
 # Number of bootstrap replicates over images, their seed, and the number of EM iterations per replicate. Each
@@ -153,10 +156,13 @@ class DawidSkeneFit(NamedTuple):
     Attributes:
         posterior: [items], the probability of class 1.
         confusion_matrices: [tables, classes, responses], the rate of each response for each true class.
+        base_rates: For each group the proportion of class 0 among its items of unknown class, with its 95 %
+            credible interval; None without such items. [] if base rates were not learned.
     """
 
     posterior: np.ndarray
     confusion_matrices: np.ndarray
+    base_rates: list[BaseRate | None]
 
 
 def fit_dawid_skene(
@@ -167,6 +173,7 @@ def fit_dawid_skene(
     weights: np.ndarray | None = None,
     initial_posterior: np.ndarray | None = None,
     max_iterations: int = 500,
+    learns_base_rates: bool = False,
 ) -> DawidSkeneFit:
     """Fit classes and confusion matrices by EM.
 
@@ -181,15 +188,22 @@ def fit_dawid_skene(
         initial_posterior: [items], the probabilities of class 1 at the start; None: the proportions of
             responses.
         max_iterations: Maximum number of EM iterations.
+        learns_base_rates: Whether the model of `annotation.study.base_rates` takes the place of the class
+            proportions. Items are then averaged over the plausible base rates of their group.
 
     Returns:
-        The posterior probabilities and the confusion matrices.
+        The posterior probabilities, the confusion matrices and the base rates.
     """
     counts, annotator, responses = votes.counts, votes.table_annotator, votes.num_responses
     # [annotators, tables]
     tables_of = csr_array((np.ones(len(annotator)), (annotator, np.arange(len(annotator)))))
     known = np.isin(votes.prior, (0, 1))
-    log_odds, shift = logit(votes.prior), np.zeros(int(votes.group.max()) + 1)
+    num_groups = int(votes.group.max()) + 1
+    log_odds, shift = logit(votes.prior), np.zeros(num_groups)
+    # Log odds of class 0 and groups of the items of unknown class, for the base rates.
+    unknown, unknown_group = -log_odds[~known], votes.group[~known]
+    rate_prior = BaseRatePrior(unknown, unknown_group, num_groups) if learns_base_rates else None
+    found: list[BaseRate | None] = []
     weights = np.ones(len(known)) if weights is None else weights
     # [items, responses]
     totals = np.asarray(counts @ np.tile(np.eye(responses), (len(annotator), 1)))
@@ -205,35 +219,56 @@ def fit_dawid_skene(
         own = own.reshape(-1, responses, NUM_CLASSES)
         overall = _normalize(per_annotator.sum(axis=0) + smoothing)
         tables = _normalize(own + shrinkage * _normalize(per_annotator + shrinkage * overall)[annotator])
-        size, estimated, expected = (
-            np.bincount(votes.group, weights * ~known * values, len(shift))
-            for values in (1, posterior, expit(log_odds + shift[votes.group]))
-        )
         # A class with probability 0 is impossible; its logarithm is -inf.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shift += logit((estimated + smoothing) / (size + 2 * smoothing)) - logit(expected / size)
-            shift[size == 0] = 0
+        with np.errstate(divide="ignore"):
             evidence = counts @ np.log(tables).reshape(-1, NUM_CLASSES)
-        odds = log_odds + shift[votes.group] + evidence[:, 1] - evidence[:, 0]
+        if rate_prior:
+            judged = unknown + evidence[~known, 0] - evidence[~known, 1]
+            with_votes, without = (
+                count_on_lattice(values, unknown_group, num_groups, weights[~known])
+                for values in (judged, unknown)
+            )
+            rates = rate_prior.update(with_votes - without)
+            found, odds = rates.compute_rates(with_votes), np.zeros(len(known))
+            odds[~known] = -rates.compute_log_odds(judged, unknown_group)
+        else:
+            size, estimated, expected = (
+                np.bincount(votes.group, weights * ~known * values, num_groups)
+                for values in (1, posterior, expit(log_odds + shift[votes.group]))
+            )
+            with np.errstate(divide="ignore", invalid="ignore"):
+                shift += logit((estimated + smoothing) / (size + 2 * smoothing)) - logit(expected / size)
+                shift[size == 0] = 0
+            odds = log_odds + shift[votes.group] + evidence[:, 1] - evidence[:, 0]
         before, posterior = posterior, np.where(known, votes.prior, expit(odds))
         if np.abs(posterior - before).max() <= TOLERANCE:
             break
-    return DawidSkeneFit(posterior, tables.transpose(0, 2, 1))
+    return DawidSkeneFit(posterior, tables.transpose(0, 2, 1), found)
 
 
-def estimate_posteriors(
-    answers: pd.DataFrame, prior_answerable: Mapping[str, float]
-) -> tuple[list[Posterior], list[ConfusionTable], np.ndarray]:
+class PosteriorEstimates(NamedTuple):
+    """The estimates for a whole study.
+
+    Attributes:
+        posteriors: The posteriors of candidates with votes, sorted by id.
+        confusion_tables: Sorted by subset and annotator.
+        replicates: The posteriors of each bootstrap replicate in millionths, int32 [replicates, candidates].
+        base_rates: For each subset the proportion of answerable candidates among those with votes that no
+            adjudicator decided, with its 95 % credible interval.
+    """
+
+    posteriors: list[Posterior]
+    confusion_tables: list[ConfusionTable]
+    replicates: np.ndarray
+    base_rates: dict[Subset, IntervalEstimate]
+
+
+def estimate_posteriors(answers: pd.DataFrame, prior_answerable: Mapping[str, float]) -> PosteriorEstimates:
     """Estimate the probability that each candidate is unanswerable.
 
     Args:
         answers: The answers table after quality control.
         prior_answerable: Candidate id -> prior probability of being answerable; 0.5 for other candidates.
-
-    Returns:
-        The posteriors of candidates with votes, sorted by id; the confusion matrices, sorted by subset and
-        annotator; and the posteriors of each bootstrap replicate in millionths, int32 [replicates,
-        candidates].
     """
     answers = answers[list(USED_COLUMNS)]
     gold, adjudicated = select_gold_answers(answers), get_adjudications(answers)
@@ -262,7 +297,7 @@ def estimate_posteriors(
     tables, table = np.unique(subset * len(names) + annotator, return_inverse=True)
     response = pd.Categorical(rows["choice"], CHOICES).codes
     votes = VoteData.from_arrays(item, table, response, tables % len(names), prior, subset[starts])
-    fit = fit_dawid_skene(votes)
+    fit = fit_dawid_skene(votes, learns_base_rates=True)
     images, image_index = np.unique(first["image_id"].cat.codes, return_inverse=True)
     samples = sample_cluster_counts(len(images), NUM_REPLICATES, BOOTSTRAP_SEED)
     num_candidates = len(keys)
@@ -273,7 +308,11 @@ def estimate_posteriors(
     for counts, millionths in zip(samples, replicates, strict=True):
         weights = counts[image_index].astype(float)
         replicate = fit_dawid_skene(
-            votes, weights=weights, initial_posterior=fit.posterior, max_iterations=NUM_REPLICATE_ITERATIONS
+            votes,
+            weights=weights,
+            initial_posterior=fit.posterior,
+            max_iterations=NUM_REPLICATE_ITERATIONS,
+            learns_base_rates=True,
         )
         # Posteriors of replicates are rounded like the posteriors of the fit.
         millionths[:] = np.rint(replicate.posterior[:num_candidates] * MILLION)
@@ -288,10 +327,17 @@ def estimate_posteriors(
         Posterior(candidate_id=key, invalid=value, low=lower, high=upper)
         for key, value, lower, upper in zip(keys, *columns, strict=True)
     ]
-    return (
+    return PosteriorEstimates(
         posteriors,
         _summarize_tables(tables, names, np.bincount(table), [fit.confusion_matrices, *replicate_matrices]),
         replicates,
+        {
+            name: IntervalEstimate(
+                **{end: round(value, 4) for end, value in zip(("value", "low", "high"), rate, strict=True)}
+            )
+            for name, rate in zip(SUBSETS, fit.base_rates, strict=False)
+            if rate
+        },
     )
 
 

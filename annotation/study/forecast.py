@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from copy import deepcopy
 from random import Random
 
-from annotation.study.assignment import SENSITIVITY_PRIOR, SPECIFICITY_PRIOR, AdaptiveAssigner
+import numpy as np
+
+from annotation.study.assignment import AdaptiveAssigner
 from annotation.study.assignment_params import (
     AnnotateParams,
     read_collect_feedback,
@@ -25,11 +27,9 @@ MIN_TIMED_JUDGEMENTS = 50
 MAX_ANSWER_SECONDS = 300.0
 # Assumed number of annotators as long as the roster is empty.
 DEFAULT_NUM_ANNOTATORS = 3
-# True choice -> rate at which the simulated annotators choose wrongly.
-ERROR_RATES = {
-    "invalid": SENSITIVITY_PRIOR[1] / sum(SENSITIVITY_PRIOR),
-    "valid": SPECIFICITY_PRIOR[1] / sum(SPECIFICITY_PRIOR),
-}
+# A forecast repeats the simulation so often that at most so many tasks are simulated, at most MAX_RUNS times.
+# It simulates a large study once.
+MAX_SIMULATED_TASKS, MAX_RUNS = 17_000, 15
 OPPOSITE = {"invalid": "valid", "valid": "invalid"}
 
 
@@ -39,7 +39,9 @@ class Forecast(Record):
     Attributes:
         tasks: Number of tasks that need a vote now.
         doubtful: Number of tasks that wait for an adjudicator now.
-        judgements: Number of judgements still to be given, by all annotators together.
+        judgements: Expected number of judgements still to be given, by all annotators together.
+        low: Lower end of an interval for the number of judgements: the 10 % quantile of the simulations.
+        high: Upper end of this interval, the 90 % quantile.
         num_annotators: Number of annotators.
         seconds_per_judgement: Mean time per judgement in seconds.
         hourly_pay: Pay per hour, in any currency; None if unknown.
@@ -48,6 +50,8 @@ class Forecast(Record):
     tasks: int
     doubtful: int
     judgements: int
+    low: int
+    high: int
     num_annotators: int
     seconds_per_judgement: float
     hourly_pay: float | None = None
@@ -59,23 +63,26 @@ class Forecast(Record):
 
 
 def simulate_assignments(
-    assigner: AdaptiveAssigner, people: Sequence[str], seed: int
+    assigner: AdaptiveAssigner, people: Sequence[str], seed: int, quantile: float = 0.5
 ) -> list[tuple[str, str]]:
     """Simulate annotators who take turns until no tasks are left, and return (annotator, task key) in order.
 
-    The true class of each candidate is sampled from its current posterior. The annotators choose wrongly at
-    the rates in `ERROR_RATES`.
+    The true class of each candidate is sampled from its current posterior. Annotators choose wrongly at the
+    rates that their gold questions show, and at average rates as long as they have answered few.
 
     Args:
         assigner: The state of the study. It is not changed.
         people: Names of the annotators.
         seed: Seed of the simulation.
+        quantile: The simulated base rates of answerable candidates: this quantile of what they may be after
+            the votes so far.
     """
     study, rng = deepcopy(assigner), Random(seed)
     truth = {
-        key: "invalid" if rng.random() < study.get_posterior_invalid(key) else "valid"
-        for key in study.candidate_index
+        key: "invalid" if rng.random() < invalid else "valid"
+        for key, invalid in study.get_conditional_invalid(quantile).items()
     }
+    error_rates = {person: study.get_error_rates(person) for person in people}
     by_key = dict(zip(study.keys, study.tasks, strict=True))
     assignments: list[tuple[str, str]] = []
     active = list(people)
@@ -90,7 +97,9 @@ def simulate_assignments(
                     for row in (by_key[key]["first"], by_key[key]["second"])
                 ]
                 study.record_answer(
-                    person, key, *(OPPOSITE[c] if rng.random() < ERROR_RATES[c] else c for c in true_choices)
+                    person,
+                    key,
+                    *(OPPOSITE[c] if rng.random() < error_rates[person][c] else c for c in true_choices),
                 )
         active = remaining
     return assignments
@@ -105,6 +114,9 @@ def make_forecast(
 ) -> Forecast:
     """Forecast the judgements and the time that a study still needs.
 
+    The simulations differ in their base rates: each takes another quantile of the base rates that are
+    plausible after the votes so far.
+
     Args:
         assigner: The current state of the study.
         people: Names of the annotators.
@@ -112,10 +124,18 @@ def make_forecast(
         hourly_pay: Pay per hour, in any currency; None if unknown.
         seed: Seed of the simulation.
     """
+    num_runs = min(max(MAX_SIMULATED_TASKS // max(len(assigner.keys), 1), 1), MAX_RUNS)
+    counts = [
+        len(simulate_assignments(assigner, people, seed + run, (run + 0.5) / num_runs))
+        for run in range(num_runs)
+    ]
+    low, high = np.quantile(counts, (0.1, 0.9))
     return Forecast(
         tasks=int((assigner.get_wanted_votes() > 0).sum()),
         doubtful=int(assigner.find_doubtful_tasks().sum()),
-        judgements=len(simulate_assignments(assigner, people, seed)),
+        judgements=round(sum(counts) / num_runs),
+        low=round(float(low)),
+        high=round(float(high)),
         num_annotators=len(people),
         seconds_per_judgement=seconds,
         hourly_pay=hourly_pay,
@@ -184,7 +204,8 @@ def format_forecast(forecast: Forecast, num_judged: int) -> str:
         if forecast.doubtful
         else ""
     )
+    between = f" ({forecast.low:,} to {forecast.high:,})" if forecast.low < forecast.high else ""
     return (
         f"{format_count(forecast.tasks, 'task needs', 'tasks need')} votes.{done} {format_count(forecast.num_annotators, 'annotator')} of average accuracy would give "
-        f"{format_count(forecast.judgements, 'more judgement')}: {forecast.hours:,.1f} hours at {forecast.seconds_per_judgement:.0f} s each{guess}{cost}.{doubts}"
+        f"{format_count(forecast.judgements, 'more judgement')}{between}: {forecast.hours:,.1f} hours at {forecast.seconds_per_judgement:.0f} s each{guess}{cost}.{doubts}"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -87,12 +88,17 @@ class DiscardedGoldQuestion(Record):
 
 
 class SubsetRow(Record):
-    """Number of candidates of a subset by status, and how many an adjudicator decided."""
+    """Number of candidates of a subset by status, and how many an adjudicator decided.
+
+    `base_rate` is the estimated proportion of answerable candidates among those that votes decide, with its
+    95 % credible interval (`annotation.study.base_rates`). It is empty unless the rule is dawid-skene.
+    """
 
     subset: Subset
     candidates: int
     statuses: dict[Status, int]
     by_adjudicator: int
+    base_rate: IntervalEstimate = IntervalEstimate()
 
 
 class UncertainItem(Record):
@@ -181,6 +187,7 @@ def build_report(
     tables: Sequence[ConfusionTable],
     settings: Mapping[str, Any],
     overlap_candidates: Collection[str],
+    base_rates: Mapping[Subset, IntervalEstimate] = MappingProxyType({}),
 ) -> QualityReport:
     """Build the quality report.
 
@@ -192,6 +199,7 @@ def build_report(
         tables: Confusion matrices of annotators.
         settings: The parameters of section `collect`.
         overlap_candidates: Ids of the candidates of overlap tasks, on which agreement is measured.
+        base_rates: Subset -> proportion of answerable candidates.
 
     Returns:
         The report. Floats are rounded to 6 significant digits.
@@ -222,7 +230,7 @@ def build_report(
         agreement=tuple(compute_agreement(select_votes(overlap))),
         retest=compute_retest(overlap[overlap["exclusion_reason"] != "annotator excluded"]),
         gold_leakage=tuple(measure_gold_leakage(answers[LEAKAGE_COLUMNS])),
-        subsets=tuple(_build_subset_rows(verified)),
+        subsets=tuple(_build_subset_rows(verified, base_rates)),
         expected_error=expected_error,
         uncertain_items=tuple(_build_uncertain_items(answers, verified, uncertain[:NUM_UNCERTAIN_ITEMS])),
         doubtful={str(key): value for key, value in uncertain[uncertain.index.isin(undecided)].items()},
@@ -338,7 +346,9 @@ def _build_discarded_rows(answers: pd.DataFrame) -> list[DiscardedGoldQuestion]:
     return to_records(rows.reset_index(), DiscardedGoldQuestion)
 
 
-def _build_subset_rows(verified: Collection[CollectedCandidate]) -> list[SubsetRow]:
+def _build_subset_rows(
+    verified: Collection[CollectedCandidate], base_rates: Mapping[Subset, IntervalEstimate]
+) -> list[SubsetRow]:
     statuses: dict[Subset, Counter[Status]] = defaultdict(Counter)
     for row in verified:
         statuses[row.candidate.subset][row.status] += 1
@@ -349,6 +359,7 @@ def _build_subset_rows(verified: Collection[CollectedCandidate]) -> list[SubsetR
             candidates=counts.total(),
             statuses=dict(sorted(counts.items())),
             by_adjudicator=num_adjudicated[subset],
+            base_rate=base_rates.get(subset, IntervalEstimate()),
         )
         for subset, counts in sorted(statuses.items())
     ]

@@ -14,6 +14,7 @@ import pandas as pd
 
 from annotation.study import answers_table as table
 from annotation.study.answers_table import BLOCK_SIZE, QualityRules, to_records
+from annotation.study.assignment import MIN_VALID_VOTES
 from annotation.study.exports import CHOICES
 from annotation.study.gold_status import is_own_question
 from pipeline.core.records import Category, CollectedCandidate, GoldQuestionCheck, ScreenedCandidate
@@ -50,7 +51,8 @@ def decide_status(votes: pd.DataFrame, rules: QualityRules, posterior: pd.Series
     - unanimity: all votes say invalid (or valid).
     - dawid-skene: the posterior probability of invalid (or valid) is at least `min_posterior`, and more votes say invalid than
       valid (or the reverse). So neither a prior alone nor a prior against the votes can decide. One vote can
-      be enough.
+      be enough for unanswerable. For answerable at least `MIN_VALID_VOTES` (2) votes say valid or unsure,
+      because an annotator who is in doubt or does not look says valid.
 
     Args:
         votes: Votes per candidate (`count_votes`).
@@ -65,6 +67,7 @@ def decide_status(votes: pd.DataFrame, rules: QualityRules, posterior: pd.Series
     if rules.aggregation == "dawid-skene":
         unanswerable = (posterior >= rules.min_posterior) & (invalid > valid)
         answerable = (1 - posterior >= rules.min_posterior) & (valid > invalid)
+        answerable &= total - invalid >= MIN_VALID_VOTES
         min_votes = 1
     else:
         needed = total if rules.aggregation == "unanimity" else total // 2 + 1

@@ -8,27 +8,33 @@ Writes  estimates.jsonl   CandidateEstimate: one per candidate, in the order of 
                           candidates are expected to be answerable, and how many have each difficulty
 
 The weights of a logistic regression are fitted to images with published scene graphs, which are held out from
-the evidence (`pipeline/candidates/estimating/held_out_graphs.py`). Without graphs, base rates are used
-instead: the probability that the image shows everything that the question presupposes. Base rates are not
-calibrated.
+the evidence (`pipeline/candidates/estimating/held_out_graphs.py`). Without graphs, the mean of each subset is a
+stated base rate, and only the order of its candidates comes from the claims of their questions. Verdicts
+correct all estimates of a subset during the study (`annotation/study/base_rates.py`).
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
+import numpy as np
+from msgspec.structs import replace
+
+from annotation.study.base_rates import STATED_RATES
 from pipeline.candidates.estimating.answerability import (
     LogisticWeights,
+    calibrate_scores,
     compute_features,
-    estimate_by_base_rates,
     estimate_claims,
     extract_candidate_claims,
     fit_weights,
     predict_probability,
+    score_claims,
 )
 from pipeline.candidates.estimating.claims import ClaimEstimator
 from pipeline.candidates.estimating.difficulty import DifficultyClassifier
@@ -36,7 +42,7 @@ from pipeline.candidates.estimating.held_out_graphs import build_training_cases,
 from pipeline.core.atomic_files import open_for_reading
 from pipeline.core.errors import format_count, run_command
 from pipeline.core.json_files import write_jsonl
-from pipeline.core.jsonl_index import GroupedIndex, UniqueIndex
+from pipeline.core.jsonl_index import GroupedIndex, SpillMap, UniqueIndex
 from pipeline.core.parallel import choose_num_workers, ordered_map
 from pipeline.core.params import Params, Seed, load_params
 from pipeline.core.paths import DatasetFolders
@@ -101,7 +107,8 @@ class Estimator:
 
     Args:
         folders: The data set.
-        weights: The fitted weights; None to use base rates.
+        weights: The fitted weights. If None, `p_answerable` is a score instead of a probability
+            (`score_claims`), for `calibrate_estimates`.
     """
 
     def __init__(self, folders: DatasetFolders, weights: LogisticWeights | None) -> None:
@@ -123,7 +130,7 @@ class Estimator:
                         compute_features(found, refuted, bool(candidate.edits)), self._weights
                     )
                 else:
-                    probability = estimate_by_base_rates(found, refuted)
+                    probability = score_claims(found, refuted)
                 difficulty = self._difficulty(candidate, found, get_known_names(evidence))
                 key = candidate.candidate_id
                 estimate = CandidateEstimate(
@@ -150,6 +157,31 @@ def estimate_all(
         results, "estimate", -(-candidates // CANDIDATES_PER_BATCH), f"{CANDIDATES_PER_BATCH} candidates"
     ):
         yield from estimates
+
+
+def calibrate_estimates(
+    folders: DatasetFolders, scored: Iterable[tuple[Subset, CandidateEstimate]]
+) -> Iterator[tuple[Subset, CandidateEstimate]]:
+    """Yield estimates with probabilities in place of scores, so that the mean of each subset is its stated base rate."""
+    scores: defaultdict[Subset, array[float]] = defaultdict(partial(array, "d"))
+    subsets: list[Subset] = []
+
+    def note_scores() -> Iterator[tuple[str, CandidateEstimate]]:
+        for subset, row in scored:
+            subsets.append(subset)
+            scores[subset].append(row.p_answerable)
+            # A score can be NaN, which JSON does not know.
+            yield row.candidate_id, replace(row, p_answerable=0.0)
+
+    rows: Collection[CandidateEstimate] = SpillMap(
+        folders.stage_dir("estimate"), CandidateEstimate, note_scores()
+    ).values()
+    probabilities = {
+        subset: iter(calibrate_scores(np.array(given), STATED_RATES[subset]).round(4).tolist())
+        for subset, given in scores.items()
+    }
+    for subset, row in zip(subsets, rows, strict=True):
+        yield subset, replace(row, p_answerable=min(max(next(probabilities[subset]), 0.0001), 0.9999))
 
 
 class EstimateCounter:
@@ -183,11 +215,18 @@ def main() -> None:
     folders, p = DatasetFolders(), load_params("estimate", EstimateParams)
     weights, fitted = fit_on_held_out_graphs(folders, ClaimEstimator(folders.read_vocabulary()), p.seed)
     counter = EstimateCounter()
-    write_jsonl(folders.record_file(CandidateEstimate), counter.count(estimate_all(folders, weights)))
+    estimates = estimate_all(folders, weights)
+    if weights is None:
+        estimates = calibrate_estimates(folders, estimates)
+    write_jsonl(folders.record_file(CandidateEstimate), counter.count(estimates))
     subsets = counter.report()
     candidates = sum(figures["candidates"] for figures in subsets.values())
     what = f"{sum(counter.expected_answerable.values()):,.0f} of {format_count(candidates, 'candidate')} are expected to be answerable"
-    what += "" if fitted["calibrated"] else " (not calibrated, because there are no graphs)"
+    what += (
+        ""
+        if fitted["calibrated"]
+        else " (by stated base rates, because there are no graphs; verdicts will correct them)"
+    )
     folders.write_stage_outputs("estimate", what, {"estimate.json": {"fitted": fitted, "subsets": subsets}})
 
 

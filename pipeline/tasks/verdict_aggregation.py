@@ -19,7 +19,7 @@ from msgspec import to_builtins as asdict
 from annotation.study.agreement import IntervalEstimate
 from annotation.study.answers_table import QualityRules, select_votes
 from annotation.study.assignment import DEFAULT_RULES
-from annotation.study.dawid_skene import MILLION, Posterior, estimate_posteriors
+from annotation.study.dawid_skene import MILLION, Posterior, PosteriorEstimates, estimate_posteriors
 from annotation.study.gold_status import count_by_status, list_questions_to_check
 from annotation.study.quality_control import ExcludedAnswer, assess_quality
 from annotation.study.quality_report import QualityReport, build_report
@@ -103,12 +103,12 @@ def aggregate_verdicts(
     assessed = assess_quality(answers_table, params, min_gold_agreement)
     answers_table, label_error = assessed.answers, IntervalEstimate()
     uses_posteriors = params.aggregation == "dawid-skene" and len(select_votes(answers_table)) > 0
-    posteriors, tables, resampled = (
+    estimated = (
         estimate_posteriors(answers_table, answerable_priors)
         if uses_posteriors
-        else ([], [], np.empty((0, 0)))
+        else PosteriorEstimates([], [], np.empty((0, 0)), {})
     )
-    invalid = {row.candidate_id: row.invalid for row in posteriors}
+    invalid = {row.candidate_id: row.invalid for row in estimated.posteriors}
     verified = store(verify_candidates(screened, answers_table, params, invalid))
     if uses_posteriors:
         released = {
@@ -116,17 +116,24 @@ def aggregate_verdicts(
             for row in verified
             if row.status == "unanswerable" and row.decided_by == "votes"
         }
-        is_released = np.array([row.candidate_id in released for row in posteriors])
+        is_released = np.array([row.candidate_id in released for row in estimated.posteriors])
         label_error = estimate_label_error(
-            np.array(list(invalid.values()))[is_released], (row[is_released] for row in resampled)
+            np.array(list(invalid.values()))[is_released], (row[is_released] for row in estimated.replicates)
         )
     return AggregatedVerdicts(
         verified=verified,
         excluded_answers=assessed.excluded_answers,
         aq_checks=check_aqs(answers_table),
-        posteriors=posteriors,
+        posteriors=estimated.posteriors,
         quality=build_report(
-            assessed, verified, invalid, label_error, tables, params.get_active_values(), overlap
+            assessed,
+            verified,
+            invalid,
+            label_error,
+            estimated.confusion_tables,
+            params.get_active_values(),
+            overlap,
+            estimated.base_rates,
         ),
     )
 
@@ -183,6 +190,7 @@ def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
         "retest": asdict(quality.retest),
         "expected_label_error": asdict(quality.expected_error),
         "candidates": {row.subset: row.statuses for row in quality.subsets},
+        "base_rates": {row.subset: asdict(row.base_rate) for row in quality.subsets},
         "by_adjudicator": Counter(
             row.status for row in aggregated.verified if row.decided_by == "adjudicator"
         ),

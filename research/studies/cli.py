@@ -220,7 +220,10 @@ def train_abstention_classifier(
     run_command(lambda: train_and_save(vectors, out, seed))
 
 
-@app.command(epilog="Example: `rgqa study votes-needed --out docs/images/votes.png`")
+@app.command(
+    epilog="Examples: `rgqa study votes-needed --out docs/images/votes.png`, "
+    "`rgqa study votes-needed --answerable 0.05 --answerable 0.2 --answerable 0.6`"
+)
 def votes_needed(
     crowd_seed: Annotated[
         list[int] | None,
@@ -234,15 +237,45 @@ def votes_needed(
             min=1, max=1_000_000, help="Give a candidate at most this many votes in adaptive voting."
         ),
     ] = 5,
+    answerable: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="Instead, draw a truth with this proportion of answerable candidates, and measure learned base rates, "
+            "forecast and errors. Can be repeated.",
+            min=0.01,
+            max=0.99,
+        ),
+    ] = None,
+    annotators: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="Number of annotators, with --answerable. Can be repeated (default: 2, 3, 5, 8).",
+            min=2,
+            max=8,
+        ),
+    ] = None,
+    lazy: Annotated[
+        bool,
+        typer.Option(
+            "--lazy", help="With --answerable: let one of the annotators call every question valid."
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(help="Write all results to a .json file, or the plot to a .png or .svg file."),
     ] = None,
 ) -> None:
-    """Compare the number of votes that adaptive voting and a fixed number per candidate need, with simulated annotators."""
-    from research.studies.votes_needed import REPORTED_CROWDS, run_votes_study
+    """Measure how many votes simulated annotators need.
 
-    run_command(lambda: print(run_votes_study(crowd_seed or REPORTED_CROWDS, max_votes, out)))
+    Without --answerable, adaptive voting is compared with a fixed number of votes per candidate.
+    """
+    from research.studies.votes_needed import REPORTED_CROWDS, run_base_rate_study, run_votes_study
+
+    seeds, people = crowd_seed or REPORTED_CROWDS, annotators or (2, 3, 5, 8)
+    if answerable:
+        run_command(lambda: print(run_base_rate_study(answerable, people, seeds, lazy, out)))
+    else:
+        run_command(lambda: print(run_votes_study(seeds, max_votes, out)))
 
 
 @app.command(epilog="Example: `rgqa study attribution --net rp --net vanilla --out attribution.json`")

@@ -1,8 +1,8 @@
-"""Measure how many votes simulated crowds need: `rgqa study votes-needed`.
+"""Measure how many votes simulated annotators need: `rgqa study votes-needed`.
 
-Needs the complete scene graphs of the data set.
+The module has two studies.
 
-Eight simulated annotators (`research.simulated_annotators.annotator_crowds`) judge the data set's own tasks
+**Strategies** (the default). Needs the complete scene graphs of the data set. Eight simulated annotators (`research.simulated_annotators.annotator_crowds`) judge the data set's own tasks
 with three strategies:
 
 - a fixed number of judgements for every task, by annotators chosen at random
@@ -11,8 +11,15 @@ with three strategies:
 
 A repeated task counts as a vote. Verdicts are found as in stage `collect`: quality control of the annotators,
 Dawid and Skene's estimate with the candidates' priors, and the decision rule (minimum posterior). Constants were tuned on the first crowd,
-results are reported for three others. People tend to err on the same questions; these simulated annotators do
-not.
+results are reported for three others.
+
+**Base rates** (`--answerable`). Needs only tasks, so it also runs on photographs. The truth of each candidate is
+drawn at random, so that a given proportion is answerable. Groups of two to eight annotators judge the tasks with
+adaptive voting, without any estimate of single candidates: what is known at the beginning are the stated base
+rates of `annotation.study.base_rates`. The study compares the learned base rates with the truth, the forecast
+with the judgements that were given, and the released candidates with the truth.
+
+People tend to err on the same questions; these simulated annotators do not.
 """
 
 from __future__ import annotations
@@ -23,16 +30,20 @@ from pathlib import Path
 
 import altair as alt
 import pandas as pd
+from scipy.special import expit, logit
 
 from annotation.study.answers_table import QualityRules, build_answers_table
 from annotation.study.assignment import AdaptiveAssigner, AssignmentRules
-from annotation.study.assignment_params import to_task_mapping
-from annotation.study.dawid_skene import estimate_posteriors
+from annotation.study.assignment_params import choose_study_sizes, to_task_mapping
+from annotation.study.base_rates import STATED_RATES
+from annotation.study.dawid_skene import PosteriorEstimates, estimate_posteriors
+from annotation.study.forecast import make_forecast
 from annotation.study.quality_control import assess_quality
 from annotation.study.vote_aggregation import verify_candidates
 from pipeline.benchmark.auditing.screening_accuracy import read_truth
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import content_hash, write_json
+from pipeline.core.jsonl_index import group_by
 from pipeline.core.output_paths import Output
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
@@ -130,19 +141,20 @@ def simulate_votes(
     return verdicts
 
 
-def select_unanswerable(
+def collect_statuses(
     screened: Sequence[ScreenedCandidate],
     tasks: Mapping[str, Task],
     verdicts: Sequence[Verdict],
     answerable: Mapping[str, float],
-) -> set[str]:
-    """Return the ids of the candidates that stage `collect` would call unanswerable."""
+) -> tuple[dict[str, str], PosteriorEstimates]:
+    """Return candidate id -> status by stage `collect`, and the estimates of the stage."""
     rules = QualityRules()
     judged = assess_quality(build_answers_table(tasks, verdicts), rules).answers
-    probable, _, _ = estimate_posteriors(judged, answerable)
+    estimated = estimate_posteriors(judged, answerable)
     by_id = {row.candidate.candidate_id: row for row in screened}
-    found = verify_candidates(by_id, judged, rules, {row.candidate_id: row.invalid for row in probable})
-    return {row.candidate.candidate_id for row in found if row.status == "unanswerable"}
+    invalid = {row.candidate_id: row.invalid for row in estimated.posteriors}
+    found = verify_candidates(by_id, judged, rules, invalid)
+    return {row.candidate.candidate_id: row.status for row in found}, estimated
 
 
 def compute_errors(released: set[str], truth: Mapping[str, str]) -> tuple[float, float, float]:
@@ -203,7 +215,8 @@ def simulate_strategies(
             else:
                 study = AdaptiveAssigner(asked, answerable, rules._replace(seed=seed))
                 verdicts = simulate_votes(study, tasks, people, true_answer, seed)
-            released = select_unanswerable(screened, tasks, verdicts, answerable)
+            statuses, _ = collect_statuses(screened, tasks, verdicts, answerable)
+            released = {key for key, status in statuses.items() if status == "unanswerable"}
             given = [tasks[row.task_id] for row in verdicts]
             wrong, lost, error = compute_errors(released, truth)
             costs.append(
@@ -220,6 +233,215 @@ def simulate_strategies(
                 )
             )
     return costs
+
+
+# Maximum number of tasks in the study of base rates. Whole images are chosen at random.
+MAX_BASE_RATE_TASKS = 600
+# The proportions of answerable candidates differ between subsets: log odds of a subset minus those of the set.
+SUBSET_DEVIATIONS = {"clip-easy": -0.7, "clip-hard": 0.7, "pt-easy": -0.7, "pt-hard": 0.7}
+# This person judges the candidates that the votes leave in doubt.
+ADJUDICATOR = SimulatedAnnotator("adjudicator", miss_rate=0.02, false_alarm_rate=0.005, unsure_rate=0.0)
+# An annotator who calls every question valid.
+LAZY = SimulatedAnnotator("simulated-lazy", miss_rate=1.0, false_alarm_rate=0.0, unsure_rate=0.0)
+
+
+class BaseRateResult(Record):
+    """One simulated study.
+
+    Attributes:
+        crowd: Seed of the crowd and of the truth.
+        answerable: Proportion of answerable candidates for which the truth is drawn.
+        annotators: Number of annotators.
+        tasks: Number of tasks.
+        forecast: Judgements that are forecast before the first one.
+        later_forecast: Judgements that are forecast after a quarter as many as there are tasks, which are included.
+        judgements: Judgements that were given.
+        stated_error: Maximum over the subsets of the difference between the stated base rate and the proportion
+            of candidates that are answerable in truth.
+        assigner_error: The same for the base rates by task assignment, at the end.
+        collect_error: The same for the base rates by stage `collect`.
+        false_discovery_rate: Proportion of answerable candidates among those called unanswerable.
+        miss_rate: Proportion of unanswerable candidates that are not called unanswerable, if nobody judges the
+            doubtful ones.
+        adjudicated: Number of doubtful candidates.
+        adjudicated_false_discovery_rate: As `false_discovery_rate`, after an adjudicator has judged the doubtful
+            candidates.
+        adjudicated_miss_rate: As `miss_rate`, after an adjudicator has judged the doubtful candidates.
+    """
+
+    crowd: int
+    answerable: float
+    annotators: int
+    tasks: int
+    forecast: int
+    later_forecast: int
+    judgements: int
+    stated_error: float
+    assigner_error: float
+    collect_error: float
+    false_discovery_rate: float
+    miss_rate: float
+    adjudicated: int
+    adjudicated_false_discovery_rate: float
+    adjudicated_miss_rate: float
+
+
+def sample_tasks(tasks: Mapping[str, Task], seed: int) -> dict[str, Task]:
+    """Return the tasks of random images, at least `MAX_BASE_RATE_TASKS` if there are so many."""
+    by_image = group_by(tasks.values(), lambda task: task.image_id)
+    chosen: dict[str, Task] = {}
+    for image in make_generator(seed, "images").permutation(sorted(by_image)).tolist():
+        if len(chosen) >= MAX_BASE_RATE_TASKS:
+            break
+        chosen |= {task.task_id: task for task in by_image[image]}
+    return chosen
+
+
+def simulate_base_rates(
+    tasks: Mapping[str, Task],
+    screened: Mapping[str, ScreenedCandidate],
+    answerable: float,
+    people: Sequence[SimulatedAnnotator],
+    seed: int,
+) -> BaseRateResult:
+    """Simulate one study with adaptive voting on a truth that is drawn at random.
+
+    Args:
+        tasks: The tasks by id.
+        screened: The candidates by id.
+        answerable: Proportion of answerable candidates, in (0, 1).
+        people: The annotators.
+        seed: Seed of the truth, of the order of tasks and of errors.
+    """
+    rng = make_generator(seed, "truth", str(answerable))
+    subset_of = {
+        row.candidate_id: task.subset
+        for task in tasks.values()
+        for row in (task.first, task.second)
+        if row.role == "candidate" and row.candidate_id
+    }
+    keys = sorted(subset_of)
+    rates = {name: float(expit(logit(answerable) + shift)) for name, shift in SUBSET_DEVIATIONS.items()}
+    truth = {key: "" if rng.random() < rates[subset_of[key]] else "missing object" for key in keys}
+    stated = {key: STATED_RATES[subset_of[key]] for key in keys}
+
+    def true_answer(question: TaskQuestion, image_id: str) -> str:
+        if question.role == "gold":
+            return "missing object" if question.expected_choice == "invalid" else ""
+        return truth.get(question.candidate_id or "", "unclear")
+
+    rules = AssignmentRules(seed=seed, wave_size=choose_study_sizes(len(tasks), 0).wave_size)
+    asked, names = [to_task_mapping(task) for task in tasks.values()], [person.name for person in people]
+    study, early = AdaptiveAssigner(asked, stated, rules), AdaptiveAssigner(asked, stated, rules)
+    forecast = make_forecast(study, names, seed=seed)
+    verdicts = simulate_votes(study, tasks, people, true_answer, seed)
+    first = verdicts[: len(tasks) // 4]
+    for row in first:
+        early.record_answer(row.annotator, row.task_id, row.first, row.second)
+    later_forecast = len(first) + make_forecast(early, names, seed=seed).judgements
+    statuses, estimated = collect_statuses([screened[key] for key in keys], tasks, verdicts, stated)
+    released = {key for key, status in statuses.items() if status == "unanswerable"}
+    doubtful = sorted(key for key, status in statuses.items() if status == "doubtful")
+    confirmed = {
+        key
+        for key in doubtful
+        if choose_verdict(truth[key], ADJUDICATOR, make_generator(seed, "adjudicator", key))[0] == "invalid"
+    }
+    true_rates = {
+        name: sum(not truth[key] for key in own) / len(own)
+        for name, own in group_by(keys, lambda key: subset_of[key]).items()
+    }
+
+    def find_error(found: Mapping[str, float]) -> float:
+        return max(abs(found[name] - rate) for name, rate in true_rates.items())
+
+    wrong, lost, _ = compute_errors(released, truth)
+    adjudicated_wrong, adjudicated_lost, _ = compute_errors(released | confirmed, truth)
+    return BaseRateResult(
+        crowd=seed,
+        answerable=answerable,
+        annotators=len(people),
+        tasks=len(tasks),
+        forecast=forecast.judgements,
+        later_forecast=later_forecast,
+        judgements=len(verdicts),
+        stated_error=find_error(STATED_RATES),
+        assigner_error=find_error({name: found.rate for name, found in study.get_base_rates().items()}),
+        collect_error=find_error({name: found.value or 0.0 for name, found in estimated.base_rates.items()}),
+        false_discovery_rate=wrong,
+        miss_rate=lost,
+        adjudicated=len(doubtful),
+        adjudicated_false_discovery_rate=adjudicated_wrong,
+        adjudicated_miss_rate=adjudicated_lost,
+    )
+
+
+def choose_people(
+    crowd: Sequence[SimulatedAnnotator], count: int, is_one_lazy: bool
+) -> list[SimulatedAnnotator]:
+    """Return the first annotators of a crowd. If one is lazy, they take the place of the last one."""
+    return [*crowd[: count - 1], LAZY] if is_one_lazy else list(crowd[:count])
+
+
+def render_base_rates(results: Sequence[BaseRateResult]) -> str:
+    """Render the study of base rates as a Markdown table: means over crowds, and the largest errors."""
+    lines = [
+        "| answerable | annotators | tasks | forecast | judgements | largest error of the forecast: at the beginning | after a quarter of a judgement per task | largest error of a base rate: stated | task assignment | collect "
+        "| UQs lost | answerable among the UQs | doubtful | with an adjudicator: UQs lost | answerable among the UQs |",
+        "|" + "---|" * 15,
+    ]
+    groups = group_by(results, lambda row: (row.answerable, row.annotators))
+    for (answerable, annotators), rows in sorted(groups.items()):
+        table = pd.DataFrame([{name: getattr(row, name) for name in row.__struct_fields__} for row in rows])
+        mean = table.mean()
+        early, late = (
+            (table[name] / table["judgements"] - 1).abs().max() for name in ("forecast", "later_forecast")
+        )
+        lines.append(
+            f"| {answerable:.0%} | {annotators} | {mean['tasks']:,.0f} | {mean['forecast']:,.0f} | {mean['judgements']:,.0f} | {early:.0%} | {late:.0%} "
+            f"| {table['stated_error'].max():.2f} | {table['assigner_error'].max():.2f} | {table['collect_error'].max():.2f} "
+            f"| {mean['miss_rate']:.1%} | {mean['false_discovery_rate']:.2%} | {mean['adjudicated']:,.0f} "
+            f"| {mean['adjudicated_miss_rate']:.1%} | {mean['adjudicated_false_discovery_rate']:.2%} |"
+        )
+    return "\n".join(lines)
+
+
+def run_base_rate_study(
+    answerable: Sequence[float],
+    num_annotators: Sequence[int],
+    crowd_seeds: Sequence[int],
+    is_one_lazy: bool,
+    out: Path | None,
+) -> str:
+    """Return the table of the study of base rates in Markdown.
+
+    Args:
+        answerable: Proportions of answerable candidates.
+        num_annotators: Numbers of annotators, from 2 to 8.
+        crowd_seeds: Seeds of the crowds. Each crowd has a truth of its own.
+        is_one_lazy: Whether one annotator calls every question valid.
+        out: A .json file for all results.
+    """
+    folders = DatasetFolders()
+    folders.check_outputs(Output("--out", out) if out else None)
+    if out and out.suffix != ".json":
+        raise UserError(f"--out {out}: the study of base rates writes a .json file only.")
+    tasks = {task.task_id: task for task in folders.read_records(Task)}
+    screened = {row.candidate.candidate_id: row for row in folders.read_records(ScreenedCandidate)}
+    ways = [(seed, rate, count) for seed in crowd_seeds for rate in answerable for count in num_annotators]
+    results = [
+        simulate_base_rates(
+            sample_tasks(tasks, seed),
+            screened,
+            rate,
+            choose_people(make_crowd(seed), count, is_one_lazy),
+            seed,
+        )
+        for seed, rate, count in track(ways, "study", unit="study")
+    ]
+    if out:
+        write_json(out, results)
+    return render_base_rates(results)
 
 
 def average_over_crowds(costs: Sequence[VotingCost], crowds: Sequence[int] = REPORTED_CROWDS) -> pd.DataFrame:

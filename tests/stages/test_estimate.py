@@ -1,6 +1,9 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from annotation.study.base_rates import STATED_RATES
 from pipeline.core.json_files import read_jsonl
 from pipeline.core.records import CandidateEstimate, ScreenedCandidate
 from pipeline.stages import estimate
@@ -30,4 +33,13 @@ def test_without_graphs_base_rates_are_used_and_reported(screened, set_params, c
     assert fitted["weights"] is None
     rows = list(read_jsonl(home / "estimate/estimates.jsonl", CandidateEstimate))
     assert rows and all(0 < row.p_answerable < 1 for row in rows)
-    assert "not calibrated" in "".join(capsys.readouterr())
+    # The mean of each subset is its stated base rate.
+    subset = {
+        row.candidate.candidate_id: row.candidate.subset
+        for row in read_jsonl(home / "screen/screened.jsonl", ScreenedCandidate)
+    }
+    for name, rate in STATED_RATES.items():
+        own = [row.p_answerable for row in rows if subset[row.candidate_id] == name]
+        assert not own or sum(own) / len(own) == pytest.approx(rate, abs=0.001)
+    assert [row.candidate_id for row in rows] == list(subset)
+    assert "by stated base rates" in "".join(capsys.readouterr())

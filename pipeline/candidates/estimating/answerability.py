@@ -1,7 +1,8 @@
 """Estimate the probability that a candidate is answerable for its image, from what its question presupposes.
 
-If there are scene graphs, a logistic regression is fitted to questions about their images. Otherwise the
-estimate uses base rates alone.
+If there are scene graphs, a logistic regression is fitted to questions about their images. Otherwise only the
+order of the candidates is estimated from their claims. Their level is a stated base rate per subset
+(`annotation.study.base_rates`), which verdicts correct during the study.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from pipeline.candidates.estimating.claims import Claim, ClaimEstimator, extract_program_claims
 from pipeline.core.records import Candidate, Record
@@ -20,8 +22,11 @@ from pipeline.language.presuppositions import find_asserted_steps
 from pipeline.verifier.evidence import Evidence
 from pipeline.verifier.presence_model import get_known_names
 
-# Upper bound of every estimate, because graphs and programs have errors.
+# Upper bound of every estimate that is fitted to graphs, because graphs and programs have errors.
 MAX_PROBABILITY = 0.999
+# Weight of the log odds that all claims hold, without graphs. It is below 1, because the claims are neither
+# independent nor calibrated. Fitted to the sample's graphs, the weight of the objects is 0.43.
+CLAIM_WEIGHT = 0.4
 # Factor of a probability if the evidence contradicts the question. 97 % of the questions that the verifier
 # finds unanswerable are indeed unanswerable.
 REFUTED_FACTOR = 0.03
@@ -107,15 +112,45 @@ def predict_probability(features: Sequence[float], weights: LogisticWeights) -> 
     return round(1 / (1 + math.exp(-min(max(log_odds, -max_log_odds), max_log_odds))), 4)
 
 
-def estimate_by_base_rates(claim_probabilities: Sequence[ClaimProbability], is_refuted: bool) -> float:
-    """Return the probability that all claims hold, as if they were independent, rounded to 4 places.
+def score_claims(claim_probabilities: Sequence[ClaimProbability], is_refuted: bool) -> float:
+    """Return how much more or less probable than usual it is that a question is answerable, as log odds.
 
-    This estimate is used if there is no scene graph to which weights can be fitted. It is not calibrated.
+    This score is used if there is no scene graph to which weights can be fitted. It is the log odds that all
+    claims hold, as if they were independent, times `CLAIM_WEIGHT`. Only differences between candidates of one
+    subset have a meaning (`calibrate_scores`). NaN: the question makes no claims, so nothing is known.
     """
-    all_hold = math.prod(row.probability for row in claim_probabilities) * (
-        REFUTED_FACTOR if is_refuted else 1
-    )
-    return round(min(max(all_hold, 1 - MAX_PROBABILITY), MAX_PROBABILITY), 4)
+    if not claim_probabilities:
+        return math.nan
+    all_hold = math.prod(row.probability for row in claim_probabilities)
+    all_hold = min(max(all_hold, 1 - MAX_PROBABILITY), MAX_PROBABILITY)
+    refuted = math.log(REFUTED_FACTOR) if is_refuted else 0.0
+    return CLAIM_WEIGHT * math.log(all_hold / (1 - all_hold)) + refuted
+
+
+def calibrate_scores(scores: np.ndarray, base_rate: float) -> np.ndarray:
+    """Return the probabilities of the candidates of one subset, [candidates]; their mean is the base rate.
+
+    One constant is added to all log odds. A candidate of which nothing is known gets the base rate itself.
+
+    Args:
+        scores: [candidates], see `score_claims`.
+        base_rate: Expected proportion of answerable candidates.
+
+    >>> calibrate_scores(np.array([-1.0, 1.0, math.nan]), 0.1).round(3).tolist()
+    [0.027, 0.173, 0.1]
+    """
+    is_known = ~np.isnan(scores)
+    known = scores[is_known]
+    low, high = -100.0, 100.0
+    # Bisection, until the mean is the base rate.
+    for _ in range(100):
+        constant = (low + high) / 2
+        low, high = (
+            (low, constant) if expit(known + constant).sum() > base_rate * len(known) else (constant, high)
+        )
+    probabilities = np.full(len(scores), base_rate)
+    probabilities[is_known] = expit(known + low)
+    return probabilities
 
 
 def fit_weights(features: Sequence[Sequence[float]], labels: Sequence[bool]) -> LogisticWeights:

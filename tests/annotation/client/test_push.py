@@ -101,6 +101,7 @@ def test_own_server_gets_a_queue_file(own, set_params):
     assert row == {
         "key": "t0003",
         "block": 0,
+        "subset": "pt-hard",
         "first": {"role": "candidate", "candidate": "c3", "expected": None},
         "second": {"role": "gold", "candidate": None, "expected": "invalid"},
     }
@@ -199,7 +200,7 @@ def test_expected_yield_is_printed(own, monkeypatch, capsys):
     assert queue()["prior_answerable"] == {f"c{n}": 0.1 if n < 20 else 0.4 for n in range(40)}
     estimated(lambda number: 0.25, calibrated=False)
     push_tasks()
-    assert f"about 30 {rest} (not calibrated" in capsys.readouterr().out
+    assert f"about 30 {rest} (by stated base rates" in capsys.readouterr().out
 
 
 def test_a_second_push_changes_nothing(study):

@@ -149,7 +149,7 @@ def plain(item, who, said, responses=2, **more):
 def test_one_iteration_by_hand():
     # Items 0, 1; annotators a, b, c. Item 0: 1, 1, 0. Item 1: 0, 0, 0.
     votes = plain([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [1, 1, 0, 0, 0, 0])
-    posterior, tables = fit_dawid_skene(votes, **PLAIN, max_iterations=1)
+    posterior, tables, _ = fit_dawid_skene(votes, **PLAIN, max_iterations=1)
     # Start, P(class 1): item 0 2/3, item 1 0. Prior of 1: 1/3. Tables, by weights 2/3 on item 0, 0 on item 1 for
     # class 1 and 1/3, 1 for class 0: a and b say 1 of class 1 always, of class 0 in (1/3) / (4/3) = 1/4; c says 0 always.
     assert tables[:, 1, 1] == pytest.approx([1, 1, 0])
@@ -185,7 +185,7 @@ def sample_votes():
 
 
 def test_original_method_matches_crowd_kit():
-    posterior, tables = fit_dawid_skene(plain(*sample_votes()), **PLAIN, max_iterations=5000)
+    posterior, tables, _ = fit_dawid_skene(plain(*sample_votes()), **PLAIN, max_iterations=5000)
     assert posterior == pytest.approx(CROWD_KIT, abs=2e-4)
     assert tables[:, :, 1] == pytest.approx(np.array(CROWD_KIT_SAYS_1), abs=2e-4)
 
@@ -239,7 +239,7 @@ def test_three_iterations_match_plain_loops():
     votes = VoteData.from_arrays(
         item, tables, said, np.array(owner), np.array([0.9, 0.3, 0.5, 1, 0.5]), np.array([0, 0, 1, 2, 1])
     )
-    posterior, _ = fit_dawid_skene(votes, shrinkage=2, smoothing=1, max_iterations=3)
+    posterior, _, _ = fit_dawid_skene(votes, shrinkage=2, smoothing=1, max_iterations=3)
     assert posterior == pytest.approx([belief[i] for i in range(5)], abs=1e-12)
 
 
@@ -268,7 +268,7 @@ def simulated(seed, items=3000):
 
 def test_tables_are_recovered_and_truths_beat_majority():
     table, truth, item, who, said = simulated(11)
-    posterior, tables = fit_dawid_skene(plain(item, who, said, 3))
+    posterior, tables, _ = fit_dawid_skene(plain(item, who, said, 3))
     # About 3000 * 3 / 8 = 1125 votes each, at least 400 of a class: three standard errors of a share near 0.3 are 0.07.
     assert np.abs(tables - table).max() < 0.09
     assert abs(posterior.mean() - truth.mean()) < 0.03
@@ -288,7 +288,7 @@ def test_known_items_correct_a_biased_crowd():
     item, who = np.repeat(np.arange(300), 4), np.tile(np.arange(4), 300)
     said = np.where(who == 3, truth[item] ^ (rng.random(1200) < 0.1), rng.random(1200) < 0.02).astype(int)
     anchored = np.where(np.arange(300) < 60, truth, 0.5)
-    posterior, _ = fit_dawid_skene(plain(item, who, said, prior=anchored))
+    posterior, _, _ = fit_dawid_skene(plain(item, who, said, prior=anchored))
     assert ((posterior > 0.5) == truth)[60:].mean() > 0.85
     assert posterior[:60].tolist() == truth[:60].tolist()
 
@@ -299,14 +299,14 @@ def test_tables_are_shrunk_towards_annotator_and_crowd():
     tables = np.array([0] * 100 + [1] * 2 + [2])
     said = np.array([1] * 95 + [0] * 5 + [0] * 2 + [1])
     votes = VoteData.from_arrays(item, tables, said, np.array([0, 0, 1]), np.ones(103), num_responses=2)
-    _, found = fit_dawid_skene(votes)
+    _, found, _ = fit_dawid_skene(votes)
     # Everybody: (96 + 1) / (103 + 2) = 0.924; person 0: (95 + 9.24) / (102 + 10) = 0.931; table 1: 9.31 / 12 = 0.776.
     # Table 0: (95 + 9.31) / 110 = 0.948. Person 1: (1 + 9.24) / 11 = 0.931, their table (1 + 9.31) / 11 = 0.937.
     assert found[:, 1, 1].round(3).tolist() == [0.948, 0.776, 0.937]
 
 
 def test_few_votes_never_give_certainty():
-    posterior, _ = fit_dawid_skene(plain([0, 0], [0, 1], [1, 1], 3))
+    posterior, _, _ = fit_dawid_skene(plain([0, 0], [0, 1], [1, 1], 3))
     assert 0.5 < posterior[0] < 0.95
 
 
@@ -334,7 +334,7 @@ def world(people, count=40):
 def test_candidates_and_tables_have_intervals():
     people = {"x": lambda n, truth: truth, "y": lambda n, truth: V if n % 10 == 1 else truth}
     tasks, verdicts = world(people)
-    found, tables, again = estimate_posteriors(build_answers_table(tasks, verdicts[::-1]), {})
+    found, tables, again, _ = estimate_posteriors(build_answers_table(tasks, verdicts[::-1]), {})
     assert [row.candidate_id for row in found] == [f"c{n:03}" for n in range(40)]
     assert again.shape == (100, 40)
     assert again.dtype == np.int32  # rounded like `invalid`, so that the interval contains it
@@ -377,7 +377,7 @@ def test_excluded_answers_and_discarded_gold_questions_are_ignored():
     answers.loc[answers["annotator"] == "y", "exclusion_reason"] = "annotator excluded"
     answers.loc[candidates & (answers["task_id"] == "000"), "exclusion_reason"] = "gold question failed"
     answers.loc[~candidates & (answers["task_id"] < "010"), "is_discarded"] = True
-    found, tables, _ = estimate_posteriors(answers, {})
+    found, tables, _, _ = estimate_posteriors(answers, {})
     assert [row.candidate_id for row in found] == [f"c{n:03}" for n in range(1, 40)]
     assert [(row.subset, row.annotator, row.votes) for row in tables] == [
         ("clip-hard", "x", 26),

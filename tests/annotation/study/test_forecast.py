@@ -93,10 +93,23 @@ def test_seconds_are_estimated_from_enough_judgements_without_pauses():
 
 def test_forecast_text():
     row = Forecast(
-        tasks=9, doubtful=7, judgements=1200, num_annotators=4, seconds_per_judgement=30, hourly_pay=15
+        tasks=9,
+        doubtful=7,
+        judgements=1200,
+        low=1100,
+        high=1300,
+        num_annotators=4,
+        seconds_per_judgement=30,
+        hourly_pay=15,
     )  # 36,000 s
     text = format_forecast(row, 1000)
-    for part in ("9 tasks", "1,000 judgements", "4 annotators", "1,200 more judgements", "7 tasks wait"):
+    for part in (
+        "9 tasks",
+        "1,000 judgements",
+        "4 annotators",
+        "1,200 more judgements (1,100 to 1,300)",
+        "7 tasks wait",
+    ):
         assert part in text
     assert "10.0 hours at 30 s each, cost: 150 (at 15 per hour)" in text and "--adjudicator" in text
 
@@ -128,7 +141,7 @@ def test_adjudications_decide_and_adjudicators_do_not_vote(tiny, capsys):
     enroll(folders, {"ann@example.org": "ann"})
     enroll(folders, {"eve@example.org": "eve"}, adjudicator=True)
     assigner, _ = replay_answers(folders, AnnotateParams(wave_size=100), {})
-    assert assigner.get_wanted_votes().all() and assigner.get_posterior_invalid("c0") == 0.5
+    assert assigner.get_wanted_votes().all() and assigner.get_posterior_invalid("c0") == pytest.approx(0.5)
     said = (
         {"from_name": "first", "value": {"choices": ["invalid"]}},
         {"from_name": "second", "value": {"choices": ["valid"]}},

@@ -9,11 +9,12 @@ import pytest
 from pipeline.candidates.estimating.answerability import (
     ClaimProbability,
     LogisticWeights,
+    calibrate_scores,
     compute_features,
-    estimate_by_base_rates,
     extract_candidate_claims,
     fit_weights,
     predict_probability,
+    score_claims,
 )
 from pipeline.candidates.estimating.claims import Claim, ClaimEstimator
 from pipeline.candidates.estimating.held_out_graphs import ProgramEditor, build_training_cases, sample_images
@@ -58,11 +59,26 @@ def test_the_probability_is_logistic_and_never_certain():
     assert predict_probability([0, -900.0, 0, 0, 0], WEIGHTS) == 0.001
 
 
-def test_without_graphs_all_claims_must_hold():
+def test_without_graphs_the_score_is_of_all_claims():
     found = [ClaimProbability(CUP, 0.5), ClaimProbability(RED, 0.1), ClaimProbability(ON, 0.3)]
-    assert estimate_by_base_rates(found, is_refuted=False) == 0.015
-    assert estimate_by_base_rates(found[:1], is_refuted=True) == 0.015  # 0.5 * 0.03
-    assert estimate_by_base_rates([], is_refuted=False) == 0.999
+    # 0.5 * 0.1 * 0.3 = 0.015; the odds of 0.5 are 1. What is refuted is answerable in 3 % of the cases.
+    assert score_claims(found, is_refuted=False) == pytest.approx(0.4 * np.log(0.015 / 0.985))
+    assert score_claims(found[:1], is_refuted=True) == pytest.approx(np.log(0.03))
+
+
+def test_no_claims_are_no_evidence():
+    # The product of no probabilities is 1, which says nothing about the candidate.
+    assert np.isnan(score_claims([], is_refuted=False))
+    assert calibrate_scores(np.array([np.nan, np.nan]), 0.2).tolist() == [0.2, 0.2]
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.2, 0.6])
+def test_calibrated_scores_have_the_base_rate_as_mean_and_keep_odds_ratios(rate):
+    scores = np.array([-2.0, 0.0, 1.5, np.nan])
+    found = calibrate_scores(scores, rate)
+    assert found.mean() == pytest.approx(rate) and found[3] == rate
+    log_odds = np.log(found[:3] / (1 - found[:3]))
+    assert np.diff(log_odds) == pytest.approx([2.0, 1.5])
 
 
 def test_fitting_finds_the_weights_that_made_the_labels():
