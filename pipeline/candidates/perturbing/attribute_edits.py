@@ -189,7 +189,8 @@ def replace_pose(case: EditCase) -> list[Swap]:
         first = next(
             (i for i in (slot.span.first_token, slot.span.first_token - 1) if tokens[i] == verb), None
         )
-        if new and first is not None and not slot.is_query_only and not slot.is_negated:
+        is_alive = get_main_kind(case.program[slot.object_step].name) in ("person", "animal")
+        if new and is_alive and first is not None and not slot.is_query_only and not slot.is_negated:
             verb_slot = replace(slot, span=case.sentence.make_span(first, first + 1))
             swaps.append(Swap(verb_slot, " ".join([new, *preposition]), new))
     return swaps[:1]

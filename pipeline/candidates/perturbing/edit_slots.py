@@ -131,7 +131,10 @@ def _needs_own_word(slot: Presupposition, case: EditCase) -> bool:
     sentence, last = case.sentence, case.sentence.num_content_tokens - 1
     ends_with_verb = sentence.get_tag(last) in ("VBG", "VBN") and not sentence.is_matched(last)
     asked = slot.step >= 0 and find_queried_step(case.program) == slot.step
-    follows_noun = sentence.get_tag(slot.span.first_token - 1) in ("NN", "NNS")
+    # A word without a tag of its own belongs to a phrase that begins earlier ("pickup TRUCK").
+    before = slot.span.first_token - 1
+    tag = sentence.get_tag(before) if before >= 0 and sentence.tokens[before].isalpha() else "DT"
+    follows_noun = tag in ("", "NN", "NNS")
     is_generic = lemmatize(slot.word) in GENERIC_NAMES | {"sky"}
     # "What color is the TRAFFIC LIGHT showing?"
     does_something = ends_with_verb and get_main_kind(slot.word) not in ("person", "animal")

@@ -29,7 +29,7 @@ SHOWN_FREQUENCY_WEIGHT = 0.02
 GENERIC_NAMES = parse_words(
     "clothes, outfit, attire, gear, equipment, stuff, group, crowd, family, front, side, area, body, shadow,"
     "light, air, line, lines, word, words, letter, letters, number, numbers, text, ground, background, color,"
-    "skin, figure, close-up, view, marking, symbol, spot, surface, base, label, square, persons"
+    "skin, figure, tabletop, close-up, view, marking, symbol, spot, surface, base, label, square, persons"
 )
 # Categories that questions do not name, because they use "who" and "where" instead.
 _NEVER_ASKED_CATEGORIES = frozenset(("person", "place"))
