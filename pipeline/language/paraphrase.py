@@ -28,7 +28,7 @@ from pipeline.language.nouns import get_grammatical_number
 from pipeline.language.paraphrase_templates import (
     ACTION_VERBS,
     AUXILIARY_FORMS,
-    CONTRACTION_TEMPLATES,
+    CORRECTION_TEMPLATES,
     PERSONAL_PRONOUNS,
     PHRASE_TEMPLATES,
     PLACEHOLDER_PATTERN,
@@ -46,7 +46,7 @@ from pipeline.language.word_lists import DEFINITE_DETERMINERS, parse_words
 MAX_ATTEMPTS = 8
 # A matched phrase that ends with one of these words was cut off, so the match is not used.
 _INCOMPLETE_ENDINGS = parse_words(
-    "is, are, that, which, who, the, this, a, an, or, and, does, do, has, have, wearing, holding"
+    "is, are, that, which, who, the, this, a, an, or, and, does, do, has, have, wearing, holding, called"
 )
 # "Left" and "right" are also nouns ("on the left").
 _PREPOSITIONS = {phrase.split()[0] for phrase in PREPOSITIONS} - parse_words("left, right")
@@ -147,7 +147,9 @@ def paraphrase_text(text: str, program_info: ProgramInfo, seed: int) -> AlignedT
     if style.case == "lower" or not style.has_initial_capital:
         source = source._replace(text=capitalize_first(source.text))
     for _ in range(MAX_ATTEMPTS):
-        result = _rewrite_all_matches(CONTRACTION_TEMPLATES, source, program_info, rng)
+        result = source
+        for group in CORRECTION_TEMPLATES:
+            result = _rewrite_all_matches(group, result, program_info, rng)
         for group in QUESTION_TEMPLATES:
             match = _find_match(group, result.text, program_info, 0, True)
             if match and (rewritten := _sample_rewrite(group, result, match, rng)):

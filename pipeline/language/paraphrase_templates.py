@@ -13,6 +13,7 @@ applies only if the program has such a name.
     {kind}  what is asked for: color, kind of furniture     {acting}    standing ..., in front of ...
     {be} {do} {have}    is, does, has; or are, do, have, by the number of the subject
     {wear} {wears} {wearing}    a form of a verb of ACTION_VERBS; {wears} is "wear" for a plural
+    {noun}  one word that is no verb form of "be"
     {look} {one} {two}  the values that the program verifies or offers: red, red or blue, red and large
 
 Any other name in braces stands for one word or phrase of the list PLACEHOLDER_WORDS.
@@ -82,6 +83,8 @@ PLACEHOLDER_WORDS = {
     "sides": "to the left or to the right of, to the right or to the left of, behind or in front of, in front of or behind",
     "at": "in front of, on top of, next to, to the left of, to the right of, behind, near, beside, under, below, above, on, in",
     "place": "place, room, kind of place, type of place, kind of room, type of room",
+    "position": "behind, beside, under, underneath, beneath, below, above, near, by, around, against, next to, on, in, at, with",
+    "plural": "animals, pieces, items, articles, vehicles, devices, fruits, vegetables",
     "how": "tall, long, old, clean, wide, thick, deep, fat, heavy",
     "asked": """
         color, material, kind, type, animal, animals, place, room, piece, pieces, item, items, article, articles, clothing,
@@ -101,8 +104,8 @@ QUESTION_TEMPLATES = parse_templates("""
 What color {be} {the}? | Which color {be} {the}? | Of what color {be} {the}? | Of which color {be} {the}?
 What color {do} {the} have? | {the} {have} what color? | {the} {be} what color?
 What color do you think {the} {be}? | What is the color of {the}? | <Which color {do} {the} have?
-<Which color do you think {the} {be}? | <What color do you think {be} {the}? | <{the} {be} which color?
-<{the} {be} of what color?
+<Which color do you think {the} {be}? | <What color do you think {be} {the}?
+<Which color do you think {be} {the}? | <{the} {be} which color? | <{the} {be} of what color?
 = What is the color of the tall lamps? -> The tall lamps are what color?
 
 What {be} {the} made of? | What {be} {the} made out of? | What material {be} {the} made of?
@@ -127,7 +130,7 @@ What {be} {who} {wearing}? | What {do} {who} {wear}? | {who} {be} {wearing} what
 <What do you think {be} {who} {wearing}?
 nameless = What does the judge on the left carry? -> The judge on the left is carrying what?
 
-What {be} {who} {doing}? | {who} {be} {doing} what?
+What {be} {who} {doing}? | {who} {be} {doing} what? | <What do you think {be} {who} {doing}?
 nameless = What is the judge looking at? -> The judge is looking at what?
 
 What {kind} {be} {who} {doing}? | {who} {be} {doing} what {kind}? | <Which {kind} {be} {who} {doing}?
@@ -250,11 +253,27 @@ behind or in front of | in front of or behind | <in front or behind
 = Who is kneeling? -> Who's kneeling?
 """)
 
-# Templates that are applied first, so that the other templates need not match contractions.
-CONTRACTION_TEMPLATES = parse_templates("""
+# Templates that are applied first. So the other templates need not match contractions, and the mistakes of GQA's
+# questions ("the man that to the left of", "the cat the fence is behind of") are corrected before a phrase moves.
+CORRECTION_TEMPLATES = parse_templates("""
 <{ask}'s | >{ask} is
 = What's on the table? -> What is on the table?
-""")[0]
+
+<{noun} {that} to the {side} of | >{noun} to the {side} of
+= What does the man that to the left of the clock hold? -> What does the man to the left of the clock hold?
+
+<{position} of | >{position}
+= What color is the cat the fence is behind of? -> What color is the cat the fence is behind?
+
+<this {plural} | >these {plural}
+= How are this animals called? -> How are these animals called?
+
+<there either | >there
+= Is there either any cow or fence? -> Is there any cow or fence?
+
+<see either | >see
+= Do you see either a mouse or a laptop? -> Do you see a mouse or a laptop?
+""")
 
 # PLACEHOLDER_PATTERN matches every placeholder, PROGRAM_PLACEHOLDER_PATTERN only those that stand for values
 # of the program.
@@ -313,6 +332,8 @@ def _get_placeholder_regex(name: str, options: tuple[str, ...]) -> str:
         "b": some,
         "x": r"[^,?]+?",
         "y": r"[^,?]+?",
+        # "What is that to the left of the cup?" has no relative pronoun.
+        "noun": r"(?!(?i:is|are|was|what|which)\b)\w+",
         "acting": rf"(?:\w+ing\b|{_join_alternatives(PREPOSITIONS)} )[^,?]*?",
         "kind": f"(?i:{a_kind})",
         "the_image": " ".join(

@@ -8,7 +8,7 @@ from pipeline.core.records import Question, Step
 from pipeline.language import paraphrase
 from pipeline.language.paraphrase import AlignedText, ProgramInfo, paraphrase_questions, paraphrase_text
 from pipeline.language.paraphrase_templates import (
-    CONTRACTION_TEMPLATES,
+    CORRECTION_TEMPLATES,
     PHRASE_TEMPLATES,
     QUESTION_TEMPLATES,
     compile_template,
@@ -223,7 +223,7 @@ def choose_program_info(group):
     return NAMED if group.is_nameless is False else STRIPED if "striped" in group.example else KNOWN
 
 
-GROUPS = [*QUESTION_TEMPLATES, *PHRASE_TEMPLATES, CONTRACTION_TEMPLATES]
+GROUPS = [*QUESTION_TEMPLATES, *PHRASE_TEMPLATES, *CORRECTION_TEMPLATES]
 
 
 def sample_paraphrases(group, text, known=KNOWN):
