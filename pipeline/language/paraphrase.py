@@ -46,7 +46,7 @@ from pipeline.language.word_lists import DEFINITE_DETERMINERS, parse_words
 MAX_ATTEMPTS = 8
 # A matched phrase that ends with one of these words was cut off, so the match is not used.
 _INCOMPLETE_ENDINGS = parse_words(
-    "is, are, that, which, who, the, this, a, an, or, and, does, do, has, have, wearing, holding, called"
+    "is, are, that, which, who, the, this, a, an, or, and, does, do, has, have, wearing, holding, called, both, either"
 )
 # "Left" and "right" are also nouns ("on the left").
 _PREPOSITIONS = {phrase.split()[0] for phrase in PREPOSITIONS} - parse_words("left, right")

@@ -84,6 +84,8 @@ PLACEHOLDER_WORDS = {
     "at": "in front of, on top of, next to, to the left of, to the right of, behind, near, beside, under, below, above, on, in",
     "place": "place, room, kind of place, type of place, kind of room, type of room",
     "position": "behind, beside, under, underneath, beneath, below, above, near, by, around, against, next to, on, in, at, with",
+    "quality": "color, size, shape, length, height, width",
+    "second_quality": "color, size, shape, length, height, width",
     "plural": "animals, pieces, items, articles, vehicles, devices, fruits, vegetables",
     "how": "tall, long, old, clean, wide, thick, deep, fat, heavy",
     "asked": """
@@ -117,7 +119,7 @@ What material was used to make {the}? | <Which material {be} {the} made of? | <W
 What size {be} {the}? | What is the size of {the}? | How big {be} {the}? | How large {be} {the}?
 = What size are the lamps? -> How big are the lamps?
 
-What {be} {the} called? | What is the name of {the}? | {the} {be} called what? | <How {be} {the} called?
+What {be} {the} called? | What is the name of {the}? | {the} {be} called what? | <How {be} {the} called? | <How {the} {be} called?
 = How is the tool on the bench called? -> What is the name of the tool on the bench?
 
 What {be} {the}? | >What {be} {the} called? | >What is the name of {the}? | >{the} {be} called what?
@@ -175,6 +177,13 @@ Where {be} {the}? | {the} {be} where? | Where do you think {the} {be}?
 
 <{do} {the} appear to be {x}? | <{do} {the} seem to be {x}? | >{be} {the} {x}? | >Do you think {the} {be} {x}?
 = Does the judge appear to be asleep? -> Do you think the judge is asleep?
+
+<{do} {the} have {one} {quality} and {two} {second_quality}? | >{be} {the} {one} and {two}?
+>Do you think {the} {be} {one} and {two}?
+= Does the lamp have red color and blue shape? -> Is the lamp red and blue?
+
+<{do} {the} have {look} {quality}? | >{be} {the} {look}? | >Do you think {the} {be} {look}?
+= Do the lamps have red or blue color? -> Are the lamps red or blue?
 
 Is this {a} or {b}? | Is this {b} or {a}?
 = Is this a saw or an iron file? -> Is this an iron file or a saw?
@@ -320,7 +329,9 @@ def _get_placeholder_regex(name: str, options: tuple[str, ...]) -> str:
     possible.
     """
     either = [*options] if len(options) == 1 else []
-    either += [f" {joint} ".join(pair) for pair in (options, options[::-1]) for joint in ("or", "and")]
+    for pair in (options, options[::-1]):
+        either += [" or ".join(pair), " and ".join(pair)]
+        either += ["either " + " or ".join(pair), "both " + " and ".join(pair)]
     some = r"(?:a|an)(?: (?!of )[\w-]+){1,3}?"
     a_kind = (
         rf"{_join_alternatives(parse_groups(PLACEHOLDER_WORDS['asked'])[0])}(?: items?| of (?:\w+ )?\w+)?"
