@@ -13,6 +13,7 @@ applies only if the program has such a name.
     {kind}  what is asked for: color, kind of furniture     {acting}    standing ..., in front of ...
     {be} {do} {have}    is, does, has; or are, do, have, by the number of the subject
     {wear} {wears} {wearing}    a form of a verb of ACTION_VERBS; {wears} is "wear" for a plural
+    {option}    the same as {x}, but not the start of a clause   {not_it} {not_of} {not_name}    such a word does not follow
     {noun}  one word that is no verb form of "be"
     {look} {one} {two}  the values that the program verifies or offers: red, red or blue, red and large
 
@@ -91,7 +92,7 @@ PLACEHOLDER_WORDS = {
     "asked": """
         color, material, kind, type, animal, animals, place, room, piece, pieces, item, items, article, articles, clothing,
         vehicle, vehicles, device, devices, food, fruit, fruits, vegetable, vegetables, drink, dessert, furniture, appliance,
-        utensil, side, part, size, shape
+        utensil, side, part, shape
     """,
     "doing": """
         wearing, holding, carrying, doing, riding, eating, playing, playing with, using, reading, watching, looking at,
@@ -117,12 +118,13 @@ What material was used to make {the}? | <Which material {be} {the} made of? | <W
 = What are the lamps in the hall made of, iron or brass? -> The lamps in the hall are made of what, iron or brass?
 
 What size {be} {the}? | What is the size of {the}? | How big {be} {the}? | How large {be} {the}?
+<Which size {be} {the}?
 = What size are the lamps? -> How big are the lamps?
 
 What {be} {the} called? | What is the name of {the}? | {the} {be} called what? | <How {be} {the} called? | <How {the} {be} called?
 = How is the tool on the bench called? -> What is the name of the tool on the bench?
 
-What {be} {the}? | >What {be} {the} called? | >What is the name of {the}? | >{the} {be} called what?
+What {be} {not_name}{the}? | >What {be} {the} called? | >What is the name of {the}? | >{the} {be} called what?
 named = What are the tools on the bench? -> What are the tools on the bench called?
 
 How {how} {be} {the}? | How {how} do you think {the} {be}?
@@ -252,13 +254,13 @@ behind or in front of | in front of or behind | <in front or behind
 {one} and {two}? | {two} and {one}?
 = Is the lamp long striped and blue? -> Is the lamp blue and long striped?
 
-, {x} or {y}? | , {y} or {x}?
+, {option} or {second_option}? | , {second_option} or {option}?
 = What tool is it, a saw or a file? -> What tool is it, a file or a saw?
 
-<What is | >What is | >What's
+<What is{not_it} | >What is{not_it} | >What's{not_it}
 = What is the judge holding? -> What's the judge holding?
 
-<Who is | >Who is | >Who's
+<Who is{not_it} | >Who is{not_it} | >Who's{not_it}
 = Who is kneeling? -> Who's kneeling?
 """)
 
@@ -277,10 +279,13 @@ CORRECTION_TEMPLATES = parse_templates("""
 <this {plural} | >these {plural}
 = How are this animals called? -> How are these animals called?
 
-<there either | >there
+<{plural} are it? | >{plural} are these?
+= What animals are it? -> What animals are these?
+
+<there either{not_of} | >there{not_of}
 = Is there either any cow or fence? -> Is there any cow or fence?
 
-<see either | >see
+<see either{not_of} | >see{not_of}
 = Do you see either a mouse or a laptop? -> Do you see a mouse or a laptop?
 """)
 
@@ -290,6 +295,9 @@ PLACEHOLDER_PATTERN = re.compile(r"\{(\w+)\}")
 PROGRAM_PLACEHOLDER_PATTERN = re.compile(r"\{(look|one|two)\}")
 # The singular and the plural form of each auxiliary verb.
 AUXILIARY_FORMS = {"be": ("is", "are"), "do": ("does", "do"), "have": ("has", "have")}
+_CLAUSE_STARTS = parse_words(
+    "is, are, was, were, do, does, did, can, could, has, have, would, should, will, what, which, where, who, how, why, if, and, or"
+)
 VERB_PLACEHOLDERS = ("wear", "wears", "wearing")
 PERSONAL_PRONOUNS = parse_words("he, she, it, they")
 
@@ -345,6 +353,12 @@ def _get_placeholder_regex(name: str, options: tuple[str, ...]) -> str:
         "y": r"[^,?]+?",
         # "What is that to the left of the cup?" has no relative pronoun.
         "noun": r"(?!(?i:is|are|was|what|which)\b)\w+",
+        # "In this photo, is the man sitting or standing?" offers no two options after its comma.
+        "option": rf"(?!{_join_alternatives(_CLAUSE_STARTS)}\b)[^,?]+?",
+        "second_option": rf"(?!{_join_alternatives(_CLAUSE_STARTS)}\b)[^,?]+?",
+        "not_name": r"(?!\w+ (?i:names?)\b)",
+        "not_it": r"(?! (?i:it|he|they)\?)",
+        "not_of": r"(?! of\b)",
         "acting": rf"(?:\w+ing\b|{_join_alternatives(PREPOSITIONS)} )[^,?]*?",
         "kind": f"(?i:{a_kind})",
         "the_image": " ".join(
