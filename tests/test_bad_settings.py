@@ -33,6 +33,7 @@ PARAMS: list[tuple[str, str | bytes, str]] = [
     ("an exponent", sectioned("seed: 1e3"), "line 4: 1e3 does not mean the same"),
     ("underscores", sectioned("seed: 1_000"), "line 4: 1_000 does not mean the same"),
     ("yes", sectioned("paraphrase: yes"), "line 4: yes does not mean the same"),
+    ("another word", sectioned("paraphrase: maybe"), "paraphrase"),
     ("off", sectioned("paraphrase: off"), "line 4: off does not mean the same"),
     ("a time", sectioned("seed: 12:30"), "line 4: 12:30 does not mean the same"),
     ("a date", sectioned("split: 2023-10-01"), "line 4: 2023-10-01 does not mean the same"),

@@ -28,7 +28,7 @@ from pipeline.language.nouns import get_grammatical_number
 from pipeline.language.paraphrase_templates import (
     ACTION_VERBS,
     AUXILIARY_FORMS,
-    CONTRACTION_TEMPLATES,
+    CORRECTION_TEMPLATES,
     PERSONAL_PRONOUNS,
     PHRASE_TEMPLATES,
     PLACEHOLDER_PATTERN,
@@ -46,8 +46,16 @@ from pipeline.language.word_lists import DEFINITE_DETERMINERS, parse_words
 MAX_ATTEMPTS = 8
 # A matched phrase that ends with one of these words was cut off, so the match is not used.
 _INCOMPLETE_ENDINGS = parse_words(
-    "is, are, that, which, who, the, this, a, an, or, and, does, do, has, have, wearing, holding"
+    "is, are, that, which, who, the, this, a, an, or, and, does, do, has, have, wearing, holding, called, both, either, "
+    "all, not, as, than, now, taken, shown, kept, found, seen, hung, built, made"
 )
+# Other words with these endings are participles, which belong to the verb: "Where is the man | looking?".
+_PARTICIPLE_ENDINGS = ("ing", "ed")
+_NO_PARTICIPLES = parse_words("""
+    building, ceiling, painting, clothing, railing, awning, frosting, ring, string, wing, king, icing, earring, thing, topping,
+    dressing, lighting, siding, swing, bedding, drawing, flooring, molding, pudding, stuffing, covering, carving, duckling,
+    bed, shed, sled, weed, seed, moped, tweed, breed, flatbed
+""")
 # "Left" and "right" are also nouns ("on the left").
 _PREPOSITIONS = {phrase.split()[0] for phrase in PREPOSITIONS} - parse_words("left, right")
 # The head noun of a phrase is the word before the first of these words, or else the last word of the phrase.
@@ -147,7 +155,9 @@ def paraphrase_text(text: str, program_info: ProgramInfo, seed: int) -> AlignedT
     if style.case == "lower" or not style.has_initial_capital:
         source = source._replace(text=capitalize_first(source.text))
     for _ in range(MAX_ATTEMPTS):
-        result = _rewrite_all_matches(CONTRACTION_TEMPLATES, source, program_info, rng)
+        result = source
+        for group in CORRECTION_TEMPLATES:
+            result = _rewrite_all_matches(group, result, program_info, rng)
         for group in QUESTION_TEMPLATES:
             match = _find_match(group, result.text, program_info, 0, True)
             if match and (rewritten := _sample_rewrite(group, result, match, rng)):
@@ -290,10 +300,18 @@ def _is_complete_match(template: str, match: re.Match[str]) -> bool:
     """
     # {the} and {who} are the placeholders for noun phrases.
     for name in ("the", "who"):
-        phrase = match.groupdict().get(name)
-        last = phrase.split()[-1] if phrase else ""
+        words = (match.groupdict().get(name) or "").lower().split()
+        if len(words) < 2:
+            continue
+        *_, before, last = words
         is_stranded = last in _POST_NOUN_WORDS and not template.endswith(f"{{{name}}}?")
-        if phrase and " " in phrase and (last in _INCOMPLETE_ENDINGS or is_stranded):
+        # After a determiner it is a noun ("the siding"), and after "is" it ends a relative clause.
+        is_participle = (
+            last.endswith(_PARTICIPLE_ENDINGS)
+            and last not in _NO_PARTICIPLES
+            and before not in DEFINITE_DETERMINERS | {"is", "are"}
+        )
+        if last in _INCOMPLETE_ENDINGS or is_stranded or is_participle:
             return False
     return True
 

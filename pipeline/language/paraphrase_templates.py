@@ -13,6 +13,8 @@ applies only if the program has such a name.
     {kind}  what is asked for: color, kind of furniture     {acting}    standing ..., in front of ...
     {be} {do} {have}    is, does, has; or are, do, have, by the number of the subject
     {wear} {wears} {wearing}    a form of a verb of ACTION_VERBS; {wears} is "wear" for a plural
+    {option}    the same as {x}, but not the start of a clause   {not_it} {not_of} {not_name}    such a word does not follow
+    {noun}  one word that is no verb form of "be"
     {look} {one} {two}  the values that the program verifies or offers: red, red or blue, red and large
 
 Any other name in braces stands for one word or phrase of the list PLACEHOLDER_WORDS.
@@ -82,11 +84,15 @@ PLACEHOLDER_WORDS = {
     "sides": "to the left or to the right of, to the right or to the left of, behind or in front of, in front of or behind",
     "at": "in front of, on top of, next to, to the left of, to the right of, behind, near, beside, under, below, above, on, in",
     "place": "place, room, kind of place, type of place, kind of room, type of room",
+    "position": "behind, beside, under, underneath, beneath, below, above, near, by, around, against, next to, on, in, at, with",
+    "quality": "color, size, shape, length, height, width",
+    "second_quality": "color, size, shape, length, height, width",
+    "plural": "animals, pieces, items, articles, vehicles, devices, fruits, vegetables",
     "how": "tall, long, old, clean, wide, thick, deep, fat, heavy",
     "asked": """
         color, material, kind, type, animal, animals, place, room, piece, pieces, item, items, article, articles, clothing,
         vehicle, vehicles, device, devices, food, fruit, fruits, vegetable, vegetables, drink, dessert, furniture, appliance,
-        utensil, side, part, size, shape
+        utensil, side, part, shape
     """,
     "doing": """
         wearing, holding, carrying, doing, riding, eating, playing, playing with, using, reading, watching, looking at,
@@ -101,8 +107,8 @@ QUESTION_TEMPLATES = parse_templates("""
 What color {be} {the}? | Which color {be} {the}? | Of what color {be} {the}? | Of which color {be} {the}?
 What color {do} {the} have? | {the} {have} what color? | {the} {be} what color?
 What color do you think {the} {be}? | What is the color of {the}? | <Which color {do} {the} have?
-<Which color do you think {the} {be}? | <What color do you think {be} {the}? | <{the} {be} which color?
-<{the} {be} of what color?
+<Which color do you think {the} {be}? | <What color do you think {be} {the}?
+<Which color do you think {be} {the}? | <{the} {be} which color? | <{the} {be} of what color?
 = What is the color of the tall lamps? -> The tall lamps are what color?
 
 What {be} {the} made of? | What {be} {the} made out of? | What material {be} {the} made of?
@@ -112,12 +118,13 @@ What material was used to make {the}? | <Which material {be} {the} made of? | <W
 = What are the lamps in the hall made of, iron or brass? -> The lamps in the hall are made of what, iron or brass?
 
 What size {be} {the}? | What is the size of {the}? | How big {be} {the}? | How large {be} {the}?
+<Which size {be} {the}?
 = What size are the lamps? -> How big are the lamps?
 
-What {be} {the} called? | What is the name of {the}? | {the} {be} called what? | <How {be} {the} called?
+What {be} {the} called? | What is the name of {the}? | {the} {be} called what? | <How {be} {the} called? | <How {the} {be} called?
 = How is the tool on the bench called? -> What is the name of the tool on the bench?
 
-What {be} {the}? | >What {be} {the} called? | >What is the name of {the}? | >{the} {be} called what?
+What {be} {not_name}{the}? | >What {be} {the} called? | >What is the name of {the}? | >{the} {be} called what?
 named = What are the tools on the bench? -> What are the tools on the bench called?
 
 How {how} {be} {the}? | How {how} do you think {the} {be}?
@@ -127,7 +134,7 @@ What {be} {who} {wearing}? | What {do} {who} {wear}? | {who} {be} {wearing} what
 <What do you think {be} {who} {wearing}?
 nameless = What does the judge on the left carry? -> The judge on the left is carrying what?
 
-What {be} {who} {doing}? | {who} {be} {doing} what?
+What {be} {who} {doing}? | {who} {be} {doing} what? | <What do you think {be} {who} {doing}?
 nameless = What is the judge looking at? -> The judge is looking at what?
 
 What {kind} {be} {who} {doing}? | {who} {be} {doing} what {kind}? | <Which {kind} {be} {who} {doing}?
@@ -172,6 +179,13 @@ Where {be} {the}? | {the} {be} where? | Where do you think {the} {be}?
 
 <{do} {the} appear to be {x}? | <{do} {the} seem to be {x}? | >{be} {the} {x}? | >Do you think {the} {be} {x}?
 = Does the judge appear to be asleep? -> Do you think the judge is asleep?
+
+<{do} {the} have {one} {quality} and {two} {second_quality}? | >{be} {the} {one} and {two}?
+>Do you think {the} {be} {one} and {two}?
+= Does the lamp have red color and blue shape? -> Is the lamp red and blue?
+
+<{do} {the} have {look} {quality}? | >{be} {the} {look}? | >Do you think {the} {be} {look}?
+= Do the lamps have red or blue color? -> Are the lamps red or blue?
 
 Is this {a} or {b}? | Is this {b} or {a}?
 = Is this a saw or an iron file? -> Is this an iron file or a saw?
@@ -240,21 +254,40 @@ behind or in front of | in front of or behind | <in front or behind
 {one} and {two}? | {two} and {one}?
 = Is the lamp long striped and blue? -> Is the lamp blue and long striped?
 
-, {x} or {y}? | , {y} or {x}?
+, {option} or {second_option}? | , {second_option} or {option}?
 = What tool is it, a saw or a file? -> What tool is it, a file or a saw?
 
-<What is | >What is | >What's
+<What is{not_it} | >What is{not_it} | >What's{not_it}
 = What is the judge holding? -> What's the judge holding?
 
-<Who is | >Who is | >Who's
+<Who is{not_it} | >Who is{not_it} | >Who's{not_it}
 = Who is kneeling? -> Who's kneeling?
 """)
 
-# Templates that are applied first, so that the other templates need not match contractions.
-CONTRACTION_TEMPLATES = parse_templates("""
+# Templates that are applied first. So the other templates need not match contractions, and the mistakes of GQA's
+# questions ("the man that to the left of", "the cat the fence is behind of") are corrected before a phrase moves.
+CORRECTION_TEMPLATES = parse_templates("""
 <{ask}'s | >{ask} is
 = What's on the table? -> What is on the table?
-""")[0]
+
+<{noun} {that} to the {side} of | >{noun} to the {side} of
+= What does the man that to the left of the clock hold? -> What does the man to the left of the clock hold?
+
+<{position} of | >{position}
+= What color is the cat the fence is behind of? -> What color is the cat the fence is behind?
+
+<this {plural} | >these {plural}
+= How are this animals called? -> How are these animals called?
+
+<{plural} are it? | >{plural} are these?
+= What animals are it? -> What animals are these?
+
+<there either{not_of} | >there{not_of}
+= Is there either any cow or fence? -> Is there any cow or fence?
+
+<see either{not_of} | >see{not_of}
+= Do you see either a mouse or a laptop? -> Do you see a mouse or a laptop?
+""")
 
 # PLACEHOLDER_PATTERN matches every placeholder, PROGRAM_PLACEHOLDER_PATTERN only those that stand for values
 # of the program.
@@ -262,6 +295,9 @@ PLACEHOLDER_PATTERN = re.compile(r"\{(\w+)\}")
 PROGRAM_PLACEHOLDER_PATTERN = re.compile(r"\{(look|one|two)\}")
 # The singular and the plural form of each auxiliary verb.
 AUXILIARY_FORMS = {"be": ("is", "are"), "do": ("does", "do"), "have": ("has", "have")}
+_CLAUSE_STARTS = parse_words(
+    "is, are, was, were, do, does, did, can, could, has, have, would, should, will, what, which, where, who, how, why, if, and, or"
+)
 VERB_PLACEHOLDERS = ("wear", "wears", "wearing")
 PERSONAL_PRONOUNS = parse_words("he, she, it, they")
 
@@ -301,7 +337,9 @@ def _get_placeholder_regex(name: str, options: tuple[str, ...]) -> str:
     possible.
     """
     either = [*options] if len(options) == 1 else []
-    either += [f" {joint} ".join(pair) for pair in (options, options[::-1]) for joint in ("or", "and")]
+    for pair in (options, options[::-1]):
+        either += [" or ".join(pair), " and ".join(pair)]
+        either += ["either " + " or ".join(pair), "both " + " and ".join(pair)]
     some = r"(?:a|an)(?: (?!of )[\w-]+){1,3}?"
     a_kind = (
         rf"{_join_alternatives(parse_groups(PLACEHOLDER_WORDS['asked'])[0])}(?: items?| of (?:\w+ )?\w+)?"
@@ -313,6 +351,14 @@ def _get_placeholder_regex(name: str, options: tuple[str, ...]) -> str:
         "b": some,
         "x": r"[^,?]+?",
         "y": r"[^,?]+?",
+        # "What is that to the left of the cup?" has no relative pronoun.
+        "noun": r"(?!(?i:is|are|was|what|which)\b)\w+",
+        # "In this photo, is the man sitting or standing?" offers no two options after its comma.
+        "option": rf"(?!{_join_alternatives(_CLAUSE_STARTS)}\b)[^,?]+?",
+        "second_option": rf"(?!{_join_alternatives(_CLAUSE_STARTS)}\b)[^,?]+?",
+        "not_name": r"(?!\w+ (?i:names?)\b)",
+        "not_it": r"(?! (?i:it|he|they)\?)",
+        "not_of": r"(?! of\b)",
         "acting": rf"(?:\w+ing\b|{_join_alternatives(PREPOSITIONS)} )[^,?]*?",
         "kind": f"(?i:{a_kind})",
         "the_image": " ".join(

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, get_args
 import msgspec
 
 from pipeline.core.errors import Problems, UserError, format_count
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.no_answer_texts import is_no_answer
 from pipeline.core.params import Params, Seed
 from pipeline.core.paths import DatasetFolders
@@ -29,6 +30,8 @@ from pipeline.sources.image_files import inspect_image, is_valid_id, list_images
 SourceFormat = Literal["gqa", "table"]
 RequestedSubset = Literal["clip-easy", "clip-hard", "pt-easy", "pt-hard"]
 NO_ANSWER_REASON = "its answer means that none exists"
+# The file of a source folder that lists the files which `rgqa convert` wrote.
+CONVERTED_FILE_NAME = "converted.json"
 # Maximum number of characters of an id. File names, which contain ids, have at most 255.
 MAX_ID_LENGTH = 200
 
@@ -48,7 +51,8 @@ class IngestParams(Params):
         question_set: For GQA only: read the `balanced` questions (as the RGQA paper did) or `all` questions.
         format: Format of the source folder. `auto` recognizes the format by the files in the folder.
         paraphrase: Whether the questions of `split` are reworded, so that a model cannot know them from
-            the public source.
+            the public source. `auto`: true for GQA's files and for questions that `rgqa convert` wrote,
+            false for a table of your own.
         seed: Seed of the paraphrases.
     """
 
@@ -58,7 +62,7 @@ class IngestParams(Params):
     graph_splits: tuple[Split, ...] | Literal["auto"] = "auto"
     question_set: gqa_files.QuestionSet = "balanced"
     format: SourceFormat | Literal["auto"] = "auto"
-    paraphrase: bool = False
+    paraphrase: bool | Literal["auto"] = "auto"
     seed: Seed = 0
 
     def resolve_question_splits(self) -> tuple[Split, ...]:
@@ -73,6 +77,40 @@ class IngestParams(Params):
         return tuple(split for split in get_args(Split) if (folder / f"{split}_sceneGraphs.json").is_file())
 
 
+class ParaphraseReport(Record):
+    """Whether stage `ingest` paraphrased the questions of the split.
+
+    Attributes:
+        used: Whether they were paraphrased.
+        auto: Whether the parameter `paraphrase` was `auto`.
+        public_source: Name of the public data set that the questions come from; "" for an own table.
+    """
+
+    used: bool = False
+    auto: bool = False
+    public_source: str = ""
+
+    def describe(self, num_paraphrased: int, num_questions: int) -> str:
+        """Return a sentence for the card of a release; "" if the parameters say that nothing is paraphrased.
+
+        Args:
+            num_paraphrased: Number of questions of the split that were paraphrased.
+            num_questions: Number of questions of the split.
+
+        >>> ParaphraseReport(auto=True).describe(0, 9)
+        'The questions have the wording of the source (ingest.paraphrase is auto, and the source is not known to be public).'
+        """
+        if self.used:
+            reason = f"auto, and {self.public_source} is public" if self.auto else "true"
+            return (
+                f"Templates reworded {num_paraphrased:,} of {format_count(num_questions, 'question')} of the source (ingest.paraphrase is {reason}). "
+                "Scores are not comparable with those on the original wording."
+            )
+        if self.auto:
+            return "The questions have the wording of the source (ingest.paraphrase is auto, and the source is not known to be public)."
+        return ""
+
+
 class IngestReport(Record):
     """What stage `ingest` read.
 
@@ -81,6 +119,8 @@ class IngestReport(Record):
         split: Split from which the benchmark is built.
         counts: Split -> kind ("questions", "images", "scenes" ...) -> number.
         num_paraphrased: Number of questions of `split` that were paraphrased.
+        paraphrase: Whether these questions were paraphrased, and why.
+        wording: The same as a sentence for the card of the release; "" if `ingest.paraphrase` is false.
         subsets: The subsets that later stages make, in the order of `SUBSETS`.
     """
 
@@ -88,6 +128,8 @@ class IngestReport(Record):
     split: Split
     counts: Mapping[Split, Mapping[str, int]]
     num_paraphrased: int = 0
+    paraphrase: ParaphraseReport = ParaphraseReport()
+    wording: str = ""
     subsets: tuple[Subset, ...] = SUBSETS
 
 
@@ -171,6 +213,25 @@ class SourceFolder:
         self._image_sizes: dict[str, tuple[int, int]] = {}
         self._unused_questions: dict[str, UnusedQuestion] = {}
         self._counts: defaultdict[Split, Counter[str]] = defaultdict(Counter)
+
+    def resolve_paraphrase(self) -> ParaphraseReport:
+        """Decide whether the questions of the split are paraphrased.
+
+        With `auto`, they are if they come from a public data set: GQA, or one that `rgqa convert` read.
+        """
+        public_source = self._find_public_source()
+        requested = self.params.paraphrase
+        used = bool(public_source) if requested == "auto" else requested
+        return ParaphraseReport(used=used, auto=requested == "auto", public_source=public_source)
+
+    def _find_public_source(self) -> str:
+        if self.format == "gqa":
+            return "GQA"
+        if self._table:
+            return ""
+        converted = read_converted_files(self.folder)
+        tables = (name for name in question_table.TABLE_FILE_NAMES if (self.folder / name).is_file())
+        return next((converted[name] for name in tables if name in converted), "")
 
     def read_questions(self) -> Iterator[Question]:
         """Yield the questions of `question_splits`, sorted by id."""
@@ -276,11 +337,14 @@ class SourceFolder:
             hint = f" except {unused:,} whose answer means that none exists" if unused else ""
             self.problems.add(f"split {self.params.split}", f"it has no questions{hint}")
         self.problems.raise_if_any()
+        paraphrase = self.resolve_paraphrase()
         return IngestReport(
             format=self.format,
             split=self.params.split,
             counts=dict(self._counts),
             num_paraphrased=num_paraphrased,
+            paraphrase=paraphrase,
+            wording=paraphrase.describe(num_paraphrased, self._counts[self.params.split]["questions"]),
             subsets=tuple(subset for subset in SUBSETS if subset in self.params.subsets),
         )
 
@@ -312,6 +376,28 @@ class SourceFolder:
             self.problems.add(f"question {question.question_id}", error)
         self._counts[question.split][label] += 1
         return question
+
+
+def read_converted_files(source: Path) -> dict[str, str]:
+    """Return the files of a source folder that `rgqa convert` wrote, with the name of their data set.
+
+    Raises:
+        UserError: The list of converted files has another format.
+    """
+    path = source / CONVERTED_FILE_NAME
+    return read_json(path, dict[str, str]) if path.is_file() else {}
+
+
+def record_converted_file(source: Path, name: str, dataset: str) -> None:
+    """Record in a source folder that a file in it was converted from a public data set.
+
+    Args:
+        source: The source folder.
+        name: Path of the file below the source folder.
+        dataset: Name of the public data set, such as "VQA v2".
+    """
+    converted = read_converted_files(source) | {name: dataset}
+    write_json(source / CONVERTED_FILE_NAME, dict(sorted(converted.items())))
 
 
 def resolve_new_source_file(dataset: str, name: str) -> Path:

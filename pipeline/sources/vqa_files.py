@@ -19,8 +19,9 @@ from pipeline.core.json_files import read_json, write_jsonl
 from pipeline.core.records import Split
 from pipeline.sources.image_files import is_valid_id
 from pipeline.sources.question_table import TableRow
-from pipeline.sources.source_folder import resolve_new_source_file
+from pipeline.sources.source_folder import record_converted_file, resolve_new_source_file
 
+DATASET_NAME = "VQA v2"
 NonNegativeInt = Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -155,6 +156,8 @@ def convert_questions(
     problems.raise_if_any()
     if not rows:
         raise UserError(f"{question_file}: it has no questions")
+    # If only this record were written, the next try would replace it. A table without it would count as an own table.
+    record_converted_file(table.parent, table.name, DATASET_NAME)
     write_jsonl(table, rows)
     images = len({row.image for row in rows})
     return (

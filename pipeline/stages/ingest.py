@@ -10,7 +10,7 @@ Writes  images.jsonl            ImageRecord: the images of the split that the be
         unused_questions.jsonl  UnusedQuestion: questions without an answer, or whose answer is a text such as
                                 "unanswerable" or "n/a"
         ingest.json             counts per split, including relations without an object, which are skipped; number of
-                                paraphrased questions; the subsets that later stages make
+                                paraphrased questions, and why they were paraphrased or not; the subsets that later stages make
 All files are sorted by id. Nothing is written unless everything is valid and the source is large enough for
 the subsets.
 """
@@ -70,7 +70,10 @@ def main() -> None:
         stack.enter_context(atomic_write(out / "unused_questions.jsonl")).write(encode_jsonl(unused))
     questions = report.counts[params.split]["questions"]
     what = f"{format_count(questions, 'question')} on {format_count(len(source.questions_by_image), 'image')} of {params.split}"
-    what += f", {paraphrased:,} paraphrased" if params.paraphrase else ""
+    if report.paraphrase.used:
+        what += f", {paraphrased:,} paraphrased"
+        if report.paraphrase.auto:
+            what += f" (ingest.paraphrase: auto, and {report.paraphrase.public_source} is public)"
     if unused:
         examples = join_examples([f"{row.question_id} ({row.answer!r})" for row in unused])
         number = format_count(len(unused), "question")
@@ -85,7 +88,7 @@ def read_questions(source: SourceFolder, params: IngestParams) -> Iterator[Quest
     questions = source.read_questions()
     if source.format == "table":
         questions = add_programs(questions)
-    if params.paraphrase:
+    if source.resolve_paraphrase().used:
         questions = paraphrase_questions(questions, params.split, params.seed)
     yield from questions
 

@@ -64,6 +64,12 @@ class AuditSummary(msgspec.Struct):
     subsets: dict[Subset, AuditedSubset]
 
 
+class IngestSummary(msgspec.Struct):
+    """The field of ingest.json that this stage uses. `IngestReport` would also load what reads source folders."""
+
+    wording: str = ""
+
+
 COPIED_FILES = ("audit/audit.json", "audit/audit.md", "collect/excluded_answers.jsonl")
 
 
@@ -198,6 +204,7 @@ def summarize_release(
     """Summarize the release for its card, licences and croissant.json, from the reports of the stages."""
     audit = read_json(folders.stage_dir("audit") / "audit.json", AuditSummary)
     embedded = read_json(folders.stage_dir("embed") / "embed.json", EmbedReport)
+    ingested = read_json(folders.stage_dir("ingest") / "ingest.json", IngestSummary)
     quality = read_json(folders.stage_dir("collect") / "quality.json", QualityReport)
     counts, errata = count_items(items), read_errata(folders)
     there, ids = {subset.name for subset in counts["subsets"]}, find_faulty_items(items, errata)
@@ -218,6 +225,7 @@ def summarize_release(
         clip_model=embedded.model.model if embedded.model else "",
         clip_weights_sha256=embedded.model.weights_sha256 if embedded.model else "",
         uses_sample_clip=embedded.uses_sample_clip,
+        wording_text=ingested.wording,
         warnings=(*audit.warnings, *missing),
         attack_table=audit.attack_table,
         min_detectable_difference={

@@ -234,7 +234,12 @@ def write_scaled_project(
     """
     write_scaled_dataset(source, split, questions, folder / f"data/{name}/source")
     sections = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["gqa"]
-    sections["ingest"] = {"split": "train", "question_splits": ["train"], "graph_splits": []}
+    sections["ingest"] = {
+        "split": "train",
+        "question_splits": ["train"],
+        "graph_splits": [],
+        "paraphrase": False,
+    }
     for section, changed_ones in changes.items():
         sections[section] = {**sections[section], **changed_ones}
     whole = {"dataset": name, "version": "1.0.0", name: sections}

@@ -8,7 +8,7 @@ from pipeline.core.records import Question, Step
 from pipeline.language import paraphrase
 from pipeline.language.paraphrase import AlignedText, ProgramInfo, paraphrase_questions, paraphrase_text
 from pipeline.language.paraphrase_templates import (
-    CONTRACTION_TEMPLATES,
+    CORRECTION_TEMPLATES,
     PHRASE_TEMPLATES,
     QUESTION_TEMPLATES,
     compile_template,
@@ -210,6 +210,90 @@ def test_a_capital_inside_a_text_stays_with_its_word():
     assert "Is the man young or Asian?" in texts and not any("Young" in text for text in texts)
 
 
+# Faults that were found by reading paraphrases of GQA's questions, and of questions in the style of VQA v2.
+
+
+@pytest.mark.parametrize(
+    ("text", "paraphrase"),
+    [
+        (
+            "What does the man that to the left of the clock hold?",
+            "What does the man to the left of the clock hold?",
+        ),
+        ("What color is the cat the fence is behind of?", "Of what color is the cat the fence is behind?"),
+        ("How are this animals called?", "These animals are called what?"),
+        ("What animals are it?", "Which animals are these?"),
+        ("Is there either any cow or fence in the picture?", "Can you see any cow or fence in the photo?"),
+        ("How the chair that is made of wood is called?", "What is the chair that is made of wood called?"),
+        ("Which color do you think is the box?", "What color is the box?"),
+    ],
+)
+def test_mistakes_of_the_source_are_corrected(text, paraphrase):
+    assert paraphrase in paraphrase_with_all_seeds(text, seeds=300)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is the vehicle that the cat is on called?",
+        "What is the name on the sign?",
+    ],
+)
+def test_a_name_is_not_asked_for_twice(text):
+    said = paraphrase_with_all_seeds(text, ProgramInfo(is_nameless=False))
+    assert not any("called called" in row or ("the name" in row and "called" in row) for row in said)
+    assert not any("name of the name" in row or ("name of" in row and "called" in row) for row in said)
+
+
+def test_both_stays_with_its_adjectives():
+    known = ProgramInfo(options=("still", "blue"))
+    said = paraphrase_with_all_seeds("Is the folding chair both still and blue?", known)
+    assert "Do you think the folding chair is both still and blue?" in said
+    assert not any("both is" in row for row in said)
+
+
+def test_have_large_size_becomes_is_large():
+    known = ProgramInfo(options=("large", "blue"))
+    said = paraphrase_with_all_seeds("Does the flag have large size and blue color?", known)
+    # Either order of the adjectives, as a question or after "Do you think".
+    assert said == {
+        "Is the flag large and blue?",
+        "Is the flag blue and large?",
+        "Do you think the flag is large and blue?",
+        "Do you think the flag is blue and large?",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Where is the man looking?",
+        "Where is the train parked?",
+        "What is it?",
+        "Who is it?",
+        "Is the man driving on the right?",
+        "Is the clock on the left the same as on the right?",
+        "If it rains, do you need a coat or an umbrella?",
+    ],
+)
+def test_what_no_template_can_say_stays(text):
+    assert paraphrase_with_all_seeds(text) == {text}
+
+
+def test_a_noun_that_ends_like_a_participle_is_moved():
+    for text in ("Where is the painting?", "Where is the red building?", "Where is the bed?"):
+        assert len(paraphrase_with_all_seeds(text)) == 2
+    assert "The car the man is driving is what color?" in paraphrase_with_all_seeds(
+        "What color is the car the man is driving?", seeds=200
+    )
+
+
+def test_the_part_after_a_comma_may_be_a_clause():
+    said = paraphrase_with_all_seeds("In this photo, is the man sitting or standing?")
+    assert "In this picture, is the man sitting or standing?" in said
+    assert all(", is the man" in row for row in said)
+
+
 # Paraphrase templates
 # Every group of templates produces its example, and templates match what they should.
 
@@ -223,7 +307,7 @@ def choose_program_info(group):
     return NAMED if group.is_nameless is False else STRIPED if "striped" in group.example else KNOWN
 
 
-GROUPS = [*QUESTION_TEMPLATES, *PHRASE_TEMPLATES, CONTRACTION_TEMPLATES]
+GROUPS = [*QUESTION_TEMPLATES, *PHRASE_TEMPLATES, *CORRECTION_TEMPLATES]
 
 
 def sample_paraphrases(group, text, known=KNOWN):
@@ -298,4 +382,7 @@ def test_options_are_those_of_the_program_in_either_order():
 def test_phrase_templates_match_whole_words():
     assert read("or is it", "Is it red or is it blue?", whole=False) == {}
     assert read("What is", "What isn't blue?", whole=False) is None
-    assert read(", {x} or {y}?", "What is it, a saw or a file?", whole=False) == {"x": "a saw", "y": "a file"}
+    assert read(", {option} or {second_option}?", "What is it, a saw or a file?", whole=False) == {
+        "option": "a saw",
+        "second_option": "a file",
+    }

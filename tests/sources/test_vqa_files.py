@@ -4,10 +4,11 @@ import pytest
 from PIL import Image
 
 from pipeline.core.errors import Problems, UserError
-from pipeline.core.json_files import read_jsonl
+from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.records import Question
 from pipeline.sources import vqa_files
 from pipeline.sources.question_table import TableRow
+from pipeline.sources.source_folder import read_converted_files
 from pipeline.stages import ingest
 
 
@@ -127,6 +128,11 @@ def test_ingest_reads_the_converted_table(tmp_path, monkeypatch):
     Image.new("RGB", (20, 10)).save(tmp_path / "data/vqa/source/images/COCO_val2014_000000262148.jpg")
     (tmp_path / "params.yaml").write_text("dataset: vqa\nvqa:\n  ingest: {split: val, subsets: [pt-easy]}\n")
     ingest.main()
+    assert read_json("data/vqa/interim/ingest/ingest.json")["paraphrase"] == {
+        "used": True,
+        "auto": True,
+        "public_source": "VQA v2",
+    }
     rows = list(read_jsonl("data/vqa/interim/ingest/questions.jsonl", Question))
     assert [(row.question_id, row.text) for row in rows] == [
         ("262148000", "Where is he looking?"),
@@ -134,6 +140,12 @@ def test_ingest_reads_the_converted_table(tmp_path, monkeypatch):
     ]
     with pytest.raises(UserError, match="already exists; move it away"):
         vqa_files.convert_questions(*found, "vqa", "val")
+
+
+def test_a_list_of_converted_files_that_was_damaged_is_reported(tmp_path):
+    (tmp_path / "converted.json").write_text('["questions.jsonl"]')
+    with pytest.raises(UserError, match=r"converted\.json"):
+        read_converted_files(tmp_path)
 
 
 def test_files_without_questions_are_refused(tmp_path, monkeypatch):

@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from PIL import Image
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.records import ImageRecord, Question, SceneGraph, UnusedQuestion
-from pipeline.sources.source_folder import NO_ANSWER_REASON
+from pipeline.sources.source_folder import NO_ANSWER_REASON, record_converted_file
 from pipeline.stages import ingest
 
 TESTDEV = "data/tiny/source/questions1.2/testdev_balanced_questions.json"
@@ -55,8 +56,6 @@ def test_the_tiny_world_comes_in_whole(tiny):
 
 
 def test_the_truth_and_images_of_train_are_not_needed(tiny):
-    import shutil
-
     shutil.rmtree("data/tiny/truth")
     ingest.main()
     assert not list(IMAGES.glob("23*"))
@@ -69,11 +68,10 @@ def test_ingesting_twice_gives_the_same_bytes(tiny):
     assert {path.name: path.read_bytes() for path in OUT.iterdir()} == before
 
 
-def test_questions_of_the_split_are_paraphrased_where_it_is_asked_for(tiny):
+def test_questions_of_the_split_are_paraphrased_where_it_is_asked_for(tiny, set_params):
     ingest.main()
     before = {q.question_id: q for q in read_jsonl(OUT / "questions.jsonl", Question)}
-    params = Path("params.yaml").read_text()
-    Path("params.yaml").write_text(params.replace("ingest:", "ingest:\n    paraphrase: true\n    seed: 7", 1))
+    set_params("ingest", paraphrase=True, seed=7)
     ingest.main()
     after = {q.question_id: q for q in read_jsonl(OUT / "questions.jsonl", Question)}
     changed = {key for key, q in after.items() if q.text != before[key].text}
@@ -82,6 +80,39 @@ def test_questions_of_the_split_are_paraphrased_where_it_is_asked_for(tiny):
     assert {before[key].split for key in changed} == {"testdev"}  # train and val are there for the vocabulary
     assert read_json(OUT / "ingest.json")["num_paraphrased"] == len(changed) >= 30  # of 40
     assert [(q.program, q.answer) for q in after.values()] == [(q.program, q.answer) for q in before.values()]
+
+
+@pytest.mark.parametrize(
+    ("is_gqa", "converted", "paraphrase", "expected"),
+    [
+        (True, None, "auto", {"used": True, "auto": True, "public_source": "GQA"}),
+        (True, None, False, {"used": False, "auto": False, "public_source": "GQA"}),
+        (False, None, "auto", {"used": False, "auto": True, "public_source": ""}),
+        (False, None, True, {"used": True, "auto": False, "public_source": ""}),
+        (False, "questions.csv", "auto", {"used": True, "auto": True, "public_source": "VQA v2"}),
+        # The converted table was moved away, and the user's own table took its place.
+        (False, "questions.jsonl", "auto", {"used": False, "auto": True, "public_source": ""}),
+    ],
+)
+def test_auto_paraphrases_public_questions_and_the_report_says_so(
+    tiny, set_params, capsys, is_gqa, converted, paraphrase, expected
+):
+    if not is_gqa:
+        shutil.rmtree("data/tiny/source/questions1.2")
+        Path("data/tiny/source/questions.csv").write_text(
+            "question_id,image,question,answer\n1,n100001,What color is the table?,red\n"
+        )
+        set_params("ingest", question_splits="auto", subsets=["pt-easy"])
+    if converted:
+        record_converted_file(Path("data/tiny/source"), converted, "VQA v2")
+    set_params("ingest", paraphrase=paraphrase)
+    ingest.main()
+    report = read_json(OUT / "ingest.json")
+    texts = [q.source_text for q in read_jsonl(OUT / "questions.jsonl", Question)]
+    assert report["paraphrase"] == expected and any(texts) == expected["used"]
+    # The card and the report page show the sentence, but not where nobody asked for paraphrases.
+    assert bool(report["wording"]) == (expected["used"] or expected["auto"])
+    assert ("ingest.paraphrase: auto" in capsys.readouterr().out) == (expected["used"] and expected["auto"])
 
 
 def problems_of_ingest() -> list[str]:
@@ -241,8 +272,6 @@ def test_a_box_is_clipped_to_its_image_and_counted(tiny, box, expected):
 
 
 def test_own_images_and_questions_come_in_from_a_table(tiny, set_params):
-    import shutil
-
     shutil.rmtree("data/tiny/source/questions1.2")
     Path("data/tiny/source/questions.csv").write_text(
         "question_id,image,question,answer\n2,mine.png,What is it?,a dog\n1,n100001.jpg,What color is the table?,red\n"
@@ -271,8 +300,6 @@ def test_a_missing_or_empty_image_folder_is_reported_in_one_line(tiny):
 
 
 def test_a_source_that_no_reader_knows_is_refused(tiny):
-    import shutil
-
     shutil.rmtree("data/tiny/source")
     with pytest.raises(UserError, match="neither GQA's files"):
         ingest.main()

@@ -35,6 +35,7 @@ PARAMS: dict[str, dict[str, Any]] = {stage: {} for stage in STAGES} | {
         "split": "testdev",
         "question_splits": ["testdev", "train", "val"],
         "graph_splits": ["train", "val"],
+        "paraphrase": False,
     },
     # The tiny world has few scene graphs, and everyday objects are none of its own.
     "vocabulary": {"use_default": "never"},

@@ -116,6 +116,8 @@ class ReleaseSummary(Record):
             weights. "" if no CLIP model was used.
         uses_sample_clip: Whether the CLIP model is the model of the bundled sample, which knows only its
             synthetic world, although the images are other images.
+        wording_text: A sentence that says whether the questions of the source were reworded. "" if the
+            parameters say that they are not.
         warnings, attack_table: The warnings of the audit, and the table of its attackers.
         min_detectable_difference: Subset -> smallest AUAF difference between two models that can be detected.
         errata: The errata of the data set.
@@ -137,6 +139,7 @@ class ReleaseSummary(Record):
     clip_model: str
     clip_weights_sha256: str
     uses_sample_clip: bool
+    wording_text: str
     warnings: tuple[str, ...]
     attack_table: str
     min_detectable_difference: dict[Subset, float]

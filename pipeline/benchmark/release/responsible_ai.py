@@ -138,7 +138,8 @@ def _describe_collection(f: ReleaseSummary) -> dict[str, Any]:
         "rai:dataCollectionTimeframe": [day.isoformat() for day in f.params.annotation_dates or ()],
         "rai:dataImputationProtocol": "Nothing is imputed.",
         "rai:dataPreprocessingProtocol": [
-            "Rules screened the candidates. dropped.jsonl contains each dropped candidate with the reason."
+            *([f.wording_text] if f.wording_text else []),
+            "Rules screened the candidates. dropped.jsonl contains each dropped candidate with the reason.",
         ],
         "rai:dataManipulationProtocol": f"{f.pairing_text} Items that could not be balanced were excluded.".strip(),
         "prov:wasDerivedFrom": [

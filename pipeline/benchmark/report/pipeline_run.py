@@ -52,6 +52,7 @@ class PipelineRun:
         folders: The folders of the data set.
         version: The version of the release.
         split: The split of the source from which the benchmark is built.
+        wording: A sentence that says whether the questions of the source were reworded, or "".
         items: Subset -> items.
         release_params: Section `release` of params.yaml.
         clip_model: The CLIP model; None if none was used.
@@ -84,7 +85,8 @@ class PipelineRun:
         self.items: dict[Subset, list[Item]] = {
             subset: items[subset] for subset in SUBSETS if subset in items
         }
-        self.split = read_json(folders.stage_dir("ingest") / "ingest.json", IngestReport).split
+        ingested = read_json(folders.stage_dir("ingest") / "ingest.json", IngestReport)
+        self.split, self.wording = ingested.split, ingested.wording
         self.release_params = params.load_params("release", ReleaseParams)
         self.clip_model = read_json(folders.stage_dir("embed") / "embed.json", EmbedReport).model
         self.audit = read_json(folders.stage_dir("audit") / "audit.json", AuditReport)

@@ -42,6 +42,7 @@ def facts(items, **changed) -> ReleaseSummary:
         "clip_model": "m",
         "clip_weights_sha256": "ab",
         "uses_sample_clip": False,
+        "wording_text": "",
         "warnings": (),
         "attack_table": "| a |",
         "min_detectable_difference": {"clip-hard": 0.05},

@@ -73,6 +73,11 @@ def test_the_card_names_the_clip_model_or_says_that_there_is_none_or_that_it_is_
     assert "The CLIP model is that of the RGQA sample" in text_of(items, uses_sample_clip=True)
 
 
+def test_the_card_says_that_questions_were_reworded(items, text_of):
+    assert "Templates reworded 9 of 10." in text_of(items, wording_text="Templates reworded 9 of 10.")
+    assert "reworded" not in text_of(items)
+
+
 def test_it_starts_with_an_image_and_how_to_use_the_release(items, text_of):
     text = text_of(items)
     assert (
