@@ -221,8 +221,8 @@ def train_abstention_classifier(
 
 
 @app.command(
-    epilog="Examples: `rgqa study votes-needed --out docs/images/votes.png`, "
-    "`rgqa study votes-needed --answerable 0.05 --answerable 0.2 --answerable 0.6`"
+    epilog="Example: `rgqa study votes-needed --out docs/images/votes.png`\n\n"
+    "Example: `rgqa study votes-needed --answerable 0.05 --answerable 0.2 --answerable 0.6`"
 )
 def votes_needed(
     crowd_seed: Annotated[

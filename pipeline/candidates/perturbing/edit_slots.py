@@ -32,6 +32,7 @@ from pipeline.language.relations import (
     get_excluded_relations,
 )
 from pipeline.language.sentence import Sentence
+from pipeline.language.text_phrases import is_known_name
 from pipeline.language.word_lists import PARTITIVE_NOUNS, parse_words
 from pipeline.verifier.evidence import Evidence
 
@@ -51,7 +52,7 @@ _NUMEROUS_KINDS = CLOTHING_KINDS | parse_words(
 )
 # Types of attributes on which people disagree. "The LARGE cup" may be any cup.
 _SUBJECTIVE_TYPES = frozenset(
-    ("shape", "size", "height", "length", "width", "thickness", "age", "weight", "fatness")
+    ("shape", "material", "size", "height", "length", "width", "thickness", "age", "weight", "fatness")
 )
 
 # The slots of a question, and the reason that is reported if none of the slots is replaced.
@@ -134,7 +135,8 @@ def _needs_own_word(slot: Presupposition, case: EditCase) -> bool:
     # A word without a tag of its own belongs to a phrase that begins earlier ("pickup TRUCK").
     before = slot.span.first_token - 1
     tag = sentence.get_tag(before) if before >= 0 and sentence.tokens[before].isalpha() else "DT"
-    follows_noun = tag in ("", "NN", "NNS")
+    in_compound = before >= 0 and is_known_name(f"{sentence.tokens[before]} {slot.word}")
+    follows_noun = tag in ("", "NN", "NNS") or in_compound
     is_generic = lemmatize(slot.word) in GENERIC_NAMES | {"sky"}
     # "What color is the TRAFFIC LIGHT showing?"
     does_something = ends_with_verb and get_main_kind(slot.word) not in ("person", "animal")

@@ -49,7 +49,7 @@ KEEP_WEIGHT = 0.2
 # example, shoes have the probability 0.6.
 MAX_PRESENCE_PROBABILITY = 0.58
 # In these kinds, different names often stand for the same thing: a wall may be called a barrier.
-_INDISTINCT_KINDS = frozenset(("upright", "marking", "sky", "water", "watercraft", "place"))
+_INDISTINCT_KINDS = frozenset(("upright", "marking", "sky", "water", "watercraft", "place", "tree", "flora"))
 _LIVING_KINDS = frozenset(("person", "animal"))
 _STATUES = frozenset(("statue", "doll"))
 _GROUND_KINDS = frozenset(("surface", "landform", "water"))
