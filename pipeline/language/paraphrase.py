@@ -37,6 +37,7 @@ from pipeline.language.paraphrase_templates import (
     VERB_PLACEHOLDERS,
     TemplateGroup,
     compile_template,
+    get_literals,
 )
 from pipeline.language.relations import PREPOSITIONS
 from pipeline.language.sentence import parse_word_range
@@ -195,14 +196,13 @@ def _rewrite_all_matches(
     group: TemplateGroup, text: AlignedText, program_info: ProgramInfo, rng: np.random.Generator
 ) -> AlignedText:
     """Rewrite all parts of a text that match a group of templates."""
-    template_words = {
-        word for template in group.templates for word in PLACEHOLDER_PATTERN.sub(" ", template).split()
-    }
     result, position = AlignedText("", ()), 0
-    # A template must not change a word that is part of the name of an object in the program.
-    while not template_words & program_info.names and (
-        match := _find_match(group, text.text, program_info, position, False)
-    ):
+    while match := _find_match(group, text.text, program_info, position, False):
+        # A template must not change a word that is part of the name of an object in the program.
+        if not program_info.names.isdisjoint(
+            word for template in group.templates for word in PLACEHOLDER_PATTERN.sub(" ", template).split()
+        ):
+            break
         rewritten = _sample_rewrite(group, text, match, rng) or text.slice_text(*match.span())
         result = result.concatenate(text.slice_text(position, match.start())).concatenate(rewritten)
         position = match.end()
@@ -229,10 +229,10 @@ def _find_match(
         # once.
         options = program_info.options if PROGRAM_PLACEHOLDER_PATTERN.search(template) else ()
         # A template with ">" is written but never matched, and a template with "<" is matched but never
-        # written.
-        pattern = (
-            None if template[0] == ">" else compile_template(template.lstrip("<"), options, is_full_match)
-        )
+        # written. Looking for the literal parts is much faster than compiling and matching.
+        if template[0] == ">" or not all(literal in text for literal in get_literals(template)):
+            continue
+        pattern = compile_template(template.lstrip("<"), options, is_full_match)
         match = pattern and (pattern.fullmatch(text) if is_full_match else pattern.search(text, position))
         if match and _is_complete_match(template, match):
             matches.append(match)

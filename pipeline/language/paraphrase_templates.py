@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from pipeline.language.relations import PREPOSITIONS
@@ -300,6 +300,17 @@ _CLAUSE_STARTS = parse_words(
 )
 VERB_PLACEHOLDERS = ("wear", "wears", "wearing")
 PERSONAL_PRONOUNS = parse_words("he, she, it, they")
+
+
+@cache
+def get_literals(template: str) -> tuple[str, ...]:
+    """Return the parts of a template that every match contains as they are.
+
+    >>> get_literals("How big {be} {the}?")
+    ('How big ', ' ')
+    """
+    parts = PLACEHOLDER_PATTERN.split(template.lstrip("<>"))[::2]
+    return tuple(literal for part in parts if (literal := part.removesuffix("?")))
 
 
 @lru_cache(maxsize=1 << 14)
