@@ -210,10 +210,7 @@ def train_abstention_classifier(
     run_command(lambda: train_and_save(vectors, out, seed))
 
 
-@app.command(
-    epilog="Examples: `rgqa study votes-needed --out docs/images/votes.png`, "
-    "`rgqa study votes-needed --answerable 0.05 --answerable 0.2 --answerable 0.6`"
-)
+@app.command(epilog="Example: `rgqa study votes-needed --answerable 0.05 --answerable 0.2 --answerable 0.6`")
 def votes_needed(
     crowd_seed: Annotated[
         list[int] | None,
