@@ -32,11 +32,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Stated mean base rates, for estimates without scene graphs: rounded means of what was found in the sample
-# (0, 17, 1 and 7 %), on photographs (4 and 13 % of the CLIP candidates, 12 to 30 % of the edits), and of the
-# two thirds of CLIP candidates that RGQA's annotators rejected, which counts little because its questions and
-# images are all alike.
-STATED_RATES = {"clip-easy": 0.08, "clip-hard": 0.2, "pt-easy": 0.1, "pt-hard": 0.15}
 # Estimates of single candidates are clipped to [1 - MAX_PRIOR, MAX_PRIOR], because even well-supported
 # estimates can be wrong.
 MAX_PRIOR = 0.98

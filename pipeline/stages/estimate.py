@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from annotation.study.base_rates import STATED_RATES
 from pipeline.candidates.estimating.answerability import (
+    STATED_RATES,
     LogisticWeights,
     calibrate_scores,
     compute_features,

@@ -16,7 +16,7 @@ results are reported for three others.
 **Base rates** (`--answerable`). Needs only tasks, so it also runs on photographs. The truth of each candidate is
 drawn at random, so that a given proportion is answerable. Groups of two to eight annotators judge the tasks with
 adaptive voting, without any estimate of single candidates: what is known at the beginning are the stated base
-rates of `annotation.study.base_rates`. The study compares the learned base rates with the truth, the forecast
+rates of stage `estimate`. The study compares the learned base rates with the truth, the forecast
 with the judgements that were given, and the released candidates with the truth.
 
 People tend to err on the same questions; these simulated annotators do not.
@@ -35,12 +35,12 @@ from scipy.special import expit, logit
 from annotation.study.answers_table import QualityRules, build_answers_table
 from annotation.study.assignment import AdaptiveAssigner, AssignmentRules
 from annotation.study.assignment_params import choose_study_sizes, to_task_mapping
-from annotation.study.base_rates import STATED_RATES
 from annotation.study.dawid_skene import PosteriorEstimates, estimate_posteriors
 from annotation.study.forecast import make_forecast
 from annotation.study.quality_control import assess_quality
 from annotation.study.vote_aggregation import verify_candidates
 from pipeline.benchmark.auditing.screening_accuracy import read_truth
+from pipeline.candidates.estimating.answerability import STATED_RATES
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import content_hash, write_json
 from pipeline.core.jsonl_index import group_by

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.study.base_rates import STATED_RATES
+from pipeline.candidates.estimating.answerability import STATED_RATES
 from pipeline.core.json_files import read_jsonl
 from pipeline.core.records import CandidateEstimate, ScreenedCandidate
 from pipeline.stages import estimate

@@ -11,13 +11,11 @@ from scipy.special import expit, logit
 from annotation.study import base_rates as model
 from annotation.study.base_rates import (
     DEVIATION_SD,
-    STATED_RATES,
     STRENGTHS,
     BaseRatePrior,
     count_on_lattice,
     to_log_odds,
 )
-from pipeline.core.records import SUBSETS
 
 # Log likelihood ratios for "answerable" of a valid and of an invalid vote, at sensitivity 0.9, specificity 0.95.
 VALID, INVALID = np.log(0.95 / 0.1), np.log(0.05 / 0.9)
@@ -115,10 +113,6 @@ def test_a_group_without_candidates_has_no_base_rate():
 def test_extreme_evidence_stays_finite():
     found, rates = learn([1.0, 0.0], [1e6, -1e6])
     assert np.isfinite(logit(found)).all() and rates[0].rate == pytest.approx(0.5, abs=0.01)
-
-
-def test_every_subset_has_a_stated_rate():
-    assert set(STATED_RATES) == set(SUBSETS) and all(0 < rate < 0.5 for rate in STATED_RATES.values())
 
 
 def test_module_imports_only_numpy():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pipeline.candidates.estimating.answerability import (
+    STATED_RATES,
     ClaimProbability,
     LogisticWeights,
     calibrate_scores,
@@ -18,7 +19,7 @@ from pipeline.candidates.estimating.answerability import (
 )
 from pipeline.candidates.estimating.claims import Claim, ClaimEstimator
 from pipeline.candidates.estimating.held_out_graphs import ProgramEditor, build_training_cases, sample_images
-from pipeline.core.records import Candidate, Edit
+from pipeline.core.records import SUBSETS, Candidate, Edit
 from pipeline.language.functional_programs import parse_program
 from pipeline.language.lexicon import Lexicon
 from tests.candidates.estimating.counted import TYPES, vocabulary
@@ -64,6 +65,10 @@ def test_without_graphs_the_score_is_of_all_claims():
     # 0.5 * 0.1 * 0.3 = 0.015; the odds of 0.5 are 1. What is refuted is answerable in 3 % of the cases.
     assert score_claims(found, is_refuted=False) == pytest.approx(0.4 * np.log(0.015 / 0.985))
     assert score_claims(found[:1], is_refuted=True) == pytest.approx(np.log(0.03))
+
+
+def test_every_subset_has_a_stated_rate():
+    assert set(STATED_RATES) == set(SUBSETS) and all(0 < rate < 0.5 for rate in STATED_RATES.values())
 
 
 def test_no_claims_are_no_evidence():

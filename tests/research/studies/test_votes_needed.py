@@ -12,11 +12,16 @@ from research.studies.votes_needed import (
     ADAPTIVE_VOTES,
     FIXED_COUNTED_VOTES,
     FIXED_JUDGEMENTS,
+    LAZY,
     MIN_POSTERIORS,
     average_over_crowds,
+    choose_people,
     compute_errors,
     plot_curve,
+    render_base_rates,
     render_table,
+    sample_tasks,
+    simulate_base_rates,
     simulate_strategies,
     simulate_votes,
 )
@@ -133,3 +138,29 @@ def test_reported_crowds_do_not_include_the_tuning_crowd():
         TUNING_CROWD not in REPORTED_CROWDS
         and len({make_crowd(seed)[0].miss_rate for seed in (TUNING_CROWD, *REPORTED_CROWDS)}) == 4
     )
+
+
+@pytest.mark.parametrize("answerable", [0.05, 0.6])
+def test_base_rates_are_learned_and_few_uqs_are_lost(answerable):
+    screened = {row.candidate.candidate_id: row for row in SCREENED}
+    found = simulate_base_rates(TASKS, screened, answerable, make_crowd(5)[:3], 5)
+    assert max(found.assigner_error, found.collect_error) < 0.05 < found.stated_error
+    assert abs(found.later_forecast / found.judgements - 1) < 0.25
+    assert found.miss_rate <= 0.05 and found.false_discovery_rate < 0.01
+    assert found.adjudicated_miss_rate <= found.miss_rate
+    text = render_base_rates([found])
+    assert text.count("\n") == 2 and f"| {answerable:.0%} | 3 | 300 |" in text
+
+
+def test_sampled_tasks_are_those_of_whole_images(monkeypatch):
+    monkeypatch.setattr("research.studies.votes_needed.MAX_BASE_RATE_TASKS", 45)
+    chosen = sample_tasks(TASKS, 1)
+    # Each image has ten tasks.
+    assert len(chosen) == 50 and set(Counter(row.image_id for row in chosen.values()).values()) == {10}
+    assert chosen.keys() != sample_tasks(TASKS, 2).keys()
+
+
+def test_one_annotator_can_be_lazy():
+    crowd = make_crowd(1)
+    assert choose_people(crowd, 3, is_one_lazy=False) == list(crowd[:3])
+    assert choose_people(crowd, 3, is_one_lazy=True) == [*crowd[:2], LAZY]
