@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -352,7 +353,7 @@ def simulate_base_rates(
         for name, own in group_by(keys, lambda key: subset_of[key]).items()
     }
 
-    def find_error(found: Mapping[str, float]) -> float:
+    def find_error(found: Mapping[Any, float]) -> float:
         return max(abs(found[name] - rate) for name, rate in true_rates.items())
 
     wrong, lost, _ = compute_errors(released, truth)
