@@ -324,7 +324,8 @@ def simulate_base_rates(
     keys = sorted(subset_of)
     rates = {name: float(expit(logit(answerable) + shift)) for name, shift in SUBSET_DEVIATIONS.items()}
     truth = {key: "" if rng.random() < rates[subset_of[key]] else "missing object" for key in keys}
-    stated = {key: STATED_RATES[subset_of[key]] for key in keys}
+    stated_rates: dict[str, float] = {**STATED_RATES}
+    stated = {key: stated_rates[subset_of[key]] for key in keys}
 
     def true_answer(question: TaskQuestion, image_id: str) -> str:
         if question.role == "gold":
