@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -323,7 +324,8 @@ def simulate_base_rates(
     keys = sorted(subset_of)
     rates = {name: float(expit(logit(answerable) + shift)) for name, shift in SUBSET_DEVIATIONS.items()}
     truth = {key: "" if rng.random() < rates[subset_of[key]] else "missing object" for key in keys}
-    stated = {key: STATED_RATES[subset_of[key]] for key in keys}
+    stated_rates: dict[str, float] = {**STATED_RATES}
+    stated = {key: stated_rates[subset_of[key]] for key in keys}
 
     def true_answer(question: TaskQuestion, image_id: str) -> str:
         if question.role == "gold":
@@ -352,7 +354,7 @@ def simulate_base_rates(
         for name, own in group_by(keys, lambda key: subset_of[key]).items()
     }
 
-    def find_error(found: Mapping[str, float]) -> float:
+    def find_error(found: Mapping[Any, float]) -> float:
         return max(abs(found[name] - rate) for name, rate in true_rates.items())
 
     wrong, lost, _ = compute_errors(released, truth)
