@@ -35,11 +35,12 @@ import msgspec
 
 from pipeline.core.column_aliases import COLUMN_ALIASES, normalize_column_name
 from pipeline.core.duplicate_keys import find_duplicate_keys, find_duplicates
-from pipeline.core.errors import Problems, UserError, format_count
+from pipeline.core.errors import Problems, UserError, format_count, join_examples
 from pipeline.core.images import strip_image_suffix
 from pipeline.core.records import Question, Record, Split, Step
 from pipeline.core.table_reader import describe_unsupported_cell, read_delimited, read_parquet, read_xlsx
 from pipeline.sources.large_json import DECODE_ERRORS, explain_decode_error
+from pipeline.sources.question_language import find_foreign_texts
 
 TABLE_FILE_NAMES = ("questions.jsonl", "questions.csv", "questions.xlsx", "questions.parquet")
 BEYOND_HEADER = "(beyond the header)"
@@ -103,6 +104,12 @@ def read_table(
             )
         else:
             table[row.question_id] = where, row
+    if foreign := find_foreign_texts([row.text for _, row in table.values()]):
+        problems.add(
+            str(path),
+            f"{len(foreign)} of {format_count(len(table), 'question')} are not in English, for example "
+            f"{join_examples([repr(text[:60]) for text in foreign])}; the pipeline edits English questions only, so translate them",
+        )
     for _, (_, row) in sorted(table.items()):
         fields: dict[str, Any] = msgspec.structs.asdict(row) | {"split": row.split or default_split}
         if fields["split"] in splits:

@@ -275,3 +275,18 @@ def test_answers_that_a_spreadsheet_converted_are_refused(tmp_path, cell):
     rows, problems = read_table(tmp_path, "xlsx", [ROWS[0] | {"answer": cell}, ROWS[1]])
     assert [row.question_id for row in rows] == ["1.0"]
     assert len(problems) == 1 and problems[0].startswith("questions.xlsx, row 2: answer is ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Welche Farbe hat die Tasse?", "¿De qué color es la taza?", "Quelle est la couleur de la tasse ?", "杯子是什么颜色的？", "Wat is de kleur?"],
+)  # fmt: skip
+def test_questions_in_another_language_are_one_problem(tmp_path, text):
+    rows = "".join(f'{index},a.jpg,"{text}",x\n' for index in range(8))
+    _, problems = read(tmp_path, f"{HEAD}\n{rows}")
+    assert len(problems) == 1 and "8 of 8 questions are not in English" in problems[0] and text in problems[0]
+
+
+def test_a_few_foreign_questions_are_allowed(tmp_path):
+    rows = "".join(f"{index},a.jpg,What is this?,x\n" for index in range(6)) + "7,a.jpg,Welche Farbe?,rot\n"
+    assert read(tmp_path, f"{HEAD}\n{rows}")[1] == []
