@@ -13,6 +13,7 @@ import io
 import re
 import warnings
 import zipfile
+import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
@@ -34,6 +35,8 @@ PARQUET_BATCH_ROWS = 1 << 9
 # refused as ZIP bombs.
 MAX_ZIP_MEMBER_BYTES = 1 << 28
 MAX_UNZIPPED_BYTES = 1 << 34
+# What a damaged or encrypted ZIP archive raises when it is opened or read.
+ARCHIVE_ERRORS = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError, zlib.error)
 # Cells of a row; None is an empty cell.
 RowCells = list[Any]
 # Some benchmarks store images in cells (VLMEvalKit, MM-UPD), which exceed Python's default limit of 128 KiB.
@@ -146,7 +149,7 @@ def read_xlsx(data: bytes, path: Path) -> Iterator[RowCells]:
             installed.
     """
     opener, has_formulas = get_workbook_loader(path), False
-    with open_checked_zip(path, data) as archive, suppress(zipfile.BadZipFile, OSError, ValueError):
+    with open_checked_zip(path, data) as archive, suppress(*ARCHIVE_ERRORS):
         sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
         has_formulas = any(re.search(rb"<f[ >/]", archive.read(name)) for name in sheets)
     rows = read_filled_sheet(opener, data, path, computed_values=True)
@@ -334,7 +337,7 @@ def open_checked_zip(path: Path, data: bytes) -> zipfile.ZipFile:
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except ARCHIVE_ERRORS as error:
         raise UserError(f"{path}: not a {path.suffix} file, or truncated ({error})") from None
     sizes = [info.file_size for info in archive.infolist()]
     if sum(sizes) > MAX_UNZIPPED_BYTES or max(sizes, default=0) > MAX_ZIP_MEMBER_BYTES:

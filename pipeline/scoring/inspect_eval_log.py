@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import UserError
-from ..core.table_reader import open_checked_zip
+from ..core.table_reader import ARCHIVE_ERRORS, open_checked_zip
 from .input_validation import parse_json
 
-ARCHIVE_ERRORS = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError, zlib.error)
 # Number of the compression method in the ZIP format. Python's zipfile supports it from 3.14 on.
 ZIP_ZSTANDARD_METHOD = 93
 

@@ -290,3 +290,15 @@ def test_questions_in_another_language_are_one_problem(tmp_path, text):
 def test_a_few_foreign_questions_are_allowed(tmp_path):
     rows = "".join(f"{index},a.jpg,What is this?,x\n" for index in range(6)) + "7,a.jpg,Welche Farbe?,rot\n"
     assert read(tmp_path, f"{HEAD}\n{rows}")[1] == []
+
+
+def test_a_workbook_with_damaged_compressed_data_is_one_message(tmp_path):
+    rows = [(str(index), "a.jpg", f"What is {index}?", "x") for index in range(50)]
+    pd.DataFrame(rows, columns=HEAD.split(",")).to_excel(tmp_path / "good.xlsx", index=False)
+    data = bytearray((tmp_path / "good.xlsx").read_bytes())
+    name = data.index(b"xl/worksheets/sheet1.xml")
+    start = name + len(b"xl/worksheets/sheet1.xml")
+    # A deflate block of the reserved type 3 is invalid (RFC 1951, section 3.2.3).
+    data[start] = 0b111
+    _, problems = read(tmp_path, bytes(data), "questions.xlsx")
+    assert len(problems) == 1 and "not an Excel workbook" in problems[0]
