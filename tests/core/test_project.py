@@ -1,5 +1,6 @@
 """Projects, and the code that their stages depend on."""
 
+import json
 import os
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +23,7 @@ from pipeline.core.project import (
     render_graph,
     render_version,
 )
+from pipeline.core.stage_graph import find_changed_stages
 from pipeline.stages.__main__ import run_stage
 
 GRAPH = f"stages: {{ingest: {{cmd: python -P -m {STAGE_RUNNER} ingest}}}}\n"
@@ -216,3 +218,22 @@ def test_a_deleted_working_folder_is_left_to_the_command(tmp_path, monkeypatch):
     ended = CliRunner().invoke(app, ["other"])
     os.chdir(tmp_path)
     assert ended.exit_code == 0
+
+
+def test_stages_whose_outputs_differ_from_the_lock_are_found(tmp_path):
+    for stage, texts in (("ingest", ["12345"]), ("tag", ["1", "22"]), ("rank", ["1"])):
+        folder = tmp_path / "data/birds/interim" / stage
+        folder.mkdir(parents=True)
+        for index, text in enumerate(texts):
+            (folder / f"{index}.txt").write_text(text)
+    # Recorded: one file of 5 bytes as it is, one file of 3 bytes in place of two, and one file of 9 bytes in place of 1.
+    outs = {"ingest": (1, 5), "tag": (1, 3), "rank": (1, 9)}
+    stages = {
+        stage: {"outs": [{"path": f"data/birds/interim/{stage}", "nfiles": count, "size": size}]}
+        for stage, (count, size) in outs.items()
+    }
+    (tmp_path / "dvc.lock").write_text(json.dumps({"stages": stages}))
+    assert find_changed_stages("birds", tmp_path) == ["tag", "rank"]
+    assert find_changed_stages("cats", tmp_path) == []
+    (tmp_path / "dvc.lock").write_text("stages: [")
+    assert find_changed_stages("birds", tmp_path) == []
