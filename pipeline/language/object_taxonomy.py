@@ -60,6 +60,8 @@ place: room, zoo, farm, park, yard, garden, city, town, restaurant, background, 
 
 
 _KINDS_BY_NAME = invert_mapping(_TAXONOMY)
+# The main kinds of what is alive and moves.
+LIVING_KINDS = frozenset(("person", "animal"))
 # The names and kinds to include, and the names and kinds to exclude. "bag, -suitcase" selects all bags except
 # suitcases.
 NameFilter = tuple[frozenset[str], frozenset[str]]

@@ -37,7 +37,13 @@ from pipeline.candidates.perturbing.surface_realization import Swap, edit_progra
 from pipeline.candidates.screening.grammar import find_grammar_error
 from pipeline.language.functional_programs import is_existence_question
 from pipeline.language.nouns import get_grammatical_number, lemmatize, singularize
-from pipeline.language.object_taxonomy import get_kinds, get_main_kind, is_selected, parse_name_filter
+from pipeline.language.object_taxonomy import (
+    LIVING_KINDS,
+    get_kinds,
+    get_main_kind,
+    is_selected,
+    parse_name_filter,
+)
 from pipeline.language.presuppositions import Presupposition
 from pipeline.language.sentence import tokenize_text
 from pipeline.language.word_lists import parse_headed_groups
@@ -360,5 +366,5 @@ def _is_subject_of_final_verb(case: EditCase, swap: Swap) -> bool:
     has_verb = any(
         sentence.get_tag(index) == "VBG" for index in range(swap.slot.span.end_token, len(sentence.tokens))
     )
-    is_living = get_main_kind(swap.slot.word) in ("person", "animal") and get_main_kind(swap.new) == "animal"
+    is_living = get_main_kind(swap.slot.word) in LIVING_KINDS and get_main_kind(swap.new) == "animal"
     return is_subject and has_verb and not is_living

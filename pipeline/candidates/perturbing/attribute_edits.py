@@ -15,7 +15,7 @@ from pipeline.candidates.perturbing.plausibility import extract_program_constrai
 from pipeline.candidates.perturbing.replacements import WordOptions
 from pipeline.candidates.perturbing.surface_realization import Swap, apply_swaps, swap_attribute
 from pipeline.language.functional_programs import POSITION_VALUES, find_root_step
-from pipeline.language.object_taxonomy import get_main_kind
+from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.presuppositions import Presupposition, find_queried_step
 from pipeline.language.relations import (
     DIRECTIONAL_RELATIONS,
@@ -189,7 +189,7 @@ def replace_pose(case: EditCase) -> list[Swap]:
         first = next(
             (i for i in (slot.span.first_token, slot.span.first_token - 1) if tokens[i] == verb), None
         )
-        is_alive = get_main_kind(case.program[slot.object_step].name) in ("person", "animal")
+        is_alive = get_main_kind(case.program[slot.object_step].name) in LIVING_KINDS
         if new and is_alive and first is not None and not slot.is_query_only and not slot.is_negated:
             verb_slot = replace(slot, span=case.sentence.make_span(first, first + 1))
             swaps.append(Swap(verb_slot, " ".join([new, *preposition]), new))

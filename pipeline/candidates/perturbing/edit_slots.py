@@ -23,7 +23,7 @@ from pipeline.language.functional_programs import (
     find_root_step,
 )
 from pipeline.language.nouns import get_grammatical_number, lemmatize
-from pipeline.language.object_taxonomy import get_main_kind
+from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.presuppositions import Presupposition, Presuppositions, find_queried_step
 from pipeline.language.relations import (
     ANTONYMS,
@@ -139,7 +139,7 @@ def _needs_own_word(slot: Presupposition, case: EditCase) -> bool:
     follows_noun = tag in ("", "NN", "NNS") or in_compound
     is_generic = lemmatize(slot.word) in GENERIC_NAMES | {"sky"}
     # "What color is the TRAFFIC LIGHT showing?"
-    does_something = ends_with_verb and get_main_kind(slot.word) not in ("person", "animal")
+    does_something = ends_with_verb and get_main_kind(slot.word) not in LIVING_KINDS
     return is_generic or asked or follows_noun or does_something or _may_be_denied(case)
 
 
@@ -183,9 +183,13 @@ def _is_irreplaceable(slot: Presupposition, case: EditCase) -> bool:
         span.end_token == last and sentence.get_tag(last) in ("NN", "NNS") and not sentence.is_matched(last)
     )
     # "What is the woman carrying in HER hand?" tells whether she was a man.
-    has_pronoun = any(
-        sentence.get_tag(index) == "PRP$" and index >= span.end_token for index in range(len(sentence.tokens))
-    ) and get_main_kind(slot.word) in ("person", "animal")
+    has_pronoun = (
+        any(
+            sentence.get_tag(index) == "PRP$" and index >= span.end_token
+            for index in range(len(sentence.tokens))
+        )
+        and get_main_kind(slot.word) in LIVING_KINDS
+    )
     has_options = slot.step == find_queried_step(case.program) and case.program[-1].verb == "choose"
     return portion or compound or named_after or has_pronoun or has_options or slot.has_unparsed_modifiers
 

@@ -32,7 +32,7 @@ from pipeline.language.functional_programs import (
     Operation,
     find_root_step,
 )
-from pipeline.language.object_taxonomy import NameFilter, get_main_kind, is_selected
+from pipeline.language.object_taxonomy import LIVING_KINDS, NameFilter, get_main_kind, is_selected
 from pipeline.language.relations import canonicalize_relation
 from pipeline.language.word_lists import PRONOUN_REFERENTS, UNINFORMATIVE_NAMES
 
@@ -196,7 +196,7 @@ class PlausibilityModel:
         is_part = any(
             fact[0] == "relation" and fact[1] in ("of", "with") for group in unknown for fact in group
         )
-        if is_part and get_main_kind(name) not in ("person", "animal"):
+        if is_part and get_main_kind(name) not in LIVING_KINDS:
             return self._empty_mask()
         return self.match_main_kind(name)
 

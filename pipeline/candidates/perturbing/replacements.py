@@ -28,7 +28,7 @@ from pipeline.core.params import Params, Seed
 from pipeline.core.records import Vocabulary
 from pipeline.language.functional_programs import POSITION_VALUES
 from pipeline.language.nouns import GrammaticalNumber, lemmatize
-from pipeline.language.object_taxonomy import get_main_kind
+from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.relations import (
     DIRECTIONAL_RELATIONS,
     LEFT_RIGHT_RELATIONS,
@@ -50,7 +50,6 @@ KEEP_WEIGHT = 0.2
 MAX_PRESENCE_PROBABILITY = 0.58
 # In these kinds, different names often stand for the same thing: a wall may be called a barrier.
 _INDISTINCT_KINDS = frozenset(("upright", "marking", "sky", "water", "watercraft", "place", "tree", "flora"))
-_LIVING_KINDS = frozenset(("person", "animal"))
 _STATUES = frozenset(("statue", "doll"))
 _GROUND_KINDS = frozenset(("surface", "landform", "water"))
 _VEHICLE_KINDS = frozenset(("vehicle", "car", "bike", "train", "aircraft", "watercraft"))
@@ -255,14 +254,14 @@ class ReplacementSampler:
             matches = np.zeros_like(matches)
         if not same_kind and kind in _GROUND_KINDS:
             matches = np.isin(kinds, sorted(_GROUND_KINDS - ({kind} & _INDISTINCT_KINDS)))
-        elif not same_kind and kind in _LIVING_KINDS:
-            matches = np.isin(kinds, sorted(_LIVING_KINDS)) | (
+        elif not same_kind and kind in LIVING_KINDS:
+            matches = np.isin(kinds, sorted(LIVING_KINDS)) | (
                 self._match_words(_STATUES) & (kind == "animal")
             )
         elif not same_kind and kind in _VEHICLE_KINDS:
             matches = np.isin(kinds, sorted(_VEHICLE_KINDS - ({kind} & _INDISTINCT_KINDS)))
         elif not same_kind and not kind:
-            matches = ~np.isin(kinds, sorted(_LIVING_KINDS | {"plush"}))
+            matches = ~np.isin(kinds, sorted(LIVING_KINDS | {"plush"}))
         if kind == "garment":
             matches = self._match_words(_DISTINCT_GARMENTS)
         matches &= ~self._is_compound
