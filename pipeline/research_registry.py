@@ -8,7 +8,7 @@ Other data sets need none of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
 from pipeline.core.records import Answerability, SceneGraph, Step, Task, Verdict, Vocabulary
@@ -25,7 +25,7 @@ NUM_SIMULATED_ANNOTATORS = 8
 
 
 def simulate_from_truth(
-    folders: DatasetFolders, tasks: Iterable[Task], votes: int, seed: int
+    folders: DatasetFolders, tasks: Iterable[Task], votes: int, seed: int, audited: Collection[str] = ()
 ) -> list[Verdict]:
     """Return verdicts of simulated annotators who know the complete scene graphs (folder `truth`).
 
@@ -34,14 +34,15 @@ def simulate_from_truth(
         tasks: The annotation tasks.
         votes: Number of verdicts per task.
         seed: Seed of the simulation.
+        audited: The ids of the tasks that a simulated adjudicator judges, too.
     """
     from research.simulated_annotators import simulated_verdicts
 
-    return simulated_verdicts.simulate_from_truth(folders, tasks, votes, seed)
+    return simulated_verdicts.simulate_from_truth(folders, tasks, votes, seed, audited)
 
 
 def simulate_from_evidence(
-    folders: DatasetFolders, tasks: Iterable[Task], votes: int, seed: int
+    folders: DatasetFolders, tasks: Iterable[Task], votes: int, seed: int, audited: Collection[str] = ()
 ) -> list[Verdict]:
     """Return verdicts of simulated annotators who treat the published scene graphs as complete, for a
     rehearsal.
@@ -51,10 +52,11 @@ def simulate_from_evidence(
         tasks: The annotation tasks.
         votes: Number of verdicts per task.
         seed: Seed of the simulation.
+        audited: The ids of the tasks that a simulated adjudicator judges, too.
     """
     from research.simulated_annotators import simulated_verdicts
 
-    return simulated_verdicts.simulate_from_evidence(folders, tasks, votes, seed)
+    return simulated_verdicts.simulate_from_evidence(folders, tasks, votes, seed, audited)
 
 
 def make_truth_reader(

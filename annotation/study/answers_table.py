@@ -42,7 +42,10 @@ BLOCK_SIZE = 1 << 14
 VERDICT_FIELDS = ("verdict_id", "task_id", "annotator")
 QUESTION_FIELDS = ("role", "candidate_id", "question_id", "text", "gold_source", "expected_choice")
 # The categories of the column exclusion_reason.
-EXCLUSION_REASONS = ("", "annotator excluded", "gold question failed", "duplicate", "self-contradiction")
+EXCLUSION_REASONS = (
+    *("", "annotator excluded", "gold question failed", "duplicate", "self-contradiction"),
+    *("not trusted", "copy"),
+)
 Proportion = Annotated[float, msgspec.Meta(ge=0, le=1)]
 QualityCheck = Literal["sensitivity", "specificity", "drift", "speed", "uniform"]
 
@@ -52,7 +55,7 @@ class QualityRules(Params):
 
     Attributes:
         aggregation: How votes decide the status of a candidate: `dawid-skene` (posterior from priors, votes and gold
-            questions), `majority` or `unanimity`.
+            questions, see `annotation.study.vote_model`), `majority` or `unanimity`.
         min_posterior: Dawid-Skene: minimum posterior probability (0.5 to 1) of a verdict. Less certain
             candidates are not released.
         min_votes: Majority and unanimity: minimum number of votes for a verdict.
@@ -61,8 +64,8 @@ class QualityRules(Params):
         min_specificity: Minimum proportion (0 to 1) of answerable gold questions that an annotator must
             recognize.
         drift_window: Number of consecutive gold questions of one kind over which drift is checked.
-        max_discarded_rate: Maximum proportion (0 to 1) of the gold questions of one origin (`gold_source`) that may be discarded.
-            Above it the stage stops.
+        max_discarded_rate: If a larger proportion (0 to 1) of the gold questions of one origin (`gold_source`) is discarded,
+            the report warns and names the questions and the people.
         exclusion_checks: Quality checks that exclude an annotator. The others are only reported.
         min_task_seconds: A task of two questions answered in fewer seconds counts as too fast.
         max_fast_rate: Annotators with a larger proportion (0 to 1) of too fast tasks are excluded.
@@ -202,6 +205,27 @@ def _shorter_time(verdict: Verdict) -> float:
 def select_gold_answers(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the answers to gold questions that are neither discarded nor pending."""
     return answers[(answers["role"] == "gold") & ~answers["is_discarded"] & ~answers["is_pending"]]
+
+
+def has_gold_answers(answers: pd.DataFrame) -> bool:
+    """Return whether any answer to a gold question counts, so that error rates of annotators are known."""
+    gold = select_gold_answers(answers)
+    return bool((~gold["is_adjudicator"]).any())
+
+
+def count_adjudicated_gold(answers: pd.DataFrame) -> tuple[int, int, int, int]:
+    """Return the numbers of adjudicators' answers to gold questions: invalid ones called invalid and called valid, valid ones
+    called valid and called invalid.
+    """
+    gold = select_gold_answers(answers)
+    gold = gold[gold["is_adjudicator"]]
+    is_invalid = gold["expected_choice"] == "invalid"
+    right = gold["is_correct"].astype(bool)
+    found, missed, clear, alarms = (
+        int(rows.sum())
+        for rows in (is_invalid & right, is_invalid & ~right, ~is_invalid & right, ~is_invalid & ~right)
+    )
+    return found, missed, clear, alarms
 
 
 def select_votes(answers: pd.DataFrame) -> pd.DataFrame:

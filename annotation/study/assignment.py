@@ -2,10 +2,11 @@
 
 The probability that a candidate is unanswerable starts from the estimate of stage `estimate` and the base rate
 of the candidate's subset, which is learned from all votes (`annotation.study.base_rates`). Each vote changes the
-probability by Bayes' rule. The weight of a vote depends on two rates of the annotator: the sensitivity
-(proportion of invalid gold questions called invalid) and the specificity (proportion of valid gold questions
-called valid). A vote is requested only if it can change the decision. A single "valid" never decides, whatever
-the prior. A random sample of tasks (the overlap) gets `MIN_OVERLAP_VOTES` votes in any case, so that agreement
+probability by Bayes' rule. How much it does depends on the annotator's error rates, on whether the annotator's votes
+can be trusted, and on the proportion of hard candidates. `annotation.study.vote_model`, which stage `collect` uses, too,
+estimates all this again after every tenth of the judgements. A vote is requested only if it can change the decision.
+A single "valid" never decides, whatever the prior. Nobody gives more than half of all judgements, if at least three
+people take part. A random sample of tasks (the overlap) gets `MIN_OVERLAP_VOTES` votes in any case, so that agreement
 can be measured. Adjudicators decide the candidates that the votes leave in doubt.
 
 The module uses no clock and no files: the same calls in the same order give the same results. The module also
@@ -24,17 +25,36 @@ import numpy as np
 
 from annotation.study.base_rates import BaseRate, BaseRatePrior, count_on_lattice, to_log_odds
 from annotation.study.gold_agreement import GoldStatus, count_votes, decide_gold_status, is_uniform
+from annotation.study.vote_model import (
+    HARD_PRIOR,
+    Credibility,
+    VoteTable,
+    compute_class_evidence,
+    compute_vote_table,
+    estimate_gold_rates,
+    fit_votes,
+)
 
-# The constants were chosen on one simulated crowd (`rgqa study votes-needed`).
+# The constants were chosen on simulated crowds (`rgqa study votes-needed`, `rgqa study crowds`).
 
-# Beta priors of an annotator's sensitivity and specificity, as pseudo-counts of (correct, wrong) answers.
-SENSITIVITY_PRIOR, SPECIFICITY_PRIOR = (18.0, 2.0), (19.0, 1.0)
 # Probability that an adjudication is right. Probabilities by stage `collect` are clipped to
 # [1 - MAX_PROBABILITY, MAX_PROBABILITY].
 MAX_PROBABILITY = 0.99
 # Minimum number of valid votes for the decision that a candidate is answerable. An annotator who is in doubt
 # or does not look says "valid".
 MIN_VALID_VOTES = 2
+# Minimum probability for this decision. It may be lower than for the decision that a candidate is unanswerable, because
+# an unanswerable candidate that is called answerable is only lost.
+MIN_VALID_POSTERIOR = 0.9
+# Log odds that differ by so little are equal.
+ROUNDING = 1e-9
+# So many "invalid" votes suffice, if the posterior does, even if there are more "valid" ones: on a hard question, half of the
+# annotators are wrong.
+MIN_INVALID_VOTES = 2
+# The model of the votes is fitted after so many judgements, and then each time their number has grown by this proportion.
+FIRST_FIT, FIT_GROWTH = 50, 0.1
+# Nobody gives a larger share of all judgements, if at least so many people take part.
+MAX_SHARE, MIN_PEOPLE = 0.5, 3
 # Minimum number of votes for an overlap task (see `is_overlap_task`).
 MIN_OVERLAP_VOTES = 3
 # Minimum number of answers to gold questions of one kind (valid or invalid) before an annotator can be
@@ -65,13 +85,16 @@ class AssignmentRules(NamedTuple):
         max_judgements: Maximum number of judgements in the whole study; 0 means no limit. A judgement is the
             answer of one annotator to one task (with two questions).
         max_tasks_per_annotator: Maximum number of tasks per annotator; 0 means no limit.
-        seed: Seed of the random order of tasks and of the overlap sample.
+        audit_rate: Proportion of tasks, sampled at random, that an adjudicator judges in any case, after the annotators.
+            The error of the verdicts is measured on them.
+        seed: Seed of the random order of tasks and of the random samples.
         min_gold_agreement: Number of annotators who must agree on an unconfirmed gold question before it counts.
     """
 
     max_votes: int = 5
     min_posterior: float = 0.99
     overlap_rate: float = 0.1
+    audit_rate: float = 0.0
     wave_size: int = 100
     max_judgements: int = 0
     max_tasks_per_annotator: int = 0
@@ -145,6 +168,7 @@ class AdaptiveAssigner:
             [index < rules.wave_size or is_overlap_task(key, rules) for index, key in enumerate(self.keys)],
             bool,
         )
+        self.is_audited = np.array([is_audit_task(key, rules) for key in self.keys], bool)
         self.annotators: dict[str, _AnnotatorState] = {}
         self.gold_agreement = GoldAgreement(rules.min_gold_agreement)
         # Id of an unconfirmed gold question -> indices of its tasks.
@@ -159,11 +183,20 @@ class AdaptiveAssigner:
         count = len(self.keys)
         # For each task, the number of annotators who have it open now.
         self.num_open = np.zeros(count, np.int16)
-        # For each candidate: evidence of its votes for answerable (a log likelihood ratio), number of votes
-        # that count, invalid minus valid votes, invalid minus valid adjudications, and whether these values
-        # must be recomputed.
-        self._evidence = np.zeros(count)
-        self._vote_counts, self._margins, self._adjudicated_sign = np.zeros((3, count), np.int16)
+        # For each candidate: log probability of its votes for each component (`vote_model`), their evidence for
+        # answerable (a log likelihood ratio), number of votes that count, invalid minus valid votes,
+        # invalid minus valid adjudications, and whether these values must be recomputed. Votes of copies of a
+        # person count together as one.
+        self._log_likelihood, self._evidence = np.zeros((count, 4)), np.zeros(count)
+        self._vote_counts, self._margins = np.zeros((2, count))
+        self._adjudicated_sign = np.zeros(count, np.int16)
+        # By the last fit of the model: person -> error rates [subsets, 2], person -> first task whose votes are not
+        # trusted [subsets], person -> number of the group of copies, and the proportions of hard candidates [subsets, 2].
+        self._rates = dict[str, np.ndarray]()
+        self._trusted_before = dict[str, np.ndarray]()
+        self._groups = dict[str, int]()
+        self._hard_rates = np.tile([mean for mean, _ in HARD_PRIOR], (len(self.subsets), 1))
+        self._next_fit = FIRST_FIT
         self._needs_update = np.ones(count, bool)
         # All evidence, as `BaseRatePrior.update` needs it.
         self._evidence_counts = self._count_on_lattice(np.arange(0))
@@ -207,7 +240,12 @@ class AdaptiveAssigner:
             return self._assign_adjudication(
                 person, self.find_doubtful_tasks() & state.is_available & (self.num_open == 0)
             )
-        if self._count_tasks_left(state) < 1 or self._count_judgements_left() < 1:
+        if (
+            self._count_tasks_left(state) < 1
+            or self._count_judgements_left() < 1
+            or self.has_reached_share(person)
+            or self.is_distrusted(person)
+        ):
             return None
         free = (self.get_wanted_votes() > self.num_open) & state.is_available
         if not free.any():
@@ -309,6 +347,24 @@ class AdaptiveAssigner:
         """
         return self._get_annotator(person).has_failed_gold()
 
+    def has_reached_share(self, person: str) -> bool:
+        """Return whether a person (with all accounts that are copies) has given more than `MAX_SHARE` of all
+        judgements, so that others must go on first.
+
+        This needs `MIN_PEOPLE` people, and more judgements than a wave has tasks.
+        """
+        counts = dict[int | str, int]()
+        for name, state in self.annotators.items():
+            if state.answers and not state.is_adjudicator:
+                group = self._groups.get(name, name)
+                counts[group] = counts.get(group, 0) + len(state.answers)
+        own = counts.get(self._groups.get(person, person), 0)
+        return len(counts) >= MIN_PEOPLE and own > max(self.rules.wave_size, MAX_SHARE * sum(counts.values()))
+
+    def is_distrusted(self, person: str) -> bool:
+        """Return whether the model of the votes trusts no new vote of a person, in any subset."""
+        return person in self._trusted_before and bool(np.isfinite(self._trusted_before[person]).all())
+
     def get_posterior_invalid(self, candidate: str) -> float:
         """Return the posterior probability that a candidate is unanswerable."""
         self._update_posteriors()
@@ -355,15 +411,15 @@ class AdaptiveAssigner:
     def find_doubtful_tasks(self) -> np.ndarray:
         """Return for each task whether it waits for an adjudicator, [tasks] booleans in the order of `keys`.
 
-        A task waits if its votes are complete, but do not decide or were found undecided by stage `collect`. It
-        also waits if annotators disagree on its gold question.
+        A task waits if its votes are complete, but do not decide or were found undecided by stage `collect`, and if it is
+        in the audit sample. It also waits if annotators disagree on its gold question.
         """
         over = (self.get_wanted_votes() == 0) | (self._count_judgements_left() < 1)
         return (
             over
             & (self._vote_counts > 0)
             & (self._adjudicated_sign == 0)
-            & (~self._is_settled | ~np.isnan(self._collect_certainty) | self._is_contested)
+            & (self.is_audited | ~self._is_settled | ~np.isnan(self._collect_certainty) | self._is_contested)
         )
 
     def get_progress(self, person: str) -> tuple[int, int]:
@@ -391,8 +447,13 @@ class AdaptiveAssigner:
     def _assign_adjudication(self, person: str, free: np.ndarray) -> str | None:
         if not free.any():
             return None
+        # Tasks of the audit sample and doubtful tasks take turns, so that a task does not tell why it is asked.
         certainty = np.fmin(np.abs(self._log_odds), self._collect_certainty)
-        key = self.keys[int(np.where(free, certainty, np.inf).argmin())]
+        audited = free & self.is_audited
+        if audited.any() and (len(self._get_annotator(person).answers) % 2 or not (free & ~audited).any()):
+            key = self.keys[int(audited.argmax())]
+        else:
+            key = self.keys[int(np.where(free & ~audited, certainty, np.inf).argmin())]
         self.assign_task(person, key)
         return key
 
@@ -467,46 +528,155 @@ class AdaptiveAssigner:
         """Recompute the evidence of candidates whose votes have changed, and then the base rates, the posteriors
         and the wanted votes of all candidates.
         """
+        if self.num_judgements >= self._next_fit:
+            self._fit_model()
         at = np.flatnonzero(self._needs_update)
         if not len(at):
             return
         self._needs_update[at] = False
-        evidence, (count, margin, adjudicated) = np.zeros(len(at)), np.zeros((3, len(at)), np.int16)
+        subset = self._subset_index[at]
+        adjudicated = np.zeros(len(at), np.int16)
         # Sorted, so that floating-point sums do not depend on the order of arrival.
-        for _, state in sorted(self.annotators.items()):
-            sensitivity, specificity = state.estimate_rates()
-            if (
-                state.has_failed_gold()
-                or sensitivity < MIN_SENSITIVITY_SPECIFICITY[0]
-                or specificity < MIN_SENSITIVITY_SPECIFICITY[1]
-            ):
-                continue
-            votes = state.votes[at]
+        by_group = dict[int | str, list[_AnnotatorState]]()
+        for name, state in sorted(self.annotators.items()):
             if state.is_adjudicator:
-                adjudicated += VOTE_SIGNS[votes]
-                continue
-            evidence -= compute_vote_weights(sensitivity, specificity)[votes]
-            count += votes != NO_VOTE
-            margin += VOTE_SIGNS[votes]
-        self._vote_counts[at], self._margins[at], self._adjudicated_sign[at] = count, margin, adjudicated
+                adjudicated += VOTE_SIGNS[state.votes[at]]
+            elif self._are_votes_counted(state):
+                by_group.setdefault(self._groups.get(name, name), []).append(state)
+        log_likelihood, (count, margin) = np.zeros((len(at), 4)), np.zeros((2, len(at)))
+        for states in by_group.values():
+            counted = [self._select_trusted_votes(state, at) for state in states]
+            num_votes = np.sum([votes != NO_VOTE for votes in counted], axis=0)
+            weight = 1 / np.maximum(num_votes, 1)
+            for state, votes in zip(states, counted, strict=True):
+                table = compute_vote_table(self._get_rates(state))
+                logs = table[subset, np.maximum(votes - VALID, 0)]
+                log_likelihood += np.where(votes == NO_VOTE, 0.0, weight)[:, None] * logs
+                margin += weight * VOTE_SIGNS[votes]
+            count += num_votes > 0
+        self._log_likelihood[at], self._vote_counts[at], self._margins[at] = log_likelihood, count, margin
+        self._adjudicated_sign[at] = adjudicated
         certain = log(MAX_PROBABILITY) - log(1 - MAX_PROBABILITY)
         before = self._count_on_lattice(at)
+        evidence = compute_class_evidence(log_likelihood, self._hard_rates[subset])
         self._evidence[at] = np.where(
             adjudicated, -np.sign(adjudicated) * certain - self._estimates[at], evidence
         )
         self._evidence_counts += self._count_on_lattice(at) - before
         self._base_rates = self._base_rate_prior.update(self._evidence_counts)
         self._log_odds = np.where(
-            self._adjudicated_sign,
-            np.sign(self._adjudicated_sign) * certain,
-            -self._base_rates.compute_log_odds(self._estimates + self._evidence, self._subset_index),
+            self._adjudicated_sign, np.sign(self._adjudicated_sign) * certain, self._compute_log_odds()
         )
-        threshold = log(self.rules.min_posterior) - log(1 - self.rules.min_posterior)
-        num_valid = (self._vote_counts - self._margins) // 2
-        self._is_settled = ((self._log_odds >= threshold) & (self._margins > 0)) | (
-            (-self._log_odds >= threshold) & (self._margins < 0) & (num_valid >= MIN_VALID_VOTES)
+        self._is_settled = self._find_settled(
+            self._log_odds, *self._count_votes_by_choice(), self.rules.min_posterior
         )
         self._max_open = np.where(self._adjudicated_sign, 0, self._compute_wanted_votes())
+
+    def _compute_log_odds(
+        self, more_invalid: np.ndarray | float = 0.0, more_valid: np.ndarray | float = 0.0
+    ) -> np.ndarray:
+        """Return the log odds of invalid of each candidate, after more votes of a typical annotator."""
+        if np.any(more_invalid) or np.any(more_valid):
+            valid, invalid = compute_vote_table(estimate_gold_rates(np.zeros((1, 4))))[0]
+            logs = (
+                self._log_likelihood
+                + np.multiply.outer(more_invalid, invalid)
+                + np.multiply.outer(more_valid, valid)
+            )
+            evidence = compute_class_evidence(logs, self._hard_rates[self._subset_index])
+        else:
+            evidence = self._evidence
+        return -self._base_rates.compute_log_odds(self._estimates + evidence, self._subset_index)
+
+    def _count_votes_by_choice(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of invalid and of valid votes on each candidate."""
+        return (self._vote_counts + self._margins) / 2, (self._vote_counts - self._margins) / 2
+
+    @staticmethod
+    def _find_settled(
+        log_odds: np.ndarray, num_invalid: np.ndarray, num_valid: np.ndarray, min_posterior: float
+    ) -> np.ndarray:
+        """Return whether the votes decide about each candidate."""
+        return find_unanswerable(log_odds, num_invalid, num_valid, min_posterior) | find_answerable(
+            log_odds, num_invalid, num_valid
+        )
+
+    def _are_votes_counted(self, state: _AnnotatorState) -> bool:
+        """Return whether the gold questions of a person allow votes to count."""
+        rates = state.estimate_rates()
+        return not state.has_failed_gold() and all(
+            rate >= minimum for rate, minimum in zip(rates, MIN_SENSITIVITY_SPECIFICITY, strict=True)
+        )
+
+    def _get_rates(self, state: _AnnotatorState) -> np.ndarray:
+        """Return the error rates of a person by the last fit, or else by gold questions, [subsets, 2]."""
+        if state.name in self._rates:
+            return self._rates[state.name]
+        return np.tile(state.estimate_rates(), (len(self.subsets), 1))
+
+    def _select_trusted_votes(self, state: _AnnotatorState, at: np.ndarray) -> np.ndarray:
+        """Return the votes of a person on candidates, without those that are not trusted."""
+        votes = state.votes[at]
+        if state.name not in self._trusted_before:
+            return votes
+        before = self._trusted_before[state.name][self._subset_index[at]]
+        return np.where(state.vote_order[at] < before, votes, NO_VOTE)
+
+    def _fit_model(self) -> None:
+        """Estimate error rates, hard candidates, and which votes can be trusted, from all votes."""
+        self._next_fit = max(FIRST_FIT, int(self.num_judgements * (1 + FIT_GROWTH))) + 1
+        names, votes = self._make_vote_table()
+        if not len(votes.item):
+            return
+        all_trusted = np.full(len(self.subsets), np.inf)
+        groups = [self._groups.get(name, -1) for name in names]
+        known = [group for group in groups if group >= 0]
+        # Groups are numbered by their first member.
+        numbers = [groups.index(group) if group in known else index for index, group in enumerate(groups)]
+        start = Credibility(
+            np.array([self._trusted_before.get(name, all_trusted) for name in names]), np.array(numbers)
+        )
+        fit = fit_votes(votes, start)
+        self._rates = dict(zip(names, fit.rates, strict=True))
+        self._trusted_before = dict(zip(names, fit.credibility.trusted_before, strict=True))
+        self._groups = dict(zip(names, fit.credibility.group.tolist(), strict=True))
+        self._hard_rates = fit.hard_rates
+        self._needs_update[:] = True
+
+    def _make_vote_table(self) -> tuple[list[str], VoteTable]:
+        """Return the annotators with votes that count, and all their votes."""
+        states = [
+            state
+            for _, state in sorted(self.annotators.items())
+            if not state.is_adjudicator and state.votes.any() and self._are_votes_counted(state)
+        ]
+        rows = [np.flatnonzero(state.votes) for state in states]
+        item = np.concatenate([np.zeros(0, np.int64), *rows])
+        people = [np.full(len(own), number) for number, own in enumerate(rows)]
+        # Only candidates with votes, so that the fit is fast.
+        items, index = np.unique(item, return_inverse=True)
+        sign = self._adjudicated_sign[items]
+        return [state.name for state in states], VoteTable(
+            index,
+            np.concatenate([np.zeros(0, np.int64), *people]),
+            np.concatenate(
+                [
+                    np.zeros(0, np.int64),
+                    *(state.vote_order[own] for state, own in zip(states, rows, strict=True)),
+                ]
+            ),
+            np.concatenate(
+                [
+                    np.zeros(0, bool),
+                    *(state.votes[own] == INVALID for state, own in zip(states, rows, strict=True)),
+                ]
+            ),
+            np.array([state.list_gold_counts() for state in states]).reshape(-1, 4),
+            self._estimates[items],
+            self._subset_index[items],
+            len(self.subsets),
+            np.where(sign == 0, np.nan, (sign > 0).astype(float)),
+        )
 
     def _count_on_lattice(self, at: np.ndarray) -> np.ndarray:
         """Count the log odds of the candidates `at`, with their evidence."""
@@ -520,20 +690,40 @@ class AdaptiveAssigner:
         other task is open for one annotator if it has no vote yet, or if the remaining votes could still
         decide the candidate.
         """
-        count, margin = self._vote_counts, self._margins
-        left = np.maximum(self.rules.max_votes - count, 0)
-        threshold = log(self.rules.min_posterior) - log(1 - self.rules.min_posterior)
-        typical_weights = compute_vote_weights(
-            *(right / (right + wrong) for right, wrong in (SENSITIVITY_PRIOR, SPECIFICITY_PRIOR))
-        )
-        reach = (self._log_odds + left * typical_weights[INVALID] >= threshold) & (margin + left > 0)
-        reach |= (
-            (self._log_odds + left * typical_weights[VALID] <= -threshold)
-            & (margin - left < 0)
-            & ((count - margin) // 2 + left >= MIN_VALID_VOTES)
-        )
-        for_overlap = np.minimum(left, np.maximum(MIN_OVERLAP_VOTES - count, 0)) * self.is_overlap
-        return np.maximum(for_overlap, np.minimum(left, ~self._is_settled & (reach | (count == 0))))
+        count = self._vote_counts
+        num_invalid, num_valid = self._count_votes_by_choice()
+        left = np.maximum(self.rules.max_votes - np.ceil(count), 0)
+        reach = find_unanswerable(
+            self._compute_log_odds(more_invalid=left), num_invalid + left, num_valid, self.rules.min_posterior
+        ) | find_answerable(self._compute_log_odds(more_valid=left), num_invalid, num_valid + left)
+        for_overlap = np.minimum(left, np.maximum(MIN_OVERLAP_VOTES - np.ceil(count), 0)) * self.is_overlap
+        wanted = np.maximum(for_overlap, np.minimum(left, ~self._is_settled & (reach | (count == 0))))
+        return wanted.astype(np.int16)
+
+
+def find_unanswerable(
+    log_odds: np.ndarray, num_invalid: np.ndarray, num_valid: np.ndarray, min_posterior: float
+) -> np.ndarray:
+    """Return whether candidates are verified as unanswerable, [candidates] of bool.
+
+    Not even a certain prior decides without a vote, and a single "invalid" vote does not decide against a "valid" one.
+
+    Args:
+        log_odds: Log odds of being unanswerable.
+        num_invalid, num_valid: Numbers of votes.
+        min_posterior: Minimum probability of being unanswerable.
+    """
+    has_votes = (num_invalid > num_valid) | (num_invalid >= MIN_INVALID_VOTES)
+    threshold = log(min_posterior) - log(max(1 - min_posterior, 1e-12))
+    return (log_odds >= threshold - ROUNDING) & has_votes & (num_invalid > 0)
+
+
+def find_answerable(log_odds: np.ndarray, num_invalid: np.ndarray, num_valid: np.ndarray) -> np.ndarray:
+    """Return whether candidates are verified as answerable, [candidates] of bool. Arguments as in
+    `find_unanswerable`.
+    """
+    threshold = log(MIN_VALID_POSTERIOR) - log(1 - MIN_VALID_POSTERIOR)
+    return (-log_odds >= threshold - ROUNDING) & (num_valid > num_invalid) & (num_valid >= MIN_VALID_VOTES)
 
 
 class GoldAgreement:
@@ -632,6 +822,7 @@ class _AnnotatorState:
         is_available: [tasks], whether the person may still get the task. This is so if the person has neither
             answered nor skipped the task, nor judged its candidate as a repeat in another task.
         votes: [candidates] of NO_VOTE, VALID or INVALID.
+        vote_order: [candidates], the number of the person's task, from 0 on, in which the vote was given.
         answers: Task index -> both choices.
         votes_by_task: Candidate index -> task index -> vote.
         gold_answers: Task index -> (whether the gold question is invalid, whether the person called it
@@ -648,6 +839,8 @@ class _AnnotatorState:
         self.ignored_tasks = set[int]()
         self.is_available = np.ones(num_tasks, bool)
         self.votes = np.zeros(num_tasks, np.int8)
+        self.vote_order = np.zeros(num_tasks, np.int64)
+        self._task_order = dict[int, int]()
         self.answers: dict[int, AnswerPair] = {}
         self.votes_by_task: dict[int, dict[int, int]] = {}
         self.gold_answers: dict[int, tuple[bool, bool]] = {}
@@ -669,9 +862,11 @@ class _AnnotatorState:
         """
         given = self.votes_by_task.setdefault(candidate, {})
         given.pop(task, None)
+        order = self._task_order.setdefault(task, len(self._task_order))
         if called_invalid is not None:
             given[task] = INVALID if called_invalid else VALID
         self.votes[candidate] = next(iter(given.values())) if len(set(given.values())) == 1 else NO_VOTE
+        self.vote_order[candidate] = min((self._task_order[other] for other in given), default=order)
 
     def record_gold_answer(self, task: int, is_invalid: bool, called_invalid: bool | None) -> None:
         """Record the answer to the gold question of a task. None as `called_invalid` removes the answer."""
@@ -683,15 +878,15 @@ class _AnnotatorState:
 
     def estimate_rates(self) -> tuple[float, float]:
         """Return the posterior means of sensitivity and specificity."""
-        found, missed = (
-            SENSITIVITY_PRIOR[0] + self.gold_counts[True, True],
-            SENSITIVITY_PRIOR[1] + self.gold_counts[True, False],
-        )
-        clear, alarms = (
-            SPECIFICITY_PRIOR[0] + self.gold_counts[False, False],
-            SPECIFICITY_PRIOR[1] + self.gold_counts[False, True],
-        )
-        return found / (found + missed), clear / (clear + alarms)
+        sensitivity, specificity = estimate_gold_rates(np.array([self.list_gold_counts()]))[0].tolist()
+        return sensitivity, specificity
+
+    def list_gold_counts(self) -> list[int]:
+        """Return the numbers of answers to gold questions, in the order of `VoteTable.gold_counts`."""
+        return [
+            self.gold_counts[kind, called]
+            for kind, called in ((True, True), (True, False), (False, False), (False, True))
+        ]
 
     def has_failed_gold(self) -> bool:
         """Return whether the upper end of the Wilson interval of sensitivity or specificity is below its
@@ -719,6 +914,11 @@ def is_overlap_task(key: str, rules: AssignmentRules) -> bool:
     return int(_random_order_key(rules.seed, "overlap", key)[:8], 16) < rules.overlap_rate * 16**8
 
 
+def is_audit_task(key: str, rules: AssignmentRules) -> bool:
+    """Return whether an adjudicator judges a task in any case, so that the error of the verdicts can be measured."""
+    return int(_random_order_key(rules.seed, "audit", key)[:8], 16) < rules.audit_rate * 16**8
+
+
 def wilson_interval(num_correct: int, total: int) -> tuple[float, float]:
     """Return the 95 % Wilson score interval of a proportion; (nan, nan) for a total of 0.
 
@@ -733,18 +933,6 @@ def wilson_interval(num_correct: int, total: int) -> tuple[float, float]:
     z, rate = 1.959963984540054, num_correct / total
     center, half = rate + z**2 / 2 / total, z * (rate * (1 - rate) / total + z**2 / 4 / total**2) ** 0.5
     return max(0.0, (center - half) / (1 + z**2 / total)), min(1.0, (center + half) / (1 + z**2 / total))
-
-
-def compute_vote_weights(sensitivity: float, specificity: float) -> np.ndarray:
-    """Return by how much NO_VOTE, VALID and INVALID change the log odds of invalid, [3].
-
-    A valid vote adds log(0.1 / 0.95), an invalid vote log(0.9 / 0.05):
-
-    >>> compute_vote_weights(0.9, 0.95).round(3).tolist()
-    [0.0, -2.251, 2.89]
-    """
-    valid, invalid = log(1 - sensitivity) - log(specificity), log(sensitivity) - log(1 - specificity)
-    return np.array([0.0, valid, invalid])
 
 
 def _random_order_key(seed: int, *key: str) -> str:

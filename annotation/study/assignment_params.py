@@ -29,6 +29,9 @@ class AnnotateParams(Params):
             1). Lower values cost fewer votes.
         overlap_rate: Proportion (0 to 1) of tasks that get three votes in any case, so that agreement
             can be measured.
+        audit_rate: Proportion (0 to 1) of tasks, sampled at random, that an adjudicator judges in any case, after the
+            annotators. The label error of the release is measured on them; without an adjudicator it is
+            unknown. `auto`: about 150 tasks, but at most a fifth and at least 3 % of all.
         wave_size: Number of tasks that are finished before the next ones begin. All tasks of the first
             wave get three votes. `auto`: a tenth of the tasks, 20 to 100.
         max_judgements: Maximum number of judgements in the whole study. 0 means no limit.
@@ -52,6 +55,7 @@ class AnnotateParams(Params):
     max_votes: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5
     min_posterior: Annotated[float, msgspec.Meta(gt=0.5, lt=1)] = 0.99
     overlap_rate: Proportion = 0.1
+    audit_rate: Proportion | Literal["auto"] = "auto"
     wave_size: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | Literal["auto"] = "auto"
     max_judgements: CountOrUnlimited = 0
     max_tasks_per_annotator: CountOrUnlimited = 0
@@ -76,14 +80,14 @@ class AnnotateParams(Params):
             )
         )
 
-    def to_assignment_rules(self, wave_size: int) -> AssignmentRules:
+    def to_assignment_rules(self, sizes: StudySizes) -> AssignmentRules:
         """Return the parameters that `AdaptiveAssigner` needs.
 
         Args:
-            wave_size: The size of a wave, as `resolve_sizes` returns it.
+            sizes: The sizes of the study, as `resolve_sizes` returns them.
         """
         given = {name: getattr(self, name) for name in AssignmentRules._fields}
-        return AssignmentRules(**given | {"wave_size": wave_size})
+        return AssignmentRules(**given | {"wave_size": sizes.wave_size, "audit_rate": sizes.audit_rate})
 
 
 class StudySizes(NamedTuple):
@@ -92,12 +96,15 @@ class StudySizes(NamedTuple):
     wave_size: int
     training_tasks: int
     qualification_tasks: int
+    audit_rate: float
 
 
 # Smallest and largest number of tasks in the training, in the qualification test and in a wave that `auto` chooses.
 MAX_TRAINING_TASKS, MAX_QUALIFICATION_TASKS = 6, 10
 MIN_TRAINING_TASKS, MIN_QUALIFICATION_TASKS = 2, 4
 MIN_WAVE_SIZE, MAX_WAVE_SIZE = 20, 100
+# Number of tasks in the audit sample that `auto` aims at, and the smallest and largest proportion of all tasks.
+NUM_AUDITED, MIN_AUDIT_RATE, MAX_AUDIT_RATE = 150, 0.03, 0.2
 
 
 def count_tasks(tasks: Iterable[Task]) -> tuple[int, int]:
@@ -124,15 +131,17 @@ def choose_study_sizes(num_tasks: int, num_gold_images: int) -> StudySizes:
 
     Example:
         >>> choose_study_sizes(num_tasks=600, num_gold_images=30)
-        StudySizes(wave_size=60, training_tasks=3, qualification_tasks=6)
+        StudySizes(wave_size=60, training_tasks=3, qualification_tasks=6, audit_rate=0.2)
         >>> choose_study_sizes(num_tasks=6_000, num_gold_images=160)
-        StudySizes(wave_size=100, training_tasks=6, qualification_tasks=10)
+        StudySizes(wave_size=100, training_tasks=6, qualification_tasks=10, audit_rate=0.03)
     """
     training = min(max(num_gold_images // 10, MIN_TRAINING_TASKS), MAX_TRAINING_TASKS, num_gold_images)
     test = min(max(num_gold_images // 5, MIN_QUALIFICATION_TASKS), MAX_QUALIFICATION_TASKS)
     if training + MAX_ATTEMPTS * test > num_gold_images:
         test = 0
-    return StudySizes(min(max(num_tasks // 10, MIN_WAVE_SIZE), MAX_WAVE_SIZE), training, test)
+    wave = min(max(num_tasks // 10, MIN_WAVE_SIZE), MAX_WAVE_SIZE)
+    audit_rate = min(max(round(NUM_AUDITED / max(num_tasks, 1), 4), MIN_AUDIT_RATE), MAX_AUDIT_RATE)
+    return StudySizes(wave, training, test, audit_rate)
 
 
 def get_unconfirmed_key(image_id: str, question: TaskQuestion) -> str:

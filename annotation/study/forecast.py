@@ -174,7 +174,7 @@ def replay_answers(
     feedback = read_collect_feedback(folders)
     discarded = set(feedback.find_discarded_tasks(tasks.values()))
     mappings = [to_task_mapping(task, discarded) for task in tasks.values()]
-    rules = params.to_assignment_rules(params.resolve_sizes(tasks.values()).wave_size)
+    rules = params.to_assignment_rules(params.resolve_sizes(tasks.values()))
     assigner = AdaptiveAssigner(mappings, read_prior_answerable(folders), rules, feedback.doubtful)
     verdicts, _ = to_verdicts(annotations, tasks, strict=False)
     for row in sorted(verdicts, key=lambda row: row.sequence_index):

@@ -40,7 +40,6 @@ from annotation.study.gold_status import (
     resolve_unconfirmed_gold,
 )
 from annotation.study.response_times import ResponseTimes, describe_if_too_fast, summarize_by_annotator
-from pipeline.core.errors import Problems
 from pipeline.core.records import Choice, Record
 
 RATE_BY_EXPECTED: dict[Choice, Literal["sensitivity", "specificity"]] = {
@@ -114,7 +113,9 @@ class ExcludedAnswer(Record):
     task_id: str
     candidate_id: str
     annotator: str
-    reason: Literal["annotator excluded", "gold question failed", "duplicate", "self-contradiction"]
+    reason: Literal[
+        "annotator excluded", "gold question failed", "duplicate", "self-contradiction", "not trusted", "copy"
+    ]
     detail: str = ""
 
 
@@ -147,12 +148,12 @@ class QualityAssessment(NamedTuple):
     excluded: dict[str, Exclusion]
     gold_checks: list[CheckedGoldQuestion]
 
-    @property
-    def excluded_answers(self) -> list[ExcludedAnswer]:
-        """Return the answers about candidates that do not count, sorted by verdict id and position."""
-        table = self.answers[(self.answers["exclusion_reason"] != "") & (self.answers["role"] != "gold")]
-        rows = table.rename(columns={"exclusion_reason": "reason"}).sort_values(["verdict_id", "position"])
-        return to_records(rows[list(ExcludedAnswer.__struct_fields__)], ExcludedAnswer)
+
+def list_excluded_answers(answers: pd.DataFrame) -> list[ExcludedAnswer]:
+    """Return the answers about candidates that do not count, sorted by verdict id and position."""
+    table = answers[(answers["exclusion_reason"] != "") & (answers["role"] != "gold")]
+    rows = table.rename(columns={"exclusion_reason": "reason"}).sort_values(["verdict_id", "position"])
+    return to_records(rows[list(ExcludedAnswer.__struct_fields__)], ExcludedAnswer)
 
 
 def assess_quality(
@@ -164,14 +165,10 @@ def assess_quality(
         answers: The answers table.
         rules: The limits.
         min_gold_agreement: Number of annotators who must agree on an unconfirmed gold question.
-
-    Raises:
-        UserError: More than one gold question of one origin (`gold_source`), and more than the proportion
-            `max_discarded_rate` of them, would be discarded.
     """
     checks = check_unconfirmed_gold(answers, min_gold_agreement)
     answers = resolve_unconfirmed_gold(answers, checks)
-    discarded = find_discarded_gold(answers, rules.max_discarded_rate)
+    discarded = find_discarded_gold(answers)
     answers = answers.assign(is_discarded=answers["is_discarded"] | discarded)
     accuracy, excluded = measure_gold_accuracy(answers), {}
     times, gold = (
@@ -194,21 +191,16 @@ def assess_quality(
     )
 
 
-def find_discarded_gold(answers: pd.DataFrame, max_discarded: float) -> pd.Series:
+def find_discarded_gold(answers: pd.DataFrame) -> pd.Series:
     """Find the gold questions that reliable annotators contradict.
 
     A gold question is identified by its image and text.
 
     Args:
         answers: The answers table.
-        max_discarded: Maximum proportion of the gold questions of one origin (`gold_source`) that may be
-            discarded. Discarding one is always allowed.
 
     Returns:
         [rows] of bool: whether the row is an answer to a discarded gold question.
-
-    Raises:
-        UserError: More gold questions of one origin would be discarded than allowed.
     """
     key_columns = ["image_id", "text"]
     # Unconfirmed gold questions have a rule of their own.
@@ -235,24 +227,6 @@ def find_discarded_gold(answers: pd.DataFrame, max_discarded: float) -> pd.Serie
     discarded = by_question.index[
         (by_question["size"] >= MIN_RELIABLE_ANSWERS) & (by_question["mean"] <= MAX_EXPECTED_RATE)
     ]
-    source_of = gold_answers.drop_duplicates(key_columns).set_index(key_columns)["gold_source"].astype(str)
-    counts = pd.DataFrame(
-        {"asked": source_of.value_counts(), "discarded": source_of[discarded].value_counts()}
-    ).fillna(0)
-    problems = Problems("gold questions contradicted by reliable annotators")
-    for source, row in counts[
-        counts["discarded"] > np.maximum(1, max_discarded * counts["asked"])
-    ].iterrows():
-        texts = ", ".join(
-            f"{image}: {text!r}" for image, text in discarded[source_of[discarded] == source][:5]
-        )
-        problems.add(
-            f"source `{source}`",
-            f"{row['discarded']:,.0f} of {row['asked']:,.0f} would be discarded, more than collect.max_discarded_rate ({max_discarded:.0%}). "
-            "Check these questions. If they are mislabelled, correct the source and run stage batch again, or raise "
-            f"collect.max_discarded_rate; if not, ask other annotators. Examples: {texts}",
-        )
-    problems.raise_if_any()
     texts = discarded.get_level_values("text")
     keys = answers.loc[
         (answers["role"] == "gold") & ~is_unconfirmed & answers["text"].isin(texts), key_columns

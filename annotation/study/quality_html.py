@@ -22,7 +22,7 @@ from pipeline.core.rendering import chart_to_svg, make_image_data_uri, render_te
 RULE_DESCRIPTIONS = {
     "majority": "more than half of them agree",
     "unanimity": "all of them agree",
-    "dawid-skene": "more votes support this than the opposite, and it is probable enough by the Dawid-Skene posterior, which combines the "
+    "dawid-skene": "the votes support this, and it is probable enough by the model of the votes, which combines the "
     "prior of stage estimate with what gold questions show about each annotator",
 }
 COLOURS = {"sensitivity": "#0072B2", "specificity": "#D55E00"}

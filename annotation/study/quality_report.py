@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -19,10 +18,12 @@ from annotation.study.agreement import (
     compute_retest,
 )
 from annotation.study.answers_table import select_gold_answers, select_votes, to_records
-from annotation.study.dawid_skene import ConfusionTable
+from annotation.study.assignment import MAX_SHARE, MIN_PEOPLE
 from annotation.study.exports import ADJUDICATOR_PREFIX, CHOICES
 from annotation.study.gold_leakage import GoldLeakage, measure_gold_leakage, select_leaks
 from annotation.study.gold_status import CheckedGoldQuestion, list_questions_to_check
+from annotation.study.label_error import LabelError
+from annotation.study.posteriors import AnnotatorRates, PosteriorEstimates, list_people_warnings
 from annotation.study.quality_control import GoldAccuracy, QualityAssessment, QualityFlag, make_rate
 from annotation.study.response_times import ResponseTimes
 from annotation.study.vote_aggregation import Status, count_votes
@@ -34,6 +35,12 @@ NUM_UNCERTAIN_ITEMS = 20
 # Suspiciously low rate of errors and of disagreement: people usually err and disagree more often. And minimum
 # number of candidates with several votes for measuring the disagreement.
 SUSPICIOUS_ERROR_RATE, MIN_SHARED_CANDIDATES = 0.01, 100
+# A study with a larger label error (upper end of the interval) is only a trial.
+MAX_LABEL_ERROR = 0.05
+# The share of a person can be larger than MAX_SHARE by so much, because votes are excluded later.
+SHARE_TOLERANCE = 0.05
+# Minimum log ratio per vote between the explanations that annotators have looked at the images and that they have not.
+MIN_IMAGE_EVIDENCE = 0.02
 # Columns of the answers table that `measure_gold_leakage` reads.
 LEAKAGE_COLUMNS = ["annotator", "sequence_index", "position", "image_id", "text", "role"]
 
@@ -124,10 +131,12 @@ class QualityReport(Record):
         warnings: What the study leader must check before publishing.
         settings: The parameters of stage `collect`.
         num_verdicts: Number of verdicts.
-        num_answers: Number of answers about candidates. It is the sum of the next four numbers.
+        num_answers: Number of answers about candidates. It is the sum of the next six numbers.
         num_from_excluded: Number of answers of excluded annotators.
         num_failed_gold: Number of answers in a task whose gold question was failed.
         num_repeated: Number of answers that do not count, because the annotator judged the candidate twice.
+        num_not_trusted: Number of answers that do not count, because they do not depend on the images.
+        num_copied: Number of answers that do not count, because accounts that answer alike judged the same candidate.
         num_counted: Number of answers that count.
         annotators: Annotators and adjudicators, sorted by name.
         gold_questions: Accuracy for each origin and expected choice of gold questions.
@@ -138,11 +147,15 @@ class QualityReport(Record):
         retest: Test-retest reliability on the candidates of overlap tasks.
         gold_leakage: For each cue, how well gold questions can be recognized without the image.
         subsets: Number of candidates by subset and status.
-        expected_error: Expected proportion of label errors among candidates that votes verified as
-            unanswerable; only for the rule dawid-skene.
+        label_error: Proportion of answerable candidates among those that votes verified as unanswerable, measured on the
+            audit sample.
+        image_evidence: How much more probable the votes are if annotators looked at the images than if each called a
+            constant proportion invalid: a log ratio, per vote; only for the rule dawid-skene.
+        max_share: Largest proportion of the counted votes that one person gave. Accounts that answer alike are one person.
+        num_people: Number of people whose votes count.
         uncertain_items: The most uncertain candidates.
         doubtful: Candidate id -> probability of invalid, for the candidates that wait for an adjudicator.
-        confusion_tables: Confusion matrices of annotators; only for the rule dawid-skene.
+        rates: Error rates of annotators on candidates; only for the rule dawid-skene.
     """
 
     simulated: bool
@@ -154,6 +167,8 @@ class QualityReport(Record):
     num_from_excluded: int
     num_failed_gold: int
     num_repeated: int
+    num_not_trusted: int
+    num_copied: int
     num_counted: int
     annotators: tuple[AnnotatorRow, ...]
     gold_questions: tuple[GoldRow, ...]
@@ -163,10 +178,18 @@ class QualityReport(Record):
     retest: RetestReliability
     gold_leakage: tuple[GoldLeakage, ...]
     subsets: tuple[SubsetRow, ...]
-    expected_error: IntervalEstimate
+    label_error: LabelError
+    image_evidence: float | None
+    max_share: float
+    num_people: int
     uncertain_items: tuple[UncertainItem, ...]
     doubtful: dict[str, float]
-    confusion_tables: tuple[ConfusionTable, ...] = ()
+    rates: tuple[AnnotatorRates, ...] = ()
+
+    @property
+    def doubts(self) -> list[str]:
+        """Return why the study is only a trial (`list_doubts`)."""
+        return list_doubts(self)
 
     @property
     def num_invalid_gold_answers(self) -> int:
@@ -182,24 +205,20 @@ class QualityReport(Record):
 def build_report(
     assessment: QualityAssessment,
     verified: Collection[CollectedCandidate],
-    posteriors: Mapping[str, float],
-    expected_error: IntervalEstimate,
-    tables: Sequence[ConfusionTable],
+    estimates: PosteriorEstimates,
+    label_error: LabelError,
     settings: Mapping[str, Any],
     overlap_candidates: Collection[str],
-    base_rates: Mapping[Subset, IntervalEstimate] = MappingProxyType({}),
 ) -> QualityReport:
     """Build the quality report.
 
     Args:
         assessment: The result of quality control.
         verified: All candidates, with votes and status.
-        posteriors: Candidate id -> probability of invalid; empty unless the rule is dawid-skene.
-        expected_error: Expected label error among the candidates that votes verified as unanswerable.
-        tables: Confusion matrices of annotators.
+        estimates: The posteriors and error rates; `NO_ESTIMATES` unless the rule is dawid-skene.
+        label_error: The label error on the audit sample.
         settings: The parameters of section `collect`.
         overlap_candidates: Ids of the candidates of overlap tasks, on which agreement is measured.
-        base_rates: Subset -> proportion of answerable candidates.
 
     Returns:
         The report. Floats are rounded to 6 significant digits.
@@ -210,7 +229,9 @@ def build_report(
     overlap = answers[
         is_candidate & answers["candidate_id"].isin(overlap_candidates) & ~answers["is_adjudicator"]
     ]
+    posteriors = {row.candidate_id: row.invalid for row in estimates.posteriors}
     uncertain = _rank_uncertain(answers, verified, posteriors)
+    shares = _compute_shares(answers, estimates.copies)
     undecided = [row.candidate.candidate_id for row in verified if row.status == "doubtful"]
     quality = QualityReport(
         simulated=bool(answers["simulated"].any()),
@@ -222,6 +243,8 @@ def build_report(
         num_from_excluded=reasons["annotator excluded"],
         num_failed_gold=reasons["gold question failed"],
         num_repeated=reasons["duplicate"] + reasons["self-contradiction"],
+        num_not_trusted=reasons["not trusted"],
+        num_copied=reasons["copy"],
         num_counted=reasons[""],
         annotators=tuple(_build_annotator_rows(assessment)),
         gold_questions=tuple(_build_gold_rows(answers)),
@@ -230,15 +253,90 @@ def build_report(
         agreement=tuple(compute_agreement(select_votes(overlap))),
         retest=compute_retest(overlap[overlap["exclusion_reason"] != "annotator excluded"]),
         gold_leakage=tuple(measure_gold_leakage(answers[LEAKAGE_COLUMNS])),
-        subsets=tuple(_build_subset_rows(verified, base_rates)),
-        expected_error=expected_error,
+        subsets=tuple(_build_subset_rows(verified, estimates.base_rates)),
+        label_error=label_error,
+        image_evidence=estimates.image_evidence if estimates.posteriors else None,
+        max_share=max(shares.values(), default=0.0),
+        num_people=len(shares),
         uncertain_items=tuple(_build_uncertain_items(answers, verified, uncertain[:NUM_UNCERTAIN_ITEMS])),
         doubtful={str(key): value for key, value in uncertain[uncertain.index.isin(undecided)].items()},
-        confusion_tables=tuple(tables),
+        rates=tuple(estimates.rates),
     )
-    quality = msgspec.structs.replace(quality, warnings=tuple(_find_warnings(quality)))
+    warnings = [
+        *_find_warnings(quality),
+        *_find_discarded_sources(answers, settings.get("max_discarded_rate", 1.0)),
+        *list_people_warnings(estimates),
+    ]
+    quality = msgspec.structs.replace(quality, warnings=tuple(warnings))
     rounding = msgspec.json.Decoder(float_hook=lambda number: float(f"{float(number):.6g}"))
     return msgspec.convert(rounding.decode(msgspec.json.encode(quality)), QualityReport)
+
+
+def _compute_shares(answers: pd.DataFrame, copies: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Return person -> proportion of all votes that count. Accounts that answer alike have the name of the first one."""
+    first = {name: people[0] for people in copies for name in people}
+    counts = Counter(first.get(name, name) for name in select_votes(answers)["annotator"].astype(str))
+    return {name: count / counts.total() for name, count in sorted(counts.items())}
+
+
+def list_doubts(quality: QualityReport) -> list[str]:
+    """Return why the study is only a trial: reasons for which its label error cannot be stated, or is too large.
+
+    They are also on the dataset card, and `rgqa publish` refuses such a release.
+    """
+    doubts = []
+    if quality.num_people < MIN_PEOPLE:
+        doubts.append(
+            f"the votes that count are those of {format_count(quality.num_people, 'person', 'people')}. At least {MIN_PEOPLE} are needed: "
+            "nobody can tell whether one person alone has looked at the images"
+        )
+    elif quality.max_share > MAX_SHARE + SHARE_TOLERANCE:
+        doubts.append(
+            f"one person gave {quality.max_share:.0%} of the votes that count, more than {MAX_SHARE:.0%}"
+        )
+    people = {row.annotator for row in quality.rates}
+    distrusted = {row.annotator for row in quality.rates if row.trusted_before is not None}
+    if 2 * len(distrusted) > len(people):
+        doubts.append(
+            f"the votes of {len(distrusted)} of {len(people)} people do not depend on the images. It cannot be told who is right"
+        )
+    error = quality.label_error
+    is_vague = quality.image_evidence is not None and quality.image_evidence < MIN_IMAGE_EVIDENCE
+    if is_vague and error.value is None:
+        doubts.append(
+            "the votes could also have been given without looking at the images: hardly any differ from what the annotator "
+            "says of all other candidates"
+        )
+    if error.value is None:
+        doubts.append(
+            f"the label error is not known: {error.unknown_because}. Invite an adjudicator (rgqa annotate invite NAME --adjudicator)"
+        )
+    elif (error.high or 0.0) > MAX_LABEL_ERROR:
+        doubts.append(
+            f"the label error can be {error.high:.1%}, more than {MAX_LABEL_ERROR:.0%}: {error.num_wrong} of {error.num_audited} audited UQs "
+            "are answerable. Let the adjudicator judge more, or the annotators vote again"
+        )
+    return doubts
+
+
+def _find_discarded_sources(answers: pd.DataFrame, max_rate: float) -> list[str]:
+    """Return a sentence for each origin of gold questions of which too many are discarded."""
+    gold = answers[(answers["role"] == "gold") & ~answers["is_adjudicator"]]
+    keys = ["image_id", "text"]
+    sentences = []
+    for source, rows in gold.groupby("gold_source", observed=True):
+        questions = rows.groupby(keys, observed=True)["is_discarded"].any()
+        discarded = questions[questions]
+        if len(discarded) <= max(1, max_rate * len(questions)):
+            continue
+        people = rows[rows["is_discarded"] & ~rows["is_correct"]]["annotator"].astype(str)
+        texts = ", ".join(f"{image}: {text!r}" for image, text in discarded.index[:5])
+        sentences.append(
+            f"{len(discarded):,} of {len(questions):,} gold questions of source `{source}` are discarded, more than "
+            f"collect.max_discarded_rate ({max_rate:.0%}); {', '.join(sorted(set(people)))} contradict them. If the questions are "
+            f"wrong, correct the source and run stage batch again; if not, ask other annotators. Examples: {texts}"
+        )
+    return sentences
 
 
 def _find_warnings(quality: QualityReport) -> list[str]:

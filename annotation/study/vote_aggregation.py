@@ -14,7 +14,7 @@ import pandas as pd
 
 from annotation.study import answers_table as table
 from annotation.study.answers_table import BLOCK_SIZE, QualityRules, to_records
-from annotation.study.assignment import MIN_VALID_VOTES
+from annotation.study.assignment import find_answerable, find_unanswerable
 from annotation.study.exports import CHOICES
 from annotation.study.gold_status import is_own_question
 from pipeline.core.records import Category, CollectedCandidate, GoldQuestionCheck, ScreenedCandidate
@@ -42,33 +42,50 @@ def count_votes(answers: pd.DataFrame, candidates: list[str]) -> pd.DataFrame:
     return counts.rename(str).rename(columns=str).reindex(index=candidates, columns=CHOICES, fill_value=0)
 
 
-def decide_status(votes: pd.DataFrame, rules: QualityRules, posterior: pd.Series | float = 0.5) -> np.ndarray:
+# Minimum number of "invalid" votes if no gold question was answered, so that nothing is known about the annotators.
+MIN_VOTES_WITHOUT_GOLD = 2
+
+
+def decide_status(
+    votes: pd.DataFrame,
+    rules: QualityRules,
+    posterior: pd.Series | float = 0.5,
+    *,
+    has_gold_answers: bool = True,
+) -> np.ndarray:
     """Decide the status of each candidate.
 
     Only candidates with the status "unanswerable" are released; doubtful candidates are lost. The rules are:
 
     - majority: more than half of the votes say invalid (or valid). "unsure" supports neither.
     - unanimity: all votes say invalid (or valid).
-    - dawid-skene: the posterior probability of invalid (or valid) is at least `min_posterior`, and more votes say invalid than
-      valid (or the reverse). So neither a prior alone nor a prior against the votes can decide. One vote can
-      be enough for unanswerable. For answerable at least `MIN_VALID_VOTES` (2) votes say valid or unsure,
-      because an annotator who is in doubt or does not look says valid.
+    - dawid-skene: the posterior probability of invalid is at least `min_posterior`, and more votes say invalid than
+      valid, or at least two say invalid (on a hard question half of the annotators are wrong). So neither a
+      prior alone nor a prior against the votes can decide. One vote can be enough for unanswerable. For answerable the
+      probability of valid is at least 0.9, and at least two votes say valid or unsure, because an
+      annotator who is in doubt or does not look says valid (`annotation.study.assignment`).
 
     Args:
         votes: Votes per candidate (`count_votes`).
         rules: The rule and its limits.
-        posterior: Probability of invalid for each candidate (`annotation.study.dawid_skene`), only for the
+        posterior: Probability of invalid for each candidate (`annotation.study.posteriors`), only for the
             rule dawid-skene.
+        has_gold_answers: Whether answers to gold questions count. Without them, the rule dawid-skene needs two votes for
+            unanswerable.
 
     Returns:
         [candidates] of `Status`.
     """
     invalid, valid, total = votes["invalid"], votes["valid"], votes.sum(axis=1)
     if rules.aggregation == "dawid-skene":
-        unanswerable = (posterior >= rules.min_posterior) & (invalid > valid)
-        answerable = (1 - posterior >= rules.min_posterior) & (valid > invalid)
-        answerable &= total - invalid >= MIN_VALID_VOTES
+        probability = np.clip(np.broadcast_to(posterior, total.shape), 1e-12, 1 - 1e-12)
+        log_odds = np.log(probability) - np.log1p(-probability)
+        counts = invalid.to_numpy(float), (total - invalid).to_numpy(float)
+        unanswerable = find_unanswerable(log_odds, *counts, rules.min_posterior)
+        answerable = find_answerable(log_odds, *counts)
         min_votes = 1
+        if not has_gold_answers:
+            unanswerable &= invalid >= MIN_VOTES_WITHOUT_GOLD
     else:
         needed = total if rules.aggregation == "unanimity" else total // 2 + 1
         unanswerable, answerable, min_votes = invalid >= needed, valid >= needed, rules.min_votes
@@ -95,7 +112,10 @@ def verify_candidates(
     keys = sorted(screened)
     votes = count_votes(answers, keys)
     by_votes = decide_status(
-        votes, rules, pd.Series(dict(posteriors), dtype=float).reindex(keys).fillna(0.5)
+        votes,
+        rules,
+        pd.Series(dict(posteriors), dtype=float).reindex(keys).fillna(0.5),
+        has_gold_answers=table.has_gold_answers(answers),
     ).tolist()
     adjudicated = (
         table.get_adjudications(answers).map({True: "unanswerable", False: "answerable"}).reindex(keys)

@@ -3,7 +3,7 @@
 An annotator is excluded if sensitivity or specificity on gold questions is below the limits or drifts below
 them, or if the annotator answers too fast or always the same. Unconfirmed gold questions count only if annotators agree. An answer is also excluded if the annotator failed the gold
 question of the same task. The remaining answers about candidates are votes. A candidate is unanswerable only
-if the votes say "invalid" (by the Dawid-Skene posterior, by majority or unanimously), or if an adjudicator
+if the votes say "invalid" (by the posterior of the model of the votes, by majority or unanimously), or if an adjudicator
 says so.
 
 Reads   tasks.jsonl, screened.jsonl, estimates.jsonl
@@ -29,7 +29,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from annotation.study.answers_table import build_answers_table
-from annotation.study.assignment import is_overlap_task
+from annotation.study.assignment import is_audit_task, is_overlap_task
 from annotation.study.assignment_params import AnnotateParams, StudySizes
 from annotation.study.exports import PULLED_FILENAME, read_verdicts
 from annotation.study.quality_html import render_page
@@ -56,7 +56,10 @@ from pipeline.tasks.verdict_aggregation import (
 
 
 def gather_verdicts(
-    folders: DatasetFolders, tasks: Mapping[str, Task], params: CollectParams
+    folders: DatasetFolders,
+    tasks: Mapping[str, Task],
+    params: CollectParams,
+    audited_tasks: Collection[str] = (),
 ) -> tuple[list[Verdict], dict[str, int]]:
     """Return the verdicts, and the number of annotations of each kind in pulled.json ({} without this file).
 
@@ -64,6 +67,7 @@ def gather_verdicts(
         folders: The data set.
         tasks: The tasks by id.
         params: Parameters of stage `collect`.
+        audited_tasks: The tasks that a simulated adjudicator judges, too.
 
     Raises:
         UserError: There are no verdicts yet, an export was not imported, or pulled.json is invalid
@@ -85,9 +89,13 @@ def gather_verdicts(
             "this is a REHEARSAL: the verdicts are simulated from incomplete graphs that are treated as complete "
             f"({folders.dataset}.collect.simulate: rehearsal)"
         )
-        verdicts = simulate_from_evidence(folders, tasks.values(), params.simulated_votes, params.seed)
+        verdicts = simulate_from_evidence(
+            folders, tasks.values(), params.simulated_votes, params.seed, audited_tasks
+        )
     elif params.simulate:
-        verdicts = simulate_from_truth(folders, tasks.values(), params.simulated_votes, params.seed)
+        verdicts = simulate_from_truth(
+            folders, tasks.values(), params.simulated_votes, params.seed, audited_tasks
+        )
     elif pulled.exists():
         verdicts, counts = read_verdicts(pulled, tasks)
     if not verdicts:
@@ -145,18 +153,25 @@ def main() -> None:
         )
     out = folders.stage_dir("collect")
     tasks = UniqueIndex(folders.record_file(Task), Task, "task_id")
-    verdicts, exported = gather_verdicts(folders, tasks, params)
+    annotate = load_params("annotate", AnnotateParams)
+    sizes = annotate.resolve_sizes(folders.read_records(Task))
+    rules = annotate.to_assignment_rules(sizes)
+    audited_tasks = {key for key in tasks if is_audit_task(key, rules)}
+    verdicts, exported = gather_verdicts(folders, tasks, params, audited_tasks)
     write_jsonl(out / "verdicts.jsonl", verdicts)
     num_verdicts = len(verdicts)
     del verdicts
     priors = {row.candidate_id: row.p_answerable for row in folders.read_records(CandidateEstimate)}
-    annotate = load_params("annotate", AnnotateParams)
-    sizes = annotate.resolve_sizes(folders.read_records(Task))
-    rules = annotate.to_assignment_rules(sizes.wave_size)
-    overlap_questions = (
-        row for key in tasks if is_overlap_task(key, rules) for row in (tasks[key].first, tasks[key].second)
+    overlap_tasks = {key for key in tasks if is_overlap_task(key, rules)}
+    overlap, audited = (
+        {
+            row.candidate_id
+            for key in sampled
+            for row in (tasks[key].first, tasks[key].second)
+            if row.role == "candidate" and row.candidate_id
+        }
+        for sampled in (overlap_tasks, audited_tasks)
     )
-    overlap = {row.candidate_id for row in overlap_questions if row.role == "candidate" and row.candidate_id}
     screened = UniqueIndex(
         folders.record_file(ScreenedCandidate), ScreenedCandidate, "candidate.candidate_id"
     )
@@ -166,11 +181,13 @@ def main() -> None:
 
     answers = build_answers_table(tasks, folders.read_records(Verdict))
     collected = aggregate_verdicts(
-        screened, answers, params, priors, overlap, store, annotate.min_gold_agreement
+        screened, answers, params, priors, overlap, audited, store, annotate.min_gold_agreement
     )
     check_votes(collected, params)
     for warning in collected.quality.warnings:
         print(f"collect: WARNING: {warning}", file=sys.stderr)
+    for doubt in collected.quality.doubts:
+        print(f"collect: this study is a trial: {doubt}", file=sys.stderr)
     images = {row.image_id: row.path for row in folders.read_records(ImageRecord)}
     folders.write_stage_outputs(
         "collect",

@@ -176,7 +176,7 @@ def count_votes(
         if row.candidate.candidate_id in uqs:
             decided_by[row.decided_by] += 1
             votes.update([row.votes_invalid + row.votes_valid] if row.decided_by == "votes" else ())
-    agreed, label_error = quality.agreement[0], quality.expected_error
+    agreed, label_error = quality.agreement[0], quality.label_error
     people = [row for row in quality.annotators if not row.is_adjudicator]
     agreement_text = (
         f"On {format_count(agreed.candidates, 'candidate')}, sampled at random, that two or more judged, Krippendorff's alpha is {format_interval(agreed.krippendorff_alpha)} and Gwet's AC1 "
@@ -194,7 +194,8 @@ def count_votes(
         invalid_gold_answers=quality.num_invalid_gold_answers,
         label_error_text=""
         if label_error.value is None
-        else f"{label_error.value:.2%} ({label_error.low:.2%} to {label_error.high:.2%})",
+        else f"{label_error.value:.2%} (at most {label_error.high:.2%}; {label_error.num_wrong} of {label_error.num_audited} UQs that an adjudicator judged independently)",
+        doubts=tuple(quality.doubts),
     )
 
 

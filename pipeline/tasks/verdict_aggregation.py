@@ -12,22 +12,26 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import msgspec
-import numpy as np
 import pandas as pd
 from msgspec import to_builtins as asdict
 
-from annotation.study.agreement import IntervalEstimate
-from annotation.study.answers_table import QualityRules, select_votes
+from annotation.study.answers_table import (
+    QualityRules,
+    count_adjudicated_gold,
+    get_adjudications,
+    has_gold_answers,
+    select_votes,
+)
 from annotation.study.assignment import DEFAULT_RULES
-from annotation.study.dawid_skene import MILLION, Posterior, PosteriorEstimates, estimate_posteriors
 from annotation.study.gold_status import count_by_status, list_questions_to_check
-from annotation.study.quality_control import ExcludedAnswer, assess_quality
+from annotation.study.label_error import measure_label_error
+from annotation.study.posteriors import NO_ESTIMATES, Posterior, estimate_posteriors
+from annotation.study.quality_control import ExcludedAnswer, assess_quality, list_excluded_answers
 from annotation.study.quality_report import QualityReport, build_report
-from annotation.study.vote_aggregation import check_aqs, verify_candidates
+from annotation.study.vote_aggregation import check_aqs, count_votes, decide_status, verify_candidates
 from pipeline.core.params import Seed
 from pipeline.core.records import CollectedCandidate, GoldQuestionCheck, Record, ScreenedCandidate
 from pipeline.research_registry import NUM_SIMULATED_ANNOTATORS
-from pipeline.scoring.bootstrap import percentile_interval
 
 
 class CollectParams(QualityRules):
@@ -80,6 +84,7 @@ def aggregate_verdicts(
     params: CollectParams,
     answerable_priors: Mapping[str, float] = MappingProxyType({}),
     overlap: Collection[str] = (),
+    audited: Collection[str] = (),
     store: Callable[[Iterable[CollectedCandidate]], Collection[CollectedCandidate]] = list,
     min_gold_agreement: int = DEFAULT_RULES.min_gold_agreement,
 ) -> AggregatedVerdicts:
@@ -93,6 +98,7 @@ def aggregate_verdicts(
             the rule dawid-skene.
         overlap: The ids of the candidates that were sampled at random to be judged by several annotators.
             Agreement is measured on these candidates.
+        audited: The ids of the candidates of the audit sample, on which the label error is measured.
         store: A function that stores the verified candidates as they are made, and returns a collection from
             which they can be read again.
         min_gold_agreement: Number of annotators who must agree on an unconfirmed gold question.
@@ -101,61 +107,33 @@ def aggregate_verdicts(
         UserError: See `assess_quality`.
     """
     assessed = assess_quality(answers_table, params, min_gold_agreement)
-    answers_table, label_error = assessed.answers, IntervalEstimate()
-    uses_posteriors = params.aggregation == "dawid-skene" and len(select_votes(answers_table)) > 0
-    estimated = (
-        estimate_posteriors(answers_table, answerable_priors)
-        if uses_posteriors
-        else PosteriorEstimates([], [], np.empty((0, 0)), {})
-    )
+    answers_table, estimated = assessed.answers, NO_ESTIMATES
+    if params.aggregation == "dawid-skene" and len(select_votes(answers_table)):
+        estimated, answers_table = estimate_posteriors(answers_table, answerable_priors)
+    assessed = assessed._replace(answers=answers_table)
     invalid = {row.candidate_id: row.invalid for row in estimated.posteriors}
     verified = store(verify_candidates(screened, answers_table, params, invalid))
-    if uses_posteriors:
-        released = {
-            row.candidate.candidate_id
-            for row in verified
-            if row.status == "unanswerable" and row.decided_by == "votes"
-        }
-        is_released = np.array([row.candidate_id in released for row in estimated.posteriors])
-        label_error = estimate_label_error(
-            np.array(list(invalid.values()))[is_released], (row[is_released] for row in estimated.replicates)
-        )
+    adjudicated = get_adjudications(answers_table)
+    keys = sorted(adjudicated.index)
+    by_votes = decide_status(
+        count_votes(answers_table, keys),
+        params,
+        pd.Series(estimated.invalid_by_votes, dtype=float).reindex(keys).fillna(0.5),
+        has_gold_answers=has_gold_answers(answers_table),
+    )
+    label_error = measure_label_error(
+        dict(zip(keys, by_votes.tolist(), strict=True)),
+        {str(key): bool(value) for key, value in adjudicated.items()},
+        audited,
+        count_adjudicated_gold(answers_table),
+    )
     return AggregatedVerdicts(
         verified=verified,
-        excluded_answers=assessed.excluded_answers,
+        excluded_answers=list_excluded_answers(answers_table),
         aq_checks=check_aqs(answers_table),
         posteriors=estimated.posteriors,
-        quality=build_report(
-            assessed,
-            verified,
-            invalid,
-            label_error,
-            estimated.confusion_tables,
-            params.get_active_values(),
-            overlap,
-            estimated.base_rates,
-        ),
+        quality=build_report(assessed, verified, estimated, label_error, params.get_active_values(), overlap),
     )
-
-
-def estimate_label_error(
-    unanswerable_probabilities: np.ndarray, resampled: Iterable[np.ndarray]
-) -> IntervalEstimate:
-    """Estimate the proportion of candidates verified as unanswerable that are in fact answerable.
-
-    The estimate assumes that the posterior probabilities are calibrated.
-
-    Args:
-        unanswerable_probabilities: [candidates] the posterior probability (0 to 1) of being unanswerable.
-        resampled: For each bootstrap resample an array [candidates] of the same probabilities, in millionths.
-
-    Returns:
-        The proportion, with a percentile interval. It is empty if there are no candidates.
-    """
-    if not len(unanswerable_probabilities):
-        return IntervalEstimate()
-    low, high = percentile_interval(np.array([1 - row.mean() / MILLION for row in resampled]))
-    return IntervalEstimate(value=float(1 - unanswerable_probabilities.mean()), low=low, high=high)
 
 
 def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
@@ -188,7 +166,8 @@ def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
         ],
         "agreement": asdict(quality.agreement[0]),
         "retest": asdict(quality.retest),
-        "expected_label_error": asdict(quality.expected_error),
+        "doubts": quality.doubts,
+        "label_error": asdict(quality.label_error),
         "candidates": {row.subset: row.statuses for row in quality.subsets},
         "base_rates": {row.subset: asdict(row.base_rate) for row in quality.subsets},
         "by_adjudicator": Counter(

@@ -9,7 +9,7 @@ marked `rehearsal`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -57,6 +57,12 @@ ANNOTATORS = (
 )
 
 
+# The simulated adjudicator judges the audit sample. The name begins with the prefix of adjudicators.
+ADJUDICATOR = SimulatedAnnotator(
+    "adjudicator-simulated", miss_rate=0.02, false_alarm_rate=0.005, unsure_rate=0.0
+)
+
+
 def simulate_verdicts(
     tasks: Iterable[Task],
     find_obstacle: FindObstacle,
@@ -64,6 +70,7 @@ def simulate_verdicts(
     seed: int,
     rehearsal: bool = False,
     annotators: Sequence[SimulatedAnnotator] = ANNOTATORS,
+    audited: Collection[str] = (),
 ) -> list[Verdict]:
     """Simulate the verdicts of `votes_per_task` random annotators on each task, sorted by verdict id.
 
@@ -76,6 +83,7 @@ def simulate_verdicts(
         rehearsal: Whether this is a rehearsal, because the complete ground truth is unknown. Verdicts and names of
             annotators then say so.
         annotators: The annotators to choose from.
+        audited: The ids of the tasks that an adjudicator judges, too.
     """
     answered: Counter[str] = Counter()
     verdicts = []
@@ -85,8 +93,10 @@ def simulate_verdicts(
             for question in (task.first, task.second)
         ]
         rng = make_generator(seed, "simulated", task.task_id)
-        for who in sorted(rng.permutation(len(annotators))[:votes_per_task].tolist()):
-            annotator = annotators[who]
+        chosen = [
+            annotators[who] for who in sorted(rng.permutation(len(annotators))[:votes_per_task].tolist())
+        ]
+        for annotator in [*chosen, *([ADJUDICATOR] if task.task_id in audited else [])]:
             (first, first_reason), (second, second_reason) = (
                 choose_verdict(seen, annotator, rng) for seen in views
             )

@@ -6,7 +6,7 @@ All verdicts are marked as simulated; verdicts of a rehearsal are also marked as
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache, partial
 
 from pipeline.core.paths import DatasetFolders
@@ -36,16 +36,28 @@ def load_truth_view(folders: DatasetFolders) -> FindObstacle:
 
 
 def simulate_from_truth(
-    folders: DatasetFolders, tasks: Iterable[Task], votes_per_task: int, seed: int
+    folders: DatasetFolders,
+    tasks: Iterable[Task],
+    votes_per_task: int,
+    seed: int,
+    audited: Collection[str] = (),
 ) -> list[Verdict]:
     """Simulate verdicts from the complete ground truth."""
     return simulate_verdicts(
-        track(tasks, PROGRESS_LABEL, unit="task"), load_truth_view(folders), votes_per_task, seed
+        track(tasks, PROGRESS_LABEL, unit="task"),
+        load_truth_view(folders),
+        votes_per_task,
+        seed,
+        audited=audited,
     )
 
 
 def simulate_from_evidence(
-    folders: DatasetFolders, tasks: Iterable[Task], votes_per_task: int, seed: int
+    folders: DatasetFolders,
+    tasks: Iterable[Task],
+    votes_per_task: int,
+    seed: int,
+    audited: Collection[str] = (),
 ) -> list[Verdict]:
     """Simulate verdicts from published or reconstructed graphs, which are treated as complete."""
     facts_of = cache(make_evidence_loader(folders, folders.read_vocabulary(), is_complete=True))
@@ -57,5 +69,10 @@ def simulate_from_evidence(
         return "unclear" if judgement.answerability == "unknown" else judgement.category or "unclear"
 
     return simulate_verdicts(
-        track(tasks, PROGRESS_LABEL, unit="task"), find_obstacle, votes_per_task, seed, rehearsal=True
+        track(tasks, PROGRESS_LABEL, unit="task"),
+        find_obstacle,
+        votes_per_task,
+        seed,
+        rehearsal=True,
+        audited=audited,
     )

@@ -36,8 +36,8 @@ from scipy.special import expit, logit
 from annotation.study.answers_table import QualityRules, build_answers_table
 from annotation.study.assignment import AdaptiveAssigner, AssignmentRules
 from annotation.study.assignment_params import choose_study_sizes, to_task_mapping
-from annotation.study.dawid_skene import PosteriorEstimates, estimate_posteriors
 from annotation.study.forecast import make_forecast
+from annotation.study.posteriors import PosteriorEstimates, estimate_posteriors
 from annotation.study.quality_control import assess_quality
 from annotation.study.vote_aggregation import verify_candidates
 from pipeline.benchmark.auditing.screening_accuracy import read_truth
@@ -52,6 +52,7 @@ from pipeline.core.randomness import make_generator
 from pipeline.core.records import CandidateEstimate, Record, ScreenedCandidate, Task, TaskQuestion, Verdict
 from research.simulated_annotators.annotator_crowds import make_crowd
 from research.simulated_annotators.annotators import (
+    ADJUDICATOR,
     ALWAYS_ANSWERABLE,
     SimulatedAnnotator,
     choose_verdict,
@@ -151,7 +152,7 @@ def collect_statuses(
     """Return candidate id -> status by stage `collect`, and the estimates of the stage."""
     rules = QualityRules()
     judged = assess_quality(build_answers_table(tasks, verdicts), rules).answers
-    estimated = estimate_posteriors(judged, answerable)
+    estimated, judged = estimate_posteriors(judged, answerable)
     by_id = {row.candidate.candidate_id: row for row in screened}
     invalid = {row.candidate_id: row.invalid for row in estimated.posteriors}
     found = verify_candidates(by_id, judged, rules, invalid)
@@ -240,8 +241,6 @@ def simulate_strategies(
 MAX_BASE_RATE_TASKS = 600
 # The proportions of answerable candidates differ between subsets: log odds of a subset minus those of the set.
 SUBSET_DEVIATIONS = {"clip-easy": -0.7, "clip-hard": 0.7, "pt-easy": -0.7, "pt-hard": 0.7}
-# This person judges the candidates that the votes leave in doubt.
-ADJUDICATOR = SimulatedAnnotator("adjudicator", miss_rate=0.02, false_alarm_rate=0.005, unsure_rate=0.0)
 # An annotator who calls every question valid.
 LAZY = SimulatedAnnotator("simulated-lazy", miss_rate=1.0, false_alarm_rate=0.0, unsure_rate=0.0)
 

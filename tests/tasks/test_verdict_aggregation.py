@@ -1,12 +1,10 @@
 import msgspec
-import numpy as np
 import pytest
 
 from annotation.study.answers_table import build_answers_table
 from pipeline.tasks.verdict_aggregation import (
     CollectParams,
     aggregate_verdicts,
-    estimate_label_error,
     make_report,
 )
 from tests.annotation.study.conftest import screened, task, verdict
@@ -46,7 +44,7 @@ def test_votes_are_counted_after_failed_gold_questions_are_excluded():
         ("cc", "doubtful"),
         ("cd", "no_votes"),  # x failed the filter
     ]
-    assert result.quality.num_unanswerable == 1 and result.quality.expected_error.value is None
+    assert result.quality.num_unanswerable == 1 and result.quality.label_error.value is None
     assert [(row.verdict_id, row.candidate_id) for row in result.excluded_answers] == [("dx", "cd")]
     assert [row.status for row in result.aq_checks] == ["verified", "verified", "verified", "open"]
     assert result.posteriors == []
@@ -73,7 +71,7 @@ def test_by_dawid_and_skene_every_candidate_with_votes_has_a_probability():
     result = collected(aggregation="dawid-skene", min_posterior=0.6)
     assert [row.candidate_id for row in result.posteriors] == ["ca", "cb", "cc", "cd"]
     assert all(0 < row.invalid < 1 for row in result.posteriors)
-    assert {row.annotator for row in result.quality.confusion_tables} == {"x", "y", "z"}
+    assert {row.annotator for row in result.quality.rates} == {"x", "y", "z"}
 
 
 def test_the_prior_of_a_candidate_is_what_is_estimated_of_it():
@@ -113,7 +111,7 @@ def test_an_adjudicators_verdict_overrides_the_votes_and_is_marked(rule):
         assert {
             row.candidate_id: row.invalid for row in result.posteriors if row.candidate_id in ("ca", "cc")
         } == {"ca": 0, "cc": 1}
-        assert {row.annotator for row in result.quality.confusion_tables} == {
+        assert {row.annotator for row in result.quality.rates} == {
             "x",
             "y",
             "z",
@@ -124,13 +122,6 @@ def test_adjudicators_who_are_split_evenly_decide_nothing():
     given = GIVEN | {"c": GIVEN["c"] | {"adjudicator-01": (V, X), "adjudicator-02": (V, V)}}
     row = collected(aggregation="majority", given=given).verified[2]
     assert (row.status, row.decided_by) == ("doubtful", "votes")
-
-
-def test_the_expected_label_error_is_that_of_candidates_decided_by_votes():
-    prior = {"ca": 0.5, "cb": 0.5, "cc": 0.5, "cd": 0.5}
-    given = {key: row | {"adjudicator-01": (V, X)} for key, row in GIVEN.items()}
-    assert collected(prior, given, min_posterior=0.6).quality.expected_error.value is None
-    assert collected(prior, min_posterior=0.6).quality.expected_error.value > 0
 
 
 def test_doubtful_candidates_are_left_for_an_adjudicator_with_their_posterior():
@@ -150,12 +141,6 @@ def test_agreement_is_measured_only_on_the_overlap_and_between_annotators():
     together = collected(given=given, overlap=("ca", "cb")).quality.agreement[0]
     assert (together.candidates, together.observed.value) == (2, pytest.approx(2 / 3, abs=1e-6))
     assert collected(overlap=()).quality.agreement[0].observed.value is None
-
-
-def test_the_label_error_is_the_mean_of_the_posteriors():
-    found = estimate_label_error(np.array([0.9, 1.0]), np.array([[900_000, 1_000_000], [800_000, 1_000_000]]))
-    assert (found.value, found.low, found.high) == pytest.approx((0.05, 0.05125, 0.09875))
-    assert estimate_label_error(np.array([]), np.empty((2, 0))).value is None
 
 
 @pytest.mark.parametrize(("simulate", "there"), [(True, True), ("rehearsal", True), (False, False)])

@@ -61,12 +61,13 @@ class VoteCounts(Record):
         excluded: Number of annotators who were excluded, entirely or from some task on.
         uqs_by_votes: Number of counted votes -> number of UQs that were decided by so many votes.
         agreement_text: Krippendorff's alpha and Gwet's AC1 with their intervals, as a sentence.
-        label_error_text: Expected proportion of UQs that have an answer after all, with its interval. "" if
-            it is not known.
+        label_error_text: Proportion of UQs that have an answer after all, measured on an audit sample, with its
+            interval. "" if it is not known.
         by_adjudicator: Number of UQs that an adjudicator decided.
         invalid_gold_answers: Number of counted answers to gold questions that are known to be unanswerable.
         aggregation_rule: How votes are aggregated (`collect: aggregation` in params.yaml). "" if it is not
             known.
+        doubts: Why the study is only a trial.
     """
 
     annotators: int
@@ -77,6 +78,7 @@ class VoteCounts(Record):
     by_adjudicator: int = 0
     invalid_gold_answers: int = 0
     aggregation_rule: str = ""
+    doubts: tuple[str, ...] = ()
 
     @property
     def mean_votes(self) -> float:
@@ -92,12 +94,8 @@ class VoteCounts(Record):
 
     @property
     def is_trial(self) -> bool:
-        """Whether the annotation study was only a trial.
-
-        A trial has fewer than two votes per UQ on average, or fewer than three annotators who were not
-        excluded.
-        """
-        return self.mean_votes < 2 or self.annotators - self.excluded < 3
+        """Whether the annotation study was only a trial, because its label error is unknown or too large."""
+        return bool(self.doubts)
 
 
 class ReleaseSummary(Record):

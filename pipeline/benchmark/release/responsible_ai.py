@@ -42,9 +42,7 @@ def list_limitations(f: ReleaseSummary) -> list[str]:
     """Return one sentence for each known limitation."""
     sentences = list(f.warnings)
     if f.vote_counts.label_error_text:
-        sentences.append(
-            f"Expected label error among the UQs (posterior probabilities of the verdicts): {f.vote_counts.label_error_text}."
-        )
+        sentences.append(f"Label error among the UQs that votes decided: {f.vote_counts.label_error_text}.")
     if not f.vote_counts.invalid_gold_answers:
         sentences.append(
             "No gold question was known to be unanswerable: an annotator who called every question valid would have passed quality control."
@@ -161,7 +159,7 @@ def _describe_annotation(f: ReleaseSummary) -> dict[str, Any]:
         else ""
     )
     if f.vote_counts.aggregation_rule == DAWID_SKENE:
-        rule = "Votes are aggregated with the model of Dawid and Skene."
+        rule = "Votes are aggregated with the model of Dawid and Skene, extended by error rates from gold questions, hard questions, and trust in annotators."
     protocol = [
         "Annotators stated for each candidate whether the question has an answer in the image. Each task also contained a gold "
         "question with a known verdict, or another candidate. Annotators who failed too many gold questions were excluded.",

@@ -4,8 +4,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from annotation.study.agreement import IntervalEstimate
 from annotation.study.answers_table import QualityRules, build_answers_table
+from annotation.study.label_error import LabelError
+from annotation.study.posteriors import NO_ESTIMATES
 from annotation.study.quality_control import assess_quality
 from annotation.study.quality_report import build_report
 from annotation.study.vote_aggregation import verify_candidates
@@ -92,9 +93,8 @@ def quality(ann="ann", text="gold question", simulated=False, seconds=None):
     return build_report(
         assessment,
         verified,
-        {},
-        IntervalEstimate(),
-        [],
+        NO_ESTIMATES,
+        LabelError(),
         msgspec.structs.asdict(RULES),
         {f"c{key}" for key in keys},
     )

@@ -6,8 +6,8 @@ from random import Random
 import pytest
 from scipy.stats import binomtest
 
-from annotation.study.assignment import AdaptiveAssigner, AssignmentRules, wilson_interval
-from annotation.study.assignment_params import AnnotateParams
+from annotation.study.assignment import AdaptiveAssigner, AssignmentRules, is_audit_task, wilson_interval
+from annotation.study.assignment_params import AnnotateParams, StudySizes
 from pipeline.core.errors import UserError
 from pipeline.core.params import convert_params
 
@@ -67,16 +67,18 @@ def test_open_task_is_returned_until_it_is_answered():
 
 def test_posterior_follows_bayes_rule():
     # Prior odds of invalid 0.9 / 0.1. Before any gold question, sensitivity is 18 / 20 and specificity 19 / 20. One correct valid gold
-    # question makes the latter 20 / 21, so that the false alarm rate is 1 / 21: 9 * 0.9 * 21 = 170.1
+    # question makes the latter 20 / 21, so that the false alarm rate is 1 / 21. 8 % of the unanswerable and 2 % of the answerable
+    # candidates are hard, so that half of the annotators err: "invalid" multiplies the odds by (0.92 * 0.9 + 0.08 / 2) /
+    # (0.98 / 21 + 0.02 / 2) = 15.314, "valid" by (0.92 * 0.1 + 0.08 / 2) / (0.98 * 20 / 21 + 0.02 / 2) = 0.13993.
     study = make_assigner()
     # With a single vote, the uncertainty of the base rate makes no difference.
     study = make_assigner()
     assert study.get_posterior_invalid("c0") == pytest.approx(0.9, abs=1e-4)
     judge(study, "ann", X)
-    assert study.get_posterior_invalid("c0") == pytest.approx(170.1 / 171.1, abs=1e-4)
+    assert study.get_posterior_invalid("c0") == pytest.approx(9 * 15.314 / (1 + 9 * 15.314), abs=1e-4)
     study = make_assigner()
-    judge(study, "ann", V)  # 9 * 0.1 * 21 / 20
-    assert study.get_posterior_invalid("c0") == pytest.approx(0.945 / 1.945, abs=1e-4)
+    judge(study, "ann", V)
+    assert study.get_posterior_invalid("c0") == pytest.approx(9 * 0.13993 / (1 + 9 * 0.13993), abs=1e-4)
 
 
 def test_one_valid_vote_never_decides():
@@ -147,9 +149,9 @@ def test_every_task_gets_at_least_one_vote():
 
 def test_verdict_needs_a_majority_of_votes():
     study = make_assigner(prior=0.0)
-    # 49 to 1 for invalid; one "valid": 49 * 0.1 * 21 / 20 = 5.145 to 1, less than 19 to 1
+    # 49 to 1 for invalid; one "valid": 49 * 0.13993 = 6.857 to 1 (see above), less than 19 to 1
     study.record_answer("ann", "t1", V, V)
-    assert study.get_posterior_invalid("c1") == pytest.approx(5.145 / 6.145, abs=1e-3)
+    assert study.get_posterior_invalid("c1") == pytest.approx(6.857 / 7.857, abs=1e-3)
     assert not study.is_decided("t1")
     loose = make_assigner(prior=0.0, rules=SEQUENTIAL._replace(min_posterior=0.6))
     judge(loose, "ann", X, V)
@@ -161,9 +163,9 @@ def test_votes_stop_at_the_maximum_or_when_they_cannot_decide():
     given = everybody(study, "abcde", lambda name, key: (X if name in "ace" else V, V))
     votes = Counter(key for _, key in given)
     assert max(votes.values()) == 2 and all(study.is_decided(f"t{n}") for n in range(10))
-    # At 0.5 the first vote, "valid", gives 0.1 * 20 / 19: below 1 / 19 is out of reach for one more if sure is 0.999, and
-    # one "invalid" more would be a tie.
-    strict = make_assigner(rules=SEQUENTIAL._replace(max_votes=2, min_posterior=0.999), prior=0.5)
+    # At a prior of 0.1 for answerable, two "valid" votes multiply the odds 9 of invalid by (0.92 * 0.1 ** 2 + 0.08 / 4) /
+    # (0.98 * 0.95 ** 2 + 0.02 / 4) = 0.033: 0.3 to 1, so not 0.9 for answerable. One "invalid" more would be a tie.
+    strict = make_assigner(rules=SEQUENTIAL._replace(max_votes=2, min_posterior=0.999), prior=0.1)
     judge(strict, "ann", V, V)
     assert strict.is_decided("t1")
 
@@ -242,8 +244,8 @@ def test_vote_weight_depends_on_gold_accuracy():
     assert before == study.get_posterior_invalid("c30") > 0.9
     assert not study.is_decided("t25")
     study.record_answer("good", "t25", X, X)
-    # 18 + 21 of 20 + 21 invalid filters found; no valid one was asked: the odds times (39 / 41) / 0.05
-    odds = before / (1 - before) * (39 / 41) / 0.05
+    # 18 + 21 of 20 + 21 invalid gold questions found; no valid one was asked. With hard candidates (see above):
+    odds = before / (1 - before) * (0.92 * 39 / 41 + 0.04) / (0.98 * 0.05 + 0.01)
     after = study.get_posterior_invalid("c25")
     assert after / (1 - after) == pytest.approx(odds, rel=0.1) and study.is_decided("t25")
 
@@ -315,9 +317,10 @@ def test_repeat_is_a_vote_on_the_candidate_of_another_task():
         AssignmentRules(wave_size=1, overlap_rate=0),
     )
     study.record_answer("ann", "t1", X, X)
-    # No filter was answered: 9 * 0.9 / 0.05 = 162, and a little more, because the other vote lowers the base rate
+    # No gold question was answered: 9 * (0.92 * 0.9 + 0.04) / (0.98 * 0.05 + 0.01) = 132.4, and a little more, because the other vote
+    # lowers the base rate
     assert study.get_posterior_invalid("c1") == study.get_posterior_invalid("c2")
-    assert 162 / 163 < study.get_posterior_invalid("c1") < 324 / 325
+    assert 132.4 / 133.4 < study.get_posterior_invalid("c1") < 264.8 / 265.8
     assert study.is_decided("t2")
 
 
@@ -498,9 +501,11 @@ def test_module_imports_only_numpy():
 
 
 def torn():
-    """Of six tasks t0, t1 and t2 are in doubt when all votes are used up; t3 to t5 are known. Eve is an expert."""
+    """Of six tasks t0, t1 and t2 are in doubt when all votes are used up; t3 to t5 are known. Eve is an adjudicator."""
     study = AdaptiveAssigner(
-        [task(n) for n in range(6)], {f"c{n}": 0.5 for n in range(6)}, SEQUENTIAL._replace(max_votes=2)
+        [task(n) for n in range(6)],
+        {f"c{n}": 0.9 if n == 5 else 0.5 for n in range(6)},
+        SEQUENTIAL._replace(max_votes=2),
     )
     study.mark_adjudicator("eve")
     for n, (one, other) in enumerate([(X, V), (V, X), (V, X), (X, X), (X, X), (V, V)]):
@@ -656,16 +661,17 @@ def test_assignment_rules_are_parameters_of_the_same_names():
         "max_votes": 4,
         "min_posterior": 0.9,
         "overlap_rate": 0.2,
+        "audit_rate": 0.25,
         "wave_size": 50,
         "max_judgements": 7,
         "max_tasks_per_annotator": 8,
         "seed": 9,
     }
-    assert AnnotateParams(**given).to_assignment_rules(50) == AssignmentRules(**given)
+    assert AnnotateParams(**given).to_assignment_rules(StudySizes(50, 0, 0, 0.25)) == AssignmentRules(**given)
 
 
 def test_defaults_are_equal():
-    assert AnnotateParams().to_assignment_rules(wave_size=100) == AssignmentRules()
+    assert AnnotateParams().to_assignment_rules(StudySizes(100, 0, 0, 0.0)) == AssignmentRules()
 
 
 @pytest.mark.parametrize(
@@ -675,3 +681,33 @@ def test_defaults_are_equal():
 def test_invalid_parameter_is_refused(name, value):
     with pytest.raises(UserError, match=name):
         convert_params({name: value}, AnnotateParams, "params.yaml, tiny.annotate")
+
+
+def test_audit_tasks_are_judged_by_an_adjudicator_although_the_votes_decide():
+    rules = SEQUENTIAL._replace(audit_rate=0.3)
+    study = make_assigner(count=40, rules=rules)
+    study.mark_adjudicator("eve")
+    everybody(study, ["ann"], lambda *_: (X, V))
+    audited = {f"t{n}" for n in range(40) if is_audit_task(f"t{n}", rules)}
+    assert 4 <= len(audited) <= 20 and all(study.is_decided(f"t{n}") for n in range(40))
+    assert {key for _, key in everybody(study, ["eve"], lambda *_: (X, V))} == audited
+
+
+def test_nobody_gives_more_than_half_of_the_judgements():
+    study = make_assigner(count=60, rules=SEQUENTIAL._replace(wave_size=5))
+    judge(study, "ben", X, X)
+    assert len(judge(study, "ann", *[X] * 20)) == 20  # two people only
+    judge(study, "eva", X)
+    assert study.has_reached_share("ann") and study.assign_next_task("ann") is None
+    judge(study, "ben", *[X] * 18)
+    assert not study.has_reached_share("ann") and study.assign_next_task("ann")
+
+
+def test_votes_that_do_not_depend_on_the_images_are_replaced_by_others():
+    # Every second candidate is answerable. Lia answers all gold questions correctly, and calls every candidate valid.
+    study = make_assigner(count=200, prior=0.5, rules=SEQUENTIAL._replace(wave_size=200))
+    people = ["ann", "ben", "cem", "lia"]
+    everybody(study, people, lambda name, key: (X if int(key[1:]) % 2 and name != "lia" else V, V))
+    assert study.is_distrusted("lia") and not any(study.is_distrusted(name) for name in people[:3])
+    assert study.assign_next_task("lia") is None
+    assert all((study.get_posterior_invalid(f"c{n}") > 0.5) == n % 2 for n in range(200))

@@ -9,15 +9,15 @@ from pipeline.core.records import Task, TaskQuestion
     ("num_tasks", "num_gold_images", "expected"),
     [
         # A tenth of the tasks, a tenth and a fifth of the images.
-        (600, 30, StudySizes(60, 3, 6)),
+        (600, 30, StudySizes(60, 3, 6, 0.2)),
         # At least 20, 2 and 4: 2 + 2 x 4 = 10 images.
-        (50, 10, StudySizes(20, 2, 4)),
+        (50, 10, StudySizes(20, 2, 4, 0.2)),
         # 2 + 2 x 4 is more than 9, so there is no test.
-        (50, 9, StudySizes(20, 2, 0)),
-        (5, 1, StudySizes(20, 1, 0)),
-        (0, 0, StudySizes(20, 0, 0)),
+        (50, 9, StudySizes(20, 2, 0, 0.2)),
+        (5, 1, StudySizes(20, 1, 0, 0.2)),
+        (0, 0, StudySizes(20, 0, 0, 0.2)),
         # At most 100, 6 and 10.
-        (5_509, 160, StudySizes(100, 6, 10)),
+        (5_509, 160, StudySizes(100, 6, 10, 0.03)),
     ],
 )
 def test_sizes_follow_from_tasks_and_images_with_gold_questions(num_tasks, num_gold_images, expected):
@@ -53,7 +53,7 @@ def test_images_with_two_different_gold_questions_are_counted():
 
 
 def test_numbers_override_each_size():
-    assert AnnotateParams().resolve_sizes(TASKS) == StudySizes(20, 1, 0)
+    assert AnnotateParams().resolve_sizes(TASKS) == StudySizes(20, 1, 0, 0.2)
     given = AnnotateParams(wave_size=7, qualification_tasks=3)
-    assert given.resolve_sizes(TASKS) == StudySizes(7, 1, 3)
+    assert given.resolve_sizes(TASKS) == StudySizes(7, 1, 3, 0.2)
     assert AnnotateParams(training_tasks=0).resolve_sizes(TASKS).training_tasks == 0

@@ -144,7 +144,11 @@ def test_data_set_gets_three_votes_without_gold_questions(release, set_params):
     document = yaml.safe_load(Path("params.yaml").read_text())
     Path("params.yaml").write_text(yaml.safe_dump(document | {"dataset": "tiny-human"}))
     tasks, params = list(DatasetFolders().read_records(Task)), load_params("annotate", AnnotateParams)
-    study = AdaptiveAssigner([to_task_mapping(task) for task in tasks], {}, params.to_assignment_rules(100))
+    study = AdaptiveAssigner(
+        [to_task_mapping(task) for task in tasks],
+        {},
+        params.to_assignment_rules(params.resolve_sizes(tasks)._replace(wave_size=100)),
+    )
     for person in "abc":
         for _ in tasks:
             study.record_answer(

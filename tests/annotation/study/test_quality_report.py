@@ -8,6 +8,8 @@ from PIL import Image
 
 from annotation.study.agreement import IntervalEstimate
 from annotation.study.answers_table import QualityRules, build_answers_table
+from annotation.study.label_error import LabelError
+from annotation.study.posteriors import NO_ESTIMATES, Posterior
 from annotation.study.quality_control import AccuracyRate, assess_quality, make_rate
 from annotation.study.quality_html import (
     format_decimals,
@@ -97,9 +99,9 @@ def build(people, count, said=lambda n: X, posteriors=None):
     assessment = assess_quality(answers, RULES)
     verified = list(verify_candidates(candidates(tasks), assessment.answers, RULES))
     settings = msgspec.structs.asdict(QualityRules())
-    return build_report(
-        assessment, verified, posteriors or {}, IntervalEstimate(), [], settings, {f"c{key}" for key in tasks}
-    )
+    rows = [Posterior(candidate_id=key, invalid=value) for key, value in (posteriors or {}).items()]
+    estimates = NO_ESTIMATES._replace(posteriors=rows)
+    return build_report(assessment, verified, estimates, LabelError(), settings, {f"c{key}" for key in tasks})
 
 
 def test_suspiciously_good_results_give_a_warning():
@@ -146,7 +148,7 @@ def small(tasks, verdicts, overlap):
     assessment = assess_quality(build_answers_table(tasks, verdicts), RULES)
     verified = list(verify_candidates(candidates(tasks), assessment.answers, RULES))
     return build_report(
-        assessment, verified, {}, IntervalEstimate(), [], msgspec.structs.asdict(QualityRules()), overlap
+        assessment, verified, NO_ESTIMATES, LabelError(), msgspec.structs.asdict(QualityRules()), overlap
     )
 
 
@@ -298,3 +300,31 @@ def test_uncertain_items_show_images_and_escape_text(tmp_path):
     assert HOSTILE in seen.text and "2 valid, 1 invalid" in "".join(seen.text)
     assert "script" not in seen.tags
     assert "img" not in Text(render_page(report)).tags  # as in a release without images
+
+
+def test_many_discarded_gold_questions_are_named_with_their_people():
+    # 3 % of 14 are less than one, and one may always be discarded.
+    for wrong, is_named in ((1, False), (2, True)):
+        people = {name: lambda n, e, wrong=wrong: OTHER[e] if n < wrong else e for name in "abc"}
+        found = [text for text in build(people, 14).warnings if "collect.max_discarded_rate (3%)" in text]
+        assert bool(found) is is_named
+        if is_named:
+            assert (
+                found[0].startswith("2 of 14 gold questions of source")
+                and "a, b, c contradict them" in found[0]
+            )
+
+
+def test_a_study_is_a_trial_as_long_as_its_error_is_unknown_or_too_few_people_vote():
+    right = {name: lambda n, e: e for name in "abc"}
+    few, enough = build({"a": right["a"]}, 40), build(right, 40)
+    assert few.doubts[0].startswith("the votes that count are those of 1 person.") and few.max_share == 1
+    assert [doubt.split(":")[0] for doubt in enough.doubts] == ["the label error is not known"]
+    known = LabelError(value=0.0, low=0.0, high=0.03, num_audited=100)
+    assert msgspec.structs.replace(enough, label_error=known).doubts == []
+    large = msgspec.structs.replace(known, high=0.08, num_wrong=3)
+    (doubt,) = msgspec.structs.replace(enough, label_error=large).doubts
+    assert doubt.startswith("the label error can be 8.0%, more than 5%: 3 of 100 audited UQs are answerable")
+    assert "This study is a trial." in render_page(few)
+    (doubt, _) = msgspec.structs.replace(enough, max_share=0.7).doubts
+    assert doubt == "one person gave 70% of the votes that count, more than 50%"

@@ -62,13 +62,16 @@ def test_min_votes_can_be_one():
     ("choices", "posterior", "expected"),
     [
         ((X, X, V), 0.95, "unanswerable"),
-        ((X, U), 0.95, "unanswerable"),
+        ((X, U), 0.95, "doubtful"),  # "unsure" counts as valid
         ((X, X, V), 0.949, "doubtful"),
         ((X, V), 0.99, "doubtful"),  # a tie of votes, however probable
         ((V, V, X), 0.99, "doubtful"),  # most say the opposite
+        ((X, X, V, V, V), 0.99, "unanswerable"),  # hard, but two found out
         ((U, U), 0.99, "doubtful"),
         ((V, V, X), 0.05, "answerable"),
-        ((V, V, X), 0.06, "doubtful"),
+        ((V, V, X), 0.1, "answerable"),
+        ((V, V, X), 0.11, "doubtful"),
+        ((V,), 0.01, "doubtful"),
         ((X, X, V), 0.01, "doubtful"),
         ((X,), 0.99, "unanswerable"),  # a single vote
         ((X,), 0.9, "doubtful"),

@@ -220,27 +220,25 @@ def test_the_card_states_the_votes_behind_the_uqs(items, text_of):
     )
     assert "7 were decided by an adjudicator" in text
     assert "| 1 | 2 |\n| 2 | 5 |\n| 3 | 13 |" in text and "Alpha is high." in text
-    assert "A trial with few votes" not in text and "Expected label error" not in text
+    assert "A trial" not in text and "Label error" not in text
 
 
-@pytest.mark.parametrize(
-    ("people", "votes", "is_trial"),
-    [(1, {1: 9}, True), (3, {1: 9}, True), (2, {2: 9}, True), (3, {2: 9}, False)],
-)
-def test_a_trial_with_few_votes_is_marked(items, text_of, people, votes, is_trial):
+@pytest.mark.parametrize("doubts", [(), ("one person *alone* voted", "the label error is not known")])
+def test_a_trial_is_marked_with_its_reasons(items, text_of, doubts):
     vote_counts = VoteCounts(
-        annotators=people,
+        annotators=3,
         excluded=0,
-        uqs_by_votes=votes,
+        uqs_by_votes={2: 9},
         agreement_text="",
-        label_error_text="0.10% (0.05% to 0.20%)",
+        label_error_text="0.10% (at most 0.20%)",
+        doubts=doubts,
     )
     text = text_of(items, vote_counts=vote_counts)
-    assert ("> **A trial with few votes.**" in text) is is_trial
-    assert (
-        "Expected label error among the UQs (posterior probabilities of the verdicts): 0.10% (0.05% to 0.20%)"
-        in text
+    assert ("> **A trial.**" in text) is bool(doubts)
+    assert ("\n> - one person \\*alone\\* voted.\n> - the label error is not known.\n" in text) is bool(
+        doubts
     )
+    assert "Label error among the UQs that votes decided: 0.10% (at most 0.20%)" in text
 
 
 def test_difficulties_are_counted_if_they_are_known(items, text_of):
@@ -449,7 +447,7 @@ def test_verdicts_of_models_are_not_called_verdicts_of_people(items, text_of):
     text = text_of(rows, params=stated, vote_counts=alone)
     assert "> **Models judged the questions of this release.** No person has judged them." in text
     assert "- Verdicts: models judged in place of people." in text
-    assert "1.0 votes on average, of 1 annotator." in text and "\n1 annotator; " in text
+    assert "\n1 annotator; " in text
     assert "About the annotators: One language model." in text and " of 1 person" not in text
     fields = make_responsible_ai_fields(facts(rows, params=stated))
     assert fields["rai:machineAnnotationTools"][-1] == "models: the verdicts"
