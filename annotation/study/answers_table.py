@@ -60,7 +60,8 @@ class QualityRules(Params):
             recognize.
         min_specificity: Minimum proportion (0 to 1) of answerable gold questions that an annotator must
             recognize.
-        drift_window: Number of consecutive gold questions of one kind over which drift is checked.
+        drift_window: Minimum number of gold questions of one kind before drift is checked. After every half of
+            this number, a new check begins.
         max_discarded_rate: Maximum proportion (0 to 1) of the gold questions of one origin (`gold_source`) that may be discarded.
             Above it the stage stops.
         exclusion_checks: Quality checks that exclude an annotator. The others are only reported.
