@@ -28,11 +28,7 @@ def limit_bodies(application: Application) -> Application:
         if int(environ.get("CONTENT_LENGTH") or 0) <= limit:
             return application(environ, start_response)
         body = b'{"detail": "The request is too large."}'
-        headers = [
-            ("Content-Type", "application/json"),
-            ("Content-Length", str(len(body))),
-            ("Connection", "close"),
-        ]
+        headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
         start_response("413 Request Entity Too Large", headers)
         return [body]
 
