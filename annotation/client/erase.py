@@ -28,6 +28,7 @@ from annotation.study.exports import (
     read_pulled,
     write_pulled,
 )
+from annotation.study.log_redaction import redact_file
 from annotation.study.private_files import write_private
 from annotation.study.roster import Annotator, collect_used_pseudonyms, read_erased, read_roster, write_roster
 from pipeline.core.errors import UserError, format_count
@@ -50,7 +51,7 @@ def erase_annotator(name: str) -> None:
     """
     server = connect()
     with lock_folder(DatasetFolders().study):
-        sync_volunteers(DatasetFolders(), server)
+        sync_volunteers(DatasetFolders(), server, also=name)
         roster = {person.name: person for person in read_roster(DatasetFolders())}
         others = collect_used_pseudonyms(DatasetFolders()) - {person.pseudonym for person in roster.values()}
         if name not in roster and name in others and PSEUDONYM_PATTERN.fullmatch(name):
@@ -74,6 +75,16 @@ def erase_annotator(name: str) -> None:
         if not (LABEL_STUDIO_DIR / SQLITE_FILENAME).exists():
             print(f"erase: the database of {server.url} is not a file here, so it is not searched")
         erase_in_studies(studies)
+    redact_logs()
+
+
+def redact_logs() -> None:
+    """Overwrite links, tokens and cookies in the logs of the server. Earlier versions logged links."""
+    num_secrets = sum(redact_file(path) for path in sorted(LABEL_STUDIO_DIR.glob("server.log*")))
+    if num_secrets:
+        print(
+            f"erase: {format_count(num_secrets, 'secret')} of links and logins overwritten in the log of the server"
+        )
 
 
 def erase_on_server(

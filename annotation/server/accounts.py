@@ -8,7 +8,6 @@ first opened.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from secrets import token_urlsafe
@@ -24,6 +23,7 @@ from annotation.server.label_studio_app.access_links import (
     derive_annotator_secret,
     derive_secret,
 )
+from annotation.study.names import find_name_problem
 from annotation.study.private_files import write_private
 from annotation.study.roster import Annotator, enroll, read_roster, write_roster
 from pipeline.core.errors import Problems, UserError
@@ -31,7 +31,6 @@ from pipeline.core.folder_lock import lock_folder
 from pipeline.core.paths import DatasetFolders
 
 ADMIN_EMAIL = "admin@rgqa.local"
-NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,59}")
 
 
 def update_roster(
@@ -99,10 +98,9 @@ def add_members(folders: DatasetFolders, names: Sequence[str], adjudicator: bool
         UserError: A name is invalid. All such names are listed.
     """
     problems = Problems("invite")
-    rule = "a name consists of at most 60 letters, digits, dots and dashes, and begins with a letter or digit"
     for name in names:
-        if not NAME_PATTERN.fullmatch(name):
-            problems.add(repr(name), rule)
+        if problem := find_name_problem(name):
+            problems.add(repr(name), problem)
     problems.raise_if_any()
     emails = {person.name: person.email for person in read_roster(folders)}
     people = {emails.get(name, f"{name.lower()}@rgqa.local"): name for name in names}

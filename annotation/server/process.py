@@ -16,6 +16,7 @@ import psutil
 
 from annotation.client.credentials import LABEL_STUDIO_DIR
 from annotation.server.environment import MAIN_MODULE, build_environment_variables
+from annotation.study.log_redaction import redact_file
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, write_json
 from pipeline.core.records import Record
@@ -62,6 +63,8 @@ def start_server(python: Path, port: int) -> ServerProcess:
     """
     ensure_free_port(port)
     LOG_FILE.touch(mode=0o600)
+    # Earlier versions logged links.
+    redact_file(LOG_FILE)
     with LOG_FILE.open("ab") as output:
         child = subprocess.Popen(
             [python.absolute(), "-m", MAIN_MODULE, "serve", str(port)],

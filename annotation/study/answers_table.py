@@ -63,7 +63,8 @@ class QualityRules(Params):
             recognize.
         min_specificity: Minimum proportion (0 to 1) of answerable gold questions that an annotator must
             recognize.
-        drift_window: Number of consecutive gold questions of one kind over which drift is checked.
+        drift_window: Minimum number of gold questions of one kind before drift is checked. After every half of
+            this number, a new check begins.
         max_discarded_rate: If a larger proportion (0 to 1) of the gold questions of one origin (`gold_source`) is discarded,
             the report warns and names the questions and the people.
         exclusion_checks: Quality checks that exclude an annotator. The others are only reported.

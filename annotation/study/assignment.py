@@ -34,6 +34,7 @@ from annotation.study.vote_model import (
     estimate_gold_rates,
     fit_votes,
 )
+from annotation.study.sequential_test import is_below_limit
 
 # The constants were chosen on simulated crowds (`rgqa study votes-needed`, `rgqa study crowds`).
 
@@ -889,15 +890,15 @@ class _AnnotatorState:
         ]
 
     def has_failed_gold(self) -> bool:
-        """Return whether the upper end of the Wilson interval of sensitivity or specificity is below its
-        minimum, or whether the person gives the same answer to nearly all gold questions.
+        """Return whether sensitivity or specificity is below its minimum (`sequential_test.is_below_limit`), or
+        whether the person gives the same answer to nearly all gold questions.
         """
         if self._gold_agreement.is_uniform(self.name):
             return True
         counts = [(self.gold_counts[kind, kind], self.gold_counts[kind, not kind]) for kind in (True, False)]
         return any(
             num_correct + num_wrong >= MIN_GOLD_ANSWERS
-            and wilson_interval(num_correct, num_correct + num_wrong)[1] < minimum
+            and is_below_limit(num_correct, num_correct + num_wrong, minimum)
             for (num_correct, num_wrong), minimum in zip(counts, MIN_SENSITIVITY_SPECIFICITY, strict=True)
         )
 

@@ -47,6 +47,7 @@ class AnnotateParams(Params):
             valid or invalid, before it counts against anybody. Such gold questions are made where neither
             programs nor scene graphs are known. Until then annotators judge them like candidates. If they
             disagree, an adjudicator decides.
+        max_signups_per_hour: Maximum number of volunteers who sign up through the open link in one hour.
         seed: Seed of the order of tasks.
         image_base_url: `local`: Label Studio serves the images from data/. Otherwise, the base URL to which
             the path of an image below data/ is appended, for a server elsewhere.
@@ -63,6 +64,7 @@ class AnnotateParams(Params):
     qualification_tasks: AutoCountOrNone = "auto"
     min_qualification_accuracy: Proportion = 0.8
     min_gold_agreement: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 2
+    max_signups_per_hour: Annotated[int, msgspec.Meta(ge=1, le=500)] = 20
     seed: Seed = 0
     image_base_url: Annotated[str, msgspec.Meta(pattern=r"^(local|https?://.+)$")] = "local"
 

@@ -325,7 +325,9 @@ def _build_verdicts(latest: Mapping[tuple[str, str], ExportedAnnotation]) -> lis
     )
     for (task_id, person), row in order:
         fields: dict[str, Any] = {"verdict_id": content_hash("verdict", task_id, person), "task_id": task_id}
-        fields |= {"annotator": person, "sequence_index": answered[person], "duration_seconds": row.lead_time}
+        fields |= {"annotator": person, "sequence_index": answered[person]}
+        # In earlier versions, a clock that was set back could give a negative time. It says nothing.
+        fields["duration_seconds"] = row.lead_time if (row.lead_time or 0) >= 0 else None
         if now := parse_time(row.created_at):
             if person in submitted:
                 fields["seconds_since_previous"] = (now - submitted[person]).total_seconds()

@@ -20,9 +20,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-# scipy.stats offers the same function, but takes half a second to import.
-from scipy.special import bdtr
-
 from annotation.study.answers_table import (
     EXCLUSION_REASONS,
     QualityCheck,
@@ -40,6 +37,7 @@ from annotation.study.gold_status import (
     resolve_unconfirmed_gold,
 )
 from annotation.study.response_times import ResponseTimes, describe_if_too_fast, summarize_by_annotator
+from annotation.study.sequential_test import find_change, is_below_limit
 from pipeline.core.records import Choice, Record
 
 RATE_BY_EXPECTED: dict[Choice, Literal["sensitivity", "specificity"]] = {
@@ -54,9 +52,6 @@ MAX_EXPECTED_RATE = 0.25
 # Minimum number of an annotator's answers to other gold questions of each kind (valid and invalid), and
 # minimum accuracy of these answers, for the annotator to be reliable.
 MIN_OTHER_GOLD_ANSWERS, MIN_RELIABLE_ACCURACY = 5, 0.8
-# Maximum probability that an annotator whose accuracy is exactly at the limit is flagged for drift by chance,
-# family-wise over all windows.
-DRIFT_SIGNIFICANCE = 0.05
 
 
 class AccuracyRate(Record):
@@ -264,9 +259,9 @@ def make_rate(num_correct: int, num_answered: int) -> AccuracyRate:
 def find_flags(answered: pd.DataFrame, rules: QualityRules) -> Iterator[QualityFlag]:
     """Yield the failed accuracy checks of one annotator.
 
-    A rate below its limit is flagged. The flag is significant if there are at least `MIN_OTHER_GOLD_ANSWERS`
-    answers and the upper end of the interval is below the limit, too. If the accuracy drops from some task
-    on, drift is flagged. If drift is one of `exclusion_checks`, the rates are then measured on the answers
+    A rate below its limit is flagged. The flag is significant if the answers show that the accuracy is below the
+    limit (`sequential_test.is_below_limit`). If the accuracy drops from some task on (`sequential_test.find_change`),
+    drift is flagged. If drift is one of `exclusion_checks`, the rates are then measured on the answers
     before the drift, unless these are too few or their rates are low, too; in that case all answers are used.
 
     Args:
@@ -276,10 +271,9 @@ def find_flags(answered: pd.DataFrame, rules: QualityRules) -> Iterator[QualityF
     drifts = []
     for expected, rate in RATE_BY_EXPECTED.items():
         rows, limit = answered[answered["expected_choice"] == expected], _get_limit(expected, rules)
-        if drift := find_drift(rows["is_correct"].to_numpy(), limit, rules.drift_window):
-            start, num_correct = drift
-            since = int(rows["sequence_index"].iloc[start])
-            figures = f"{num_correct} of {rules.drift_window} consecutive {expected} gold questions correct, below {limit:.0%}"
+        if change := find_change(rows["is_correct"].to_numpy(), limit, rules.drift_window):
+            since = int(rows["sequence_index"].iloc[change.start])
+            figures = f"{change.num_correct} of {change.num_answered} consecutive {expected} gold questions correct, below {limit:.0%}"
             detail = f"{rate} from task {since + 1} on: {figures}"
             drifts.append(QualityFlag(kind="drift", detail=detail, from_task=since))
     start = (
@@ -308,37 +302,10 @@ def _find_low_rates(answered: pd.DataFrame, rules: QualityRules) -> Iterator[Qua
                 f"{found.num_correct} of {found.num_answered} {expected} gold questions correct "
                 f"({found.rate:.1%}, 95 % interval up to {found.high:.1%})"
             )
-            is_significant = found.high < limit and found.num_answered >= MIN_OTHER_GOLD_ANSWERS
+            is_significant = is_below_limit(found.num_correct, found.num_answered, limit)
             yield QualityFlag(
                 kind=kind, detail=f"{figures}, below {limit:.0%}", is_significant=is_significant
             )
-
-
-def find_drift(is_correct: np.ndarray, limit: float, window: int) -> tuple[int, int] | None:
-    """Find where an annotator's accuracy drops below a limit.
-
-    A window is bad if it has so few correct answers that an annotator of accuracy `limit` would have any such
-    window only with a probability below `DRIFT_SIGNIFICANCE` (binomial test with Bonferroni correction for
-    the number of windows).
-
-    Args:
-        is_correct: [answers] of bool: whether each answer is correct, in the order in which the annotator
-            gave the answers.
-        limit: The minimum accuracy, in [0, 1].
-        window: Number of answers in a window.
-
-    Returns:
-        The index of the first wrong answer in the first bad window, and the number of correct answers in the
-        worst window; None if no window is bad.
-    """
-    if len(is_correct) < window:
-        return None
-    counts = np.convolve(is_correct, np.ones(window, int), "valid")
-    bad = bdtr(counts, window, limit) * len(counts) < DRIFT_SIGNIFICANCE
-    if not bad.any():
-        return None
-    first = int(bad.argmax())
-    return first + int(np.argmin(is_correct[first : first + window])), int(counts.min())
 
 
 def mark_excluded_answers(answers: pd.DataFrame, excluded: Mapping[str, Exclusion]) -> pd.DataFrame:

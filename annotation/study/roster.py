@@ -14,6 +14,7 @@ from typing import Annotated
 import msgspec
 
 from annotation.study.exports import ADJUDICATOR_PREFIX, PULLED_FILENAME, read_pulled
+from annotation.study.names import rename_reserved
 from annotation.study.private_files import write_private
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json
@@ -55,11 +56,16 @@ class Annotator(Record):
 def read_roster(folders: DatasetFolders) -> list[Annotator]:
     """Return the members in the order of joining; an empty list before the first invitation.
 
+    Names that look like pseudonyms, which earlier versions allowed, are replaced (`rename_reserved`).
+
     Raises:
         UserError: The file is damaged, or a name, pseudonym or e-mail address occurs twice.
     """
     path = folders.study / "roster.json"
-    return _check_distinct(read_json(path, list[Annotator]) if path.exists() else [])
+    people = read_json(path, list[Annotator]) if path.exists() else []
+    return _check_distinct(
+        [msgspec.structs.replace(person, name=rename_reserved(person.name)) for person in people]
+    )
 
 
 def read_erased(folders: DatasetFolders) -> dict[str, str]:
@@ -133,6 +139,7 @@ def enroll(folders: DatasetFolders, people: Mapping[str, str], adjudicator: bool
     for email, name in people.items():
         if email not in roster:
             taken = {person.name for person in roster.values()}
+            name = rename_reserved(name)
             free = next(one for one in chain([name], (f"{name}-{i}" for i in count(2))) if one not in taken)
             roster[email] = Annotator(name=free, pseudonym=make_next_pseudonym(used, prefix), email=email)
             used.add(roster[email].pseudonym)

@@ -278,6 +278,21 @@ def votes_needed(
         run_command(lambda: print(run_votes_study(seeds, max_votes, out)))
 
 
+@app.command(epilog="Example: `rgqa study gold-limits --annotators 500`")
+def gold_limits(
+    annotators: Annotated[
+        int, typer.Option(min=1, max=100_000, help="Simulate this many annotators of each accuracy.")
+    ] = 2000,
+    answers: Annotated[
+        int, typer.Option(min=20, max=100_000, help="Let each answer this many gold questions.")
+    ] = 800,
+) -> None:
+    """Measure how often simulated annotators are excluded for their gold questions, and after how many answers."""
+    from research.studies.gold_limits import run_gold_limits_study
+
+    run_command(lambda: print(run_gold_limits_study(annotators, answers)))
+
+
 @app.command(epilog="Example: `rgqa study attribution --net rp --net vanilla --out attribution.json`")
 def attribution(
     net: Annotated[

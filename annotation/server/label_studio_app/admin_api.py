@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
-from django.contrib.sessions.backends.file import SessionStore
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST
-from tasks.models import Annotation, AnnotationDraft
 from users.models import User
 
 from annotation.server.label_studio_app.models import Participant, TaskAssignment
+from annotation.server.label_studio_app.seats import erase_user
 from annotation.server.label_studio_app.task_queue import (
     QUEUES_LOCK,
     RequestRefused,
@@ -101,7 +98,7 @@ def erase_annotator(request: HttpRequest) -> HttpResponse:
             if not isinstance(email, str) or not email:
                 raise RequestRefused(400, "An e-mail address is required.")
             user = User.objects.filter(email__iexact=email, is_staff=False).first()
-            counts = _erase_user(user) if user else {"annotations": 0, "assignments": 0, "accounts": 0}
+            counts = erase_user(user) if user else {"annotations": 0, "assignments": 0, "accounts": 0}
             # The next request builds the queues again, without this annotator.
             cached_queues.clear()
     except RequestRefused as refusal:
@@ -112,19 +109,3 @@ def erase_annotator(request: HttpRequest) -> HttpResponse:
             cursor.execute("VACUUM")
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return JsonResponse(counts)
-
-
-def _erase_user(user: User) -> dict[str, int]:
-    annotations = list(Annotation.objects.filter(completed_by=user))
-    # Annotations are deleted one by one, so that Label Studio updates its counts.
-    for annotation in annotations:
-        annotation.delete()
-    AnnotationDraft.objects.filter(user=user).delete()
-    num_assignments = TaskAssignment.objects.filter(user=user.pk).delete()[0]
-    Participant.objects.filter(user=user.pk).delete()
-    for path in Path(settings.SESSION_FILE_PATH).iterdir():
-        session = SessionStore(path.name.removeprefix(settings.SESSION_COOKIE_NAME))
-        if session.get("_auth_user_id") == str(user.pk):
-            session.delete()
-    user.delete()
-    return {"annotations": len(annotations), "assignments": num_assignments, "accounts": 1}

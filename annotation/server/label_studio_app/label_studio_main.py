@@ -9,13 +9,24 @@ serve N    Wait for a line on standard input, then serve on port N of 127.0.0.1 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import resource
 import signal
 import sys
 from pathlib import Path
 
+from annotation.server.label_studio_app.request_limits import MAX_LEADER_BODY_BYTES, limit_bodies
+from annotation.study.log_redaction import RedactedStream
+
 NUM_THREADS = 8
+# Maximum number of connections, most of which are idle: browsers keep theirs. Further ones wait.
+MAX_CONNECTIONS = 2000
+# Seconds after which an idle connection is closed, and seconds between two looks for idle connections.
+IDLE_SECONDS, CLEANUP_SECONDS = 30, 5
+# Files that the process has open beside its connections.
+NUM_OTHER_FILES = 200
 
 
 def set_up_django() -> None:
@@ -32,15 +43,25 @@ def serve_forever(port: int) -> None:
     import waitress
     from django.core.wsgi import get_wsgi_application
 
+    num_files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_CONNECTIONS + NUM_OTHER_FILES
+    if num_files != resource.RLIM_INFINITY and num_files < wanted:
+        num_files = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (num_files, most))
     # SystemExit makes waitress finish the running requests before it stops.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     waitress.serve(
-        get_wsgi_application(),
+        limit_bodies(get_wsgi_application()),
         host="127.0.0.1",
         port=port,
         threads=NUM_THREADS,
         ident=None,
-        max_request_body_size=1 << 28,
+        max_request_body_size=MAX_LEADER_BODY_BYTES,
+        connection_limit=min(MAX_CONNECTIONS, num_files - NUM_OTHER_FILES),
+        channel_timeout=IDLE_SECONDS,
+        cleanup_interval=CLEANUP_SECONDS,
+        # The other way to wait, `select`, knows at most 1,024 files.
+        asyncore_use_poll=True,
         clear_untrusted_proxy_headers=True,
     )
 
@@ -52,6 +73,11 @@ def main(command: str, port: str = "") -> None:
     # standard output contains only the token.
     answer = os.dup(1)
     os.dup2(2, 1)
+    if command == "database":
+        # If the command that started this process was killed, the process goes on. The next one waits for it.
+        lock = (Path(os.environ["LABEL_STUDIO_BASE_DATA_DIR"]) / ".database.lock").open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    sys.stdout, sys.stderr = RedactedStream(sys.stdout), RedactedStream(sys.stderr)
     set_up_django()
     if command == "serve":
         serve_forever(int(port))

@@ -7,11 +7,11 @@ from hashlib import sha256
 from typing import Any
 
 from django.db.models import Max, QuerySet, Sum
-from django.utils.timezone import now
 from tasks.models import Annotation, Task
 from users.models import User
 
 from annotation.server.label_studio_app.models import Participant, TaskAssignment
+from annotation.server.label_studio_app.study_clock import now
 from annotation.server.label_studio_app.task_queue import RequestRefused, TaskQueue, is_stale
 from annotation.study.qualification import (
     MAX_ATTEMPTS,
@@ -280,7 +280,8 @@ class AnnotatorSession:
         """
         if assignment.state != "answered":
             assignment.answered_at = now()
-            assignment.seconds = min(seconds, (assignment.answered_at - assignment.opened_at).total_seconds())
+            elapsed = (assignment.answered_at - assignment.opened_at).total_seconds()
+            assignment.seconds = max(0.0, min(seconds, elapsed))
         elif assignment.kind != "task":
             return
         assignment.state, assignment.answer = "answered", answer
@@ -320,7 +321,9 @@ class AnnotatorSession:
         }  # fmt: skip
         if not own.update(**fields):
             new = {"task_id": number, "project_id": self.queue.project_number, "completed_by": self.user}
-            Annotation.objects.bulk_create([Annotation(**new, **fields)])
+            (created,) = Annotation.objects.bulk_create([Annotation(**new, **fields)])
+            # Django stores the time of the machine's clock in a new row.
+            Annotation.objects.filter(pk=created.pk).update(created_at=when, updated_at=when)
         skips = list(annotations.values_list("was_cancelled", flat=True))
         Task.objects.filter(pk=number).update(
             total_annotations=skips.count(False),

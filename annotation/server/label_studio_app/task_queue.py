@@ -18,19 +18,20 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Max
 from django.http import HttpRequest
-from django.utils.timezone import now
 from projects.models import Project
 from tasks.models import Annotation, Task
 from users.models import User
 
 from annotation.server.label_studio_app.models import Participant, TaskAssignment
+from annotation.server.label_studio_app.study_clock import CLOCK, now
 from annotation.study.assignment import AdaptiveAssigner, AssignmentRules
 
 # After this time, a task that an annotator has open is also given to others.
 STALE_SECONDS = 12 * 3600
-# Maximum size of a request body in bytes.
-MAX_BODY_BYTES = 20_000
+# Maximum size of a message in bytes.
+MAX_MESSAGE_BYTES = 20_000
 QUEUES_LOCK = threading.RLock()
 log = logging.getLogger(__name__)
 cached_queues: dict[Path, TaskQueue] = {}
@@ -77,10 +78,12 @@ def parse_json_body(request: HttpRequest) -> dict[str, Any]:
     """Return the JSON object in the body of a request.
 
     Raises:
-        RequestRefused: The body is not a JSON object (status 415).
+        RequestRefused: The body is not a JSON object (status 415), or too large (status 413).
     """
-    if len(request.body) > MAX_BODY_BYTES or request.content_type != "application/json":
-        raise RequestRefused(415, f"Expected a JSON object of at most {MAX_BODY_BYTES} bytes.")
+    if int(request.META.get("CONTENT_LENGTH") or 0) > MAX_MESSAGE_BYTES:
+        raise RequestRefused(413, f"Expected a JSON object of at most {MAX_MESSAGE_BYTES} bytes.")
+    if request.content_type != "application/json":
+        raise RequestRefused(415, "Expected a JSON object.")
     try:
         body = json.loads(request.body)
     except (ValueError, RecursionError) as error:
@@ -121,7 +124,16 @@ class TaskQueue:
         rules = AssignmentRules(**{name: self.rules[name] for name in AssignmentRules._fields})
         options = self.content["prior_answerable"], rules, self.content["doubtful"]
         self.assigner = AdaptiveAssigner([tasks[key] for key in self.task_numbers], *options)
+        self._advance_clock()
         self._replay(keys)
+
+    def _advance_clock(self) -> None:
+        """Let the clock of the study go on from the last stored time."""
+        assignments = TaskAssignment.objects.filter(dataset=self.dataset)
+        stored = assignments.aggregate(opened=Max("opened_at"), answered=Max("answered_at"))
+        annotations = Annotation.objects.filter(project=self.project_number)
+        for moment in (*stored.values(), annotations.aggregate(last=Max("updated_at"))["last"]):
+            CLOCK.advance(moment)
 
     def _replay(self, keys: Mapping[int, str]) -> None:
         """Pass adjudicators, answers (in their order in time), open tasks and exclusions to the assigner."""

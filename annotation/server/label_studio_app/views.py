@@ -22,7 +22,7 @@ from io_storages.localfiles.views import build_localfile_response
 from users.functions import login
 from users.models import User
 
-from annotation.server.label_studio_app import user_accounts
+from annotation.server.label_studio_app import seats, user_accounts
 from annotation.server.label_studio_app.access_links import (
     OPEN_LINK_PREFIX,
     VOLUNTEER_EMAIL_SUFFIX,
@@ -44,9 +44,6 @@ from pipeline.core.images import detect_file_media_type
 LOCAL_FILES_PREFIX = "/data/local-files/?d="
 IMAGE_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*/source/images/[^/\\\x00]+")
 STATIC_FILES = {"annotation_page.js": "text/javascript", "annotation_page.css": "text/css"}
-NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,39}")
-# Maximum number of volunteers per data set.
-MAX_VOLUNTEERS_PER_LINK = 500
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -171,7 +168,9 @@ def join_by_open_link(request: HttpRequest, token: str) -> HttpResponse:
                 request, "This link is not valid", "Please ask the person who sent it for a new one.", 403
             )
         name = request.POST.get("name", "").strip()
-        if request.method == "POST" and not (problem := _find_name_problem(name, queue)):
+        if request.method == "POST":
+            seats.release_unused_seats(queue)
+        if request.method == "POST" and not (problem := seats.find_signup_problem(name, queue)):
             user = user_accounts.get_or_create_annotator(
                 f"{name.lower()}.{token_hex(4)}{VOLUNTEER_EMAIL_SUFFIX}"
             )
@@ -180,7 +179,10 @@ def join_by_open_link(request: HttpRequest, token: str) -> HttpResponse:
             link = request.build_absolute_uri(
                 f"/annotate/open/{derive_annotator_secret(key, user.email, '')}"
             )
-            text = "Please save this link. It brings you back to your tasks at any time. Do not share it."
+            text = (
+                "Please save this link. It brings you back to your tasks at any time. Do not share it. "
+                f"Your place is kept for {seats.UNUSED_HOURS} hours, and after your first task for good."
+            )
             return render_message(request, f"Welcome, {name}", text, link=link)
     text = "Please choose a name. Only the study leader sees it."
     error = problem if request.method == "POST" else ""
@@ -189,20 +191,6 @@ def join_by_open_link(request: HttpRequest, token: str) -> HttpResponse:
 
 def _is_same_token(token: str, secret: str) -> bool:
     return compare_digest(token.encode(), secret.encode())
-
-
-def _find_name_problem(name: str, queue: TaskQueue) -> str:
-    """Return why a volunteer cannot have this name; "" if the name can be used."""
-    if not NAME_PATTERN.fullmatch(name):
-        return "A name consists of letters, digits, dots and dashes, and begins with a letter or digit."
-    volunteers = Participant.objects.filter(dataset=queue.dataset).exclude(name="")
-    if volunteers.filter(name__iexact=name).exists():
-        return "This name is already taken. If it is yours, use your personal link. Otherwise, choose another name."
-    return (
-        "We have enough volunteers already. Thank you!"
-        if volunteers.count() >= MAX_VOLUNTEERS_PER_LINK
-        else ""
-    )
 
 
 def _log_in(request: HttpRequest, user: User) -> None:

@@ -45,6 +45,7 @@ class StubServer:
         self.state: dict[str, Any] | Callable[[dict[str, Any]], Any] = CONSENT
         self.sent: list[dict[str, Any]] = []
         self.fail: list[int] = []  # statuses for the next steps; 0 breaks the connection off
+        self.failure = b'{"detail": "no such choice"}'  # their content
         self.images = IMAGES
         stub = self
 
@@ -79,7 +80,7 @@ class StubServer:
                 if stub.fail:
                     status = stub.fail.pop(0)
                     if status:
-                        self.give(b'{"detail": "no such choice"}', "application/json", status)
+                        self.give(stub.failure, "application/json", status)
                     else:
                         self.close_connection = True
                     return

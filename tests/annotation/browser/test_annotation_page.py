@@ -68,8 +68,18 @@ def test_consent_must_be_accepted_and_its_hash_is_sent(page, server):
     page.keyboard.press("1")
     assert server.sent == [{}]
     page.get_by_role("button", name="I have read this and agree").click()
+    page.locator("#guidelines[open]").wait_for()  # they open by themselves, and once
+    assert "valid" in page.locator("#guidelines-text").inner_text()
+    page.keyboard.press("2")
+    page.get_by_role("button", name="Close the guidelines").click()
     page.locator("#task").wait_for()
+    assert checked(page) == {}
     assert server.sent == [{}, {"consent": "abc"}]
+    page.keyboard.press("2")
+    page.keyboard.press("8")
+    page.keyboard.press("Enter")
+    last(page, server, 3)
+    assert page.locator("#guidelines[open]").count() == 0
 
 
 def test_consent_can_be_declined(page, server):
@@ -170,14 +180,14 @@ def test_nothing_is_submitted_twice(page, server, act):
     assert len(server.sent) == 2
 
 
-@pytest.mark.parametrize("status", [0, 500, 503])
+@pytest.mark.parametrize("status", [0, 500, 503, 429])
 def test_broken_connection_loses_nothing_and_is_reported(page, server, status):
     opened(page, server, lambda body: task(len(server.sent), first=f"Question {len(server.sent)}?"))
     page.keyboard.press("2")
     page.keyboard.press("9")
     server.fail = [status, status]
     page.keyboard.press("Enter")
-    problem = f"Server error ({status})" if status else "No connection"
+    problem = {0: "No connection", 429: "The server is busy"}.get(status, f"Server error ({status})")
     page.get_by_text(f"{problem}. Your choices are kept").wait_for()
     assert checked(page) == {"first": "invalid", "second": "invalid"}
     page.keyboard.press("Enter")  # impatience sends nothing more
@@ -236,6 +246,30 @@ def test_refusal_shows_the_message_of_the_server(page, server):
     server.fail = [400]
     page.keyboard.press("Enter")
     page.get_by_text("no such choice").wait_for()
+
+
+@pytest.mark.parametrize("failure", [b'{"detail": "This task does not exist."}', b"<h1>Not Found</h1>"])
+@pytest.mark.parametrize("status", [404, 409, 413, 415, 200])
+def test_permanent_errors_say_what_to_do_and_are_not_repeated(page, server, status, failure):
+    opened(page, server, task())
+    page.keyboard.press("2")
+    page.keyboard.press("8")
+    server.fail, server.failure = [status] * 20, failure
+    page.keyboard.press("Enter")
+    message = page.locator("#message")
+    message.get_by_role("button", name="Reload").wait_for()
+    text = message.inner_text()
+    assert "No connection" not in text and "Trying again" not in text
+    for part in ("Your choices are kept", "load the page again", "write to: Ann Lee, ann@example.org"):
+        assert part in text
+    assert ("This task does not exist." in text) == (b"task" in failure)
+    page.wait_for_timeout(2500)  # a repeated request would be sent after 1 s
+    assert len(server.sent) == 2
+    server.fail.clear()
+    message.get_by_role("button", name="Reload").click()
+    message.wait_for(state="hidden")
+    page.locator("#task").wait_for()
+    assert checked(page) == {"first": "invalid", "second": "valid"}
 
 
 def test_draft_belongs_to_one_task(page, server):

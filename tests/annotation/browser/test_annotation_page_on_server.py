@@ -86,6 +86,7 @@ def honest(state, place):
 def agree(page):
     assert shown(page)["screen"] == "consent"
     page.get_by_role("button", name="I have read this and agree").click()
+    page.get_by_role("button", name="Close the guidelines").click()
     page.locator("#task").wait_for()
 
 

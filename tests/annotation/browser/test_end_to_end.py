@@ -138,6 +138,7 @@ def work(page, name: str, link: str, eyes: Eyes) -> Answers:
     """Open the link, agree, do the training, answer tasks until there are none; what was clicked in the tasks."""
     page.goto(link, wait_until="domcontentloaded")
     page.get_by_role("button", name="I have read this and agree").click()
+    page.get_by_role("button", name="Close the guidelines").click()
     dice = random.Random(name)
     clicked: Answers = {}
     while (state := shown(page))["screen"] in ("training", "feedback", "task"):

@@ -482,3 +482,21 @@ def test_imported_annotator_is_erased_by_pseudonym(pulled, capsys):
 def test_remote_database_is_reported_as_not_searched(pulled, capsys):
     erase_annotator("ann")
     assert f"the database of {pulled.url} is not a file here" in capsys.readouterr().out
+
+
+def test_volunteer_with_the_name_of_a_pseudonym_is_never_confused_with_its_owner(pushed):
+    # An earlier version let a volunteer have this name. Ann is annotator-01.
+    roster = [*read_roster(DatasetFolders())]
+    legacy = Annotator(name="annotator-01", pseudonym="annotator-04", email="x@volunteer.rgqa.local")
+    write_private(DatasetFolders().study / "roster.json", [*roster, legacy])
+    pushed.people |= {10: "x@volunteer.rgqa.local"}
+    answer(pushed, ANN, 0)
+    answer(pushed, 10, 1)
+    pull_annotations()
+    with pytest.raises(
+        UserError, match="not in the roster: annotator-01. The roster has: .*named-annotator-01"
+    ):
+        erase_annotator("annotator-01")
+    assert [row[1] for row in rows()] == ["annotator-01", "annotator-04"]
+    erase_annotator("named-annotator-01")
+    assert [row[1] for row in rows()] == ["annotator-01"]

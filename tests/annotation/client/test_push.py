@@ -363,11 +363,25 @@ def test_secrets_file_is_private(own):
 
 
 def test_volunteers_are_added_to_the_roster(own, capsys):
-    row = {"email": "zoe@volunteer.rgqa.local", "name": "Zoe"}
-    own.report["tiny"]["annotators"] = [row, {"email": "ann@example.org", "name": ""}]
+    finished = {"num_training_answered": 0, "num_test_answered": 0, "num_judged": 0}
+    row = {"email": "zoe@volunteer.rgqa.local", "name": "Zoe"} | finished
+    own.report["tiny"]["annotators"] = [row, {"email": "ann@example.org", "name": ""} | finished]
+    push_tasks()
+    assert len(read_roster(DatasetFolders())) == 3  # a seat counts after the first finished task
+    row["num_training_answered"] = 1
     push_tasks()
     push_tasks()
     assert [(p.name, p.pseudonym) for p in read_roster(DatasetFolders())][3:] == [("Zoe", "annotator-04")]
     content = read_json(DatasetFolders().study / "queue.json")
     assert content["annotators"]["zoe@volunteer.rgqa.local"] == "annotator-04"
     assert capsys.readouterr().out.count("1 volunteer signed up through the open link: Zoe") == 1
+
+
+def test_names_that_look_like_pseudonyms_are_replaced(own):
+    finished = {"num_training_answered": 1, "num_test_answered": 0, "num_judged": 0}
+    row = {"email": "x.1a2b3c4d@volunteer.rgqa.local", "name": "annotator-01"} | finished
+    own.report["tiny"]["annotators"] = [row]
+    push_tasks()
+    assert [(p.name, p.pseudonym) for p in read_roster(DatasetFolders())][3:] == [
+        ("named-annotator-01", "annotator-04")
+    ]

@@ -156,6 +156,9 @@ def test_new_volunteers_wait_for_the_study_lock(own):
         {
             "email": "zoe@volunteer.rgqa.local",
             "name": "zoe",
+            "num_training_answered": 1,
+            "num_test_answered": 0,
+            "num_judged": 0,
             "consented_at": "",
             "is_qualified": False,
             "has_failed_gold": False,

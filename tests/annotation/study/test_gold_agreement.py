@@ -144,7 +144,7 @@ def test_nothing_counts_before_two_annotators_agree():
 @pytest.mark.parametrize("seed", range(5))
 def test_dishonest_annotators_are_excluded_and_honest_ones_are_not(habit, seed):
     crowd = {"ann": "careful", "ben": "careful", "cyd": "careful", "max": habit}
-    assert [*assess_quality(answer(crowd, 60, seed), QualityRules()).excluded] == ["max"]
+    assert [*assess_quality(answer(crowd, 200, seed), QualityRules()).excluded] == ["max"]
 
 
 @pytest.mark.parametrize("habit", ["always valid", "always invalid"])

@@ -15,7 +15,19 @@ const MAX_SCALE = 6;
 const $ = id => document.getElementById(id);
 let state = {}, busy = false, shownAt = 0, worked = 0, lastSubmit = 0;
 
-/* ---- Requests: one at a time. A request that could not be sent is repeated. ---- */
+/* ---- Requests: one at a time. A request is repeated if there was no connection, or if the server may answer later. ---- */
+
+// What to do about a request that will never succeed, by its status. 200 is an answer that is not from this server.
+const REFUSALS = { 200: "Something between you and the server answered.", 404: "The page or the task was not found. Perhaps the study was replaced or closed.",
+  409: "This does not fit to what is stored already.", 413: "The answer is too large.", 415: "The server did not understand the answer." };
+
+function describeRefusal(status, detail) {
+  const help = state.contact ? ` If that does not help, write to: ${state.contact}` : " If that does not help, ask the person who sent you the link.";
+  const kept = state.assignment ? " Your choices are kept in this browser." : "";
+  return `${detail || REFUSALS[status] || `The server did not accept this (${status}).`}${kept} Please load the page again.${help} `;
+}
+
+const mayAnswerLater = status => status >= 500 || status === 429 || status === 408;
 
 async function sendStep(body, attempt = 0) {
   if (busy && !attempt) return;
@@ -26,13 +38,17 @@ async function sendStep(body, attempt = 0) {
     const reply = await fetch("/annotate/step", { method: "POST", credentials: "same-origin", redirect: "manual",
       headers: { "Content-Type": "application/json", "X-CSRFToken": document.body.dataset.csrf }, body: JSON.stringify(body) });
     if (reply.type === "opaqueredirect" || reply.status === 401 || reply.status === 403) return stopWith("You are logged out. Open your personal link again. Your choices are kept.", "Reload", () => location.assign("/annotate/"));
-    if (reply.status >= 500) throw new Error(problem = `Server error (${reply.status})`);
-    const response = await reply.json();
-    if (!reply.ok) return stopWith(response.detail || "The server did not accept this.", "Reload", () => location.reload());
+    if (mayAnswerLater(reply.status)) throw new Error(problem = reply.status === 429 ? "The server is busy" : `Server error (${reply.status})`);
+    // An error that is not from this server has no JSON. If the connection breaks off here, `text` fails, and the request is repeated.
+    const text = await reply.text();
+    let response = null;
+    try { response = JSON.parse(text); } catch { /* is told below */ }
+    if (!reply.ok || typeof response?.screen !== "string") return stopWith(describeRefusal(reply.status, response?.detail), "Reload", () => location.reload());
     showMessage("");
     busy = false;
     if (body.answer) { draft(null); trackWork(body.answer.seconds); }
     render(response);
+    if (body.consent) openGuidelines();
   } catch {
     const wait = Math.min(2 ** attempt, 20);
     showMessage(`${problem}. Your choices are kept. Trying again in ${wait} s.`, "Try now", () => { clearTimeout(timer); sendStep(body, attempt + 1); });
@@ -134,6 +150,13 @@ function renderTask() {
   else if (document.activeElement?.matches("#answers input, #message-screen, #answers button")) document.activeElement.blur();
   $("announcement").textContent = isFeedback ? NAMES.map((name, index) => `${ORDINALS[index]} question: ${cards[index].querySelector(".feedback").textContent}`).join(" ")
     : `${$("task-position").textContent}. First question: ${state.first} Second question: ${state.second}`;
+}
+
+function openGuidelines() {
+  if (!state.guidelines || $("guidelines").open) return;
+  $("guidelines-text").innerHTML = state.guidelines;
+  $("guidelines").showModal();
+  $("guidelines").scrollTo(0, 0);
 }
 
 /* ---- The two questions ---- */
@@ -288,7 +311,7 @@ $("agree").onclick = () => sendStep({ consent: state.hash });
 $("decline").onclick = () => sendStep({ is_declined: true });
 $("back").onclick = () => sendStep({ reopen: state.previous_assignment });
 $("skip").onclick = () => sendStep({ skip: { assignment: state.assignment } });
-$("open-guidelines").onclick = () => { $("guidelines-text").innerHTML = state.guidelines || ""; $("guidelines").showModal(); $("guidelines").scrollTo(0, 0); };
+$("open-guidelines").onclick = openGuidelines;
 // Without focus, Enter submits the answer and does not open the guidelines again.
 $("guidelines").addEventListener("close", () => $("open-guidelines").blur());
 

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import requests
 
+from annotation.client.erase import erase_annotator
+from annotation.server.accounts import update_roster
 from annotation.server.label_studio_app.access_links import (
     OPEN_LINK_PREFIX,
     derive_annotator_secret,
@@ -391,6 +393,30 @@ def test_nobody_can_sign_up(studio: Studio) -> None:
         f"{studio.url}/user/signup/?token={link}", data=form, timeout=60, allow_redirects=False
     )
     assert answer.status_code == 401
+
+
+@pytest.mark.server
+def test_links_are_never_logged_and_older_logs_are_cleaned(studio: Studio) -> None:
+    update_roster(["leo"])
+    link = studio.link("leo")
+    secret = link.rpartition("/")[2]
+    client = PageClient(studio.url, link)
+    cookies = [cookie.value for cookie in client.session.cookies]
+    update_roster(["leo"], remove=True)
+    log = studio.folder / "data/label-studio/server.log"
+    before = log.stat().st_size
+    addresses = (link, f"{link}/x", f"/annotate/join/{secret}", f"{link}%00")
+    for address in addresses:
+        assert requests.get(studio.url + address, timeout=60).status_code in {400, 403, 404}
+    client.session.get(f"{studio.url}/api/users/", timeout=60)
+    requests.get(f"{studio.url}/api/users/", headers={"Authorization": f"Bearer {secret}"}, timeout=60)
+    written = log.read_text()[before:]
+    assert "/annotate/open/***" in written and "/annotate/join/***" in written
+    assert not any(word in written for word in (secret, *cookies))
+    with log.open("a") as file:
+        file.write(f"Forbidden: {link}\n")  # as an earlier version logged it
+    erase_annotator("leo")
+    assert secret not in log.read_text()
 
 
 # Access links

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from annotation.client.pull import pull_annotations
+from annotation.study.exports import read_pulled, to_verdicts
+from annotation.study.roster import read_roster
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import Task
 from tests.annotation.server.conftest import PageClient, Studio, annotations, run_inside, with_known
 
 pytestmark = pytest.mark.server
@@ -72,6 +79,39 @@ def test_invalid_answer_changes_nothing(studio: Studio, wrong: dict) -> None:
     assert client.step({})["assignment"] == place
     if before:
         assert annotations(studio, "dan") == before
+
+
+def test_clock_set_back_loses_no_correction_and_gives_no_negative_times(studio: Studio) -> None:
+    client = studio.open_page("kim")
+    first = client.step({})
+    second = client.answer(first, "valid")
+    # As if the machine's clock had been ahead by a day until now.
+    lines = [
+        "from datetime import timedelta",
+        "from django.db.models import F",
+        "from tasks.models import Annotation",
+        "from annotation.server.label_studio_app.models import TaskAssignment",
+        "from users.models import User",
+        "user, day = User.objects.get(email='kim@rgqa.local'), timedelta(days=1)",
+        "Annotation.objects.filter(completed_by=user).update(created_at=F('created_at') + day, updated_at=F('updated_at') + day)",
+        "TaskAssignment.objects.filter(user=user.pk).update(opened_at=F('opened_at') + day, answered_at=F('answered_at') + day)",
+        "answer = 1",
+    ]
+    run_inside(studio, "\n".join(lines))
+    os.utime(studio.queue)  # the server builds the queue again, as after a start
+    pull_annotations()
+    time.sleep(1.1)
+    client.answer(second, "valid", seconds=1.0)
+    client.answer(client.step({"reopen": first["assignment"]}), "invalid")
+    pull_annotations()
+    tasks = {task.task_id: task for task in DatasetFolders().read_records(Task)}
+    (kim,) = (row.pseudonym for row in read_roster(DatasetFolders()) if row.name == "kim")
+    pulled = read_pulled(DatasetFolders().annotations / "pulled.json")
+    verdicts, _ = to_verdicts(pulled, tasks)
+    own = sorted((row for row in verdicts if row.annotator == kim), key=lambda row: row.sequence_index)
+    assert [row.first for row in own] == ["invalid", "valid"]
+    assert own[1].duration_seconds == 1.0
+    assert own[1].seconds_since_previous is not None and 1 < own[1].seconds_since_previous < 100
 
 
 def test_double_clicks_and_two_tabs_neither_lose_nor_duplicate_answers(studio: Studio) -> None:

@@ -16,6 +16,7 @@ from annotation.client.pull import pull_annotations
 from annotation.client.push import push_tasks
 from annotation.client.volunteers import open_link_file
 from annotation.server.accounts import format_links, update_roster
+from annotation.study.roster import read_roster
 from pipeline.core.json_files import read_json
 from pipeline.core.paths import DatasetFolders
 from tests.annotation.conftest import made_task
@@ -166,6 +167,49 @@ def test_link_of_erased_annotator_is_never_reused(studio: Studio) -> None:
         assert requests.get(studio.url + before, timeout=60).status_code == 403
         assert PageClient(studio.url, after).agree()["screen"] == "task"
         erase_annotator("fred")
+    open_link_file(DatasetFolders()).unlink()
+
+
+def test_seats_of_volunteers_are_limited_per_hour_and_expire_unused(studio: Studio) -> None:
+    update_roster([], open_link=True)
+    change(studio, is_signup_open=True, max_signups_per_hour=2)
+    door = format_links(DatasetFolders(), [])[0].split()[-1]
+
+    def join(name: str) -> tuple[int, str, str]:
+        session = requests.Session()
+        token = form_token(session.get(door, timeout=60).text)
+        answer = session.post(door, data={"name": name, "csrfmiddlewaretoken": token}, timeout=60)
+        link = answer.text.split('<a href="')[1].split('"')[0] if answer.ok else ""
+        return answer.status_code, answer.text, link.removeprefix(studio.url)
+
+    def hours_pass(hours: int) -> None:
+        sql(
+            studio,
+            f"UPDATE htx_user SET date_joined = datetime(date_joined, '-{hours} hours') WHERE email LIKE '%@volunteer%'",
+        )
+
+    assert "reserved for pseudonyms" in join("annotator-01")[1]
+    worker, visitor = join("worker")[2], join("visitor")[2]
+    client = PageClient(studio.url, worker)
+    client.answer(client.agree())
+    status, text, _ = join("third")
+    assert status == 400 and "Many people have signed up in the last hour" in text
+    push_tasks()  # only who has finished a task gets into the roster
+    change(studio, max_signups_per_hour=2)
+    assert {"worker", "visitor"} & {row.name for row in read_roster(DatasetFolders())} == {"worker"}
+    hours_pass(2)
+    assert join("third")[0] == 200
+    assert join("visitor")[0] == 400  # the name is taken
+    hours_pass(23)
+    assert (
+        PageClient(studio.url, visitor).agree()["screen"] == "task"
+    )  # still theirs, as nobody else has come
+    hours_pass(2)
+    assert join("visitor")[0] == 200  # another visitor
+    assert requests.get(studio.url + visitor, timeout=60).status_code == 403
+    assert PageClient(studio.url, worker).step({})["screen"] == "task"
+    erase_annotator("visitor")  # also without a finished task
+    erase_annotator("worker")
     open_link_file(DatasetFolders()).unlink()
 
 
