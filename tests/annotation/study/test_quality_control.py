@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
 from annotation.study.answers_table import QualityRules, build_answers_table, select_votes
 from annotation.study.assignment import MIN_SENSITIVITY_SPECIFICITY
@@ -19,6 +20,7 @@ from annotation.study.quality_control import (
 )
 from annotation.study.response_times import describe_if_too_fast, summarize_by_annotator, summarize_times
 from pipeline.core.errors import UserError
+from pipeline.core.records import FirstAnswer
 from tests.annotation.study.conftest import U, V, X, crowd, repeating, task, verdict
 
 # Quality control
@@ -90,6 +92,23 @@ def test_first_answer_on_a_gold_question_counts():
     answers["image_id"] = answers["image_id"].where(~again, "n0004")
     for rows in (answers, answers.iloc[::-1]):
         assert set(rows[find_discarded_gold(rows, 0.03)]["task_id"]) == {"0004", "0006"}
+
+
+def test_correction_of_a_gold_question_does_not_count():
+    """Who is excluded cannot correct the way back, and a correction of the candidate is one."""
+    tasks = {f"{n:04}": task(f"{n:04}", (V, X)[n % 2]) for n in range(40)}
+    verdicts = [verdict(key, "eve", X, X, n) for n, key in enumerate(tasks)]
+    corrected = [
+        replace(row, first=V, second=tasks[row.task_id].second.expected_choice,
+                first_answer=FirstAnswer(first=row.first, second=row.second))
+        for row in verdicts
+    ]  # fmt: skip
+    before, after = (
+        assess_quality(build_answers_table(tasks, rows), QualityRules()) for rows in (verdicts, corrected)
+    )
+    assert before.gold_accuracy == after.gold_accuracy and before.excluded == after.excluded
+    assert [*after.excluded] == ["eve"]
+    assert set(after.answers[after.answers["role"] == "candidate"]["choice"]) == {V}
 
 
 def test_too_many_discarded_gold_questions_stop_the_stage():
