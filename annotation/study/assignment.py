@@ -276,6 +276,12 @@ class AdaptiveAssigner:
             self.num_judgements -= not state.is_adjudicator
             self._update_votes(state, index)
 
+    def withhold_task(self, person: str, key: str) -> None:
+        """Never give a task to a person, because the person has seen its gold question in the training or the
+        test.
+        """
+        self._get_annotator(person).is_available[self.task_index[key]] = False
+
     def release_open_task(self, person: str) -> None:
         """Make the open task of a person available to others. The answers of the person are kept."""
         state = self._get_annotator(person)

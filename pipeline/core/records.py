@@ -477,6 +477,18 @@ class Task(Record):
     priority_block: int = 0
 
 
+class SpareGoldQuestion(Record):
+    """A gold question of an image that no task contains, for the training and the qualification test.
+
+    Attributes:
+        image_id: Id of the image.
+        question: The question. Its role is "gold".
+    """
+
+    image_id: str
+    question: TaskQuestion
+
+
 class FirstAnswer(Record):
     """The choices that an annotator corrected later, with their reasons, see `Verdict`."""
 

@@ -13,6 +13,7 @@ Each block has equal proportions of the subsets, and the tasks in a block are in
 Reads   tags.jsonl, screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, images.jsonl, vocabulary.json, reconstructed.jsonl
         data/<data set>/rounds/   candidates verified in earlier annotation rounds (`rgqa annotate end-round`), if any
 Writes  tasks.jsonl                Task: everything about each task, including the gold question and its correct choice
+        spare_gold_questions.jsonl SpareGoldQuestion: gold questions that no task contains, for training and qualification test
         label_studio_tasks.json    what the browser may show: task key, image, the two texts
         batch.json                 tasks per subset, gold questions per source, repeats, and gold question leakage: how well
                                    repetition, words, position and order identify gold questions in the task
@@ -62,6 +63,7 @@ from pipeline.core.records import (
     ImageRecord,
     Question,
     ScreenedCandidate,
+    SpareGoldQuestion,
     TaggedText,
     Task,
 )
@@ -75,6 +77,7 @@ from pipeline.tasks.gold_questions import (
     sample_foreign_questions,
 )
 from pipeline.tasks.second_questions import Offer
+from pipeline.tasks.spare_gold_questions import find_spare_gold_questions
 from pipeline.tasks.task_builder import make_tasks, to_label_studio_task
 from pipeline.verifier.evidence_loading import make_evidence_loader
 
@@ -273,6 +276,8 @@ def main() -> None:
     estimates = ((row.candidate_id, row.p_answerable) for row in folders.read_records(CandidateEstimate))
     tasks = make_tasks(candidates, offers, p.template_proportion, p.gold_proportion, p.seed, estimates)
     write_jsonl(out / "tasks.jsonl", tasks)
+    spare = find_spare_gold_questions(folders.read_records(Task), offers, p.seed)
+    write_jsonl(folders.record_file(SpareGoldQuestion), spare)
 
     image = RecordLookup(
         folders.record_file(ImageRecord), ((row.image_id, row) for row in folders.read_records(ImageRecord))

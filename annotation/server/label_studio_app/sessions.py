@@ -235,9 +235,11 @@ class AnnotatorSession:
         """
         last = TaskAssignment.objects.filter(user=self.user.pk).aggregate(last=Max("number"))["last"] or 0
         new = {"number": last + 1, "opened_at": now()}
-        return TaskAssignment.objects.get_or_create(**self.assignment_keys, kind=kind, key=key, defaults=new)[
-            0
-        ]
+        own = {**self.assignment_keys, "kind": kind, "key": key}
+        assignment, is_new = TaskAssignment.objects.get_or_create(**own, defaults=new)
+        if is_new and kind != "task":
+            self.queue.withhold_tasks(assignment)
+        return assignment
 
     def _show_assignment(self, assignment: TaskAssignment) -> dict[str, Any]:
         payload = {
