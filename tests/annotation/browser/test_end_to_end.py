@@ -140,7 +140,11 @@ def work(page, name: str, link: str, eyes: Eyes) -> Answers:
     page.get_by_role("button", name="I have read this and agree").click()
     dice = random.Random(name)
     clicked: Answers = {}
-    while (state := shown(page))["screen"] in ("training", "feedback", "task"):
+    while (state := shown(page))["screen"] in ("announcement", "training", "feedback", "task"):
+        if state["screen"] == "announcement":
+            page.locator("#message-screen button.primary").click()
+            page.locator("#task").wait_for()
+            continue
         if state["screen"] != "feedback":
             looked_at = sha256(
                 page.request.get(link.partition("/annotate/")[0] + state["image_url"]).body()
