@@ -265,7 +265,8 @@ class AnnotatorSession:
         """Return the number of the last assignment that can be reopened; None if no assignment can be
         reopened.
         """
-        return next((row.number for row in assignments.order_by("-number") if self._is_current(row)), None)
+        rows = assignments.order_by("-number").iterator(chunk_size=20)
+        return next((row.number for row in rows if self._is_current(row)), None)
 
     def _task_payload(self, assignment: TaskAssignment) -> dict[str, Any]:
         content = self.get_content(assignment)

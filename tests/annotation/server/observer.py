@@ -42,7 +42,7 @@ def build_features(seen: Sequence[Mapping[str, Any]]) -> tuple[list[str], np.nda
 
     Returns:
         The names of the features, and an array [tasks - 1, features]. Each number is there as it was when the
-        task was shown, as it was with the next task, and as differences to the next and to the task before.
+        task was shown, as it was with the next task, and as the difference of both.
     """
     rows = [
         flatten({name: value for name, value in row["json"].items() if name not in ("guidelines", "contact")})
@@ -52,30 +52,30 @@ def build_features(seen: Sequence[Mapping[str, Any]]) -> tuple[list[str], np.nda
     names = sorted({name for row in rows for name in row})
     # A missing key is a sign of its own.
     now = np.array([[row.get(name, -1.0) for name in names] for row in rows])
-    after = np.diff(now, axis=0)
-    before = np.vstack([np.zeros(len(names)), after[:-1]])
-    labels = [f"{name}{what}" for what in ("", " next", " change", " change before") for name in names]
-    return labels, np.hstack([now[:-1], now[1:], after, before])
+    labels = [f"{name}{what}" for what in ("", " next", " change") for name in names]
+    return labels, np.hstack([now[:-1], now[1:], np.diff(now, axis=0)])
 
 
-def build_question_features(seen: Sequence[Mapping[str, Any]]) -> np.ndarray:
+def build_question_features(seen: Sequence[Mapping[str, Any]], count_texts: bool = True) -> np.ndarray:
     """Build the features of both questions of each task but the last one, [2 * (tasks - 1), features].
 
-    To the features of the task are added: the position of the question, the lengths of both texts, and how often
-    both texts came before, with this image and with any.
+    Args:
+        seen: As for `build_features`.
+        count_texts: Whether to add how often both texts came before, with this image and with any.
+
+    Returns:
+        The features of the task, the position of the question, and the lengths of both texts.
     """
     _, features = build_features(seen)
     counts, rows = Counter[Any](), []
     for task, row in zip(features, seen, strict=False):
         texts, image = [row["json"][side] for side in SIDES], row["image_bytes"]
         own = [
-            [len(text), len(text.split()), counts[text], counts[text, image]] for text in texts
+            [len(text), len(text.split()), *([counts[text], counts[text, image]] if count_texts else [])]
+            for text in texts
         ]
-        for position in (0, 1):
-            rows.append([*task, position, *own[position], *own[1 - position]])
-        for text in texts:
-            counts[text] += 1
-            counts[text, image] += 1
+        rows += [[*task, position, *own[position], *own[1 - position]] for position in (0, 1)]
+        counts.update(key for text in texts for key in (text, (text, image)))
     return np.array(rows, float)
 
 
@@ -92,6 +92,6 @@ def measure_auroc(features: np.ndarray, labels: Sequence[bool], num_blocks: int 
     blocks = np.arange(len(truth)) * num_blocks // len(truth)
     scores = np.zeros(len(truth))
     for train, held_out in GroupKFold(num_blocks).split(features, groups=blocks):
-        model = ExtraTreesClassifier(100, min_samples_leaf=10, max_features=0.5, random_state=0)
+        model = ExtraTreesClassifier(60, min_samples_leaf=10, max_features=0.5, random_state=0)
         scores[held_out] = model.fit(features[train], truth[train]).predict_proba(features[held_out])[:, 1]
     return float(roc_auc_score(truth, scores))

@@ -13,7 +13,9 @@ from annotation.study import qualification
 from annotation.study.gold_leakage import (
     GoldLeakage,
     build_shown_questions,
+    find_source_levels,
     measure_gold_leakage,
+    measure_source_leakage,
     select_leaks,
 )
 from annotation.study.qualification import (
@@ -336,6 +338,22 @@ def test_without_gold_questions_leakage_is_undefined():
 def test_limit_applies_to_the_upper_end():
     assert not GoldLeakage(cue="", auroc=0.55, low=0.5, high=0.6).is_leak
     assert GoldLeakage(cue="", auroc=0.59, low=0.5, high=0.61).is_leak
+
+
+def test_public_source_tells_own_questions():
+    # Gold: two own questions of n1, one of them reworded, and two of another image. Candidates: a question of another image and
+    # three that are not in the source.
+    rows = [("n1", "Own A?", "gold"), ("n1", "new B?", "gold"), ("n1", "other?", "gold"), ("n2", "other?", "gold"),
+            ("n2", "OTHER?", "candidate"), ("n1", "x?", "candidate"), ("n2", "y?", "candidate"), ("n2", "own b?", "repeat")]  # fmt: skip
+    shown = table(*(("ann", n // 2, n % 2, image, text, role) for n, (image, text, role) in enumerate(rows)))
+    source = [("n1", "own A?", "own A?"), ("n1", "own B?", "new B?"), ("n3", "other?", "other?"), ("n4", "z", "z")]
+    assert find_source_levels(shown, [row[:2] for row in source]).tolist() == [2, 0, 1, 1, 1, 0, 0, 1]
+    wording, meaning = measure_source_leakage(shown, iter(source))
+    assert (wording.cue, meaning.cue) == ("public source, by wording", "public source, by meaning")
+    # Wording: gold 2, 0, 1, 1; others 1, 0, 0, 1. Wins and half of the ties: 4 + 1 + 3 + 3 of 16.
+    assert wording.auroc == pytest.approx(11 / 16, abs=1e-4)
+    # Meaning: gold 2, 2, 1, 1; others 1, 0, 0, 1: 4 + 4 + 3 + 3 of 16.
+    assert meaning.auroc == pytest.approx(14 / 16, abs=1e-4)
 
 
 CANDIDATES = [

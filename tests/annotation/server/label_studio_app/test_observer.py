@@ -34,9 +34,10 @@ from tests.annotation.server.observer import (
     measure_auroc,
 )
 
-NUM_TASKS, NUM_IMAGES, CANDIDATES_PER_IMAGE = 1000, 60, 24
+# As in the sample: 1,000 of about 5,500 tasks.
+NUM_TASKS, NUM_IMAGES, CANDIDATES_PER_IMAGE = 1000, 160, 34
 MAX_AUROC = 0.55
-WORDS = "cup table man woman dog cat lamp street chair window flower bottle horse ball sign boat door shirt box bag".split()
+WORDS = "plate tree cloud fence cup table man woman dog cat lamp street chair window flower bottle horse ball sign boat door shirt box bag".split()
 OTHERS = "red blue old small wooden green long white gray tall".split()
 
 
@@ -92,13 +93,16 @@ def choose(task: Task, rng: Random) -> dict[str, str]:
 def judge(seen: list[Mapping[str, Any]], tasks: list[Task]) -> dict[str, float]:
     """Return target -> AUROC of the observer."""
     _, by_task = build_features(seen)
-    by_question = build_question_features(seen)
     shown = tasks[: len(by_task)]
     roles = [get_role(task, side) for task in shown for side in SIDES]
     return {
         "tasks with a gold question": measure_auroc(by_task, [has_gold(task) for task in shown]),
-        "gold questions": measure_auroc(by_question, [role == "gold" for role in roles]),
-        "gold questions and repeats": measure_auroc(by_question, [role != "candidate" for role in roles]),
+        "gold questions": measure_auroc(build_question_features(seen), [role == "gold" for role in roles]),
+        # A text that came before is a repeat or a gold question, and nothing can hide that. `annotation.study.gold_leakage` measures
+        # how much it tells. Here the question is whether anything else tells repeats.
+        "gold questions and repeats": measure_auroc(
+            build_question_features(seen, count_texts=False), [role != "candidate" for role in roles]
+        ),
     }
 
 
