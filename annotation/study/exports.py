@@ -335,13 +335,18 @@ def _build_verdicts(
     )
     for (task_id, person), (first, last) in order:
         fields: dict[str, Any] = {"verdict_id": content_hash("verdict", task_id, person), "task_id": task_id}
-        fields |= {"annotator": person, "sequence_index": answered[person], "duration_seconds": first.lead_time}
+        fields |= {
+            "annotator": person,
+            "sequence_index": answered[person],
+            "duration_seconds": first.lead_time,
+        }
         if now := parse_time(first.created_at):
             if person in submitted:
                 fields["seconds_since_previous"] = (now - submitted[person]).total_seconds()
             submitted[person] = now
         before, after = (
-            {name: choice for name, choice in row.choices.items() if name in CONTROLS} for row in (first, last)
+            {name: choice for name, choice in row.choices.items() if name in CONTROLS}
+            for row in (first, last)
         )
         fields |= after | ({"first_answer": before} if before != after else {})
         verdicts.append(msgspec.convert(fields, Verdict))

@@ -297,7 +297,6 @@ class GoldQuestionInputs:
             ]
         )
 
-
     def _edit_own_questions(self, image_id: str, evidence: Evidence | None) -> list[GoldQuestion]:
         """Return unanswerable gold questions that are edited questions of the image, as many candidates are."""
         rng = make_generator(self._p.seed, "batch", "edited questions", image_id)

@@ -15,7 +15,6 @@ from pipeline.core.records import (
     CollectedCandidate,
     Question,
     ScreenedCandidate,
-    SpareGoldQuestion,
     Task,
     TaskQuestion,
 )
@@ -92,8 +91,12 @@ def test_spare_gold_questions_are_in_no_task():
     image_id, text = made[0].image_id, questions_of(made[0])[1].text
     offers = {
         image_id: Offer.from_questions(
-            [gold(text, "valid"), *(gold(f"valid {n}", "valid") for n in range(5)), gold("new", "invalid"),
-             gold("template", "invalid", "template")]  # fmt: skip
+            [
+                gold(text, "valid"),
+                *(gold(f"valid {n}", "valid") for n in range(5)),
+                gold("new", "invalid"),
+                gold("template", "invalid", "template"),
+            ]
         ),
         "n9": Offer(),
     }
@@ -105,7 +108,9 @@ def test_spare_gold_questions_are_in_no_task():
     assert Counter(row.question.expected_choice for row in spare) == {"valid": 3, "invalid": 1}
     assert {(row.question.role, row.question.gold_explanation) for row in spare} == {("gold", "why")}
     assert find_spare_gold_questions(made, offers, seed=0) == spare
-    tries = {tuple(row.question.text for row in find_spare_gold_questions(made, offers, seed)) for seed in range(9)}
+    tries = {
+        tuple(row.question.text for row in find_spare_gold_questions(made, offers, seed)) for seed in range(9)
+    }
     assert len(tries) > 1
 
 
@@ -134,7 +139,9 @@ def test_source_is_hidden_if_it_is_public(screened, set_params):
 
 def test_reworded_own_questions_are_preferred():
     rows = [
-        Question(question_id=str(n), image_id="n1", split="testdev", text=f"new {n}", answer="a", source_text=old)
+        Question(
+            question_id=str(n), image_id="n1", split="testdev", text=f"new {n}", answer="a", source_text=old
+        )
         for n, old in enumerate(("old", "", "older"))
     ]
     assert [row.text for row in select_reworded(rows)] == ["new 0", "new 2"]

@@ -47,8 +47,8 @@ ANNOUNCEMENTS = {
     "training is not used.",
     "test": "Now comes a test of {tasks}. You do not see which choices are right, and you cannot go back. At the end you see whether you "
     "have passed. Please look carefully, and use the guidelines as often as you like.",
-    "task": "Now the work begins. You do not see which choices are right. You can go back and correct an answer. You can stop at any time "
-    "and go on later: every answer is saved at once.",
+    "task": "Now the work begins. You do not see which choices are right. You can go back and correct an answer, but where we know the "
+    "correct choice, your first one counts. You can stop at any time and go on later: every answer is saved at once.",
 }
 
 

@@ -124,7 +124,11 @@ class TaskQueue:
                     shown.setdefault((data["image"], text), []).append(key)
         # Task key of training or test -> keys of the tasks that show one of its questions.
         self._tasks_by_known = {
-            key: {task for side in ("first", "second") for task in shown.get((row["image"], row[side]["text"]), ())}
+            key: {
+                task
+                for side in ("first", "second")
+                for task in shown.get((row["image"], row[side]["text"]), ())
+            }
             for key, row in self.known_tasks.items()
         }
         self.task_numbers = {key: number for number, key in keys.items()}

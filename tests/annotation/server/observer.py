@@ -27,7 +27,9 @@ def flatten(value: Any, name: str = "") -> dict[str, float]:
     """
     if isinstance(value, Mapping):
         return {f"{name}#": float(len(value))} | {
-            key: number for own, inner in value.items() for key, number in flatten(inner, f"{name}.{own}").items()
+            key: number
+            for own, inner in value.items()
+            for key, number in flatten(inner, f"{name}.{own}").items()
         }
     if isinstance(value, str | list):
         return {f"{name}#": float(len(value))}

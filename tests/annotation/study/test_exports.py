@@ -146,7 +146,11 @@ def test_first_answer_and_its_times_are_kept_with_a_correction(tmp_path):
     other = annotation(2, "annotator-02", created_at="2025-01-01T00:00:40Z", lead_time=9.0)
     for number, created in ((1, "2025-01-01T00:00:00Z"), (3, "2025-01-02T00:00:00Z")):
         later = annotation(number, "annotator-02", lead_time=1.0, created_at=created, updated_at="2025-01-02T00:00:00Z")  # fmt: skip
-        later["result"] = [chosen("first", "invalid"), chosen("second", "invalid"), chosen("first_reason", "wrong attribute")]
+        later["result"] = [
+            chosen("first", "invalid"),
+            chosen("second", "invalid"),
+            chosen("first_reason", "wrong attribute"),
+        ]
         verdicts, _ = read(tmp_path, [pulled("t1", later, first), pulled("t2", other)])
         verdict, next_verdict = sorted(verdicts, key=lambda row: row.task_id)
         assert (verdict.first, verdict.first_reason) == ("invalid", "wrong attribute")

@@ -346,7 +346,12 @@ def test_public_source_tells_own_questions():
     rows = [("n1", "Own A?", "gold"), ("n1", "new B?", "gold"), ("n1", "other?", "gold"), ("n2", "other?", "gold"),
             ("n2", "OTHER?", "candidate"), ("n1", "x?", "candidate"), ("n2", "y?", "candidate"), ("n2", "own b?", "repeat")]  # fmt: skip
     shown = table(*(("ann", n // 2, n % 2, image, text, role) for n, (image, text, role) in enumerate(rows)))
-    source = [("n1", "own A?", "own A?"), ("n1", "own B?", "new B?"), ("n3", "other?", "other?"), ("n4", "z", "z")]
+    source = [
+        ("n1", "own A?", "own A?"),
+        ("n1", "own B?", "new B?"),
+        ("n3", "other?", "other?"),
+        ("n4", "z", "z"),
+    ]
     assert find_source_levels(shown, [row[:2] for row in source]).tolist() == [2, 0, 1, 1, 1, 0, 0, 1]
     wording, meaning = measure_source_leakage(shown, iter(source))
     assert (wording.cue, meaning.cue) == ("public source, by wording", "public source, by meaning")

@@ -87,9 +87,8 @@ function render(response) {
 
 // Tasks come in sets of a fixed size. How many are left depends on the answers of everybody, and is not shown.
 function describePosition() {
-  const inSet = state.num_done_in_set + 1, title = `${TITLES[state.screen]} ${state.task_number}`;
-  if (state.screen !== "task") return `${title} of ${state.set_size}`;
-  return `${title} · ${inSet} of ${state.set_size} in set ${1 + (state.task_number - inSet) / state.set_size}`;
+  const inSet = state.num_done_in_set + 1, set = 1 + (state.task_number - inSet) / state.set_size;
+  return `${TITLES[state.screen]} ${inSet} of ${state.set_size}${state.screen === "task" ? `, set ${set}` : ""}`;
 }
 
 const formatCount = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;

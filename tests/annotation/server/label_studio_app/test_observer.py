@@ -37,8 +37,33 @@ from tests.annotation.server.observer import (
 # As in the sample: 1,000 of about 5,500 tasks.
 NUM_TASKS, NUM_IMAGES, CANDIDATES_PER_IMAGE = 1000, 160, 34
 MAX_AUROC = 0.55
-WORDS = "plate tree cloud fence cup table man woman dog cat lamp street chair window flower bottle horse ball sign boat door shirt box bag".split()
-OTHERS = "red blue old small wooden green long white gray tall".split()
+WORDS = [
+    "plate",
+    "tree",
+    "cloud",
+    "fence",
+    "cup",
+    "table",
+    "man",
+    "woman",
+    "dog",
+    "cat",
+    "lamp",
+    "street",
+    "chair",
+    "window",
+    "flower",
+    "bottle",
+    "horse",
+    "ball",
+    "sign",
+    "boat",
+    "door",
+    "shirt",
+    "box",
+    "bag",
+]
+OTHERS = ["red", "blue", "old", "small", "wooden", "green", "long", "white", "gray", "tall"]
 
 
 def make_study(seed: int = 0) -> list[Task]:
@@ -54,7 +79,9 @@ def make_study(seed: int = 0) -> list[Task]:
 
     def compose() -> str:
         name, other = rng.sample(WORDS, 2)
-        start = rng.choice(["What color is", "Who owns", "Which shape has", "What stands next to", "How large is"])
+        start = rng.choice(
+            ["What color is", "Who owns", "Which shape has", "What stands next to", "How large is"]
+        )
         return f"{start} the {rng.choice(OTHERS)} {name} beside the {rng.choice(OTHERS)} {other}?"
 
     images = [f"n{number}" for number in range(NUM_IMAGES)]
@@ -120,14 +147,17 @@ def test_observer_finds_the_falling_total_that_the_page_once_showed(study: list[
         task = by_key[str(assigner.assign_next_task("ann"))]
         content = {"first": task.first.text, "second": task.second.text, "task_number": number}
         total = assigner.get_progress("ann")[1]
-        seen.append({"json": content | {"num_tasks": max(number + 1, total)}, "image_bytes": int(task.image_id[1:])})
+        seen.append(
+            {"json": content | {"num_tasks": max(number + 1, total)}, "image_bytes": int(task.image_id[1:])}
+        )
         shown.append(task)
         assigner.record_answer("ann", task.task_id, **choose(task, rng))
     found = judge(seen, shown)
     # After a repeat whose own task was judged before, the total stays, too.
     assert found["tasks with a gold question"] > 0.9 and found["gold questions"] > 0.7
     hidden = [
-        row | {"json": {name: value for name, value in row["json"].items() if name != "num_tasks"}} for row in seen
+        row | {"json": {name: value for name, value in row["json"].items() if name != "num_tasks"}}
+        for row in seen
     ]
     assert judge(hidden, shown)["tasks with a gold question"] < 0.6  # 400 tasks: standard error 0.03
 
@@ -175,7 +205,8 @@ def watch(studio: Studio, study: list[Task], num_tasks: int) -> tuple[list[Mappi
             {
                 "json": content,
                 "order of keys": crc32(" ".join(content).encode()) % 1000,
-                "bytes without the texts": len(reply.content) - len(json.dumps([content[side] for side in SIDES])),
+                "bytes without the texts": len(reply.content)
+                - len(json.dumps([content[side] for side in SIDES])),
                 "bytes": len(reply.content),
                 "headers": len(str(sorted(reply.headers))),
                 "cookies": len(str(client.session.cookies)),
@@ -196,7 +227,9 @@ def watch(studio: Studio, study: list[Task], num_tasks: int) -> tuple[list[Mappi
 
 
 @pytest.mark.server
-def test_observer_cannot_tell_gold_questions_and_repeats_from_candidates(observed: Studio, study: list[Task]) -> None:
+def test_observer_cannot_tell_gold_questions_and_repeats_from_candidates(
+    observed: Studio, study: list[Task]
+) -> None:
     seen, shown = watch(observed, study, NUM_TASKS + 1)
     assert 300 < sum(map(has_gold, shown)) < 500
     found = judge(seen, shown)
