@@ -89,8 +89,8 @@ def measure_source_leakage(
 ) -> list[GoldLeakage]:
     """Measure how well somebody who has the source's questions can recognize gold questions.
 
-    There are two cues. "public source, by wording" is a search for the text. "public source, by meaning" is
-    somebody who recognizes every paraphrase of a question, too, as a person who knows the questions can.
+    There are two cues. "public source, by wording" is a search for the text. "public source, by meaning" also
+    finds every paraphrase of a question, as an annotator can who knows the questions by heart.
 
     Args:
         shown: As for `measure_gold_leakage`.

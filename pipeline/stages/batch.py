@@ -12,12 +12,12 @@ Each block has equal proportions of the subsets, and the tasks in a block are in
 
 Reads   tags.jsonl, screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, images.jsonl, vocabulary.json, reconstructed.jsonl
         data/<data set>/rounds/   candidates verified in earlier annotation rounds (`rgqa annotate end-round`), if any
-Writes  tasks.jsonl                Task: everything about each task, including the gold question and its correct choice
-        spare_gold_questions.jsonl SpareGoldQuestion: gold questions that no task contains, for training and qualification test
-        label_studio_tasks.json    what the browser may show: task key, image, the two texts
-        batch.json                 tasks per subset, gold questions per source, repeats, and gold question leakage: how well
-                                   repetition, words, position and order identify gold questions in the task
-                                   sequences of simulated annotators, and how well the source's questions do
+Writes  tasks.jsonl                 Task: everything about each task, including the gold question and its correct choice
+        spare_gold_questions.jsonl  SpareGoldQuestion: gold questions that no task contains, for training and qualification test
+        label_studio_tasks.json     what the browser may show: task key, image, the two texts
+        batch.json                  tasks per subset, gold questions per source, repeats, and gold question leakage: how well
+                                    repetition, words, position and order identify gold questions in the task
+                                    sequences of simulated annotators, and how well the source's questions do
 """
 
 from __future__ import annotations
