@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from operator import attrgetter
 from typing import Annotated, Any, Literal
@@ -82,7 +83,12 @@ from pipeline.tasks.gold_questions import (
     select_reworded,
 )
 from pipeline.tasks.second_questions import Offer
-from pipeline.tasks.spare_gold_questions import find_spare_gold_questions
+from pipeline.tasks.spare_gold_questions import (
+    MIN_IMAGES,
+    count_usable_images,
+    find_spare_gold_questions,
+    hold_back_gold_questions,
+)
 from pipeline.tasks.task_builder import make_tasks, to_label_studio_task
 from pipeline.verifier.evidence import Evidence
 from pipeline.verifier.evidence_loading import make_evidence_loader
@@ -327,10 +333,19 @@ def main() -> None:
         )
     images = sorted({row.image_id for row in candidates})
     offers = SpillMap(out, Offer, make_offers(folders, p, images))
-    estimates = ((row.candidate_id, row.p_answerable) for row in folders.read_records(CandidateEstimate))
-    tasks = make_tasks(candidates, offers, p.template_proportion, p.gold_proportion, p.seed, estimates)
-    write_jsonl(out / "tasks.jsonl", tasks)
-    spare = find_spare_gold_questions(folders.read_records(Task), offers, p.seed)
+
+    def write_tasks(used: Mapping[str, Offer]) -> list[SpareGoldQuestion]:
+        estimates = ((row.candidate_id, row.p_answerable) for row in folders.read_records(CandidateEstimate))
+        tasks = make_tasks(candidates, used, p.template_proportion, p.gold_proportion, p.seed, estimates)
+        write_jsonl(out / "tasks.jsonl", tasks)
+        return find_spare_gold_questions(folders.read_records(Task), offers, p.seed)
+
+    spare = write_tasks(offers)
+    if count_usable_images(spare) < min(MIN_IMAGES, len(images)):
+        reduced = {key: hold_back_gold_questions(offers[key], key, p.seed) for key in images}
+        # If the other gold questions do not suffice for the tasks, the tasks stay as they are.
+        with suppress(UserError):
+            spare = write_tasks(reduced)
     write_jsonl(folders.record_file(SpareGoldQuestion), spare)
 
     image = RecordLookup(

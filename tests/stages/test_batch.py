@@ -15,6 +15,7 @@ from pipeline.core.records import (
     CollectedCandidate,
     Question,
     ScreenedCandidate,
+    SpareGoldQuestion,
     Task,
     TaskQuestion,
 )
@@ -23,7 +24,11 @@ from pipeline.stages import batch, tag
 from pipeline.stages.batch import make_report, warn_about_leakage
 from pipeline.tasks.gold_questions import GoldQuestion, select_reworded
 from pipeline.tasks.second_questions import Offer
-from pipeline.tasks.spare_gold_questions import find_spare_gold_questions
+from pipeline.tasks.spare_gold_questions import (
+    count_usable_images,
+    find_spare_gold_questions,
+    hold_back_gold_questions,
+)
 from research.simulated_annotators.answerability import find_obstacle
 from research.simulated_annotators.word_senses import WordSenses
 
@@ -112,6 +117,32 @@ def test_spare_gold_questions_are_in_no_task():
         tuple(row.question.text for row in find_spare_gold_questions(made, offers, seed)) for seed in range(9)
     }
     assert len(tries) > 1
+
+
+def test_gold_questions_are_held_back_if_too_few_are_spare():
+    def offer(num_valid, num_invalid):
+        rows = [("valid", n) for n in range(num_valid)] + [("invalid", n) for n in range(num_invalid)]
+        return Offer.from_questions(
+            GoldQuestion(text=f"{kind} {n}", expected_choice=kind, source="own question") for kind, n in rows
+        )
+
+    def held(before):
+        after = hold_back_gold_questions(before, "n1", seed=0)
+        rest = {row.text for row in before.gold_questions} - {row.text for row in after.gold_questions}
+        return sorted(text.split()[0] for text in rest)
+
+    assert held(offer(5, 3)) == ["invalid", "valid"]
+    assert held(offer(5, 2)) == ["valid", "valid"]  # two of each kind are kept
+    assert held(offer(3, 2)) == held(offer(2, 2)) == []
+
+
+def test_small_set_holds_gold_questions_back(screened):
+    """Eight images, all of whose gold questions would be used otherwise."""
+    made = tasks()
+    shown = {(task.image_id, row.text) for task in made for row in (task.first, task.second)}
+    spare = list(read_jsonl(OUT / "spare_gold_questions.jsonl", SpareGoldQuestion))
+    assert count_usable_images(spare) >= 5  # the others have too few
+    assert not shown & {(row.image_id, row.question.text) for row in spare}
 
 
 def test_source_is_hidden_if_it_is_public(screened, set_params):
