@@ -23,7 +23,7 @@ import yaml
 from annotation.study.exports import ExportedTask
 from pipeline.cli import init_dataset
 from pipeline.core.json_files import read_json, read_jsonl
-from pipeline.core.records import SceneGraph, Task, TaskQuestion, Verdict, Vocabulary
+from pipeline.core.records import SceneGraph, SpareGoldQuestion, Task, TaskQuestion, Verdict, Vocabulary
 from pipeline.sources import gqa_files
 from research.simulated_annotators.annotators import ALWAYS_ANSWERABLE, find_obstacle_in_truth
 from research.simulated_annotators.word_senses import WordSenses
@@ -112,6 +112,9 @@ class Eyes:
             for task in read_jsonl(home / "interim/batch/tasks.jsonl", Task)
             for question in (task.first, task.second)
         }
+        # The training asks questions that no task contains.
+        for row in read_jsonl(home / "interim/batch/spare_gold_questions.jsonl", SpareGoldQuestion):
+            self.programs[row.image_id, row.question.text] = row.question
 
     def judge(self, image: str, text: str) -> dict[str, str]:
         """The choice, and why if it is invalid."""
