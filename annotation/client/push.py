@@ -41,7 +41,7 @@ from pipeline.core.params import load_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import report_written, track
 from pipeline.core.randomness import hash_uniform
-from pipeline.core.records import Task
+from pipeline.core.records import SpareGoldQuestion, Task
 
 # The expected yield is printed for the first tasks, up to this number, and for all tasks.
 NUM_FIRST_TASKS = 1000
@@ -216,7 +216,14 @@ def build_queue(
         print(f"push: auto came to {', '.join(f'{name} {getattr(sizes, name):,}' for name in auto)}")
     images = {task.image_id: browser_tasks[task.task_id]["image"] for task in tasks}
     known_tasks = (
-        build_known_tasks(usable, images, sizes.training_tasks, sizes.qualification_tasks, params.seed)
+        build_known_tasks(
+            usable,
+            images,
+            sizes.training_tasks,
+            sizes.qualification_tasks,
+            params.seed,
+            read_spare_gold_questions(folders),
+        )
         if sizes.training_tasks or sizes.qualification_tasks
         else []
     )
@@ -248,6 +255,12 @@ def build_queue(
         "discarded_tasks": discarded,
         "doubtful": feedback.doubtful,
     }
+
+
+def read_spare_gold_questions(folders: DatasetFolders) -> list[SpareGoldQuestion]:
+    """Return the gold questions that no task contains; none if an earlier version made the tasks."""
+    path = folders.record_file(SpareGoldQuestion)
+    return list(folders.read_records(SpareGoldQuestion)) if path.exists() else []
 
 
 def read_active_roster(folders: DatasetFolders) -> list[Annotator]:

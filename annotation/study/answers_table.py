@@ -8,7 +8,8 @@ Columns
     position           0 for the first question of the task, 1 for the second
     role, candidate_id, question_id, text, gold_source, expected_choice    fields of TaskQuestion
     image_id, subset   of the task; a repeat has the subset of its candidate
-    choice             valid, invalid or unsure
+    choice             valid, invalid or unsure; of a corrected verdict the first choice for a gold question, and
+                       the last one for other questions
     invalid_reason     the reason given for "invalid"; else ""
     is_correct         whether a gold question was answered as expected; False for other questions
     is_adjudicator     whether the annotator is an adjudicator
@@ -96,11 +97,15 @@ class QualityRules(Params):
 def split_verdict(task: Task, verdict: Verdict) -> tuple[tuple[TaskQuestion, Choice, str], ...]:
     """Return (question, choice, reason) for both questions of a task.
 
-    The reason is "" unless the choice is "invalid".
+    The reason is "" unless the choice is "invalid". If the annotator corrected the verdict, the choice for a
+    gold question is the first one, and that for any other question is the last one.
     """
+    before = verdict.first_answer or verdict
+    first = before if task.first.role == "gold" else verdict
+    second = before if task.second.role == "gold" else verdict
     return (
-        (task.first, verdict.first, verdict.first_reason if verdict.first == "invalid" else ""),
-        (task.second, verdict.second, verdict.second_reason if verdict.second == "invalid" else ""),
+        (task.first, first.first, first.first_reason if first.first == "invalid" else ""),
+        (task.second, second.second, second.second_reason if second.second == "invalid" else ""),
     )
 
 

@@ -269,6 +269,9 @@ class AdaptiveAssigner:
     def record_answer(self, person: str, key: str, first: str, second: str) -> None:
         """Record or correct an answer.
 
+        A correction replaces the vote on a candidate or a repeat. For a gold question the first answer counts,
+        whatever follows. Otherwise somebody could try out answers, and see which ones get them more tasks.
+
         Args:
             person: The annotator.
             key: The task.
@@ -280,6 +283,7 @@ class AdaptiveAssigner:
         self.num_judgements += index not in state.answers and not state.is_adjudicator
         state.is_available[index] = False
         state.answers[index] = first, second
+        state.first_answers.setdefault(index, (first, second))
         self._update_votes(state, index)
 
     def record_test_answer(self, person: str, where: str, question: Mapping[str, Any], choice: str) -> None:
@@ -310,6 +314,12 @@ class AdaptiveAssigner:
         if state.answers.pop(index, None):
             self.num_judgements -= not state.is_adjudicator
             self._update_votes(state, index)
+
+    def withhold_task(self, person: str, key: str) -> None:
+        """Never give a task to a person, because the person has seen its gold question in the training or the
+        test.
+        """
+        self._get_annotator(person).is_available[self.task_index[key]] = False
 
     def release_open_task(self, person: str) -> None:
         """Make the open task of a person available to others. The answers of the person are kept."""
@@ -485,11 +495,14 @@ class AdaptiveAssigner:
             state.ignored_tasks.add(index)
         changed = set[str]()
         questions = self.tasks[index]["first"], self.tasks[index]["second"]
-        for row, invalid in zip(questions, state.get_called_invalid(index), strict=True):
+        for row, invalid in zip(questions, state.get_first_called_invalid(index), strict=True):
             if row["role"] == "gold" and row["expected"]:
                 key, is_invalid = row.get("unconfirmed"), row["expected"] == "invalid"
                 changed |= self.gold_agreement.record(state.name, index, key, is_invalid, invalid)
         self._apply_answer(state, index)
+        # After a gold question, all votes of the person are weighted again. The same is done after any other
+        # answer, so that the time that the server takes does not tell gold questions.
+        self._needs_update |= state.votes != NO_VOTE
         self._apply_gold_changes(changed)
 
     def _apply_gold_changes(self, changed: set[str]) -> None:
@@ -507,11 +520,11 @@ class AdaptiveAssigner:
     def _apply_answer(self, state: _AnnotatorState, index: int) -> None:
         """Count the gold question and the votes in a person's answer to a task, as far as they count now."""
         questions = self.tasks[index]["first"], self.tasks[index]["second"]
-        called_invalid = state.get_called_invalid(index)
+        called_invalid, first_called = state.get_called_invalid(index), state.get_first_called_invalid(index)
         # After a failed gold question, the annotator may not have looked at the image, so the vote does not
         # count, as in stage `collect`.
         failed = False
-        for row, invalid in zip(questions, called_invalid, strict=True):
+        for row, invalid in zip(questions, first_called, strict=True):
             if row["role"] == "gold" and row["expected"]:
                 if self.gold_agreement.get_status(row.get("unconfirmed")) != "confirmed":
                     invalid = None
@@ -825,6 +838,7 @@ class _AnnotatorState:
         votes: [candidates] of NO_VOTE, VALID or INVALID.
         vote_order: [candidates], the number of the person's task, from 0 on, in which the vote was given.
         answers: Task index -> both choices.
+        first_answers: Task index -> both choices before any correction.
         votes_by_task: Candidate index -> task index -> vote.
         gold_answers: Task index -> (whether the gold question is invalid, whether the person called it
             invalid).
@@ -843,6 +857,7 @@ class _AnnotatorState:
         self.vote_order = np.zeros(num_tasks, np.int64)
         self._task_order = dict[int, int]()
         self.answers: dict[int, AnswerPair] = {}
+        self.first_answers: dict[int, AnswerPair] = {}
         self.votes_by_task: dict[int, dict[int, int]] = {}
         self.gold_answers: dict[int, tuple[bool, bool]] = {}
         self.gold_counts = {
@@ -853,8 +868,13 @@ class _AnnotatorState:
 
     def get_called_invalid(self, index: int) -> list[bool | None]:
         """Return for both questions of a task whether the person called them invalid; None if no answer counts."""
-        answer = None if index in self.ignored_tasks else self.answers.get(index)
-        return [choice == "invalid" for choice in answer] if answer else [None, None]
+        is_counted = index in self.answers and index not in self.ignored_tasks
+        return [choice == "invalid" for choice in self.answers[index]] if is_counted else [None, None]
+
+    def get_first_called_invalid(self, index: int) -> list[bool | None]:
+        """Return the same for what the person chose before any correction."""
+        is_counted = index in self.answers and index not in self.ignored_tasks
+        return [choice == "invalid" for choice in self.first_answers[index]] if is_counted else [None, None]
 
     def record_vote(self, candidate: int, task: int, called_invalid: bool | None) -> None:
         """Record a vote on a candidate in one task. None removes the vote.

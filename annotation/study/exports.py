@@ -2,8 +2,8 @@
 verdicts.
 
 The file is an export in Label Studio's format JSON: one task per line, sorted, with pseudonyms in place of
-people. Annotations are only added. If an annotation is changed on the server, both versions are stored. The
-same content gives the same bytes, so `dvc repro` does nothing if there are no new annotations.
+people. Annotations are only added. If an annotation is changed on the server, both versions are stored: the
+first version counts for gold questions, and the last one for candidates. The same content gives the same bytes, so `dvc repro` does nothing if there are no new annotations.
 
 Exports of Label Studio 1.23 have these properties: the annotations of a task are unordered; skipped
 annotations have `was_cancelled`; results can be empty or lack one question; `completed_by` is a number in
@@ -265,8 +265,9 @@ def to_verdicts(
 ) -> tuple[list[Verdict], dict[str, int]]:
     """Convert annotations to verdicts, one per annotator and task.
 
-    If an annotator made several annotations of a task, the last annotation counts. If an annotation has
-    several versions, the last version counts.
+    If an annotator made several annotations of a task, or if an annotation has several versions, the last one
+    counts. The first one is kept in `Verdict.first_answer` if it differs. Gold questions count by it, so that
+    nobody can try out answers to them.
 
     Args:
         annotations: The annotations.
@@ -286,8 +287,8 @@ def to_verdicts(
     versions: dict[tuple[str, ...], list[ExportedAnnotation]] = defaultdict(list)
     for (task_id, _), row in annotations.items():
         versions[get_identity(task_id, row)].append(row)
-    # (task id, annotator) -> last complete annotation.
-    latest: dict[tuple[str, str], ExportedAnnotation] = {}
+    # (task id, annotator) -> first and last complete annotation.
+    given: dict[tuple[str, str], tuple[ExportedAnnotation, ExportedAnnotation]] = {}
     for (task_id, *_), group in versions.items():
         counts["corrected later"] += (
             len({(normalize_time(row.updated_at), row.answer_text) for row in group}) - 1
@@ -297,7 +298,11 @@ def to_verdicts(
         counts[kind] += 1
         if kind == "complete":
             key = task_id, get_annotator(last)
-            latest[key] = max(latest.get(key, last), last, key=lambda row: row.sort_key)
+            complete = [*given.get(key, ()), *(row for row in group if row.completeness == "complete")]
+            given[key] = (
+                min(complete, key=lambda row: row.sort_key),
+                max(complete, key=lambda row: row.sort_key),
+            )
         elif kind == "unreadable":
             unreadable[last.answer_text] += 1
     expected = "; ".join(f"`{name}` one of {', '.join(labels)}" for name, labels in QUESTION_CONTROLS.items())
@@ -309,30 +314,39 @@ def to_verdicts(
     if strict and not counts["complete"] and (other := counts["of another batch"]):
         problems.add("all", f"{format_count(other, 'annotation')}, but none is of a task of this batch")
     problems.raise_if_any()
-    counts["replaced by a later one"] = counts["complete"] - len(latest)
-    counts["complete"] = len(latest)
-    return _build_verdicts(latest), dict(sorted((kind, count) for kind, count in counts.items() if count))
+    counts["replaced by a later one"] = counts["complete"] - len(given)
+    counts["complete"] = len(given)
+    return _build_verdicts(given), dict(sorted((kind, count) for kind, count in counts.items() if count))
 
 
-def _build_verdicts(latest: Mapping[tuple[str, str], ExportedAnnotation]) -> list[Verdict]:
+def _build_verdicts(
+    given: Mapping[tuple[str, str], tuple[ExportedAnnotation, ExportedAnnotation]],
+) -> list[Verdict]:
     """Build verdicts, with their index in the annotator's sequence of answers and the seconds since the
     previous submission.
+
+    Args:
+        given: (task id, annotator) -> first and last answer. The times are those of the first one.
     """
     answered, submitted, verdicts = Counter[str](), dict[str, datetime](), list[Verdict]()
     order = sorted(
-        latest.items(),
-        key=lambda given: (parse_time(given[1].created_at) or UNKNOWN_TIME, given[1].sortable_id, given[0]),
+        given.items(),
+        key=lambda row: (parse_time(row[1][0].created_at) or UNKNOWN_TIME, row[1][0].sortable_id, row[0]),
     )
-    for (task_id, person), row in order:
+    for (task_id, person), (first, last) in order:
         fields: dict[str, Any] = {"verdict_id": content_hash("verdict", task_id, person), "task_id": task_id}
         fields |= {"annotator": person, "sequence_index": answered[person]}
         # In earlier versions, a clock that was set back could give a negative time. It says nothing.
-        fields["duration_seconds"] = row.lead_time if (row.lead_time or 0) >= 0 else None
-        if now := parse_time(row.created_at):
+        fields["duration_seconds"] = first.lead_time if (first.lead_time or 0) >= 0 else None
+        if now := parse_time(first.created_at):
             if person in submitted:
                 fields["seconds_since_previous"] = (now - submitted[person]).total_seconds()
             submitted[person] = now
-        fields |= {name: choice for name, choice in row.choices.items() if name in CONTROLS}
+        before, after = (
+            {name: choice for name, choice in row.choices.items() if name in CONTROLS}
+            for row in (first, last)
+        )
+        fields |= after | ({"first_answer": before} if before != after else {})
         verdicts.append(msgspec.convert(fields, Verdict))
         answered[person] += 1
     return sorted(verdicts, key=lambda verdict: verdict.verdict_id)

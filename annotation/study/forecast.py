@@ -180,6 +180,10 @@ def replay_answers(
     for row in sorted(verdicts, key=lambda row: row.sequence_index):
         if row.annotator.startswith(ADJUDICATOR_PREFIX):
             assigner.mark_adjudicator(row.annotator)
+        if row.first_answer:
+            assigner.record_answer(
+                row.annotator, row.task_id, row.first_answer.first, row.first_answer.second
+            )
         assigner.record_answer(row.annotator, row.task_id, row.first, row.second)
     for person, since in feedback.excluded_since.items():
         assigner.exclude_annotator(person, since)

@@ -1,5 +1,5 @@
 """Measure gold question leakage: how well gold questions can be recognized without the image, by repetition,
-text, position or order.
+text, position, order, or by looking questions up in a public source.
 
 An annotator who recognizes the gold question of a task can answer the other question carelessly and still
 pass.
@@ -66,8 +66,54 @@ def build_shown_questions(stream: Iterable[tuple[str, str]], tasks: Mapping[str,
     return pd.DataFrame(rows, columns=["annotator", "sequence_index", "position", "image_id", "text", "role"])
 
 
+def find_source_levels(shown: pd.DataFrame, source: Iterable[tuple[str, str]]) -> np.ndarray:
+    """Return what a search for each shown question in the source tells: [rows] of 0, 1 or 2.
+
+    2 means that the source has the text for this image. Then the question is one of the image's own questions,
+    which are gold questions and never candidates. 1 means that the source has the text for another image only,
+    and 0 that the source does not have it.
+
+    Args:
+        shown: The shown questions, with the columns image_id and text.
+        source: Image id and text of every question of the source. The letter case does not matter.
+    """
+    here = {(image_id, text.casefold()) for image_id, text in source}
+    anywhere = {text for _, text in here}
+    texts = shown["text"].map(str.casefold)
+    rows = zip(shown["image_id"], texts, strict=True)
+    return np.array([2 if row in here else int(row[1] in anywhere) for row in rows], int)
+
+
+def measure_source_leakage(
+    shown: pd.DataFrame, source: Iterable[tuple[str, str, str]], seed: int = 0
+) -> list[GoldLeakage]:
+    """Measure how well somebody who has the source's questions can recognize gold questions.
+
+    There are two cues. "public source, by wording" is a search for the text. "public source, by meaning" also
+    finds every paraphrase of a question, as an annotator can who knows the questions by heart.
+
+    Args:
+        shown: As for `measure_gold_leakage`.
+        source: Image id, wording in the source, and wording in the study of every question of the source.
+        seed: Seed of the bootstrap.
+    """
+    wanted = {text.casefold() for text in shown["text"].unique()}
+    # A large source is read once, and only what is shown is kept.
+    rows = [row for row in source if row[1].casefold() in wanted or row[2].casefold() in wanted]
+    sources = {
+        "public source, by wording": [(image_id, text) for image_id, text, _ in rows],
+        "public source, by meaning": [(image_id, text) for image_id, *both in rows for text in both],
+    }
+    is_gold = (shown["role"] == "gold").to_numpy()
+    annotators, images = (pd.factorize(shown[name])[0] for name in ("annotator", "image_id"))
+    return [
+        _measure_cue(cue, find_source_levels(shown, texts).astype(float), is_gold, annotators, images, seed)
+        for cue, texts in sources.items()
+    ]
+
+
 def measure_gold_leakage(shown: pd.DataFrame, seed: int = 0) -> list[GoldLeakage]:
-    """Measure the leakage of every cue, in a fixed order.
+    """Measure the leakage of every cue that anybody has, in a fixed order.
 
     Args:
         shown: One row per question shown, with the columns annotator, sequence_index (of the task, per

@@ -83,25 +83,37 @@ class QualificationScore(NamedTuple):
 def select_tasks(
     known: Sequence[Mapping[str, Any]], training: int, test: int, person: str, num_retakes: int = 0
 ) -> tuple[list[str], list[str]]:
-    """Return the keys of the training tasks and of the test tasks, each in a random order that differs
-    between people.
+    """Return the keys of the training tasks and of the test tasks of one person, each in a random order.
+
+    All people have the same training. The tests differ: each task of a test is drawn from those that have the
+    same place in the tests of the pool, so that all tests consist of the same kinds of tasks. If the questions
+    must be confirmed, all people have the same test in each attempt, so that they confirm the same questions.
 
     Args:
-        known: All known tasks: first the training tasks, then the tasks of each attempt at the test.
+        known: All known tasks: first the training tasks, then the pool, one test after the other.
         training: Number of training tasks.
         test: Number of tasks in the test.
         person: The annotator.
         num_retakes: Number of failed attempts at the test.
 
-    >>> [sorted(keys) for keys in select_tasks([{"key": key} for key in "abcdef"], 2, 2, "ann", num_retakes=1)]
-    [['a', 'b'], ['e', 'f']]
+    >>> tests = [sorted(select_tasks([{"key": key} for key in "xABCabc"], 1, 3, name)[1]) for name in ("ann", "ben")]
+    >>> tests
+    [['a', 'b', 'c'], ['B', 'C', 'a']]
+    >>> sorted(select_tasks([{"key": key} for key in "xABCabc"], 1, 3, "ann", num_retakes=1)[1])
+    ['A', 'B', 'C']
     """
 
-    def shuffle(start: int, size: int) -> list[str]:
-        keys = [row["key"] for row in known[start : start + size]]
-        return sorted(keys, key=lambda key: sha256(f"{person}\x1f{key}".encode()).digest())
+    def order(*key: str) -> bytes:
+        return sha256("\x1f".join((person, *key)).encode()).digest()
 
-    return shuffle(0, training), shuffle(training + num_retakes * test, test)
+    pool = [row["key"] for row in known[training:]]
+    is_unconfirmed = any("unconfirmed" in row.get(side, ()) for row in known for side in ("first", "second"))
+    chosen = []
+    for place in range(test):
+        same_place = pool[place::test]
+        ordered = same_place if is_unconfirmed else sorted(same_place, key=lambda key: order("test", key))
+        chosen += ordered[num_retakes : num_retakes + 1]
+    return sorted((row["key"] for row in known[:training]), key=order), sorted(chosen, key=order)
 
 
 def is_correct(question: Mapping[str, Any], choice: str) -> bool:

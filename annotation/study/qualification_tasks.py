@@ -1,9 +1,10 @@
 """Build training and qualification tasks. The correct choices of both questions of these tasks are known.
 
 After each training task, annotators see which choices are correct and why. The questions are gold questions
-of the tasks with the lowest priority, which few annotators ever reach. The questions of a task can be both
-valid, both invalid, or one of each, so that one question gives no hint about the other. In the browser, these
-tasks look like all other tasks. Answers to these tasks are not verdicts.
+that no task contains. If there are too few of them, gold questions of the tasks with the lowest priority are
+used, too, and annotators who have seen them do not get these tasks. The questions of a task can be both valid,
+both invalid, or one of each, so that one question gives no hint about the other. In the browser, these tasks
+look like all other tasks. Answers to these tasks are not verdicts.
 
 The result is stored in `study/queue.json`. `annotation.study.qualification` selects the tasks of an annotator
 and scores the answers.
@@ -21,8 +22,10 @@ from annotation.study.qualification import MAX_ATTEMPTS
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import content_hash
 from pipeline.core.randomness import hash_uniform
-from pipeline.core.records import Task, TaskQuestion
+from pipeline.core.records import SpareGoldQuestion, Task, TaskQuestion
 
+# Maximum number of tests of which the pool of test tasks consists, so that people get different tests.
+MAX_TESTS_IN_POOL = 6
 # Smallest proportion of valid and of invalid questions in the training and in each test.
 MIN_KIND_PROPORTION = 0.35
 KnownTask = dict[str, Any]
@@ -31,12 +34,18 @@ OfferedQuestions = dict[str, list[TaskQuestion]]
 
 
 def build_known_tasks(
-    tasks: Iterable[Task], images: Mapping[str, str], num_training: int, num_test: int, seed: int
+    tasks: Iterable[Task],
+    images: Mapping[str, str],
+    num_training: int,
+    num_test: int,
+    seed: int,
+    spare: Iterable[SpareGoldQuestion] = (),
 ) -> list[KnownTask]:
-    """Build the training tasks, followed by the qualification tasks of each attempt.
+    """Build the training tasks, followed by the pool of test tasks.
 
-    If the images allow it, a quarter of the tasks in each part (training, each attempt) has two valid
-    questions, a quarter has two invalid questions, and half have one of each. Each image is used once.
+    The pool consists of several tests, from which `annotation.study.qualification.select_tasks` composes the
+    test of each annotator. If the images allow it, a quarter of the tasks in each part (training, each test) has
+    two valid questions, a quarter has two invalid questions, and half have one of each. Each image is used once.
     Template questions are easy to recognize, so they are used only if an image has no other gold questions.
 
     Args:
@@ -45,12 +54,19 @@ def build_known_tasks(
         num_training: Number of training tasks.
         num_test: Number of tasks in each attempt at the qualification test.
         seed: Seed of the random choices.
+        spare: Gold questions that no task contains. They are used first.
 
     Raises:
         UserError: Too few images have two gold questions.
     """
-    sizes = [num_training, *[num_test] * MAX_ATTEMPTS]
-    offers = _collect_offers(tasks, seed)
+    offers = _collect_spare_offers(spare, seed)
+    num_spare_tests = (len(offers) - num_training) // num_test if num_test else 0
+    # Questions that annotators must confirm need several people who take the same test.
+    if any(get_unconfirmed_key(key, row) for key, rows in offers.items() for row in rows):
+        num_spare_tests = 0
+    num_tests = max(MAX_ATTEMPTS, min(num_spare_tests, MAX_TESTS_IN_POOL))
+    sizes = [num_training, *[num_test] * num_tests]
+    offers |= {key: rows for key, rows in _collect_offers(tasks, seed).items() if key not in offers}
     if len(offers) < sum(sizes):
         raise UserError(
             f"too few images with two gold questions: {len(offers)} of {sum(sizes)} (annotate.training_tasks {num_training} plus "
@@ -62,9 +78,20 @@ def build_known_tasks(
         pairs = [("invalid", "invalid"), ("valid", "valid")] * same + [("valid", "invalid")] * (
             size - 2 * same
         )
-        rows = [_build_known_task(*_take_pair(offers, *pair), images, seed) for pair in pairs]
-        known += sorted(rows, key=lambda row: hash_uniform(str(seed), "training", row["key"]))
+        known += [_build_known_task(*_take_pair(offers, *pair), images, seed) for pair in pairs]
     return known
+
+
+def _collect_spare_offers(spare: Iterable[SpareGoldQuestion], seed: int) -> OfferedQuestions:
+    """Return the images that have two gold questions which no task contains, in random order."""
+    found: dict[str, list[TaskQuestion]] = defaultdict(list)
+    for row in spare:
+        found[row.image_id].append(row.question)
+    return {
+        key: sorted(found[key], key=lambda row: hash_uniform(str(seed), "training", key, row.text))
+        for key in sorted(found, key=lambda key: hash_uniform(str(seed), "training", key))
+        if len(found[key]) > 1
+    }
 
 
 def _collect_offers(tasks: Iterable[Task], seed: int) -> OfferedQuestions:

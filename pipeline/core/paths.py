@@ -44,6 +44,7 @@ RECORD_FILES: dict[type[Record], str] = {
     records.CandidateEstimate: "estimate/estimates.jsonl",
     records.EditedQuestionScore: "similarity/edit_scores.jsonl",
     records.Task: "batch/tasks.jsonl",
+    records.SpareGoldQuestion: "batch/spare_gold_questions.jsonl",
     records.Verdict: "collect/verdicts.jsonl",
     records.CollectedCandidate: "collect/verified.jsonl",
     records.GoldQuestionCheck: "collect/aq_checks.jsonl",

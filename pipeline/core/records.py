@@ -477,6 +477,27 @@ class Task(Record):
     priority_block: int = 0
 
 
+class SpareGoldQuestion(Record):
+    """A gold question of an image that no task contains, for the training and the qualification test.
+
+    Attributes:
+        image_id: Id of the image.
+        question: The question. Its role is "gold".
+    """
+
+    image_id: str
+    question: TaskQuestion
+
+
+class FirstAnswer(Record):
+    """The choices that an annotator corrected later, with their reasons, see `Verdict`."""
+
+    first: Choice
+    second: Choice
+    first_reason: str = ""
+    second_reason: str = ""
+
+
 class Verdict(Record):
     """The choices of one annotator for the two questions of a task.
 
@@ -486,6 +507,8 @@ class Verdict(Record):
         annotator: Pseudonym of the annotator.
         first, second: The choices.
         first_reason, second_reason: Reasons for the choice "invalid"; "" if no reason was given.
+        first_answer: What the annotator chose at first, if the annotator corrected the verdict; None otherwise.
+            For gold questions only this answer counts, for candidates the corrected one.
         sequence_index: Position of the task among the tasks of the annotator, from 0.
         duration_seconds: Time spent on the task as recorded by the annotation tool; None if not known.
         seconds_since_previous: Seconds since the previous submission of the annotator; None if not known.
@@ -501,6 +524,7 @@ class Verdict(Record):
     second: Choice
     first_reason: str = ""
     second_reason: str = ""
+    first_answer: FirstAnswer | None = None
     sequence_index: int = 0
     duration_seconds: float | None = None
     seconds_since_previous: float | None = None

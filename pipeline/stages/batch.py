@@ -12,20 +12,22 @@ Each block has equal proportions of the subsets, and the tasks in a block are in
 
 Reads   tags.jsonl, screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, images.jsonl, vocabulary.json, reconstructed.jsonl
         data/<data set>/rounds/   candidates verified in earlier annotation rounds (`rgqa annotate end-round`), if any
-Writes  tasks.jsonl                Task: everything about each task, including the gold question and its correct choice
-        label_studio_tasks.json    what the browser may show: task key, image, the two texts
-        batch.json                 tasks per subset, gold questions per source, repeats, and gold question leakage: how well
-                                   repetition, words, position and order identify gold questions in the task
-                                   sequences of simulated annotators
+Writes  tasks.jsonl                 Task: everything about each task, including the gold question and its correct choice
+        spare_gold_questions.jsonl  SpareGoldQuestion: gold questions that no task contains, for training and qualification test
+        label_studio_tasks.json     what the browser may show: task key, image, the two texts
+        batch.json                  tasks per subset, gold questions per source, repeats, and gold question leakage: how well
+                                    repetition, words, position and order identify gold questions in the task
+                                    sequences of simulated annotators, and how well the source's questions do
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -37,13 +39,14 @@ from annotation.study.gold_leakage import (
     GoldLeakage,
     build_shown_questions,
     measure_gold_leakage,
+    measure_source_leakage,
     select_leaks,
 )
 from annotation.study.rounds import read_rounds
 from pipeline.candidates.perturbing.perturb_image import PerturbInputs
 from pipeline.candidates.perturbing.replacements import PerturbParams, ReplacementSampler
 from pipeline.core.errors import UserError, run_command, warn
-from pipeline.core.json_files import write_json_list, write_jsonl
+from pipeline.core.json_files import read_json, write_json_list, write_jsonl
 from pipeline.core.jsonl_index import (
     GroupedIndex,
     JsonlSequence,
@@ -61,21 +64,33 @@ from pipeline.core.records import (
     CandidateEstimate,
     ImageRecord,
     Question,
+    Record,
     ScreenedCandidate,
+    SpareGoldQuestion,
     TaggedText,
     Task,
 )
 from pipeline.tasks.absent_object_questions import AbsentObjectWriter
 from pipeline.tasks.gold_questions import (
+    GoldQuestion,
     QuestionsByName,
     collect_known_questions,
+    find_absent_names,
     has_source_program,
     make_all_template_questions,
     match_text_style,
     sample_foreign_questions,
+    select_reworded,
 )
 from pipeline.tasks.second_questions import Offer
+from pipeline.tasks.spare_gold_questions import (
+    MIN_IMAGES,
+    count_usable_images,
+    find_spare_gold_questions,
+    hold_back_gold_questions,
+)
 from pipeline.tasks.task_builder import make_tasks, to_label_studio_task
+from pipeline.verifier.evidence import Evidence
 from pipeline.verifier.evidence_loading import make_evidence_loader
 
 # Number of annotators that are simulated to measure gold question leakage.
@@ -99,6 +114,10 @@ class BatchParams(Params):
         gold_proportion: Maximum proportion in (0, 1] of tasks with a gold question. It may not be reached,
             because each gold question of an image is used at most twice. The other tasks have a repeat: the
             candidate of another task is shown again, and gets a further vote.
+        hide_source: Whether the gold questions are chosen so that somebody who has the questions of the source
+            cannot recognize them by a search: valid ones are reworded questions, and some invalid ones are edited
+            questions, as candidates are. `auto`: if the questions were reworded because their source is public
+            (`ingest.paraphrase`).
         num_negative_trials: Number of questions of other images that are tried as gold questions for an
             image. They are chosen among the questions that name something absent from the image.
     """
@@ -107,11 +126,31 @@ class BatchParams(Params):
     template_proportion: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.05
     gold_proportion: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.4
     num_negative_trials: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 100
+    hide_source: bool | Literal["auto"] = "auto"
+
+    def resolve_hide_source(self, folders: DatasetFolders) -> bool:
+        """Return whether somebody who has the source's questions must not recognize gold questions."""
+        if self.hide_source != "auto":
+            return self.hide_source
+        return read_json(folders.stage_dir("ingest") / "ingest.json", _IngestReport).paraphrase.used
+
+
+class _ParaphraseReport(Record, forbid_unknown_fields=False):
+    used: bool = False
+
+
+class _IngestReport(Record, forbid_unknown_fields=False):
+    """The part of ingest.json that says whether the questions were reworded."""
+
+    paraphrase: _ParaphraseReport = _ParaphraseReport()
 
 
 def simulate_gold_leakage(
-    tasks: Iterable[Task], estimates: Iterable[CandidateEstimate], seed: int
-) -> list[GoldLeakage]:
+    tasks: Iterable[Task],
+    estimates: Iterable[CandidateEstimate],
+    seed: int,
+    questions: Iterable[Question] = (),
+) -> tuple[list[GoldLeakage], list[GoldLeakage]]:
     """Measure what identifies gold questions in the task sequences of simulated annotators.
 
     The tasks are assigned by `AdaptiveAssigner`, as in a real study.
@@ -120,6 +159,10 @@ def simulate_gold_leakage(
         tasks: All tasks, in the order of their blocks.
         estimates: The estimates of all candidates.
         seed: Seed of the simulation.
+        questions: The questions of the source.
+
+    Returns:
+        The leakage by the cues that anybody has, and by the source's questions.
     """
     rules = AssignmentRules(max_judgements=MAX_SIMULATED_JUDGEMENTS, seed=seed)
     # Only the first blocks are needed: the simulated annotators start at most one task per answered task, and
@@ -138,10 +181,17 @@ def simulate_gold_leakage(
     stream = simulate_assignments(
         assigner, [f"person {number}" for number in range(NUM_SIMULATED_ANNOTATORS)], seed
     )
-    return measure_gold_leakage(build_shown_questions(stream, {task.task_id: task for task in reached}), seed)
+    shown = build_shown_questions(stream, {task.task_id: task for task in reached})
+    source = ((row.image_id, row.source_text or row.text, row.text) for row in questions)
+    return measure_gold_leakage(shown, seed), measure_source_leakage(shown, source, seed)
 
 
-def make_report(tasks: Iterable[Task], leakage: Sequence[GoldLeakage]) -> dict[str, Any]:
+def make_report(
+    tasks: Iterable[Task],
+    leakage: Sequence[GoldLeakage],
+    source_leakage: Sequence[GoldLeakage] = (),
+    hides_source: bool = False,
+) -> dict[str, Any]:
     """Count tasks per subset, gold questions per source and expected choice, and repeats.
 
     Add the gold question leakage.
@@ -163,6 +213,8 @@ def make_report(tasks: Iterable[Task], leakage: Sequence[GoldLeakage]) -> dict[s
         "repeats": subsets.total() - gold_questions.total(),
         "candidate_first": candidate_first,
         "gold_leakage": leakage,
+        "source_leakage": source_leakage,
+        "hides_source": hides_source,
     }
 
 
@@ -170,7 +222,9 @@ def warn_about_leakage(report: Mapping[str, Any]) -> None:
     """Warn about everything with which annotators could pass the gold questions without looking at the
     images.
     """
-    for row in select_leaks(report["gold_leakage"]):
+    # The source's questions are a cue only if the annotators can have them.
+    public = [row for row in report["source_leakage"] if report["hides_source"]]
+    for row in select_leaks([*report["gold_leakage"], *public]):
         warn(
             f"gold questions can be distinguished from candidates by: {row.cue} (AUROC {row.auroc}, upper bound {row.high}, "
             f"more than {MAX_HIDDEN_AUROC}). Annotators may learn this."
@@ -208,7 +262,7 @@ class GoldQuestionInputs:
             UniqueIndex(folders.record_file(Question), Question, "question_id"), images
         )
         self._get_evidence = make_evidence_loader(folders, self._vocabulary)
-        self._folders = folders
+        self._folders, self._hides_source = folders, p.resolve_hide_source(folders)
 
     @cached_property
     def _absent_object_writer(self) -> AbsentObjectWriter:
@@ -236,16 +290,25 @@ class GoldQuestionInputs:
             if own and has_plain_questions and (evidence is None or evidence.source == "other questions")
             else []
         )
+        shown_own = select_reworded(own) if self._hides_source else own
         return Offer.from_questions(
             [
-                *collect_known_questions(own, members, self._verified.get(image_id, ())),
+                *collect_known_questions(shown_own, members, self._verified.get(image_id, ())),
                 *sample_foreign_questions(
                     image_id, self._questions_by_name, evidence, self._p.num_negative_trials, rng
                 ),
                 *written,
+                *(self._edit_own_questions(image_id, evidence) if self._hides_source else ()),
                 *match_text_style(make_all_template_questions(self._vocabulary, evidence, rng), texts),
             ]
         )
+
+    def _edit_own_questions(self, image_id: str, evidence: Evidence | None) -> list[GoldQuestion]:
+        """Return unanswerable gold questions that are edited questions of the image, as many candidates are."""
+        rng = make_generator(self._p.seed, "batch", "edited questions", image_id)
+        names = self._questions_by_name.rows_by_name
+        absent = find_absent_names(names, evidence, self._p.num_negative_trials, rng)
+        return self._absent_object_writer.edit_questions(image_id, absent, rng) if absent else []
 
 
 def make_offers(
@@ -270,19 +333,33 @@ def main() -> None:
         )
     images = sorted({row.image_id for row in candidates})
     offers = SpillMap(out, Offer, make_offers(folders, p, images))
-    estimates = ((row.candidate_id, row.p_answerable) for row in folders.read_records(CandidateEstimate))
-    tasks = make_tasks(candidates, offers, p.template_proportion, p.gold_proportion, p.seed, estimates)
-    write_jsonl(out / "tasks.jsonl", tasks)
+
+    def write_tasks(used: Mapping[str, Offer]) -> list[SpareGoldQuestion]:
+        estimates = ((row.candidate_id, row.p_answerable) for row in folders.read_records(CandidateEstimate))
+        tasks = make_tasks(candidates, used, p.template_proportion, p.gold_proportion, p.seed, estimates)
+        write_jsonl(out / "tasks.jsonl", tasks)
+        return find_spare_gold_questions(folders.read_records(Task), offers, p.seed)
+
+    spare = write_tasks(offers)
+    if count_usable_images(spare) < min(MIN_IMAGES, len(images)):
+        reduced = {key: hold_back_gold_questions(offers[key], key, p.seed) for key in images}
+        # If the other gold questions do not suffice for the tasks, the tasks stay as they are.
+        with suppress(UserError):
+            spare = write_tasks(reduced)
+    write_jsonl(folders.record_file(SpareGoldQuestion), spare)
 
     image = RecordLookup(
         folders.record_file(ImageRecord), ((row.image_id, row) for row in folders.read_records(ImageRecord))
     )
     shown = (to_label_studio_task(task, image[task.image_id]) for task in folders.read_records(Task))
     write_json_list(out / "label_studio_tasks.json", shown)
-    figures = make_report(
+    leakage = simulate_gold_leakage(
         folders.read_records(Task),
-        simulate_gold_leakage(folders.read_records(Task), folders.read_records(CandidateEstimate), p.seed),
+        folders.read_records(CandidateEstimate),
+        p.seed,
+        folders.read_records(Question),
     )
+    figures = make_report(folders.read_records(Task), *leakage, p.resolve_hide_source(folders))
     warn_about_leakage(figures)
     folders.write_stage_outputs("batch", f"{len(candidates):,} annotation tasks", {"batch.json": figures})
 

@@ -56,6 +56,7 @@ from pipeline.tasks.gold_questions import (
     sample_foreign_questions,
 )
 from pipeline.verifier.presence_model import get_known_names
+from pipeline.verifier.verification import verify_question
 
 # Objects that nobody overlooks and that have one meaning. Left out are parts of objects, people, clothing that many
 # wear, buildings, landscape, small things, and what stands in the background of many photographs.
@@ -239,6 +240,31 @@ class AbsentObjectWriter:
             *self._take_foreign_questions(image_id, parsed, absent, rng),
             *self._fill_templates(absent, rng),
         ]
+
+    def edit_questions(
+        self, image_id: str, absent_names: Collection[str], rng: np.random.Generator
+    ) -> list[GoldQuestion]:
+        """Edit questions of an image so that they presuppose an object that is certainly absent.
+
+        Args:
+            image_id: The id of the image.
+            absent_names: Singular names of objects that the image certainly does not show.
+            rng: The random generator.
+
+        Returns:
+            Questions that the verifier finds unanswerable, because the object is missing.
+        """
+        parsed = parse_image(self._inputs, image_id)
+        table = self._inputs.replacements.object_table
+        is_absent = np.array([lemmatize(name) in absent_names for name in table.names], float)
+        if parsed.evidence is None or not is_absent.any():
+            return []
+        found = []
+        for row in self._edit_own_questions(parsed, AbsentObjects(is_absent, ()), rng):
+            result = verify_question(row.program, parsed.evidence, row.text) if row.program else None
+            if result and result.category == "missing object":
+                found.append(replace(row, source="edited question", explanation=result.detail))
+        return found
 
     def _take_foreign_questions(
         self, image_id: str, parsed: ParsedImage, absent: AbsentObjects, rng: np.random.Generator

@@ -48,6 +48,7 @@ GoldSource = Literal[
     "own question",
     "candidate refuted by evidence",
     "foreign question",
+    "edited question",
     "verified candidate",
     "own question, to be confirmed",
     "absent object, to be confirmed",
@@ -172,6 +173,15 @@ def collect_known_questions(
             for row in agreed
         ),
     ]
+
+
+def select_reworded(own_questions: Sequence[Question]) -> Sequence[Question]:
+    """Return the questions that have another wording than the source; all questions if there is none.
+
+    A question in the wording of a public source can be looked up. If the source has it for the image, it is no
+    candidate.
+    """
+    return [question for question in own_questions if question.source_text] or own_questions
 
 
 def has_source_program(question: Question) -> bool:

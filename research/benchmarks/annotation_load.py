@@ -51,6 +51,8 @@ class BrowserSession:
         self.state = self.step({})
         if self.state["screen"] == "consent":
             self.state = self.step({"consent": self.state["hash"]})
+        if self.state["screen"] == "announcement":
+            self.state = self.step({"start": self.state["part"]})
 
     def step(self, message: dict) -> dict:
         answer = self.http.post("/annotate/step", json=message)

@@ -56,7 +56,7 @@ def write_batch(tasks: list[Task]) -> None:
     """Write the tasks as stage `batch` does."""
     home = DatasetFolders().stage_dir("batch")
     write_jsonl(home / "tasks.jsonl", tasks)
-    images = {task.image_id: f"data/tiny/source/images/{task.image_id}.png" for task in tasks}
+    images = {task.image_id: f"{DatasetFolders().source}/images/{task.image_id}.png" for task in tasks}
     rows = [
         to_label_studio_task(
             task,

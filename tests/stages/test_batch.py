@@ -10,10 +10,25 @@ from annotation.study.forecast import simulate_assignments
 from annotation.study.gold_leakage import GoldLeakage, build_shown_questions, measure_gold_leakage
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.json_files import read_json, read_jsonl, write_jsonl
-from pipeline.core.records import CandidateEstimate, CollectedCandidate, ScreenedCandidate, Task, TaskQuestion
+from pipeline.core.records import (
+    CandidateEstimate,
+    CollectedCandidate,
+    Question,
+    ScreenedCandidate,
+    SpareGoldQuestion,
+    Task,
+    TaskQuestion,
+)
 from pipeline.sources import gqa_files
-from pipeline.stages import batch
+from pipeline.stages import batch, tag
 from pipeline.stages.batch import make_report, warn_about_leakage
+from pipeline.tasks.gold_questions import GoldQuestion, select_reworded
+from pipeline.tasks.second_questions import Offer
+from pipeline.tasks.spare_gold_questions import (
+    count_usable_images,
+    find_spare_gold_questions,
+    hold_back_gold_questions,
+)
 from research.simulated_annotators.answerability import find_obstacle
 from research.simulated_annotators.word_senses import WordSenses
 
@@ -49,7 +64,11 @@ def test_gold_questions_are_valid_and_as_far_as_the_evidence_suffices_invalid(sc
     assert Counter(questions_of(t)[1].role for t in made)["gold"] == counts.total() < len(made)
 
 
-def test_every_gold_question_agrees_with_the_complete_truth(screened, vocabulary):
+@pytest.mark.parametrize("hide_source", [False, True])
+def test_every_gold_question_agrees_with_the_complete_truth(screened, vocabulary, set_params, hide_source):
+    if hide_source:
+        tag.main()
+    set_params("batch", hide_source=hide_source)
     words = WordSenses(categories=vocabulary.categories, attribute_types=vocabulary.attribute_types)
     truth = {
         s.image_id: s
@@ -57,15 +76,107 @@ def test_every_gold_question_agrees_with_the_complete_truth(screened, vocabulary
             Path("data/tiny/truth"), ("testdev",), Problems("x"), is_complete=True
         )
     }
-    wrong = []
-    for task in tasks():
-        filter_question = questions_of(task)[1]
+    wrong, made = [], tasks()
+    if hide_source:
+        assert sum(row.gold_source == "edited question" for row in filters_of(made)) > 5
+    for image_id, filter_question in [(task.image_id, questions_of(task)[1]) for task in made]:
         if filter_question.role == "gold" and filter_question.text != "Is this a color image?":
-            reason = find_obstacle(filter_question.program, truth[task.image_id], words)
+            reason = find_obstacle(filter_question.program, truth[image_id], words)
             wrong += [(filter_question, reason)] * (
                 (reason is None) != (filter_question.expected_choice == "valid")
             )
     assert wrong == []
+
+
+def test_spare_gold_questions_are_in_no_task():
+    def gold(text, kind, source="own question"):
+        return GoldQuestion(text=text, expected_choice=kind, source=source, explanation="why")
+
+    made = [asked(n, kind, "own question", True) for n, kind in enumerate(("valid", "invalid"))]
+    image_id, text = made[0].image_id, questions_of(made[0])[1].text
+    offers = {
+        image_id: Offer.from_questions(
+            [
+                gold(text, "valid"),
+                *(gold(f"valid {n}", "valid") for n in range(5)),
+                gold("new", "invalid"),
+                gold("template", "invalid", "template"),
+            ]
+        ),
+        "n9": Offer(),
+    }
+    spare = find_spare_gold_questions(made, offers, seed=0)
+    assert {row.image_id for row in spare} == {image_id}
+    texts = [row.question.text for row in spare]
+    assert texts == sorted(texts) and "new" in texts and not {text, "template"} & {*texts}
+    # At most three of a kind.
+    assert Counter(row.question.expected_choice for row in spare) == {"valid": 3, "invalid": 1}
+    assert {(row.question.role, row.question.gold_explanation) for row in spare} == {("gold", "why")}
+    assert find_spare_gold_questions(made, offers, seed=0) == spare
+    tries = {
+        tuple(row.question.text for row in find_spare_gold_questions(made, offers, seed)) for seed in range(9)
+    }
+    assert len(tries) > 1
+
+
+def test_gold_questions_are_held_back_if_too_few_are_spare():
+    def offer(num_valid, num_invalid):
+        rows = [("valid", n) for n in range(num_valid)] + [("invalid", n) for n in range(num_invalid)]
+        return Offer.from_questions(
+            GoldQuestion(text=f"{kind} {n}", expected_choice=kind, source="own question") for kind, n in rows
+        )
+
+    def held(before):
+        after = hold_back_gold_questions(before, "n1", seed=0)
+        rest = {row.text for row in before.gold_questions} - {row.text for row in after.gold_questions}
+        return sorted(text.split()[0] for text in rest)
+
+    assert held(offer(5, 3)) == ["invalid", "valid"]
+    assert held(offer(5, 2)) == ["valid", "valid"]  # two of each kind are kept
+    assert held(offer(3, 2)) == held(offer(2, 2)) == []
+
+
+def test_small_set_holds_gold_questions_back(screened):
+    """Eight images, all of whose gold questions would be used otherwise."""
+    made = tasks()
+    shown = {(task.image_id, row.text) for task in made for row in (task.first, task.second)}
+    spare = list(read_jsonl(OUT / "spare_gold_questions.jsonl", SpareGoldQuestion))
+    assert count_usable_images(spare) >= 5  # the others have too few
+    assert not shown & {(row.image_id, row.question.text) for row in spare}
+
+
+def test_source_is_hidden_if_it_is_public(screened, set_params):
+    """By default, because its questions were reworded. Then some gold questions are edited, as candidates are."""
+    tag.main()
+    batch.main()
+    before, shown = read_json(OUT / "batch.json"), (OUT / "tasks.jsonl").read_bytes()
+    assert not before["hides_source"] and not [name for name in before["gold_questions"] if "edited" in name]
+    set_params("batch", hide_source=False)
+    batch.main()
+    assert (OUT / "tasks.jsonl").read_bytes() == shown
+    path = screened / "ingest/ingest.json"
+    report = read_json(path)
+    path.write_text(json.dumps(report | {"paraphrase": {"used": True, "auto": True, "public_source": "GQA"}}))
+    set_params("batch", hide_source="auto")
+    batch.main()
+    after = read_json(OUT / "batch.json")
+    assert after["hides_source"]
+    # Half of the gold questions are invalid, about half of them edited.
+    assert after["gold_questions"]["edited question, invalid"] > 0.1 * after["gold_invalid"]
+    by_meaning = [read["source_leakage"][1] for read in (before, after)]
+    assert {row["cue"] for row in by_meaning} == {"public source, by meaning"}
+    assert by_meaning[1]["auroc"] < by_meaning[0]["auroc"]
+
+
+def test_reworded_own_questions_are_preferred():
+    rows = [
+        Question(
+            question_id=str(n), image_id="n1", split="testdev", text=f"new {n}", answer="a", source_text=old
+        )
+        for n, old in enumerate(("old", "", "older"))
+    ]
+    assert [row.text for row in select_reworded(rows)] == ["new 0", "new 2"]
+    assert select_reworded(rows[1:2]) == rows[1:2]
 
 
 def test_gold_questions_come_from_all_sources(screened):
@@ -222,7 +333,7 @@ def test_gold_leakage_is_measured_on_the_blocks_that_the_judgements_reach(monkey
     rows = [CandidateEstimate(candidate_id=key, p_answerable=0.2, difficulty="random") for key in estimates]
     monkeypatch.setattr(batch, "MAX_SIMULATED_JUDGEMENTS", 120)
     left = iter(made)
-    found = batch.simulate_gold_leakage(left, rows, seed=0)
+    found, _ = batch.simulate_gold_leakage(left, rows, seed=0)
     # 120 judgements and a wave of 100 reach into the fifth block of 50; the first task of the sixth ends it.
     assert next(left).task_id == "0251"
     everything = AdaptiveAssigner(

@@ -27,6 +27,9 @@ REASONS = (
 )  # fmt: skip
 # Names of the controls in interface.xml.
 CONTROLS = ("first", "second", "first_reason", "second_reason")
+# Number of tasks of a set. The progress bar of the page shows one set after the other. How many tasks an annotator
+# can still get depends on gold questions and repeats, so no number that a browser gets may depend on that.
+SET_SIZE = 50
 # Texts for annotators.
 MESSAGES = {
     "thanks": "There are no more tasks for you. Thank you very much!",
@@ -37,6 +40,15 @@ MESSAGES = {
     "wait": "There are no tasks for you at the moment. Please come back later. The answers of others decide which tasks come next.",
     "retake": "You did not pass the test this time. Please read the guidelines again. Then you have a second attempt, with other questions.",
     "test_failed": "Thank you for trying. These tasks do not suit everybody, so you get no more tasks. This has no other consequences.",
+}
+# Part of the work -> text that announces it.
+ANNOUNCEMENTS = {
+    "training": "First comes a training of {tasks}. After each task, you see which choices are right, and why. What you choose in the "
+    "training is not used.",
+    "test": "Now comes a test of {tasks}. You do not see which choices are right, and you cannot go back. At the end you see whether you "
+    "have passed. Please look carefully, and use the guidelines as often as you like.",
+    "task": "Now the work begins. You do not see which choices are right. You can go back and correct an answer, but where we know the "
+    "correct choice, your first one counts. You can stop at any time and go on later: every answer is saved at once.",
 }
 
 
@@ -54,11 +66,12 @@ class AnnotatorSession:
         """Process a message of the annotation page and return the next screen.
 
         Args:
-            message: One of {}, {"consent": hash}, {"is_declined": true}, {"retake_test": true}, {"answer":
-                {...}}, {"skip": {...}} and {"reopen": number}.
+            message: One of {}, {"consent": hash}, {"is_declined": true}, {"start": part}, {"retake_test":
+                true}, {"answer": {...}}, {"skip": {...}} and {"reopen": number}.
 
         Returns:
-            A JSON object. `screen` is consent, training, test, task, feedback, wait, test_failed or thanks.
+            A JSON object. `screen` is consent, announcement, training, test, task, feedback, wait,
+            test_failed or thanks.
 
         Raises:
             RequestRefused: The message is invalid, or names an assignment of another annotator.
@@ -75,6 +88,8 @@ class AnnotatorSession:
                 self.participant.consent_hash = ""
                 self.participant.save()
                 return self._end_payload("thanks", "declined")
+            case {"start": str() as part} if len(message) == 1:
+                return self._show_next(start=part)
             case {"retake_test": True} if len(message) == 1:
                 if self._has_failed_test() and self.participant.num_retakes + 1 < MAX_ATTEMPTS:
                     self.participant.num_retakes += 1
@@ -123,7 +138,14 @@ class AnnotatorSession:
             return {"image": row["image"], "first": row["first"]["text"], "second": row["second"]["text"]}
         return Task.objects.values_list("data", flat=True).get(pk=self.queue.task_numbers[assignment.key])
 
-    def _show_next(self) -> dict[str, Any]:
+    def _show_next(self, start: str = "") -> dict[str, Any]:
+        """Return the next screen.
+
+        Before the first task of a part (training, test or task), the part is announced.
+
+        Args:
+            start: The part that the annotator wants to start, because it was announced; "" for none.
+        """
         consent = self.queue.content["consent"]
         if self.participant.consent_hash != consent["hash"]:
             return {"screen": "consent", "guidelines": self.queue.content["guidelines"], **consent}
@@ -133,6 +155,9 @@ class AnnotatorSession:
             )
             for kind, keys in zip(("training", "test"), self._qualification_keys(), strict=True):
                 if key := next((key for key in keys if key not in done), None):
+                    shown = self.assignments.filter(kind=kind, key__in=keys)
+                    if start != kind and not shown.exists():
+                        return self._announce(kind, len(keys))
                     return self._show_assignment(self._get_or_create_assignment(kind, key))
             score = self._score_known_tasks(self._qualification_keys()[1])
             if self._has_failed_test():
@@ -154,9 +179,16 @@ class AnnotatorSession:
             self.queue.assigner.assign_task(self.name, assignment.key)
             return self._show_assignment(assignment)
         if key := self._assign_next_task():
+            if start != "task" and not self.assignments.filter(kind="task").exists():
+                self.queue.assigner.release_open_task(self.name)
+                return self._announce("task")
             return self._show_assignment(self._get_or_create_assignment("task", key))
         num_judged, max_tasks = self.queue.assigner.get_progress(self.name)
         return self._end_payload("wait" if num_judged < max_tasks or self.is_adjudicator else "thanks")
+
+    def _announce(self, part: str, num_tasks: int = 0) -> dict[str, Any]:
+        text = ANNOUNCEMENTS[part].format(tasks=f"{num_tasks} task{'' if num_tasks == 1 else 's'}")
+        return {"screen": "announcement", "part": part, "message": text}
 
     def _assign_next_task(self) -> str | None:
         """Assign the next task.
@@ -203,9 +235,11 @@ class AnnotatorSession:
         """
         last = TaskAssignment.objects.filter(user=self.user.pk).aggregate(last=Max("number"))["last"] or 0
         new = {"number": last + 1, "opened_at": now()}
-        return TaskAssignment.objects.get_or_create(**self.assignment_keys, kind=kind, key=key, defaults=new)[
-            0
-        ]
+        own = {**self.assignment_keys, "kind": kind, "key": key}
+        assignment, is_new = TaskAssignment.objects.get_or_create(**own, defaults=new)
+        if is_new and kind != "task":
+            self.queue.withhold_tasks(assignment)
+        return assignment
 
     def _show_assignment(self, assignment: TaskAssignment) -> dict[str, Any]:
         payload = {
@@ -216,12 +250,14 @@ class AnnotatorSession:
         }
         if assignment.kind != "task":
             keys = self._qualification_keys()[assignment.kind == "test"]
-            return payload | {"task_number": keys.index(assignment.key) + 1, "num_tasks": len(keys)}
+            number, size = keys.index(assignment.key), len(keys)
+            return payload | {"task_number": number + 1, "set_size": size, "num_done_in_set": number}
         before = self.assignments.filter(kind="task", number__lt=assignment.number)
-        number = before.count() + 1
+        number = before.count()
         return payload | {
-            "task_number": number,
-            "num_tasks": max(number, self.queue.assigner.get_progress(self.name)[1]),
+            "task_number": number + 1,
+            "set_size": SET_SIZE,
+            "num_done_in_set": number % SET_SIZE,
             "previous_assignment": self._find_last_number(before),
         }
 
@@ -229,7 +265,8 @@ class AnnotatorSession:
         """Return the number of the last assignment that can be reopened; None if no assignment can be
         reopened.
         """
-        return next((row.number for row in assignments.order_by("-number") if self._is_current(row)), None)
+        rows = assignments.order_by("-number").iterator(chunk_size=20)
+        return next((row.number for row in rows if self._is_current(row)), None)
 
     def _task_payload(self, assignment: TaskAssignment) -> dict[str, Any]:
         content = self.get_content(assignment)
@@ -256,16 +293,17 @@ class AnnotatorSession:
         }
 
     def _end_payload(self, screen: str, message: str = "", **more: Any) -> dict[str, Any]:
-        qualification = () if message == "blocked" else self._qualification_keys()
-        score = self._score_known_tasks([key for keys in qualification for key in keys])
+        """Return a screen without questions.
+
+        It says nothing about the answers to known questions. A number of right answers would tell which answers
+        are right to anybody who compares it with others, or with a second attempt.
+        """
         own = self.assignments.filter(kind="task", state="answered")
         return {
             "screen": screen,
             "message": MESSAGES[message or screen],
             "num_judged": own.count(),
             "minutes_worked": (self.assignments.aggregate(all=Sum("seconds"))["all"] or 0) / 60,
-            "num_correct": score.num_correct,
-            "num_known_questions": score.num_answered,
             "previous_assignment": None
             if message or screen == "test_failed"
             else self._find_last_number(own),
@@ -303,28 +341,31 @@ class AnnotatorSession:
     def _save_annotation(
         self, assignment: TaskAssignment, result: list[dict[str, Any]], cancelled: bool
     ) -> None:
-        """Create or update Label Studio's annotation of an assignment, and the counts of its task.
+        """Store Label Studio's annotation of an assignment, and the counts of its task.
 
-        There is one annotation per annotator and task. The method `save` of the models is not used, because
-        its signals recompute the summary of the whole project (0.1 s). If the annotation has not changed, it
-        is not written, because `pull` would count the write as a correction. If the study leader deleted the
-        annotation, it is created again.
+        A correction is a further annotation, so that all versions are kept. `pull` reads all of them. The method
+        `save` of the models is not used, because its signals recompute the summary of the whole project (0.1
+        s). If the annotation has not changed, nothing is written, because `pull` would count the write as a
+        correction. If the study leader deleted the annotation, it is created again.
         """
         number, when = self.queue.task_numbers[assignment.key], now()
-        annotations = Annotation.objects.filter(task=number)
-        own = annotations.filter(completed_by=self.user)
-        if (cancelled, result) in own.values_list("was_cancelled", "result"):
+        annotations = Annotation.objects.filter(task=number).order_by("pk")
+        last = annotations.filter(completed_by=self.user).last()
+        if last and (cancelled, result) == (last.was_cancelled, last.result):
             return
         fields = {
             "result": result, "result_count": len(result), "was_cancelled": cancelled, "lead_time": assignment.seconds,
             "updated_by": self.user, "updated_at": when,
         }  # fmt: skip
-        if not own.update(**fields):
+        if last and last.was_cancelled:
+            Annotation.objects.filter(pk=last.pk).update(**fields)
+        else:
             new = {"task_id": number, "project_id": self.queue.project_number, "completed_by": self.user}
             (created,) = Annotation.objects.bulk_create([Annotation(**new, **fields)])
             # Django stores the time of the machine's clock in a new row.
             Annotation.objects.filter(pk=created.pk).update(created_at=when, updated_at=when)
-        skips = list(annotations.values_list("was_cancelled", flat=True))
+        # Of several versions by one annotator, the last one is counted.
+        skips = [*dict(annotations.values_list("completed_by", "was_cancelled")).values()]
         Task.objects.filter(pk=number).update(
             total_annotations=skips.count(False),
             cancelled_annotations=skips.count(True),

@@ -119,7 +119,21 @@ class TaskQueue:
             for row in self.content["tasks"]
         }
         existing = Task.objects.filter(project=project).order_by("-pk").values_list("pk", "data")
-        keys = {number: data["task"] for number, data in existing.iterator() if data.get("task") in tasks}
+        keys, shown = dict[int, str](), dict[tuple[str, str], list[str]]()
+        for number, data in existing.iterator():
+            if (key := data.get("task")) in tasks:
+                keys[number] = key
+                for text in {data["first"], data["second"]}:
+                    shown.setdefault((data["image"], text), []).append(key)
+        # Task key of training or test -> keys of the tasks that show one of its questions.
+        self._tasks_by_known = {
+            key: {
+                task
+                for side in ("first", "second")
+                for task in shown.get((row["image"], row[side]["text"]), ())
+            }
+            for key, row in self.known_tasks.items()
+        }
         self.task_numbers = {key: number for number, key in keys.items()}
         rules = AssignmentRules(**{name: self.rules[name] for name in AssignmentRules._fields})
         options = self.content["prior_answerable"], rules, self.content["doubtful"]
@@ -140,6 +154,9 @@ class TaskQueue:
         people = {user.pk: user for user in User.objects.filter(is_staff=False)}
         for user in people.values():
             self.mark_if_adjudicator(user)
+        seen = TaskAssignment.objects.filter(dataset=self.dataset, user__in=people).exclude(kind="task")
+        for assignment in seen:
+            self.withhold_tasks(assignment)
         tests = TaskAssignment.objects.filter(dataset=self.dataset, kind="test", state="answered")
         for assignment in tests.filter(user__in=people).order_by("pk"):
             self.record_test_answer(assignment)
@@ -170,6 +187,12 @@ class TaskQueue:
         for side in ("first", "second") if task else ():
             where = f"{assignment.key} {side}"
             self.assigner.record_test_answer(str(assignment.user), where, task[side], assignment.answer[side])
+
+    def withhold_tasks(self, assignment: TaskAssignment) -> None:
+        """Keep the tasks from an annotator that contain a question of the annotator's training or test."""
+        for key in self._tasks_by_known.get(assignment.key, ()):
+            if key in self.task_numbers:
+                self.assigner.withhold_task(str(assignment.user), key)
 
     def get_open_assignments(self) -> list[TaskAssignment]:
         """Return the open assignments of tasks in the queue."""

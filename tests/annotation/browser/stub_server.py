@@ -31,11 +31,8 @@ CONSENT = {
 def task(place: int = 1, first: str = "What color is the car?", second: str = "Is there a dog?", **more: Any):
     """A state that shows two questions."""
     asked = {"assignment": place, "image_url": f"/annotate/image/{place}", "first": first, "second": second}
-    return (
-        {"screen": "task", "task_number": place, "num_tasks": 20, "previous_assignment": None, "answer": None}
-        | asked
-        | more
-    )
+    progress = {"task_number": place, "set_size": 20, "num_done_in_set": (place - 1) % 20}
+    return {"screen": "task", "previous_assignment": None, "answer": None} | progress | asked | more
 
 
 class StubServer:

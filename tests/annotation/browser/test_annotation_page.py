@@ -329,15 +329,9 @@ def test_failed_test_can_be_retaken(page, server):
         "screen": "test_failed",
         "message": "Not this time.",
         "can_retake": True,
-        "num_known_questions": 24,
-        "num_correct": 15,
     }
     opened(page, server, lambda body: task(screen="test") if "retake_test" in body else failed)
     page.get_by_text("Not this time.").wait_for()
-    assert (
-        "You answered 15 of 24 questions with known answers correctly."
-        in page.locator("#message-screen").inner_text()
-    )
     page.get_by_role("button", name="Try again").click()
     page.locator("#task").wait_for()
     assert server.sent == [{}, {"retake_test": True}]
@@ -489,6 +483,34 @@ def test_pinch_zooms_and_one_finger_moves_the_zoomed_image(chromium, server):
     context.close()
 
 
+@pytest.mark.parametrize(
+    ("part", "title", "button"),
+    [
+        ("training", "Training", "Start the training"),
+        ("test", "Test", "Start the test"),
+        ("task", "Your tasks", "Start with the tasks"),
+    ],
+)
+def test_part_is_announced_on_a_page_of_its_own(page, server, part, title, button):
+    announced = {"screen": "announcement", "part": part, "message": "First comes this."}
+    screen = "task" if part == "task" else part
+    opened(page, server, lambda body: task(screen=screen) if "start" in body else announced)
+    assert page.locator("h1:visible").inner_text() == title
+    assert page.get_by_text("First comes this.").is_visible() and page.locator("#task").is_hidden()
+    assert page.locator("#progress").is_hidden()
+    page.get_by_role("button", name=button).click()
+    page.locator("#task").wait_for()
+    assert server.sent == [{}, {"start": part}]
+
+
+def test_progress_shows_sets_of_a_fixed_size(page, server):
+    for place, position, value in ((1, "Task 1 of 20, set 1", 0), (20, "Task 20 of 20, set 1", 19),
+                                   (21, "Task 1 of 20, set 2", 0)):  # fmt: skip
+        opened(page, server, task(place))
+        assert page.locator("#task-position").inner_text() == position
+        assert page.locator("#progress").evaluate("e => [e.value, e.max]") == [value, 20]
+
+
 def test_next_image_is_not_loaded_early(page, server):
     asked = []
     page.on("request", lambda request: asked.append(request.url.rpartition("/annotate/")[2]))
@@ -500,7 +522,9 @@ def test_next_image_is_not_loaded_early(page, server):
 def test_screen_reader_announcements_and_control_names(page, server):
     opened(page, server, task(3, previous_assignment=2))
     said = page.locator("#announcement").inner_text()
-    assert "Task 3 of 20. First question: What color is the car? Second question: Is there a dog?" in said
+    assert (
+        "Task 3 of 20, set 1. First question: What color is the car? Second question: Is there a dog?" in said
+    )
     assert page.get_by_role("radiogroup", name="First question: verdict").count() == 1
     assert page.get_by_role("radio", name="valid", exact=True).count() == 2
     assert page.get_by_role("img", name="The image for both questions").count() == 1

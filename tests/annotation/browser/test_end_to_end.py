@@ -23,7 +23,7 @@ import yaml
 from annotation.study.exports import ExportedTask
 from pipeline.cli import init_dataset
 from pipeline.core.json_files import read_json, read_jsonl
-from pipeline.core.records import SceneGraph, Task, TaskQuestion, Verdict, Vocabulary
+from pipeline.core.records import SceneGraph, SpareGoldQuestion, Task, TaskQuestion, Verdict, Vocabulary
 from pipeline.sources import gqa_files
 from research.simulated_annotators.annotators import ALWAYS_ANSWERABLE, find_obstacle_in_truth
 from research.simulated_annotators.word_senses import WordSenses
@@ -112,6 +112,9 @@ class Eyes:
             for task in read_jsonl(home / "interim/batch/tasks.jsonl", Task)
             for question in (task.first, task.second)
         }
+        # The training asks questions that no task contains.
+        for row in read_jsonl(home / "interim/batch/spare_gold_questions.jsonl", SpareGoldQuestion):
+            self.programs[row.image_id, row.question.text] = row.question
 
     def judge(self, image: str, text: str) -> dict[str, str]:
         """The choice, and why if it is invalid."""
@@ -141,7 +144,11 @@ def work(page, name: str, link: str, eyes: Eyes) -> Answers:
     page.get_by_role("button", name="Close the guidelines").click()
     dice = random.Random(name)
     clicked: Answers = {}
-    while (state := shown(page))["screen"] in ("training", "feedback", "task"):
+    while (state := shown(page))["screen"] in ("announcement", "training", "feedback", "task"):
+        if state["screen"] == "announcement":
+            page.locator("#message-screen button.primary").click()
+            page.locator("#task").wait_for()
+            continue
         if state["screen"] != "feedback":
             looked_at = sha256(
                 page.request.get(link.partition("/annotate/")[0] + state["image_url"]).body()

@@ -14,7 +14,7 @@ from pipeline.core.errors import UserError
 from pipeline.core.folder_lock import lock_folder
 from pipeline.core.json_files import read_json, write_json, write_jsonl
 from pipeline.core.paths import DatasetFolders
-from pipeline.core.records import CandidateEstimate
+from pipeline.core.records import CandidateEstimate, SpareGoldQuestion
 from tests.annotation.client.tiny_project import TITLE, message
 from tests.annotation.conftest import made_task, people, write_batch
 
@@ -175,6 +175,30 @@ def test_discarded_gold_question_is_used_nowhere(own, set_params):
     assert {"t0001", "t9999"} <= set(queue()["discarded_tasks"])
     now = {row[side]["text"] for row in queue()["known_tasks"] for side in ("first", "second")}
     assert now and not now & texts
+
+
+def test_training_and_test_use_gold_questions_that_no_task_contains(own, set_params):
+    set_params("annotate", training_tasks=1, qualification_tasks=1)
+    rows = [
+        SpareGoldQuestion(
+            image_id=f"n{n}",
+            question=msgspec.structs.replace(
+                made_task(n).second,
+                key=kind,
+                text=f"{kind} spare {n}?",
+                expected_choice=kind,
+                gold_source="own question",
+            ),
+        )
+        for n in range(5)
+        for kind in ("valid", "invalid")
+    ]
+    write_jsonl(DatasetFolders().record_file(SpareGoldQuestion), rows)
+    push_tasks()
+    known = queue()["known_tasks"]
+    assert len(known) == 5  # one for the training, and a pool of four tests
+    assert all("spare" in row[side]["text"] for row in known for side in ("first", "second"))
+    assert {row["image"].rpartition("/")[2] for row in known} == {f"n{n}.png" for n in range(5)}
 
 
 def estimated(answerable, calibrated=True):

@@ -107,10 +107,18 @@ class PageClient:
         headers = {"X-CSRFToken": self.csrf}
         return self.session.post(f"{self.url}/annotate/step", json=body, headers=headers, timeout=60, **more)
 
-    def step(self, body: Any) -> dict[str, Any]:
+    def step_once(self, body: Any) -> dict[str, Any]:
         answer = self.post(body)
         assert answer.status_code == 200, (answer.status_code, answer.text[:300])
         return answer.json()
+
+    def step(self, body: Any) -> dict[str, Any]:
+        """One step. If the next screen announces a part of the work, the part is started."""
+        shown = self.step_once(body)
+        while shown["screen"] == "announcement":
+            texts = {name: shown[name] for name in ("guidelines", "contact") if name in shown}
+            shown = texts | self.step_once({"start": shown["part"]})
+        return shown
 
     def agree(self) -> dict[str, Any]:
         shown = self.step({})

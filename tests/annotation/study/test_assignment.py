@@ -270,8 +270,37 @@ def test_vote_with_failed_gold_question_does_not_count():
         and not study.is_decided("t3")
         and votes_on(study, "t3") == 0
     )
+    study.record_answer("ann", "t3", X, V)  # the first answer to a gold question counts
+    assert votes_on(study, "t3") == 0
+
+
+def test_correction_changes_the_vote_but_not_the_gold_question():
+    study = make_assigner()
     study.record_answer("ann", "t3", X, V)
-    assert votes_on(study, "t3") == 1
+    study.record_answer("ann", "t3", V, X)
+    (state,) = study.annotators.values()
+    assert state.votes[study.task_index["t3"]] == 1  # valid now
+    assert state.gold_counts[False, False] == 1 and state.gold_counts[False, True] == 0
+    study.record_skip("ann", "t3")
+    assert not any(state.gold_counts.values())
+    study.record_answer("ann", "t3", X, X)  # an answer after a skip does not start again
+    assert state.gold_counts[False, False] == 1 and state.gold_counts[False, True] == 0
+
+
+def test_excluded_annotator_cannot_find_gold_questions_by_correcting():
+    # Every second task has a gold question. Who calls everything invalid fails the valid ones, and is blocked. Before, every answer
+    # that was corrected to the right choice of a gold question moved the rates towards the limit, and the attacker was let in again.
+    tasks = [task(n, repeat=(n + 1) % 60 if n % 2 else None) for n in range(60)]
+    study = AdaptiveAssigner(tasks, {}, SEQUENTIAL)
+    asked = []
+    while key := study.assign_next_task("eve"):
+        asked.append(key)
+        study.record_answer("eve", key, X, X)
+    assert study.has_failed_gold("eve") and len(asked) < 60
+    for key in asked:
+        for choices in ((X, V), (V, X), (V, V)):
+            study.record_answer("eve", key, *choices)
+            assert study.has_failed_gold("eve") and study.assign_next_task("eve") is None
 
 
 # Of k right and k wrong answers, the evidence against a limit of 0.7 is the mean of 1.11 ** k, 1.1875 ** k, 1.0833 ** k and
@@ -340,7 +369,7 @@ def test_contradicting_repeat_cancels_the_vote():
 
 def test_correction_replaces_the_answer():
     study, right = make_assigner(), make_assigner()
-    study.record_answer("ann", "t3", X, X)
+    study.record_answer("ann", "t3", X, V)
     study.record_answer("ann", "t3", V, V)
     right.record_answer("ann", "t3", V, V)
     assert study.get_posterior_invalid("c3") == right.get_posterior_invalid("c3") and study.get_progress(

@@ -21,6 +21,7 @@ from annotation.study.exports import (
 )
 from annotation.study.import_annotations import pseudonymize
 from pipeline.core.errors import UserError
+from pipeline.core.records import FirstAnswer
 from tests.annotation.study.export_files import TASKS, annotation, chosen, exported, pulled
 
 
@@ -137,6 +138,27 @@ def test_last_version_of_an_annotation_counts(tmp_path):
         (verdict,), counts = read(tmp_path, [pulled("t1", *rows)])
         assert verdict.first == "invalid"
         assert counts == {"complete": 1, "corrected later": 1}
+
+
+def test_first_answer_and_its_times_are_kept_with_a_correction(tmp_path):
+    """Whether a correction is a further version of the annotation, or a further annotation as on our own server."""
+    first = annotation(1, "annotator-02", lead_time=7.0, created_at="2025-01-01T00:00:00Z")
+    other = annotation(2, "annotator-02", created_at="2025-01-01T00:00:40Z", lead_time=9.0)
+    for number, created in ((1, "2025-01-01T00:00:00Z"), (3, "2025-01-02T00:00:00Z")):
+        later = annotation(number, "annotator-02", lead_time=1.0, created_at=created, updated_at="2025-01-02T00:00:00Z")  # fmt: skip
+        later["result"] = [
+            chosen("first", "invalid"),
+            chosen("second", "invalid"),
+            chosen("first_reason", "wrong attribute"),
+        ]
+        verdicts, _ = read(tmp_path, [pulled("t1", later, first), pulled("t2", other)])
+        verdict, next_verdict = sorted(verdicts, key=lambda row: row.task_id)
+        assert (verdict.first, verdict.first_reason) == ("invalid", "wrong attribute")
+        assert verdict.first_answer == FirstAnswer(first="valid", second=verdict.second)
+        assert (verdict.sequence_index, verdict.duration_seconds) == (0, 7.0)
+        # The time of the next task counts from the first submission of this one.
+        assert (next_verdict.sequence_index, next_verdict.seconds_since_previous) == (1, 40.0)
+        assert next_verdict.first_answer is None
 
 
 def test_skipping_withdraws_a_verdict(tmp_path):

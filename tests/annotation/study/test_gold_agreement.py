@@ -247,10 +247,11 @@ def test_server_counts_gold_answers_when_two_agree_also_those_before():
     assert state.gold_counts[True, True] == 1
     assert assigner.annotators["ben"].gold_counts[True, False] == 1
     assert assigner.annotators["ben"].votes.max() == 0  # the vote of somebody who failed does not count
-    # A correction undoes that.
+    # A correction does not undo that: the first answer counts.
     assigner.record_answer("cyd", "t001", V, X)
-    assert assigner.annotators["ben"].gold_counts[True, False] == 0
-    assigner.remove_annotator("ben")
+    assert assigner.annotators["ben"].gold_counts[True, False] == 1
+    assert assigner.gold_agreement.get_status("i1\x1fgold 1") == "confirmed"
+    assigner.remove_annotator("cyd")
     assert assigner.gold_agreement.get_status("i1\x1fgold 1") == "contested"
 
 

@@ -13,7 +13,9 @@ from annotation.study import qualification
 from annotation.study.gold_leakage import (
     GoldLeakage,
     build_shown_questions,
+    find_source_levels,
     measure_gold_leakage,
+    measure_source_leakage,
     select_leaks,
 )
 from annotation.study.qualification import (
@@ -25,7 +27,7 @@ from annotation.study.qualification import (
 )
 from annotation.study.qualification_tasks import build_known_tasks, explain_verdict
 from pipeline.core.errors import UserError
-from pipeline.core.records import Candidate, Task, TaskQuestion
+from pipeline.core.records import Candidate, SpareGoldQuestion, Task, TaskQuestion
 from pipeline.tasks.gold_questions import GoldQuestion
 from pipeline.tasks.second_questions import Offer
 from pipeline.tasks.task_builder import make_task, make_tasks
@@ -50,11 +52,29 @@ def test_training_and_each_attempt_have_different_tasks():
     assert training | parts[0] | parts[1] == {row["key"] for row in KNOWN}
 
 
-def test_test_tasks_are_equal_but_order_differs():
-    orders = {name: select_tasks(KNOWN, 0, 8, name)[1] for name in ("ann", "ben", "cyd")}
-    assert len({frozenset(order) for order in orders.values()}) == 1
+def test_people_get_different_tests_of_the_same_kinds():
+    # A pool of 6 tests of 10 tasks. The kind of a task follows from its place in the test.
+    pool = [known(f"k{n}", V if n % 10 < 5 else X, V if n % 10 < 3 else X) for n in range(60)]
+    kinds = {row["key"]: (row["first"]["expected"], row["second"]["expected"]) for row in pool}
+    tests = [select_tasks(pool, 0, 10, f"person {n}")[1] for n in range(60)]
+    assert len({frozenset(test) for test in tests}) == 60
+    for test in tests:
+        assert Counter(kinds[key] for key in test) == {(V, V): 3, (V, X): 2, (X, X): 5}
+    # Each task is drawn about equally often: 60 people, 1 of 6 tasks at each place, 10 expected (standard deviation 2.9).
+    uses = Counter(key for test in tests for key in test)
+    assert set(uses) == set(kinds) and max(uses.values()) < 24
+    assert select_tasks(pool, 0, 10, "person 0")[1] == tests[0]
+    # Two people share 10 / 6 tasks on average.
+    shared = [len({*one} & {*other}) for one, other in pairwise(tests)]
+    assert sum(shared) / len(shared) == pytest.approx(10 / 6, abs=0.6)
+
+
+def test_test_of_questions_to_be_confirmed_is_the_same_for_all_in_another_order():
+    rows = [row | {"first": row["first"] | {"unconfirmed": row["key"]}} for row in KNOWN]
+    orders = {name: select_tasks(rows, 4, 4, name)[1] for name in ("ann", "ben", "cyd")}
+    assert {frozenset(order) for order in orders.values()} == {frozenset(f"k{n}" for n in range(4, 8))}
     assert len({tuple(order) for order in orders.values()}) == 3
-    assert orders["ann"] == select_tasks(KNOWN, 0, 8, "ann")[1]
+    assert orders["ann"] == select_tasks(rows, 4, 4, "ann")[1]
 
 
 def test_unsure_counts_as_valid():
@@ -169,6 +189,30 @@ def test_template_is_used_if_an_image_has_nothing_else():
 def test_known_tasks_come_from_tasks_with_lowest_priority():
     made = build_known_tasks(world(20, block=lambda number: number // 10), Images(), 2, 4, seed=1)
     assert {row["image"] for row in made} == {f"/image/p{number}" for number in range(10, 20)}
+
+
+def spare(images, known=True):
+    """The same questions of further images, which no task contains."""
+    source = "own question" if known else "own question, to be confirmed"
+    return [
+        SpareGoldQuestion(image_id=f"s{n}", question=filter_(f"{kind} {copy} at s{n}", kind, source))
+        for n in range(images)
+        for kind in (V, X)
+        for copy in range(2)
+    ]
+
+
+def test_questions_that_no_task_contains_are_used_first():
+    made = build_known_tasks(world(), Images(), 4, 8, seed=1, spare=spare(12))
+    assert {row["image"] for row in made[:12]} == {f"/image/s{n}" for n in range(12)}
+    assert len(made) == 20  # eight more from the tasks
+    made = build_known_tasks(world(), Images(), 4, 8, seed=1, spare=spare(60))
+    # As many tests as the questions suffice for, at most six: 4 + 6 * 8 = 52.
+    assert [len(part) for part in parts(made, 4, *[8] * 6)] == [4] + [8] * 6
+    for part in parts(made, 4, *[8] * 6)[1:]:
+        assert pairs(part) == {"ii": 2, "vv": 2, "iv": 4}
+    assert {row["image"][:8] for row in made} == {"/image/s"}
+    assert len(build_known_tasks(world(), Images(), 4, 8, seed=1, spare=spare(60, known=False))) == 20
 
 
 def test_order_of_verdicts_and_images_depend_on_the_seed():
@@ -294,6 +338,27 @@ def test_without_gold_questions_leakage_is_undefined():
 def test_limit_applies_to_the_upper_end():
     assert not GoldLeakage(cue="", auroc=0.55, low=0.5, high=0.6).is_leak
     assert GoldLeakage(cue="", auroc=0.59, low=0.5, high=0.61).is_leak
+
+
+def test_public_source_tells_own_questions():
+    # Gold: two own questions of n1, one of them reworded, and two of another image. Candidates: a question of another image and
+    # three that are not in the source.
+    rows = [("n1", "Own A?", "gold"), ("n1", "new B?", "gold"), ("n1", "other?", "gold"), ("n2", "other?", "gold"),
+            ("n2", "OTHER?", "candidate"), ("n1", "x?", "candidate"), ("n2", "y?", "candidate"), ("n2", "own b?", "repeat")]  # fmt: skip
+    shown = table(*(("ann", n // 2, n % 2, image, text, role) for n, (image, text, role) in enumerate(rows)))
+    source = [
+        ("n1", "own A?", "own A?"),
+        ("n1", "own B?", "new B?"),
+        ("n3", "other?", "other?"),
+        ("n4", "z", "z"),
+    ]
+    assert find_source_levels(shown, [row[:2] for row in source]).tolist() == [2, 0, 1, 1, 1, 0, 0, 1]
+    wording, meaning = measure_source_leakage(shown, iter(source))
+    assert (wording.cue, meaning.cue) == ("public source, by wording", "public source, by meaning")
+    # Wording: gold 2, 0, 1, 1; others 1, 0, 0, 1. Wins and half of the ties: 4 + 1 + 3 + 3 of 16.
+    assert wording.auroc == pytest.approx(11 / 16, abs=1e-4)
+    # Meaning: gold 2, 2, 1, 1; others 1, 0, 0, 1: 4 + 4 + 3 + 3 of 16.
+    assert meaning.auroc == pytest.approx(14 / 16, abs=1e-4)
 
 
 CANDIDATES = [

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from msgspec.structs import replace
 
 from annotation.study.answers_table import QualityRules, build_answers_table, select_votes
 from annotation.study.assignment import MIN_SENSITIVITY_SPECIFICITY
@@ -17,6 +18,7 @@ from annotation.study.quality_control import (
     measure_gold_accuracy,
 )
 from annotation.study.response_times import describe_if_too_fast, summarize_by_annotator, summarize_times
+from pipeline.core.records import FirstAnswer
 from tests.annotation.study.conftest import U, V, X, crowd, repeating, task, verdict
 
 # Quality control
@@ -94,6 +96,23 @@ def test_many_discarded_gold_questions_stop_nothing():
     people = {name: lambda n, e: OTHER[e] if n < 2 else e for name in "abc"}
     _, answers = crowd(people, 14)
     assert assess_quality(answers, QualityRules()).answers["is_discarded"].sum() == 3 * 2
+
+
+def test_correction_of_a_gold_question_does_not_count():
+    """Who is excluded cannot correct the way back, and a correction of the candidate is one."""
+    tasks = {f"{n:04}": task(f"{n:04}", (V, X)[n % 2]) for n in range(40)}
+    verdicts = [verdict(key, "eve", X, X, n) for n, key in enumerate(tasks)]
+    corrected = [
+        replace(row, first=V, second=tasks[row.task_id].second.expected_choice,
+                first_answer=FirstAnswer(first=row.first, second=row.second))
+        for row in verdicts
+    ]  # fmt: skip
+    before, after = (
+        assess_quality(build_answers_table(tasks, rows), QualityRules()) for rows in (verdicts, corrected)
+    )
+    assert before.gold_accuracy == after.gold_accuracy and before.excluded == after.excluded
+    assert [*after.excluded] == ["eve"]
+    assert set(after.answers[after.answers["role"] == "candidate"]["choice"]) == {V}
 
 
 def test_low_specificity_excludes_despite_high_overall_accuracy():

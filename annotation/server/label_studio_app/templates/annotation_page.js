@@ -8,6 +8,8 @@ const REASONS = { "missing object": ["q", "i"], "wrong attribute": ["w", "o"], "
 const NAMES = ["first", "second"];
 const ORDINALS = ["First", "Second"];
 const TITLES = { training: "Training", test: "Test", task: "Task", feedback: "Training" };
+const PARTS = { training: { title: "Training", button: "Start the training" }, test: { title: "Test", button: "Start the test" },
+  task: { title: "Your tasks", button: "Start with the tasks" } };
 // Seconds of work after which a break is suggested, and seconds without an answer that count as a break.
 const HALF_HOUR = 30 * 60, BREAK = 5 * 60;
 const MAX_SCALE = 6;
@@ -82,32 +84,38 @@ function updateControls() {
 /* ---- Screens ---- */
 
 function render(response) {
-  const { guidelines, contact, task_number, num_tasks } = state;
-  state = { guidelines, contact, ...(response.screen === "feedback" && { task_number, num_tasks }), ...response };
+  const { guidelines, contact, task_number, set_size, num_done_in_set } = state;
+  state = { guidelines, contact, ...(response.screen === "feedback" && { task_number, set_size, num_done_in_set }), ...response };
   const hasQuestions = NAMES.every(name => typeof state[name] === "string") && state.screen in TITLES;
   $("consent").hidden = state.screen !== "consent";
   $("task").hidden = !hasQuestions;
   $("message-screen").hidden = hasQuestions || state.screen === "consent";
   $("guidelines-contact").textContent = $("header-contact").textContent = state.contact ? `Questions: ${state.contact}` : "";
   $("open-guidelines").hidden = !state.guidelines;
-  $("progress").hidden = !state.num_tasks;
-  if (state.num_tasks) Object.assign($("progress"), { max: state.num_tasks, value: state.task_number - 1 });
-  $("task-position").textContent = hasQuestions ? `${TITLES[state.screen]} ${state.task_number} of ${state.num_tasks}` : "";
+  $("progress").hidden = !state.set_size;
+  if (state.set_size) Object.assign($("progress"), { max: state.set_size, value: state.num_done_in_set });
+  $("task-position").textContent = hasQuestions ? describePosition() : "";
   if (state.screen === "consent") { $("consent-text").innerHTML = state.html; $("consent-text").focus(); scrollTo(0, 0); }
   else if (hasQuestions) renderTask(); else renderMessageScreen();
   updateControls();
   suggestBreak();
 }
 
+// Tasks come in sets of a fixed size. How many are left depends on the answers of everybody, and is not shown.
+function describePosition() {
+  const inSet = state.num_done_in_set + 1, set = 1 + (state.task_number - inSet) / state.set_size;
+  return `${TITLES[state.screen]} ${inSet} of ${state.set_size}${state.screen === "task" ? `, set ${set}` : ""}`;
+}
+
 const formatCount = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 function renderMessageScreen() {
-  const title = { thanks: "Thank you", wait: "No tasks at the moment", test_failed: "Test result" }[state.screen] || "Annotation";
+  const title = { thanks: "Thank you", wait: "No tasks at the moment", test_failed: "Test not passed", announcement: PARTS[state.part]?.title }[state.screen] || "Annotation";
   const screen = $("message-screen"), lines = [state.message];
-  if (state.num_known_questions) lines.push(`You answered ${state.num_correct} of ${state.num_known_questions} questions with known answers correctly.`);
   if (state.num_judged) lines.push(`You judged ${formatCount(state.num_judged, "task")} in ${formatCount(Math.max(1, Math.round(state.minutes_worked || 0)), "minute")}.`);
   if (state.contact) lines.push(`Questions: ${state.contact}`);
   screen.replaceChildren(makeElement("h1", title), ...lines.filter(Boolean).map(line => makeElement("p", line)));
+  if (state.screen === "announcement") screen.append(makeButton(PARTS[state.part].button, () => sendStep({ start: state.part }), "primary"));
   if (state.can_retake) screen.append(makeButton("Try again", () => sendStep({ retake_test: true }), "primary"));
   if (state.screen === "wait") screen.append(makeButton("Check again", () => sendStep({}), "primary"));
   if (state.previous_assignment != null) screen.append(makeButton("Back to the last task", () => sendStep({ reopen: state.previous_assignment })));

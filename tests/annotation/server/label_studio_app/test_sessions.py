@@ -36,13 +36,17 @@ def test_answers_corrections_and_skips_become_annotations(studio: Studio) -> Non
     assert client.answer(again, "unsure", "invalid")["assignment"] == 3
     taken_up = client.step({"reopen": 2})
     assert taken_up["answer"] is None and client.answer(taken_up, "valid", "unsure")["assignment"] == 3
-    one, two = annotations(studio, "cyd")
+    one, two, corrected = annotations(studio, "cyd")
     assert (one["said"], one["skipped"], one["seconds"]) == (
-        {"first": "unsure", "second": "invalid"},
+        {"first": "invalid", "second": "valid", "first_reason": "missing object"},
         False,
         0.001,
     )
+    # A skipped task that is taken up again is no correction.
     assert (two["said"], two["skipped"]) == ({"first": "valid", "second": "unsure"}, False)
+    # Both versions of the first answer are kept.
+    assert (corrected["key"], corrected["seconds"]) == (one["key"], 0.001)
+    assert corrected["said"] == {"first": "unsure", "second": "invalid"}
     assert client.post({"skip": {"assignment": 1}}).status_code == 409  # a slip on Skip takes no answer back
 
 
@@ -136,7 +140,7 @@ def test_training_gives_feedback_and_failed_test_can_be_retaken_once(studio: Stu
     try:
         client = studio.open_page("hal")
         shown = client.step({})
-        assert (shown["screen"], shown["task_number"], shown["num_tasks"], shown["previous_assignment"]) == (
+        assert (shown["screen"], shown["task_number"], shown["set_size"], shown["previous_assignment"]) == (
             "training",
             1,
             1,
@@ -150,7 +154,7 @@ def test_training_gives_feedback_and_failed_test_can_be_retaken_once(studio: Stu
             and feedback["explanation"]["second"] == "no dog"
         )
         shown = client.step({})
-        assert (shown["screen"], shown["task_number"], shown["num_tasks"]) == ("test", 1, 2)
+        assert (shown["screen"], shown["task_number"], shown["set_size"]) == ("test", 1, 2)
         shown = client.answer(
             shown, "valid", "valid"
         )  # half of it wrong: every task has one valid and one invalid
@@ -160,7 +164,7 @@ def test_training_gives_feedback_and_failed_test_can_be_retaken_once(studio: Stu
             client.post({"reopen": shown["assignment"]}).status_code == 404
         )  # the test's answers stay as they are
         shown = client.step({"retake_test": True})
-        assert (shown["screen"], shown["task_number"], shown["num_tasks"]) == ("test", 1, 2)
+        assert (shown["screen"], shown["task_number"], shown["set_size"]) == ("test", 1, 2)
         for _ in range(2):
             shown = client.answer(shown, "valid", "invalid")
         assert shown["screen"] == "task"

@@ -17,8 +17,12 @@ from annotation.client.push import push_tasks
 from annotation.client.volunteers import open_link_file
 from annotation.server.accounts import format_links, update_roster
 from annotation.study.roster import read_roster
+from annotation.study.answers_table import build_answers_table
+from annotation.study.exports import read_verdicts
+from annotation.study.quality_control import measure_gold_accuracy
 from pipeline.core.json_files import read_json
 from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import Task
 from tests.annotation.conftest import made_task
 from tests.annotation.server.conftest import (
     PageClient,
@@ -254,7 +258,7 @@ def test_duplicate_annotations_can_still_be_corrected(studio: Studio) -> None:
     sql(studio, f"INSERT INTO task_completion ({names}, {more}) SELECT {names}, {more} FROM task_completion")
     ann.answer(shown)
     ann.answer(shown, "invalid")
-    assert said(studio, "ann") == ["invalid", "invalid"]
+    assert said(studio, "ann") == ["valid", "valid", "invalid"]
 
 
 def test_last_task_can_be_corrected_at_the_end(studio: Studio) -> None:
@@ -265,7 +269,7 @@ def test_last_task_can_be_corrected_at_the_end(studio: Studio) -> None:
     again = ann.step({"reopen": end["previous_assignment"]})
     assert again["answer"]["first"] == "valid"
     assert ann.answer(again, "unsure")["screen"] == "thanks"
-    assert said(studio, "ann") == ["valid", "unsure"]
+    assert said(studio, "ann") == ["valid", "valid", "unsure"]
     assert (
         ann.step({"is_declined": True})["previous_assignment"] is None
     )  # who takes no part corrects nothing
@@ -333,9 +337,97 @@ def test_annotator_who_fails_gold_questions_is_blocked_politely(studio: Studio) 
         count += 1
     assert 10 <= count < 40  # ten gold questions of one kind, with two kinds in random order
     assert shown["screen"] == "thanks" and "not a judgement of you" in shown["message"]
-    assert (shown["num_judged"], shown["num_correct"], shown["previous_assignment"]) == (count, 0, None)
+    assert (shown["num_judged"], shown["previous_assignment"]) == (count, None)
     (row,) = report(studio)["annotators"]
     assert row["has_failed_gold"] and ann.step({})["message"] == shown["message"]
+
+
+def test_corrections_do_not_let_an_excluded_annotator_in_again(studio: Studio) -> None:
+    """Somebody corrected answer after answer, and saw by the next screen which tasks had a gold question."""
+    ann = studio.open_page("ann")
+    shown, seen = ann.step({}), []
+    while shown["screen"] == "task":
+        seen.append(shown)
+        shown = ann.answer(shown, second={"valid": "invalid", "invalid": "valid"}[as_known(shown)])
+    assert shown["screen"] == "thanks"
+    replies = [ann.answer(task) for task in seen]  # the gold question is right now
+    assert replies == [shown] * len(seen)
+    # Nor does a restart change that, which reads the answers again.
+    change(studio)
+    assert ann.step({})["message"] == shown["message"]
+    (row,) = report(studio)["annotators"]
+    assert row["has_failed_gold"] and row["num_judged"] == len(seen)
+    assert len(said(studio, "ann")) == 2 * len(seen)  # all versions are kept
+    pull_annotations()
+    folders = DatasetFolders()
+    tasks = {task.task_id: task for task in folders.read_records(Task)}
+    verdicts, counts = read_verdicts(folders.annotations / "pulled.json", tasks)
+    own = [row for row in verdicts if row.annotator == "annotator-01"]
+    assert len(own) == len(seen) and counts["replaced by a later one"] == len(seen)
+    assert all(row.first_answer and row.first_answer.second != row.second for row in own)
+    (accuracy,) = measure_gold_accuracy(build_answers_table(tasks, own)).values()
+    assert accuracy.sensitivity.num_correct == accuracy.specificity.num_correct == 0
+
+
+def test_questions_of_training_and_test_never_come_again(studio: Studio) -> None:
+    """Also if they are from tasks, because there are too few others."""
+    content = json.loads(studio.queue.read_text())
+    tasks = {task.task_id: task for task in DatasetFolders().read_records(Task)}
+    known = with_known(content, training=1, test=1)["known_tasks"]
+    for row, key in zip(known, ("t0001", "t0002", "t0003"), strict=True):
+        row["image"] = f"/data/local-files/?d=tiny/source/images/{tasks[key].image_id}.png"
+        row["second"]["text"] = tasks[key].second.text
+    change(studio, known_tasks=known, training_tasks=1, qualification_tasks=1, min_qualification_accuracy=0.8)
+    ann = studio.open_page("ann")
+    shown, seen = ann.step({}), []
+    while shown["screen"] != "thanks":
+        if shown["screen"] == "feedback":
+            shown = ann.step({})
+            continue
+        seen.append((shown["screen"], shown["second"]))
+        choice = "invalid" if shown["screen"] != "task" else as_known(shown)
+        shown = ann.answer(shown, second=choice)
+        if len(seen) == 10:
+            change(studio)  # the queue is built again
+    assert [kind for kind, _ in seen[:3]] == ["training", "test", "task"]
+    texts = [text for _, text in seen]
+    assert len(texts) == len({*texts}) == 40  # 38 tasks, and the two whose gold questions were shown before
+
+
+def test_parts_are_announced_and_a_failed_test_tells_no_results(studio: Studio) -> None:
+    changed = with_known(json.loads(studio.queue.read_text()), training=1, test=2)
+    rules = {name: changed["rules"][name] for name in ("training_tasks", "qualification_tasks")}
+    change(studio, known_tasks=changed["known_tasks"], min_qualification_accuracy=0.8, **rules)
+    ann = PageClient(studio.url, studio.link("ann"))
+    shown = ann.step_once({"consent": ann.step_once({})["hash"]})
+    assert (shown["screen"], shown["part"]) == ("announcement", "training") and "1 task." in shown["message"]
+    assert ann.step_once({"start": "task"})["part"] == "training"  # no part can be left out
+    shown = ann.step_once({"start": "training"})
+    assert shown["screen"] == "training"
+    assert ann.step_once({})["screen"] == "training"  # after a reload
+    given = {"first": "valid", "second": "invalid", "seconds": 1}
+    ann.step_once({"answer": {"assignment": shown["assignment"]} | given})
+    shown = ann.step_once({})
+    assert (shown["screen"], shown["part"]) == ("announcement", "test") and "2 tasks." in shown["message"]
+    shown = ann.step_once({"start": "test"})
+    wrong = given | {"second": "valid"}
+    shown = ann.step_once({"answer": {"assignment": shown["assignment"]} | wrong})
+    failed = ann.step_once({"answer": {"assignment": shown["assignment"]} | wrong})
+    assert failed.keys() == {
+        "screen",
+        "message",
+        "num_judged",
+        "minutes_worked",
+        "previous_assignment",
+        "can_retake",
+    }
+    assert ann.step_once({"retake_test": True})["part"] == "test"
+    shown = ann.step_once({"start": "test"})
+    for _ in range(2):
+        shown = ann.step_once({"answer": {"assignment": shown["assignment"]} | given})
+    assert (shown["screen"], shown["part"]) == ("announcement", "task")
+    assert report(studio)["assignment_states"] == {}  # nobody has a task yet
+    assert ann.step_once({"start": "task"})["screen"] == ann.step_once({})["screen"] == "task"
 
 
 def test_adjudicator_gets_only_doubtful_tasks_and_verdicts_are_marked(studio: Studio) -> None:
@@ -354,9 +446,9 @@ def test_adjudicator_gets_only_doubtful_tasks_and_verdicts_are_marked(studio: St
         **{name: trained["rules"][name] for name in ("training_tasks", "qualification_tasks")},
     )
     shown = adjudicator.step({})
-    assert (shown["screen"], shown["num_tasks"]) == ("task", 1) and held(studio, "exa") == "t0001"
+    assert (shown["screen"], shown["task_number"]) == ("task", 1) and held(studio, "exa") == "t0001"
     end = adjudicator.answer(shown, "invalid")
-    assert (end["screen"], end["num_judged"], end["num_known_questions"]) == ("wait", 1, 0)
+    assert (end["screen"], end["num_judged"]) == ("wait", 1)
     progress = report(studio)["tasks"]
     people = json.loads(studio.queue.read_text())["annotators"]
     left = {"exa@rgqa.local": people.pop("exa@rgqa.local")}

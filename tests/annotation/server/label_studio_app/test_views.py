@@ -37,18 +37,19 @@ def test_task_contains_only_texts_image_and_own_numbers(studio: Studio) -> None:
     client = studio.open_page("ben")
     shown = client.step({})
     assert shown.keys() - {"guidelines", "contact"} == {
-        "screen", "assignment", "image_url", "first", "second", "task_number", "num_tasks", "previous_assignment", "answer",
+        "screen", "assignment", "image_url", "first", "second", "task_number", "set_size", "num_done_in_set", "previous_assignment",
+        "answer",
     }  # fmt: skip
     assert (
         shown["assignment"],
         shown["task_number"],
-        shown["num_tasks"],
+        shown["num_done_in_set"],
         shown["previous_assignment"],
         shown["answer"],
     ) == (
         1,
         1,
-        100,
+        0,
         None,
         None,
     )
