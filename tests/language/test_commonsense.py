@@ -218,7 +218,14 @@ def test_attributes_of_the_same_appearance_are_similar(a, b):
 
 @pytest.mark.parametrize(
     "a, b",
-    [("red", "blue"), ("large", "small"), ("wood", "metal"), ("sitting", "standing"), ("open", "closed"), ("young", "old")],
+    [
+        ("red", "blue"),
+        ("large", "small"),
+        ("wood", "metal"),
+        ("sitting", "standing"),
+        ("open", "closed"),
+        ("young", "old"),
+    ],
 )
 def test_attributes_that_exclude_each_other_are_not_similar(a, b):
     assert not is_similar_attribute(a, b)
