@@ -145,8 +145,9 @@ material | building, wall, pillar, column, fireplace, chimney | brick, stone, co
 material | floor, tile, deck, stairs, dock, platform | wood, tile, concrete, brick, stone, hardwood, marble, cement, metal, granite
 material | sidewalk, road, path, walkway, pavement, ground, patio, courtyard | concrete, brick, stone, asphalt, cobblestone, cement, gravel, dirt, tile
 material | counter, countertop, table | granite, marble, stone, tile, wood, metal, glass, plastic
-material | garment, headwear | leather, denim, cloth, cotton, wool, knit, fabric, silk, lace, rubber, fur
-material | hat | straw, cloth, leather, knit, wool; material | helmet, eyewear | plastic, metal
+material | garment, headwear, -helmet | leather, denim, cloth, cotton, wool, knit, fabric, silk, lace, fur
+material | boot, shoe, glove | rubber; material | track, railroad | iron, steel, metal; material | floor, tile | ceramic
+material | hat | straw, cloth, leather, knit, wool, paper; material | helmet, eyewear | plastic, metal
 material | baggage | leather, cloth, plastic, paper, fabric, canvas, denim
 material | bottle, jar, vase | glass, plastic, metal, ceramic, porcelain
 material | dish, receptacle, -bag, -bottle, -jar, -vase, cutlery | plastic, metal, glass, ceramic, porcelain, paper, wood, cardboard, steel, stainless steel, styrofoam, clay, wicker, silver

@@ -62,8 +62,8 @@ metal, metallic, steel, iron, chrome, aluminum, copper, wire, mesh, stainless st
 stone, concrete, rock, brick, cement, marble, granite, tile, asphalt, gravel; glass, plastic; plastic, rubber
 porcelain, ceramic, glass; cloth, cotton, fabric, knit, denim, wool, linen; leather, fabric, vinyl; paper, cardboard
 sitting, resting, kneeling, crouching; standing, walking, waiting, posing; walking, running, jumping
-lying, resting, sleeping; happy, smiling, laughing; round, circular, oval, curved; square, rectangular
-clear, sunny, cloudless; cloudy, overcast, partly cloudy; young, little; old, adult, middle aged; dotted, floral
+lying, resting, sleeping; happy, smiling, laughing; round, rounded, circular, oval, curved; square, rectangular
+clear, sunny, cloudless; cloudy, overcast, partly cloudy; young, little; old, adult, middle aged; young, adult; dotted, floral
 striped, plaid, checkered; closed, shut; on, lit; dirty, stained; wet, rainy
 """
 

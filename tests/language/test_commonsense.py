@@ -202,7 +202,15 @@ def test_names_of_different_objects_are_not_similar(a, b):
 
 @pytest.mark.parametrize(
     "a, b",
-    [("blue", "light blue"), ("gray", "silver"), ("large", "big"), ("wood", "wooden"), ("closed", "shut")],
+    [
+        ("blue", "light blue"),
+        ("gray", "silver"),
+        ("large", "big"),
+        ("wood", "wooden"),
+        ("closed", "shut"),
+        ("young", "adult"),
+        ("rounded", "round"),
+    ],
 )
 def test_attributes_of_the_same_appearance_are_similar(a, b):
     assert is_similar_attribute(a, b) and is_similar_attribute(b, a)
@@ -210,7 +218,14 @@ def test_attributes_of_the_same_appearance_are_similar(a, b):
 
 @pytest.mark.parametrize(
     "a, b",
-    [("red", "blue"), ("large", "small"), ("wood", "metal"), ("sitting", "standing"), ("open", "closed")],
+    [
+        ("red", "blue"),
+        ("large", "small"),
+        ("wood", "metal"),
+        ("sitting", "standing"),
+        ("open", "closed"),
+        ("young", "old"),
+    ],
 )
 def test_attributes_that_exclude_each_other_are_not_similar(a, b):
     assert not is_similar_attribute(a, b)

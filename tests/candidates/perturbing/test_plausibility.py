@@ -5,6 +5,7 @@ import pytest
 
 from pipeline.candidates.perturbing.plausibility import ObjectConstraints, PlausibilityModel
 from pipeline.core.records import ObjectEntry, Vocabulary
+from pipeline.verifier.vocabulary import load_default_vocabulary
 
 NAMES = ("boat", "cart", "cup", "hand", "truck")
 
@@ -67,3 +68,28 @@ def test_what_common_sense_knows_still_decides_with_the_default_vocabulary(vocab
         "truck",
     ]
     assert model.match_unknown_facts("cart", parked).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "material", "fits"),
+    [
+        # People wear rubber boots and gloves, which says nothing about shirts.
+        ("shirt", "rubber", False),
+        ("shorts", "rubber", False),
+        ("boot", "rubber", True),
+        ("glove", "rubber", True),
+        # Hats and helmets are both headwear.
+        ("helmet", "cotton", False),
+        ("helmet", "paper", False),
+        ("hat", "paper", True),
+        # Tracks are iron and floors ceramic, but streets are neither.
+        ("street", "iron", False),
+        ("sidewalk", "ceramic", False),
+        ("track", "iron", True),
+        ("floor", "ceramic", True),
+    ],
+)
+def test_a_material_in_the_default_vocabulary_fits_only_some_objects_of_a_kind(name, material, fits):
+    default = load_default_vocabulary()
+    model = PlausibilityModel(default, sorted(default.objects))
+    assert (model.score_attribute(name, material, "material") > 0) == fits
