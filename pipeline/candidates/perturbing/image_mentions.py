@@ -45,8 +45,11 @@ class ImageMentions:
         >>> sorted(mentions.find_names({"cup", "paper cup", "paper cups", "saucer", "plate"}))
         ['cup', 'paper cup', 'paper cups', 'saucer']
         """
-        phrases = {form for text in self.texts for phrase in _iter_phrases(text) for form in phrase}
-        return phrases & set(known_names)
+        return {*self._phrases & set(known_names)}
+
+    def find_all_phrases(self) -> frozenset[str]:
+        """Return all phrases of up to three words, as they are and with the last word in the singular."""
+        return self._phrases
 
     def find_words_beside(self, name: str) -> frozenset[str]:
         """Return all words of the texts that mention a name, for example its attributes.
@@ -86,6 +89,10 @@ class ImageMentions:
 
     def _has_plural(self, name: str) -> bool:
         return any(word != name and lemmatize(word) == name for text in self.texts for word in text)
+
+    @cached_property
+    def _phrases(self) -> frozenset[str]:
+        return frozenset(form for text in self.texts for phrase in _iter_phrases(text) for form in phrase)
 
     @cached_property
     def _lemmas(self) -> Sequence[frozenset[str]]:
