@@ -21,11 +21,11 @@ from itertools import chain
 import numpy as np
 
 from pipeline.candidates.perturbing.contrasts import (
+    find_common_contrasts,
     find_contrasts,
     find_kin,
     find_listed_names,
     infer_setting,
-    list_common_contrasts,
 )
 from pipeline.candidates.perturbing.edit_slots import (
     EditCase,
@@ -44,7 +44,7 @@ from pipeline.candidates.perturbing.surface_realization import (
 from pipeline.core.records import Subset
 from pipeline.language.functional_programs import POSITION_TYPES, find_root_step
 from pipeline.language.noun_phrases import find_phrase_start
-from pipeline.language.nouns import TokenEdit, get_grammatical_number, lemmatize
+from pipeline.language.nouns import TokenEdit, get_grammatical_number, lemmatize, pluralize, singularize
 from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.presuppositions import Presupposition, find_queried_step
 from pipeline.language.relations import LEFT_RIGHT_RELATIONS
@@ -60,14 +60,16 @@ _PART_KINDS = frozenset(("bodypart", "carpart"))
 # "The man WITH a hat", "the man IN a hat".
 _POSSESSIVE_RELATIONS = frozenset(("with", "in", "wearing", "has", "have"))
 # Objects that are there in nearly every image, or that no other word replaces.
-_IRREPLACEABLE_NAMES = GENERIC_NAMES | parse_words("sky, distance, horizon, corner, world, name, say, tin, wall")
+_IRREPLACEABLE_NAMES = GENERIC_NAMES | parse_words(
+    "sky, distance, horizon, corner, world, name, say, tin, wall, brim, rim, camera, viewer, photographer, model, machine, country, thing, object, item, fabric, inside, outside, face, stripe, line"
+)
 _GROUND_KINDS = frozenset(("surface", "landform", "water", "sky", "place"))
 # An image often shows several objects of these kinds, also if its questions mention only one.
 _NUMEROUS_KINDS = (
     _CLOTHING_KINDS
     | _PART_KINDS
     | parse_words(
-        "person, building, opening, upright, post, tree, flora, greens, surface, landform, light, sky, water, rock, vehicle, car"
+        "person, building, opening, upright, post, tree, flora, greens, surface, landform, light, sky, water, rock, vehicle, car, bike, sign"
     )
 )
 _SMALL_KINDS = parse_words("dish, cutlery, handheld, ball, tool, plush, drinkable, edible")
@@ -75,8 +77,12 @@ _SMALL_KINDS = parse_words("dish, cutlery, handheld, ball, tool, plush, drinkabl
 _GENERIC_PEOPLE = parse_words(
     "people, person, persons, crowd, player, spectator, passenger, child, kid, family, group, couple, team, audience"
 )
-_WOMEN = parse_words("woman, girl, lady, mother, mom, daughter, bride, female, grandmother, waitress, actress, she, her")
-_MEN = parse_words("man, boy, guy, gentleman, father, dad, son, groom, male, grandfather, waiter, he, his, him")
+_WOMEN = parse_words(
+    "woman, girl, lady, mother, mom, daughter, bride, female, grandmother, waitress, actress, she, her"
+)
+_MEN = parse_words(
+    "man, boy, guy, gentleman, father, dad, son, groom, male, grandfather, waiter, he, his, him"
+)
 _OTHER_SEX = {"man": "woman", "woman": "man", "boy": "girl", "girl": "boy", "lady": "man", "guy": "woman"} | {
     "gentleman": "lady",
     "father": "mother",
@@ -84,31 +90,33 @@ _OTHER_SEX = {"man": "woman", "woman": "man", "boy": "girl", "girl": "boy", "lad
 }
 _PRONOUN_FORMS = {"woman": {"his": "her", "he": "she", "him": "her"}, "man": {"her": "his", "she": "he"}}
 # People whom their looks distinguish from each other, and those who may be called so.
-_ROLES = """
-skateboarder: skater; surfer: swimmer; skier: snowboarder; chef: cook, baker, waiter, waitress; cowboy: jockey, rider, horseman; soldier: officer, guard, policeman, police officer
-"""
-_ROLE_KIN = parse_headed_groups(_ROLES)
-_INDOOR_ROLES, _OUTDOOR_ROLES = frozenset(("cowboy", "surfer", "skier")), frozenset(("chef", "cowboy", "skier"))
+_ROLES = parse_headed_groups("""
+skateboarder: skater, surfer; surfer: swimmer, skateboarder; chef: cook, baker, waiter, waitress; cowboy: rider, horseman
+soldier: officer, guard, policeman, police officer, pilot; jockey: rider, cyclist, horseman; umpire: referee, player
+""")
+_INDOOR_ROLES = frozenset(("chef", "cowboy", "soldier"))
 
-# Colors that stand out, and the names of colors that people may confuse with them.
+# Colors that stand out, and the colors that people may confuse with them.
 _BRIGHT_COLORS = parse_headed_groups("""
-red: orange, pink, maroon, burgundy, crimson, scarlet, rust, brown, copper, purple, dark
-orange: red, yellow, brown, gold, golden, peach, tan, rust, copper, beige, blond, blonde, ginger, pink
-yellow: orange, gold, golden, beige, cream, blond, blonde, tan, khaki, light, green, lime, bright
-green: olive, teal, turquoise, khaki, lime, aqua, yellow, dark
-blue: navy, teal, turquoise, aqua, purple, violet, denim, dark, light, gray, grey, indigo
-purple: blue, violet, lavender, magenta, pink, maroon, burgundy, dark, red
-pink: red, purple, magenta, peach, salmon, beige, rose, light, orange, cream
+red: orange, pink, maroon, burgundy, crimson, scarlet, rust, brown, copper
+orange: red, yellow, brown, gold, golden, peach, tan, rust, copper, blond, blonde, ginger, pink
+yellow: orange, gold, golden, beige, cream, blond, blonde, tan, khaki, green, lime
+green: olive, teal, turquoise, khaki, lime, aqua, yellow
+blue: navy, teal, turquoise, aqua, purple, violet, denim, indigo
+purple: blue, violet, lavender, magenta, pink, maroon, burgundy, indigo, navy
+pink: red, purple, magenta, peach, salmon, rose, lavender
 """)
 _COAT_COLORS = parse_headed_groups("""
-black: dark, navy, brown, gray, charcoal
-white: light, cream, beige, gray, golden, blond, blonde, tan
-gray: grey, silver, black, white, dark, light, blond
-brown: tan, golden, orange, red, dark, black, beige, brunette, ginger, blond, light
+black: navy, brown, gray, charcoal
+white: cream, beige, gray, golden, blond, blonde, tan
+gray: grey, silver, black, white, blond
+brown: tan, golden, orange, red, black, beige, brunette, ginger, blond
 """)
-_HAIR_COLORS = parse_headed_groups("""
-red: orange, ginger, brown, auburn, blond, blonde, dark, brunette
-gray: grey, silver, white, black, blond, blonde
+_HAIR_COLORS = parse_headed_groups("red: orange, ginger, brown, auburn, brunette; gray: grey, silver, white")
+# What a shade or a pale color may be called.
+_SHADE_COLORS = parse_headed_groups("""
+dark: blue, purple, green, red, black, brown, gray; light: yellow, pink, white, gray; bright: yellow, orange, pink
+pale: yellow, pink; beige: yellow, pink; cream: yellow, pink; white: yellow; gray: blue; grey: blue; silver: blue
 """)
 # Common colors of such objects, which the image may show although no text mentions them.
 _COMMON_COLORS = {
@@ -123,9 +131,13 @@ _COMMON_COLORS = {
 }
 _COLOR_NAMES = frozenset(
     chain(
-        *((one, *near) for colors in (_BRIGHT_COLORS, _COAT_COLORS, _HAIR_COLORS) for one, near in colors.items())
+        *(
+            (one, *near)
+            for colors in (_BRIGHT_COLORS, _COAT_COLORS, _HAIR_COLORS)
+            for one, near in colors.items()
+        )
     )
-) - {"dark", "light", "bright", "rose", "rust"}
+) - {"rose", "rust"}
 _SHADES = frozenset(("dark", "light", "bright", "pale"))
 # Materials that nobody confuses, and patterns.
 _MATERIALS = parse_headed_groups("""
@@ -140,9 +152,9 @@ floral: flowered, patterned
 checkered: plaid, striped, pinstriped, checked
 spotted: dotted, polka-dot, patterned, floral
 """)
-# Types of attributes on which people disagree. "The LARGE cup" may be any cup.
-_SUBJECTIVE_TYPES = frozenset(
-    ("shape", "size", "height", "length", "width", "thickness", "age", "weight", "fatness", "hardness", "tone")
+# Kinds of objects that have few colors by nature. All others may be painted.
+_NATURAL_KINDS = parse_words(
+    "flora, tree, greens, edible, drinkable, stuffing, water, sky, landform, surface, rock, animal, bodypart"
 )
 _OPPOSITE_STATES = {
     "open": "closed",
@@ -177,7 +189,9 @@ def edit_plain_question(subset: Subset, case: EditCase) -> tuple[list[Swap], str
             return [swap], ""
     presuppositions = case.presuppositions
     is_named = (
-        presuppositions.objects if subset == "pt-easy" else presuppositions.attributes or presuppositions.relations
+        presuppositions.objects
+        if subset == "pt-easy"
+        else presuppositions.attributes or presuppositions.relations
     )
     return [], reason if is_named else "names nothing of that kind as a presupposition"
 
@@ -188,10 +202,11 @@ def may_be_denied(case: EditCase) -> bool:
     "How many sides does the SIGN have?" has no such answer.
     """
     tokens = case.sentence.tokens
-    counts = tokens[:2] == ("how", "many") and not (
-        {"does", "do", "did", "has"} & {*tokens[2:6]} and "you" not in tokens
+    asks_of_something = any(
+        verb in ("does", "do", "did", "has", "have", "is", "are") and determiner in DEFINITE_DETERMINERS
+        for verb, determiner in zip(tokens[2:6], tokens[3:7], strict=False)
     )
-    return tokens[1:2] == ("there",) or counts
+    return tokens[1:2] == ("there",) or (tokens[:2] == ("how", "many") and not asks_of_something)
 
 
 def may_show_others(case: EditCase, name: str) -> bool:
@@ -217,7 +232,11 @@ def _order_object_slots(case: EditCase) -> list[Presupposition]:
     distances = _measure_distances(case)
     asked = find_queried_step(case.program)
     objects = sorted(
-        (slot for slot in case.presuppositions.objects if slot.step != asked and not slot.is_query_only),
+        (
+            slot
+            for slot in case.presuppositions.objects
+            if slot.step != asked and not _is_optional(case, slot)
+        ),
         key=lambda slot: (distances.get(slot.step, 9), slot.span.first_token),
     )
     # A question names what it asks about if its nearest object is not related to something unnamed.
@@ -229,6 +248,12 @@ def _order_object_slots(case: EditCase) -> list[Presupposition]:
         if (is_main or get_main_kind(slot.word) in LIVING_KINDS) and not _belongs_to_another(case, slot):
             ordered.append(slot)
     return [slot for slot in (_extend_compound(case, one) for one in ordered) if _is_replaceable(case, slot)]
+
+
+def _is_optional(case: EditCase, slot: Presupposition) -> bool:
+    """Return whether an object need not exist. The women of "What are the three women sitting on?" must."""
+    follows_definite = case.sentence.get_previous_token(slot.phrase_start) in DEFINITE_DETERMINERS
+    return slot.is_query_only and not follows_definite
 
 
 def _measure_distances(case: EditCase) -> dict[int, int]:
@@ -278,12 +303,19 @@ def _belongs_to_another(case: EditCase, slot: Presupposition) -> bool:
     relations = extract_program_constraints(case.program, slot.step).relations
     kind = get_main_kind(slot.word)
     before = case.sentence.get_token(slot.phrase_start)
-    is_part = any(relation == "of" and role == "s" for relation, role, _ in relations) or before in ("his", "her", "their", "its")
+    is_part = any(relation == "of" and role == "s" for relation, role, _ in relations) or before in (
+        "his",
+        "her",
+        "their",
+        "its",
+    )
     is_worn = kind in _CLOTHING_KINDS | _PART_KINDS | {"baggage"} and any(
         relation.split()[0] in _POSSESSIVE_RELATIONS and role == "o" for relation, role, _ in relations
     )
     has_owner = before == "'s" and any(
-        other.span.end_token <= slot.span.first_token for other in case.presuppositions.objects if other is not slot
+        other.span.end_token <= slot.span.first_token
+        for other in case.presuppositions.objects
+        if other is not slot
     )
     return is_part or is_worn or has_owner or kind in _PART_KINDS
 
@@ -292,9 +324,9 @@ def _extend_compound(case: EditCase, slot: Presupposition) -> Presupposition:
     """Return a slot with the whole compound of its noun: "pickup TRUCK", "tin CAN"."""
     sentence = case.sentence
     first, end = slot.span.first_token, slot.span.end_token
-    while first > 0 and not _is_attribute_word(sentence.tokens[first - 1]):
-        before = sentence.tokens[first - 1]
-        is_noun = sentence.get_tag(first - 1).startswith("NN") and before not in FRAME_WORDS and first > 1
+    while first > 1 and not _is_attribute_word(before := sentence.tokens[first - 1]) and before.isalpha():
+        # A token without a tag belongs to a name of several words ("stop SIGN post").
+        is_noun = sentence.get_tag(first - 1).startswith("NN") or not sentence.get_tag(first - 1)
         if not is_noun and not is_known_name(f"{before} {slot.word}"):
             break
         first -= 1
@@ -304,7 +336,9 @@ def _extend_compound(case: EditCase, slot: Presupposition) -> Presupposition:
     if (first, end) == (slot.span.first_token, slot.span.end_token):
         return slot
     span = sentence.make_span(first, end)
-    return replace(slot, span=span, word=sentence.get_text(span).lower(), phrase_start=min(first, slot.phrase_start))
+    return replace(
+        slot, span=span, word=sentence.get_text(span).lower(), phrase_start=min(first, slot.phrase_start)
+    )
 
 
 def _is_replaceable(case: EditCase, slot: Presupposition) -> bool:
@@ -318,11 +352,18 @@ def _is_replaceable(case: EditCase, slot: Presupposition) -> bool:
     ends_with_verb = sentence.get_tag(last) in ("VBG", "VBN") and not sentence.is_matched(last)
     does_something = ends_with_verb and get_main_kind(slot.word) not in LIVING_KINDS
     follows_other = "other" in sentence.tokens[slot.phrase_start : span.first_token + 1]
-    is_modifier = sentence.get_tag(span.end_token).startswith("NN") and sentence.get_token(span.end_token) != "'s"
+    is_asked = (
+        sentence.get_token(slot.phrase_start - 1) in ("which", "what", "whose")
+        and slot.phrase_start == span.first_token
+    )
+    is_modifier = (
+        sentence.get_tag(span.end_token).startswith("NN") and sentence.get_token(span.end_token) != "'s"
+    )
     return not (
         {slot.word, head} & _IRREPLACEABLE_NAMES
         or does_something
         or follows_other
+        or is_asked
         or is_modifier
         or _is_option(case, span.first_token, span.end_token)
         or is_fixed_expression(slot, case)
@@ -342,9 +383,12 @@ def _is_option(case: EditCase, first: int, end: int) -> bool:
     if first > place:
         return not {"of", "than"} & {*tokens[place:first]}
     # "What is taller, the car or ...", "Is the CAR or the bus ...": the phrase right before "or".
-    return end == place or (all(token not in DEFINITE_DETERMINERS for token in tokens[end:place]) and (
-        end + 2 >= place and tokens[end] not in ("wearing", "facing")
-    ) and tokens[0] in ("which", "what", "is", "are") and _starts_option(tokens, first, place))
+    return end == place or (
+        all(token not in DEFINITE_DETERMINERS for token in tokens[end:place])
+        and (end + 2 >= place and tokens[end] not in ("wearing", "facing"))
+        and tokens[0] in ("which", "what", "is", "are")
+        and _starts_option(tokens, first, place)
+    )
 
 
 def _starts_option(tokens: Sequence[str], first: int, place: int) -> bool:
@@ -364,22 +408,51 @@ def _swap_object(case: EditCase, slot: Presupposition) -> Swap | None:
     for names in _list_replacements(case, slot, constraints):
         numbers = find_possible_numbers(case.sentence, slot)
         is_person = get_main_kind(slot.word) == "person"
-        weights = np.sqrt(table.sampling_weights + 1e-6) * table.match_listed(names)
+        frequency = np.ones(len(table.names)) if is_person else np.sqrt(table.sampling_weights + 1e-6)
+        weights = frequency * table.match_listed(names)
         weights = weights * table.match_number(frozenset(numbers), None)
         if not is_person:
             known = {kin for name in _list_mentioned_names(case) for kin in find_kin(name)}
             weights = weights * absent * ~table.match_listed(frozenset(known))
-            fitting = replacements.plausibility.score_objects(constraints) > 0
-            weights = weights * fitting
+            weights = weights * _match_facts(case, slot, constraints, weights)
         if is_plural:
             weights = weights * table.match_number(frozenset(("singular", "plural")), None)
-        new = replacements.sample_weighted_object(slot.word, is_plural, constraints, weights, case.uniforms[0][1])
+        new = replacements.sample_weighted_object(
+            slot.word, is_plural, constraints, weights, case.uniforms[0][1]
+        )
         if new is None:
             continue
-        swap = make_object_swap(case.sentence, slot, new, numbers, case.uniforms[0][1])
+        swap = (
+            Swap(slot, new, pluralize(singularize(new)))
+            if is_plural and is_person
+            else make_object_swap(case.sentence, slot, new, numbers, case.uniforms[0][1])
+        )
         if (pronouns := _adapt_pronouns(case, slot, new)) is not None:
             return replace(swap, changes=(*swap.changes, *pronouns))
     return None
+
+
+def _match_facts(
+    case: EditCase, slot: Presupposition, constraints: ObjectConstraints, weights: np.ndarray
+) -> np.ndarray:
+    """Return which rows of the object table fit what the question says of an object, bool [rows].
+
+    What is said of living things counts less, because most animals can do what is said of one. Whose part something
+    is must be known, except for animals.
+    """
+    plausibility = case.replacements.plausibility
+    parts = tuple(row for row in constraints.relations if row[0] == "of" and row[1] == "o")
+    is_living = get_main_kind(slot.word) in LIVING_KINDS
+    fits = plausibility.score_objects(constraints) > 0
+    if parts and not is_living:
+        fits = fits & plausibility.match_unknown_facts(
+            slot.word, replace(constraints, relations=parts, attributes=())
+        )
+    elif not (weights * fits).any():
+        fits = plausibility.score_objects(replace(constraints, attributes=(), types=())) > 0
+        if is_living and not (weights * fits).any():
+            fits = np.ones_like(fits)
+    return fits
 
 
 def _list_mentioned_names(case: EditCase) -> Collection[str]:
@@ -400,8 +473,10 @@ def _list_replacements(
         return
     if kind == "animal" or find_listed_names(name):
         yield find_contrasts(name)
-    if kind not in LIVING_KINDS | _GROUND_KINDS | _CLOTHING_KINDS:
-        yield list_common_contrasts(setting) - find_kin(name)
+    yield find_common_contrasts(name, setting)
+    if not kind and not constraints.relations and not constraints.attributes:
+        # "Where is the menu board?"
+        yield find_common_contrasts("window", setting)
 
 
 def _list_other_people(
@@ -412,10 +487,9 @@ def _list_other_people(
     other = _OTHER_SEX.get(name, "")
     if other and _may_become(case, slot, other, constraints):
         yield frozenset((other,))
-    kin = {role for role, names in _ROLE_KIN.items() if name in (role, *names) or set(names) & {*_iter_words(case)}}
-    unfit = {"indoors": _OUTDOOR_ROLES - {"chef", "cowboy"}, "outdoors": frozenset(("chef", "skier"))}.get(setting, frozenset())
-    words = {lemmatize(word) for word in _iter_words(case)}
-    yield frozenset(_ROLE_KIN) - kin - words - unfit
+    lemmas = {lemmatize(word) for word in _iter_words(case)}
+    roles = {role for role, names in _ROLES.items() if lemmas.isdisjoint((role, *names))}
+    yield frozenset(roles & _INDOOR_ROLES if setting == "indoors" else roles - {"chef"})
 
 
 def _iter_words(case: EditCase) -> Iterator[str]:
@@ -429,14 +503,30 @@ def _may_become(case: EditCase, slot: Presupposition, other: str, constraints: O
     lemmas = {lemmatize(word) for word in words}
     described = {word for group in constraints.attributes for word in group}
     described |= {name for relation, _, name in constraints.relations if relation != "of" and name}
+    num_details = sum(len(group) > 0 for group in constraints.attributes) + sum(
+        1 + bool(_find_attributes_of(case, name))
+        for relation, _, name in constraints.relations
+        if relation != "of" and name
+    )
     has_plural = any(lemmatize(word) in same_sex and word not in same_sex for word in words)
     has_generic = not lemmas.isdisjoint(_GENERIC_PEOPLE)
     if lemmas & same_sex:
-        beside = frozenset[str]().union(*(case.mentions.find_words_beside(name) for name in same_sex & lemmas))
-        return bool(described) and not (has_plural or has_generic) and described.isdisjoint(beside)
-    is_alone = not may_show_others(case, lemmatize(slot.word)) and len(lemmas & (_WOMEN | _MEN)) <= 2
-    is_plural = get_grammatical_number(slot.word) != "singular"
-    return bool(described) or (not has_generic and (is_alone or is_plural))
+        beside = frozenset[str]().union(
+            *(case.mentions.find_words_beside(name) for name in same_sex & lemmas)
+        )
+        return num_details >= (2 if has_plural or has_generic else 1) and described.isdisjoint(beside)
+    return bool(described) or not has_generic
+
+
+def _find_attributes_of(case: EditCase, name: str) -> list[str]:
+    """Return the attributes that the program gives to objects of a name."""
+    program = case.program
+    return [
+        value
+        for index, operation in enumerate(program)
+        if operation.verb == "filter" and program[find_root_step(program, index)].name == name
+        for value in operation.values
+    ]
 
 
 def _adapt_pronouns(case: EditCase, slot: Presupposition, new: str) -> tuple[TokenEdit, ...] | None:
@@ -464,33 +554,35 @@ def _adapt_pronouns(case: EditCase, slot: Presupposition, new: str) -> tuple[Tok
 
 def replace_color(case: EditCase) -> Swap | None:
     """Swap a color for another one that stands out and that no text of the image mentions."""
+    plausibility = case.replacements.plausibility
     for slot, name in _iter_attribute_slots(case, "color"):
-        kind = get_main_kind(name)
-        colors = (
-            _COAT_COLORS
-            if kind == "animal"
-            else _HAIR_COLORS
-            if kind == "bodypart" or (kind == "person" and slot.step >= 0)
-            else _BRIGHT_COLORS
-        )
-        old = {*case.sentence.get_text(slot.span).lower().split(), *slot.word.split()}
-        old |= {word for other, its in _iter_attribute_slots(case, "color") if its == name for word in other.word.split()}
-        beside = case.mentions.find_words_beside(name) & (_COLOR_NAMES | _SHADES)
+        kind, text = get_main_kind(name), case.sentence.get_text(slot.span).lower()
+        is_hair = kind == "bodypart" or (kind == "person" and name != "clothing")
+        colors = _COAT_COLORS if kind == "animal" else _HAIR_COLORS if is_hair else _BRIGHT_COLORS
+        of_same = [other.word for other, its in _iter_attribute_slots(case, "color") if its == name]
+        old = {part for word in (text, slot.word, *of_same) for part in word.replace("-", " ").split()}
+        old |= {color for word in old for color in _SHADE_COLORS.get(word, ())}
+        beside = case.mentions.find_words_beside(name) & _COLOR_NAMES
         everywhere = {*_iter_words(case)} & _COLOR_NAMES
-        avoided = _COMMON_COLORS.get(kind, frozenset()) if may_show_others(case, name) else frozenset[str]()
-        for mentioned in (old | beside | everywhere, old | beside):
-            new = {
-                color: 1.0
-                for color, near in colors.items()
-                if mentioned.isdisjoint((color, *near) if mentioned & old & {color, *near} else (color,))
-                and old.isdisjoint((color, *near))
-                and beside.isdisjoint((color, *near))
-                and color not in avoided
-                and (kind in ("animal", "bodypart", "person") or case.replacements.plausibility.score_attribute(name, color, "color"))
-            }
-            color = case.replacements.sample_from_weights(("attribute", "color"), slot.word, new, case.uniforms[0][0])
-            if color:
-                return Swap(slot, color, color)
+        avoided = (
+            _COMMON_COLORS.get(kind, frozenset[str]()) if may_show_others(case, name) else frozenset[str]()
+        )
+        distinct = [
+            color
+            for color, near in colors.items()
+            if old.isdisjoint((color, *near))
+            and beside.isdisjoint((color, *near))
+            and color not in avoided
+            and (kind not in _NATURAL_KINDS or is_hair or plausibility.score_attribute(name, color, "color"))
+        ]
+        unmentioned = [color for color in distinct if color not in everywhere]
+        weights = dict.fromkeys(unmentioned or distinct, 1.0)
+        color = case.replacements.sample_from_weights(
+            ("attribute", "color"), slot.word, weights, case.uniforms[0][0]
+        )
+        if color:
+            is_compound = kind == "person" and is_hair
+            return Swap(slot, color, f"{color}-haired" if is_compound else color)
     return None
 
 
@@ -534,7 +626,8 @@ def _match_attribute(tokens: Sequence[str], index: int, type_: str) -> int:
     if type_ == "color":
         if token in _SHADES and tokens[index + 1 : index + 2] and tokens[index + 1] in _COLOR_NAMES:
             return index + 2
-        return index + (token in _COLOR_NAMES or token == "dark")
+        is_color = token in _COLOR_NAMES or token == "dark" or token.endswith("-haired")
+        return index + (is_color and tokens[index + 1 : index + 2] != ("one",))
     values = _MATERIALS if type_ == "material" else _PATTERNS
     names = {*values, *chain.from_iterable(values.values())}
     return index + (token in names)
@@ -553,16 +646,26 @@ def _find_described_noun(case: EditCase, index: int, end: int) -> tuple[str, int
     tokens, last = sentence.tokens, sentence.num_content_tokens
     at = end
     while at < last and (
-        _is_attribute_word(tokens[at]) or tokens[at] == "and" or sentence.get_tag(at).startswith(("JJ", "VBN"))
+        _is_attribute_word(tokens[at])
+        or tokens[at] == "and"
+        or sentence.get_tag(at).startswith(("JJ", "VBN"))
     ):
         at += 1
-    while at + 1 < last and sentence.get_tag(at).startswith("NN") and sentence.get_tag(at + 1).startswith("NN"):
+    while (
+        at + 1 < last and sentence.get_tag(at).startswith("NN") and sentence.get_tag(at + 1).startswith("NN")
+    ):
         at += 1
     word = tokens[at] if at < last else ""
     if word and sentence.get_tag(at).startswith("NN") and word not in FRAME_WORDS:
         start = find_phrase_start(sentence, index)
-        starts = {tokens[start], tokens[max(index - 1, 0)], *tokens[max(index - 5, 0) : index]} & DEFINITE_DETERMINERS
-        is_definite = bool(starts) and not {"a", "an", "is", "are", "or"} & {*tokens[_last_definite(tokens, index) : index]}
+        starts = {
+            tokens[start],
+            tokens[max(index - 1, 0)],
+            *tokens[max(index - 5, 0) : index],
+        } & DEFINITE_DETERMINERS
+        is_definite = bool(starts) and not {"a", "an", "is", "are", "or"} & {
+            *tokens[_last_definite(tokens, index) : index]
+        }
         return (word, at) if is_definite else None
     if tokens[max(index - 1, 0)] == "in" and at == end and index >= 3:
         person = tokens[index - 2]
@@ -590,7 +693,9 @@ def replace_material_or_pattern(case: EditCase) -> Swap | None:
             }
             if may_show_others(case, name) and type_ == "material":
                 continue
-            value = case.replacements.sample_from_weights(("attribute", type_), slot.word, new, case.uniforms[0][0])
+            value = case.replacements.sample_from_weights(
+                ("attribute", type_), slot.word, new, case.uniforms[0][0]
+            )
             if value:
                 return Swap(slot, value, {"wood": "wooden"}.get(value, value))
     return None
@@ -613,12 +718,18 @@ def swap_position(case: EditCase) -> Swap | None:
     for slot in case.presuppositions.relations:
         operation = case.program[slot.step]
         is_position = slot.type in POSITION_TYPES
-        is_flippable = is_position or slot.word in LEFT_RIGHT_RELATIONS | _VERTICAL_RELATIONS
+        is_main = not _measure_distances(case).get(slot.object_step, 9)
+        is_flippable = is_position or (is_main and slot.word in LEFT_RIGHT_RELATIONS | _VERTICAL_RELATIONS)
         words = {"left", "right", "top", "bottom", "above", "below"} & {*tokens}
         if slot.is_query_only or slot.is_negated or not is_flippable or len(words) > 1 or "or" in tokens:
             continue
         name = case.program[slot.object_step].name
-        if not name.strip("_") or may_show_others(case, name) or find_queried_step(case.program) == slot.object_step:
+        if (
+            not name.strip("_")
+            or get_main_kind(name) in _GROUND_KINDS
+            or may_show_others(case, name)
+            or find_queried_step(case.program) == slot.object_step
+        ):
             continue
         swap = swap_for_antonym(slot, case.sentence)
         if swap.new and swap.text and operation.values:
@@ -648,12 +759,10 @@ def replace_pose(case: EditCase) -> Swap | None:
         places = (i for i in (slot.span.first_token, slot.span.first_token - 1) if tokens[i] == verb)
         first = next(places, None)
         name = case.program[slot.object_step].name
-        is_sure = get_main_kind(name) in LIVING_KINDS and not case.mentions.may_be_several(name)
+        is_sure = get_main_kind(name) in LIVING_KINDS and not may_show_others(case, name)
         if new and is_sure and first is not None and not (slot.is_query_only or slot.is_negated):
-            others = {"sitting", "seated", "standing", "sits"} & {*_iter_words(case)} - {verb}
-            if not others:
-                verb_slot = replace(slot, span=case.sentence.make_span(first, first + 1))
-                return Swap(verb_slot, " ".join([new, *preposition]), new)
+            verb_slot = replace(slot, span=case.sentence.make_span(first, first + 1))
+            return Swap(verb_slot, " ".join([new, *preposition]), new)
     return None
 
 

@@ -127,7 +127,11 @@ def swap_object(
     new = replacements.sample_object(
         slot.word, is_plural, frozenset(numbers), must_be_category, constraints, absent, uniforms, may_keep
     )
-    return None if new is None or new == slot.word else make_object_swap(sentence, slot, new, numbers, uniforms[1])
+    return (
+        None
+        if new is None or new == slot.word
+        else make_object_swap(sentence, slot, new, numbers, uniforms[1])
+    )
 
 
 def make_object_swap(
