@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -24,8 +24,8 @@ from pipeline.candidates.perturbing.contrasts import (
     find_common_contrasts,
     find_contrasts,
     find_kin,
-    find_listed_names,
     infer_setting,
+    suits_setting,
 )
 from pipeline.candidates.perturbing.edit_slots import (
     EditCase,
@@ -47,7 +47,7 @@ from pipeline.language.noun_phrases import find_phrase_start
 from pipeline.language.nouns import TokenEdit, get_grammatical_number, lemmatize, pluralize, singularize
 from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.presuppositions import Presupposition, find_queried_step
-from pipeline.language.relations import LEFT_RIGHT_RELATIONS
+from pipeline.language.relations import LEFT_RIGHT_RELATIONS, PREPOSITIONS
 from pipeline.language.text_phrases import get_attribute_type, is_known_name
 from pipeline.language.word_lists import DEFINITE_DETERMINERS, FRAME_WORDS, parse_headed_groups, parse_words
 
@@ -57,6 +57,11 @@ MAX_PRESENCE = 0.3
 
 _CLOTHING_KINDS = frozenset(("headwear", "eyewear", "jewelry", "garment"))
 _PART_KINDS = frozenset(("bodypart", "carpart"))
+_PREPOSITION_WORDS = frozenset(phrase.split()[0] for phrase in PREPOSITIONS)
+# Relations that few objects have.
+_STRICT_WORDS = parse_words(
+    "in, on, of, inside, into, wearing, riding, holding, driving, filled, playing, sitting"
+)
 # "The man WITH a hat", "the man IN a hat".
 _POSSESSIVE_RELATIONS = frozenset(("with", "in", "wearing", "has", "have"))
 # Objects that are there in nearly every image, or that no other word replaces.
@@ -94,8 +99,6 @@ _ROLES = parse_headed_groups("""
 skateboarder: skater, surfer; surfer: swimmer, skateboarder; chef: cook, baker, waiter, waitress; cowboy: rider, horseman
 soldier: officer, guard, policeman, police officer, pilot; jockey: rider, cyclist, horseman; umpire: referee, player
 """)
-_INDOOR_ROLES = frozenset(("chef", "cowboy", "soldier"))
-
 # Colors that stand out, and the colors that people may confuse with them.
 _BRIGHT_COLORS = parse_headed_groups("""
 red: orange, pink, maroon, burgundy, crimson, scarlet, rust, brown, copper
@@ -204,7 +207,7 @@ def may_be_denied(case: EditCase) -> bool:
     tokens = case.sentence.tokens
     asks_of_something = any(
         verb in ("does", "do", "did", "has", "have", "is", "are") and determiner in DEFINITE_DETERMINERS
-        for verb, determiner in zip(tokens[2:6], tokens[3:7], strict=False)
+        for verb, determiner in pairwise(tokens)
     )
     return tokens[1:2] == ("there",) or (tokens[:2] == ("how", "many") and not asks_of_something)
 
@@ -362,6 +365,7 @@ def _is_replaceable(case: EditCase, slot: Presupposition) -> bool:
     return not (
         {slot.word, head} & _IRREPLACEABLE_NAMES
         or does_something
+        or "mean" in sentence.tokens
         or follows_other
         or is_asked
         or is_modifier
@@ -448,10 +452,15 @@ def _match_facts(
         fits = fits & plausibility.match_unknown_facts(
             slot.word, replace(constraints, relations=parts, attributes=())
         )
-    elif not (weights * fits).any():
-        fits = plausibility.score_objects(replace(constraints, attributes=(), types=())) > 0
-        if is_living and not (weights * fits).any():
-            fits = np.ones_like(fits)
+    strict = tuple(row for row in constraints.relations if not _STRICT_WORDS.isdisjoint(row[0].split()))
+    for looser in (
+        replace(constraints, attributes=(), types=()),
+        replace(constraints, attributes=(), types=(), relations=strict),
+    ):
+        if not parts and not (weights * fits).any():
+            fits = plausibility.score_objects(looser) > 0
+    if is_living and not (weights * fits).any():
+        fits = np.ones_like(fits)
     return fits
 
 
@@ -471,8 +480,7 @@ def _list_replacements(
         return
     if kind in _GROUND_KINDS and setting == "indoors":
         return
-    if kind == "animal" or find_listed_names(name):
-        yield find_contrasts(name)
+    yield frozenset(other for other in find_contrasts(name) if suits_setting(other, setting))
     yield find_common_contrasts(name, setting)
     if not kind and not constraints.relations and not constraints.attributes:
         # "Where is the menu board?"
@@ -488,8 +496,11 @@ def _list_other_people(
     if other and _may_become(case, slot, other, constraints):
         yield frozenset((other,))
     lemmas = {lemmatize(word) for word in _iter_words(case)}
-    roles = {role for role, names in _ROLES.items() if lemmas.isdisjoint((role, *names))}
-    yield frozenset(roles & _INDOOR_ROLES if setting == "indoors" else roles - {"chef"})
+    yield frozenset(
+        role
+        for role, names in _ROLES.items()
+        if lemmas.isdisjoint((role, *names)) and suits_setting(role, setting)
+    )
 
 
 def _iter_words(case: EditCase) -> Iterator[str]:
@@ -561,7 +572,7 @@ def replace_color(case: EditCase) -> Swap | None:
         colors = _COAT_COLORS if kind == "animal" else _HAIR_COLORS if is_hair else _BRIGHT_COLORS
         of_same = [other.word for other, its in _iter_attribute_slots(case, "color") if its == name]
         old = {part for word in (text, slot.word, *of_same) for part in word.replace("-", " ").split()}
-        old |= {color for word in old for color in _SHADE_COLORS.get(word, ())}
+        shaded = {color for word in old for color in _SHADE_COLORS.get(word, ()) if not is_hair}
         beside = case.mentions.find_words_beside(name) & _COLOR_NAMES
         everywhere = {*_iter_words(case)} & _COLOR_NAMES
         avoided = (
@@ -572,7 +583,7 @@ def replace_color(case: EditCase) -> Swap | None:
             for color, near in colors.items()
             if old.isdisjoint((color, *near))
             and beside.isdisjoint((color, *near))
-            and color not in avoided
+            and color not in avoided | shaded
             and (kind not in _NATURAL_KINDS or is_hair or plausibility.score_attribute(name, color, "color"))
         ]
         unmentioned = [color for color in distinct if color not in everywhere]
@@ -655,8 +666,12 @@ def _find_described_noun(case: EditCase, index: int, end: int) -> tuple[str, int
         at + 1 < last and sentence.get_tag(at).startswith("NN") and sentence.get_tag(at + 1).startswith("NN")
     ):
         at += 1
-    word = tokens[at] if at < last else ""
-    if word and sentence.get_tag(at).startswith("NN") and word not in FRAME_WORDS:
+    word = tokens[at] if at < last and tokens[at] not in _PREPOSITION_WORDS else ""
+    if (
+        word
+        and sentence.get_tag(at).startswith("NN")
+        and (word not in FRAME_WORDS or (word == "top" and tokens[at + 1] != "of"))
+    ):
         start = find_phrase_start(sentence, index)
         starts = {
             tokens[start],
