@@ -48,8 +48,15 @@ from pipeline.language.nouns import TokenEdit, get_grammatical_number, lemmatize
 from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.presuppositions import Presupposition, find_queried_step
 from pipeline.language.relations import LEFT_RIGHT_RELATIONS, PREPOSITIONS
+from pipeline.language.tagger import get_present_participle
 from pipeline.language.text_phrases import get_attribute_type, is_known_name
-from pipeline.language.word_lists import DEFINITE_DETERMINERS, FRAME_WORDS, parse_headed_groups, parse_words
+from pipeline.language.word_lists import (
+    DEFINITE_DETERMINERS,
+    DETERMINERS,
+    FRAME_WORDS,
+    parse_headed_groups,
+    parse_words,
+)
 
 DENIABLE = "no or none is a true answer if something is absent"
 # An object that an image shows with a higher probability is not inserted.
@@ -66,7 +73,7 @@ _STRICT_WORDS = parse_words(
 _POSSESSIVE_RELATIONS = frozenset(("with", "in", "wearing", "has", "have"))
 # Objects that are there in nearly every image, or that no other word replaces.
 _IRREPLACEABLE_NAMES = GENERIC_NAMES | parse_words(
-    "sky, distance, horizon, corner, world, name, say, tin, wall, brim, rim, camera, viewer, photographer, model, machine, country, thing, object, item, fabric, inside, outside, face, stripe, line"
+    "sky, distance, horizon, corner, world, name, say, tin, wall, brim, rim, camera, viewer, photographer, model, machine, country, thing, object, item, fabric, inside, outside, face, stripe, line, collar, visor, sleeve, pocket, button, ring, zipper, strap, trim, edge"
 )
 _GROUND_KINDS = frozenset(("surface", "landform", "water", "sky", "place"))
 # An image often shows several objects of these kinds, also if its questions mention only one.
@@ -125,6 +132,7 @@ pale: yellow, pink; beige: yellow, pink; cream: yellow, pink; white: yellow; gra
 _COMMON_COLORS = {
     "car": parse_words("red, blue"),
     "vehicle": parse_words("red, blue"),
+    "building": parse_words("red, yellow, blue"),
     "garment": parse_words("blue"),
     "sign": parse_words("red, blue, yellow, green"),
     "flora": parse_words("green, yellow, red"),
@@ -167,15 +175,16 @@ _OPPOSITE_STATES = {
     "full": "empty",
     "lit": "unlit",
 }
-_OTHER_VERBS = {
-    "standing": "sitting",
-    "sitting": "standing",
-    "walking": "sitting",
-    "running": "sitting",
-    "lying": "standing",
-    "kneeling": "standing",
-}
 _VERTICAL_RELATIONS = frozenset(("above", "below"))
+_PLACE_WORDS = parse_words("left, right, top, bottom, above, below, middle, center, centre")
+_VEHICLE_KINDS = frozenset(("vehicle", "car"))
+# Parts of the scenery. There may be others, even if a text speaks of "the shop".
+_SCENERY_KINDS = (
+    parse_words("building, opening, upright, post, tree, flora, greens, rock, light, sign") | _GROUND_KINDS
+)
+# What people do in many photographs, and poses that few photographs show and no other pose resembles.
+_POSES = parse_words("standing, walking, sitting, leaning, running, waiting, posing")
+_RARE_POSES = parse_words("kneeling, lying, jumping")
 
 
 def edit_plain_question(subset: Subset, case: EditCase) -> tuple[list[Swap], str]:
@@ -212,11 +221,12 @@ def may_be_denied(case: EditCase) -> bool:
     return tokens[1:2] == ("there",) or (tokens[:2] == ("how", "many") and not asks_of_something)
 
 
-def may_show_others(case: EditCase, name: str) -> bool:
+def may_show_others(case: EditCase, name: str, numerous_kinds: Collection[str] = _NUMEROUS_KINDS) -> bool:
     """Return whether the image may show several objects of a name."""
     if get_grammatical_number(name) != "singular" or case.mentions.may_be_several(name):
         return True
-    return get_main_kind(name) in _NUMEROUS_KINDS and not case.mentions.is_unique(name)
+    kind = get_main_kind(name)
+    return kind in numerous_kinds and (kind in _SCENERY_KINDS or not case.mentions.is_unique(name))
 
 
 # Objects (PT-Easy).
@@ -248,7 +258,9 @@ def _order_object_slots(case: EditCase) -> list[Presupposition]:
     for slot in objects:
         is_owner = any(_is_owned_by(case, part, slot) for part in objects if part is not slot)
         is_main = slot is objects[0] or is_owner or not is_named
-        if (is_main or get_main_kind(slot.word) in LIVING_KINDS) and not _belongs_to_another(case, slot):
+        is_described_person = get_main_kind(slot.word) in LIVING_KINDS and any(_describe(case, slot))
+        is_garment = get_main_kind(slot.word) in _CLOTHING_KINDS and distances.get(slot.step, 9) > 0
+        if (is_main or is_described_person) and not is_garment and not _belongs_to_another(case, slot):
             ordered.append(slot)
     return [slot for slot in (_extend_compound(case, one) for one in ordered) if _is_replaceable(case, slot)]
 
@@ -259,8 +271,20 @@ def _is_optional(case: EditCase, slot: Presupposition) -> bool:
     return slot.is_query_only and not follows_definite
 
 
+def _describe(case: EditCase, slot: Presupposition) -> tuple[Collection[str], Collection[str]]:
+    """Return the attributes of an object, and the names of the objects to which it is related, such as its clothes."""
+    constraints = collect_constraints(case, slot, ())
+    return (
+        {word for group in constraints.attributes for word in group},
+        {name for relation, role, name in constraints.relations if relation != "of" and role == "s" and name},
+    )
+
+
 def _measure_distances(case: EditCase) -> dict[int, int]:
-    """Return for each step that names an object how many relations lie between it and what the question asks for."""
+    """Return for each step that names an object how many relations lie between it and what the question asks for.
+
+    Owners count like their parts.
+    """
     program = case.program
     if not program:
         return {}
@@ -271,7 +295,7 @@ def _measure_distances(case: EditCase) -> dict[int, int]:
         for index in program[step].inputs:
             root = find_root_step(program, index)
             if root not in distances:
-                distances[root] = distances[step] + 1
+                distances[root] = distances[step] + (program[step].values[:1] != ("of",))
                 steps.append(root)
     return distances
 
@@ -315,6 +339,10 @@ def _belongs_to_another(case: EditCase, slot: Presupposition) -> bool:
     is_worn = kind in _CLOTHING_KINDS | _PART_KINDS | {"baggage"} and any(
         relation.split()[0] in _POSSESSIVE_RELATIONS and role == "o" for relation, role, _ in relations
     )
+    is_worn |= kind in _CLOTHING_KINDS and any(
+        relation == "on" and role == "s" and get_main_kind(other) in LIVING_KINDS
+        for relation, role, other in relations
+    )
     has_owner = before == "'s" and any(
         other.span.end_token <= slot.span.first_token
         for other in case.presuppositions.objects
@@ -327,11 +355,7 @@ def _extend_compound(case: EditCase, slot: Presupposition) -> Presupposition:
     """Return a slot with the whole compound of its noun: "pickup TRUCK", "tin CAN"."""
     sentence = case.sentence
     first, end = slot.span.first_token, slot.span.end_token
-    while first > 1 and not _is_attribute_word(before := sentence.tokens[first - 1]) and before.isalpha():
-        # A token without a tag belongs to a name of several words ("stop SIGN post").
-        is_noun = sentence.get_tag(first - 1).startswith("NN") or not sentence.get_tag(first - 1)
-        if not is_noun and not is_known_name(f"{before} {slot.word}"):
-            break
+    while first > 1 and _continues_compound(case, first - 1, slot.word):
         first -= 1
     after = sentence.tokens[end : end + 1]
     if after and is_known_name(f"{sentence.tokens[end - 1]} {after[0]}") and after[0] not in ("is", "are"):
@@ -341,6 +365,27 @@ def _extend_compound(case: EditCase, slot: Presupposition) -> Presupposition:
     span = sentence.make_span(first, end)
     return replace(
         slot, span=span, word=sentence.get_text(span).lower(), phrase_start=min(first, slot.phrase_start)
+    )
+
+
+def _continues_compound(case: EditCase, index: int, noun: str) -> bool:
+    """Return whether the word at a token and a noun after it belong to one compound."""
+    sentence, word = case.sentence, case.sentence.tokens[index]
+    if (
+        index + 1 < len(sentence.tokens)
+        and not sentence.get_tag(index + 1)
+        and sentence.tokens[index + 1].isalpha()
+    ):
+        # The next token belongs to a name of several words that begins earlier ("stop SIGN").
+        return True
+    if _is_attribute_word(word) or not word.isalpha() or word in DETERMINERS | (FRAME_WORDS - {"name"}):
+        return False
+    tag = sentence.get_tag(index)
+    return (
+        tag.startswith("NN")
+        or not tag
+        or is_known_name(f"{word} {noun}")
+        or (tag == "JJ" and is_known_name(word))
     )
 
 
@@ -354,6 +399,10 @@ def _is_replaceable(case: EditCase, slot: Presupposition) -> bool:
     head = lemmatize(slot.word.rpartition(" ")[2])
     ends_with_verb = sentence.get_tag(last) in ("VBG", "VBN") and not sentence.is_matched(last)
     does_something = ends_with_verb and get_main_kind(slot.word) not in LIVING_KINDS
+    # "The THREE-WHEELED cart": few objects are three-wheeled.
+    is_special = get_main_kind(slot.word) not in LIVING_KINDS and any(
+        "-" in token for token in sentence.tokens[slot.phrase_start : span.first_token]
+    )
     follows_other = "other" in sentence.tokens[slot.phrase_start : span.first_token + 1]
     is_asked = (
         sentence.get_token(slot.phrase_start - 1) in ("which", "what", "whose")
@@ -367,6 +416,7 @@ def _is_replaceable(case: EditCase, slot: Presupposition) -> bool:
         or does_something
         or "mean" in sentence.tokens
         or follows_other
+        or is_special
         or is_asked
         or is_modifier
         or _is_option(case, span.first_token, span.end_token)
@@ -480,7 +530,11 @@ def _list_replacements(
         return
     if kind in _GROUND_KINDS and setting == "indoors":
         return
-    yield frozenset(other for other in find_contrasts(name) if suits_setting(other, setting))
+    contrasts = frozenset(other for other in find_contrasts(name) if suits_setting(other, setting))
+    holds_drink = any(get_main_kind(other) == "drinkable" for *_, other in constraints.relations)
+    yield contrasts - {"basket", "box"} if holds_drink else contrasts
+    if any(relation == "of" and role == "o" for relation, role, _ in constraints.relations):
+        return
     yield find_common_contrasts(name, setting)
     if not kind and not constraints.relations and not constraints.attributes:
         # "Where is the menu board?"
@@ -512,21 +566,26 @@ def _may_become(case: EditCase, slot: Presupposition, other: str, constraints: O
     same_sex = _WOMEN if other in FEMALE_NOUNS else _MEN
     words = {*_iter_words(case)}
     lemmas = {lemmatize(word) for word in words}
-    described = {word for group in constraints.attributes for word in group}
-    described |= {name for relation, _, name in constraints.relations if relation != "of" and name}
-    num_details = sum(len(group) > 0 for group in constraints.attributes) + sum(
-        1 + bool(_find_attributes_of(case, name))
-        for relation, _, name in constraints.relations
-        if relation != "of" and name
-    )
+    attributes, related = _describe(case, slot)
+    # What a person wears or holds tells people apart. Where they are does not.
+    looks = {
+        name
+        for relation, role, name in constraints.relations
+        if role == "s"
+        and relation.split()[0] in _POSSESSIVE_RELATIONS | {"holding", "carrying", "riding"}
+        and name
+    }
+    num_details = len(attributes) + sum(1 + bool(_find_attributes_of(case, name)) for name in looks)
     has_plural = any(lemmatize(word) in same_sex and word not in same_sex for word in words)
     has_generic = not lemmas.isdisjoint(_GENERIC_PEOPLE)
     if lemmas & same_sex:
         beside = frozenset[str]().union(
             *(case.mentions.find_words_beside(name) for name in same_sex & lemmas)
         )
-        return num_details >= (2 if has_plural or has_generic else 1) and described.isdisjoint(beside)
-    return bool(described) or not has_generic
+        return num_details >= (2 if has_plural or has_generic else 1) and beside.isdisjoint(
+            attributes | related
+        )
+    return num_details > 0 or not has_generic
 
 
 def _find_attributes_of(case: EditCase, name: str) -> list[str]:
@@ -617,11 +676,28 @@ def _iter_attribute_slots(case: EditCase, type_: str) -> Iterator[tuple[Presuppo
             slot = known.get(index)
             if slot is None or slot.span.end_token != end:
                 slot = Presupposition("attribute", -1, 0, sentence.make_span(index, end), word, type=type_)
-            if not slot.is_query_only:
+            if not slot.is_query_only and not _is_far_reference(case, at, name):
                 found.append((order.get(at, 99), index, slot, name))
         index = end
     for _, _, slot, name in sorted(found, key=lambda row: row[:2]):
         yield slot, name
+
+
+def _is_far_reference(case: EditCase, at: int, name: str) -> bool:
+    """Return whether the rest of a question identifies what it asks for without an object.
+
+    An example is the strap in "What device is next to the laptop with the black STRAP?". The clothes of people identify
+    them.
+    """
+    distances = _measure_distances(case)
+    steps = [
+        slot.step
+        for slot in case.presuppositions.objects
+        if slot.span.first_token <= at < slot.span.end_token
+    ]
+    names_people = any(get_main_kind(slot.word) in LIVING_KINDS for slot in case.presuppositions.objects)
+    is_far = any(distances.get(step, 0) > 1 for step in steps)
+    return is_far and not names_people
 
 
 def _order_by_importance(case: EditCase) -> list[Presupposition]:
@@ -637,6 +713,12 @@ def _match_attribute(tokens: Sequence[str], index: int, type_: str) -> int:
     if type_ == "color":
         if token in _SHADES and tokens[index + 1 : index + 2] and tokens[index + 1] in _COLOR_NAMES:
             return index + 2
+        if (
+            tokens[index + 1 : index + 2] == ("and",)
+            and {token, *tokens[index + 2 : index + 3]} <= _COLOR_NAMES
+        ):
+            # "The red and white blanket" gets one color.
+            return index + 3
         is_color = token in _COLOR_NAMES or token == "dark" or token.endswith("-haired")
         return index + (is_color and tokens[index + 1 : index + 2] != ("one",))
     values = _MATERIALS if type_ == "material" else _PATTERNS
@@ -729,25 +811,32 @@ def replace_state(case: EditCase) -> Swap | None:
 
 def swap_position(case: EditCase) -> Swap | None:
     """Swap a position or a relation of the only object of its name for the opposite ("on the LEFT")."""
-    tokens = case.sentence.tokens
+    sentence, tokens = case.sentence, case.sentence.tokens
     for slot in case.presuppositions.relations:
-        operation = case.program[slot.step]
+        name, first = case.program[slot.object_step].name, slot.span.first_token
         is_position = slot.type in POSITION_TYPES
         is_main = not _measure_distances(case).get(slot.object_step, 9)
         is_flippable = is_position or (is_main and slot.word in LEFT_RIGHT_RELATIONS | _VERTICAL_RELATIONS)
-        words = {"left", "right", "top", "bottom", "above", "below"} & {*tokens}
-        if slot.is_query_only or slot.is_negated or not is_flippable or len(words) > 1 or "or" in tokens:
-            continue
-        name = case.program[slot.object_step].name
-        if (
-            not name.strip("_")
-            or get_main_kind(name) in _GROUND_KINDS
-            or may_show_others(case, name)
+        places = [i for i, token in enumerate(tokens) if token in _PLACE_WORDS]
+        # "At the bottom right" is one position.
+        is_single = len(places) == 1 or (len(places) == 2 and places[1] == places[0] + 1)
+        is_certain = name.strip("_") and not (
+            get_main_kind(name) in _GROUND_KINDS
+            or may_show_others(case, name, _NUMEROUS_KINDS - _VEHICLE_KINDS)
             or find_queried_step(case.program) == slot.object_step
+        )
+        if (
+            slot.is_query_only
+            or slot.is_negated
+            or "or" in tokens
+            or not (is_flippable and is_single and is_certain)
         ):
             continue
-        swap = swap_for_antonym(slot, case.sentence)
-        if swap.new and swap.text and operation.values:
+        if slot.word == "middle" and tokens[first - 2 : first] == ("in", "the"):
+            side = ("left", "right")[case.uniforms[0][0] < 0.5]
+            return Swap(replace(slot, span=sentence.make_span(first - 2, first + 1)), side, f"on the {side}")
+        swap = swap_for_antonym(slot, sentence)
+        if swap.new and swap.text:
             return swap
     return None
 
@@ -766,18 +855,25 @@ def put_under(case: EditCase) -> Swap | None:
 
 
 def replace_pose(case: EditCase) -> Swap | None:
-    """Swap the verb of a relation for one that cannot hold at the same time: "the man WALKING along the curb"."""
-    tokens = case.sentence.tokens
-    for slot in case.presuppositions.relations:
-        verb, *preposition = slot.word.split()
-        new = _OTHER_VERBS.get(verb)
-        places = (i for i in (slot.span.first_token, slot.span.first_token - 1) if tokens[i] == verb)
-        first = next(places, None)
-        name = case.program[slot.object_step].name
-        is_sure = get_main_kind(name) in LIVING_KINDS and not may_show_others(case, name)
-        if new and is_sure and first is not None and not (slot.is_query_only or slot.is_negated):
-            verb_slot = replace(slot, span=case.sentence.make_span(first, first + 1))
-            return Swap(verb_slot, " ".join([new, *preposition]), new)
+    """Swap what a described person does for a rare pose: "the shirt of the man WALKING along the curb"."""
+    sentence, tokens = case.sentence, case.sentence.tokens
+    last = sentence.num_content_tokens
+    asks_for_property = not {"color", "colour", "shape", "pattern", "size"}.isdisjoint(tokens[:4])
+    mentioned = {get_present_participle(word) for word in _iter_words(case)}
+    for index in range(3, last):
+        noun, verb = tokens[index - 1], tokens[index]
+        is_described = verb in _POSES and get_main_kind(noun) == "person" and index + 1 < last
+        # In "What is the man STANDING on?", the verb is what the question asks about.
+        has_predicate = asks_for_property or any(tokens[i].endswith("ing") for i in range(index + 1, last))
+        start = find_phrase_start(sentence, index - 1)
+        if is_described and has_predicate and tokens[start] in DEFINITE_DETERMINERS:
+            weights = dict.fromkeys(sorted(_RARE_POSES - {verb} - mentioned), 1.0)
+            new = case.replacements.sample_from_weights(
+                ("attribute", "pose"), verb, weights, case.uniforms[0][0]
+            )
+            if new:
+                span = sentence.make_span(index, index + 1)
+                return Swap(Presupposition("attribute", -1, 0, span, verb, type="pose"), new, new)
     return None
 
 
