@@ -47,7 +47,7 @@ from pipeline.language.noun_phrases import find_phrase_start
 from pipeline.language.nouns import TokenEdit, get_grammatical_number, lemmatize, pluralize, singularize
 from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.presuppositions import Presupposition, find_queried_step
-from pipeline.language.relations import LEFT_RIGHT_RELATIONS, PREPOSITIONS
+from pipeline.language.relations import LEFT_RIGHT_RELATIONS, PREPOSITIONS, canonicalize_relation
 from pipeline.language.tagger import get_present_participle
 from pipeline.language.text_phrases import get_attribute_type, is_known_name
 from pipeline.language.word_lists import (
@@ -61,6 +61,10 @@ from pipeline.language.word_lists import (
 DENIABLE = "no or none is a true answer if something is absent"
 # An object that an image shows with a higher probability is not inserted.
 MAX_PRESENCE = 0.3
+# Frequent objects are inserted more often than rare ones, but not by their frequency. Otherwise a few would replace most.
+FREQUENCY_EXPONENT = 0.25
+# Where so few texts speak of an image, they do not show that somebody is absent.
+MIN_TEXTS = 3
 
 _CLOTHING_KINDS = frozenset(("headwear", "eyewear", "jewelry", "garment"))
 _PART_KINDS = frozenset(("bodypart", "carpart"))
@@ -84,6 +88,7 @@ _NUMEROUS_KINDS = (
         "person, building, opening, upright, post, tree, flora, greens, surface, landform, light, sky, water, rock, vehicle, car, bike, sign"
     )
 )
+_FURNITURE_KINDS = parse_words("tabletop, seat, storage, furniture, appliance")
 _SMALL_KINDS = parse_words("dish, cutlery, handheld, ball, tool, plush, drinkable, edible")
 
 _GENERIC_PEOPLE = parse_words(
@@ -462,7 +467,9 @@ def _swap_object(case: EditCase, slot: Presupposition) -> Swap | None:
     for names in _list_replacements(case, slot, constraints):
         numbers = find_possible_numbers(case.sentence, slot)
         is_person = get_main_kind(slot.word) == "person"
-        frequency = np.ones(len(table.names)) if is_person else np.sqrt(table.sampling_weights + 1e-6)
+        frequency = (
+            np.ones(len(table.names)) if is_person else (table.sampling_weights + 1e-6) ** FREQUENCY_EXPONENT
+        )
         weights = frequency * table.match_listed(names)
         weights = weights * table.match_number(frozenset(numbers), None)
         if not is_person:
@@ -498,19 +505,23 @@ def _match_facts(
     parts = tuple(row for row in constraints.relations if row[0] == "of" and row[1] == "o")
     is_living = get_main_kind(slot.word) in LIVING_KINDS
     fits = plausibility.score_objects(constraints) > 0
-    if parts and not is_living:
-        fits = fits & plausibility.match_unknown_facts(
+    if is_living:
+        loosened = (replace(constraints, attributes=(), types=()), ObjectConstraints())
+    elif parts:
+        return fits & plausibility.match_unknown_facts(
             slot.word, replace(constraints, relations=parts, attributes=())
         )
-    strict = tuple(row for row in constraints.relations if not _STRICT_WORDS.isdisjoint(row[0].split()))
-    for looser in (
-        replace(constraints, attributes=(), types=()),
-        replace(constraints, attributes=(), types=(), relations=strict),
-    ):
-        if not parts and not (weights * fits).any():
+    else:
+        relations = tuple(
+            row for row in constraints.relations if not _STRICT_WORDS.isdisjoint(row[0].split())
+        )
+        # Few attributes are known of most objects. But nobody asks of which wood a river is made.
+        is_ground = get_main_kind(slot.word) in _GROUND_KINDS
+        kept = constraints if is_ground else replace(constraints, types=(), attributes=())
+        loosened = (replace(kept, relations=relations),)
+    for looser in loosened:
+        if not (weights * fits).any():
             fits = plausibility.score_objects(looser) > 0
-    if is_living and not (weights * fits).any():
-        fits = np.ones_like(fits)
     return fits
 
 
@@ -531,6 +542,12 @@ def _list_replacements(
     if kind in _GROUND_KINDS and setting == "indoors":
         return
     contrasts = frozenset(other for other in find_contrasts(name) if suits_setting(other, setting))
+    if kind in _FURNITURE_KINDS and any(
+        canonicalize_relation(relation) in ("under", "below") and role == "s"
+        for relation, role, _ in constraints.relations
+    ):
+        # Nobody asks for the bathtub under a saucer.
+        contrasts &= {"piano"}
     holds_drink = any(get_main_kind(other) == "drinkable" for *_, other in constraints.relations)
     yield contrasts - {"basket", "box"} if holds_drink else contrasts
     if any(relation == "of" and role == "o" for relation, role, _ in constraints.relations):
@@ -585,7 +602,7 @@ def _may_become(case: EditCase, slot: Presupposition, other: str, constraints: O
         return num_details >= (2 if has_plural or has_generic else 1) and beside.isdisjoint(
             attributes | related
         )
-    return num_details > 0 or not has_generic
+    return num_details > 0 or (not has_generic and len(case.mentions.texts) >= MIN_TEXTS)
 
 
 def _find_attributes_of(case: EditCase, name: str) -> list[str]:
