@@ -122,10 +122,10 @@ purple: blue, violet, lavender, magenta, pink, maroon, burgundy, indigo, navy
 pink: red, purple, magenta, peach, salmon, rose, lavender
 """)
 _COAT_COLORS = parse_headed_groups("""
-black: navy, brown, gray, charcoal
+black: navy, gray, charcoal
 white: cream, beige, gray, golden, blond, blonde, tan
 gray: grey, silver, black, white, blond
-brown: tan, golden, orange, red, black, beige, brunette, ginger, blond
+brown: tan, golden, orange, red, beige, brunette, ginger, blond
 """)
 _HAIR_COLORS = parse_headed_groups("red: orange, ginger, brown, auburn, brunette; gray: grey, silver, white")
 # What a shade or a pale color may be called.
@@ -262,7 +262,10 @@ def _order_object_slots(case: EditCase) -> list[Presupposition]:
     ordered: list[Presupposition] = []
     for slot in objects:
         is_owner = any(_is_owned_by(case, part, slot) for part in objects if part is not slot)
-        is_main = slot is objects[0] or is_owner or not is_named
+        # If what is asked for has no name, the nearest object determines it, or the next one if that is the ground.
+        nearer = [other for other in objects if distances.get(other.step, 9) < distances.get(slot.step, 9)]
+        is_nearest = all(get_main_kind(other.word) in _GROUND_KINDS | _PART_KINDS for other in nearer)
+        is_main = slot is objects[0] or is_owner or (not is_named and is_nearest)
         is_described_person = get_main_kind(slot.word) in LIVING_KINDS and any(_describe(case, slot))
         is_garment = get_main_kind(slot.word) in _CLOTHING_KINDS and distances.get(slot.step, 9) > 0
         if (is_main or is_described_person) and not is_garment and not _belongs_to_another(case, slot):
@@ -276,7 +279,7 @@ def _is_optional(case: EditCase, slot: Presupposition) -> bool:
     return slot.is_query_only and not follows_definite
 
 
-def _describe(case: EditCase, slot: Presupposition) -> tuple[Collection[str], Collection[str]]:
+def _describe(case: EditCase, slot: Presupposition) -> tuple[set[str], set[str]]:
     """Return the attributes of an object, and the names of the objects to which it is related, such as its clothes."""
     constraints = collect_constraints(case, slot, ())
     return (
@@ -550,7 +553,11 @@ def _list_replacements(
         contrasts &= {"piano"}
     holds_drink = any(get_main_kind(other) == "drinkable" for *_, other in constraints.relations)
     yield contrasts - {"basket", "box"} if holds_drink else contrasts
-    if any(relation == "of" and role == "o" for relation, role, _ in constraints.relations):
+    if any(
+        role == "o"
+        for relation, role, _ in constraints.relations
+        if relation == "of" or kind in _FURNITURE_KINDS
+    ):
         return
     yield find_common_contrasts(name, setting)
     if not kind and not constraints.relations and not constraints.attributes:
@@ -599,6 +606,8 @@ def _may_become(case: EditCase, slot: Presupposition, other: str, constraints: O
         beside = frozenset[str]().union(
             *(case.mentions.find_words_beside(name) for name in same_sex & lemmas)
         )
+        if get_grammatical_number(slot.word) != "singular":
+            return False
         return num_details >= (2 if has_plural or has_generic else 1) and beside.isdisjoint(
             attributes | related
         )

@@ -22,7 +22,6 @@ from pipeline.language.functional_programs import (
     find_root_step,
     parse_program,
 )
-from pipeline.language.object_taxonomy import get_main_kind
 from pipeline.language.presuppositions import find_queried_step
 from pipeline.language.relations import PREPOSITIONS, get_antonym
 from pipeline.language.word_lists import DETERMINERS, parse_words
@@ -141,7 +140,7 @@ def find_inverse_relation(case: ScreenCase) -> Fault:
         return None
     outer = program[asked]
     inner = program[find_root_step(program, outer.inputs[0])]
-    if inner.verb != "relate" or _names_place_on_body(program, asked):
+    if inner.verb != "relate" or _names_more(program, asked):
         return None
     same = inner.values == outer.values and inner.is_subject != outer.is_subject
     opposite = get_antonym(inner.values[0]) == outer.values[0] and inner.is_subject == outer.is_subject
@@ -149,17 +148,14 @@ def find_inverse_relation(case: ScreenCase) -> Fault:
     return f"the {named} is an answer, and the text names it" if same or opposite else None
 
 
-def _names_place_on_body(program: Sequence[Operation], asked: int) -> bool:
-    """Return whether a program selects a part of a body apart from what it asks for.
+def _names_more(program: Sequence[Operation], asked: int) -> bool:
+    """Return whether a program selects an object that none of its steps uses, as programs derived from texts do.
 
     "What does the man in the red shirt wear ON HIS WRIST?" does not ask for the shirt.
     """
     used = {index for operation in program for index in operation.inputs}
     return any(
-        operation.verb == "select"
-        and step not in used
-        and step != asked
-        and get_main_kind(operation.name) == "bodypart"
+        operation.verb == "select" and step not in used and step != asked
         for step, operation in enumerate(program)
     )
 
