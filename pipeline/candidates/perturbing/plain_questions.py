@@ -598,6 +598,8 @@ def _may_become(case: EditCase, slot: Presupposition, other: str, constraints: O
         if role == "s"
         and relation.split()[0] in _POSSESSIVE_RELATIONS | {"holding", "carrying", "riding"}
         and name
+        # "Is the man wearing SHORTS?" asks for them.
+        and name != case.program[-1].name
     }
     num_details = len(attributes) + sum(1 + bool(_find_attributes_of(case, name)) for name in looks)
     has_plural = any(lemmatize(word) in same_sex and word not in same_sex for word in words)
