@@ -44,7 +44,7 @@ ball: basketball, football, frisbee, kite, balloon
 board: surfboard, skateboard, snowboard, ski, boogie board, wakeboard, a skateboard
 tool: pen, pencil, scissors, rope, stick, broom, hose, leash, whip, toothbrush, hair dryer, brush, weapon, umbrella, parasol, lighter, cigarette, wand
 bike: bicycle, motorcycle, scooter; watercraft: raft; aircraft: plane; train: locomotive, train car, trolley, tram, subway
-car: truck, bus, van, tractor, ambulance, wagon, pickup; vehicle: cart, luggage cart, trailer, stroller, wheelchair
+car: truck, bus, van, tractor, ambulance, wagon, pickup; vehicle: kart, go-kart, cart, luggage cart, trailer, stroller, wheelchair
 carpart: wheel, tire, headlight, windshield, bumper, pedal, steering wheel, engine, propeller, license plate
 building: tower, store, shop, castle, tent, shed, hut, bridge, windmill
 opening: door, window, doorway, gate, archway, entrance; upright: wall, fence, railing, barrier, net, pillar, column

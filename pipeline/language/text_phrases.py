@@ -430,7 +430,10 @@ class PhraseParser:
         # Nouns that are attributes ("the wood fence"), unless they belong to a known name ("wine glass").
         first = nouns[-1]
         for begin in [*modifiers, *nouns]:
-            is_described = get_attribute_type(self.words[begin]) in _DESCRIBING_TYPES and is_known_name(
+            # WordNet knows "brown cup", a mushroom, but "orange juice" has the taste of oranges.
+            type_ = get_attribute_type(self.words[begin])
+            is_color = type_ == "color" and self.words[begin] != "orange"
+            is_described = (type_ in _DESCRIBING_TYPES or is_color) and is_known_name(
                 " ".join(self.words[begin + 1 : last])
             )
             if begin < last - 1 and not is_described and is_known_name(" ".join(self.words[begin:last])):

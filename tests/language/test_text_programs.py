@@ -37,6 +37,9 @@ def derive(tagger: Tagger, text: str, answer: str = "") -> list[str]:
         ("What is the color of the bike?", ["select: bike", "query: color"]),
         ("The bike has what color?", ["select: bike", "query: color"]),
         ("What is the bike made of?", ["select: bike", "query: material"]),
+        # WordNet knows "brown cup" as the name of a mushroom, and "white house" as that of a building.
+        ("What shape is the brown cup?", ["select: cup", "filter color: brown", "query: shape"]),
+        ("What is the white house made of?", ["select: house", "filter color: white", "query: material"]),
         ("What is the dog doing?", ["select: dog", "query: activity"]),
         ("How old is the man with the beard?", ["select: beard", "relate: man,with,s", "query: age"]),
         (

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipeline.candidates.perturbing.edit_slots import (
-    CLOTHING_KINDS,
     MULTI_VALUED_TYPES,
     NEVER_EDITED_TYPES,
     EditCase,
@@ -15,10 +14,8 @@ from pipeline.candidates.perturbing.plausibility import extract_program_constrai
 from pipeline.candidates.perturbing.replacements import WordOptions
 from pipeline.candidates.perturbing.surface_realization import Swap, apply_swaps, swap_attribute
 from pipeline.language.functional_programs import POSITION_VALUES, find_root_step
-from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.presuppositions import Presupposition, find_queried_step
 from pipeline.language.relations import (
-    DIRECTIONAL_RELATIONS,
     canonicalize_relation,
     extract_spatial_relation,
 )
@@ -32,15 +29,6 @@ NEGATION_WEIGHT, CENTER_WEIGHT = 0.02, 0.05
 # Probability of moving an object from the left or right to the middle, whether or not words are balanced. The
 # image often shows another object of the name on the other side.
 SIDE_TO_CENTER_PROBABILITY = 0.5
-# A verb -> a verb that cannot hold at the same time.
-_OTHER_VERBS = {
-    "standing": "sitting",
-    "sitting": "standing",
-    "walking": "sitting",
-    "running": "sitting",
-    "lying": "standing",
-    "kneeling": "standing",
-}
 _NEVER_NEGATED_TYPES = NEVER_EDITED_TYPES | {"gender", "size"}
 
 
@@ -71,14 +59,6 @@ def replace_relation(
         for other, role, _ in extract_program_constraints(program, slot.object_step).relations
         if role == "s"
     }
-    if case.is_plain_question and operation.verb == "relate":
-        # "In front of the saucer" may be true of a cup on the saucer, and "on the shop" of a lamp in front of it.
-        used |= DIRECTIONAL_RELATIONS
-        used |= {
-            _get_preposition(word) for word in options.words if not {"left", "right"}.isdisjoint(word.split())
-        }
-        if _get_preposition(slot.word) in DIRECTIONAL_RELATIONS:
-            used |= {_get_preposition(word) for word in options.words}
     fitting = [index for index, word in enumerate(options.words) if _get_preposition(word) not in used]
     options = WordOptions(
         [options.words[index] for index in fitting], options.word_indices[fitting], options.weights[fitting]
@@ -130,9 +110,6 @@ def replace_attribute(
             for attribute in known.attributes
         ]
     conflicting += case.mentions.find_words_beside(name) & case.replacements.index_by_word["attribute"].keys()
-    if case.is_plain_question and get_main_kind(name) in CLOTHING_KINDS:
-        # Somebody wears them in most images of people.
-        conflicting += ["black", "white"]
     type_ = slot.type or vocabulary.attribute_types.get(slot.word, "")
     before_noun = noun is not None and slot.span.end_token <= noun.first_token
     of_type = type_ not in MULTI_VALUED_TYPES
@@ -150,7 +127,7 @@ def swap_center_and_edge(case: EditCase) -> list[Swap]:
     """
     sentence, swaps, uniform = case.sentence, [], case.uniforms[-1][-1]
     for slot in case.presuppositions.relations:
-        if slot.type not in POSITION_VALUES or slot.is_negated or case.is_plain_question:
+        if slot.type not in POSITION_VALUES or slot.is_negated:
             continue
         first_edge, middle, last_edge = POSITION_VALUES[slot.type]
         first, following = (
@@ -177,23 +154,6 @@ def swap_center_and_edge(case: EditCase) -> list[Swap]:
         new = case.replacements.sample_from_weights(("zone", slot.type), slot.word, weights, uniform) or ""
         swaps += [Swap(slot, new, new, changes)] if middle in (new, slot.word) else []
     return swaps
-
-
-def replace_pose(case: EditCase) -> list[Swap]:
-    """Swap the verb of a plain question's relation: "the man WALKING along the curb"."""
-    swaps: list[Swap] = []
-    for slot in case.presuppositions.relations if case.is_plain_question else ():
-        verb, *preposition = slot.word.split()
-        new = _OTHER_VERBS.get(verb)
-        tokens = case.sentence.tokens
-        first = next(
-            (i for i in (slot.span.first_token, slot.span.first_token - 1) if tokens[i] == verb), None
-        )
-        is_alive = get_main_kind(case.program[slot.object_step].name) in LIVING_KINDS
-        if new and is_alive and first is not None and not slot.is_query_only and not slot.is_negated:
-            verb_slot = replace(slot, span=case.sentence.make_span(first, first + 1))
-            swaps.append(Swap(verb_slot, " ".join([new, *preposition]), new))
-    return swaps[:1]
 
 
 def toggle_negation(case: EditCase) -> list[Swap]:

@@ -7,15 +7,14 @@ tables below.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pipeline.candidates.perturbing import attribute_edits, object_edits
 from pipeline.candidates.perturbing.edit_slots import (
-    MAX_CAUTION,
     EditCase,
     find_attribute_and_relation_slots,
     find_object_slots,
 )
+from pipeline.candidates.perturbing.plain_questions import edit_plain_question
 from pipeline.candidates.perturbing.surface_realization import Swap
 from pipeline.core.records import Subset
 from pipeline.language.presuppositions import Presupposition
@@ -30,7 +29,7 @@ UNCONDITIONAL_EDITS = {
 }
 FALLBACK_EDITS = {
     "pt-easy": (object_edits.replace_pronoun,),
-    "pt-hard": (attribute_edits.add_negation, attribute_edits.replace_pose),
+    "pt-hard": (attribute_edits.add_negation,),
 }
 # Kind of slot -> the edit that replaces the word of the slot by a sampled word.
 SAMPLED_EDITS = {
@@ -43,18 +42,14 @@ SAMPLED_EDITS = {
 def edit_question(subset: Subset, case: EditCase) -> tuple[list[Swap], str]:
     """Edit a question for a subset.
 
-    Query-only edits ("What is ON the wall?") are made only if no other edit is possible. In plain
-    questions, cautious edits are tried first (`EditCase.caution`).
+    Query-only edits ("What is ON the wall?") are made only if no other edit is possible. Plain questions are
+    edited by rules of their own (`plain_questions`).
 
     Returns:
         The swaps, and the reason why there are no swaps ("" if there are swaps).
     """
-    if case.is_plain_question and case.caution < MAX_CAUTION:
-        cautious_swaps, _ = edit_question(
-            subset, replace(case, caution=case.caution + 1, may_be_query_only=False)
-        )
-        if cautious_swaps:
-            return cautious_swaps, ""
+    if case.is_plain_question:
+        return edit_plain_question(subset, case)
     slots, reason = SLOT_FINDERS[subset](case)
     unconditional = [swap for kind in UNCONDITIONAL_EDITS[subset] for swap in kind(case)]
     swaps = _sample_swaps(case, slots, unconditional, query_only=False)

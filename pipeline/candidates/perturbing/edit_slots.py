@@ -13,47 +13,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.candidates.perturbing.image_mentions import ImageMentions
-from pipeline.candidates.perturbing.object_table import GENERIC_NAMES
-from pipeline.candidates.perturbing.plausibility import extract_program_constraints
 from pipeline.candidates.perturbing.replacements import NO_MENTIONS, ReplacementSampler
 from pipeline.language.functional_programs import (
     NON_ATTRIBUTE_TYPES,
-    POSITION_TYPES,
     Operation,
     find_root_step,
 )
-from pipeline.language.nouns import get_grammatical_number, lemmatize
 from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.presuppositions import Presupposition, Presuppositions, find_queried_step
 from pipeline.language.relations import (
     ANTONYMS,
-    LEFT_RIGHT_RELATIONS,
     get_excluded_attributes,
     get_excluded_relations,
 )
 from pipeline.language.sentence import Sentence
-from pipeline.language.text_phrases import is_known_name
-from pipeline.language.word_lists import PARTITIVE_NOUNS, parse_words
+from pipeline.language.word_lists import PARTITIVE_NOUNS
 from pipeline.verifier.evidence import Evidence
 
 NEVER_EDITED_TYPES = NON_ATTRIBUTE_TYPES | {"race"}
 # An object may have several values of these types at the same time. ("race" is included because race must not
 # be judged from an image.)
 MULTI_VALUED_TYPES = NEVER_EDITED_TYPES | {"activity", "sport", "sportActivity", "other", "flavor"}
-
-MAX_CAUTION = 2
-# "The man WITH a hat", "the man IN a hat".
-_POSSESSIVE_RELATIONS = frozenset(("with", "in", "wearing", "has", "have"))
-CLOTHING_KINDS = frozenset(("headwear", "eyewear", "jewelry", "garment"))
-_OWNED_KINDS = CLOTHING_KINDS | {"bodypart", "carpart"}
-# An image often shows several objects of these kinds, also if its questions mention only one.
-_NUMEROUS_KINDS = CLOTHING_KINDS | parse_words(
-    "person, bodypart, building, opening, upright, post, tree, flora, greens, surface, landform, light, sky, water, rock"
-)
-# Types of attributes on which people disagree. "The LARGE cup" may be any cup.
-_SUBJECTIVE_TYPES = frozenset(
-    ("shape", "material", "size", "height", "length", "width", "thickness", "age", "weight", "fatness")
-)
 
 # The slots of a question, and the reason that is reported if none of the slots is replaced.
 SlotsAndReason = tuple[list[Presupposition], str]
@@ -76,9 +56,6 @@ class EditCase:
         may_be_query_only: Whether the question may have a query-only candidate. The edits of such a candidate
             concern only what the question asks for.
         has_text_program: Whether the program was derived from the text.
-        caution: How cautiously a plain question is edited. 2: objects are replaced by objects of the same kind, and
-            positions stay unless the object is the only one of its name. 1: also by objects of related kinds, and
-            positions of objects that are rarely several. 0: also single clothes ("the man in the red DRESS").
         mentions: What the plain questions of the image mention.
     """
 
@@ -91,20 +68,12 @@ class EditCase:
     uniforms: Sequence[Sequence[float]]
     may_be_query_only: bool = True
     has_text_program: bool = False
-    caution: int = 0
     mentions: ImageMentions = NO_MENTIONS
 
     @property
     def is_plain_question(self) -> bool:
         """Whether both the question and its image lack annotations: no given program and no scene graph."""
         return self.has_text_program and (not self.evidence or self.evidence.source == "other questions")
-
-    def may_show_others(self, name: str) -> bool:
-        """Return whether the image of a plain question may show several objects of a name."""
-        if get_grammatical_number(name) != "singular":
-            return True
-        is_numerous = get_main_kind(name) in _NUMEROUS_KINDS or self.mentions.may_be_several(name)
-        return (self.caution == MAX_CAUTION or is_numerous) and not self.mentions.is_unique(name)
 
 
 def find_object_slots(case: EditCase) -> SlotsAndReason:
@@ -114,64 +83,34 @@ def find_object_slots(case: EditCase) -> SlotsAndReason:
     others = {slot.word for slot in slots if tokens[slot.span.first_token] == "other"}
     # "The other man" makes no sense if the first man is replaced.
     slots = [slot for slot in slots if slot.word not in others or tokens[slot.span.first_token] == "other"]
-    if case.is_plain_question:
-        slots = [slot for slot in slots if not _needs_own_word(slot, case)]
-        slots = [slot for slot in slots if not _belongs_to_another(slot, case)]
     if presuppositions.objects:
         return slots, "no other object fits" if slots else "no other object makes sense there"
     asked = "object" in presuppositions.asserted_kinds
     return [], "its objects are asked for, not presupposed" if asked else "names no object"
 
 
-def _needs_own_word(slot: Presupposition, case: EditCase) -> bool:
-    """Return whether no other word makes sense in a slot of a plain question.
-
-    Examples: "the GROUP of three", "the street name SIGN", "What is the name of the SHIP?". The sky is in nearly every
-    image.
-    """
-    sentence, last = case.sentence, case.sentence.num_content_tokens - 1
-    ends_with_verb = sentence.get_tag(last) in ("VBG", "VBN") and not sentence.is_matched(last)
-    asked = slot.step >= 0 and find_queried_step(case.program) == slot.step
-    # A word without a tag of its own belongs to a phrase that begins earlier ("pickup TRUCK").
-    before = slot.span.first_token - 1
-    tag = sentence.get_tag(before) if before >= 0 and sentence.tokens[before].isalpha() else "DT"
-    in_compound = before >= 0 and is_known_name(f"{sentence.tokens[before]} {slot.word}")
-    follows_noun = tag in ("", "NN", "NNS") or in_compound
-    is_generic = lemmatize(slot.word) in GENERIC_NAMES | {"sky"}
-    # "What color is the TRAFFIC LIGHT showing?"
-    does_something = ends_with_verb and get_main_kind(slot.word) not in LIVING_KINDS
-    return is_generic or asked or follows_noun or does_something or _may_be_denied(case)
-
-
-def _may_be_denied(case: EditCase) -> bool:
-    """Return whether "no" or "none" is a true answer if something is absent: "How many cups are on the TABLE?"."""
-    tokens = case.sentence.tokens
-    return tokens[1:2] == ("there",) or tokens[:2] == ("how", "many")
-
-
-def _belongs_to_another(slot: Presupposition, case: EditCase) -> bool:
-    """Return whether a slot names a part or the clothes of another object of the question.
-
-    An inserted part ("the COLLAR of the dog") often exists although nobody has mentioned it. So the owner is
-    replaced instead ("the nose of the CAT").
-    """
-    relations = extract_program_constraints(case.program, slot.step).relations
-    is_part = any(relation == "of" and role == "s" for relation, role, _ in relations)
-    is_worn = get_main_kind(slot.word) in _OWNED_KINDS and any(
-        relation in _POSSESSIVE_RELATIONS and role == "o" for relation, role, _ in relations
-    )
-    is_garment = (
-        get_grammatical_number(slot.word) == "singular" and get_main_kind(slot.word) in CLOTHING_KINDS
-    )
-    return is_part or (is_worn and (case.caution > 0 or not is_garment))
-
-
 def _is_irreplaceable(slot: Presupposition, case: EditCase) -> bool:
-    """Return whether a slot must not be replaced.
+    """Return whether a slot must not be replaced, because of its words or because of a pronoun.
 
-    This is so if no other word makes sense in the slot, or if the text says more about the object than can be
-    parsed. Examples: "a slice of PIZZA", "the GRASS field", "Are all the ANIMALS dogs?", "What ANIMAL is it,
-    a cow or a sheep?".
+    Examples: "a slice of PIZZA", "What is the WOMAN carrying in her hand?".
+    """
+    sentence = case.sentence
+    # "What is the woman carrying in HER hand?" tells whether she was a man.
+    has_pronoun = (
+        any(
+            sentence.get_tag(index) == "PRP$" and index >= slot.span.end_token
+            for index in range(len(sentence.tokens))
+        )
+        and get_main_kind(slot.word) in LIVING_KINDS
+    )
+    return has_pronoun or is_fixed_expression(slot, case)
+
+
+def is_fixed_expression(slot: Presupposition, case: EditCase) -> bool:
+    """Return whether no other word makes sense in a slot, or the text says more about the object than can be parsed.
+
+    Examples: "a slice of PIZZA", "the GRASS field", "Are all the ANIMALS dogs?", "What ANIMAL is it, a cow or a
+    sheep?".
     """
     sentence, span, last = case.sentence, slot.span, case.sentence.num_content_tokens - 1
     portion = (
@@ -182,16 +121,8 @@ def _is_irreplaceable(slot: Presupposition, case: EditCase) -> bool:
     named_after = (
         span.end_token == last and sentence.get_tag(last) in ("NN", "NNS") and not sentence.is_matched(last)
     )
-    # "What is the woman carrying in HER hand?" tells whether she was a man.
-    has_pronoun = (
-        any(
-            sentence.get_tag(index) == "PRP$" and index >= span.end_token
-            for index in range(len(sentence.tokens))
-        )
-        and get_main_kind(slot.word) in LIVING_KINDS
-    )
     has_options = slot.step == find_queried_step(case.program) and case.program[-1].verb == "choose"
-    return portion or compound or named_after or has_pronoun or has_options or slot.has_unparsed_modifiers
+    return portion or compound or named_after or has_options or slot.has_unparsed_modifiers
 
 
 def find_attribute_and_relation_slots(case: EditCase) -> SlotsAndReason:
@@ -215,14 +146,6 @@ def find_attribute_and_relation_slots(case: EditCase) -> SlotsAndReason:
         for slot in presuppositions.relations
         if not slot.is_negated and _has_counterpart(slot, case.program)
     ]
-    if case.is_plain_question:
-        if _may_be_denied(case):
-            return [], "no or none is a true answer if something is absent"
-        types = case.replacements.vocabulary.attribute_types
-        attributes = [
-            slot for slot in attributes if (slot.type or types.get(slot.word)) not in _SUBJECTIVE_TYPES
-        ]
-    relations = [slot for slot in relations if not is_doubtful_position(slot, case)]
     reasons = {
         "its attributes have no other value that such objects have": attributes,
         "no other relation fits": relations,
@@ -233,20 +156,6 @@ def find_attribute_and_relation_slots(case: EditCase) -> SlotsAndReason:
         "names no attribute and no relation": True,
     }
     return [*attributes, *relations], next(reason for reason, holds in reasons.items() if holds)
-
-
-def is_doubtful_position(slot: Presupposition, case: EditCase) -> bool:
-    """Return whether a slot is a position of an object of which the image may show another one.
-
-    A plain question says "the car on the RIGHT" mostly because there is another car elsewhere.
-    """
-    is_position = slot.type in POSITION_TYPES or slot.word in LEFT_RIGHT_RELATIONS
-    is_relation = is_position and slot.type not in POSITION_TYPES
-    return (
-        case.is_plain_question
-        and is_position
-        and (is_relation or case.may_show_others(case.program[slot.object_step].name))
-    )
 
 
 def _has_counterpart(slot: Presupposition, program: Sequence[Operation]) -> bool:

@@ -21,6 +21,7 @@ _DESCRIBING_WORDS = parse_words(
     "on, in, at, to, near, with, of, behind, under, above, below, beside, next, between, around, inside, along, by,"
     "from, that, who, which, whose, wearing, closest, farthest, nearest, seen, visible, s"
 )
+_LOCATING_WORDS = parse_words("on, in, at, closest, nearest, farthest, near")
 # Words that tell objects of the same name apart by their place.
 _PLACE_WORDS = parse_words(
     "left, right, middle, center, centre, top, bottom, upper, lower, front, back, rear, near, nearest, closest, far,"
@@ -45,8 +46,11 @@ class ImageMentions:
         >>> sorted(mentions.find_names({"cup", "paper cup", "paper cups", "saucer", "plate"}))
         ['cup', 'paper cup', 'paper cups', 'saucer']
         """
-        phrases = {form for text in self.texts for phrase in _iter_phrases(text) for form in phrase}
-        return phrases & set(known_names)
+        return {*self._phrases & set(known_names)}
+
+    def find_all_phrases(self) -> frozenset[str]:
+        """Return all phrases of up to three words, as they are and with the last word in the singular."""
+        return self._phrases
 
     def find_words_beside(self, name: str) -> frozenset[str]:
         """Return all words of the texts that mention a name, for example its attributes.
@@ -77,7 +81,7 @@ class ImageMentions:
         >>> mentions.may_be_several("car"), mentions.may_be_several("cat")
         (True, False)
         """
-        places = {frozenset(text) & _PLACE_WORDS for text in self._iter_texts_with(name)} - {frozenset()}
+        places = {place for text in self._iter_texts_with(name) for place in _iter_places(text, name)}
         return len(places) > 1 or self._has_plural(name)
 
     def _iter_texts_with(self, name: str) -> Iterator[tuple[str, ...]]:
@@ -86,6 +90,10 @@ class ImageMentions:
 
     def _has_plural(self, name: str) -> bool:
         return any(word != name and lemmatize(word) == name for text in self.texts for word in text)
+
+    @cached_property
+    def _phrases(self) -> frozenset[str]:
+        return frozenset(form for text in self.texts for phrase in _iter_phrases(text) for form in phrase)
 
     @cached_property
     def _lemmas(self) -> Sequence[frozenset[str]]:
@@ -101,6 +109,20 @@ def collect_mentions(questions: Iterable[Question]) -> ImageMentions:
             if question.program_from_text
         )
     )
+
+
+def _iter_places(words: Sequence[str], name: str) -> Iterator[frozenset[str]]:
+    """Yield the words of place that describe each mention of a name: "the LEFT car", "the car on the FAR RIGHT"."""
+    last = name.rpartition(" ")[2]
+    for index, word in enumerate(words):
+        if last in (word, lemmatize(word)):
+            after = (
+                words[index + 1 : index + 5]
+                if words[index + 1 : index + 2] and words[index + 1] in _LOCATING_WORDS
+                else ()
+            )
+            if place := frozenset((*words[max(index - 2, 0) : index], *after)) & _PLACE_WORDS:
+                yield place
 
 
 def _iter_phrases(words: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -34,8 +34,8 @@ GENERIC_NAMES = parse_words(
 # Categories that questions do not name, because they use "who" and "where" instead.
 _NEVER_ASKED_CATEGORIES = frozenset(("person", "place"))
 # A person may have any name of a person, except names of the other sex.
-_MALE_NOUNS = frozenset(("man", "boy", "guy", "gentleman", "father", "men", "boys"))
-_FEMALE_NOUNS = frozenset(("woman", "girl", "lady", "mother", "daughter", "women", "girls"))
+MALE_NOUNS = frozenset(("man", "boy", "guy", "gentleman", "father", "men", "boys"))
+FEMALE_NOUNS = frozenset(("woman", "girl", "lady", "mother", "daughter", "women", "girls"))
 
 
 class ObjectTable:
@@ -127,9 +127,14 @@ class ObjectTable:
     @cache
     def match_other_sex(self, name: str) -> np.ndarray:
         """Return for each row whether its name is one of the other sex ("woman" for "man"), bool [rows]."""
-        if name in _MALE_NOUNS:
-            return self._match_names(_FEMALE_NOUNS)
-        return self._match_names(_MALE_NOUNS if name in _FEMALE_NOUNS else ())
+        if name in MALE_NOUNS:
+            return self._match_names(FEMALE_NOUNS)
+        return self._match_names(MALE_NOUNS if name in FEMALE_NOUNS else ())
+
+    @cache
+    def match_listed(self, names: frozenset[str]) -> np.ndarray:
+        """Return for each row whether its name, or the singular of its name, is one of some names, bool [rows]."""
+        return np.array([name in names or lemmatize(name) in names for name in self.names], dtype=bool)
 
     @cache
     def match_siblings(self, name: str) -> np.ndarray:

@@ -13,8 +13,8 @@ A *slot* is a place of the question with a word that may be replaced.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
@@ -28,7 +28,6 @@ from pipeline.core.params import Params, Seed
 from pipeline.core.records import Vocabulary
 from pipeline.language.functional_programs import POSITION_VALUES
 from pipeline.language.nouns import GrammaticalNumber, lemmatize
-from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.relations import (
     DIRECTIONAL_RELATIONS,
     LEFT_RIGHT_RELATIONS,
@@ -38,7 +37,6 @@ from pipeline.language.relations import (
     get_excluded_relations,
 )
 from pipeline.language.similarity import is_similar_attribute, is_vague_attribute
-from pipeline.language.word_lists import parse_words
 from pipeline.verifier.evidence import Evidence
 from pipeline.verifier.presence_model import PresenceModel, get_known_names
 
@@ -48,18 +46,6 @@ KEEP_WEIGHT = 0.2
 # Objects that an image shows with a higher probability are never inserted. In an image of a person, for
 # example, shoes have the probability 0.6.
 MAX_PRESENCE_PROBABILITY = 0.58
-# In these kinds, different names often stand for the same thing: a wall may be called a barrier.
-_INDISTINCT_KINDS = frozenset(("upright", "marking", "sky", "water", "watercraft", "place", "tree", "flora"))
-_STATUES = frozenset(("statue", "doll"))
-_GROUND_KINDS = frozenset(("surface", "landform", "water"))
-_VEHICLE_KINDS = frozenset(("vehicle", "car", "bike", "train", "aircraft", "watercraft"))
-# A jacket may be called a coat, a shirt or a vest, but not one of these.
-_DISTINCT_GARMENTS = parse_words("dress, skirt, apron, scarf, robe, tie")
-# People may take each of these for another one.
-_PAVED_GROUNDS = parse_words(
-    "road, street, sidewalk, pavement, walkway, path, floor, ground, deck, platform, curb, runway, courtyard, roadside,"
-    "lane, hill, mound, track, court, tile, dirt, gravel, concrete, asphalt, patio, porch, parking, driveway"
-)
 # Phrases that ask for the name of an object: "WHO is ...?", "WHICH KIND OF animal is ...?".
 NAME_QUESTION_PHRASES = (
     "who",
@@ -230,55 +216,20 @@ class ReplacementSampler:
         if may_keep and self._is_balancing_words and name in table.row_by_name:
             weight = weight.copy()
             weight[table.row_by_name[name]] = KEEP_WEIGHT * weight.sum()
-        rows = np.flatnonzero(weight)
+        return self.sample_weighted_object(name, is_plural, constraints, weight, uniforms[1])
+
+    def sample_weighted_object(
+        self, name: str, is_plural: bool, constraints: ObjectConstraints, weight: np.ndarray, uniform: float
+    ) -> str | None:
+        """Sample an object by the weights [rows of the object table], or return None if no weight is positive.
+
+        The other arguments are as in `sample_object`.
+        """
+        table, rows = self.object_table, np.flatnonzero(weight)
         word_context = "objects" if is_plural else "object", _describe_constraints(constraints)
         removed_index = table.row_by_name.get(name, -1)
-        position = self._sample_index(word_context, removed_index, rows, weight[rows], uniforms[1])
+        position = self._sample_index(word_context, removed_index, rows, weight[rows], uniform)
         return None if position is None else table.names[rows[position]]
-
-    @cache
-    def match_plain_kind(self, name: str, same_kind: bool) -> np.ndarray:
-        """Return which rows of the object table may replace a name in a plain question, bool [rows].
-
-        An object is replaced by one of its main kind, unless people may take one for the other (a fence for a wall).
-        Otherwise grounds replace each other, and so do vehicles, living things, and things of unknown kind. Special
-        names ("paper plate") replace nothing.
-
-        Args:
-            name: The name to replace.
-            same_kind: Whether the row must be of the same main kind.
-        """
-        kinds, kind = self._main_kinds, get_main_kind(name)
-        matches = self.plausibility.match_main_kind(name)
-        if kind in _INDISTINCT_KINDS:
-            matches = np.zeros_like(matches)
-        if not same_kind and kind in _GROUND_KINDS:
-            matches = np.isin(kinds, sorted(_GROUND_KINDS - ({kind} & _INDISTINCT_KINDS)))
-        elif not same_kind and kind in LIVING_KINDS:
-            matches = np.isin(kinds, sorted(LIVING_KINDS)) | (
-                self._match_words(_STATUES) & (kind == "animal")
-            )
-        elif not same_kind and kind in _VEHICLE_KINDS:
-            matches = np.isin(kinds, sorted(_VEHICLE_KINDS - ({kind} & _INDISTINCT_KINDS)))
-        elif not same_kind and not kind:
-            matches = ~np.isin(kinds, sorted(LIVING_KINDS | {"plush"}))
-        if kind == "garment":
-            matches = self._match_words(_DISTINCT_GARMENTS)
-        matches &= ~self._is_compound
-        return matches & ~self._match_words(_PAVED_GROUNDS) if lemmatize(name) in _PAVED_GROUNDS else matches
-
-    @cached_property
-    def _is_compound(self) -> np.ndarray:
-        """Whether the last word of each name is a name of its own ("paper plate"), bool [rows]."""
-        names = self.object_table.row_by_name
-        return np.array([" " in name and name.rpartition(" ")[2] in names for name in names], bool)
-
-    def _match_words(self, words: Collection[str]) -> np.ndarray:
-        return np.array([lemmatize(name) in words for name in self.object_table.names], bool)
-
-    @cached_property
-    def _main_kinds(self) -> np.ndarray:
-        return np.array([get_main_kind(name) for name in self.object_table.names])
 
     @lru_cache(maxsize=1 << 12)
     def _weigh_objects(

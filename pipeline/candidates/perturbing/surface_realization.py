@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
-import numpy as np
 
-from pipeline.candidates.perturbing.edit_slots import CLOTHING_KINDS, MAX_CAUTION, EditCase
+from pipeline.candidates.perturbing.edit_slots import EditCase
 from pipeline.candidates.perturbing.plausibility import ObjectConstraints
 from pipeline.core.records import Edit, Step
 from pipeline.language.functional_programs import Operation
@@ -27,7 +26,6 @@ from pipeline.language.nouns import (
     pluralize,
     singularize,
 )
-from pipeline.language.object_taxonomy import get_main_kind
 from pipeline.language.presuppositions import Presupposition
 from pipeline.language.relations import PREPOSITIONS, extract_spatial_relation, get_antonym
 from pipeline.language.sentence import Sentence
@@ -78,7 +76,7 @@ class Swap:
 
 def find_possible_numbers(sentence: Sentence, slot: Presupposition) -> NumberChanges:
     """Return the grammatical numbers that a noun may have in a slot, with the changes that each requires."""
-    old = _detect_number(sentence, slot)
+    old = detect_number(sentence, slot)
     if follows_kind_of(sentence, slot):
         return {"singular": (), "mass": ()}
     start, before = slot.phrase_start, sentence.get_previous_token(slot.phrase_start)
@@ -96,23 +94,6 @@ def find_possible_numbers(sentence: Sentence, slot: Presupposition) -> NumberCha
         # "The cups" becomes "the hats".
         possible["singular"] = possible["plural"]
     return possible
-
-
-def _match_other_sex(case: EditCase, slot: Presupposition, constraints: ObjectConstraints) -> np.ndarray:
-    """Return which rows of the object table are persons of the other sex whom the image does not show so, float [rows].
-
-    "The man in the red coat" is absent from an image of men and of a woman in a red coat, if no text says otherwise.
-    """
-    table = case.replacements.object_table
-    described = {word for group in constraints.attributes for word in group}
-    described |= {other for relation, _, other in constraints.relations if relation != "of"}
-    if get_grammatical_number(slot.word) != "singular":
-        described.clear()
-    rows = table.match_other_sex(slot.word) if described else np.zeros(len(table.names))
-    return rows * [
-        described.isdisjoint(case.mentions.find_words_beside(n)) if r else 0
-        for n, r in zip(table.names, rows, strict=True)
-    ]
 
 
 def swap_object(
@@ -142,22 +123,37 @@ def swap_object(
     sentence, replacements, absent = case.sentence, case.replacements, case.absence_probabilities
     for swap in earlier_swaps:
         absent = absent * ~replacements.object_table.match_confusable(swap.new)
-    is_plural = _detect_number(sentence, slot) == "plural"
-    if case.is_plain_question:
-        wears = any(get_main_kind(other) in CLOTHING_KINDS for *_, other in constraints.relations)
-        absent = np.maximum(absent, _match_other_sex(case, slot, constraints))
-        absent = absent * replacements.match_plain_kind(slot.word, case.caution == MAX_CAUTION or wears)
+    is_plural = detect_number(sentence, slot) == "plural"
     new = replacements.sample_object(
         slot.word, is_plural, frozenset(numbers), must_be_category, constraints, absent, uniforms, may_keep
     )
-    if new is None or new == slot.word:
-        return None
+    return (
+        None
+        if new is None or new == slot.word
+        else make_object_swap(sentence, slot, new, numbers, uniforms[1])
+    )
+
+
+def make_object_swap(
+    sentence: Sentence, slot: Presupposition, new: str, numbers: NumberChanges, uniform: float
+) -> Swap:
+    """Return the swap of an object for another one, in the grammatical number of the words that it replaces.
+
+    Args:
+        sentence: The sentence.
+        slot: The slot of the object.
+        new: The name of the new object.
+        numbers: Grammatical numbers that the new noun may have, each with the changes that the number
+            requires.
+        uniform: A random number in [0, 1).
+    """
+    is_plural = detect_number(sentence, slot) == "plural"
     singular = singularize(new)
     if follows_kind_of(sentence, slot):
         return Swap(slot, new, singular)
     if new in _PARTITIVE_FORMS:
         return Swap(
-            slot, new, _pick_form(_PARTITIVE_FORMS[new], uniforms[1]).replace("#", "s" if is_plural else "")
+            slot, new, _pick_form(_PARTITIVE_FORMS[new], uniform).replace("#", "s" if is_plural else "")
         )
     grammatical_number = get_grammatical_number(singular)
     if grammatical_number == "singular" and is_plural:
@@ -212,7 +208,7 @@ def follows_kind_of(sentence: Sentence, slot: Presupposition) -> bool:
     )
 
 
-def _detect_number(sentence: Sentence, slot: Presupposition) -> GrammaticalNumber:
+def detect_number(sentence: Sentence, slot: Presupposition) -> GrammaticalNumber:
     """Return the grammatical number of the words in a slot.
 
     "Pieces of furniture" is plural, and so is "sheep" in "are the sheep white".

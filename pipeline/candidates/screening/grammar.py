@@ -50,7 +50,9 @@ def find_grammar_error(text: str) -> str:
             return "a repeated word"
         if token in _SINGLE_WORD_PREPOSITIONS - _PREPOSITIONS_BEFORE_OF and after == "of":
             return "a superfluous preposition"
-        if before == "in" and token == "front" and after not in {"of", *_SENTENCE_ENDS}:
+        # "What is the boy in front doing?", "Is the boy in front of the tree?"
+        continues = after in {"of", "with", *_SENTENCE_ENDS} or after.endswith("ing")
+        if before == "in" and token == "front" and not continues:
             return "an incomplete preposition"
         if token in ("have", "has") and next_ in _ATTRIBUTE_NOUNS:
             return "a noun without an article"

@@ -140,12 +140,24 @@ def find_inverse_relation(case: ScreenCase) -> Fault:
         return None
     outer = program[asked]
     inner = program[find_root_step(program, outer.inputs[0])]
-    if inner.verb != "relate":
+    if inner.verb != "relate" or _names_more(program, asked):
         return None
     same = inner.values == outer.values and inner.is_subject != outer.is_subject
     opposite = get_antonym(inner.values[0]) == outer.values[0] and inner.is_subject == outer.is_subject
     named = program[find_root_step(program, inner.inputs[0])].name
     return f"the {named} is an answer, and the text names it" if same or opposite else None
+
+
+def _names_more(program: Sequence[Operation], asked: int) -> bool:
+    """Return whether a program selects an object that none of its steps uses, as programs derived from texts do.
+
+    "What does the man in the red shirt wear ON HIS WRIST?" does not ask for the shirt.
+    """
+    used = {index for operation in program for index in operation.inputs}
+    return any(
+        operation.verb == "select" and step not in used and step != asked
+        for step, operation in enumerate(program)
+    )
 
 
 def find_given_attribute_in_text(case: ScreenCase) -> Fault:

@@ -125,6 +125,134 @@ def test_objects_are_replaced_by_objects_of_their_kind(tagger, words):
     assert inserted.isdisjoint({"cup", "car", "shirt", "table"})
 
 
+def edit_one(tagger, words, asked, *others, subset="pt-easy"):
+    """The edited texts of a question over all seeds, with the answer "x". Other questions are of the same image."""
+    return make_edits(tagger, words, (asked, "x"), *((text, "x") for text in others), subset=subset)[asked]
+
+
+@pytest.mark.parametrize(
+    ("asked", "kin"),
+    [
+        ("What is lying open on the bed?", {"couch", "sofa", "mattress", "chair"}),
+        ("What is in the brown cup on the right?", {"bowl", "mug", "glass", "jar", "vase"}),
+        ("What is the house made of?", {"building", "tower", "barn", "church"}),
+        ("What color is the bus?", {"van", "truck"}),
+        ("Which word is written on the red sign?", {"flag", "banner", "poster"}),
+    ],
+)
+def test_no_kin_is_inserted(tagger, words, asked, kin):
+    edits = edit_one(tagger, words, asked)
+    assert edits
+    assert not [text for text in edits if kin & set(text.rstrip("?").lower().split())]
+
+
+def test_one_place_of_a_question_is_edited(tagger, words):
+    asked = "What is the man in the red coat beside the white truck holding?"
+    for subset in ("pt-easy", "pt-hard"):
+        for text in edit_one(tagger, words, asked, subset=subset):
+            changed = sum(a != b for a, b in zip(asked.split(), text.split(), strict=True))
+            assert changed == 1
+
+
+def test_the_object_that_is_asked_about_is_replaced_and_not_its_surroundings(tagger, words):
+    edits = edit_one(tagger, words, "What color is the car behind the fence?")
+    assert edits and all(text.endswith("behind the fence?") for text in edits)
+
+
+def test_an_unnamed_object_is_asked_about_by_its_nearest_reference(tagger, words):
+    edits = edit_one(tagger, words, "What device is lying on the desk to the left of the lamp?")
+    assert all(text.endswith("to the left of the lamp?") for text in edits)
+
+
+def test_pronouns_follow_the_person(tagger, words):
+    edits = edit_one(tagger, words, "What is the man in the cream coat wearing over his eyes?")
+    assert "What is the woman in the cream coat wearing over her eyes?" in edits
+    assert not [text for text in edits if "woman" in text and " his " in text]
+
+
+def test_nobody_is_inserted_whom_a_text_mentions(tagger, words):
+    asked = "Is the man on the left with the baseball cap wearing shorts?"
+    edits = edit_one(tagger, words, asked, "What color are the socks of the girls?")
+    assert not [text for text in edits if "woman" in text or "girl" in text]
+
+
+def test_compounds_are_replaced_as_a_whole(tagger, words):
+    edits = edit_one(tagger, words, "What color is the pickup truck behind the stop sign?")
+    assert edits and not [text for text in edits if "pickup" in text]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Is the house on the left or the right side of the picture?",
+        "Which is wider, the cup or the saucer?",
+        "Is the umbrella red or blue?",
+    ],
+)
+def test_options_stay(tagger, words, asked):
+    options = {"left", "right", "cup", "saucer", "red", "blue"} & set(
+        asked.rstrip("?").replace(",", "").split()
+    )
+    for subset in ("pt-easy", "pt-hard"):
+        for text in edit_one(tagger, words, asked, subset=subset):
+            assert options <= set(text.rstrip("?").replace(",", "").split())
+
+
+NEUTRAL = {"white", "black", "gray", "silver", "brown", "beige", "tan", "light", "dark"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [
+        ("What is the woman in the black blouse holding?", set()),
+        ("What does the man in the light blue shirt wear on his wrist?", {"blue", "purple"}),
+        ("What is the man in the cream coat wearing over his eyes?", {"yellow", "pink"}),
+        ("Which newspaper is sold in the blue box?", {"blue", "purple"}),
+        ("What kind of jewelry is the woman in red wearing on her ear?", {"red", "orange", "pink"}),
+    ],
+)
+def test_colors_of_things_become_bright_colors_that_nobody_confuses(tagger, words, asked, near):
+    edits = edit_one(tagger, words, asked, subset="pt-hard")
+    inserted = {word for text in edits for word in text.rstrip("?").split()} - set(asked.rstrip("?").split())
+    assert inserted and inserted.isdisjoint(NEUTRAL | near)
+    # One word stands in place of one color, also of "light blue".
+    assert all(len(asked.split()) - len(text.split()) in (0, 1) for text in edits)
+
+
+def test_colors_that_a_text_mentions_are_inserted_last(tagger, words):
+    asked = "What is in the black box?"
+    edits = edit_one(tagger, words, asked, "Is the woman wearing a red or a green coat?", subset="pt-hard")
+    assert edits and not [text for text in edits if "red" in text or "green" in text]
+
+
+def test_the_pose_of_a_described_person_becomes_a_rare_one(tagger, words):
+    asked = "What color is the shirt of the man walking next to the curb?"
+    edits = edit_one(tagger, words, asked, subset="pt-hard")
+    assert edits and all(text.split()[8] in ("kneeling", "lying", "jumping") for text in edits)
+
+
+@pytest.mark.parametrize("asked", ["What is the man standing on?", "Where is the woman sitting?"])
+def test_what_a_question_asks_about_a_person_stays(tagger, words, asked):
+    assert not edit_one(tagger, words, asked, subset="pt-hard")
+
+
+def test_counts_of_what_an_object_has_presuppose_the_object(tagger, words):
+    edits = edit_one(tagger, words, "How many sides does the red sign have?")
+    assert edits and not edit_one(tagger, words, "How many cups are on the table?")
+
+
+def test_only_indoor_objects_are_inserted_indoors(tagger, words):
+    edits = edit_one(
+        tagger,
+        words,
+        "What covers the windows behind the couch?",
+        "Is the pillow on the bed white?",
+        "Is the lamp lit?",
+    )
+    outdoors = {"tent", "boat", "statue", "train", "tractor", "bridge", "windmill"}
+    assert edits and not [text for text in edits if any(name in text for name in outdoors)]
+
+
 @pytest.mark.parametrize(
     "asked",
     [

@@ -87,6 +87,19 @@ def test_an_inverse_relation_reveals_the_named_object(outer, inner, back):
     assert fault == ("the lamp is an answer, and the text names it" if back else None)
 
 
+def test_a_place_that_no_step_uses_keeps_the_named_object_from_being_an_answer():
+    # "What is the man in the red coat wearing OVER HIS EYES?"
+    asked = "select: coat (1)->relate: man,wearing,s (2) [{}]->relate: _,wearing,o (3) [{}]->query: name [{}]"
+    assert faults.find_inverse_relation(case("What is there?", asked.format(0, 1, 2)))
+    with_eyes = "select: eyes (4)->" + asked.format(1, 2, 3)
+    assert not faults.find_inverse_relation(case("What is there?", with_eyes))
+
+
+def test_in_front_may_describe_who_does_something():
+    assert not find_grammar_error("What is the boy in front doing?")
+    assert find_grammar_error("Is the cup in front or behind the vase?")
+
+
 EDITED = (Edit(start=0, end=1, kind="object", old="a", new="b"),)
 
 
