@@ -75,12 +75,8 @@ class AnnotateParams(Params):
             tasks: All tasks of the study.
         """
         chosen = choose_study_sizes(*count_tasks(tasks))
-        return StudySizes(
-            *(
-                auto if (given := getattr(self, name)) == "auto" else given
-                for name, auto in zip(StudySizes._fields, chosen, strict=True)
-            )
-        )
+        given = {name: getattr(self, name) for name in StudySizes._fields}
+        return chosen._replace(**{name: value for name, value in given.items() if value != "auto"})
 
     def to_assignment_rules(self, sizes: StudySizes) -> AssignmentRules:
         """Return the parameters that `AdaptiveAssigner` needs.
