@@ -323,5 +323,5 @@ def _describe_result(
         yield f"  {', '.join(empty)} in `{name}: release:` of {PARAMS_FILE}"
     if given.get("include_images", True):
         yield f"  the licence of the images in `{name}: release: licence_overrides`, or include_images: false"
-    yield f"  verdicts of human annotators in {DATA_DIR / name / 'annotations'} (docs/guides/human_annotation.md). With fewer than three annotators, the dataset card marks the release as a trial."
+    yield f"  verdicts of human annotators in {DATA_DIR / name / 'annotations'} (docs/guides/human_annotation.md). With fewer than three annotators, or without an adjudicator who judges the audit sample, the dataset card marks the release as a trial."
     yield f"  a `version` in {PARAMS_FILE} that is not published yet"
