@@ -8,14 +8,14 @@ the same object. An object is replaced by an object of the same place that is no
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 from pipeline.language.lexicon import load_hyponyms, load_wordnet
 from pipeline.language.nouns import lemmatize
 from pipeline.language.object_taxonomy import get_kinds, get_main_kind
-from pipeline.language.word_lists import parse_words
+from pipeline.language.word_lists import parse_headed_groups, parse_words
 
 # One place per line: "place: kin | kin". Names with "+" or "*" may be inserted there. "*" marks guests: they may be
 # inserted, but are replaced by objects of their own place. Names without a mark are too general, or many images show
@@ -41,7 +41,7 @@ blossoms: flower, rose, tulip, blossom, bouquet, ~leaf, ~plant, petal, ~branch, 
 food: pizza, pie, quiche | +cake, cupcake, pie, dessert, pastry, croissant, cookie, +donut, muffin, bread, bun, roll, bagel, waffle, pancake | sandwich, +hamburger, burger, +hot dog, taco, wrap, burrito | salad, broccoli, lettuce, vegetable, cabbage, spinach, herb | +carrot, +cucumber | +banana | +apple, peach, pear, plum, tomato | +orange, grapefruit, lemon, lime, tangerine | +watermelon, melon | +strawberry, cherry, berry, raspberry | +egg, omelette | meat, steak, chicken, sausage, bacon, ham, beef, fish | rice, pasta, noodle | french fries, potato, chip, fry | ice cream, frosting, cream | soup, stew, sauce | nut, peanut, olive, grape
 worn: shirt, jacket, coat, sweater, hoodie, vest, top, blouse, suit, uniform, jersey, t-shirt, sweatshirt, blazer, cardigan, spacesuit, wetsuit, costume, outfit, jumpsuit, tank top, polo shirt, raincoat, overalls, clothing, apron, space suit | pants, jeans, shorts, trousers, leggings, tights, trunks, overalls, slacks | +dress, gown, +skirt, robe, kimono, costume, outfit, uniform | +scarf, tie, bow tie, shawl, necklace, collar | shoe, boot, sneaker, sandal, slipper, heel, sock, flip flop, footwear | glove, mitten, mitt, baseball glove | hat, cap, helmet, beanie, hood, +crown, wig, headband, bandana, visor, +cowboy hat, baseball cap, turban | backpack, purse, handbag, bag, *suitcase, briefcase, luggage | *umbrella, parasol
 play: ball, baseball, basketball, football, soccer ball, tennis ball, balloon, beach ball | +racket, tennis racket, paddle, badminton racket | baseball bat, bat, golf club, hockey stick, stick, broom, cricket bat, oar | +surfboard, boogie board, paddle board | +skateboard, longboard, scooter | +snowboard, ski | +kite | +frisbee, disc | *umbrella, parasol | +guitar, violin, banjo, cello, ukulele | drum | +trumpet, horn, saxophone, flute | *suitcase, bag, backpack, luggage, briefcase | *teddy bear, doll, stuffed animal, toy
-linen: tablecloth, napkin, placemat, cloth, towel, curtain, sheet | blanket, quilt, comforter, bedspread, bedding, sheet, duvet, throw, towel, cloth | pillow, cushion | rug, carpet, mat, bath mat, placemat | curtain, drape, blind, shade, shower curtain | *umbrella, parasol | *hammock | *tent | *dress, gown, robe | *suitcase, luggage | *surfboard | *teddy bear, stuffed animal
+linen: tablecloth, napkin, placemat, cloth, towel, curtain, sheet | blanket, quilt, comforter, bedspread, bedding, sheet, duvet, throw, towel, cloth | pillow, cushion | rug, carpet, mat, bath mat, placemat | curtain, drape, blind, shade, shower curtain | *umbrella, parasol | *hammock | *tent | *suitcase, luggage | *surfboard | *teddy bear, stuffed animal
 hung: picture, painting, photo, photograph, poster, frame, drawing, artwork, calendar, map, ~sign, picture frame, television, screen, mirror | +clock, wall clock | ~flag, ~banner | *guitar, violin | *bicycle, bike | *surfboard, skateboard | *umbrella, parasol | *piano | shelf, cabinet | lamp, light
 lit: lamp, light, chandelier, light fixture, lantern, bulb, sconce, candle, spotlight, street light, light bulb, headlight, candle holder | *fan, ceiling fan | *balloon | *umbrella, parasol | *bell | *kite | *clock
 """
@@ -63,6 +63,31 @@ _OUTDOOR_KINDS = parse_words(
 _OUTDOOR_NAMES = parse_words("grass, field, road, street, sidewalk, snow, sand, beach, fence, crosswalk, runway, sun, hedge, lawn, park")  # fmt: skip
 # The last word of a compound often means something else than the word alone: "menu board", "license plate".
 _AMBIGUOUS_HEADS = parse_words("board, plate, bar, light, frame, case, stand, base, top, head, tip, pad, rack, holder, sheet, screen, bed, box, glass, cap, light, can, track, court, line, house, stick, chip, model, cover, bag, ball, fixture")  # fmt: skip
+
+
+# Parts that few animals have, and the animals that are inserted with them.
+_PARTS = parse_headed_groups("""
+paw: dog, puppy, cat, kitten, rabbit, bear, lion; claw: cat, bear, lion, owl; wing: owl, duck, penguin; beak: owl, duck, penguin
+feather: owl, duck, penguin; hoof: horse, zebra, cow, sheep, goat, pig, giraffe; horn: cow, goat, sheep; udder: cow, goat
+trunk: elephant; tusk: elephant; mane: horse, zebra, lion; shell: turtle; snout: dog, puppy, pig, bear; antler: deer
+whisker: cat, kitten, rabbit, lion; fur: dog, puppy, cat, kitten, rabbit, bear, lion, monkey; wool: sheep; collar: dog, puppy, cat, kitten, goat, horse, pig; leash: dog, puppy, cat, kitten, goat, horse, pig; fin: fish
+tail: dog, puppy, cat, kitten, horse, zebra, cow, lion, monkey, elephant, pig, goat
+""")
+# Verbs that belong to vehicles of one kind.
+_VEHICLE_VERBS = {
+    frozenset(("watercraft",)): parse_words(
+        "docked, moored, anchored, sailing, sails, sail, rowing, rowed, floating, paddling"
+    ),
+    frozenset(("aircraft",)): parse_words("flying, hovering, landing"),
+    frozenset(("vehicle", "car", "bike", "aircraft")): parse_words("parked"),
+    frozenset(("vehicle", "car", "bike")): parse_words("driving, drives, drive, driven"),
+}
+_VEHICLE_KINDS = frozenset(("watercraft", "aircraft", "train", "vehicle", "car", "bike"))
+# Nothing stands or lies on these.
+_BARE_NAMES = parse_words("clock, wall clock, alarm clock, mirror, kite, balloon, ball, candle, lantern, fan, umbrella, parasol")  # fmt: skip
+_HEAVY_NAMES = parse_words(
+    "suitcase, luggage, briefcase, tent, bathtub, piano, refrigerator, oven, aquarium, fireplace"
+)
 
 
 class Place(NamedTuple):
@@ -172,6 +197,45 @@ def suits_setting(name: str, setting: str) -> bool:
     [True, False, True]
     """
     return name not in {"indoors": _ONLY_OUTDOORS, "outdoors": _ONLY_INDOORS}.get(setting, frozenset())
+
+
+def has_parts(name: str, parts: Iterable[str]) -> bool:
+    """Return whether an animal may have parts.
+
+    >>> [has_parts(name, ["paws"]) for name in ("horse", "cat")], has_parts("horse", ["head"])
+    ([False, True], True)
+    """
+    return all(name in _PARTS.get(lemmatize(part), (name,)) for part in parts)
+
+
+def suits_verbs(name: str, old: str, words: Collection[str]) -> bool:
+    """Return whether a name may replace another one in a question with these words, by the verbs of their kind.
+
+    >>> [suits_verbs(name, "ship", {"docked"}) for name in ("car", "boat")], suits_verbs("car", "ship", {"red"})
+    ([False, True], True)
+    """
+    kind = get_main_kind(name)
+    return get_main_kind(old) not in _VEHICLE_KINDS or all(
+        kind in kinds or verbs.isdisjoint(words) for kinds, verbs in _VEHICLE_VERBS.items()
+    )
+
+
+def carries_nothing(name: str) -> bool:
+    """Return whether nothing stands or lies on such an object.
+
+    >>> carries_nothing("clock"), carries_nothing("bed")
+    (True, False)
+    """
+    return name in _BARE_NAMES
+
+
+def hangs_nowhere(name: str) -> bool:
+    """Return whether such an object is never hung up.
+
+    >>> hangs_nowhere("suitcase"), hangs_nowhere("umbrella")
+    (True, False)
+    """
+    return name in _HEAVY_NAMES
 
 
 def find_common_contrasts(name: str, setting: str) -> frozenset[str]:

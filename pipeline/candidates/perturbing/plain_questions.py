@@ -7,8 +7,11 @@ words without which it asks for nothing. Rules, each against a way in which edit
   Other objects are edited only where the question does not name what it asks for ("What is lying on the BED?").
 - An inserted object stands in the same places, and nobody takes it for the replaced one (`contrasts`).
 - Men replace women and the reverse, if no text of the image speaks of such a person. Pronouns follow.
+- Where readers would answer "no" to a question about another person, the person's clothes are edited.
+- People of unknown role become people whose clothes nobody mistakes (a firefighter).
 - Colors are replaced by bright colors that no text of the image mentions. White, gray or brown objects are common.
-- Positions ("on the left"), poses and states are edited if the image shows one such object only.
+- Positions ("on the left"), poses and states are edited if the image shows one such object only, or if the new state
+  is rare (an overturned car).
 - Options of a choice, counted objects and objects that need not exist are never edited.
 """
 
@@ -21,11 +24,15 @@ from itertools import chain, pairwise
 import numpy as np
 
 from pipeline.candidates.perturbing.contrasts import (
+    carries_nothing,
     find_common_contrasts,
     find_contrasts,
     find_kin,
+    hangs_nowhere,
+    has_parts,
     infer_setting,
     suits_setting,
+    suits_verbs,
 )
 from pipeline.candidates.perturbing.edit_slots import (
     EditCase,
@@ -66,6 +73,7 @@ FREQUENCY_EXPONENT = 0.25
 # Where so few texts speak of an image, they do not show that somebody is absent.
 MIN_TEXTS = 3
 
+_AUXILIARIES = parse_words("is, are, was, were, does, do, did, has, have, can")
 _CLOTHING_KINDS = frozenset(("headwear", "eyewear", "jewelry", "garment"))
 _PART_KINDS = frozenset(("bodypart", "carpart"))
 _PREPOSITION_WORDS = frozenset(phrase.split()[0] for phrase in PREPOSITIONS)
@@ -106,11 +114,19 @@ _OTHER_SEX = {"man": "woman", "woman": "man", "boy": "girl", "girl": "boy", "lad
     "mother": "father",
 }
 _PRONOUN_FORMS = {"woman": {"his": "her", "he": "she", "him": "her"}, "man": {"her": "his", "she": "he"}}
-# People whom their looks distinguish from each other, and those who may be called so.
+# People whom their looks distinguish from people of other roles, and those who may be called so.
 _ROLES = parse_headed_groups("""
 skateboarder: skater, surfer; surfer: swimmer, skateboarder; chef: cook, baker, waiter, waitress; cowboy: rider, horseman
 soldier: officer, guard, policeman, police officer, pilot; jockey: rider, cyclist, horseman; umpire: referee, player
 """)
+# Roles whose clothes nobody mistakes. They replace people of whose role nothing is known.
+_UNIFORMED_ROLES = parse_headed_groups("""
+cowboy: rider, horseman, cowgirl; firefighter: fireman, deck; astronaut: spaceman, pilot; clown: jester; nun: sister
+soldier: officer, guard, policeman, police officer, pilot, sailor, navy, army, military, uniform, camouflage, deck
+""")
+# Roles whose dress leaves nothing of other clothes to see: nobody asks for the shorts of an astronaut.
+_COVERED_ROLES = frozenset(("astronaut", "nun"))
+_BEARDS = parse_words("beard, bearded, mustache, moustache, bald, goatee")
 # Colors that stand out, and the colors that people may confuse with them.
 _BRIGHT_COLORS = parse_headed_groups("""
 red: orange, pink, maroon, burgundy, crimson, scarlet, rust, brown, copper
@@ -128,6 +144,10 @@ gray: grey, silver, black, white, blond
 brown: tan, golden, orange, red, beige, brunette, ginger, blond
 """)
 _HAIR_COLORS = parse_headed_groups("red: orange, ginger, brown, auburn, brunette; gray: grey, silver, white")
+# Where others may have brown hair, nobody asks for red hair, because shades of brown look red.
+_UNUSUAL_HAIR_COLORS = parse_headed_groups("""
+gray: grey, silver, white, blond, blonde; blue: purple, teal, turquoise; green: teal, turquoise; pink: red, purple
+""")
 # What a shade or a pale color may be called.
 _SHADE_COLORS = parse_headed_groups("""
 dark: blue, purple, green, red, black, brown, gray; light: yellow, pink, white, gray; bright: yellow, orange, pink
@@ -143,6 +163,7 @@ _COMMON_COLORS = {
     "flora": parse_words("green, yellow, red"),
     "tree": parse_words("green, yellow, red"),
     "paper": parse_words("red, blue"),
+    "board": parse_words("green"),
     "edible": parse_words("red, green, yellow, orange"),
 }
 _COLOR_NAMES = frozenset(
@@ -157,11 +178,19 @@ _COLOR_NAMES = frozenset(
 _SHADES = frozenset(("dark", "light", "bright", "pale"))
 # Materials that nobody confuses, and patterns.
 _MATERIALS = parse_headed_groups("""
-wood: wooden, bamboo, wicker, hardwood, paper, cardboard, plastic
-metal: steel, iron, metallic, chrome, aluminum, wire, plastic, brass
+wood: wooden, bamboo, wicker, hardwood, paper, cardboard, plastic, leather
+leather: suede, vinyl, fabric, cloth, upholstered, wood, wooden, metal, glass, plastic
+wicker: rattan, bamboo, cane, straw, woven, wood, wooden
+metal: steel, iron, metallic, chrome, aluminum, wire, plastic, brass, leather
 glass: plastic, crystal, porcelain, ceramic
 brick: stone, concrete, tile, cement, marble
 """)
+# Materials that few kinds of objects have.
+_MATERIAL_KINDS = {
+    "leather": ("seat",),
+    "wicker": ("seat",),
+    "brick": ("building", "upright", "surface", "opening"),
+}
 _PATTERNS = parse_headed_groups("""
 striped: pinstriped, plaid, checkered, checked
 floral: flowered, patterned
@@ -175,12 +204,20 @@ _NATURAL_KINDS = parse_words(
 _OPPOSITE_STATES = {
     "open": "closed",
     "closed": "open",
-    "smiling": "frowning",
     "empty": "full",
     "full": "empty",
     "lit": "unlit",
 }
-_VERTICAL_RELATIONS = frozenset(("above", "below"))
+# States that few photographs show. Other such objects do not matter.
+_RARE_STATES = {
+    "person": {"smiling": "crying", "laughing": "crying"},
+    "car": {"parked": "overturned"},
+    "vehicle": {"parked": "overturned"},
+}
+_HANGING_WORDS = parse_words("hanging, hangs, hang, hung")
+# What covers or lies on furniture, and may lie under it.
+_LYING_WORDS = parse_words("lying, laid, spread, draped, folded, placed, resting, sitting, thrown")
+_SIDES = {"on the left side of": "on the right side of", "on the right side of": "on the left side of"}
 _PLACE_WORDS = parse_words("left, right, top, bottom, above, below, middle, center, centre")
 _VEHICLE_KINDS = frozenset(("vehicle", "car"))
 # Parts of the scenery. There may be others, even if a text speaks of "the shop".
@@ -239,10 +276,35 @@ def may_show_others(case: EditCase, name: str, numerous_kinds: Collection[str] =
 
 def replace_main_object(case: EditCase) -> Swap | None:
     """Swap the object about which the question asks, or an object that determines what is asked for."""
-    for slot in _order_object_slots(case):
+    slots = _order_object_slots(case)
+    for slot in (*_list_clothes_of_subject(case, slots), *slots):
         if swap := _swap_object(case, slot):
             return swap
     return None
+
+
+def _list_clothes_of_subject(case: EditCase, slots: Sequence[Presupposition]) -> list[Presupposition]:
+    """Return the clothes by which a question for yes or no describes its person: "Is the man in the COAT sitting?".
+
+    Readers answer "no" if only the person is replaced.
+    """
+    tokens = case.sentence.tokens
+    is_polar = tokens[0] in _AUXILIARIES and "or" not in tokens
+    if not (is_polar and slots and get_main_kind(slots[0].word) == "person"):
+        return []
+    end = slots[0].span.end_token
+    is_described = tokens[end : end + 1] == ("in",) and tokens[end + 1] in DEFINITE_DETERMINERS
+    # "Is the man in the SKIRT wearing shorts?" sounds odd.
+    if not is_described or sum(get_main_kind(token) == "garment" for token in tokens) > 1:
+        return []
+    return [
+        slot
+        for slot in case.presuppositions.objects
+        if slot.phrase_start == end + 1
+        and get_main_kind(slot.word) == "garment"
+        # A new word would begin like "T-shirt".
+        and case.sentence.get_text(slot.span).islower()
+    ]
 
 
 def _order_object_slots(case: EditCase) -> list[Presupposition]:
@@ -468,6 +530,8 @@ def _swap_object(case: EditCase, slot: Presupposition) -> Swap | None:
     absent = case.absence_probabilities
     absent = np.where(absent < 1 - MAX_PRESENCE, 0, absent)
     for names in _list_replacements(case, slot, constraints):
+        if names & {*_ROLES, *_UNIFORMED_ROLES}:
+            return _swap_for_role(case, slot, names, is_plural)
         numbers = find_possible_numbers(case.sentence, slot)
         is_person = get_main_kind(slot.word) == "person"
         frequency = (
@@ -494,6 +558,18 @@ def _swap_object(case: EditCase, slot: Presupposition) -> Swap | None:
         if (pronouns := _adapt_pronouns(case, slot, new)) is not None:
             return replace(swap, changes=(*swap.changes, *pronouns))
     return None
+
+
+def _swap_for_role(
+    case: EditCase, slot: Presupposition, roles: frozenset[str], is_plural: bool
+) -> Swap | None:
+    weights = dict.fromkeys(sorted(roles), 1.0)
+    new = case.replacements.sample_from_weights(("object", "role"), slot.word, weights, case.uniforms[0][0])
+    pronouns = _adapt_pronouns(case, slot, new) if new else None
+    if not new or pronouns is None:
+        return None
+    swap = Swap(slot, new, pluralize(new) if is_plural else new)
+    return replace(swap, changes=(*swap.changes, *pronouns))
 
 
 def _match_facts(
@@ -544,7 +620,33 @@ def _list_replacements(
         return
     if kind in _GROUND_KINDS and setting == "indoors":
         return
-    contrasts = frozenset(other for other in find_contrasts(name) if suits_setting(other, setting))
+    words = frozenset(case.sentence.tokens)
+    carries = any(role == "o" and relation.split()[-1] == "on" for relation, role, _ in constraints.relations)
+    parts = [other for relation, role, other in constraints.relations if (relation, role) == ("of", "o")]
+
+    hangs = any(
+        role == "s" and relation.split()[0] in _HANGING_WORDS for relation, role, _ in constraints.relations
+    )
+    is_worn = kind == "garment" and any(
+        role == "o" and relation in ("in", "wearing") for relation, role, _ in constraints.relations
+    )
+    material_names = {*_MATERIALS, "wooden"}
+    materials = {word for group in constraints.attributes for word in group} & material_names
+
+    def suits(other: str) -> bool:
+        return (
+            suits_setting(other, setting)
+            and has_parts(other, parts)
+            and suits_verbs(other, name, words)
+            and not (carries and carries_nothing(other))
+            and not (hangs and hangs_nowhere(other))
+            and not (is_worn and other not in ("dress", "skirt", "gown"))
+            and all(
+                case.replacements.plausibility.score_attribute(other, one, "material") for one in materials
+            )
+        )
+
+    contrasts = frozenset(filter(suits, find_contrasts(name)))
     if kind in _FURNITURE_KINDS and any(
         canonicalize_relation(relation) in ("under", "below") and role == "s"
         for relation, role, _ in constraints.relations
@@ -559,10 +661,10 @@ def _list_replacements(
         if relation == "of" or kind in _FURNITURE_KINDS
     ):
         return
-    yield find_common_contrasts(name, setting)
+    yield frozenset(filter(suits, find_common_contrasts(name, setting)))
     if not kind and not constraints.relations and not constraints.attributes:
         # "Where is the menu board?"
-        yield find_common_contrasts("window", setting)
+        yield frozenset(filter(suits, find_common_contrasts("window", setting)))
 
 
 def _list_other_people(
@@ -574,10 +676,17 @@ def _list_other_people(
     if other and _may_become(case, slot, other, constraints):
         yield frozenset((other,))
     lemmas = {lemmatize(word) for word in _iter_words(case)}
+    roles = _UNIFORMED_ROLES if other or name in _GENERIC_PEOPLE - {"player"} else _ROLES
+    if not {"occupation", "job", "profession"}.isdisjoint(case.sentence.tokens):
+        return
+    has_clothes = any(get_main_kind(word) in _CLOTHING_KINDS for word in case.sentence.tokens)
+    avoided = _COVERED_ROLES if has_clothes else frozenset[str]()
+    # Nobody takes a man for a nun.
+    avoided |= {"nun"} if name not in FEMALE_NOUNS else frozenset()
     yield frozenset(
         role
-        for role, names in _ROLES.items()
-        if lemmas.isdisjoint((role, *names)) and suits_setting(role, setting)
+        for role, names in roles.items()
+        if role not in avoided and lemmas.isdisjoint((role, *names)) and suits_setting(role, setting)
     )
 
 
@@ -602,6 +711,8 @@ def _may_become(case: EditCase, slot: Presupposition, other: str, constraints: O
         and name != case.program[-1].name
     }
     num_details = len(attributes) + sum(1 + bool(_find_attributes_of(case, name)) for name in looks)
+    if other in FEMALE_NOUNS and not _BEARDS.isdisjoint(case.sentence.tokens):
+        return False
     has_plural = any(lemmatize(word) in same_sex and word not in same_sex for word in words)
     has_generic = not lemmas.isdisjoint(_GENERIC_PEOPLE)
     if lemmas & same_sex:
@@ -657,6 +768,8 @@ def replace_color(case: EditCase) -> Swap | None:
         kind, text = get_main_kind(name), case.sentence.get_text(slot.span).lower()
         is_hair = kind == "bodypart" or (kind == "person" and name != "clothing")
         colors = _COAT_COLORS if kind == "animal" else _HAIR_COLORS if is_hair else _BRIGHT_COLORS
+        if is_hair and kind == "person" and may_show_others(case, name):
+            colors = _UNUSUAL_HAIR_COLORS
         of_same = [other.word for other, its in _iter_attribute_slots(case, "color") if its == name]
         old = {part for word in (text, slot.word, *of_same) for part in word.replace("-", " ").split()}
         shaded = {color for word in old for color in _SHADE_COLORS.get(word, ()) if not is_hair}
@@ -773,7 +886,13 @@ def _find_described_noun(case: EditCase, index: int, end: int) -> tuple[str, int
     ):
         at += 1
     while (
-        at + 1 < last and sentence.get_tag(at).startswith("NN") and sentence.get_tag(at + 1).startswith("NN")
+        at + 1 < last
+        and sentence.get_tag(at).startswith("NN")
+        # The later words of a name of several words have no tag ("street SIGN").
+        and (
+            sentence.get_tag(at + 1).startswith("NN")
+            or (not sentence.get_tag(at + 1) and tokens[at + 1].isalpha())
+        )
     ):
         at += 1
     word = tokens[at] if at < last and tokens[at] not in _PREPOSITION_WORDS else ""
@@ -815,6 +934,9 @@ def replace_material_or_pattern(case: EditCase) -> Swap | None:
                 if old.isdisjoint((value, *near))
                 and beside.isdisjoint((value, *near))
                 and case.replacements.plausibility.score_attribute(name, value, type_)
+                and get_main_kind(name) in _MATERIAL_KINDS.get(value, (get_main_kind(name),))
+                # A "glass shelf" may be a shelf for glasses.
+                and not (value == "glass" and get_main_kind(name) == "storage")
             }
             if may_show_others(case, name) and type_ == "material":
                 continue
@@ -827,7 +949,13 @@ def replace_material_or_pattern(case: EditCase) -> Swap | None:
 
 
 def replace_state(case: EditCase) -> Swap | None:
-    """Swap a state ("open") of the only object of its name for the opposite."""
+    """Swap a state ("open") of the only object of its name for the opposite, or a common state for a rare one."""
+    for slot in case.presuppositions.attributes:
+        name = case.program[slot.object_step].name if slot.object_step >= 0 else ""
+        new = _RARE_STATES.get(get_main_kind(name), {}).get(slot.word, "") if name else ""
+        is_presupposed = not (slot.is_query_only or slot.is_negated)
+        if new and is_presupposed and new not in {*_iter_words(case)}:
+            return Swap(slot, new, new)
     for slot in case.presuppositions.attributes:
         new = _OPPOSITE_STATES.get(slot.word)
         name = case.program[slot.object_step].name if slot.object_step >= 0 else ""
@@ -844,7 +972,10 @@ def swap_position(case: EditCase) -> Swap | None:
         name, first = case.program[slot.object_step].name, slot.span.first_token
         is_position = slot.type in POSITION_TYPES
         is_main = not _measure_distances(case).get(slot.object_step, 9)
-        is_flippable = is_position or (is_main and slot.word in LEFT_RIGHT_RELATIONS | _VERTICAL_RELATIONS)
+        is_vertical = slot.word.split()[-1:] in (["above"], ["below"])
+        is_flippable = is_position or (
+            is_main and (slot.word in LEFT_RIGHT_RELATIONS or is_vertical or slot.word in _SIDES)
+        )
         places = [i for i, token in enumerate(tokens) if token in _PLACE_WORDS]
         # "At the bottom right" is one position.
         is_single = len(places) == 1 or (len(places) == 2 and places[1] == places[0] + 1)
@@ -852,6 +983,7 @@ def swap_position(case: EditCase) -> Swap | None:
             get_main_kind(name) in _GROUND_KINDS
             or may_show_others(case, name, _NUMEROUS_KINDS - _VEHICLE_KINDS)
             or find_queried_step(case.program) == slot.object_step
+            or name in _IRREPLACEABLE_NAMES
         )
         if (
             slot.is_query_only
@@ -863,6 +995,8 @@ def swap_position(case: EditCase) -> Swap | None:
         if slot.word == "middle" and tokens[first - 2 : first] == ("in", "the"):
             side = ("left", "right")[case.uniforms[0][0] < 0.5]
             return Swap(replace(slot, span=sentence.make_span(first - 2, first + 1)), side, f"on the {side}")
+        if new := _SIDES.get(slot.word, "") if get_main_kind(name) in _FURNITURE_KINDS | _SMALL_KINDS else "":
+            return Swap(slot, new, new)
         swap = swap_for_antonym(slot, sentence)
         if swap.new and swap.text:
             return swap
@@ -870,15 +1004,29 @@ def swap_position(case: EditCase) -> Swap | None:
 
 
 def put_under(case: EditCase) -> Swap | None:
-    """Swap "on" for "under" where a small object lies on another one."""
+    """Swap "on" for "under" where a small object lies on another one, and "around" for "on top of" for seats."""
     for slot in case.presuppositions.relations:
         operation = case.program[slot.step]
-        if slot.word != "on" or slot.is_query_only or slot.is_negated or operation.verb != "relate":
+        words = slot.word.split()
+        if (
+            slot.is_query_only
+            or slot.is_negated
+            or operation.verb != "relate"
+            or not operation.name.strip("_")
+        ):
             continue
         other = case.program[find_root_step(case.program, operation.inputs[0])].name
-        is_small = get_main_kind(operation.name) in _SMALL_KINDS and not may_show_others(case, operation.name)
-        if is_small and get_main_kind(other) in ("dish", "tabletop", "linen", "seat", "paper"):
-            return Swap(slot, "under", "under")
+        kind, other_kind = get_main_kind(operation.name), get_main_kind(other)
+        if words == ["around"] and kind == "seat" and other_kind == "tabletop":
+            return Swap(slot, "on top of", "on top of")
+        is_small = kind in _SMALL_KINDS and other_kind in ("dish", "tabletop", "linen", "seat", "paper")
+        is_cover = kind == "linen" and other_kind == "seat"
+        lies = words == ["on"] or (
+            len(words) == 2 and words[0] in _LYING_WORDS and words[1] in ("on", "across", "over")
+        )
+        if lies and (is_small or is_cover) and not may_show_others(case, operation.name):
+            new = "under" if words == ["on"] else "lying under"
+            return Swap(slot, new, new)
     return None
 
 

@@ -274,3 +274,91 @@ def test_mentions_come_from_plain_questions_only():
 
     assert collect_mentions([ask(program_from_text=True)]).texts == (("is", "it", "a", "cup", "s"),)
     assert collect_mentions([ask()]).texts == ()
+
+
+def test_animals_are_inserted_only_with_parts_that_they_have(tagger, words):
+    asked = "What is tied to the hook beside the dog's paw?"
+    edits = make_edits(tagger, words, (asked, "a rope"), subset="pt-easy")[asked]
+    assert edits
+    assert not any(
+        animal in text for text in edits for animal in ("horse", "zebra", "cow", "penguin", "elephant")
+    )
+
+
+def test_verbs_of_one_kind_of_vehicle_keep_the_kind(tagger, words):
+    asked = "What color is the large ship docked at the pier?"
+    edits = make_edits(tagger, words, (asked, "white"), subset="pt-easy")[asked]
+    assert not any(
+        name in text for text in edits for name in ("car", "truck", "umbrella", "airplane", "train")
+    )
+
+
+def test_clothes_are_edited_where_readers_would_answer_no_to_another_person(tagger, words):
+    asked = "Is the man in the orange suit smiling?"
+    edits = make_edits(tagger, words, (asked, "yes"), subset="pt-easy")[asked]
+    # "Is the woman in the orange suit smiling?" has the answer "no".
+    assert edits
+    assert all(
+        text.startswith(("Is the man in the orange dress", "Is the man in the orange skirt"))
+        for text in edits
+    )
+
+
+def test_people_of_unknown_role_become_people_of_unmistakable_clothes(tagger, words):
+    asked = "What color are the trousers of the man standing between the two men in front?"
+    edits = make_edits(tagger, words, (asked, "white"), subset="pt-easy")[asked]
+    assert edits
+    assert not any(role in text for text in edits for role in ("surfer", "chef", "skateboarder", "umpire"))
+    assert not any("astronaut" in text for text in edits)
+
+
+def test_nobody_asks_for_the_beard_of_a_woman(tagger, words):
+    asked = "Does the man on the bench have a beard?"
+    edits = make_edits(tagger, words, (asked, "yes"), subset="pt-easy")[asked]
+    assert edits
+    assert not any("woman" in text for text in edits)
+
+
+@pytest.mark.parametrize(
+    ("asked", "edited"),
+    [
+        (
+            "What is the wall behind the parked car made of?",
+            "What is the wall behind the overturned car made of?",
+        ),
+        (
+            "What color is the blouse of the smiling woman?",
+            "What color is the blouse of the crying woman?",
+        ),
+        (
+            "What color is the blanket laid across the bed?",
+            "What color is the blanket lying under the bed?",
+        ),
+        (
+            "What color is the couch on the left side of the office?",
+            "What color is the couch on the right side of the office?",
+        ),
+        (
+            "What color is the curtain hanging above the dogs?",
+            "What color is the curtain hanging below the dogs?",
+        ),
+        (
+            "What shape are the seats of the stools around the tables?",
+            "What shape are the seats of the stools on top of the tables?",
+        ),
+        (
+            "What shape is the rug in front of the leather armchair?",
+            "What shape is the rug in front of the wicker armchair?",
+        ),
+    ],
+)
+def test_states_places_and_materials_become_what_the_image_does_not_show(tagger, words, asked, edited):
+    assert make_edits(tagger, words, (asked, "x"), subset="pt-hard")[asked] == {edited}
+
+
+def test_no_hair_becomes_red_where_the_image_shows_others(tagger, words):
+    asked = "What is the blonde woman holding?"
+    rows = ((asked, "a cup"), ("How many women are there?", "two"))
+    edits = make_edits(tagger, words, *rows, subset="pt-hard")[asked]
+    assert edits
+    assert not any("red-haired" in text for text in edits)
