@@ -157,15 +157,18 @@ def compute_vote_table(rates: np.ndarray) -> np.ndarray:
     return np.log(np.stack([1 - invalid, invalid], axis=-2))
 
 
-def compute_class_evidence(log_likelihood: np.ndarray, hard_rates: np.ndarray) -> np.ndarray:
+def compute_class_evidence(
+    log_likelihood: np.ndarray, hard_rates: np.ndarray, subset: np.ndarray | slice = slice(None)
+) -> np.ndarray:
     """Return the log of how much more probable the votes are if the candidate is answerable, [items].
 
     Args:
         log_likelihood: [items, 4], log probability of the votes for each component.
-        hard_rates: [items, 2] or [2], proportion of hard items among unanswerable and among answerable items.
+        hard_rates: [subsets, 2], proportion of hard items among unanswerable and among answerable items.
+        subset: [items], the subset of each item. By default, each item has its own row in `hard_rates`.
     """
-    joint = log_likelihood + _log_component_priors(hard_rates)
-    return np.logaddexp(joint[..., 2], joint[..., 3]) - np.logaddexp(joint[..., 0], joint[..., 1])
+    joint = log_likelihood + _log_component_priors(hard_rates)[subset]
+    return np.logaddexp(joint[:, 2], joint[:, 3]) - np.logaddexp(joint[:, 0], joint[:, 1])
 
 
 def fit_votes(votes: VoteTable, start: Credibility | None = None) -> VoteFit:
