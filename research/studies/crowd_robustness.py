@@ -372,9 +372,11 @@ def render_results(results: Sequence[CrowdResult]) -> str:
             "yes" if row.doubts_after_audit else "no",
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    for row in results:
-        for doubt in sorted({*row.doubts, *row.doubts_after_audit}):
-            lines.append(f"\n{row.crowd} (seed {row.seed}): {doubt}")
+    lines += [
+        f"\n{row.crowd} (seed {row.seed}): {doubt}"
+        for row in results
+        for doubt in sorted({*row.doubts, *row.doubts_after_audit})
+    ]
     if compared := [row for row in results if row.comparison]:
         names = [error.aggregation for error in compared[0].comparison]
         lines += [
@@ -416,10 +418,10 @@ def run_crowds_study(
         {row.candidate_id: row.p_answerable for row in folders.read_records(CandidateEstimate)},
         find_truth(tasks, make_true_answer(folders)),
     )
-    results = [
-        study_crowd(data, crowd, seed, should_compare=should_compare)
-        for seed, crowd in track(ways, "study", unit="crowd")
-    ]
-    if out:
-        write_json(out, results)
+    results = list[CrowdResult]()
+    for seed, crowd in track(ways, "study", unit="crowd"):
+        results.append(study_crowd(data, crowd, seed, should_compare=should_compare))
+        # After each crowd, so that nothing is lost if the command is stopped.
+        if out:
+            write_json(out, results)
     return render_results(results)
