@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import log, nan
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -191,9 +192,10 @@ class AdaptiveAssigner:
         self._log_likelihood, self._evidence = np.zeros((count, 4)), np.zeros(count)
         self._vote_counts, self._margins = np.zeros((2, count))
         self._adjudicated_sign = np.zeros(count, np.int16)
-        # By the last fit of the model: person -> error rates [subsets, 2], person -> first task whose votes are not
-        # trusted [subsets], person -> number of the group of copies, and the proportions of hard candidates [subsets, 2].
-        self._rates = dict[str, np.ndarray]()
+        # By the last fit of the model: person -> log probabilities of votes [subsets, 2, 4], person -> first task whose votes
+        # are not trusted [subsets], person -> number of the group of copies, and the proportions of hard candidates
+        # [subsets, 2].
+        self._vote_tables = dict[str, np.ndarray]()
         self._trusted_before = dict[str, np.ndarray]()
         self._groups = dict[str, int]()
         self._hard_rates = np.tile([mean for mean, _ in HARD_PRIOR], (len(self.subsets), 1))
@@ -563,8 +565,7 @@ class AdaptiveAssigner:
             num_votes = np.sum([votes != NO_VOTE for votes in counted], axis=0)
             weight = 1 / np.maximum(num_votes, 1)
             for state, votes in zip(states, counted, strict=True):
-                table = compute_vote_table(self._get_rates(state))
-                logs = table[subset, np.maximum(votes - VALID, 0)]
+                logs = self._get_vote_table(state)[subset, np.maximum(votes - VALID, 0)]
                 log_likelihood += np.where(votes == NO_VOTE, 0.0, weight)[:, None] * logs
                 margin += weight * VOTE_SIGNS[votes]
             count += num_votes > 0
@@ -572,35 +573,29 @@ class AdaptiveAssigner:
         self._adjudicated_sign[at] = adjudicated
         certain = log(MAX_PROBABILITY) - log(1 - MAX_PROBABILITY)
         before = self._count_on_lattice(at)
-        evidence = compute_class_evidence(log_likelihood, self._hard_rates[subset])
+        evidence = compute_class_evidence(log_likelihood, self._hard_rates, subset)
         self._evidence[at] = np.where(
             adjudicated, -np.sign(adjudicated) * certain - self._estimates[at], evidence
         )
         self._evidence_counts += self._count_on_lattice(at) - before
         self._base_rates = self._base_rate_prior.update(self._evidence_counts)
         self._log_odds = np.where(
-            self._adjudicated_sign, np.sign(self._adjudicated_sign) * certain, self._compute_log_odds()
+            self._adjudicated_sign,
+            np.sign(self._adjudicated_sign) * certain,
+            -self._base_rates.compute_log_odds(self._estimates + self._evidence, self._subset_index),
         )
         self._is_settled = self._find_settled(
             self._log_odds, *self._count_votes_by_choice(), self.rules.min_posterior
         )
         self._max_open = np.where(self._adjudicated_sign, 0, self._compute_wanted_votes())
 
-    def _compute_log_odds(
-        self, more_invalid: np.ndarray | float = 0.0, more_valid: np.ndarray | float = 0.0
-    ) -> np.ndarray:
-        """Return the log odds of invalid of each candidate, after more votes of a typical annotator."""
-        if np.any(more_invalid) or np.any(more_valid):
-            valid, invalid = compute_vote_table(estimate_gold_rates(np.zeros((1, 4))))[0]
-            logs = (
-                self._log_likelihood
-                + np.multiply.outer(more_invalid, invalid)
-                + np.multiply.outer(more_valid, valid)
-            )
-            evidence = compute_class_evidence(logs, self._hard_rates[self._subset_index])
-        else:
-            evidence = self._evidence
-        return -self._base_rates.compute_log_odds(self._estimates + evidence, self._subset_index)
+    def _compute_log_odds_after(self, at: np.ndarray, choice: int, more_votes: np.ndarray) -> np.ndarray:
+        """Return the log odds of invalid of the candidates `at`, after more votes of a typical annotator for one choice."""
+        logs = compute_vote_table(estimate_gold_rates(np.zeros((1, 4))))[0, choice - VALID]
+        log_likelihood = self._log_likelihood[at] + np.multiply.outer(more_votes, logs)
+        subset = self._subset_index[at]
+        evidence = compute_class_evidence(log_likelihood, self._hard_rates, subset)
+        return -self._base_rates.compute_log_odds(self._estimates[at] + evidence, subset)
 
     def _count_votes_by_choice(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of invalid and of valid votes on each candidate."""
@@ -622,11 +617,11 @@ class AdaptiveAssigner:
             rate >= minimum for rate, minimum in zip(rates, MIN_SENSITIVITY_SPECIFICITY, strict=True)
         )
 
-    def _get_rates(self, state: _AnnotatorState) -> np.ndarray:
-        """Return the error rates of a person by the last fit, or else by gold questions, [subsets, 2]."""
-        if state.name in self._rates:
-            return self._rates[state.name]
-        return np.tile(state.estimate_rates(), (len(self.subsets), 1))
+    def _get_vote_table(self, state: _AnnotatorState) -> np.ndarray:
+        """Return the log probabilities of a person's votes by the last fit, or else by gold questions, [subsets, 2, 4]."""
+        if state.name in self._vote_tables:
+            return self._vote_tables[state.name]
+        return np.tile(compute_vote_table(np.array(state.estimate_rates())), (len(self.subsets), 1, 1))
 
     def _select_trusted_votes(self, state: _AnnotatorState, at: np.ndarray) -> np.ndarray:
         """Return the votes of a person on candidates, without those that are not trusted."""
@@ -651,7 +646,7 @@ class AdaptiveAssigner:
             np.array([self._trusted_before.get(name, all_trusted) for name in names]), np.array(numbers)
         )
         fit = fit_votes(votes, start)
-        self._rates = dict(zip(names, fit.rates, strict=True))
+        self._vote_tables = dict(zip(names, compute_vote_table(fit.rates), strict=True))
         self._trusted_before = dict(zip(names, fit.credibility.trusted_before, strict=True))
         self._groups = dict(zip(names, fit.credibility.group.tolist(), strict=True))
         self._hard_rates = fit.hard_rates
@@ -707,11 +702,15 @@ class AdaptiveAssigner:
         count = self._vote_counts
         num_invalid, num_valid = self._count_votes_by_choice()
         left = np.maximum(self.rules.max_votes - np.ceil(count), 0)
-        reach = find_unanswerable(
-            self._compute_log_odds(more_invalid=left), num_invalid + left, num_valid, self.rules.min_posterior
-        ) | find_answerable(self._compute_log_odds(more_valid=left), num_invalid, num_valid + left)
+        # Only where it matters whether the remaining votes can decide.
+        at = np.flatnonzero(~self._is_settled & (count > 0) & (left > 0))
+        more, invalid, valid = left[at], num_invalid[at], num_valid[at]
+        reach = count == 0
+        reach[at] = find_unanswerable(
+            self._compute_log_odds_after(at, INVALID, more), invalid + more, valid, self.rules.min_posterior
+        ) | find_answerable(self._compute_log_odds_after(at, VALID, more), invalid, valid + more)
         for_overlap = np.minimum(left, np.maximum(MIN_OVERLAP_VOTES - np.ceil(count), 0)) * self.is_overlap
-        wanted = np.maximum(for_overlap, np.minimum(left, ~self._is_settled & (reach | (count == 0))))
+        wanted = np.maximum(for_overlap, np.minimum(left, ~self._is_settled & reach))
         return wanted.astype(np.int16)
 
 
@@ -899,8 +898,7 @@ class _AnnotatorState:
 
     def estimate_rates(self) -> tuple[float, float]:
         """Return the posterior means of sensitivity and specificity."""
-        sensitivity, specificity = estimate_gold_rates(np.array([self.list_gold_counts()]))[0].tolist()
-        return sensitivity, specificity
+        return _estimate_rates(*self.list_gold_counts())
 
     def list_gold_counts(self) -> list[int]:
         """Return the numbers of answers to gold questions, in the order of `VoteTable.gold_counts`."""
@@ -921,6 +919,12 @@ class _AnnotatorState:
             and is_below_limit(num_correct, num_correct + num_wrong, minimum)
             for (num_correct, num_wrong), minimum in zip(counts, MIN_SENSITIVITY_SPECIFICITY, strict=True)
         )
+
+
+@lru_cache(maxsize=100_000)
+def _estimate_rates(*gold_counts: int) -> tuple[float, float]:
+    sensitivity, specificity = estimate_gold_rates(np.array([gold_counts]))[0].tolist()
+    return sensitivity, specificity
 
 
 def is_overlap_task(key: str, rules: AssignmentRules) -> bool:

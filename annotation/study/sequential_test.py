@@ -14,6 +14,7 @@ The module also runs in Label Studio's Python environment, so it imports only Nu
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +68,7 @@ def compute_log_evidence(num_correct: Any, num_answered: Any, limit: float) -> n
     return np.logaddexp.reduce(logs) - np.log(len(ALTERNATIVES))
 
 
+@lru_cache(maxsize=100_000)
 def is_below_limit(num_correct: int, num_answered: int, limit: float) -> bool:
     """Return whether the answers show that the accuracy of an annotator is below a limit.
 

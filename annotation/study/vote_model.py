@@ -55,8 +55,9 @@ MIN_IMPROVEMENT, MAX_STEPS, MAX_PROPOSALS = 1.0, 100, 4
 # Two accounts are copies if their answers are so much more probable, as a log of the ratio, if one copies the other with
 # the probability COPY_RATE, and if they share at least so many errors.
 COPY_LOG_ODDS, COPY_RATE, MIN_SHARED_ERRORS = 8.0, 0.9, 3.0
-# EM stops when no probability changes by more than TOLERANCE.
-TOLERANCE, MAX_ITERATIONS = 1e-4, 60
+# EM stops when no probability changes by more than TOLERANCE. Changes are compared after a rough estimate, with
+# ROUGH_TOLERANCE.
+TOLERANCE, ROUGH_TOLERANCE, MAX_ITERATIONS = 1e-4, 1e-2, 60
 
 # Components of an item: unanswerable and easy, unanswerable and hard, answerable and easy, answerable and hard.
 _NUM_COMPONENTS = 4
@@ -157,15 +158,18 @@ def compute_vote_table(rates: np.ndarray) -> np.ndarray:
     return np.log(np.stack([1 - invalid, invalid], axis=-2))
 
 
-def compute_class_evidence(log_likelihood: np.ndarray, hard_rates: np.ndarray) -> np.ndarray:
+def compute_class_evidence(
+    log_likelihood: np.ndarray, hard_rates: np.ndarray, subset: np.ndarray | slice = slice(None)
+) -> np.ndarray:
     """Return the log of how much more probable the votes are if the candidate is answerable, [items].
 
     Args:
         log_likelihood: [items, 4], log probability of the votes for each component.
-        hard_rates: [items, 2] or [2], proportion of hard items among unanswerable and among answerable items.
+        hard_rates: [subsets, 2], proportion of hard items among unanswerable and among answerable items.
+        subset: [items], the subset of each item. By default, each item has its own row in `hard_rates`.
     """
-    joint = log_likelihood + _log_component_priors(hard_rates)
-    return np.logaddexp(joint[..., 2], joint[..., 3]) - np.logaddexp(joint[..., 0], joint[..., 1])
+    joint = log_likelihood + _log_component_priors(hard_rates)[subset]
+    return np.logaddexp(joint[:, 2], joint[:, 3]) - np.logaddexp(joint[:, 0], joint[:, 1])
 
 
 def fit_votes(votes: VoteTable, start: Credibility | None = None) -> VoteFit:
@@ -181,24 +185,33 @@ def fit_votes(votes: VoteTable, start: Credibility | None = None) -> VoteFit:
     """
     if start:
         return _Fitter(votes, start).search().learn_rates().search().make_fit()
-    starts = [_Fitter(votes), _Fitter(votes)]
-    starts[1].distrust_constant_votes()
+    first = _Fitter(votes)
+    starts = [first, *first.distrust_constant_votes()]
     best = max(
-        (fitter.search().learn_rates().search() for fitter in starts), key=_Fitter.compute_log_evidence
+        (fitter.search().learn_rates().search() for fitter in starts), key=lambda fitter: fitter.log_evidence
     )
     is_better = True
     while is_better:
         is_better = False
+        least = best.log_evidence + MIN_IMPROVEMENT
         for other in best.iter_alternatives():
+            if other.get_evidence_after_search() <= least:
+                continue
             found = other.search()
-            if found.compute_log_evidence() > best.compute_log_evidence() + MIN_IMPROVEMENT:
+            if found.log_evidence > least:
                 best, is_better = found, True
                 break
     return best.make_fit()
 
 
 class _Fitter:
-    """An explanation of the votes: which votes count, and what follows from it."""
+    """An explanation of the votes: which votes count, and what follows from it.
+
+    Attributes:
+        log_evidence: The log probability of all votes, to compare explanations, after `run_em`.
+    """
+
+    log_evidence: float
 
     def __init__(self, votes: VoteTable, start: Credibility | None = None) -> None:
         self._votes = votes
@@ -208,9 +221,15 @@ class _Fitter:
         self._cell = votes.person * votes.num_subsets + self._vote_subset
         self._period, self._period_starts = _split_periods(votes.person, votes.order, self._num_people)
         self._is_known = ~np.isnan(votes.known_invalid)
-        self._prior = BaseRatePrior(
-            votes.log_odds[~self._is_known], votes.subset[~self._is_known], votes.num_subsets
+        self._open_log_odds, self._open_subset = (
+            values[~self._is_known] for values in (votes.log_odds, votes.subset)
         )
+        self._prior = BaseRatePrior(self._open_log_odds, self._open_subset, votes.num_subsets)
+        self._counts_before = count_on_lattice(self._open_log_odds, self._open_subset, votes.num_subsets)
+        # Explanation -> its log evidence, and explanation -> the log evidence at the end of the search that began with it.
+        # All explanations share them.
+        self._estimated_evidence = dict[bytes, float]()
+        self._evidence_after_search = dict[bytes, float]()
         self._gold_rates = estimate_gold_rates(votes.gold_counts)
         self._rates = np.repeat(self._gold_rates[:, None], votes.num_subsets, axis=1)
         self._expected_rates = self._rates.copy()
@@ -225,29 +244,46 @@ class _Fitter:
         best = self
         best.run_em()
         for _ in range(MAX_STEPS):
-            others = list(best._iter_changes())
-            for other in others:
-                other.run_em()
-            other = max(others, key=_Fitter.compute_log_evidence, default=best)
-            if other.compute_log_evidence() <= best.compute_log_evidence() + MIN_IMPROVEMENT:
+            other = max(best._iter_changes(), key=_Fitter.estimate_log_evidence, default=None)
+            if not other or other.estimate_log_evidence() <= best.log_evidence + MIN_IMPROVEMENT:
                 break
             best = other
+            best.run_em()
+        self._evidence_after_search[self._make_key()] = best.log_evidence
         return best
+
+    def estimate_log_evidence(self) -> float:
+        """Return a rough estimate of the log evidence, which is computed once for each explanation."""
+        key = self._make_key()
+        if key not in self._estimated_evidence:
+            self.run_em(ROUGH_TOLERANCE)
+            self._estimated_evidence[key] = self.log_evidence
+        return self._estimated_evidence[key]
+
+    def get_evidence_after_search(self) -> float:
+        """Return the log evidence of what a search found from this explanation; infinite if none has begun here."""
+        return self._evidence_after_search.get(self._make_key(), np.inf)
+
+    def _make_key(self) -> bytes:
+        """Return the same text for explanations that differ only in the estimates."""
+        before, group = self._credibility
+        return before.tobytes() + group.tobytes() + str(self._strength).encode()
 
     def learn_rates(self) -> _Fitter:
         """Let the votes change the error rates of each annotator."""
         self._strength = RATE_STRENGTH
         return self
 
-    def distrust_constant_votes(self) -> None:
-        """Begin without trust in people whose votes are nearly all the same."""
+    def distrust_constant_votes(self) -> list[_Fitter]:
+        """Return another explanation, without trust in people whose votes are nearly all the same, or [] if there is none."""
         counts = np.bincount(self._votes.person, minlength=self._num_people)
         invalid = np.bincount(self._votes.person, self._votes.is_invalid, self._num_people)
         rate = invalid / np.maximum(counts, 1)
         is_constant = np.maximum(rate, 1 - rate) >= MAX_CONSTANT_RATE
-        if not is_constant.all():
-            before = np.where(is_constant[:, None], 0.0, np.full(self._shape, np.inf))
-            self._set_credibility(Credibility(before, self._credibility.group))
+        if is_constant.all() or not is_constant.any():
+            return []
+        before = np.where(is_constant[:, None], 0.0, np.full(self._shape, np.inf))
+        return [self._change(Credibility(before, self._credibility.group))]
 
     def iter_alternatives(self) -> Iterator[_Fitter]:
         """Yield other explanations: in one subset, or in all, everybody is trusted, or those who are not trusted now
@@ -262,10 +298,10 @@ class _Fitter:
                     changed[:, subset] = value
                     yield self._change(Credibility(changed, group))
 
-    def compute_log_evidence(self) -> float:
+    def _compute_log_evidence(self) -> float:
         """Return the log probability of all votes, to compare explanations."""
-        votes, odds = self._votes, self._prior_odds
-        parts = self._log_likelihood + _log_component_priors(self._hard[votes.subset])
+        votes, odds = self._votes, self._compute_prior_odds()
+        parts = self._log_likelihood + _log_component_priors(self._hard)[votes.subset]
         answerable = np.logaddexp(parts[:, 2], parts[:, 3]) - np.logaddexp(0, -odds)
         unanswerable = np.logaddexp(parts[:, 0], parts[:, 1]) - np.logaddexp(0, odds)
         of_items = np.select(
@@ -283,6 +319,10 @@ class _Fitter:
         constant = _log_beta_binomial(invalid, total)
         return float(of_items.sum() + constant.sum() - trust.sum() + self._compute_copy_evidence())
 
+    def _compute_prior_odds(self) -> np.ndarray:
+        """Return the log odds of being answerable before the votes, with the learned base rates, [items]."""
+        return self._base_rate.compute_log_odds(self._votes.log_odds, self._votes.subset)
+
     def make_fit(self) -> VoteFit:
         """Return the result."""
         gain = self._compare_with_constant_rates(np.ones(len(self._votes.item), bool))
@@ -294,18 +334,19 @@ class _Fitter:
             self._credibility,
             self._weight,
             gain[:, :, 0].sum(axis=1),
-            self._base_rates,
+            self._base_rate.compute_rates(self._counts),
         )
 
-    def run_em(self) -> None:
+    def run_em(self, tolerance: float = TOLERANCE) -> None:
         """Estimate items, error rates, base rates and the proportions of hard items alternately."""
         before = None
         for _ in range(MAX_ITERATIONS):
             self._expect()
-            if before is not None and np.abs(self._invalid - before).max(initial=0) <= TOLERANCE:
+            if before is not None and np.abs(self._invalid - before).max(initial=0) <= tolerance:
                 break
             before = self._invalid
             self._maximize()
+        self.log_evidence = self._compute_log_evidence()
 
     def _change(self, credibility: Credibility) -> _Fitter:
         """Return an explanation in which other votes count."""
@@ -369,17 +410,13 @@ class _Fitter:
             ],
             axis=1,
         )
-        joint = self._log_likelihood + _log_component_priors(self._hard[votes.subset])
+        joint = self._log_likelihood + _log_component_priors(self._hard)[votes.subset]
         unanswerable, answerable = (np.logaddexp(joint[:, at], joint[:, at + 1]) for at in (0, 2))
-        is_open = ~self._is_known
-        group, prior = votes.subset[is_open], votes.log_odds[is_open]
-        judged = prior + (answerable - unanswerable)[is_open]
-        counts, without = (count_on_lattice(values, group, votes.num_subsets) for values in (judged, prior))
-        posterior = self._prior.update(counts - without)
-        self._base_rates = posterior.compute_rates(counts)
-        # Log odds of being answerable before the votes, with the learned base rates.
-        self._prior_odds = posterior.compute_log_odds(votes.log_odds, votes.subset)
-        odds = posterior.compute_log_odds(votes.log_odds + answerable - unanswerable, votes.subset)
+        evidence = answerable - unanswerable
+        judged = self._open_log_odds + evidence[~self._is_known]
+        self._counts = count_on_lattice(judged, self._open_subset, votes.num_subsets)
+        self._base_rate = self._prior.update(self._counts - self._counts_before)
+        odds = self._base_rate.compute_log_odds(votes.log_odds + evidence, votes.subset)
         self._invalid_by_votes = _expit(-odds)
         self._invalid = np.where(self._is_known, votes.known_invalid, self._invalid_by_votes)
         within = joint - np.repeat(np.stack([unanswerable, answerable], axis=1), 2, axis=1)
@@ -416,12 +453,12 @@ class _Fitter:
             own: [rows, components], log probability of the votes that are left out, with their weights.
             at: [rows], the items.
         """
-        odds, known = self._prior_odds[at], self._votes.known_invalid[at]
+        odds, known = self._compute_prior_odds()[at], self._votes.known_invalid[at]
         classes = np.stack([-np.logaddexp(0, odds), -np.logaddexp(0, -odds)], axis=1)
         joint = (
             self._log_likelihood[at]
             - own
-            + _log_component_priors(self._hard[self._votes.subset[at]])
+            + _log_component_priors(self._hard)[self._votes.subset[at]]
             + np.repeat(classes, 2, axis=1)
         )
         joint[known == 1, 2:] = -np.inf

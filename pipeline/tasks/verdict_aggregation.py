@@ -67,7 +67,8 @@ class AggregatedVerdicts(Record):
         excluded_answers: The answers that do not count, each with a reason.
         aq_checks: For each answerable question (AQ) that served as a gold question, what annotators said
             about it.
-        posteriors: The probabilities of Dawid and Skene's model, or [] if the model was not used.
+        posteriors: The probabilities of the model of the votes, or [] if the model was not used.
+        copies: Accounts that answer like one person, in groups.
         quality: The quality report.
     """
 
@@ -75,6 +76,7 @@ class AggregatedVerdicts(Record):
     excluded_answers: list[ExcludedAnswer]
     aq_checks: list[GoldQuestionCheck]
     posteriors: list[Posterior]
+    copies: list[list[str]]
     quality: QualityReport
 
 
@@ -132,6 +134,7 @@ def aggregate_verdicts(
         excluded_answers=list_excluded_answers(answers_table),
         aq_checks=check_aqs(answers_table),
         posteriors=estimated.posteriors,
+        copies=estimated.copies,
         quality=build_report(assessed, verified, estimated, label_error, params.get_active_values(), overlap),
     )
 

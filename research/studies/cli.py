@@ -278,6 +278,40 @@ def votes_needed(
         run_command(lambda: print(run_votes_study(seeds, max_votes, out)))
 
 
+@app.command(
+    epilog="Example: `rgqa study crowds --seed 2 --crowd fast-invalid`\n\n"
+    "Example: `rgqa study crowds --out crowds.json`"
+)
+def crowds(
+    seed: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="Simulate the crowds of this seed. Can be repeated (default: 2, 3; the constants were chosen on 1).",
+            min=0,
+            max=1_000_000,
+        ),
+    ] = None,
+    crowd: Annotated[
+        list[str] | None, typer.Option(help="Simulate only this crowd. Can be repeated (default: all).")
+    ] = None,
+    compare: Annotated[
+        bool,
+        typer.Option(
+            "--compare",
+            help="Compare ways of aggregation on the same votes, too: majority vote, Dawid-Skene, GLAD and MACE (needs crowd-kit).",
+        ),
+    ] = False,
+    out: ResultsOption = None,
+) -> None:
+    """Measure how many candidates are lost or wrongly released if annotators are careless or hostile.
+
+    Each crowd takes up to a minute.
+    """
+    from research.studies.crowd_robustness import REPORTED_SEEDS, run_crowds_study
+
+    run_command(lambda: print(run_crowds_study(seed or REPORTED_SEEDS, crowd or (), compare, out)))
+
+
 @app.command(epilog="Example: `rgqa study gold-limits --annotators 500`")
 def gold_limits(
     annotators: Annotated[

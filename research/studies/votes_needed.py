@@ -49,7 +49,15 @@ from pipeline.core.output_paths import Output
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
 from pipeline.core.randomness import make_generator
-from pipeline.core.records import CandidateEstimate, Record, ScreenedCandidate, Task, TaskQuestion, Verdict
+from pipeline.core.records import (
+    CandidateEstimate,
+    Choice,
+    Record,
+    ScreenedCandidate,
+    Task,
+    TaskQuestion,
+    Verdict,
+)
 from research.simulated_annotators.annotator_crowds import make_crowd
 from research.simulated_annotators.annotators import (
     ADJUDICATOR,
@@ -103,6 +111,52 @@ class VotingCost(Record):
     error_rate: float
 
 
+def simulate_turns(
+    asking: AdaptiveAssigner,
+    tasks: Mapping[str, Task],
+    speeds: Mapping[str, int],
+    answer: Callable[[str, Task, int], Sequence[tuple[Choice, str]]],
+) -> list[Verdict]:
+    """Let people take turns until nobody gets another task, and return their verdicts.
+
+    Args:
+        asking: Assigns the tasks, and learns the answers.
+        tasks: Tasks by id.
+        speeds: Name -> number of tasks in a turn.
+        answer: A function of a name, a task and the number of tasks that the person has done. It returns the two choices,
+            each with its reason.
+    """
+    verdicts: list[Verdict] = []
+    order = dict.fromkeys(speeds, 0)
+    has_worked = True
+    while has_worked:
+        has_worked, busy = False, list(speeds)
+        for turn in range(max(speeds.values())):
+            keys = {name: asking.assign_next_task(name) for name in busy if speeds[name] > turn}
+            # Who gets no task asks again in the next turn, because others can make tasks free.
+            busy = [name for name, key in keys.items() if key]
+            has_worked |= bool(busy)
+            for name in busy:
+                task = tasks[keys[name] or ""]
+                (first, first_reason), (second, second_reason) = answer(name, task, order[name])
+                asking.record_answer(name, task.task_id, first, second)
+                verdicts.append(
+                    Verdict(
+                        verdict_id=content_hash("verdict", task.task_id, name),
+                        task_id=task.task_id,
+                        annotator=name,
+                        first=first,
+                        second=second,
+                        first_reason=first_reason,
+                        second_reason=second_reason,
+                        sequence_index=order[name],
+                        simulated=True,
+                    )
+                )
+                order[name] += 1
+    return verdicts
+
+
 def simulate_votes(
     asking: AdaptiveAssigner,
     tasks: Mapping[str, Task],
@@ -111,36 +165,16 @@ def simulate_votes(
     seed: int,
 ) -> list[Verdict]:
     """Let annotators take turns until nobody gets another task, and return their verdicts."""
-    verdicts: list[Verdict] = []
-    order = dict.fromkeys(people, 0)
-    busy = list(people)
-    while busy:
-        keys = {person: asking.assign_next_task(person.name) for person in busy}
-        busy = [person for person in busy if keys[person]]
-        for person in busy:
-            task = tasks[keys[person] or ""]
-            rng = make_generator(seed, "votes", person.name, task.task_id)
-            said = [
-                choose_verdict(true_answer(row, task.image_id), person, rng)
-                for row in (task.first, task.second)
-            ]
-            (first, first_reason), (second, second_reason) = said
-            asking.record_answer(person.name, task.task_id, first, second)
-            verdicts.append(
-                Verdict(
-                    verdict_id=content_hash("verdict", task.task_id, person.name),
-                    task_id=task.task_id,
-                    annotator=person.name,
-                    first=first,
-                    second=second,
-                    first_reason=first_reason,
-                    second_reason=second_reason,
-                    sequence_index=order[person],
-                    simulated=True,
-                )
-            )
-            order[person] += 1
-    return verdicts
+    by_name = {person.name: person for person in people}
+
+    def answer(name: str, task: Task, num_tasks: int) -> list[tuple[Choice, str]]:
+        rng = make_generator(seed, "votes", name, task.task_id)
+        return [
+            choose_verdict(true_answer(row, task.image_id), by_name[name], rng)
+            for row in (task.first, task.second)
+        ]
+
+    return simulate_turns(asking, tasks, dict.fromkeys(by_name, 1), answer)
 
 
 def collect_statuses(
@@ -519,7 +553,7 @@ def run_votes_study(crowd_seeds: Sequence[int], max_votes: int, out: Path | None
         tasks,
         list(folders.read_records(ScreenedCandidate)),
         answerable,
-        _make_true_answer(folders),
+        make_true_answer(folders),
         crowd_seeds,
         max_votes,
     )
@@ -531,7 +565,12 @@ def run_votes_study(crowd_seeds: Sequence[int], max_votes: int, out: Path | None
     return render_table(table)
 
 
-def _make_true_answer(folders: DatasetFolders) -> TrueAnswer:
+def make_true_answer(folders: DatasetFolders) -> TrueAnswer:
+    """Return the function that finds the true answerability of the questions of a data set.
+
+    Raises:
+        UserError: The complete scene graphs are not known.
+    """
     truth = read_truth(folders)
     if not truth:
         raise UserError(
