@@ -25,6 +25,7 @@ import numpy as np
 
 from annotation.study.base_rates import BaseRate, BaseRatePrior, count_on_lattice, to_log_odds
 from annotation.study.gold_agreement import GoldStatus, count_votes, decide_gold_status, is_uniform
+from annotation.study.sequential_test import is_below_limit
 from annotation.study.vote_model import (
     HARD_PRIOR,
     Credibility,
@@ -34,7 +35,6 @@ from annotation.study.vote_model import (
     estimate_gold_rates,
     fit_votes,
 )
-from annotation.study.sequential_test import is_below_limit
 
 # The constants were chosen on simulated crowds (`rgqa study votes-needed`, `rgqa study crowds`).
 

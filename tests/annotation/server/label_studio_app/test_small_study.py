@@ -16,10 +16,10 @@ from annotation.client.pull import pull_annotations
 from annotation.client.push import push_tasks
 from annotation.client.volunteers import open_link_file
 from annotation.server.accounts import format_links, update_roster
-from annotation.study.roster import read_roster
 from annotation.study.answers_table import build_answers_table
 from annotation.study.exports import read_verdicts
 from annotation.study.quality_control import measure_gold_accuracy
+from annotation.study.roster import read_roster
 from pipeline.core.json_files import read_json
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Task
