@@ -148,11 +148,11 @@ def estimate_posteriors(
 def _count_gold(answers: pd.DataFrame, names: list[str]) -> np.ndarray:
     """Return the numbers of answers to gold questions as in `VoteTable.gold_counts`."""
     gold = select_gold_answers(answers)
-    gold = gold[gold["exclusion_reason"] == ""]
+    # People without votes are not in `names`.
+    gold = gold[(gold["exclusion_reason"] == "") & gold["annotator"].isin(names)]
     person = pd.Categorical(gold["annotator"].astype(str), names).codes.astype(np.int64)
     kind = 2 * (gold["expected_choice"] != "invalid").to_numpy(np.int64) + ~gold["is_correct"].to_numpy(bool)
-    counted = person >= 0
-    return np.bincount(4 * person[counted] + kind[counted], minlength=4 * len(names)).reshape(-1, 4)
+    return np.bincount(4 * person + kind, minlength=4 * len(names)).reshape(-1, 4)
 
 
 def _list_rates(table: VoteTable, fit: VoteFit, names: list[str]) -> list[AnnotatorRates]:

@@ -714,7 +714,8 @@ def test_audit_tasks_are_judged_by_an_adjudicator_although_the_votes_decide():
     study.mark_adjudicator("eve")
     everybody(study, ["ann"], lambda *_: (X, V))
     audited = {f"t{n}" for n in range(40) if is_audit_task(f"t{n}", rules)}
-    assert 4 <= len(audited) <= 20 and all(study.is_decided(f"t{n}") for n in range(40))
+    # The first wave is t0, which needs three votes in any case.
+    assert 4 <= len(audited - {"t0"}) <= 20 and all(study.is_decided(f"t{n}") for n in range(1, 40))
     assert {key for _, key in everybody(study, ["eve"], lambda *_: (X, V))} == audited
 
 

@@ -125,14 +125,22 @@ def test_volunteers_sign_up_through_one_link_with_a_name(studio: Studio) -> None
     client.answer(client.agree())
     assert come("zoe")[1].status_code == 400  # the name is taken
     assert come("<script>")[1].status_code == 400
-    assert come("ann")[1].status_code == 200  # another than the ann who was invited
+    other, answer = come("ann")
+    assert answer.status_code == 200  # another than the ann who was invited
     link = welcome.text.split('<a href="')[1].split('"')[0]
     assert PageClient(studio.url, link.removeprefix(studio.url)).step({})["assignment"] == 2
+    pull_annotations()
+    # The seat of the second volunteer counts after the first task.
+    assert [(row.name, row.pseudonym) for row in read_roster(DatasetFolders())[14:]] == [
+        ("Zoe", "annotator-15"),
+    ]
+    assert '"completed_by":"annotator-15"' in (DatasetFolders().annotations / "pulled.json").read_text()
+    second = PageClient(studio.url, session=other)
+    second.answer(second.agree())
     pull_annotations()
     assert [(row.name, row.pseudonym) for row in read_roster(DatasetFolders())[14:]] == [
         ("Zoe", "annotator-15"),
         ("ann-2", "annotator-16"),
     ]
-    assert '"completed_by":"annotator-15"' in (DatasetFolders().annotations / "pulled.json").read_text()
     push_tasks()
     assert PageClient(studio.url, link.removeprefix(studio.url)).step({})["assignment"] == 2
