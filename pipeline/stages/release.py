@@ -194,7 +194,7 @@ def count_votes(
         invalid_gold_answers=quality.num_invalid_gold_answers,
         label_error_text=""
         if label_error.value is None
-        else f"{label_error.value:.2%} (at most {label_error.high:.2%}; {label_error.num_wrong} of {label_error.num_audited} UQs that an adjudicator judged independently)",
+        else f"{label_error.value:.2%} (95 % interval: {label_error.low:.2%} to {label_error.high:.2%}). An adjudicator, who did not see the votes, called {label_error.num_wrong} of {label_error.num_audited} of them answerable; the interval allows for the errors that adjudicators make on gold questions",
         doubts=tuple(quality.doubts),
     )
 
