@@ -75,12 +75,8 @@ class AnnotateParams(Params):
             tasks: All tasks of the study.
         """
         chosen = choose_study_sizes(*count_tasks(tasks))
-        return StudySizes(
-            *(
-                auto if (given := getattr(self, name)) == "auto" else given
-                for name, auto in zip(StudySizes._fields, chosen, strict=True)
-            )
-        )
+        given = {name: value for name in StudySizes._fields if (value := getattr(self, name)) != "auto"}
+        return chosen._replace(**given)
 
     def to_assignment_rules(self, sizes: StudySizes) -> AssignmentRules:
         """Return the parameters that `AdaptiveAssigner` needs.
