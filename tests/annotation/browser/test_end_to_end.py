@@ -129,8 +129,8 @@ class Eyes:
 def choices(name: str, image: str, asked: list[str], eyes: Eyes, dice: random.Random) -> dict[str, str]:
     """What an annotator chooses where; the careless one does not look, and mostly says invalid.
 
-    The 62 tasks have 15 valid gold questions. Nine or more wrong answers exclude (`sequential_test`). Of fair coins, that
-    would be 30 % only.
+    The 62 tasks have 15 valid gold questions, and nine wrong answers to them exclude. Random answers are wrong so often
+    with a probability of 30 % only.
     """
     chosen = {}
     for control, text in zip(("first", "second"), asked, strict=True):
