@@ -75,8 +75,8 @@ class AnnotateParams(Params):
             tasks: All tasks of the study.
         """
         chosen = choose_study_sizes(*count_tasks(tasks))
-        given = {name: getattr(self, name) for name in StudySizes._fields}
-        return chosen._replace(**{name: value for name, value in given.items() if value != "auto"})
+        given = {name: value for name in StudySizes._fields if (value := getattr(self, name)) != "auto"}
+        return chosen._replace(**given)
 
     def to_assignment_rules(self, sizes: StudySizes) -> AssignmentRules:
         """Return the parameters that `AdaptiveAssigner` needs.
