@@ -5,10 +5,13 @@ import subprocess
 import sys
 from collections import Counter
 
+import pandas as pd
 import pytest
 import yaml
 from PIL import Image
 
+from annotation.study.answers_table import QualityRules
+from annotation.study.vote_aggregation import decide_status
 from pipeline.core.params import convert_params
 from pipeline.core.release_params import ReleaseParams
 from pipeline.sources.source_folder import IngestParams, SourceFolder
@@ -49,6 +52,19 @@ def test_the_card_will_say_that_a_model_wrote_the_questions_and_claims_no_annota
     assert [path.name for path in (HOME / "annotations").iterdir() if path.name != "pulled.json"] == [
         "README.md"
     ]
+
+
+def test_one_vote_of_one_person_decides_as_the_tutorial_says():
+    """Gold questions of a plain table need several people, so the default would release nothing: it needs two votes."""
+    votes = pd.DataFrame({"invalid": [1, 0, 0], "valid": [0, 1, 0]})
+    for section, expected in (
+        (SECTION["collect"], ["unanswerable", "answerable", "no_votes"]),
+        ({}, ["doubtful", "doubtful", "no_votes"]),
+    ):
+        rules = convert_params(section, QualityRules, "photos.collect")
+        # In the model of votes a single "invalid" gives 0.999 for a candidate that is probably unanswerable.
+        posterior = pd.Series([0.999, 0.5, 0.5])
+        assert decide_status(votes, rules, posterior, has_gold_answers=False).tolist() == expected
 
 
 def test_make_photos_works_in_a_folder_of_its_own(tmp_path):

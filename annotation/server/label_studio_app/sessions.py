@@ -50,6 +50,11 @@ ANNOUNCEMENTS = {
     "task": "Now the work begins. You do not see which choices are right. You can go back and correct an answer, but where we know the "
     "correct choice, your first one counts. You can stop at any time and go on later: every answer is saved at once.",
 }
+# Whether the annotator is qualified -> how the announcement of the tasks begins, after a test.
+TEST_RESULTS = {
+    True: "You have passed the test. ",
+    False: "You have finished the test. Whether you have passed is known when others have judged the same questions. ",
+}
 
 
 class AnnotatorSession:
@@ -181,14 +186,15 @@ class AnnotatorSession:
         if key := self._assign_next_task():
             if start != "task" and not self.assignments.filter(kind="task").exists():
                 self.queue.assigner.release_open_task(self.name)
-                return self._announce("task")
+                test = self._qualification_keys()[1]
+                return self._announce("task", result=TEST_RESULTS[self.participant.is_qualified] if test else "")
             return self._show_assignment(self._get_or_create_assignment("task", key))
         num_judged, max_tasks = self.queue.assigner.get_progress(self.name)
         return self._end_payload("wait" if num_judged < max_tasks or self.is_adjudicator else "thanks")
 
-    def _announce(self, part: str, num_tasks: int = 0) -> dict[str, Any]:
+    def _announce(self, part: str, num_tasks: int = 0, result: str = "") -> dict[str, Any]:
         text = ANNOUNCEMENTS[part].format(tasks=f"{num_tasks} task{'' if num_tasks == 1 else 's'}")
-        return {"screen": "announcement", "part": part, "message": text}
+        return {"screen": "announcement", "part": part, "message": result + text}
 
     def _assign_next_task(self) -> str | None:
         """Assign the next task.

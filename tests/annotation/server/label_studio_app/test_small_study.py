@@ -426,8 +426,25 @@ def test_parts_are_announced_and_a_failed_test_tells_no_results(studio: Studio) 
     for _ in range(2):
         shown = ann.step_once({"answer": {"assignment": shown["assignment"]} | given})
     assert (shown["screen"], shown["part"]) == ("announcement", "task")
+    # The announcement of the test promised this.
+    assert shown["message"].startswith("You have passed the test. Now the work begins.")
     assert report(studio)["assignment_states"] == {}  # nobody has a task yet
     assert ann.step_once({"start": "task"})["screen"] == ann.step_once({})["screen"] == "task"
+
+
+def test_passing_is_not_announced_while_gold_questions_are_unconfirmed(studio: Studio) -> None:
+    changed = with_known(json.loads(studio.queue.read_text()), training=0, test=1)
+    for number, row in enumerate(changed["known_tasks"]):
+        row["second"]["unconfirmed"] = f"gold{number}"
+    rules = {name: changed["rules"][name] for name in ("training_tasks", "qualification_tasks")}
+    change(studio, known_tasks=changed["known_tasks"], min_qualification_accuracy=0.8, **rules)
+    ann = PageClient(studio.url, studio.link("ann"))
+    ann.step_once({"consent": ann.step_once({})["hash"]})
+    shown = ann.step_once({"start": "test"})
+    given = {"assignment": shown["assignment"], "first": "valid", "second": "invalid", "seconds": 1}
+    shown = ann.step_once({"answer": given})
+    assert (shown["screen"], shown["part"]) == ("announcement", "task")
+    assert shown["message"].startswith("You have finished the test. Whether you have passed is known when")
 
 
 def test_adjudicator_gets_only_doubtful_tasks_and_verdicts_are_marked(studio: Studio) -> None:
