@@ -187,7 +187,9 @@ class AnnotatorSession:
             if start != "task" and not self.assignments.filter(kind="task").exists():
                 self.queue.assigner.release_open_task(self.name)
                 test = self._qualification_keys()[1]
-                return self._announce("task", result=TEST_RESULTS[self.participant.is_qualified] if test else "")
+                return self._announce(
+                    "task", result=TEST_RESULTS[self.participant.is_qualified] if test else ""
+                )
             return self._show_assignment(self._get_or_create_assignment("task", key))
         num_judged, max_tasks = self.queue.assigner.get_progress(self.name)
         return self._end_payload("wait" if num_judged < max_tasks or self.is_adjudicator else "thanks")
