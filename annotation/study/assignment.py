@@ -133,7 +133,7 @@ class AdaptiveAssigner:
     't'
     >>> assigner.record_answer("ann", "t", "invalid", "valid")
     >>> round(assigner.get_posterior_invalid("c"), 3)
-    0.994
+    0.993
     """
 
     def __init__(
