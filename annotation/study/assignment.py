@@ -54,7 +54,8 @@ ROUNDING = 1e-9
 # annotators are wrong.
 MIN_INVALID_VOTES = 2
 # The model of the votes is fitted after so many judgements, and then each time their number has grown by this proportion.
-FIRST_FIT, FIT_GROWTH = 50, 0.1
+# Each time their number has doubled, the fit does not begin with the last one, but searches thoroughly.
+FIRST_FIT, FIT_GROWTH, THOROUGH_FIT_GROWTH = 50, 0.1, 1.0
 # Nobody gives a larger share of all judgements, if at least so many people take part.
 MAX_SHARE, MIN_PEOPLE = 0.5, 3
 # Minimum number of votes for an overlap task (see `is_overlap_task`).
@@ -199,7 +200,7 @@ class AdaptiveAssigner:
         self._trusted_before = dict[str, np.ndarray]()
         self._groups = dict[str, int]()
         self._hard_rates = np.tile([mean for mean, _ in HARD_PRIOR], (len(self.subsets), 1))
-        self._next_fit = FIRST_FIT
+        self._next_fit = self._next_thorough_fit = FIRST_FIT
         self._needs_update = np.ones(count, bool)
         # All evidence, as `BaseRatePrior.update` needs it.
         self._evidence_counts = self._count_on_lattice(np.arange(0))
@@ -250,7 +251,7 @@ class AdaptiveAssigner:
             or self.is_distrusted(person)
         ):
             return None
-        free = (self.get_wanted_votes() > self.num_open) & state.is_available
+        free = (self.get_wanted_votes() > self.num_open) & self._find_new_tasks(state)
         if not free.any():
             return None
         start = int(free.argmax()) // self.rules.wave_size * self.rules.wave_size
@@ -457,6 +458,15 @@ class AdaptiveAssigner:
             self.annotators[name] = _AnnotatorState(len(self.keys), name, self.gold_agreement)
         return self.annotators[name]
 
+    def _find_new_tasks(self, state: _AnnotatorState) -> np.ndarray:
+        """Return the tasks that a person may get, [tasks] of bool: not those whose candidate a copy of the person has judged."""
+        is_new = state.is_available
+        group = self._groups.get(state.name)
+        for name, other in self.annotators.items():
+            if group is not None and other is not state and self._groups.get(name) == group:
+                is_new = is_new & (other.votes == NO_VOTE)
+        return is_new
+
     def _assign_adjudication(self, person: str, free: np.ndarray) -> str | None:
         if not free.any():
             return None
@@ -645,7 +655,10 @@ class AdaptiveAssigner:
         start = Credibility(
             np.array([self._trusted_before.get(name, all_trusted) for name in names]), np.array(numbers)
         )
-        fit = fit_votes(votes, start)
+        is_thorough = self.num_judgements >= self._next_thorough_fit
+        if is_thorough:
+            self._next_thorough_fit = int(self.num_judgements * (1 + THOROUGH_FIT_GROWTH))
+        fit = fit_votes(votes, None if is_thorough else start)
         self._vote_tables = dict(zip(names, compute_vote_table(fit.rates), strict=True))
         self._trusted_before = dict(zip(names, fit.credibility.trusted_before, strict=True))
         self._groups = dict(zip(names, fit.credibility.group.tolist(), strict=True))

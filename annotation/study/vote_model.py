@@ -287,16 +287,21 @@ class _Fitter:
 
     def iter_alternatives(self) -> Iterator[_Fitter]:
         """Yield other explanations: in one subset, or in all, everybody is trusted, or those who are not trusted now
-        are trusted in place of the others.
+        are trusted in place of the others, or people who are taken for copies are not trusted instead.
         """
         before, group = self._credibility
-        is_out = np.isfinite(before)
+        is_out, alone = np.isfinite(before), np.arange(self._num_people)
+        numbers, sizes = np.unique(group, return_counts=True)
         for subset in [*range(self._votes.num_subsets), slice(None)]:
             if is_out[:, subset].any():
                 for value in (np.inf, np.where(is_out[:, subset], np.inf, 0.0)):
                     changed = before.copy()
                     changed[:, subset] = value
                     yield self._change(Credibility(changed, group))
+            for number in numbers[sizes > 1]:
+                changed = before.copy()
+                changed[group == number, subset] = 0.0
+                yield self._change(Credibility(changed, alone))
 
     def _compute_log_evidence(self) -> float:
         """Return the log probability of all votes, to compare explanations."""
@@ -369,7 +374,7 @@ class _Fitter:
 
     def _iter_changes(self) -> Iterator[_Fitter]:
         """Yield explanations that differ in one step: the least credible votes are not trusted any more, the most
-        credible ones are trusted again, or the accounts that are most alike are copies.
+        credible ones are trusted again, the accounts that are most alike are copies, or copies are people of their own.
         """
         before, group = self._credibility
         gain = self._compare_with_constant_rates(self._is_trusted)
@@ -388,6 +393,10 @@ class _Fitter:
         for one, two in self._list_copies():
             joined = np.where(group == max(group[one], group[two]), min(group[one], group[two]), group)
             yield self._change(Credibility(before, joined))
+        numbers, sizes = np.unique(group, return_counts=True)
+        for number in numbers[sizes > 1]:
+            split = np.where(group == number, np.arange(self._num_people), group)
+            yield self._change(Credibility(before, split))
 
     def _set_trusted_before(self, person: int, subset: int, start: float) -> _Fitter:
         """Return an explanation in which the votes of a person in a subset (or in all, if `subset` is their number) are trusted
