@@ -201,6 +201,8 @@ class AdaptiveAssigner:
         self._groups = dict[str, int]()
         self._hard_rates = np.tile([mean for mean, _ in HARD_PRIOR], (len(self.subsets), 1))
         self._next_fit = self._next_thorough_fit = FIRST_FIT
+        # Number of judgements at the last thorough fit.
+        self._num_fitted = 0
         self._needs_update = np.ones(count, bool)
         # All evidence, as `BaseRatePrior.update` needs it.
         self._evidence_counts = self._count_on_lattice(np.arange(0))
@@ -555,7 +557,14 @@ class AdaptiveAssigner:
         and the wanted votes of all candidates.
         """
         if self.num_judgements >= self._next_fit:
-            self._fit_model()
+            self._fit_model(is_thorough=self.num_judgements >= self._next_thorough_fit)
+        self._update_changed()
+        # Before the study ends, the model is fitted once more, as stage `collect` does it.
+        if self.num_judgements != self._num_fitted and not self._max_open.any():
+            self._fit_model(is_thorough=True)
+            self._update_changed()
+
+    def _update_changed(self) -> None:
         at = np.flatnonzero(self._needs_update)
         if not len(at):
             return
@@ -641,9 +650,12 @@ class AdaptiveAssigner:
         before = self._trusted_before[state.name][self._subset_index[at]]
         return np.where(state.vote_order[at] < before, votes, NO_VOTE)
 
-    def _fit_model(self) -> None:
+    def _fit_model(self, *, is_thorough: bool) -> None:
         """Estimate error rates, hard candidates, and which votes can be trusted, from all votes."""
         self._next_fit = max(FIRST_FIT, int(self.num_judgements * (1 + FIT_GROWTH))) + 1
+        if is_thorough:
+            self._num_fitted = self.num_judgements
+            self._next_thorough_fit = int(self.num_judgements * (1 + THOROUGH_FIT_GROWTH))
         names, votes = self._make_vote_table()
         if not len(votes.item):
             return
@@ -655,9 +667,6 @@ class AdaptiveAssigner:
         start = Credibility(
             np.array([self._trusted_before.get(name, all_trusted) for name in names]), np.array(numbers)
         )
-        is_thorough = self.num_judgements >= self._next_thorough_fit
-        if is_thorough:
-            self._next_thorough_fit = int(self.num_judgements * (1 + THOROUGH_FIT_GROWTH))
         fit = fit_votes(votes, None if is_thorough else start)
         self._vote_tables = dict(zip(names, compute_vote_table(fit.rates), strict=True))
         self._trusted_before = dict(zip(names, fit.credibility.trusted_before, strict=True))

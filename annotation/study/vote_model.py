@@ -41,7 +41,8 @@ RATE_STRENGTH = 40.0
 SUBSET_SHIFT_SD, MAX_SUBSET_SHIFT = 0.5, 1.5
 # Prior of the proportion of hard items among unanswerable and among answerable items: mean and strength in items.
 HARD_PRIOR = ((0.08, 50.0), (0.02, 50.0))
-# Log odds, before any vote, that a person's votes can be trusted: all votes from some task on, and those in one subset only.
+# Log odds, before any vote, that a person's votes can be trusted: all votes from some task on, and those in one subset only
+# (for each such subset).
 TRUST_LOG_ODDS, SUBSET_TRUST_LOG_ODDS = 10.0, 20.0
 # Shifts, in log odds, of the rates in a stretch from those by gold questions, and their prior probabilities.
 PERSON_SHIFTS, PERSON_SHIFT_WEIGHTS = (-1.0, -0.5, 0.0, 0.5, 1.0), (0.1, 0.2, 0.4, 0.2, 0.1)
@@ -116,6 +117,7 @@ class VoteFit(NamedTuple):
         vote_weight: [votes], the weight of each vote: 0 if it is not trusted, less than 1 for votes of copies.
         trust_log_odds: [persons], how much more probable the votes of a person are with the person's error rates than with
             constant rates, as a log of the ratio.
+        trusted_log_odds: [persons], the same for the trusted votes alone.
         base_rates: The proportion of answerable candidates in each subset; None for an empty subset.
     """
 
@@ -126,6 +128,7 @@ class VoteFit(NamedTuple):
     credibility: Credibility
     vote_weight: np.ndarray
     trust_log_odds: np.ndarray
+    trusted_log_odds: np.ndarray
     base_rates: list[BaseRate | None]
 
 
@@ -320,7 +323,10 @@ class _Fitter:
             for values in (np.ones(np.count_nonzero(out)), votes.is_invalid[out])
         )
         num_out = (total.reshape(self._shape) > 0).sum(axis=1)
-        trust = np.where(num_out > 1, TRUST_LOG_ODDS, num_out * SUBSET_TRUST_LOG_ODDS)
+        num_judged = (np.bincount(self._cell, minlength=size).reshape(self._shape) > 0).sum(axis=1)
+        trust = np.where(
+            (num_out > 0) & (num_out == num_judged), TRUST_LOG_ODDS, num_out * SUBSET_TRUST_LOG_ODDS
+        )
         constant = _log_beta_binomial(invalid, total)
         return float(of_items.sum() + constant.sum() - trust.sum() + self._compute_copy_evidence())
 
@@ -330,7 +336,10 @@ class _Fitter:
 
     def make_fit(self) -> VoteFit:
         """Return the result."""
-        gain = self._compare_with_constant_rates(np.ones(len(self._votes.item), bool))
+        gain, trusted_gain = (
+            self._compare_with_constant_rates(chosen)[:, :, 0].sum(axis=1)
+            for chosen in (np.ones(len(self._votes.item), bool), self._is_trusted)
+        )
         return VoteFit(
             self._invalid,
             self._invalid_by_votes,
@@ -338,7 +347,8 @@ class _Fitter:
             self._hard,
             self._credibility,
             self._weight,
-            gain[:, :, 0].sum(axis=1),
+            gain,
+            trusted_gain,
             self._base_rate.compute_rates(self._counts),
         )
 

@@ -52,7 +52,7 @@ def judge(truth, rng, miss=0.1, alarm=0.03):
 
 
 def make_truth(count=400, rate=0.8):
-    return np.arange(count) % 100 < 100 * rate
+    return np.random.default_rng(0).permutation(count) < rate * count
 
 
 def fit_em(choices, rates, prior, iterations=200):
