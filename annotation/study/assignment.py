@@ -560,11 +560,13 @@ class AdaptiveAssigner:
             self._fit_model(is_thorough=self.num_judgements >= self._next_thorough_fit)
         self._update_changed()
         # Before the study ends, the model is fitted once more, as stage `collect` does it.
-        if self.num_judgements != self._num_fitted and not self._max_open.any():
+        is_fitted = self.num_judgements < FIRST_FIT or self.num_judgements == self._num_fitted
+        if not is_fitted and not self._max_open.any():
             self._fit_model(is_thorough=True)
             self._update_changed()
 
     def _update_changed(self) -> None:
+        """Do that for the candidates in `_needs_update`."""
         at = np.flatnonzero(self._needs_update)
         if not len(at):
             return
