@@ -54,7 +54,8 @@ ROUNDING = 1e-9
 # annotators are wrong.
 MIN_INVALID_VOTES = 2
 # The model of the votes is fitted after so many judgements, and then each time their number has grown by this proportion.
-FIRST_FIT, FIT_GROWTH = 50, 0.1
+# Each time their number has doubled, the fit does not begin with the last one, but searches thoroughly.
+FIRST_FIT, FIT_GROWTH, THOROUGH_FIT_GROWTH = 50, 0.1, 1.0
 # Nobody gives a larger share of all judgements, if at least so many people take part.
 MAX_SHARE, MIN_PEOPLE = 0.5, 3
 # Minimum number of votes for an overlap task (see `is_overlap_task`).
@@ -133,7 +134,7 @@ class AdaptiveAssigner:
     't'
     >>> assigner.record_answer("ann", "t", "invalid", "valid")
     >>> round(assigner.get_posterior_invalid("c"), 3)
-    0.994
+    0.993
     """
 
     def __init__(
@@ -199,7 +200,9 @@ class AdaptiveAssigner:
         self._trusted_before = dict[str, np.ndarray]()
         self._groups = dict[str, int]()
         self._hard_rates = np.tile([mean for mean, _ in HARD_PRIOR], (len(self.subsets), 1))
-        self._next_fit = FIRST_FIT
+        self._next_fit = self._next_thorough_fit = FIRST_FIT
+        # Number of judgements at the last thorough fit.
+        self._num_fitted = 0
         self._needs_update = np.ones(count, bool)
         # All evidence, as `BaseRatePrior.update` needs it.
         self._evidence_counts = self._count_on_lattice(np.arange(0))
@@ -250,7 +253,7 @@ class AdaptiveAssigner:
             or self.is_distrusted(person)
         ):
             return None
-        free = (self.get_wanted_votes() > self.num_open) & state.is_available
+        free = (self.get_wanted_votes() > self.num_open) & self._find_new_tasks(state)
         if not free.any():
             return None
         start = int(free.argmax()) // self.rules.wave_size * self.rules.wave_size
@@ -457,6 +460,15 @@ class AdaptiveAssigner:
             self.annotators[name] = _AnnotatorState(len(self.keys), name, self.gold_agreement)
         return self.annotators[name]
 
+    def _find_new_tasks(self, state: _AnnotatorState) -> np.ndarray:
+        """Return the tasks that a person may get, [tasks] of bool: not those whose candidate a copy of the person has judged."""
+        is_new = state.is_available
+        group = self._groups.get(state.name)
+        for name, other in self.annotators.items():
+            if group is not None and other is not state and self._groups.get(name) == group:
+                is_new = is_new & (other.votes == NO_VOTE)
+        return is_new
+
     def _assign_adjudication(self, person: str, free: np.ndarray) -> str | None:
         if not free.any():
             return None
@@ -545,7 +557,16 @@ class AdaptiveAssigner:
         and the wanted votes of all candidates.
         """
         if self.num_judgements >= self._next_fit:
-            self._fit_model()
+            self._fit_model(is_thorough=self.num_judgements >= self._next_thorough_fit)
+        self._update_changed()
+        # Before the study ends, the model is fitted once more, as stage `collect` does it.
+        is_fitted = self.num_judgements < FIRST_FIT or self.num_judgements == self._num_fitted
+        if not is_fitted and not self._max_open.any():
+            self._fit_model(is_thorough=True)
+            self._update_changed()
+
+    def _update_changed(self) -> None:
+        """Do that for the candidates in `_needs_update`."""
         at = np.flatnonzero(self._needs_update)
         if not len(at):
             return
@@ -631,9 +652,12 @@ class AdaptiveAssigner:
         before = self._trusted_before[state.name][self._subset_index[at]]
         return np.where(state.vote_order[at] < before, votes, NO_VOTE)
 
-    def _fit_model(self) -> None:
+    def _fit_model(self, *, is_thorough: bool) -> None:
         """Estimate error rates, hard candidates, and which votes can be trusted, from all votes."""
         self._next_fit = max(FIRST_FIT, int(self.num_judgements * (1 + FIT_GROWTH))) + 1
+        if is_thorough:
+            self._num_fitted = self.num_judgements
+            self._next_thorough_fit = int(self.num_judgements * (1 + THOROUGH_FIT_GROWTH))
         names, votes = self._make_vote_table()
         if not len(votes.item):
             return
@@ -645,7 +669,7 @@ class AdaptiveAssigner:
         start = Credibility(
             np.array([self._trusted_before.get(name, all_trusted) for name in names]), np.array(numbers)
         )
-        fit = fit_votes(votes, start)
+        fit = fit_votes(votes, None if is_thorough else start)
         self._vote_tables = dict(zip(names, compute_vote_table(fit.rates), strict=True))
         self._trusted_before = dict(zip(names, fit.credibility.trusted_before, strict=True))
         self._groups = dict(zip(names, fit.credibility.group.tolist(), strict=True))

@@ -69,7 +69,7 @@ class PosteriorEstimates(NamedTuple):
         base_rates: For each subset the proportion of answerable candidates among those with votes that no
             adjudicator decided, with its 95 % credible interval.
         hard_rates: For each subset the proportions of hard candidates among unanswerable and among answerable ones.
-        image_evidence: How much more probable the votes are if annotators looked at the images than if each
+        image_evidence: How much more probable the trusted votes are if annotators looked at the images than if each
             annotator calls a constant proportion of a subset invalid: a log ratio, per vote.
     """
 
@@ -140,7 +140,7 @@ def estimate_posteriors(
             name: (round(rates[0], 4), round(rates[1], 4))
             for name, rates in zip(SUBSETS, fit.hard_rates.tolist(), strict=True)
         },
-        float(fit.trust_log_odds.sum() / len(item)),
+        float(fit.trusted_log_odds.sum() / max(1, (fit.vote_weight > 0).sum())),
     )
     return estimates, _mark_votes(answers, votes, table, fit)
 

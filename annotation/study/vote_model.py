@@ -41,7 +41,8 @@ RATE_STRENGTH = 40.0
 SUBSET_SHIFT_SD, MAX_SUBSET_SHIFT = 0.5, 1.5
 # Prior of the proportion of hard items among unanswerable and among answerable items: mean and strength in items.
 HARD_PRIOR = ((0.08, 50.0), (0.02, 50.0))
-# Log odds, before any vote, that a person's votes can be trusted: all votes from some task on, and those in one subset only.
+# Log odds, before any vote, that a person's votes can be trusted: all votes from some task on, and those in one subset only
+# (for each such subset).
 TRUST_LOG_ODDS, SUBSET_TRUST_LOG_ODDS = 10.0, 20.0
 # Shifts, in log odds, of the rates in a stretch from those by gold questions, and their prior probabilities.
 PERSON_SHIFTS, PERSON_SHIFT_WEIGHTS = (-1.0, -0.5, 0.0, 0.5, 1.0), (0.1, 0.2, 0.4, 0.2, 0.1)
@@ -116,6 +117,7 @@ class VoteFit(NamedTuple):
         vote_weight: [votes], the weight of each vote: 0 if it is not trusted, less than 1 for votes of copies.
         trust_log_odds: [persons], how much more probable the votes of a person are with the person's error rates than with
             constant rates, as a log of the ratio.
+        trusted_log_odds: [persons], the same for the trusted votes alone.
         base_rates: The proportion of answerable candidates in each subset; None for an empty subset.
     """
 
@@ -126,6 +128,7 @@ class VoteFit(NamedTuple):
     credibility: Credibility
     vote_weight: np.ndarray
     trust_log_odds: np.ndarray
+    trusted_log_odds: np.ndarray
     base_rates: list[BaseRate | None]
 
 
@@ -287,16 +290,21 @@ class _Fitter:
 
     def iter_alternatives(self) -> Iterator[_Fitter]:
         """Yield other explanations: in one subset, or in all, everybody is trusted, or those who are not trusted now
-        are trusted in place of the others.
+        are trusted in place of the others, or people who are taken for copies are not trusted instead.
         """
         before, group = self._credibility
-        is_out = np.isfinite(before)
+        is_out, alone = np.isfinite(before), np.arange(self._num_people)
+        numbers, sizes = np.unique(group, return_counts=True)
         for subset in [*range(self._votes.num_subsets), slice(None)]:
             if is_out[:, subset].any():
                 for value in (np.inf, np.where(is_out[:, subset], np.inf, 0.0)):
                     changed = before.copy()
                     changed[:, subset] = value
                     yield self._change(Credibility(changed, group))
+            for number in numbers[sizes > 1]:
+                changed = before.copy()
+                changed[group == number, subset] = 0.0
+                yield self._change(Credibility(changed, alone))
 
     def _compute_log_evidence(self) -> float:
         """Return the log probability of all votes, to compare explanations."""
@@ -315,7 +323,10 @@ class _Fitter:
             for values in (np.ones(np.count_nonzero(out)), votes.is_invalid[out])
         )
         num_out = (total.reshape(self._shape) > 0).sum(axis=1)
-        trust = np.where(num_out > 1, TRUST_LOG_ODDS, num_out * SUBSET_TRUST_LOG_ODDS)
+        num_judged = (np.bincount(self._cell, minlength=size).reshape(self._shape) > 0).sum(axis=1)
+        trust = np.where(
+            (num_out > 0) & (num_out == num_judged), TRUST_LOG_ODDS, num_out * SUBSET_TRUST_LOG_ODDS
+        )
         constant = _log_beta_binomial(invalid, total)
         return float(of_items.sum() + constant.sum() - trust.sum() + self._compute_copy_evidence())
 
@@ -325,7 +336,10 @@ class _Fitter:
 
     def make_fit(self) -> VoteFit:
         """Return the result."""
-        gain = self._compare_with_constant_rates(np.ones(len(self._votes.item), bool))
+        gain, trusted_gain = (
+            self._compare_with_constant_rates(chosen)[:, :, 0].sum(axis=1)
+            for chosen in (np.ones(len(self._votes.item), bool), self._is_trusted)
+        )
         return VoteFit(
             self._invalid,
             self._invalid_by_votes,
@@ -333,7 +347,8 @@ class _Fitter:
             self._hard,
             self._credibility,
             self._weight,
-            gain[:, :, 0].sum(axis=1),
+            gain,
+            trusted_gain,
             self._base_rate.compute_rates(self._counts),
         )
 
@@ -369,7 +384,7 @@ class _Fitter:
 
     def _iter_changes(self) -> Iterator[_Fitter]:
         """Yield explanations that differ in one step: the least credible votes are not trusted any more, the most
-        credible ones are trusted again, or the accounts that are most alike are copies.
+        credible ones are trusted again, the accounts that are most alike are copies, or copies are people of their own.
         """
         before, group = self._credibility
         gain = self._compare_with_constant_rates(self._is_trusted)
@@ -388,6 +403,10 @@ class _Fitter:
         for one, two in self._list_copies():
             joined = np.where(group == max(group[one], group[two]), min(group[one], group[two]), group)
             yield self._change(Credibility(before, joined))
+        numbers, sizes = np.unique(group, return_counts=True)
+        for number in numbers[sizes > 1]:
+            split = np.where(group == number, np.arange(self._num_people), group)
+            yield self._change(Credibility(before, split))
 
     def _set_trusted_before(self, person: int, subset: int, start: float) -> _Fitter:
         """Return an explanation in which the votes of a person in a subset (or in all, if `subset` is their number) are trusted

@@ -184,13 +184,15 @@ def simulate_study(data: CrowdData, crowd: Crowd, rules: AssignmentRules) -> lis
     )
 
 
-def simulate_fixed_votes(data: CrowdData, crowd: Crowd, seed: int) -> list[Verdict]:
-    """Let random members judge each task, `COMPARED_VOTES` if there are so many. Return the verdicts."""
+def simulate_fixed_votes(
+    data: CrowdData, crowd: Crowd, seed: int, num_votes: int = COMPARED_VOTES
+) -> list[Verdict]:
+    """Let `num_votes` random members judge each task, or all if there are fewer. Return the verdicts."""
     given = dict.fromkeys((member.name for member in crowd.members), 0)
     rng = make_generator(seed, "fixed votes", crowd.key)
     verdicts = []
     for key in rng.permutation(sorted(data.tasks)).tolist():
-        for index in rng.permutation(len(crowd.members))[:COMPARED_VOTES].tolist():
+        for index in rng.permutation(len(crowd.members))[:num_votes].tolist():
             member = crowd.members[index]
             number = given[member.name]
             verdicts.append(_make_verdict(member, data.tasks[key], number, crowd, data, seed))
