@@ -31,7 +31,7 @@ class AnnotateParams(Params):
             can be measured.
         audit_rate: Proportion (0 to 1) of tasks, sampled at random, that an adjudicator judges in any case, after the
             annotators. The label error of the release is measured on them; without an adjudicator it is
-            unknown. `auto`: about 150 tasks, but at most a fifth and at least 3 % of all.
+            unknown. `auto`: about 250 tasks, but at most a fifth and at least 3 % of all.
         wave_size: Number of tasks that are finished before the next ones begin. All tasks of the first
             wave get three votes. `auto`: a tenth of the tasks, 20 to 100.
         max_judgements: Maximum number of judgements in the whole study. 0 means no limit.
@@ -102,7 +102,7 @@ MAX_TRAINING_TASKS, MAX_QUALIFICATION_TASKS = 6, 10
 MIN_TRAINING_TASKS, MIN_QUALIFICATION_TASKS = 2, 4
 MIN_WAVE_SIZE, MAX_WAVE_SIZE = 20, 100
 # Number of tasks in the audit sample that `auto` aims at, and the smallest and largest proportion of all tasks.
-NUM_AUDITED, MIN_AUDIT_RATE, MAX_AUDIT_RATE = 150, 0.03, 0.2
+NUM_AUDITED, MIN_AUDIT_RATE, MAX_AUDIT_RATE = 250, 0.03, 0.2
 
 
 def count_tasks(tasks: Iterable[Task]) -> tuple[int, int]:
@@ -131,7 +131,7 @@ def choose_study_sizes(num_tasks: int, num_gold_images: int) -> StudySizes:
         >>> choose_study_sizes(num_tasks=600, num_gold_images=30)
         StudySizes(wave_size=60, training_tasks=3, qualification_tasks=6, audit_rate=0.2)
         >>> choose_study_sizes(num_tasks=6_000, num_gold_images=160)
-        StudySizes(wave_size=100, training_tasks=6, qualification_tasks=10, audit_rate=0.03)
+        StudySizes(wave_size=100, training_tasks=6, qualification_tasks=10, audit_rate=0.0417)
     """
     training = min(max(num_gold_images // 10, MIN_TRAINING_TASKS), MAX_TRAINING_TASKS, num_gold_images)
     test = min(max(num_gold_images // 5, MIN_QUALIFICATION_TASKS), MAX_QUALIFICATION_TASKS)

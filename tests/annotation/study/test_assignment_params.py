@@ -17,7 +17,7 @@ from pipeline.core.records import Task, TaskQuestion
         (5, 1, StudySizes(20, 1, 0, 0.2)),
         (0, 0, StudySizes(20, 0, 0, 0.2)),
         # At most 100, 6 and 10.
-        (5_509, 160, StudySizes(100, 6, 10, 0.03)),
+        (5_509, 160, StudySizes(100, 6, 10, 0.0454)),
     ],
 )
 def test_sizes_follow_from_tasks_and_images_with_gold_questions(num_tasks, num_gold_images, expected):
