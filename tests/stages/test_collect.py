@@ -86,6 +86,7 @@ def test_own_questions_are_verified_on_the_way(batched, set_params):
 def test_what_all_eight_come_to_is_the_truth(batched, set_params):
     """By hand: at n100003 (a park) there is neither table nor shelf; n100005 is a beach; n100007 an office."""
     set_params("collect", simulated_votes=8)
+    set_params("annotate", audit_rate=0.0)
     collect.main()
     status = {(v.candidate.image_id, v.candidate.text): v.status for v in verified()}
     assert status["n100003", "What color is the table?"] == "unanswerable"
