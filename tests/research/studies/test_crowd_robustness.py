@@ -1,15 +1,5 @@
 """Careless and hostile crowds on a small truth: 300 candidates in four subsets, 80 % of them unanswerable."""
 
-import json
-
-import numpy as np
-import pytest
-
-from annotation.study.answers_table import QualityRules, build_answers_table, select_votes
-from annotation.study.assignment import AssignmentRules
-from annotation.study.posteriors import estimate_posteriors
-from annotation.study.quality_control import assess_quality
-from annotation.study.vote_aggregation import verify_candidates
 from pipeline.core.records import (
     SUBSETS,
     Candidate,
@@ -18,9 +8,7 @@ from pipeline.core.records import (
     TaskQuestion,
     VerifierResult,
 )
-from research.simulated_annotators.hostile_crowds import make_hostile_crowds
-from research.studies.crowd_robustness import CrowdData, simulate_fixed_votes
-from research.studies.votes_needed import compute_errors
+from research.studies.crowd_robustness import CrowdData
 
 COUNT = 300
 # Other crowds than those of `TUNING_SEEDS`.
