@@ -289,8 +289,9 @@ class _Fitter:
             np.bincount(cell, values, math.prod(shape)).reshape(shape)[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
             for values in (np.ones(len(cell)), self._votes.is_invalid)
         )
-        for sums in ((total, invalid), (total.sum(axis=1), invalid.sum(axis=1))):
-            num_all, num_invalid = (values.reshape(self._num_people, -1, NUM_PERIODS) for values in sums)
+        # [persons, subsets or 1, periods]
+        sums = (values.sum(axis=1, keepdims=True) for values in (total, invalid))
+        for num_all, num_invalid in ((total, invalid), tuple(sums)):
             num_same = np.maximum(num_invalid, num_all - num_invalid)
             is_constant = (num_all >= MIN_CONSTANT_VOTES) & (num_same >= MIN_CONSTANT_RATE * num_all)
             starts = np.broadcast_to(self._period_starts[:, None], is_constant.shape)
