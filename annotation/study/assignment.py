@@ -250,7 +250,7 @@ class AdaptiveAssigner:
             self._count_tasks_left(state) < 1
             or self._count_judgements_left() < 1
             or self.has_reached_share(person)
-            or self._is_stopped(person)
+            or self.is_distrusted(person)
         ):
             return None
         free = (self.get_wanted_votes() > self.num_open) & self._find_new_tasks(state)
@@ -380,18 +380,6 @@ class AdaptiveAssigner:
     def is_distrusted(self, person: str) -> bool:
         """Return whether the model of the votes trusts no new vote of a person, in any subset."""
         return person in self._trusted_before and bool(np.isfinite(self._trusted_before[person]).all())
-
-    def _is_stopped(self, person: str) -> bool:
-        """Return whether a person gets no task because their votes are not trusted.
-
-        If this concerns at least half of the people, the model is first fitted as stage `collect` does it. Otherwise nobody
-        might get a task any more, so that no new vote could correct the model.
-        """
-        num_distrusted = sum(self.is_distrusted(name) for name in self._trusted_before)
-        is_fitted = self.num_judgements == self._num_fitted
-        if self.is_distrusted(person) and 2 * num_distrusted >= len(self._trusted_before) and not is_fitted:
-            self._fit_model(is_thorough=True)
-        return self.is_distrusted(person)
 
     def get_posterior_invalid(self, candidate: str) -> float:
         """Return the posterior probability that a candidate is unanswerable."""
@@ -682,6 +670,10 @@ class AdaptiveAssigner:
             np.array([self._trusted_before.get(name, all_trusted) for name in names]), np.array(numbers)
         )
         fit = fit_votes(votes, None if is_thorough else start)
+        num_distrusted = np.isfinite(fit.credibility.trusted_before).all(axis=1).sum()
+        # If so many people get no more tasks, no new votes might ever correct the model. So this needs a thorough search.
+        if not is_thorough and 2 * num_distrusted >= len(names):
+            fit = fit_votes(votes)
         self._vote_tables = dict(zip(names, compute_vote_table(fit.rates), strict=True))
         self._trusted_before = dict(zip(names, fit.credibility.trusted_before, strict=True))
         self._groups = dict(zip(names, fit.credibility.group.tolist(), strict=True))

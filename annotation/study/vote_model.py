@@ -252,8 +252,11 @@ class _Fitter:
             other = max(best._iter_changes(), key=_Fitter.estimate_log_evidence, default=None)
             if not other or other.estimate_log_evidence() <= best.log_evidence + MIN_IMPROVEMENT:
                 break
-            best = other
-            best.run_em()
+            other.run_em()
+            # The rough estimate can be too high. Then the next search for a change knows it.
+            self._estimated_evidence[other._make_key()] = other.log_evidence
+            if other.log_evidence > best.log_evidence + MIN_IMPROVEMENT:
+                best = other
         self._evidence_after_search[self._make_key()] = best.log_evidence
         return best
 
