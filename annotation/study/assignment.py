@@ -670,6 +670,10 @@ class AdaptiveAssigner:
             np.array([self._trusted_before.get(name, all_trusted) for name in names]), np.array(numbers)
         )
         fit = fit_votes(votes, None if is_thorough else start)
+        num_distrusted = np.isfinite(fit.credibility.trusted_before).all(axis=1).sum()
+        # If so many people get no more tasks, no new votes might ever correct the model. So this needs a thorough search.
+        if not is_thorough and 2 * num_distrusted >= len(names):
+            fit = fit_votes(votes)
         self._vote_tables = dict(zip(names, compute_vote_table(fit.rates), strict=True))
         self._trusted_before = dict(zip(names, fit.credibility.trusted_before, strict=True))
         self._groups = dict(zip(names, fit.credibility.group.tolist(), strict=True))

@@ -24,6 +24,7 @@ The constants were chosen on the crowds with the seeds `TUNING_SEEDS` of `resear
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from copy import copy
 from math import log
@@ -48,8 +49,9 @@ TRUST_LOG_ODDS, SUBSET_TRUST_LOG_ODDS = 10.0, 20.0
 PERSON_SHIFTS, PERSON_SHIFT_WEIGHTS = (-1.0, -0.5, 0.0, 0.5, 1.0), (0.1, 0.2, 0.4, 0.2, 0.1)
 # The votes of a person are divided into so many periods. Trust can end at the beginning of any of them.
 NUM_PERIODS = 8
-# The second search for an explanation begins without trust in people with at least this proportion of equal votes.
-MAX_CONSTANT_RATE = 0.98
+# Other searches for an explanation begin without trust in stretches with at least this proportion of equal votes, among at
+# least so many.
+MIN_CONSTANT_RATE, MIN_CONSTANT_VOTES = 0.98, 20
 # An explanation must be more probable than another one by this log ratio to take its place. Maximum number of steps, and
 # of the changes of each kind that are tried in a step.
 MIN_IMPROVEMENT, MAX_STEPS, MAX_PROPOSALS = 1.0, 100, 4
@@ -189,7 +191,7 @@ def fit_votes(votes: VoteTable, start: Credibility | None = None) -> VoteFit:
     if start:
         return _Fitter(votes, start).search().learn_rates().search().make_fit()
     first = _Fitter(votes)
-    starts = [first, *first.distrust_constant_votes()]
+    starts = [first, *first.iter_constant_starts()]
     best = max(
         (fitter.search().learn_rates().search() for fitter in starts), key=lambda fitter: fitter.log_evidence
     )
@@ -250,8 +252,11 @@ class _Fitter:
             other = max(best._iter_changes(), key=_Fitter.estimate_log_evidence, default=None)
             if not other or other.estimate_log_evidence() <= best.log_evidence + MIN_IMPROVEMENT:
                 break
-            best = other
-            best.run_em()
+            other.run_em()
+            # The rough estimate can be too high. Then the next search for a change knows it.
+            self._estimated_evidence[other._make_key()] = other.log_evidence
+            if other.log_evidence > best.log_evidence + MIN_IMPROVEMENT:
+                best = other
         self._evidence_after_search[self._make_key()] = best.log_evidence
         return best
 
@@ -277,16 +282,25 @@ class _Fitter:
         self._strength = RATE_STRENGTH
         return self
 
-    def distrust_constant_votes(self) -> list[_Fitter]:
-        """Return another explanation, without trust in people whose votes are nearly all the same, or [] if there is none."""
-        counts = np.bincount(self._votes.person, minlength=self._num_people)
-        invalid = np.bincount(self._votes.person, self._votes.is_invalid, self._num_people)
-        rate = invalid / np.maximum(counts, 1)
-        is_constant = np.maximum(rate, 1 - rate) >= MAX_CONSTANT_RATE
-        if is_constant.all() or not is_constant.any():
-            return []
-        before = np.where(is_constant[:, None], 0.0, np.full(self._shape, np.inf))
-        return [self._change(Credibility(before, self._credibility.group))]
+    def iter_constant_starts(self) -> Iterator[_Fitter]:
+        """Yield explanations without trust in votes that are nearly all the same from some period on: in a subset, and
+        in all.
+        """
+        shape = *self._shape, NUM_PERIODS
+        cell = self._cell * NUM_PERIODS + self._period
+        total, invalid = (
+            np.bincount(cell, values, math.prod(shape)).reshape(shape)[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
+            for values in (np.ones(len(cell)), self._votes.is_invalid)
+        )
+        # [persons, subsets or 1, periods]
+        sums = (values.sum(axis=1, keepdims=True) for values in (total, invalid))
+        for num_all, num_invalid in ((total, invalid), tuple(sums)):
+            num_same = np.maximum(num_invalid, num_all - num_invalid)
+            is_constant = (num_all >= MIN_CONSTANT_VOTES) & (num_same >= MIN_CONSTANT_RATE * num_all)
+            starts = np.broadcast_to(self._period_starts[:, None], is_constant.shape)
+            before = np.where(is_constant, starts, np.inf).min(axis=2)
+            if np.isfinite(before).any() and (before > 0).any():
+                yield self._change(Credibility(before + np.zeros(self._shape), self._credibility.group))
 
     def iter_alternatives(self) -> Iterator[_Fitter]:
         """Yield other explanations: in one subset, or in all, everybody is trusted, or those who are not trusted now

@@ -199,8 +199,11 @@ def test_overlap_tasks_get_more_votes_only_in_doubt():
     rules = AssignmentRules(max_votes=5, overlap_rate=0, wave_size=40, min_posterior=0.95)
     plain = everybody(make_assigner(count=40, rules=rules), "abcdef", lambda name, key: (X, V))
     assert set(Counter(key for _, key in plain).values()) == {3}
+    # Three say invalid and three say valid, not the same ones for each candidate.
     torn = everybody(
-        make_assigner(count=40, rules=rules), "abcdef", lambda name, key: (X if name in "ace" else V, V)
+        make_assigner(count=40, rules=rules),
+        "abcdef",
+        lambda name, key: ((V, X)[("abcdef".index(name) + int(key[1:])) % 2], V),
     )
     assert set(Counter(key for _, key in torn).values()) <= {3, 4, 5} and len(torn) > len(plain)
 
@@ -737,3 +740,28 @@ def test_votes_that_do_not_depend_on_the_images_are_replaced_by_others():
     assert study.is_distrusted("lia") and not any(study.is_distrusted(name) for name in people[:3])
     assert study.assign_next_task("lia") is None
     assert all((study.get_posterior_invalid(f"c{n}") > 0.5) == n % 2 for n in range(200))
+
+
+def test_copies_do_not_judge_the_same_candidate():
+    study = make_assigner(count=2)
+    study._groups = {"ann": 0, "ben": 0, "cem": 2}
+    # A single "valid" does not decide, so the task is open for another person.
+    assert judge(study, "ann", V) == ["t0"]
+    assert study.assign_next_task("ben") == "t1" and study.assign_next_task("cem") == "t0"
+
+
+def test_a_study_ends_only_after_a_thorough_fit():
+    """The last fit sees all votes, as that of stage `collect`."""
+    study = make_assigner(count=120, rules=SEQUENTIAL._replace(wave_size=10))
+    everybody(study, "abcd", lambda _, key: ((X, V)[int(key[1:]) % 10 == 0], V))
+    assert study.num_judgements == study._num_fitted > 120
+
+
+def test_people_who_are_not_trusted_get_no_task_while_most_are_trusted():
+    """Four look, and one always says invalid. One candidate in four is valid."""
+    study = make_assigner(count=200, rules=SEQUENTIAL._replace(wave_size=200, max_votes=5))
+    everybody(study, "abcde", lambda name, key: (X if name == "e" or int(key[1:]) % 4 else V, V))
+    assert study.is_distrusted("e") and not any(study.is_distrusted(name) for name in "abcd")
+    # The others have judged what "e" had judged.
+    assert len(study.annotators["e"].answers) < 120
+    assert all(study.is_decided(f"t{n}") for n in range(200))

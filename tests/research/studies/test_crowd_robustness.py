@@ -142,9 +142,9 @@ def test_people_who_agree_do_not_outvote_the_majority():
     assert wrong <= 0.005 and lost <= 0.05
 
 
-@pytest.mark.parametrize(("key", "half"), [("fast-invalid", 0)])
+@pytest.mark.parametrize(("key", "half"), [("fast-invalid", 0), ("half-time", 200)])
 def test_votes_without_looking_are_named(key, half):
-    """Everybody judges everything. The cheats are not trusted from the first task on."""
+    """Everybody judges everything. The cheats are not trusted from the first task, or from the 201st, rounded to periods."""
     crowd = get_crowd(key)
     verdicts = simulate_fixed_votes(DATA, crowd, SEED, len(crowd.members))
     judged = assess_quality(build_answers_table(TASKS, verdicts), QualityRules()).answers
