@@ -48,6 +48,9 @@ MIN_VALID_VOTES = 2
 # Minimum probability for this decision. It may be lower than for the decision that a candidate is unanswerable, because
 # an unanswerable candidate that is called answerable is only lost.
 MIN_VALID_POSTERIOR = 0.9
+# Where `min_posterior` is out of reach, voting goes on if the remaining votes can make a candidate this probably unanswerable. It
+# is the default of `collect.min_posterior`, which decides the status.
+MIN_USEFUL_POSTERIOR = 0.95
 # Log odds that differ by so little are equal.
 ROUNDING = 1e-9
 # So many "invalid" votes suffice, if the posterior does, even if there are more "valid" ones: on a hard question, half of the
@@ -66,6 +69,9 @@ MIN_GOLD_ANSWERS = 10
 # Minimum sensitivity and specificity. The votes of an annotator below either limit do not count, as in stage
 # `collect`.
 MIN_SENSITIVITY_SPECIFICITY = (0.7, 0.8)
+
+# Log probabilities of the votes of an annotator without gold answers, [2, 4].
+_TYPICAL_VOTES = compute_vote_table(estimate_gold_rates(np.zeros((1, 4))))[0]
 
 TaskMapping = Mapping[str, Any]
 AnswerPair = tuple[str, str]
@@ -612,7 +618,7 @@ class AdaptiveAssigner:
 
     def _compute_log_odds_after(self, at: np.ndarray, choice: int, more_votes: np.ndarray) -> np.ndarray:
         """Return the log odds of invalid of the candidates `at`, after more votes of a typical annotator for one choice."""
-        logs = compute_vote_table(estimate_gold_rates(np.zeros((1, 4))))[0, choice - VALID]
+        logs = _TYPICAL_VOTES[choice - VALID]
         log_likelihood = self._log_likelihood[at] + np.multiply.outer(more_votes, logs)
         subset = self._subset_index[at]
         evidence = compute_class_evidence(log_likelihood, self._hard_rates, subset)
@@ -733,10 +739,14 @@ class AdaptiveAssigner:
         # Only where it matters whether the remaining votes can decide.
         at = np.flatnonzero(~self._is_settled & (count > 0) & (left > 0))
         more, invalid, valid = left[at], num_invalid[at], num_valid[at]
+        after = self._compute_log_odds_after(at, INVALID, more)
+        is_released = find_unanswerable(self._log_odds[at], invalid, valid, MIN_USEFUL_POSTERIOR)
         reach = count == 0
-        reach[at] = find_unanswerable(
-            self._compute_log_odds_after(at, INVALID, more), invalid + more, valid, self.rules.min_posterior
-        ) | find_answerable(self._compute_log_odds_after(at, VALID, more), invalid, valid + more)
+        reach[at] = (
+            find_unanswerable(after, invalid + more, valid, self.rules.min_posterior)
+            | (~is_released & find_unanswerable(after, invalid + more, valid, MIN_USEFUL_POSTERIOR))
+            | find_answerable(self._compute_log_odds_after(at, VALID, more), invalid, valid + more)
+        )
         for_overlap = np.minimum(left, np.maximum(MIN_OVERLAP_VOTES - np.ceil(count), 0)) * self.is_overlap
         wanted = np.maximum(for_overlap, np.minimum(left, ~self._is_settled & reach))
         return wanted.astype(np.int16)

@@ -6,7 +6,14 @@ from random import Random
 import pytest
 from scipy.stats import binomtest
 
-from annotation.study.assignment import AdaptiveAssigner, AssignmentRules, is_audit_task, wilson_interval
+from annotation.study.answers_table import QualityRules
+from annotation.study.assignment import (
+    MIN_USEFUL_POSTERIOR,
+    AdaptiveAssigner,
+    AssignmentRules,
+    is_audit_task,
+    wilson_interval,
+)
 from annotation.study.assignment_params import AnnotateParams, StudySizes
 from pipeline.core.errors import UserError
 from pipeline.core.params import convert_params
@@ -765,3 +772,7 @@ def test_people_who_are_not_trusted_get_no_task_while_most_are_trusted():
     # The others have judged what "e" had judged.
     assert len(study.annotators["e"].answers) < 120
     assert all(study.is_decided(f"t{n}") for n in range(200))
+
+
+def test_voting_goes_on_as_long_as_stage_collect_can_release_the_candidate():
+    assert MIN_USEFUL_POSTERIOR == QualityRules().min_posterior < AssignmentRules().min_posterior

@@ -59,8 +59,10 @@ def test_the_source_text_is_that_of_the_source_even_if_it_was_paraphrased(items)
 
 def test_the_provenance_of_an_unanswerable_item_has_votes_and_the_edited_program(release):
     rows = [row for row in read_jsonl(release / "provenance.jsonl", Provenance) if row.item.unanswerable]
-    assert all(row.verifier_result and row.votes_invalid > row.votes_valid for row in rows)
-    assert all(row.program for row in rows)
+    assert all(row.verifier_result and row.program for row in rows)
+    by_votes = [row for row in rows if row.decided_by == "votes"]
+    # The conditions of the status "unanswerable" in docs/explanation/annotation_quality.md.
+    assert by_votes and all(row.votes_invalid > row.votes_valid or row.votes_invalid >= 2 for row in by_votes)
 
 
 def test_a_canary_belongs_to_one_version_of_one_data_set():

@@ -112,8 +112,12 @@ def test_every_subset_shows_its_items_with_all_votes(cards, run):
         assert len(shown) == min(25, sum(item.unanswerable for item in run.items[subset]))
         for card in shown:
             assert "".join(span.text for span in card.text) == card.item.text
-            # verified.jsonl has the number of votes, and the card shows each of them.
-            counted = [vote.choice for vote in card.votes if not vote.exclusion_reason]
+            # verified.jsonl has the number of votes, and the card shows each of them, and the verdicts of adjudicators.
+            counted = [
+                vote.choice
+                for vote in card.votes
+                if not vote.exclusion_reason and not vote.annotator.startswith("adjudicator-")
+            ]
             found = run.verified[card.item.item_id]
             assert (counted.count("invalid"), len(counted), len(card.votes)) == (
                 found.votes_invalid,

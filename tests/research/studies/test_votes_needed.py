@@ -140,17 +140,22 @@ def test_reported_crowds_do_not_include_the_tuning_crowd():
     )
 
 
-@pytest.mark.parametrize("answerable", [0.05, 0.6])
-def test_base_rates_are_learned_and_few_uqs_are_lost(answerable):
+@pytest.mark.parametrize(
+    ("answerable", "num_people", "max_lost"),
+    # Of 3 votes on a UQ, one is "valid" in a fifth of the cases (3 * 0.93^2 * 0.07 = 0.18). Where 60 % are answerable, the other
+    # two do not suffice, and the adjudicator has to decide. Of 5 votes, two are "valid" in 0.04 of the cases.
+    [(0.05, 3, 0.05), (0.6, 3, 0.25), (0.6, 5, 0.1)],
+)
+def test_base_rates_are_learned_and_few_uqs_are_lost(answerable, num_people, max_lost):
     screened = {row.candidate.candidate_id: row for row in SCREENED}
-    found = simulate_base_rates(TASKS, screened, answerable, make_crowd(5)[:3], 5)
+    found = simulate_base_rates(TASKS, screened, answerable, make_crowd(5)[:num_people], 5)
     assert max(found.assigner_error, found.collect_error) < 0.05 < found.stated_error
     assert abs(found.later_forecast / found.judgements - 1) < 0.25
     # Of about 115 to 280 UQs at most two are wrong; more crowds would tell 0.5 from 1 %.
-    assert found.miss_rate <= 0.05 and found.false_discovery_rate < 0.02
-    assert found.adjudicated_miss_rate <= found.miss_rate
+    assert found.miss_rate <= max_lost and found.false_discovery_rate < 0.02
+    assert found.adjudicated_miss_rate <= 0.05
     text = render_base_rates([found])
-    assert text.count("\n") == 2 and f"| {answerable:.0%} | 3 | 300 |" in text
+    assert text.count("\n") == 2 and f"| {answerable:.0%} | {num_people} | 300 |" in text
 
 
 def test_sampled_tasks_are_those_of_whole_images(monkeypatch):
