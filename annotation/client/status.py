@@ -143,7 +143,7 @@ def describe_stage(person: Annotator | None, server_rows: Mapping[str, Mapping[s
         server_rows: E-mail address -> progress, from the report of our own server.
 
     >>> ann = Annotator(name="ann", pseudonym="annotator-01", email="ann@example.org")
-    >>> row = {"consented_at": "2026-01-01", "has_failed_gold": False, "is_qualified": False}
+    >>> row = {"consented_at": "2026-01-01", "stopped_because": "", "is_qualified": False}
     >>> describe_stage(ann, {ann.email: row | {"num_training_answered": 5, "num_test_answered": 3}})
     'training and test: 8 answered'
     """
@@ -152,7 +152,7 @@ def describe_stage(person: Annotator | None, server_rows: Mapping[str, Mapping[s
     row = server_rows.get(person.email.lower())
     if not row or not row["consented_at"]:
         return "no consent yet"
-    if row["has_failed_gold"]:
-        return "blocked: fails gold questions"
+    if row["stopped_because"]:
+        return f"stopped: {row['stopped_because']}"
     num_answered = row["num_training_answered"] + row["num_test_answered"]
     return "working" if row["is_qualified"] else f"training and test: {num_answered} answered"

@@ -387,6 +387,18 @@ class AdaptiveAssigner:
         """Return whether the model of the votes trusts no new vote of a person, in any subset."""
         return person in self._trusted_before and bool(np.isfinite(self._trusted_before[person]).all())
 
+    def explain_stop(self, person: str) -> str:
+        """Return why a person gets no more tasks, or none until others have caught up; "" if neither holds."""
+        if self.has_failed_gold(person):
+            return "fails gold questions"
+        if self.is_distrusted(person):
+            return "the votes do not depend on the images"
+        return (
+            f"gave more than {MAX_SHARE:.0%} of all votes, waits for others"
+            if self.has_reached_share(person)
+            else ""
+        )
+
     def get_posterior_invalid(self, candidate: str) -> float:
         """Return the posterior probability that a candidate is unanswerable."""
         self._update_posteriors()

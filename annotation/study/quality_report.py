@@ -371,13 +371,14 @@ def _find_warnings(quality: QualityReport) -> list[str]:
         count for row in quality.subsets for status, count in row.statuses.items() if status != "no_votes"
     )
     if num_judged and not quality.num_unanswerable:
-        cause = (
-            ": the simulated annotators have too little information on these images"
-            if quality.simulated
-            else ""
-        )
+        num_doubtful = sum(row.statuses.get("doubtful", 0) for row in quality.subsets)
+        cause = ""
+        if quality.simulated:
+            cause = ": the simulated annotators have too little information on these images"
+        elif 2 * num_doubtful >= num_judged:
+            cause = f": the votes do not suffice for {num_doubtful:,} of them. Let more annotators judge them"
         warnings.append(
-            f"none of {format_count(num_judged, 'judged candidate')} is unanswerable, so nothing can be released{cause}"
+            f"none of {format_count(num_judged, 'judged candidate')} is verified as unanswerable, so nothing can be released{cause}"
         )
     warnings += [
         f"gold questions may be recognised by {row.cue}: AUROC {row.auroc:.2f} ({row.low:.2f} to {row.high:.2f})"

@@ -51,7 +51,15 @@ def publish(
         ),
     ] = None,
     allow_simulated: Annotated[
-        bool, Option("--allow-simulated", help="Upload the release even if its verdicts are simulated.")
+        bool,
+        Option(
+            "--allow-simulated",
+            help="Upload the release even if its verdicts are simulated or those of models.",
+        ),
+    ] = False,
+    allow_trial: Annotated[
+        bool,
+        Option("--allow-trial", help="Publish the release even if the annotation study was only a trial."),
     ] = False,
 ) -> None:
     """Publish a release as a read-only copy in a folder, or on the Hugging Face Hub."""
@@ -59,12 +67,13 @@ def publish(
         refuse_options(context, "destination", "--hub chooses the destination")
         from pipeline.benchmark.release.publish_hub import publish_to_hub
 
-        run_command(lambda: print(f"publish: {publish_to_hub(release, hub, allow_simulated)}"))
+        run_command(lambda: print(f"publish: {publish_to_hub(release, hub, allow_simulated, allow_trial)}"))
         return
     refuse_options(context, "allow_simulated", "only --hub refuses simulated verdicts")
     from pipeline.benchmark.release.check_release import publish_release
 
-    run_command(lambda: print(f"publish: {publish_release(release, destination or Path('published'))}"))
+    place = destination or Path("published")
+    run_command(lambda: print(f"publish: {publish_release(release, place, allow_trial)}"))
 
 
 @app.command(epilog="Example: `rgqa diff data/release/sample/1.0.0 data/release/sample/1.1.0 --list-items`")

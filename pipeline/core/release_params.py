@@ -133,6 +133,7 @@ def check_release_params(path: Path = PARAMS_FILE) -> str:
 class _ReleaseSection(Record, forbid_unknown_fields=False):
     data_source: str = ""
     include_images: bool | None = None
+    annotated_by: str = ""
 
 
 class _AuditSection(Record, forbid_unknown_fields=False):

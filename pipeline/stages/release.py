@@ -26,7 +26,9 @@ from pipeline.benchmark.release.provenance import iter_dropped, make_canary, mak
 from pipeline.benchmark.release.release_images import prepare_release_images
 from pipeline.benchmark.release.release_summary import (
     PAIRING_DESCRIPTIONS,
+    STUDY_FILE,
     ReleaseSummary,
+    StudyFacts,
     VoteCounts,
     count_items,
 )
@@ -256,10 +258,9 @@ def write_texts(
     The quality report contains images only if the images are part of the release.
     """
     paths = {key: row.path for key, row in images.items()}
-    write_text(
-        home / "quality.html",
-        render_page(read_json(folders.stage_dir("collect") / "quality.json", QualityReport), paths),
-    )
+    quality = read_json(folders.stage_dir("collect") / "quality.json", QualityReport)
+    write_text(home / "quality.html", render_page(quality, paths))
+    write_json(home / STUDY_FILE, StudyFacts(label_error=quality.label_error, doubts=tuple(quality.doubts)))
     title = f"{facts.params.title} {facts.version}"
     with atomic_write(home / "card.png") as file:
         file.write(draw_card_image(items, {key: Path(path) for key, path in paths.items()}))

@@ -76,7 +76,7 @@ def _build_annotator_rows(queue: TaskQueue) -> list[dict[str, Any]]:
                 "num_test_answered": num_answered["test"],
                 # Some pass the test for the time being, until others have judged the same questions.
                 "is_qualified": person.is_qualified or num_judged > 0,
-                "has_failed_gold": queue.assigner.has_failed_gold(str(person.user)),
+                "stopped_because": queue.assigner.explain_stop(str(person.user)),
                 "num_correct": score.num_correct,
                 "num_known_questions": score.num_answered,
                 "num_judged": num_judged,

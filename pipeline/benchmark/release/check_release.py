@@ -22,6 +22,7 @@ from pipeline.benchmark.release.parquet_table import (
     read_rows,
 )
 from pipeline.benchmark.release.provenance import Provenance
+from pipeline.benchmark.release.release_summary import STUDY_FILE, StudyFacts
 from pipeline.benchmark.release.subset_files import (
     Prediction,
     ReferenceScores,
@@ -173,11 +174,16 @@ def check_release(folder: Path) -> str:
     """
     checksums = check_checksums(folder)
     problems = Problems(f"{folder}: the release does not pass its check")
-    kinds = {"params.json": RecordedParams, "audit.json": _Audit, ERRATA_FILE: list[Erratum]}
+    kinds = {
+        "params.json": RecordedParams,
+        "audit.json": _Audit,
+        ERRATA_FILE: list[Erratum],
+        STUDY_FILE: StudyFacts,
+    }
     for name, kind in kinds.items():
         with problems.collect():
-            # A release without known faults has no errata.
-            if name != ERRATA_FILE or (folder / name).exists():
+            # A release without known faults has no errata, and one without an annotation study no facts about it.
+            if name not in {ERRATA_FILE, STUDY_FILE} or (folder / name).exists():
                 read_json(folder / name, kind)
     for name, record in RECORD_FILES.items():
         with problems.collect():
@@ -356,7 +362,23 @@ def compare_rows(
     return [f"{what} ({len(names):,}): {join_examples(names)}" for what, names in rows.items()]
 
 
-def publish_release(release: Path, target: Path) -> str:
+def refuse_trial(release: Path, allow_trial: bool) -> None:
+    """Refuse to publish a release of which the study was only a trial. A release with simulated verdicts is no trial.
+
+    Raises:
+        UserError: The study was a trial, and `allow_trial` is false. The message has the reasons.
+    """
+    path = release / STUDY_FILE
+    doubts = read_json(path, StudyFacts).doubts if path.exists() else ()
+    if doubts and not allow_trial and not any(item.simulated for item in read_released_items(release)):
+        raise UserError(
+            f"{release}: the annotation study was only a trial, and others could mistake its items for verified ones:\n"
+            + "".join(f"  {doubt}\n" for doubt in doubts)
+            + "Give --allow-trial to publish it nevertheless. Its card says the same"
+        )
+
+
+def publish_release(release: Path, target: Path, allow_trial: bool = False) -> str:
     """Copy a release read-only to `target/<data set>/<version>`.
 
     Publishing the same bytes again does nothing.
@@ -364,12 +386,13 @@ def publish_release(release: Path, target: Path) -> str:
     Args:
         release: The folder of the release.
         target: The folder into which all releases are published.
+        allow_trial: Whether to publish it even if the study was only a trial.
 
     Returns:
         One line that states what was done.
 
     Raises:
-        UserError: The release does not pass its check, is a rehearsal, or was already published with
+        UserError: The release does not pass its check, is a rehearsal or a trial, or was already published with
             different content.
     """
     about = read_json(release / "params.json", RecordedParams)
@@ -381,6 +404,7 @@ def publish_release(release: Path, target: Path) -> str:
             f"{release}: a rehearsal cannot be published, because its verdicts are not simulated from a known"
             " truth"
         )
+    refuse_trial(release, allow_trial)
     if place.exists():
         if (place / CHECKSUMS_FILE).is_file() and (place / CHECKSUMS_FILE).read_bytes() == (
             release / CHECKSUMS_FILE

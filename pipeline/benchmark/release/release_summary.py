@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from annotation.study.label_error import LabelError
 from pipeline.benchmark.release.errata import Erratum
 from pipeline.core.jsonl_index import FilteredView
 from pipeline.core.records import SUBSETS, Item, Record, Subset
@@ -28,6 +29,22 @@ PAIRING_DESCRIPTIONS = {
     '("this text was an AQ before, so it must be a UQ now") invalidates the test.',
     "image": "Each UQ of the CLIP subsets is paired with an AQ of the same image (the rule of the RGQA paper).",
 }
+
+
+# The facts about the annotation study, in the folder of a release.
+STUDY_FILE = "study.json"
+
+
+class StudyFacts(Record):
+    """The facts about the annotation study that decide whether its items may be published.
+
+    Attributes:
+        label_error: The proportion of UQs that have an answer after all.
+        doubts: Why the study is only a trial; empty if it is not.
+    """
+
+    label_error: LabelError
+    doubts: tuple[str, ...]
 
 
 class SubsetCounts(Record):

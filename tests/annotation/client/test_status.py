@@ -84,14 +84,14 @@ def test_table_shows_count_speed_and_accuracy(judged, capsys):
 
 
 def test_own_server_adds_stages_and_progress(own, capsys):
-    rows = [("ann", "2026", True, False), ("cyd", "2026", True, True)]
+    rows = [("ann", "2026", True, ""), ("cyd", "2026", True, "fails gold questions")]
     dan = Annotator(name="dan", pseudonym="adjudicator-01", email="dan@example.org", is_active=False)
     write_roster(DatasetFolders(), [*people("ann", "ben", "cyd"), dan])
     own.report["tiny"] = {
         "annotators": [
             {"email": f"{name}@example.org", "name": "", "consented_at": consent, "is_qualified": passed,
-             "has_failed_gold": failed, "num_training_answered": 0, "num_test_answered": 0}
-            for name, consent, passed, failed in rows
+             "stopped_because": reason, "num_training_answered": 0, "num_test_answered": 0}
+            for name, consent, passed, reason in rows
         ],
         "tasks": {"num_tasks": 40, "num_decided": 10, "max_votes": 3, "num_votes_on_decided": 18, "num_wanted_votes": 60,
                   "num_waves": 4, "num_finished_waves": 1},
@@ -106,7 +106,7 @@ def test_own_server_adds_stages_and_progress(own, capsys):
     print_status()
     out = capsys.readouterr().out
     found = table(out)
-    stages = ["working", "no consent yet", "blocked: fails gold questions", "removed"]
+    stages = ["working", "no consent yet", "stopped: fails gold questions", "removed"]
     assert [found[f"annotator-0{n}"][0] for n in (1, 2, 3)] + [found["adjudicator-01"][0]] == stages
     assert found["annotator-01"][1:3] == ["3", "0"]
     # 10 tasks with three votes each are 30; 18 were enough.
@@ -161,7 +161,7 @@ def test_new_volunteers_wait_for_the_study_lock(own):
             "num_judged": 0,
             "consented_at": "",
             "is_qualified": False,
-            "has_failed_gold": False,
+            "stopped_because": "",
         }
     ]
     thread = threading.Thread(target=print_status)

@@ -184,7 +184,8 @@ def test_missing_invalid_gold_questions_give_a_warning():
 def test_no_unanswerable_candidates_give_a_warning():
     human = {f"human {n}": lambda key, known: known for n in range(3)}
     assert (
-        "none of 30 judged candidates is unanswerable" in get_warnings(build(human, 30, said=lambda n: V))[0]
+        "none of 30 judged candidates is verified as unanswerable"
+        in get_warnings(build(human, 30, said=lambda n: V))[0]
     )
     assert not any(
         "none of" in warning for warning in get_warnings(build(human, 30, said=lambda n: X if n else V))

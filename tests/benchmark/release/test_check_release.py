@@ -10,16 +10,19 @@ import msgspec
 import pyarrow
 import pyarrow.parquet
 import pytest
+from msgspec.structs import replace
 
 from pipeline.benchmark.release.check_release import (
     check_checksums,
     check_release,
     publish_release,
+    refuse_trial,
     write_checksums,
 )
 from pipeline.benchmark.release.provenance import Provenance
+from pipeline.benchmark.release.release_summary import StudyFacts
 from pipeline.core.errors import UserError
-from pipeline.core.json_files import read_jsonl, write_jsonl
+from pipeline.core.json_files import read_json, read_jsonl, write_jsonl
 from pipeline.scoring.benchmark_reader import read_benchmark
 
 
@@ -370,3 +373,20 @@ def test_invalid_checksum_lines_and_paths_outside_the_release_are_reported(folde
     (folder / "CHECKSUMS.sha256").mkdir()
     with pytest.raises(UserError, match="CHECKSUMS.sha256: a folder where a file was expected"):
         check_checksums(folder)
+
+
+def test_a_trial_is_not_published_by_default(copy):
+    # Fewer than 30 of the tiny study's UQs were audited. But its verdicts are simulated, which says more.
+    facts = read_json(copy / "study.json", StudyFacts)
+    assert "of the 30 UQs that are needed" in facts.doubts[0] and facts.label_error.value is None
+    refuse_trial(copy, allow_trial=False)
+    rows = [
+        replace(row, item=replace(row.item, simulated=False))
+        for row in read_jsonl(copy / "provenance.jsonl", Provenance)
+    ]
+    write_jsonl(copy / "provenance.jsonl", rows)
+    with pytest.raises(UserError, match="only a trial(?s:.*)of the 30 UQs(?s:.*)--allow-trial"):
+        refuse_trial(copy, allow_trial=False)
+    refuse_trial(copy, allow_trial=True)
+    (copy / "study.json").unlink()
+    refuse_trial(copy, allow_trial=False)

@@ -17,11 +17,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from msgspec.structs import replace
 
-from pipeline.benchmark.release.check_release import write_checksums
 from pipeline.benchmark.release.provenance import Provenance
 from pipeline.benchmark.release.publish_hub import publish_to_hub
 from pipeline.core.errors import UserError
-from pipeline.core.json_files import read_jsonl, write_jsonl
+from pipeline.core.json_files import read_json, read_jsonl, write_json, write_jsonl
 from tests.closure import ROOT
 
 NAME, TOKEN = "us/tiny", "hf_test"
@@ -201,15 +200,20 @@ def test_an_interrupted_upload_continues(release, hub):
     assert hub.tags[NAME] == ["v0.1.0"] and "README.md" in hub.repos[NAME]
 
 
-@pytest.mark.parametrize("kind", ["simulated", "rehearsal"])
+@pytest.mark.parametrize("kind", ["simulated", "rehearsal", "those of models"])
 def test_simulated_releases_are_published_as_demos_only(release, tmp_path, kind, monkeypatch):
     home = shutil.copytree(release, tmp_path / "copy")
     rows = [
-        replace(row, item=replace(row.item, rehearsal=kind == "rehearsal"))
+        replace(
+            row, item=replace(row.item, rehearsal=kind == "rehearsal", simulated=kind != "those of models")
+        )
         for row in read_jsonl(home / "provenance.jsonl", Provenance)
     ]
     write_jsonl(home / "provenance.jsonl", rows)
-    write_checksums(home)
+    given = read_json(home / "params.json")
+    given["release"]["annotated_by"] = "machine-generated" if kind == "those of models" else ""
+    write_json(home / "params.json", given)
+    monkeypatch.setattr("pipeline.benchmark.release.publish_hub.check_release", lambda folder: "")
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)  # Nothing can be uploaded.
     with pytest.raises(UserError, match=f"verdicts are (a )?{kind}.*--allow-simulated"):
         publish_to_hub(home, NAME)

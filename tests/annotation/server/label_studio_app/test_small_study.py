@@ -339,7 +339,7 @@ def test_annotator_who_fails_gold_questions_is_blocked_politely(studio: Studio) 
     assert shown["screen"] == "thanks" and "not a judgement of you" in shown["message"]
     assert (shown["num_judged"], shown["previous_assignment"]) == (count, None)
     (row,) = report(studio)["annotators"]
-    assert row["has_failed_gold"] and ann.step({})["message"] == shown["message"]
+    assert row["stopped_because"] == "fails gold questions" and ann.step({})["message"] == shown["message"]
 
 
 def test_corrections_do_not_let_an_excluded_annotator_in_again(studio: Studio) -> None:
@@ -356,7 +356,7 @@ def test_corrections_do_not_let_an_excluded_annotator_in_again(studio: Studio) -
     change(studio)
     assert ann.step({})["message"] == shown["message"]
     (row,) = report(studio)["annotators"]
-    assert row["has_failed_gold"] and row["num_judged"] == len(seen)
+    assert row["stopped_because"] == "fails gold questions" and row["num_judged"] == len(seen)
     assert len(said(studio, "ann")) == 2 * len(seen)  # all versions are kept
     pull_annotations()
     folders = DatasetFolders()
