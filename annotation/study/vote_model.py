@@ -41,7 +41,7 @@ RATE_STRENGTH = 40.0
 # Standard deviation and maximum of the difference in log odds between the rates in a subset and on gold questions.
 SUBSET_SHIFT_SD, MAX_SUBSET_SHIFT = 0.5, 1.5
 # Prior of the proportion of hard items among unanswerable and among answerable items: mean and strength in items.
-HARD_PRIOR = ((0.08, 50.0), (0.02, 50.0))
+HARD_PRIOR = ((0.08, 50.0), (0.01, 50.0))
 # Log odds, before any vote, that a person's votes can be trusted: all votes from some task on, and those in one subset only
 # (for each such subset).
 TRUST_LOG_ODDS, SUBSET_TRUST_LOG_ODDS = 10.0, 20.0
