@@ -40,8 +40,9 @@ SENSITIVITY_PRIOR, SPECIFICITY_PRIOR = (18.0, 2.0), (19.0, 1.0)
 RATE_STRENGTH = 40.0
 # Standard deviation and maximum of the difference in log odds between the rates in a subset and on gold questions.
 SUBSET_SHIFT_SD, MAX_SUBSET_SHIFT = 0.5, 1.5
-# Prior of the proportion of hard items among unanswerable and among answerable items: mean and strength in items.
-HARD_PRIOR = ((0.08, 50.0), (0.02, 50.0))
+# Prior of the proportion of hard items among unanswerable and among answerable items of the whole study: mean and strength
+# in items; and strength of this proportion as the prior of that of a subset.
+HARD_PRIOR, SUBSET_HARD_STRENGTH = ((0.08, 200.0), (0.02, 200.0)), 200.0
 # Log odds, before any vote, that a person's votes can be trusted: all votes from some task on, and those in one subset only
 # (for each such subset).
 TRUST_LOG_ODDS, SUBSET_TRUST_LOG_ODDS = 10.0, 20.0
@@ -456,6 +457,9 @@ class _Fitter:
         classes = np.repeat(np.stack([self._invalid, 1 - self._invalid], axis=1), 2, axis=1)
         # The probability of each component, [items, components].
         self._parts = np.exp(within) * classes
+        by_votes = np.stack([self._invalid_by_votes, 1 - self._invalid_by_votes], axis=1)
+        # The same without the verdicts of adjudicators.
+        self._parts_by_votes = np.exp(within) * np.repeat(by_votes, 2, axis=1)
 
     def _maximize(self) -> None:
         votes, size = self._votes, self._num_people * self._votes.num_subsets
@@ -472,12 +476,18 @@ class _Fitter:
             if self._strength < np.inf:
                 expected = (right + self._strength * expected) / (total + self._strength)
             self._rates[:, :, kind] = expected
-            mean, strength = HARD_PRIOR[kind]
+            # Learned from the votes alone: hard items are hard for adjudicators, too. Their errors on unanswerable items would
+            # look like hard answerable items.
+            parts = self._parts_by_votes
             num_hard, num_all = (
                 np.bincount(votes.subset, has_votes * values, votes.num_subsets)
-                for values in (self._parts[:, hard], self._parts[:, easy] + self._parts[:, hard])
+                for values in (parts[:, hard], parts[:, easy] + parts[:, hard])
             )
-            self._hard[:, kind] = (num_hard + strength * mean) / (num_all + strength)
+            mean, strength = HARD_PRIOR[kind]
+            of_all = (num_hard.sum() + strength * mean) / (num_all.sum() + strength)
+            self._hard[:, kind] = (num_hard + SUBSET_HARD_STRENGTH * of_all) / (
+                num_all + SUBSET_HARD_STRENGTH
+            )
 
     def _compute_log_parts_without(self, own: np.ndarray, at: np.ndarray) -> np.ndarray:
         """Return the log probability of each component without some votes, [rows, components].

@@ -44,12 +44,12 @@ class StudyKind(NamedTuple):
 
 
 KINDS = (
-    StudyKind("honest-small", "honest people, small", "honest", 300),
-    StudyKind("honest", "honest people, full size", "honest", 2000),
-    StudyKind("shared-misreading", "people share a misreading", "shared-misreading", 1000),
-    StudyKind("hard", "15 % hard", "hard", 1000),
-    StudyKind("hard-adj", "15 % hard, not for adj", "hard", 1000, False),
-    StudyKind("no-majority", "no honest majority", "invalid-majority", 1000),
+    StudyKind("honest-small", "5 honest people, a small study", "honest", 300),
+    StudyKind("honest-large", "5 honest people, a full study", "honest", 2000),
+    StudyKind("misreading", "5 people who misread the same 20 % of the answerable candidates", "shared-misreading", 600),
+    StudyKind("hard", "15 % of the unanswerable candidates are hard for people", "hard", 600, False),
+    StudyKind("hard-for-all", "the same, and the adjudicator errs on half of the hard ones, too", "hard", 600),
+    StudyKind("no-majority", "2 honest people, 5 who say invalid without looking", "invalid-majority", 600),
 )
 
 
