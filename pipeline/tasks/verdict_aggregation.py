@@ -115,7 +115,7 @@ def aggregate_verdicts(
     invalid = {row.candidate_id: row.invalid for row in estimated.posteriors}
     verified = store(verify_candidates(screened, answers_table, params, invalid))
     adjudicated = get_adjudications(answers_table)
-    by_votes = decide_by_votes(answers_table, adjudicated.index, params, estimated.invalid_by_votes)
+    by_votes = decide_by_votes(answers_table, screened, params, estimated.invalid_by_votes)
     label_error = measure_label_error(
         by_votes,
         {str(key): bool(value) for key, value in adjudicated.items()},

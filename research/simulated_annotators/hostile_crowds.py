@@ -180,9 +180,7 @@ def make_hostile_crowds(seed: int) -> list[Crowd]:
         Crowd(
             "shared-misreading",
             "5 honest who misread the same 20 % of the answerable candidates",
-            tuple(
-                row._replace(misread_answerable_rate=0.2) for row in honest(5, "shared-misreading")
-            ),
+            tuple(row._replace(misread_answerable_rate=0.2) for row in honest(5, "shared-misreading")),
         ),
     ]
 
