@@ -19,6 +19,7 @@ Constants were chosen on studies with seeds from 10,000 on. Report results for o
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -324,7 +325,7 @@ def render_results(results: Sequence[StudyResult]) -> str:
         f"| posterior of invalid | {' | '.join(name for name, _ in ways)} |",
         "|" + "---|" * (len(ways) + 1),
     ]
-    for number, (low, high) in enumerate(zip(BIN_ENDS, BIN_ENDS[1:], strict=False)):
+    for number, (low, high) in enumerate(pairwise(BIN_ENDS)):
         cells = [_render_bin(bins[number]) for _, bins in ways]
         lines.append(f"| {low:.2f} to {high:.2f} | {' | '.join(cells)} |")
     largest = [find_max_deviation(bins) for _, bins in ways]
