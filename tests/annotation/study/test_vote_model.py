@@ -274,3 +274,25 @@ def test_people_who_cheat_alike_in_a_subset_do_not_make_the_others_copies():
 
 def test_constants_are_probabilities():
     assert 0.5 < COPY_RATE < 1
+
+
+def test_errors_of_adjudicators_do_not_look_like_hard_items():
+    """Four people seldom err. An adjudicator calls half of 80 unanswerable items answerable, which changes no rate of hard items."""
+    truth, rng = make_truth(), np.random.default_rng(4)
+    choices = np.stack([judge(truth, rng, 0.05, 0.02) for _ in range(4)], axis=1)
+    known = np.full(len(truth), np.nan)
+    audited = np.flatnonzero(truth)[:80]
+    known[audited] = np.arange(80) % 2
+    fit = fit_votes(make_votes(choices, prior=0.2, known=known))
+    # The prior is 0.02, and a third of the items that are called answerable would be hard ones.
+    assert fit.hard_rates[0, 1] < 0.03
+
+
+def test_subsets_share_the_proportion_of_hard_items():
+    """Of 3 x 200 unanswerable items 40 % are hard: five people split. Nothing is known of a subset with 4 items but that."""
+    rng = np.random.default_rng(3)
+    choices = np.where(rng.random((604, 5)) < np.where(np.arange(604) < 240, 0.5, 0.1)[:, None], 0, 1)
+    subset = np.r_[np.arange(600) % 3, np.full(4, 3)]
+    fit = fit_votes(make_votes(choices, prior=0.02, subset=subset))
+    # By its own prior alone it would be at most about 0.08.
+    assert fit.hard_rates[3, 0] > 0.2
