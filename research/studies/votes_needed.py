@@ -377,7 +377,8 @@ def simulate_base_rates(
         seed: Seed of the truth, of the order of tasks and of errors.
     """
     truth, subset_of = draw_truth(tasks, answerable, seed), find_subsets(tasks)
-    keys, stated_rates = list(truth), dict[str, float](STATED_RATES)
+    keys = list(truth)
+    stated_rates: dict[str, float] = {**STATED_RATES}
     stated = {key: stated_rates[subset_of[key]] for key in keys}
 
     def true_answer(question: TaskQuestion, image_id: str) -> str:
