@@ -321,9 +321,7 @@ class BaseRateResult(Record):
     adjudicated_miss_rate: float
 
 
-def sample_tasks(
-    tasks: Mapping[str, Task], seed: int, num_tasks: int = MAX_BASE_RATE_TASKS
-) -> dict[str, Task]:
+def sample_tasks(tasks: Mapping[str, Task], seed: int, num_tasks: int) -> dict[str, Task]:
     """Return the tasks of random images, at least `num_tasks` if there are so many."""
     by_image = group_by(tasks.values(), lambda task: task.image_id)
     chosen: dict[str, Task] = {}
@@ -487,7 +485,7 @@ def run_base_rate_study(
     ways = [(seed, rate, count) for seed in crowd_seeds for rate in answerable for count in num_annotators]
     results = [
         simulate_base_rates(
-            sample_tasks(tasks, seed),
+            sample_tasks(tasks, seed, MAX_BASE_RATE_TASKS),
             screened,
             rate,
             choose_people(make_crowd(seed), count, is_one_lazy),
