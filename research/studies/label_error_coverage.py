@@ -320,6 +320,8 @@ def render_results(results: Sequence[StudyResult]) -> str:
     )
     lines += [f"\nUnknown in {len(rows):,}: {reason}." for reason, rows in sorted(reasons.items())]
     ways = [(kind.key, pool_bins(rows)) for kind, rows in kinds]
+    if len(ways) > 1:
+        ways.append(("all", pool_bins(results)))
     lines += [
         "\nMean posterior / proportion of unanswerable candidates (number of candidates):\n",
         f"| posterior of invalid | {' | '.join(name for name, _ in ways)} |",
