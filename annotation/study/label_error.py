@@ -11,22 +11,26 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
+from scipy.special import betaln, gammaln
 
 from pipeline.core.records import Record
 
 # Minimum number of audited candidates that votes verified as unanswerable.
 MIN_AUDITED = 30
-# Pseudo-counts of right and of wrong answers of adjudicators (a uniform prior of their error rates).
-ADJUDICATOR_PRIOR = 1.0
+# Beta prior of the two error rates of adjudicators, as pseudo-counts of (wrong, right) answers: 5 % before any gold question.
+ADJUDICATOR_PRIOR = (1.0, 19.0)
+# Beta prior of the label error (Jeffreys).
+ERROR_PRIOR = (0.5, 0.5)
 # Number of points of the grid for the label error (0 to 1, finer near 0), and the probability of the interval.
-NUM_ERROR_POINTS, LEVEL = 2001, 0.95
+NUM_ERROR_POINTS, LEVEL = 501, 0.95
+MAX_BLOCK_SIZE = 1_000_000
 
 
 class LabelError(Record):
     """The proportion of answerable candidates among those that votes verified as unanswerable.
 
     Attributes:
-        value: The most probable proportion; None if it is not known.
+        value: The median of the posterior distribution of this proportion; None if it is not known.
         low, high: Its 95 % interval.
         num_audited: Number of candidates in the audit sample that votes verified as unanswerable.
         num_wrong: Number of these that an adjudicator calls answerable.
@@ -50,7 +54,7 @@ def measure_label_error(
     """Measure the label error on the audit sample.
 
     Args:
-        status_by_votes: Candidate id -> status by the votes alone.
+        status_by_votes: Candidate id -> status by the votes alone, for all candidates.
         adjudicated: Candidate id -> whether adjudicators call the candidate invalid.
         audited: The ids of the candidates of the audit sample.
         gold_counts: Adjudicators' answers to gold questions: invalid ones called invalid and called valid, valid ones called valid
@@ -65,6 +69,7 @@ def measure_label_error(
         if key in adjudicated and status_by_votes.get(key) == "unanswerable"
     ]
     num_wrong = judged.count(False)
+    num_uqs = sum(status == "unanswerable" for status in status_by_votes.values())
     if len(judged) < MIN_AUDITED:
         reason = (
             f"only {len(judged)} of the {MIN_AUDITED} UQs that are needed were audited by an adjudicator"
@@ -72,66 +77,93 @@ def measure_label_error(
             else "no adjudicator has judged the audit sample"
         )
         return LabelError(num_audited=len(judged), num_wrong=num_wrong, unknown_because=reason)
-    value, low, high = estimate_error(num_wrong, len(judged), gold_counts)
+    value, low, high = estimate_error(num_wrong, len(judged), num_uqs, gold_counts)
     return LabelError(value=value, low=low, high=high, num_audited=len(judged), num_wrong=num_wrong)
 
 
 def estimate_error(
-    num_wrong: int, num_audited: int, gold_counts: Sequence[int] = (0, 0, 0, 0)
+    num_wrong: int, num_audited: int, num_uqs: int, gold_counts: Sequence[int] = (0, 0, 0, 0)
 ) -> tuple[float, float, float]:
     """Estimate the label error from the verdicts of adjudicators who err themselves.
 
-    The model: an adjudicator calls an audited candidate answerable with the probability e t + (1 - e) (1 - s), where e is the
-    label error and s and t are the adjudicators' sensitivity and specificity. e is uniformly distributed before the audit; s and
-    t have beta distributions by the gold questions. Source of the correction: W. J. Rogan and B. Gladen, American Journal of
-    Epidemiology 107, 1978.
+    The proportion is that of the UQs of this study, not of all that could have been asked. So if all UQs are audited by
+    adjudicators who never err, the interval has no width. The model: K of the N UQs are answerable. The audit draws n of them without
+    replacement, so k answerable ones among these have a hypergeometric distribution. Adjudicators call j of the k answerable, and
+    miss some of the n - k others; both numbers have beta-binomial distributions by the gold questions. K has a
+    beta-binomial distribution with `ERROR_PRIOR` before the audit. Sources: W. J. Rogan and B. Gladen, American Journal of
+    Epidemiology 107, 1978 (errors of the test); L. D. Brown, T. T. Cai and A. DasGupta, Statistical Science 16, 2001 (this prior).
 
     Args:
-        num_wrong: Number of audited candidates that adjudicators call answerable.
-        num_audited: Number of audited candidates.
+        num_wrong: Number of audited UQs that adjudicators call answerable.
+        num_audited: Number of audited UQs.
+        num_uqs: Number of all UQs.
         gold_counts: As in `measure_label_error`.
 
     Returns:
-        The most probable error, and its interval of highest density, with a probability of 95 %.
+        The median of the error, and its interval. It is the interval of highest density with a probability of 95 %, so it
+        begins at 0 unless 0 is improbable. Its upper end is raised until at most 2.5 % lie above.
 
-    >>> [round(end, 3) for end in estimate_error(0, 100, (10_000, 0, 10_000, 0))]  # 1 - 0.05 ** (1 / 101)
-    [0.0, 0.0, 0.029]
+    No error in a sample of 100 of 200, or of very many, by adjudicators who never err:
+
+    >>> [round(end, 3) for end in estimate_error(0, 100, 200, (10_000, 0, 10_000, 0))]
+    [0.0, 0.0, 0.015]
+    >>> [round(end, 3) for end in estimate_error(0, 100, 10_000, (10_000, 0, 10_000, 0))]
+    [0.002, 0.0, 0.024]
     """
-    errors = np.linspace(0, 1, NUM_ERROR_POINTS) ** 2
-    found, missed, clear, alarms = (count + ADJUDICATOR_PRIOR for count in gold_counts)
-    misses, false_alarms = _spread(missed, found), _spread(alarms, clear)
-    likelihood = np.zeros(NUM_ERROR_POINTS)
-    for miss, weight in zip(*misses, strict=True):
-        for alarm, other in zip(*false_alarms, strict=True):
-            called = np.clip(errors * (1 - alarm) + (1 - errors) * miss, 1e-12, 1 - 1e-12)
-            logs = num_wrong * np.log(called) + (num_audited - num_wrong) * np.log1p(-called)
-            likelihood += weight * other * np.exp(logs - _max_log_likelihood(num_wrong, num_audited))
-    # The distance between neighbouring points of the grid grows.
-    mass = likelihood * np.gradient(errors)
-    mass /= mass.sum()
-    order = np.argsort(-likelihood, kind="stable")
-    inside = order[: int(np.searchsorted(np.cumsum(mass[order]), LEVEL)) + 1]
-    return (
-        float(errors[likelihood.argmax()]),
-        float(errors[inside.min()]),
-        float(errors[inside.max()]),
+    found, missed, clear, alarms = gold_counts
+    wrong, right = ADJUDICATOR_PRIOR
+    # The log probability of what adjudicators said, for each number k of answerable candidates in the sample.
+    in_sample = np.arange(num_audited + 1)
+    called = np.full(num_audited + 1, -np.inf)
+    for hits in range(num_wrong + 1):
+        called = np.logaddexp(
+            called,
+            _log_beta_binomial(hits, in_sample, clear + right, alarms + wrong)
+            + _log_beta_binomial(num_wrong - hits, num_audited - in_sample, missed + wrong, found + right),
+        )
+    numbers = np.unique(np.rint(num_uqs * np.linspace(0, 1, NUM_ERROR_POINTS) ** 2).astype(np.int64))
+    logs = _log_beta_binomial(numbers, num_uqs, *ERROR_PRIOR)
+    # In blocks, so that a block has at most about `MAX_BLOCK_SIZE` pairs.
+    blocks = np.array_split(numbers[:, None], 1 + len(numbers) * num_audited // MAX_BLOCK_SIZE)
+    logs += np.concatenate(
+        [
+            np.logaddexp.reduce(
+                called
+                + _log_choose(block, in_sample)
+                + _log_choose(num_uqs - block, num_audited - in_sample),
+                axis=1,
+            )
+            for block in blocks
+        ]
     )
-
-
-def _spread(wrong: float, right: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return 15 values of an error rate with a beta distribution, and their weights."""
-    mean = wrong / (wrong + right)
-    points = np.linspace(0.02, 4, 15) * mean
-    points = points[points < 1]
-    logs = (wrong - 1) * np.log(points) + (right - 1) * np.log1p(-points)
-    weights = np.exp(logs - logs.max())
-    return points, weights / weights.sum()
-
-
-def _max_log_likelihood(num_wrong: int, num_audited: int) -> float:
-    rate = num_wrong / num_audited
-    return sum(
-        count * np.log(share)
-        for count, share in ((num_wrong, rate), (num_audited - num_wrong, 1 - rate))
-        if count
+    density = np.exp(logs - logs.max())
+    # A number stands for its neighbours, too, if not all numbers are tried.
+    mass = density * np.gradient(numbers.astype(float))
+    if len(numbers) == num_uqs + 1:
+        mass = density
+    order = np.argsort(-density, kind="stable")
+    mass_inside = np.cumsum(mass[order]) / mass.sum()
+    inside = order[: int(np.searchsorted(mass_inside, LEVEL)) + 1]
+    median, upper = np.searchsorted(np.cumsum(mass) / mass.sum(), (0.5, (1 + LEVEL) / 2))
+    value, low, high = (
+        float(numbers[at] / num_uqs) for at in (median, inside.min(), max(inside.max(), upper))
     )
+    return value, low, high
+
+
+def _log_choose(total: np.ndarray | int, chosen: np.ndarray | int) -> np.ndarray:
+    """Return the log of the number of ways to choose; -inf if there is none."""
+    possible = (np.asarray(chosen) >= 0) & (np.asarray(chosen) <= total)
+    chosen = np.where(possible, chosen, 0)
+    logs = (
+        gammaln(np.maximum(total, 0) + 1.0)
+        - gammaln(chosen + 1.0)
+        - gammaln(np.maximum(total - chosen, 0) + 1.0)
+    )
+    return np.where(possible, logs, -np.inf)
+
+
+def _log_beta_binomial(hits: np.ndarray | int, total: np.ndarray | int, a: float, b: float) -> np.ndarray:
+    """Return the log probability of `hits` of `total`, if their rate has a beta distribution with a and b."""
+    misses = np.maximum(np.asarray(total) - hits, 0)
+    return _log_choose(total, hits) + betaln(hits + a, misses + b) - betaln(a, b)

@@ -93,6 +93,27 @@ def decide_status(
     return np.select(cases, ["no_votes", "unanswerable", "answerable"], "doubtful")
 
 
+def decide_by_votes(
+    answers: pd.DataFrame, candidates: Iterable[str], rules: QualityRules, posteriors: Mapping[str, float]
+) -> dict[str, str]:
+    """Return candidate id -> status by the votes alone, whatever adjudicators say.
+
+    Args:
+        answers: The answers table after quality control.
+        candidates: Candidate ids.
+        rules: The rule of aggregation.
+        posteriors: Candidate id -> probability of invalid without the verdicts of adjudicators.
+    """
+    keys = sorted(candidates)
+    statuses = decide_status(
+        count_votes(answers, keys),
+        rules,
+        pd.Series(dict(posteriors), dtype=float).reindex(keys).fillna(0.5),
+        has_gold_answers=table.has_gold_answers(answers),
+    )
+    return dict(zip(keys, statuses.tolist(), strict=True))
+
+
 def verify_candidates(
     screened: Mapping[str, ScreenedCandidate],
     answers: pd.DataFrame,

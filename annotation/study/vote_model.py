@@ -456,6 +456,9 @@ class _Fitter:
         classes = np.repeat(np.stack([self._invalid, 1 - self._invalid], axis=1), 2, axis=1)
         # The probability of each component, [items, components].
         self._parts = np.exp(within) * classes
+        by_votes = np.stack([self._invalid_by_votes, 1 - self._invalid_by_votes], axis=1)
+        # The same without the verdicts of adjudicators.
+        self._parts_by_votes = np.exp(within) * np.repeat(by_votes, 2, axis=1)
 
     def _maximize(self) -> None:
         votes, size = self._votes, self._num_people * self._votes.num_subsets
@@ -473,9 +476,12 @@ class _Fitter:
                 expected = (right + self._strength * expected) / (total + self._strength)
             self._rates[:, :, kind] = expected
             mean, strength = HARD_PRIOR[kind]
+            # Learned from the votes alone: hard items are hard for adjudicators, too. Their errors on unanswerable items would
+            # look like hard answerable items.
+            parts = self._parts_by_votes
             num_hard, num_all = (
                 np.bincount(votes.subset, has_votes * values, votes.num_subsets)
-                for values in (self._parts[:, hard], self._parts[:, easy] + self._parts[:, hard])
+                for values in (parts[:, hard], parts[:, easy] + parts[:, hard])
             )
             self._hard[:, kind] = (num_hard + strength * mean) / (num_all + strength)
 

@@ -19,7 +19,6 @@ from annotation.study.answers_table import (
     QualityRules,
     count_adjudicated_gold,
     get_adjudications,
-    has_gold_answers,
     select_votes,
 )
 from annotation.study.assignment import DEFAULT_RULES
@@ -28,7 +27,7 @@ from annotation.study.label_error import measure_label_error
 from annotation.study.posteriors import NO_ESTIMATES, Posterior, estimate_posteriors
 from annotation.study.quality_control import ExcludedAnswer, assess_quality, list_excluded_answers
 from annotation.study.quality_report import QualityReport, build_report
-from annotation.study.vote_aggregation import check_aqs, count_votes, decide_status, verify_candidates
+from annotation.study.vote_aggregation import check_aqs, decide_by_votes, verify_candidates
 from pipeline.core.params import Seed
 from pipeline.core.records import CollectedCandidate, GoldQuestionCheck, Record, ScreenedCandidate
 from pipeline.research_registry import NUM_SIMULATED_ANNOTATORS
@@ -116,15 +115,9 @@ def aggregate_verdicts(
     invalid = {row.candidate_id: row.invalid for row in estimated.posteriors}
     verified = store(verify_candidates(screened, answers_table, params, invalid))
     adjudicated = get_adjudications(answers_table)
-    keys = sorted(adjudicated.index)
-    by_votes = decide_status(
-        count_votes(answers_table, keys),
-        params,
-        pd.Series(estimated.invalid_by_votes, dtype=float).reindex(keys).fillna(0.5),
-        has_gold_answers=has_gold_answers(answers_table),
-    )
+    by_votes = decide_by_votes(answers_table, screened, params, estimated.invalid_by_votes)
     label_error = measure_label_error(
-        dict(zip(keys, by_votes.tolist(), strict=True)),
+        by_votes,
         {str(key): bool(value) for key, value in adjudicated.items()},
         audited,
         count_adjudicated_gold(answers_table),

@@ -1,6 +1,6 @@
 """Crowds of honest, careless and hostile annotators, to test how votes are collected and aggregated.
 
-Ten crowds repeat attacks that were found when the annotation was attacked. Five more were invented afterwards. A hostile
+Ten crowds repeat attacks that were found when the annotation was attacked. Six more were invented afterwards. A hostile
 annotator often recognises the gold questions, answers them nearly without errors, and answers the candidates without
 looking at the image.
 
@@ -16,8 +16,8 @@ from pipeline.core.randomness import hash_uniform, make_generator
 from pipeline.core.records import Choice, Subset
 from research.simulated_annotators.annotators import SimulatedAnnotator
 
-# Error rate on hard questions, and miss rate on questions that are misread.
-HARD_ERROR_RATE, MISREAD_MISS_RATE = 0.5, 0.95
+# Error rate on hard questions, and on questions that are misread.
+HARD_ERROR_RATE, MISREAD_ERROR_RATE = 0.5, 0.95
 
 
 class CrowdMember(NamedTuple):
@@ -34,6 +34,7 @@ class CrowdMember(NamedTuple):
         error_source: Accounts with the same text make the same errors. Without a text, the errors are independent of all others.
         speed: Number of tasks that the account does while others do one.
         misread_rate: Proportion of unanswerable candidates that all annotators with such a rate misread.
+        misread_answerable_rate: The same for answerable candidates.
     """
 
     annotator: SimulatedAnnotator
@@ -45,6 +46,7 @@ class CrowdMember(NamedTuple):
     error_source: str = ""
     speed: int = 1
     misread_rate: float = 0.0
+    misread_answerable_rate: float = 0.0
 
     @property
     def name(self) -> str:
@@ -175,6 +177,11 @@ def make_hostile_crowds(seed: int) -> list[Crowd]:
             "4 honest + 4 who know the gold questions, else toss the same coin",
             honest(4, "shared-coin") + _cheat(4, "random", invalid_rate=0.7, error_source="coin"),
         ),
+        Crowd(
+            "shared-misreading",
+            "5 honest who misread the same 20 % of the answerable candidates",
+            tuple(row._replace(misread_answerable_rate=0.2) for row in honest(5, "shared-misreading")),
+        ),
     ]
 
 
@@ -233,8 +240,8 @@ def choose_answer(
     if obstacle == "unclear":
         return "unsure" if draw("unsure", member.person) < unsure_rate else "valid"
     if not is_gold:
-        if draw("misread") < member.misread_rate:
-            miss_rate = MISREAD_MISS_RATE
+        if draw("misread") < (member.misread_rate if obstacle else member.misread_answerable_rate):
+            miss_rate = false_alarm_rate = MISREAD_ERROR_RATE
         if draw("hard") < hard_rates[0 if obstacle else 1]:
             miss_rate = false_alarm_rate = HARD_ERROR_RATE
     errs = draw("error", member.person) < (miss_rate if obstacle else false_alarm_rate)

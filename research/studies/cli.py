@@ -312,6 +312,37 @@ def crowds(
     run_command(lambda: print(run_crowds_study(seed or REPORTED_SEEDS, crowd or (), compare, out)))
 
 
+@app.command(
+    epilog="Example: `rgqa study coverage --kind honest-small --studies 20`\n\n"
+    "Example: `rgqa study coverage --out coverage.json`"
+)
+def coverage(
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(help="Simulate only this kind of study. Can be repeated (default: all)."),
+    ] = None,
+    studies: Annotated[
+        int, typer.Option(min=1, max=100_000, help="Simulate this many studies of each kind.")
+    ] = 200,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=1_000_000,
+            help="Seed of the first study of each kind; the others have the next ones. Constants were chosen on seeds from 10,000 on.",
+        ),
+    ] = 100,
+    out: ResultsOption = None,
+) -> None:
+    """Measure how often the interval of the label error contains the truth, and whether posteriors are calibrated.
+
+    A study takes 1 to 6 seconds.
+    """
+    from research.studies.label_error_coverage import run_coverage_study
+
+    run_command(lambda: print(run_coverage_study(kind or (), studies, seed, out)))
+
+
 @app.command(epilog="Example: `rgqa study gold-limits --annotators 500`")
 def gold_limits(
     annotators: Annotated[

@@ -44,7 +44,7 @@ from pipeline.core.progress import track
 from pipeline.core.randomness import make_generator
 from pipeline.core.records import CandidateEstimate, Choice, Record, ScreenedCandidate, Task, Verdict
 from pipeline.tasks.verdict_aggregation import CollectParams, aggregate_verdicts
-from research.simulated_annotators.annotators import ADJUDICATOR
+from research.simulated_annotators.annotators import ADJUDICATOR, SimulatedAnnotator
 from research.simulated_annotators.hostile_crowds import (
     Crowd,
     CrowdMember,
@@ -274,21 +274,33 @@ def audit_study(
         rules: The rules of assignment, which choose the sample.
         status: Candidate id -> status by the votes.
     """
-    adjudicator = CrowdMember(ADJUDICATOR)
-    tasks = {key: task for key, task in data.tasks.items() if is_audit_task(key, rules)}
-    verdicts = [
-        _make_verdict(adjudicator, task, number, crowd, data, rules.seed)
-        for number, (_, task) in enumerate(sorted(tasks.items()))
-    ]
-    answers = build_answers_table(tasks, verdicts)
+    verdicts, audited = simulate_audit(data, crowd, rules)
+    answers = build_answers_table(data.tasks, verdicts)
     adjudicated = {str(key): bool(value) for key, value in get_adjudications(answers).items()}
-    audited = [
-        row.candidate_id or ""
-        for task in tasks.values()
-        for row in (task.first, task.second)
-        if row.role == "candidate"
-    ]
     return measure_label_error(status, adjudicated, audited, count_adjudicated_gold(answers))
+
+
+def simulate_audit(
+    data: CrowdData, crowd: Crowd, rules: AssignmentRules, adjudicator: SimulatedAnnotator = ADJUDICATOR
+) -> tuple[list[Verdict], list[str]]:
+    """Let an adjudicator judge the audit sample.
+
+    Args:
+        data: The tasks, and what is true.
+        crowd: The crowd. Candidates that are hard for it are hard for the adjudicator, too.
+        rules: The rules of assignment, which choose the sample.
+        adjudicator: The adjudicator.
+
+    Returns:
+        The verdicts, and the ids of the candidates of the sample.
+    """
+    tasks = [task for key, task in sorted(data.tasks.items()) if is_audit_task(key, rules)]
+    member = CrowdMember(adjudicator)
+    verdicts = [
+        _make_verdict(member, task, number, crowd, data, rules.seed) for number, task in enumerate(tasks)
+    ]
+    rows = [row for task in tasks for row in (task.first, task.second)]
+    return verdicts, [row.candidate_id or "" for row in rows if row.role == "candidate"]
 
 
 def compare_aggregations(data: CrowdData, verdicts: Sequence[Verdict]) -> Iterator[AggregationErrors]:

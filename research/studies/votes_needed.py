@@ -54,6 +54,7 @@ from pipeline.core.records import (
     Choice,
     Record,
     ScreenedCandidate,
+    Subset,
     Task,
     TaskQuestion,
     Verdict,
@@ -320,15 +321,41 @@ class BaseRateResult(Record):
     adjudicated_miss_rate: float
 
 
-def sample_tasks(tasks: Mapping[str, Task], seed: int) -> dict[str, Task]:
-    """Return the tasks of random images, at least `MAX_BASE_RATE_TASKS` if there are so many."""
+def sample_tasks(tasks: Mapping[str, Task], seed: int, num_tasks: int) -> dict[str, Task]:
+    """Return the tasks of random images, at least `num_tasks` if there are so many."""
     by_image = group_by(tasks.values(), lambda task: task.image_id)
     chosen: dict[str, Task] = {}
     for image in make_generator(seed, "images").permutation(sorted(by_image)).tolist():
-        if len(chosen) >= MAX_BASE_RATE_TASKS:
+        if len(chosen) >= num_tasks:
             break
         chosen |= {task.task_id: task for task in by_image[image]}
     return chosen
+
+
+def draw_truth(tasks: Mapping[str, Task], answerable: float, seed: int) -> dict[str, str]:
+    """Return candidate id -> what a faultless annotator finds ("" or "missing object"), drawn at random.
+
+    Args:
+        tasks: The tasks by id.
+        answerable: Proportion of answerable candidates, in (0, 1). In the subsets it differs by `SUBSET_DEVIATIONS`.
+        seed: Seed of the truth.
+    """
+    rng = make_generator(seed, "truth", str(answerable))
+    subset_of = find_subsets(tasks)
+    rates = {name: float(expit(logit(answerable) + shift)) for name, shift in SUBSET_DEVIATIONS.items()}
+    return {
+        key: "" if rng.random() < rates[subset_of[key]] else "missing object" for key in sorted(subset_of)
+    }
+
+
+def find_subsets(tasks: Mapping[str, Task]) -> dict[str, Subset]:
+    """Return candidate id -> subset."""
+    return {
+        row.candidate_id: task.subset
+        for task in tasks.values()
+        for row in (task.first, task.second)
+        if row.role == "candidate" and row.candidate_id
+    }
 
 
 def simulate_base_rates(
@@ -347,16 +374,8 @@ def simulate_base_rates(
         people: The annotators.
         seed: Seed of the truth, of the order of tasks and of errors.
     """
-    rng = make_generator(seed, "truth", str(answerable))
-    subset_of = {
-        row.candidate_id: task.subset
-        for task in tasks.values()
-        for row in (task.first, task.second)
-        if row.role == "candidate" and row.candidate_id
-    }
-    keys = sorted(subset_of)
-    rates = {name: float(expit(logit(answerable) + shift)) for name, shift in SUBSET_DEVIATIONS.items()}
-    truth = {key: "" if rng.random() < rates[subset_of[key]] else "missing object" for key in keys}
+    truth, subset_of = draw_truth(tasks, answerable, seed), find_subsets(tasks)
+    keys = list(truth)
     stated_rates: dict[str, float] = {**STATED_RATES}
     stated = {key: stated_rates[subset_of[key]] for key in keys}
 
@@ -466,7 +485,7 @@ def run_base_rate_study(
     ways = [(seed, rate, count) for seed in crowd_seeds for rate in answerable for count in num_annotators]
     results = [
         simulate_base_rates(
-            sample_tasks(tasks, seed),
+            sample_tasks(tasks, seed, MAX_BASE_RATE_TASKS),
             screened,
             rate,
             choose_people(make_crowd(seed), count, is_one_lazy),

@@ -274,3 +274,15 @@ def test_people_who_cheat_alike_in_a_subset_do_not_make_the_others_copies():
 
 def test_constants_are_probabilities():
     assert 0.5 < COPY_RATE < 1
+
+
+def test_errors_of_adjudicators_do_not_look_like_hard_items():
+    """Four people seldom err. An adjudicator calls half of 80 unanswerable items answerable, which changes no rate of hard items."""
+    truth, rng = make_truth(), np.random.default_rng(4)
+    choices = np.stack([judge(truth, rng, 0.05, 0.02) for _ in range(4)], axis=1)
+    known = np.full(len(truth), np.nan)
+    audited = np.flatnonzero(truth)[:80]
+    known[audited] = np.arange(80) % 2
+    fit = fit_votes(make_votes(choices, prior=0.2, known=known))
+    # The prior is 0.01, and a third of the items that are called answerable would be hard ones.
+    assert fit.hard_rates[0, 1] < 0.03

@@ -184,7 +184,7 @@ def test_what_cannot_be_told_is_refused(key, reason):
 
 def test_crowds_are_data():
     crowds = make_hostile_crowds(1)
-    assert len(crowds) == 15 == len({crowd.key for crowd in crowds})
+    assert len(crowds) == 16 == len({crowd.key for crowd in crowds})
     assert crowds == make_hostile_crowds(1) != make_hostile_crowds(2)
     assert {crowd.key for crowd in crowds if not crowd.is_mostly_honest} == {"invalid-majority", "alone"}
     assert [crowd.key for crowd in choose_crowds(1, ["hard", "alone"])] == ["hard", "alone"]
@@ -216,8 +216,14 @@ def test_members_cheat_as_they_are_described():
         "hard": np.mean([ask(exact, "missing object", name, hard=(1.0, 0.0)) == "valid" for name in names]),
         "coin": np.mean([ask(exact._replace(cheats_with="random"), "", name) == "invalid" for name in names]),
         "misread": np.mean([ask(exact._replace(misread_rate=0.5), "x", name) == "valid" for name in names]),
+        "misread answerable": np.mean(
+            [ask(exact._replace(misread_answerable_rate=0.5), "", name) == "invalid" for name in names]
+        ),
     }
-    assert rates == pytest.approx({"hard": 0.5, "coin": 0.5, "misread": 0.5 * 0.95}, abs=0.05)
+    assert rates == pytest.approx(
+        {"hard": 0.5, "coin": 0.5, "misread": 0.5 * 0.95, "misread answerable": 0.5 * 0.95}, abs=0.05
+    )
+    assert ask(exact._replace(misread_answerable_rate=1.0), "x") == "invalid"
     one, two, other = (
         [
             ask(CrowdMember(SimulatedAnnotator(name, 0.3, 0.0, 0.0), error_source=source), "x", key)

@@ -158,12 +158,11 @@ def test_base_rates_are_learned_and_few_uqs_are_lost(answerable, num_people, max
     assert text.count("\n") == 2 and f"| {answerable:.0%} | {num_people} | 300 |" in text
 
 
-def test_sampled_tasks_are_those_of_whole_images(monkeypatch):
-    monkeypatch.setattr("research.studies.votes_needed.MAX_BASE_RATE_TASKS", 45)
-    chosen = sample_tasks(TASKS, 1)
+def test_sampled_tasks_are_those_of_whole_images():
+    chosen = sample_tasks(TASKS, 1, 45)
     # Each image has ten tasks.
     assert len(chosen) == 50 and set(Counter(row.image_id for row in chosen.values()).values()) == {10}
-    assert chosen.keys() != sample_tasks(TASKS, 2).keys()
+    assert chosen.keys() != sample_tasks(TASKS, 2, 45).keys()
 
 
 def test_one_annotator_can_be_lazy():
