@@ -1,0 +1,206 @@
+"""Replace objects of plain questions by objects that their images do not show (PT-Easy)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from pipeline.candidates.perturbing.contrasts import (
+    carries_nothing,
+    find_common_contrasts,
+    find_contrasts,
+    find_kin,
+    hangs_nowhere,
+    has_parts,
+    infer_setting,
+    suits_setting,
+    suits_verbs,
+)
+from pipeline.candidates.perturbing.edit_slots import EditCase
+from pipeline.candidates.perturbing.object_edits import collect_constraints
+from pipeline.candidates.perturbing.plain_context import (
+    FURNITURE_KINDS,
+    GROUND_KINDS,
+    MATERIALS,
+    list_mentioned_names,
+)
+from pipeline.candidates.perturbing.plain_object_slots import list_clothes_of_subject, order_object_slots
+from pipeline.candidates.perturbing.plain_people import (
+    ROLES,
+    UNIFORMED_ROLES,
+    adapt_pronouns,
+    list_other_people,
+)
+from pipeline.candidates.perturbing.plausibility import ObjectConstraints
+from pipeline.candidates.perturbing.surface_realization import (
+    Swap,
+    detect_number,
+    find_possible_numbers,
+    make_object_swap,
+)
+from pipeline.language.nouns import pluralize, singularize
+from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
+from pipeline.language.presuppositions import Presupposition
+from pipeline.language.relations import canonicalize_relation
+from pipeline.language.word_lists import parse_words
+
+# An object that an image shows with a higher probability is not inserted.
+MAX_PRESENCE = 0.3
+# Frequent objects are inserted more often than rare ones, but not by their frequency. Otherwise a few would replace most.
+FREQUENCY_EXPONENT = 0.25
+# Relations that few objects have.
+_STRICT_WORDS = parse_words(
+    "in, on, of, inside, into, wearing, riding, holding, driving, filled, playing, sitting"
+)
+_HANGING_WORDS = parse_words("hanging, hangs, hang, hung")
+
+
+def replace_main_object(case: EditCase) -> Swap | None:
+    """Swap the object about which the question asks, or an object that determines what is asked for."""
+    slots = order_object_slots(case)
+    for slot in (*list_clothes_of_subject(case, slots), *slots):
+        if swap := _swap_object(case, slot):
+            return swap
+    return None
+
+
+def _swap_object(case: EditCase, slot: Presupposition) -> Swap | None:
+    """Swap an object for one that the image does not show; None if no object fits."""
+    replacements, table = case.replacements, case.replacements.object_table
+    constraints = collect_constraints(case, slot, ())
+    is_plural = detect_number(case.sentence, slot) == "plural"
+    absent = case.absence_probabilities
+    absent = np.where(absent < 1 - MAX_PRESENCE, 0, absent)
+    for names in _list_replacements(case, slot, constraints):
+        if names & {*ROLES, *UNIFORMED_ROLES}:
+            return _swap_for_role(case, slot, names, is_plural)
+        numbers = find_possible_numbers(case.sentence, slot)
+        is_person = get_main_kind(slot.word) == "person"
+        frequency = (
+            np.ones(len(table.names)) if is_person else (table.sampling_weights + 1e-6) ** FREQUENCY_EXPONENT
+        )
+        weights = frequency * table.match_listed(names)
+        weights = weights * table.match_number(frozenset(numbers), None)
+        if not is_person:
+            known = {kin for name in list_mentioned_names(case) for kin in find_kin(name)}
+            weights = weights * absent * ~table.match_listed(frozenset(known))
+            weights = weights * _match_facts(case, slot, constraints, weights)
+        if is_plural:
+            weights = weights * table.match_number(frozenset(("singular", "plural")), None)
+        new = replacements.sample_weighted_object(
+            slot.word, is_plural, constraints, weights, case.uniforms[0][1]
+        )
+        if new is None:
+            continue
+        swap = (
+            Swap(slot, new, pluralize(singularize(new)))
+            if is_plural and is_person
+            else make_object_swap(case.sentence, slot, new, numbers, case.uniforms[0][1])
+        )
+        if (pronouns := adapt_pronouns(case, slot, new)) is not None:
+            return replace(swap, changes=(*swap.changes, *pronouns))
+    return None
+
+
+def _swap_for_role(
+    case: EditCase, slot: Presupposition, roles: frozenset[str], is_plural: bool
+) -> Swap | None:
+    weights = dict.fromkeys(sorted(roles), 1.0)
+    new = case.replacements.sample_from_weights(("object", "role"), slot.word, weights, case.uniforms[0][0])
+    pronouns = adapt_pronouns(case, slot, new) if new else None
+    if not new or pronouns is None:
+        return None
+    swap = Swap(slot, new, pluralize(new) if is_plural else new)
+    return replace(swap, changes=(*swap.changes, *pronouns))
+
+
+def _match_facts(
+    case: EditCase, slot: Presupposition, constraints: ObjectConstraints, weights: np.ndarray
+) -> np.ndarray:
+    """Return which rows of the object table fit what the question says of an object, bool [rows].
+
+    What is said of living things counts less, because most animals can do what is said of one. Whose part something
+    is must be known, except for animals.
+    """
+    plausibility = case.replacements.plausibility
+    parts = tuple(row for row in constraints.relations if row[0] == "of" and row[1] == "o")
+    is_living = get_main_kind(slot.word) in LIVING_KINDS
+    fits = plausibility.score_objects(constraints) > 0
+    if is_living:
+        loosened = (replace(constraints, attributes=(), types=()), ObjectConstraints())
+    elif parts:
+        return fits & plausibility.match_unknown_facts(
+            slot.word, replace(constraints, relations=parts, attributes=())
+        )
+    else:
+        relations = tuple(
+            row for row in constraints.relations if not _STRICT_WORDS.isdisjoint(row[0].split())
+        )
+        # Few attributes are known of most objects. But nobody asks of which wood a river is made.
+        is_ground = get_main_kind(slot.word) in GROUND_KINDS
+        kept = constraints if is_ground else replace(constraints, types=(), attributes=())
+        loosened = (replace(kept, relations=relations),)
+    for looser in loosened:
+        if not (weights * fits).any():
+            fits = plausibility.score_objects(looser) > 0
+    return fits
+
+
+def _list_replacements(
+    case: EditCase, slot: Presupposition, constraints: ObjectConstraints
+) -> Iterator[frozenset[str]]:
+    """Yield sets of names that may replace an object, the better sets first."""
+    name, kind = slot.word, get_main_kind(slot.word)
+    setting = infer_setting(list_mentioned_names(case))
+    if kind == "person":
+        yield from list_other_people(case, slot, constraints, setting)
+        return
+    if kind in GROUND_KINDS and setting == "indoors":
+        return
+    words = frozenset(case.sentence.tokens)
+    carries = any(role == "o" and relation.split()[-1] == "on" for relation, role, _ in constraints.relations)
+    parts = [other for relation, role, other in constraints.relations if (relation, role) == ("of", "o")]
+
+    hangs = any(
+        role == "s" and relation.split()[0] in _HANGING_WORDS for relation, role, _ in constraints.relations
+    )
+    is_worn = kind == "garment" and any(
+        role == "o" and relation in ("in", "wearing") for relation, role, _ in constraints.relations
+    )
+    material_names = {*MATERIALS, "wooden"}
+    materials = {word for group in constraints.attributes for word in group} & material_names
+
+    def suits(other: str) -> bool:
+        return (
+            suits_setting(other, setting)
+            and has_parts(other, parts)
+            and suits_verbs(other, name, words)
+            and not (carries and carries_nothing(other))
+            and not (hangs and hangs_nowhere(other))
+            and not (is_worn and other not in ("dress", "skirt", "gown"))
+            and all(
+                case.replacements.plausibility.score_attribute(other, one, "material") for one in materials
+            )
+        )
+
+    contrasts = frozenset(filter(suits, find_contrasts(name)))
+    if kind in FURNITURE_KINDS and any(
+        canonicalize_relation(relation) in ("under", "below") and role == "s"
+        for relation, role, _ in constraints.relations
+    ):
+        # Nobody asks for the bathtub under a saucer.
+        contrasts &= {"piano"}
+    holds_drink = any(get_main_kind(other) == "drinkable" for *_, other in constraints.relations)
+    yield contrasts - {"basket", "box"} if holds_drink else contrasts
+    if any(
+        role == "o"
+        for relation, role, _ in constraints.relations
+        if relation == "of" or kind in FURNITURE_KINDS
+    ):
+        return
+    yield frozenset(filter(suits, find_common_contrasts(name, setting)))
+    if not kind and not constraints.relations and not constraints.attributes:
+        # "Where is the menu board?"
+        yield frozenset(filter(suits, find_common_contrasts("window", setting)))

@@ -1,0 +1,128 @@
+"""Find the people who may replace a person of a plain question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.candidates.perturbing.contrasts import suits_setting
+from pipeline.candidates.perturbing.edit_slots import EditCase
+from pipeline.candidates.perturbing.object_table import FEMALE_NOUNS, MALE_NOUNS
+from pipeline.candidates.perturbing.plain_context import (
+    CLOTHING_KINDS,
+    POSSESSIVE_RELATIONS,
+    describe,
+    find_attributes_of,
+    iter_words,
+)
+from pipeline.candidates.perturbing.plausibility import ObjectConstraints
+from pipeline.language.nouns import TokenEdit, get_grammatical_number, lemmatize
+from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
+from pipeline.language.presuppositions import Presupposition
+from pipeline.language.word_lists import parse_headed_groups, parse_words
+
+# Where so few texts speak of an image, they do not show that somebody is absent.
+MIN_TEXTS = 3
+_GENERIC_PEOPLE = parse_words(
+    "people, person, persons, crowd, player, spectator, passenger, child, kid, family, group, couple, team, audience"
+)
+_WOMEN = parse_words(
+    "woman, girl, lady, mother, mom, daughter, bride, female, grandmother, waitress, actress, she, her"
+)
+_MEN = parse_words(
+    "man, boy, guy, gentleman, father, dad, son, groom, male, grandfather, waiter, he, his, him"
+)
+_OTHER_SEX = {"man": "woman", "woman": "man", "boy": "girl", "girl": "boy", "lady": "man", "guy": "woman"} | {
+    "gentleman": "lady",
+    "father": "mother",
+    "mother": "father",
+}
+_PRONOUN_FORMS = {"woman": {"his": "her", "he": "she", "him": "her"}, "man": {"her": "his", "she": "he"}}
+# People whom their looks distinguish from people of other roles, and those who may be called so.
+ROLES = parse_headed_groups("""
+skateboarder: skater, surfer; surfer: swimmer, skateboarder; chef: cook, baker, waiter, waitress; cowboy: rider, horseman
+soldier: officer, guard, policeman, police officer, pilot; jockey: rider, cyclist, horseman; umpire: referee, player
+""")
+# Roles whose clothes nobody mistakes. They replace people of whose role nothing is known.
+UNIFORMED_ROLES = parse_headed_groups("""
+cowboy: rider, horseman, cowgirl; firefighter: fireman, deck; astronaut: spaceman, pilot; clown: jester; nun: sister
+soldier: officer, guard, policeman, police officer, pilot, sailor, navy, army, military, uniform, camouflage, deck
+""")
+# Roles whose dress leaves nothing of other clothes to see: nobody asks for the shorts of an astronaut.
+_COVERED_ROLES = frozenset(("astronaut", "nun"))
+_BEARDS = parse_words("beard, bearded, mustache, moustache, bald, goatee")
+
+
+def list_other_people(
+    case: EditCase, slot: Presupposition, constraints: ObjectConstraints, setting: str
+) -> Iterator[frozenset[str]]:
+    """Yield the other sex if no such person is mentioned, and then people whom their looks distinguish."""
+    name = lemmatize(slot.word)
+    other = _OTHER_SEX.get(name, "")
+    if other and _may_become(case, slot, other, constraints):
+        yield frozenset((other,))
+    lemmas = {lemmatize(word) for word in iter_words(case)}
+    roles = UNIFORMED_ROLES if other or name in _GENERIC_PEOPLE - {"player"} else ROLES
+    if not {"occupation", "job", "profession"}.isdisjoint(case.sentence.tokens):
+        return
+    has_clothes = any(get_main_kind(word) in CLOTHING_KINDS for word in case.sentence.tokens)
+    avoided = _COVERED_ROLES if has_clothes else frozenset[str]()
+    # Nobody takes a man for a nun.
+    avoided |= {"nun"} if name not in FEMALE_NOUNS else frozenset()
+    yield frozenset(
+        role
+        for role, names in roles.items()
+        if role not in avoided and lemmas.isdisjoint((role, *names)) and suits_setting(role, setting)
+    )
+
+
+def _may_become(case: EditCase, slot: Presupposition, other: str, constraints: ObjectConstraints) -> bool:
+    """Return whether the image probably shows no such person of the other sex."""
+    same_sex = _WOMEN if other in FEMALE_NOUNS else _MEN
+    words = {*iter_words(case)}
+    lemmas = {lemmatize(word) for word in words}
+    attributes, related = describe(case, slot)
+    # What a person wears or holds tells people apart. Where they are does not.
+    looks = {
+        name
+        for relation, role, name in constraints.relations
+        if role == "s"
+        and relation.split()[0] in POSSESSIVE_RELATIONS | {"holding", "carrying", "riding"}
+        and name
+        # "Is the man wearing SHORTS?" asks for them.
+        and name != case.program[-1].name
+    }
+    num_details = len(attributes) + sum(1 + bool(find_attributes_of(case, name)) for name in looks)
+    if other in FEMALE_NOUNS and not _BEARDS.isdisjoint(case.sentence.tokens):
+        return False
+    has_plural = any(lemmatize(word) in same_sex and word not in same_sex for word in words)
+    has_generic = not lemmas.isdisjoint(_GENERIC_PEOPLE)
+    if lemmas & same_sex:
+        beside = frozenset[str]().union(
+            *(case.mentions.find_words_beside(name) for name in same_sex & lemmas)
+        )
+        if get_grammatical_number(slot.word) != "singular":
+            return False
+        return num_details >= (2 if has_plural or has_generic else 1) and beside.isdisjoint(
+            attributes | related
+        )
+    return num_details > 0 or (not has_generic and len(case.mentions.texts) >= MIN_TEXTS)
+
+
+def adapt_pronouns(case: EditCase, slot: Presupposition, new: str) -> tuple[TokenEdit, ...] | None:
+    """Return the changes of the pronouns that stand for a replaced person; None if a pronoun may stand for another."""
+    sentence = case.sentence
+    if get_main_kind(slot.word) not in LIVING_KINDS:
+        return ()
+    pronouns = [
+        index
+        for index, token in enumerate(sentence.tokens)
+        if index >= slot.span.end_token and token in ("his", "her", "he", "she", "him")
+    ]
+    if not pronouns:
+        return ()
+    people = [other for other in case.presuppositions.objects if get_main_kind(other.word) == "person"]
+    if len(people) > 1 or get_main_kind(new) != "person":
+        return None
+    sex = "woman" if new in FEMALE_NOUNS else "man" if new in MALE_NOUNS else ""
+    forms = _PRONOUN_FORMS.get(sex, {})
+    return tuple((i, forms[sentence.tokens[i]]) for i in pronouns if sentence.tokens[i] in forms)
