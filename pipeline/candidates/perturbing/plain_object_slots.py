@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipeline.candidates.perturbing.edit_slots import EditCase, is_fixed_expression
+from pipeline.candidates.perturbing.object_edits import collect_constraints
+from pipeline.candidates.perturbing.object_table import FEMALE_NOUNS
 from pipeline.candidates.perturbing.plain_context import (
     CLOTHING_KINDS,
+    FURNITURE_KINDS,
     GROUND_KINDS,
     IRREPLACEABLE_NAMES,
     PART_KINDS,
@@ -25,7 +28,11 @@ from pipeline.language.presuppositions import Presupposition, find_queried_step
 from pipeline.language.text_phrases import is_known_name
 from pipeline.language.word_lists import DEFINITE_DETERMINERS, DETERMINERS, FRAME_WORDS, parse_words
 
-_AUXILIARIES = parse_words("is, are, was, were, does, do, did, has, have, can")
+_REFERRING_WORDS = parse_words("under, below, beneath, underneath, around, on")
+_SHORT_CLOTHES = parse_words(
+    "shirt, vest, jersey, hoodie, jacket, sweater, t-shirt, sweatshirt, shorts, blazer, top"
+)
+AUXILIARIES = parse_words("is, are, was, were, does, do, did, has, have, can")
 
 
 def list_clothes_of_subject(case: EditCase, slots: Sequence[Presupposition]) -> list[Presupposition]:
@@ -34,8 +41,22 @@ def list_clothes_of_subject(case: EditCase, slots: Sequence[Presupposition]) -> 
     Readers answer "no" if only the person is replaced.
     """
     tokens = case.sentence.tokens
-    is_polar = tokens[0] in _AUXILIARIES and "or" not in tokens
-    if not (is_polar and slots and get_main_kind(slots[0].word) == "person"):
+    is_polar = tokens[0] in AUXILIARIES and "or" not in tokens
+    return _list_clothes(case, slots) if is_polar else []
+
+
+def list_clothes_of_unreplaced(case: EditCase, slots: Sequence[Presupposition]) -> list[Presupposition]:
+    """Return the clothes by which a question describes somebody whom nobody else replaces: "the cyclist in the VEST".
+
+    From afar, a coat looks like a dress. So only short clothes are replaced, and none of women.
+    """
+    is_short = (slot for slot in _list_clothes(case, slots) if slot.word in _SHORT_CLOTHES)
+    return [slot for slot in is_short if slots[0].word not in FEMALE_NOUNS]
+
+
+def _list_clothes(case: EditCase, slots: Sequence[Presupposition]) -> list[Presupposition]:
+    tokens = case.sentence.tokens
+    if not (slots and get_main_kind(slots[0].word) == "person"):
         return []
     end = slots[0].span.end_token
     is_described = tokens[end : end + 1] == ("in",) and tokens[end + 1] in DEFINITE_DETERMINERS
@@ -78,6 +99,33 @@ def order_object_slots(case: EditCase) -> list[Presupposition]:
         if (is_main or is_described_person) and not is_garment and not _belongs_to_another(case, slot):
             ordered.append(slot)
     return [slot for slot in (_extend_compound(case, one) for one in ordered) if _is_replaceable(case, slot)]
+
+
+def list_references(case: EditCase, slots: Sequence[Presupposition]) -> list[Presupposition]:
+    """Return the objects that place the main object, if the main object fits them alone.
+
+    Examples: the plate under the DESSERT, the chairs around the TABLE, the sticker on the CAMERA.
+    """
+    if not slots:
+        return []
+    if get_main_kind(slots[0].word) in FURNITURE_KINDS - {"seat"}:
+        # A table is seen whatever stands on it.
+        return []
+    constraints = collect_constraints(case, slots[0], ())
+    names = {
+        name
+        for relation, role, name in constraints.relations
+        if role == "s" and not _REFERRING_WORDS.isdisjoint(relation.split())
+    }
+    others = (slot for slot in case.presuppositions.objects if slot.word in names and slot not in slots)
+    extended = (_extend_compound(case, slot) for slot in others)
+    return [
+        slot
+        for slot in extended
+        if get_main_kind(slot.word) not in GROUND_KINDS | PART_KINDS | CLOTHING_KINDS
+        and not _belongs_to_another(case, slot)
+        and _is_replaceable(case, slot)
+    ]
 
 
 def _is_optional(case: EditCase, slot: Presupposition) -> bool:

@@ -8,25 +8,25 @@ from dataclasses import replace
 import numpy as np
 
 from pipeline.candidates.perturbing.contrasts import (
-    carries_nothing,
     find_common_contrasts,
     find_contrasts,
     find_kin,
-    hangs_nowhere,
-    has_parts,
     infer_setting,
-    suits_setting,
-    suits_verbs,
 )
 from pipeline.candidates.perturbing.edit_slots import EditCase
 from pipeline.candidates.perturbing.object_edits import collect_constraints
 from pipeline.candidates.perturbing.plain_context import (
     FURNITURE_KINDS,
     GROUND_KINDS,
-    MATERIALS,
     list_mentioned_names,
 )
-from pipeline.candidates.perturbing.plain_object_slots import list_clothes_of_subject, order_object_slots
+from pipeline.candidates.perturbing.plain_fitness import Fitness
+from pipeline.candidates.perturbing.plain_object_slots import (
+    list_clothes_of_subject,
+    list_clothes_of_unreplaced,
+    list_references,
+    order_object_slots,
+)
 from pipeline.candidates.perturbing.plain_people import (
     ROLES,
     UNIFORMED_ROLES,
@@ -43,7 +43,6 @@ from pipeline.candidates.perturbing.surface_realization import (
 from pipeline.language.nouns import pluralize, singularize
 from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.presuppositions import Presupposition
-from pipeline.language.relations import canonicalize_relation
 from pipeline.language.word_lists import parse_words
 
 # An object that an image shows with a higher probability is not inserted.
@@ -54,13 +53,13 @@ FREQUENCY_EXPONENT = 0.25
 _STRICT_WORDS = parse_words(
     "in, on, of, inside, into, wearing, riding, holding, driving, filled, playing, sitting"
 )
-_HANGING_WORDS = parse_words("hanging, hangs, hang, hung")
 
 
 def replace_main_object(case: EditCase) -> Swap | None:
     """Swap the object about which the question asks, or an object that determines what is asked for."""
     slots = order_object_slots(case)
-    for slot in (*list_clothes_of_subject(case, slots), *slots):
+    clothes = list_clothes_of_subject(case, slots)
+    for slot in (*clothes, *slots, *list_references(case, slots), *list_clothes_of_unreplaced(case, slots)):
         if swap := _swap_object(case, slot):
             return swap
     return None
@@ -145,6 +144,9 @@ def _match_facts(
     for looser in loosened:
         if not (weights * fits).any():
             fits = plausibility.score_objects(looser) > 0
+    if get_main_kind(slot.word) in FURNITURE_KINDS:
+        # Anything may lie on a piano, although few photographs show it.
+        fits = fits | case.replacements.object_table.match_listed(frozenset(("piano",)))
     return fits
 
 
@@ -159,48 +161,17 @@ def _list_replacements(
         return
     if kind in GROUND_KINDS and setting == "indoors":
         return
-    words = frozenset(case.sentence.tokens)
-    carries = any(role == "o" and relation.split()[-1] == "on" for relation, role, _ in constraints.relations)
-    parts = [other for relation, role, other in constraints.relations if (relation, role) == ("of", "o")]
-
-    hangs = any(
-        role == "s" and relation.split()[0] in _HANGING_WORDS for relation, role, _ in constraints.relations
-    )
-    is_worn = kind == "garment" and any(
-        role == "o" and relation in ("in", "wearing") for relation, role, _ in constraints.relations
-    )
-    material_names = {*MATERIALS, "wooden"}
-    materials = {word for group in constraints.attributes for word in group} & material_names
-
-    def suits(other: str) -> bool:
-        return (
-            suits_setting(other, setting)
-            and has_parts(other, parts)
-            and suits_verbs(other, name, words)
-            and not (carries and carries_nothing(other))
-            and not (hangs and hangs_nowhere(other))
-            and not (is_worn and other not in ("dress", "skirt", "gown"))
-            and all(
-                case.replacements.plausibility.score_attribute(other, one, "material") for one in materials
-            )
-        )
-
-    contrasts = frozenset(filter(suits, find_contrasts(name)))
-    if kind in FURNITURE_KINDS and any(
-        canonicalize_relation(relation) in ("under", "below") and role == "s"
-        for relation, role, _ in constraints.relations
-    ):
-        # Nobody asks for the bathtub under a saucer.
-        contrasts &= {"piano"}
-    holds_drink = any(get_main_kind(other) == "drinkable" for *_, other in constraints.relations)
-    yield contrasts - {"basket", "box"} if holds_drink else contrasts
+    fitness = Fitness(case, slot, constraints, setting, detect_number(case.sentence, slot) == "plural")
+    if fitness.is_kept:
+        return
+    yield frozenset(filter(fitness.suits, find_contrasts(name)))
     if any(
         role == "o"
         for relation, role, _ in constraints.relations
         if relation == "of" or kind in FURNITURE_KINDS
     ):
         return
-    yield frozenset(filter(suits, find_common_contrasts(name, setting)))
+    yield frozenset(filter(fitness.suits, find_common_contrasts(name, setting)))
     if not kind and not constraints.relations and not constraints.attributes:
         # "Where is the menu board?"
-        yield frozenset(filter(suits, find_common_contrasts("window", setting)))
+        yield frozenset(filter(fitness.suits, find_common_contrasts("window", setting)))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from pipeline.candidates.perturbing.contrasts import suits_setting
 from pipeline.candidates.perturbing.edit_slots import EditCase
 from pipeline.candidates.perturbing.object_table import FEMALE_NOUNS, MALE_NOUNS
 from pipeline.candidates.perturbing.plain_context import (
     CLOTHING_KINDS,
+    COLOR_NAMES,
     POSSESSIVE_RELATIONS,
     describe,
     find_attributes_of,
@@ -47,8 +48,19 @@ UNIFORMED_ROLES = parse_headed_groups("""
 cowboy: rider, horseman, cowgirl; firefighter: fireman, deck; astronaut: spaceman, pilot; clown: jester; nun: sister
 soldier: officer, guard, policeman, police officer, pilot, sailor, navy, army, military, uniform, camouflage, deck
 """)
-# Roles whose dress leaves nothing of other clothes to see: nobody asks for the shorts of an astronaut.
-_COVERED_ROLES = frozenset(("astronaut", "nun"))
+# What questions may say of the clothes of a role. A clown wears anything, but there is no cowboy in a cardigan.
+_WORK_CLOTHES = parse_words("helmet, boot, glove, trousers, pants, watch, belt, backpack, bag, head, foot, footwear, shoe, sunglasses, glasses, clothing")  # fmt: skip
+_ROLE_CLOTHES = {
+    "soldier": _WORK_CLOTHES | {"cap", "hat"},
+    "firefighter": _WORK_CLOTHES | {"jacket", "coat"},
+    "cowboy": _WORK_CLOTHES - {"helmet", "backpack", "bag"} | {"hat", "vest", "scarf"},
+    "jockey": parse_words("helmet, boot, glove, goggles, pants, trousers, head, cap"),
+    "surfer": parse_words("shorts, watch, wetsuit"),
+    "chef": parse_words("apron, hat, glove, head, watch"),
+    "umpire": parse_words("mask, cap, helmet, pants, trousers, shoe, head"),
+    "skateboarder": _WORK_CLOTHES | {"shirt", "t-shirt", "shorts", "cap", "hat", "hoodie", "jeans", "sock"},
+}
+_SIGHT_WORDS = parse_words("see, seen, visible, shown")
 _BEARDS = parse_words("beard, bearded, mustache, moustache, bald, goatee")
 
 
@@ -64,15 +76,37 @@ def list_other_people(
     roles = UNIFORMED_ROLES if other or name in _GENERIC_PEOPLE - {"player"} else ROLES
     if not {"occupation", "job", "profession"}.isdisjoint(case.sentence.tokens):
         return
-    has_clothes = any(get_main_kind(word) in CLOTHING_KINDS for word in case.sentence.tokens)
-    avoided = _COVERED_ROLES if has_clothes else frozenset[str]()
+    clothes = _list_clothes(case)
     # Nobody takes a man for a nun.
-    avoided |= {"nun"} if name not in FEMALE_NOUNS else frozenset()
+    avoided = {"nun"} if name not in FEMALE_NOUNS else frozenset[str]()
     yield frozenset(
         role
         for role, names in roles.items()
-        if role not in avoided and lemmas.isdisjoint((role, *names)) and suits_setting(role, setting)
+        if role not in avoided
+        and _may_wear(role, clothes)
+        and lemmas.isdisjoint((role, *names))
+        and suits_setting(role, setting)
     )
+
+
+def _list_clothes(case: EditCase) -> frozenset[str]:
+    """Return the clothes and the covered parts of the body that a question names; "color" where a color stands for them."""
+    tokens = case.sentence.tokens
+    clothes = {
+        lemmatize(token)
+        for token in tokens
+        if get_main_kind(token) in CLOTHING_KINDS or lemmatize(token) in ("head", "foot", "backpack", "bag")
+    }
+    # "The person in white", "the man in the yellow shirt".
+    is_colored = any(
+        tokens[i] == "in" and COLOR_NAMES & {*tokens[i + 1 : i + 4]} for i in range(len(tokens) - 1)
+    )
+    return frozenset(clothes | ({"color"} if is_colored else set()))
+
+
+def _may_wear(role: str, clothes: Collection[str]) -> bool:
+    """Return whether somebody of a role may wear clothes."""
+    return role == "clown" or not clothes or {*clothes} <= _ROLE_CLOTHES.get(role, frozenset())
 
 
 def _may_become(case: EditCase, slot: Presupposition, other: str, constraints: ObjectConstraints) -> bool:
@@ -94,6 +128,8 @@ def _may_become(case: EditCase, slot: Presupposition, other: str, constraints: O
     num_details = len(attributes) + sum(1 + bool(find_attributes_of(case, name)) for name in looks)
     if other in FEMALE_NOUNS and not _BEARDS.isdisjoint(case.sentence.tokens):
         return False
+    if _shows_no_faces(case):
+        return False
     has_plural = any(lemmatize(word) in same_sex and word not in same_sex for word in words)
     has_generic = not lemmas.isdisjoint(_GENERIC_PEOPLE)
     if lemmas & same_sex:
@@ -106,6 +142,14 @@ def _may_become(case: EditCase, slot: Presupposition, other: str, constraints: O
             attributes | related
         )
     return num_details > 0 or (not has_generic and len(case.mentions.texts) >= MIN_TEXTS)
+
+
+def _shows_no_faces(case: EditCase) -> bool:
+    """Return whether a text says that a face cannot be seen. Then readers cannot tell men and women apart."""
+    return any(
+        "face" in text and text[-1] == "no" and not _SIGHT_WORDS.isdisjoint(text)
+        for text in case.mentions.texts
+    )
 
 
 def adapt_pronouns(case: EditCase, slot: Presupposition, new: str) -> tuple[TokenEdit, ...] | None:

@@ -26,12 +26,19 @@ from pipeline.candidates.perturbing.plain_attributes import (
     replace_material_or_pattern,
     replace_state,
 )
+from pipeline.candidates.perturbing.plain_object_slots import AUXILIARIES
 from pipeline.candidates.perturbing.plain_objects import replace_main_object
 from pipeline.candidates.perturbing.plain_positions import put_under, replace_pose, swap_position
 from pipeline.candidates.perturbing.surface_realization import Swap
 from pipeline.core.records import Subset
-from pipeline.language.word_lists import DEFINITE_DETERMINERS
+from pipeline.language.word_lists import DEFINITE_DETERMINERS, parse_words
 
+# "Can you see the car?", "Is the car visible?", "Does the photo show a car?", "Is anyone in the car?"
+_SIGHT_QUESTIONS = frozenset((("can", "you", "see"), ("do", "you", "see"), ("can", "we", "see")))
+_SIGHT_WORDS = parse_words("visible, shown, pictured, depicted, present")
+_SHOWING_WORDS = parse_words("show, include, contain, depict, feature")
+_IMAGE_WORDS = parse_words("photo, photograph, picture, image, scene, shot")
+_ANYBODY = parse_words("anyone, anybody, someone, somebody, anything, something, any")
 DENIABLE = "no or none is a true answer if something is absent"
 
 
@@ -59,9 +66,19 @@ def edit_plain_question(subset: Subset, case: EditCase) -> tuple[list[Swap], str
 def may_be_denied(case: EditCase) -> bool:
     """Return whether "no" or "none" is a true answer if something is absent: "How many cups are on the TABLE?".
 
+    Further examples are "Can you see the man's FACE?", "Is the CAT visible?" and "Is anyone sitting in the CAR?".
     "How many sides does the SIGN have?" has no such answer.
     """
     tokens = case.sentence.tokens
+    is_polar = tokens[0] in AUXILIARIES and "or" not in tokens
+    asks_whether_visible = (
+        tokens[:3] in _SIGHT_QUESTIONS
+        or (tokens[0] == "can" and "seen" in tokens)
+        or not _SIGHT_WORDS.isdisjoint(tokens)
+    )
+    shows = _SHOWING_WORDS & {*tokens[2:5]} and _IMAGE_WORDS & {*tokens[1:4]}
+    if is_polar and (asks_whether_visible or shows or not _ANYBODY.isdisjoint(tokens)):
+        return True
     asks_of_something = any(
         verb in ("does", "do", "did", "has", "have", "is", "are") and determiner in DEFINITE_DETERMINERS
         for verb, determiner in pairwise(tokens)
