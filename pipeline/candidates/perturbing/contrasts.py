@@ -72,7 +72,8 @@ feather: owl, duck, penguin; hoof: horse, zebra, cow, sheep, goat, pig, giraffe;
 trunk: elephant; tusk: elephant; mane: horse, zebra, lion; shell: turtle; snout: dog, puppy, pig, bear; antler: deer
 whisker: cat, kitten, rabbit, lion; fur: dog, puppy, cat, kitten, rabbit, bear, lion, monkey; wool: sheep; collar: dog, puppy, cat, kitten, goat, horse, pig; leash: dog, puppy, cat, kitten, goat, horse, pig; fin: fish
 top: piano, train, bus, car, truck, tent, boat, bridge, statue, fountain, box, teapot; end: piano, train, bridge, boat
-roof: bus, train, car, truck, carriage, boat; license plate: bus, car, truck, motorcycle, tractor; license: bus, car, truck, motorcycle
+roof: bus, train, car, truck, carriage, boat; cab: crane, tractor, train; engine: train, truck, bus, airplane; headlight: car, bus, truck, train, motorcycle, tractor
+license plate: bus, car, truck, motorcycle, tractor; license: bus, car, truck, motorcycle
 windshield: bus, train, tractor, car, truck, boat, airplane; handle: teapot, frying pan, suitcase, umbrella, basket
 center: strawberry; centre: strawberry; petal: sunflower; stem: sunflower
 tail: dog, puppy, cat, kitten, horse, zebra, cow, lion, monkey, elephant, pig, goat
@@ -210,6 +211,15 @@ def has_parts(name: str, parts: Iterable[str]) -> bool:
     ([False, True], True)
     """
     return all(name in _PARTS.get(lemmatize(part), (name,)) for part in parts)
+
+
+def is_listed_part(part: str) -> bool:
+    """Return whether it is known what has such a part.
+
+    >>> is_listed_part("paws"), is_listed_part("head")
+    (True, False)
+    """
+    return lemmatize(part) in _PARTS
 
 
 def suits_verbs(name: str, old: str, words: Collection[str]) -> bool:

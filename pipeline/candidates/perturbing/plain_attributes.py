@@ -20,6 +20,7 @@ from pipeline.candidates.perturbing.plain_context import (
 )
 from pipeline.candidates.perturbing.surface_realization import Swap
 from pipeline.language.noun_phrases import find_phrase_start
+from pipeline.language.nouns import get_grammatical_number, lemmatize
 from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.presuppositions import Presupposition
 from pipeline.language.relations import PREPOSITIONS
@@ -49,6 +50,41 @@ _COMMON_COLORS = {
     "edible": parse_words("red, green, yellow, orange"),
 }
 _SHADES = frozenset(("dark", "light", "bright", "pale"))
+# Kind of object -> material -> other materials in which such objects are made, and which nobody confuses.
+_MATERIAL_SWAPS = {
+    "bag": {"leather": ("straw",), "straw": ("leather",), "plastic": ("leather",), "canvas": ("straw",)},
+    "case": {"leather": ("metal",), "metal": ("leather",), "plastic": ("leather",)},
+    "dish": {"metal": ("wooden",), "wood": ("metal", "glass"), "paper": ("wooden",), "plastic": ("wooden",), "glass": ("wooden",), "ceramic": ("wooden", "paper")},
+    "receptacle": {"metal": ("wooden", "wicker"), "wood": ("metal", "glass"), "wicker": ("metal", "glass"), "cardboard": ("metal", "glass"), "plastic": ("wooden", "wicker"), "glass": ("wooden", "metal"), "clay": ("wooden", "glass")},
+    "post": {"metal": ("wooden",), "wood": ("metal",)},
+    "cutlery": {"metal": ("wooden",), "wood": ("metal",), "plastic": ("wooden",)},
+    "garment": {"leather": ("denim", "knitted"), "denim": ("leather",), "knit": ("leather",), "wool": ("leather",)},
+    "picture": {"wood": ("metal",), "metal": ("wooden",)},
+    "tool": {"metal": ("plastic",), "wood": ("plastic",)},
+    "part": {"wood": ("plastic",), "metal": ("plastic", "wooden")},
+}  # fmt: skip
+_PARTS_OF_TOOLS = parse_words("blade, handle, hook, leg, post, frame, lid")
+_SPELLINGS = {
+    "wooden": "wood",
+    "woolen": "wool",
+    "knitted": "knit",
+    "metallic": "metal",
+    "steel": "metal",
+    "iron": "metal",
+}
+# Shapes that nobody confuses.
+_SHAPES = parse_headed_groups("""
+triangular: pyramidal, pointed
+square: rectangular, boxy, round-cornered
+round: circular, oval, spherical, curved
+heart-shaped: curved
+""")
+_LISTED_MATERIALS = frozenset(chain.from_iterable(_MATERIAL_SWAPS.values())) | frozenset(_SPELLINGS)
+_ALL_SHAPES = parse_words("round, circular, oval, square, rectangular, triangular, octagonal, diamond-shaped")
+_ROUND_SHAPES = parse_words("round, circular, oval")
+_SHAPED_KINDS = parse_words("marking, dish, tabletop, linen, device, picture, receptacle, seat")
+_PHOTO_WORDS = parse_words("photo, photograph, picture, image")
+_PRONOUNS = parse_words("he, she, his, her, him, they, their, them, who, it")
 # Materials that few kinds of objects have.
 _MATERIAL_KINDS = {
     "leather": ("seat",),
@@ -60,6 +96,9 @@ striped: pinstriped, plaid, checkered, checked
 floral: flowered, patterned
 checkered: plaid, striped, pinstriped, checked
 spotted: dotted, polka-dot, patterned, floral
+polka-dot: dotted, spotted, patterned
+plaid: striped, checkered, checked, tartan, patterned
+camouflage: patterned, floral, spotted
 """)
 # Kinds of objects that have few colors by nature. All others may be painted.
 _NATURAL_KINDS = parse_words(
@@ -72,6 +111,8 @@ _OPPOSITE_STATES = {
     "full": "empty",
     "lit": "unlit",
 }
+_GESTURES = {"raised": "crossed"}
+_HAIR_FORMS = {"straight": "curly"}
 # States that few photographs show. Other such objects do not matter.
 _RARE_STATES = {
     "person": {"smiling": "crying", "laughing": "crying"},
@@ -83,16 +124,18 @@ _RARE_STATES = {
 def replace_color(case: EditCase) -> Swap | None:
     """Swap a color for another one that stands out and that no text of the image mentions."""
     plausibility = case.replacements.plausibility
+    if _is_black_and_white(case):
+        return None
     for slot, name in _iter_attribute_slots(case, "color"):
         kind, text = get_main_kind(name), case.sentence.get_text(slot.span).lower()
         is_hair = kind == "bodypart" or (kind == "person" and name != "clothing")
         colors = COAT_COLORS if kind == "animal" else HAIR_COLORS if is_hair else BRIGHT_COLORS
-        if is_hair and kind == "person" and may_show_others(case, name):
+        if is_hair and kind in ("person", "bodypart") and _shows_several_people(case):
             colors = _UNUSUAL_HAIR_COLORS
         of_same = [other.word for other, its in _iter_attribute_slots(case, "color") if its == name]
         old = {part for word in (text, slot.word, *of_same) for part in word.replace("-", " ").split()}
         shaded = {color for word in old for color in _SHADE_COLORS.get(word, ()) if not is_hair}
-        beside = case.mentions.find_words_beside(name) & COLOR_NAMES
+        beside = case.mentions.find_words_beside(name) & (COLOR_NAMES | {"rust", "rose"})
         everywhere = {*iter_words(case)} & COLOR_NAMES
         avoided = (
             _COMMON_COLORS.get(kind, frozenset[str]()) if may_show_others(case, name) else frozenset[str]()
@@ -114,6 +157,27 @@ def replace_color(case: EditCase) -> Swap | None:
             is_compound = kind == "person" and is_hair
             return Swap(slot, color, f"{color}-haired" if is_compound else color)
     return None
+
+
+def _is_black_and_white(case: EditCase) -> bool:
+    """Return whether a text says that a photograph has no colors: "Is the photo in color?" (black and white)."""
+    return any(
+        (
+            {"black", "white"} <= {*text}
+            and not _PHOTO_WORDS.isdisjoint(text)
+            and text[-3:] == ("black", "and", "white")
+        )
+        or ("black", "and", "white", "photo") in zip(text, text[1:], text[2:], text[3:], strict=False)
+        for text in case.mentions.texts
+    )
+
+
+def _shows_several_people(case: EditCase) -> bool:
+    """Return whether texts speak of several people, or of people in the plural."""
+    names = {word for word in iter_words(case) if get_main_kind(word) == "person" and word not in _PRONOUNS}
+    return len({lemmatize(word) for word in names}) > 1 or any(
+        get_grammatical_number(word) != "singular" or case.mentions.may_be_several(word) for word in names
+    )
 
 
 def _iter_attribute_slots(case: EditCase, type_: str) -> Iterator[tuple[Presupposition, str]]:
@@ -156,7 +220,10 @@ def _is_far_reference(case: EditCase, at: int, name: str) -> bool:
         if slot.span.first_token <= at < slot.span.end_token
     ]
     names_people = any(get_main_kind(slot.word) in LIVING_KINDS for slot in case.presuppositions.objects)
-    is_far = any(distances.get(step, 0) > 1 for step in steps)
+    # The handle in "the cup with the red HANDLE" describes the cup.
+    start = find_phrase_start(case.sentence, at)
+    is_description = case.sentence.tokens[start - 1 : start + 1] in (("with", "the"), ("with", "a"))
+    is_far = any(distances.get(step, 0) > 1 + is_description for step in steps)
     return is_far and not names_people
 
 
@@ -181,8 +248,14 @@ def _match_attribute(tokens: Sequence[str], index: int, type_: str) -> int:
             return index + 3
         is_color = token in COLOR_NAMES or token == "dark" or token.endswith("-haired")
         return index + (is_color and tokens[index + 1 : index + 2] != ("one",))
+    if type_ == "shape":
+        return index + (token in _ALL_SHAPES)
     values = MATERIALS if type_ == "material" else _PATTERNS
-    names = {*values, *chain.from_iterable(values.values())}
+    names = {
+        *values,
+        *chain.from_iterable(values.values()),
+        *(_LISTED_MATERIALS if type_ == "material" else ()),
+    }
     return index + (token in names)
 
 
@@ -195,12 +268,16 @@ def _find_described_noun(case: EditCase, index: int, end: int) -> tuple[str, int
     tokens, last = sentence.tokens, sentence.num_content_tokens
     at = end
     while at < last and (
-        is_attribute_word(tokens[at]) or tokens[at] == "and" or sentence.get_tag(at).startswith(("JJ", "VBN"))
+        # "On" is an attribute of lamps, but the tag of "in white ON the sidewalk" is that of a preposition.
+        (is_attribute_word(tokens[at]) and sentence.get_tag(at) not in ("IN", "RP"))
+        or tokens[at] == "and"
+        or sentence.get_tag(at).startswith(("JJ", "VBN"))
     ):
         at += 1
+    first = at
     while (
         at + 1 < last
-        and sentence.get_tag(at).startswith("NN")
+        and sentence.get_tag(first).startswith("NN")
         # The later words of a name of several words have no tag ("street SIGN").
         and (
             sentence.get_tag(at + 1).startswith("NN")
@@ -211,7 +288,7 @@ def _find_described_noun(case: EditCase, index: int, end: int) -> tuple[str, int
     word = tokens[at] if at < last and tokens[at] not in _PREPOSITION_WORDS else ""
     if (
         word
-        and sentence.get_tag(at).startswith("NN")
+        and sentence.get_tag(first).startswith("NN")
         and (word not in FRAME_WORDS or (word == "top" and tokens[at + 1] != "of"))
     ):
         start = find_phrase_start(sentence, index)
@@ -223,7 +300,12 @@ def _find_described_noun(case: EditCase, index: int, end: int) -> tuple[str, int
         is_definite = bool(starts) and not {"a", "an", "is", "are", "or"} & {
             *tokens[_last_definite(tokens, index) : index]
         }
-        return (word, at) if is_definite else None
+        # "Which tool lies next to the hammer and has a METAL blade?" has no other answer.
+        is_further_detail = "or" not in tokens and (
+            tokens[start - 2 : start + 1] in (("and", "has", "a"), ("and", "have", "a"))
+            or tokens[start - 1 : start + 2] in (("and", "has", "a"), ("and", "have", "a"))
+        )
+        return (word, at) if is_definite or is_further_detail else None
     if tokens[max(index - 1, 0)] == "in" and at == end and index >= 3:
         person = tokens[index - 2]
         if get_main_kind(person) == "person" and tokens[index - 3] not in ("a", "an"):
@@ -251,13 +333,83 @@ def replace_material_or_pattern(case: EditCase) -> Swap | None:
                 # A "glass shelf" may be a shelf for glasses.
                 and not (value == "glass" and get_main_kind(name) == "storage")
             }
-            if may_show_others(case, name) and type_ == "material":
+            if type_ == "material" and (
+                may_show_others(case, name) or _get_material_kind(name) in _MATERIAL_SWAPS
+            ):
                 continue
             value = case.replacements.sample_from_weights(
                 ("attribute", type_), slot.word, new, case.uniforms[0][0]
             )
             if value:
                 return Swap(slot, value, {"wood": "wooden"}.get(value, value))
+    return _replace_listed_material(case)
+
+
+def _replace_listed_material(case: EditCase) -> Swap | None:
+    """Swap a material by the table of materials: "the LEATHER bag" for "the straw bag"."""
+    for slot, name in _iter_attribute_slots(case, "material"):
+        old = _SPELLINGS.get(slot.word, slot.word)
+        kind = _get_material_kind(name)
+        beside = {_SPELLINGS.get(word, word) for word in case.mentions.find_words_beside(name)}
+        new = {
+            value: 1.0
+            for value in _MATERIAL_SWAPS.get(kind, {}).get(old, ())
+            if _SPELLINGS.get(value, value) not in beside
+        }
+        value = case.replacements.sample_from_weights(
+            ("attribute", "material"), slot.word, new, case.uniforms[0][0]
+        )
+        if value and (kind == "part" or not case.mentions.may_be_several(name)):
+            return Swap(slot, _SPELLINGS.get(value, value), value)
+    return None
+
+
+def _get_material_kind(name: str) -> str:
+    """Return the row of the table of materials for an object."""
+    lemma, kind = lemmatize(name), get_main_kind(name)
+    if kind == "baggage":
+        return "case" if lemma in ("briefcase", "suitcase", "luggage") else "bag"
+    return "part" if lemma in _PARTS_OF_TOOLS else "garment" if lemma == "sleeve" else kind
+
+
+def replace_shape(case: EditCase) -> Swap | None:
+    """Swap the shape of an object of which the image shows one: "the OVAL sticker" for "the triangular sticker"."""
+    for slot, name in _iter_attribute_slots(case, "shape"):
+        kind = get_main_kind(name)
+        if kind != "sign" and (kind not in _SHAPED_KINDS or case.mentions.may_be_several(name)):
+            continue
+        beside = case.mentions.find_words_beside(name)
+        old = {slot.word, *(_ROUND_SHAPES if slot.word in _ROUND_SHAPES else ())}
+        new = {
+            value: 1.0
+            for value, near in _SHAPES.items()
+            if old.isdisjoint((value, *near))
+            and beside.isdisjoint((value, *near))
+            # Many photographs show signs of any other shape.
+            and (value == "heart-shaped" if kind == "sign" else value != "heart-shaped" or kind == "marking")
+        }
+        value = case.replacements.sample_from_weights(
+            ("attribute", "shape"), slot.word, new, case.uniforms[0][0]
+        )
+        if value:
+            return Swap(slot, value, value)
+    return None
+
+
+def replace_gesture_or_hair(case: EditCase) -> Swap | None:
+    """Swap a gesture or the form of hair: "the man with both arms RAISED", "the woman with the STRAIGHT hair"."""
+    sentence, tokens = case.sentence, case.sentence.tokens
+    for index, token in enumerate(tokens[: sentence.num_content_tokens]):
+        beside = tokens[index - 1] if token in _GESTURES else tokens[index + 1]
+        new = _GESTURES.get(token) if beside in ("arms", "hands") else None
+        if token in _HAIR_FORMS and "hair" in tokens[index + 1 : index + 3]:
+            new = _HAIR_FORMS[token]
+        is_described = "with" in tokens[max(index - 4, 0) : index] and "or" not in tokens
+        if new and is_described and new not in {*iter_words(case)}:
+            slot = Presupposition(
+                "attribute", -1, 0, sentence.make_span(index, index + 1), token, type="pose"
+            )
+            return Swap(slot, new, new)
     return None
 
 

@@ -21,7 +21,7 @@ PART_KINDS = frozenset(("bodypart", "carpart"))
 POSSESSIVE_RELATIONS = frozenset(("with", "in", "wearing", "has", "have"))
 # Objects that are there in nearly every image, or that no other word replaces.
 IRREPLACEABLE_NAMES = GENERIC_NAMES | parse_words(
-    "sky, distance, horizon, corner, world, name, say, tin, wall, brim, rim, camera, viewer, photographer, model, machine, country, thing, object, item, fabric, inside, outside, face, stripe, line, collar, visor, sleeve, pocket, button, ring, zipper, strap, trim, edge"
+    "sky, distance, horizon, corner, world, name, say, tin, wall, brim, rim, camera, viewer, photographer, model, machine, country, thing, object, item, fabric, inside, outside, face, stripe, line, collar, visor, sleeve, pocket, button, ring, zipper, strap, trim, edge, frame"
 )
 GROUND_KINDS = frozenset(("surface", "landform", "water", "sky", "place"))
 # An image often shows several objects of these kinds, also if its questions mention only one.

@@ -125,7 +125,9 @@ class Fitness:
         before = self.case.sentence.tokens[max(self.slot.phrase_start - 2, 0) : self.slot.phrase_start]
         # Of "the center of the flower", the program has only the flower.
         named = [before[0]] if before[1:] == ("of",) else []
-        return [*(name for relation, name in self._objects_of if relation == "of"), *named]
+        parts = [*(name for relation, name in self._objects_of if relation == "of"), *named]
+        # Anything edible has a top.
+        return [part for part in parts if not (part == "top" and self._kind == "edible")]
 
     @cached_property
     def _objects_of(self) -> list[tuple[str, str]]:
@@ -217,7 +219,7 @@ class Fitness:
         )
         if holds_drink:
             return other in (_DRINKING_VESSELS if self.slot.word in _CUPS else {"teapot"})
-        return other in _CONTRASTING_CONTAINERS
+        return other in _CONTRASTING_CONTAINERS | ({"bottle"} if self.slot.word in _CUPS else set())
 
     def _suits_query(self, other: str) -> bool:
         if not _INSCRIPTION_WORDS.isdisjoint(self._words) and self._kind not in GROUND_KINDS:

@@ -107,7 +107,7 @@ def list_references(case: EditCase, slots: Sequence[Presupposition]) -> list[Pre
     Examples: the plate under the DESSERT, the chairs around the TABLE, the sticker on the CAMERA.
     """
     if not slots:
-        return []
+        return _list_living_references(case)
     if get_main_kind(slots[0].word) in FURNITURE_KINDS - {"seat"}:
         # A table is seen whatever stands on it.
         return []
@@ -115,7 +115,11 @@ def list_references(case: EditCase, slots: Sequence[Presupposition]) -> list[Pre
     names = {
         name
         for relation, role, name in constraints.relations
-        if role == "s" and not _REFERRING_WORDS.isdisjoint(relation.split())
+        if role == "s"
+        and (
+            not _REFERRING_WORDS.isdisjoint(relation.split())
+            or (relation == "in" and get_main_kind(slots[0].word) in ("flora", "tree"))
+        )
     }
     others = (slot for slot in case.presuppositions.objects if slot.word in names and slot not in slots)
     extended = (_extend_compound(case, slot) for slot in others)
@@ -125,6 +129,18 @@ def list_references(case: EditCase, slots: Sequence[Presupposition]) -> list[Pre
         if get_main_kind(slot.word) not in GROUND_KINDS | PART_KINDS | CLOTHING_KINDS
         and not _belongs_to_another(case, slot)
         and _is_replaceable(case, slot)
+    ]
+
+
+def _list_living_references(case: EditCase) -> list[Presupposition]:
+    """Return the people and animals that place something irreplaceable: "What covers the windows behind the WOMEN?"."""
+    return [
+        slot
+        for slot in case.presuppositions.objects
+        if get_main_kind(slot.word) in LIVING_KINDS
+        and not slot.is_query_only
+        and _is_replaceable(case, slot)
+        and case.sentence.get_token(slot.phrase_start) in DEFINITE_DETERMINERS
     ]
 
 
@@ -238,6 +254,8 @@ def _is_replaceable(case: EditCase, slot: Presupposition) -> bool:
         "-" in token for token in sentence.tokens[slot.phrase_start : span.first_token]
     )
     follows_other = "other" in sentence.tokens[slot.phrase_start : span.first_token + 1]
+    # "The laptop WITH ITS black strap": few objects have a strap.
+    has_own_part = sentence.tokens[span.end_token : span.end_token + 2] == ("with", "its")
     is_asked = (
         sentence.get_token(slot.phrase_start - 1) in ("which", "what", "whose")
         and slot.phrase_start == span.first_token
@@ -251,6 +269,7 @@ def _is_replaceable(case: EditCase, slot: Presupposition) -> bool:
         or "mean" in sentence.tokens
         or follows_other
         or is_special
+        or (has_own_part and get_main_kind(slot.word) not in LIVING_KINDS)
         or is_asked
         or is_modifier
         or is_option(case, span.first_token, span.end_token)

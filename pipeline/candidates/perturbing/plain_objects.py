@@ -12,6 +12,7 @@ from pipeline.candidates.perturbing.contrasts import (
     find_contrasts,
     find_kin,
     infer_setting,
+    is_listed_part,
 )
 from pipeline.candidates.perturbing.edit_slots import EditCase
 from pipeline.candidates.perturbing.object_edits import collect_constraints
@@ -32,6 +33,7 @@ from pipeline.candidates.perturbing.plain_people import (
     UNIFORMED_ROLES,
     adapt_pronouns,
     list_other_people,
+    replace_pronouns,
 )
 from pipeline.candidates.perturbing.plausibility import ObjectConstraints
 from pipeline.candidates.perturbing.surface_realization import (
@@ -60,9 +62,12 @@ def replace_main_object(case: EditCase) -> Swap | None:
     slots = order_object_slots(case)
     clothes = list_clothes_of_subject(case, slots)
     for slot in (*clothes, *slots, *list_references(case, slots), *list_clothes_of_unreplaced(case, slots)):
-        if swap := _swap_object(case, slot):
+        swap = _swap_object(case, slot)
+        # Whoever stands there, the window is behind them. But nobody takes a man for a woman.
+        is_sure = slot in slots or slot in clothes or (swap and swap.new not in {*ROLES, *UNIFORMED_ROLES})
+        if swap and is_sure:
             return swap
-    return None
+    return replace_pronouns(case)
 
 
 def _swap_object(case: EditCase, slot: Presupposition) -> Swap | None:
@@ -129,13 +134,18 @@ def _match_facts(
     fits = plausibility.score_objects(constraints) > 0
     if is_living:
         loosened = (replace(constraints, attributes=(), types=()), ObjectConstraints())
-    elif parts:
+    elif parts and not all(is_listed_part(part) for _, _, part in parts):
         return fits & plausibility.match_unknown_facts(
             slot.word, replace(constraints, relations=parts, attributes=())
         )
     else:
         relations = tuple(
-            row for row in constraints.relations if not _STRICT_WORDS.isdisjoint(row[0].split())
+            row
+            for row in constraints.relations
+            if not _STRICT_WORDS.isdisjoint(row[0].split())
+            # Nearly everything may bear words, and the table of parts says what has which parts.
+            and get_main_kind(row[2]) != "marking"
+            and not (row[0] == "of" and is_listed_part(row[2]))
         )
         # Few attributes are known of most objects. But nobody asks of which wood a river is made.
         is_ground = get_main_kind(slot.word) in GROUND_KINDS
@@ -144,7 +154,10 @@ def _match_facts(
     for looser in loosened:
         if not (weights * fits).any():
             fits = plausibility.score_objects(looser) > 0
-    if get_main_kind(slot.word) in FURNITURE_KINDS:
+    holds_somebody = any(
+        role == "o" and get_main_kind(name) in LIVING_KINDS for _, role, name in constraints.relations
+    )
+    if get_main_kind(slot.word) in FURNITURE_KINDS and not holds_somebody:
         # Anything may lie on a piano, although few photographs show it.
         fits = fits | case.replacements.object_table.match_listed(frozenset(("piano",)))
     return fits

@@ -9,7 +9,6 @@ from pipeline.candidates.perturbing.plain_context import (
     FURNITURE_KINDS,
     GROUND_KINDS,
     IRREPLACEABLE_NAMES,
-    NUMEROUS_KINDS,
     SMALL_KINDS,
     iter_words,
     may_show_others,
@@ -27,8 +26,15 @@ from pipeline.language.word_lists import DEFINITE_DETERMINERS, parse_words
 # What covers or lies on furniture, and may lie under it.
 _LYING_WORDS = parse_words("lying, laid, spread, draped, folded, placed, resting, sitting, thrown")
 _SIDES = {"on the left side of": "on the right side of", "on the right side of": "on the left side of"}
+_VEHICLE_ACTIONS = parse_words("riding, pushing, pulling, driving")
+_RIDDEN_KINDS = parse_words("bike, vehicle, car")
+_FRONT_AND_BACK = {"in front of": "behind", "behind": "in front of"}
+# They are behind something from any side.
+_FIXED_KINDS = parse_words(
+    "person, building, opening, upright, tree, flora, sky, light, marking, bodypart, garment"
+)
+_STANDING_KINDS = parse_words("receptacle, device, baggage, paper")
 _PLACE_WORDS = parse_words("left, right, top, bottom, above, below, middle, center, centre")
-_VEHICLE_KINDS = frozenset(("vehicle", "car"))
 # What people do in many photographs, and poses that few photographs show and no other pose resembles.
 _POSES = parse_words("standing, walking, sitting, leaning, running, waiting, posing")
 _RARE_POSES = parse_words("kneeling, lying, jumping")
@@ -50,7 +56,7 @@ def swap_position(case: EditCase) -> Swap | None:
         is_single = len(places) == 1 or (len(places) == 2 and places[1] == places[0] + 1)
         is_certain = name.strip("_") and not (
             get_main_kind(name) in GROUND_KINDS
-            or may_show_others(case, name, NUMEROUS_KINDS - _VEHICLE_KINDS)
+            or may_show_others(case, name)
             or find_queried_step(case.program) == slot.object_step
             or name in IRREPLACEABLE_NAMES
         )
@@ -88,13 +94,53 @@ def put_under(case: EditCase) -> Swap | None:
         kind, other_kind = get_main_kind(operation.name), get_main_kind(other)
         if words == ["around"] and kind == "seat" and other_kind == "tabletop":
             return Swap(slot, "on top of", "on top of")
-        is_small = kind in SMALL_KINDS and other_kind in ("dish", "tabletop", "linen", "seat", "paper")
+        is_small = kind in SMALL_KINDS | _STANDING_KINDS and other_kind in (
+            "tabletop",
+            "linen",
+            "seat",
+            "storage",
+        )
         is_cover = kind == "linen" and other_kind == "seat"
-        lies = words == ["on"] or (
+        lies = words in (["on"], ["on", "top", "of"]) or (
             len(words) == 2 and words[0] in _LYING_WORDS and words[1] in ("on", "across", "over")
         )
         if lies and (is_small or is_cover) and not may_show_others(case, operation.name):
-            new = "under" if words == ["on"] else "lying under"
+            new = "under" if words[0] == "on" else "lying under"
+            return Swap(slot, new, new)
+    return None
+
+
+def replace_action(case: EditCase) -> Swap | None:
+    """Swap what a described person does with a vehicle for a rare action: "the cap of the man PUSHING the cart"."""
+    sentence, tokens = case.sentence, case.sentence.tokens
+    for index in range(3, sentence.num_content_tokens - 2):
+        is_action = tokens[index] in _VEHICLE_ACTIONS and tokens[index + 1] in DEFINITE_DETERMINERS
+        vehicle = tokens[index + 2]
+        is_described = (
+            get_main_kind(tokens[index - 1]) == "person" and tokens[index - 2] in DEFINITE_DETERMINERS
+        )
+        if is_action and is_described and get_main_kind(vehicle) in _RIDDEN_KINDS and "or" not in tokens:
+            span = sentence.make_span(index, index + 1)
+            slot = Presupposition("attribute", -1, 0, span, tokens[index], type="activity")
+            return Swap(slot, "repairing", "repairing")
+    return None
+
+
+def swap_front_and_back(case: EditCase) -> Swap | None:
+    """Swap "in front of" and "behind" for the only object of its name: "the rug BEHIND the armchair"."""
+    if "or" in case.sentence.tokens:
+        return None
+    for slot in case.presuppositions.relations:
+        name = case.program[slot.object_step].name
+        is_main = not measure_distances(case).get(slot.object_step, 9)
+        is_certain = name.strip("_") and not (
+            get_main_kind(name) in GROUND_KINDS | _FIXED_KINDS
+            or may_show_others(case, name)
+            or find_queried_step(case.program) == slot.object_step
+            or name in IRREPLACEABLE_NAMES
+        )
+        new = _FRONT_AND_BACK.get(slot.word)
+        if new and is_main and is_certain and not (slot.is_query_only or slot.is_negated):
             return Swap(slot, new, new)
     return None
 

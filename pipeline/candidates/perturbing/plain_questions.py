@@ -23,12 +23,20 @@ from itertools import pairwise
 from pipeline.candidates.perturbing.edit_slots import EditCase
 from pipeline.candidates.perturbing.plain_attributes import (
     replace_color,
+    replace_gesture_or_hair,
     replace_material_or_pattern,
+    replace_shape,
     replace_state,
 )
 from pipeline.candidates.perturbing.plain_object_slots import AUXILIARIES
 from pipeline.candidates.perturbing.plain_objects import replace_main_object
-from pipeline.candidates.perturbing.plain_positions import put_under, replace_pose, swap_position
+from pipeline.candidates.perturbing.plain_positions import (
+    put_under,
+    replace_action,
+    replace_pose,
+    swap_front_and_back,
+    swap_position,
+)
 from pipeline.candidates.perturbing.surface_realization import Swap
 from pipeline.core.records import Subset
 from pipeline.language.word_lists import DEFINITE_DETERMINERS, parse_words
@@ -92,6 +100,17 @@ _EDITORS: dict[Subset, tuple[str, tuple[Editor, ...]]] = {
     "pt-easy": ("no other object fits", (replace_main_object,)),
     "pt-hard": (
         "no other attribute or relation fits",
-        (replace_color, replace_material_or_pattern, replace_state, swap_position, put_under, replace_pose),
+        (
+            replace_color,
+            replace_material_or_pattern,
+            replace_shape,
+            replace_state,
+            replace_gesture_or_hair,
+            swap_position,
+            put_under,
+            replace_pose,
+            replace_action,
+            swap_front_and_back,
+        ),
     ),
 }
