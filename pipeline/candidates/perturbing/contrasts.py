@@ -53,7 +53,7 @@ _EVERYWHERE = "umbrella, bicycle, statue, piano, teddy bear, suitcase, guitar"
 _ONLY_INDOORS = parse_words("bathtub, refrigerator, oven, fireplace, toaster, microwave, aquarium, alarm clock, pillow, frying pan, radio, fan, candle, napkin, pencil, toothbrush, printer, telephone, chef, key")  # fmt: skip
 _ONLY_OUTDOORS = parse_words("tent, boat, statue, windmill, train, tractor, fountain, airplane, helicopter, bus, truck, car, carriage, parking meter, bridge, river, lake, railroad, elephant, giraffe, zebra, cow, sheep, bear, motorcycle, skateboarder, surfer, jockey, umpire")  # fmt: skip
 # Objects of these kinds are replaced by them. Others ("stripe", "corner") are parts, or no objects at all.
-_CONCRETE_KINDS = parse_words("plush, baggage, receptacle, seat, tabletop, storage, bathware, appliance, light, furniture, handheld, device, linen, drapery, picture, sign, instrument, paddle, ball, board, tool, bike, watercraft, aircraft, train, car, vehicle, building, post, flora, dish, cutlery")  # fmt: skip
+_CONCRETE_KINDS = parse_words("plush, baggage, receptacle, seat, tabletop, storage, bathware, appliance, light, furniture, handheld, device, linen, drapery, picture, sign, instrument, paddle, ball, board, tool, bike, watercraft, aircraft, train, car, vehicle, flora, dish, cutlery")  # fmt: skip
 # Kinds of objects that show where a photograph was taken.
 _INDOOR_KINDS = parse_words("bathware, appliance, drapery, storage, linen, tabletop")
 _INDOOR_NAMES = parse_words("bed, couch, sofa, ceiling, room, lamp, chandelier, television, keyboard, laptop, monitor, pillow, stove, countertop, faucet, fireplace, dish rack, bedroom, kitchen, cafe, living room, window sill, wallpaper")  # fmt: skip

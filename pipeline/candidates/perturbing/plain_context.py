@@ -70,7 +70,7 @@ glass: plastic, crystal, porcelain, ceramic
 brick: stone, concrete, tile, cement, marble
 """)
 # Parts of the scenery. There may be others, even if a text speaks of "the shop".
-_SCENERY_KINDS = (
+SCENERY_KINDS = (
     parse_words("building, opening, upright, post, tree, flora, greens, rock, light, sign") | GROUND_KINDS
 )
 
@@ -80,7 +80,7 @@ def may_show_others(case: EditCase, name: str, numerous_kinds: Collection[str] =
     if get_grammatical_number(name) != "singular" or case.mentions.may_be_several(name):
         return True
     kind = get_main_kind(name)
-    return kind in numerous_kinds and (kind in _SCENERY_KINDS or not case.mentions.is_unique(name))
+    return kind in numerous_kinds and (kind in SCENERY_KINDS or not case.mentions.is_unique(name))
 
 
 def describe(case: EditCase, slot: Presupposition) -> tuple[set[str], set[str]]:

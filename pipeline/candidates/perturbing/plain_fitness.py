@@ -25,6 +25,7 @@ from pipeline.candidates.perturbing.plain_context import (
     iter_words,
 )
 from pipeline.candidates.perturbing.plausibility import ObjectConstraints
+from pipeline.language.nouns import lemmatize
 from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.presuppositions import Presupposition
 from pipeline.language.text_phrases import get_attribute_type
@@ -48,7 +49,7 @@ _SIDED_NAMES = parse_words("box, umbrella, tent, kite")
 # What is below something else carries or covers it. What is around something else fits its size.
 _SUPPORTING_WORDS = parse_words("under, below, beneath, underneath, around")
 _SIGN_KINDS = frozenset(("sign", "marking"))
-_VESSEL_KINDS = frozenset(("dish", "receptacle"))
+VESSEL_KINDS = frozenset(("dish", "receptacle"))
 # Vessels that are hard to confuse with others. Nobody calls a cup a bottle, but a glass may be called one.
 _DRINKING_VESSELS = frozenset(("bottle", "teapot"))
 _CONTRASTING_CONTAINERS = frozenset(("teapot", "frying pan"))
@@ -58,7 +59,7 @@ _SINGLE_NAMES = parse_words(
     "oven, refrigerator, bathtub, piano, fireplace, aquarium, fountain, windmill, bridge, train, river, lake, microwave"
 )
 # Nothing small stands where they might stand.
-_LARGE_NAMES = parse_words("tent, boat, tractor, statue, helicopter, stroller")
+_LARGE_NAMES = parse_words("tent, boat, tractor, statue, helicopter, stroller, bicycle")
 _PORTABLE_KINDS = parse_words("paper, linen, device, instrument, marking")
 _TABLEWARE_KINDS = frozenset(("dish", "receptacle"))
 # Rooms are recognized by what they hold: a bathtub stands in bathrooms only.
@@ -74,11 +75,16 @@ _BOUNDARY_WORDS = parse_words("side, sides, along, edge, edges, beside, behind, 
 _GROUND_QUERY_WORDS = parse_words(
     "color, colour, material, made, shape, pattern, surface, cast, painted, driving, drives, parked, vehicle, covered"
 )
+_FRAMING_WORDS = frozenset(("front", "behind", "beside", "next", "left", "right", "near"))
 _LANDMARKS = parse_words("statue, fountain, bridge, windmill")
 _POST_SUBSTITUTES = parse_words("statue, fountain")
 _LIGHT_NAMES = parse_words("lantern, balloon, kite, umbrella")
 # These animals neither stand nor lie down visibly.
 _POSTURE_WORDS = parse_words("standing, lying, sitting, jumping")
+# Where they sit, few larger animals do.
+_INSECTS = parse_words(
+    "bee, butterfly, insect, spider, bug, fly, ladybug, moth, dragonfly, beetle, wasp, ant"
+)
 _WITHOUT_POSTURE = parse_words("frog, turtle, owl, duck, penguin, bee, butterfly, snake, fish, bird, insect")
 
 
@@ -155,17 +161,27 @@ class Fitness:
         """
         supports = any(not _SUPPORTING_WORDS.isdisjoint(relation.split()) for relation, _ in self._own)
         is_small = self._kind in SMALL_KINDS | FURNITURE_KINDS | {"linen", "paper"}
-        is_attached = self._kind in _SIGN_KINDS and any(
-            relation.split()[0] in ("on", "above", "below", "of", "in", "under", "attached")
+        is_attached = self._is_sign and any(
+            relation.split()[0] in ("on", "above", "below", "of", "under", "attached") or relation == "in"
             for relation, _ in self._own
         )
         is_held = self._kind in ("flora", "tree") and any(relation == "in" for relation, _ in self._own)
         # "The SIGN with the walking person on it", "the BUILDING above the shop", "the TOWERS around the rocket".
-        shows_something = self._kind in _SIGN_KINDS and "it" in self._words
+        shows_something = self._is_sign and "it" in self._words
         is_scenery = self._kind in ("building", "post", "upright") and any(
             not {"above", "below", "around"}.isdisjoint(relation.split()) for relation, _ in self._own
         )
         return (supports and is_small) or is_attached or is_held or shows_something or is_scenery
+
+    @cached_property
+    def _is_sign(self) -> bool:
+        head = lemmatize(self.slot.word.rpartition(" ")[2])
+        return (self._kind in _SIGN_KINDS and head != "flag") or head in (
+            "board",
+            "whiteboard",
+            "blackboard",
+            "chalkboard",
+        )
 
     def _suits_attributes(self, other: str) -> bool:
         plausibility = self.case.replacements.plausibility
@@ -197,9 +213,12 @@ class Fitness:
             return False
         if self._kind == "drapery" and hangs and other not in _LIGHT_NAMES:
             return False
-        if self._kind in ("post", "upright") and carries:
-            return other in _POST_SUBSTITUTES
-        if self._kind == "sign" and self._objects_of and other in _LIGHT_NAMES:
+        if self._kind in ("post", "upright") and self._objects_of:
+            is_beside = all(
+                not _FRAMING_WORDS.isdisjoint(relation.split()) for relation, _ in self._objects_of
+            )
+            return not self.is_plural and (is_beside or (carries and other in _POST_SUBSTITUTES))
+        if self._is_sign and self._objects_of and other in _LIGHT_NAMES:
             return False
         if self._kind in ("building", "roofing") and self._objects_of:
             return other in _LANDMARKS
@@ -212,7 +231,7 @@ class Fitness:
         contains = before in ("in", "inside") or any(
             relation.split()[-1] in ("in", "inside") for relation, _ in self._objects_of
         )
-        if self._kind not in _VESSEL_KINDS or not contains:
+        if self._kind not in VESSEL_KINDS or not contains:
             return True
         holds_drink = any(get_main_kind(name) == "drinkable" for _, name in self._objects_of) or (
             "drink" in tokens or "beverage" in tokens
@@ -230,12 +249,14 @@ class Fitness:
                 return False
         if "sides" in self._words and other not in _SIDED_NAMES and self._kind not in GROUND_KINDS:
             return False
+        if lemmatize(self.slot.word) in _INSECTS and "on" in self._words and other != "frog":
+            return False
         return _POSTURE_WORDS.isdisjoint(self._words) or other not in _WITHOUT_POSTURE
 
     def _suits_place(self, other: str) -> bool:
         if self.is_plural and other in _SINGLE_NAMES:
             return False
-        is_small = self._kind in SMALL_KINDS | _PORTABLE_KINDS
+        is_small = self._kind in (SMALL_KINDS | _PORTABLE_KINDS) - {"ball"}
         if (
             is_small
             and get_main_kind(other) not in _TABLEWARE_KINDS

@@ -15,6 +15,7 @@ from pipeline.candidates.perturbing.plain_context import (
     IRREPLACEABLE_NAMES,
     PART_KINDS,
     POSSESSIVE_RELATIONS,
+    SCENERY_KINDS,
     describe,
     is_attribute_word,
     is_option,
@@ -106,8 +107,8 @@ def list_references(case: EditCase, slots: Sequence[Presupposition]) -> list[Pre
 
     Examples: the plate under the DESSERT, the chairs around the TABLE, the sticker on the CAMERA.
     """
-    if not slots:
-        return _list_living_references(case)
+    if not slots or get_main_kind(slots[0].word) in SCENERY_KINDS:
+        return [slot for slot in _list_living_references(case) if slot not in slots]
     if get_main_kind(slots[0].word) in FURNITURE_KINDS - {"seat"}:
         # A table is seen whatever stands on it.
         return []
@@ -126,7 +127,7 @@ def list_references(case: EditCase, slots: Sequence[Presupposition]) -> list[Pre
     return [
         slot
         for slot in extended
-        if get_main_kind(slot.word) not in GROUND_KINDS | PART_KINDS | CLOTHING_KINDS
+        if get_main_kind(slot.word) not in GROUND_KINDS | PART_KINDS | CLOTHING_KINDS | {"flora", "tree"}
         and not _belongs_to_another(case, slot)
         and _is_replaceable(case, slot)
     ]
@@ -134,6 +135,9 @@ def list_references(case: EditCase, slots: Sequence[Presupposition]) -> list[Pre
 
 def _list_living_references(case: EditCase) -> list[Presupposition]:
     """Return the people and animals that place something irreplaceable: "What covers the windows behind the WOMEN?"."""
+    if "it" in case.sentence.tokens:
+        # "The sign with the walking PERSON on it": pictures look like many people.
+        return []
     return [
         slot
         for slot in case.presuppositions.objects
@@ -263,8 +267,10 @@ def _is_replaceable(case: EditCase, slot: Presupposition) -> bool:
     is_modifier = (
         sentence.get_tag(span.end_token).startswith("NN") and sentence.get_token(span.end_token) != "'s"
     )
+    # "Facing the camera" speaks of the photographer's, "the silver camera" of another one.
+    is_shown_camera = head == "camera" and slot.phrase_start + 1 < span.first_token
     return not (
-        {slot.word, head} & IRREPLACEABLE_NAMES
+        ({slot.word, head} & IRREPLACEABLE_NAMES and not is_shown_camera)
         or does_something
         or "mean" in sentence.tokens
         or follows_other

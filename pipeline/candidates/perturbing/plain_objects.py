@@ -21,7 +21,7 @@ from pipeline.candidates.perturbing.plain_context import (
     GROUND_KINDS,
     list_mentioned_names,
 )
-from pipeline.candidates.perturbing.plain_fitness import Fitness
+from pipeline.candidates.perturbing.plain_fitness import VESSEL_KINDS, Fitness
 from pipeline.candidates.perturbing.plain_object_slots import (
     list_clothes_of_subject,
     list_clothes_of_unreplaced,
@@ -51,6 +51,8 @@ from pipeline.language.word_lists import parse_words
 MAX_PRESENCE = 0.3
 # Frequent objects are inserted more often than rare ones, but not by their frequency. Otherwise a few would replace most.
 FREQUENCY_EXPONENT = 0.25
+# "The LOWER shelf" is one of several things that hang above each other.
+_PLACING_ADJECTIVES = parse_words("lower, upper, top, bottom")
 # Relations that few objects have.
 _STRICT_WORDS = parse_words(
     "in, on, of, inside, into, wearing, riding, holding, driving, filled, playing, sitting"
@@ -81,6 +83,9 @@ def _swap_object(case: EditCase, slot: Presupposition) -> Swap | None:
         if names & {*ROLES, *UNIFORMED_ROLES}:
             return _swap_for_role(case, slot, names, is_plural)
         numbers = find_possible_numbers(case.sentence, slot)
+        if pluralize(slot.word) == slot.word and not is_plural:
+            # "What is the DEER doing?" is about one of them.
+            numbers = {"singular": ()}
         is_person = get_main_kind(slot.word) == "person"
         frequency = (
             np.ones(len(table.names)) if is_person else (table.sampling_weights + 1e-6) ** FREQUENCY_EXPONENT
@@ -145,6 +150,7 @@ def _match_facts(
             if not _STRICT_WORDS.isdisjoint(row[0].split())
             # Nearly everything may bear words, and the table of parts says what has which parts.
             and get_main_kind(row[2]) != "marking"
+            and not (row[0] in ("in", "inside") and get_main_kind(slot.word) in VESSEL_KINDS)
             and not (row[0] == "of" and is_listed_part(row[2]))
         )
         # Few attributes are known of most objects. But nobody asks of which wood a river is made.
@@ -183,6 +189,8 @@ def _list_replacements(
         for relation, role, _ in constraints.relations
         if relation == "of" or kind in FURNITURE_KINDS
     ):
+        return
+    if not _PLACING_ADJECTIVES.isdisjoint(word for group in constraints.attributes for word in group):
         return
     yield frozenset(filter(fitness.suits, find_common_contrasts(name, setting)))
     if not kind and not constraints.relations and not constraints.attributes:

@@ -76,6 +76,9 @@ def list_other_people(
         yield frozenset((other,))
     lemmas = {lemmatize(word) for word in iter_words(case)}
     roles = UNIFORMED_ROLES if other or name in _GENERIC_PEOPLE - {"player"} else ROLES
+    if name == "player":
+        # Other players wear jerseys as well.
+        roles = {**ROLES, "clown": UNIFORMED_ROLES["clown"]}
     if not {"occupation", "job", "profession"}.isdisjoint(case.sentence.tokens):
         return
     clothes = _list_clothes(case)
@@ -159,7 +162,10 @@ def replace_pronouns(case: EditCase) -> Swap | None:
         return None
     # "The barista holding a cup in HER hand": the question names whom the pronoun stands for.
     is_subject = not {"he", "she", "him"}.isdisjoint(sentence.tokens)
-    if not is_subject and any(sentence.get_tag(i).startswith("VB") for i in range(2, pronouns[0])):
+    before = range(2, pronouns[0])
+    if not is_subject and any(
+        sentence.get_tag(i).startswith("VB") or sentence.tokens[i].endswith("ing") for i in before
+    ):
         return None
     is_woman = sexes == {"woman"}
     absent = (_MEN if is_woman else _WOMEN) | _GENERIC_PEOPLE

@@ -245,7 +245,7 @@ def test_only_indoor_objects_are_inserted_indoors(tagger, words):
     edits = edit_one(
         tagger,
         words,
-        "What covers the windows behind the couch?",
+        "What is hanging over the back of the couch?",
         "Is the pillow on the bed white?",
         "Is the lamp lit?",
     )
