@@ -107,8 +107,8 @@ def list_references(case: EditCase, slots: Sequence[Presupposition]) -> list[Pre
 
     Examples: the plate under the DESSERT, the chairs around the TABLE, the sticker on the CAMERA.
     """
-    if not slots or get_main_kind(slots[0].word) in SCENERY_KINDS:
-        return [slot for slot in _list_living_references(case) if slot not in slots]
+    if not slots:
+        return _list_living_references(case)
     if get_main_kind(slots[0].word) in FURNITURE_KINDS - {"seat"}:
         # A table is seen whatever stands on it.
         return []
@@ -124,7 +124,9 @@ def list_references(case: EditCase, slots: Sequence[Presupposition]) -> list[Pre
     }
     others = (slot for slot in case.presuppositions.objects if slot.word in names and slot not in slots)
     extended = (_extend_compound(case, slot) for slot in others)
-    return [
+    is_scenery = get_main_kind(slots[0].word) in SCENERY_KINDS
+    living = [slot for slot in _list_living_references(case) if is_scenery and slot not in slots]
+    return living + [
         slot
         for slot in extended
         if get_main_kind(slot.word) not in GROUND_KINDS | PART_KINDS | CLOTHING_KINDS | {"flora", "tree"}
