@@ -255,7 +255,7 @@ def hangs_nowhere(name: str) -> bool:
 def find_common_contrasts(name: str, setting: str) -> frozenset[str]:
     """Return the names that may be inserted for any concrete object of a setting ("indoors", "outdoors" or "").
 
-    >>> "piano" in find_common_contrasts("window", "indoors"), find_common_contrasts("stripe", "indoors")
+    >>> "piano" in find_common_contrasts("lamp", "indoors"), find_common_contrasts("window", "indoors")
     (True, frozenset())
     """
     if get_main_kind(name) not in _CONCRETE_KINDS:

@@ -31,7 +31,7 @@ from pipeline.language.presuppositions import Presupposition
 from pipeline.language.text_phrases import get_attribute_type
 from pipeline.language.word_lists import parse_words
 
-# An object has an attribute of these types if the vocabulary lists it about as often as chance or oftener.
+# An object has an attribute of these types if the vocabulary lists it about as often as chance or more often.
 _DISTINCTIVE_TYPES = frozenset(("material", "shape"))
 _METALLIC_COLORS = frozenset(("silver", "gold", "golden"))
 MIN_ATTRIBUTE_SCORE = 0.9
@@ -47,6 +47,7 @@ _INSCRIBED_NAMES = parse_words(
 )
 _SIDED_NAMES = parse_words("box, umbrella, tent, kite")
 # What is below something else carries or covers it. What is around something else fits its size.
+_BELOW_WORDS = frozenset(("under", "underneath", "beneath"))
 _SUPPORTING_WORDS = parse_words("under, below, beneath, underneath, around")
 _SIGN_KINDS = frozenset(("sign", "marking"))
 VESSEL_KINDS = frozenset(("dish", "receptacle"))
@@ -107,7 +108,7 @@ class Fitness:
     is_plural: bool
 
     def suits(self, other: str) -> bool:
-        """Return whether the question makes sense with another object, which readers do not take for the replaced one."""
+        """Return whether the question makes sense with another object, which readers do not confuse with it."""
         return (
             suits_setting(other, self.setting)
             and has_parts(other, self._parts)
@@ -211,6 +212,9 @@ class Fitness:
             return False
         if "attached" in self._words and other not in _FASTENED_NAMES:
             return False
+        is_above = any(not _BELOW_WORDS.isdisjoint(relation.split()) for relation, _ in self._objects_of)
+        if is_above and self._kind in FURNITURE_KINDS and other != "piano":
+            return False
         if self._kind == "drapery" and hangs and other not in _LIGHT_NAMES:
             return False
         if self._kind in ("post", "upright") and self._objects_of:
@@ -225,7 +229,7 @@ class Fitness:
         return self._suits_content(other)
 
     def _suits_content(self, other: str) -> bool:
-        """Return whether a vessel is no vessel that people may see in the place of the other one."""
+        """Return whether a vessel is none that people may see instead."""
         tokens = self.case.sentence.tokens
         before = self.case.sentence.get_token(self.slot.phrase_start - 1)
         contains = before in ("in", "inside") or any(

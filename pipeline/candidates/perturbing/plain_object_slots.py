@@ -271,8 +271,10 @@ def _is_replaceable(case: EditCase, slot: Presupposition) -> bool:
     )
     # "Facing the camera" speaks of the photographer's, "the silver camera" of another one.
     is_shown_camera = head == "camera" and slot.phrase_start + 1 < span.first_token
+    is_pictured = sentence.tokens[span.end_token : span.end_token + 2] == ("on", "it")
     return not (
-        ({slot.word, head} & IRREPLACEABLE_NAMES and not is_shown_camera)
+        is_pictured
+        or ({slot.word, head} & IRREPLACEABLE_NAMES and not is_shown_camera)
         or does_something
         or "mean" in sentence.tokens
         or follows_other

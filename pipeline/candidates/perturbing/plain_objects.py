@@ -85,7 +85,7 @@ def _swap_object(case: EditCase, slot: Presupposition) -> Swap | None:
         numbers = find_possible_numbers(case.sentence, slot)
         if pluralize(slot.word) == slot.word and not is_plural:
             # "What is the DEER doing?" is about one of them.
-            numbers = {"singular": ()}
+            numbers = {number: numbers[number] for number in numbers if number == "singular"}
         is_person = get_main_kind(slot.word) == "person"
         frequency = (
             np.ones(len(table.names)) if is_person else (table.sampling_weights + 1e-6) ** FREQUENCY_EXPONENT
@@ -193,6 +193,3 @@ def _list_replacements(
     if not _PLACING_ADJECTIVES.isdisjoint(word for group in constraints.attributes for word in group):
         return
     yield frozenset(filter(fitness.suits, find_common_contrasts(name, setting)))
-    if not kind and not constraints.relations and not constraints.attributes:
-        # "Where is the menu board?"
-        yield frozenset(filter(fitness.suits, find_common_contrasts("window", setting)))

@@ -12,6 +12,9 @@ words without which it asks for nothing. Rules, each against a way in which edit
 - Colors are replaced by bright colors that no text of the image mentions. White, gray or brown objects are common.
 - Positions ("on the left"), poses and states are edited if the image shows one such object only, or if the new state
   is rare (an overturned car).
+- An object keeps its material and shape only if the vocabulary lists it with them. It does not contain, support or wear
+  what only the replaced object does (`plain_fitness`).
+- Nothing is edited that a true "no" answers ("Can you see the FACE?"), and no color in a black-and-white photograph.
 - Options of a choice, counted objects and objects that need not exist are never edited.
 """
 
@@ -24,10 +27,9 @@ from pipeline.candidates.perturbing.edit_slots import EditCase
 from pipeline.candidates.perturbing.plain_attributes import (
     replace_color,
     replace_gesture_or_hair,
-    replace_material_or_pattern,
-    replace_shape,
     replace_state,
 )
+from pipeline.candidates.perturbing.plain_materials import replace_material_or_pattern, replace_shape
 from pipeline.candidates.perturbing.plain_object_slots import AUXILIARIES
 from pipeline.candidates.perturbing.plain_objects import replace_main_object
 from pipeline.candidates.perturbing.plain_positions import (
