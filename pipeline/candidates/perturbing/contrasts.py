@@ -22,21 +22,21 @@ from pipeline.language.word_lists import parse_headed_groups, parse_words
 # them although no question mentions them. A name may be kin of several groups. "~" marks names that are found elsewhere.
 _PLACES = """
 animals: +dog, +puppy, wolf, fox, coyote, terrier | +cat, +kitten, lynx | bird, pigeon, dove, crow, sparrow, parrot, +owl, eagle, hawk, seagull | +duck, goose, swan, seagull, +penguin | chicken, rooster, hen, turkey | +horse, pony, foal, donkey, mule, +zebra, camel | +cow, calf, bull, cattle, ox, bison, buffalo | +sheep, lamb, +goat | +elephant, mammoth | +giraffe, ostrich | +bear, polar bear, panda | squirrel, chipmunk, rat, mouse, hamster, +rabbit, bunny | +monkey, ape, gorilla, chimpanzee | +pig, boar | deer, antelope, moose, elk, gazelle, reindeer | +lion, tiger, leopard, cheetah, panther | snake, lizard, crocodile, alligator, +turtle, +frog | fish, shark, whale, dolphin, seal | butterfly, bee, insect, bug, spider
-roads: +car, suv, taxi, cab, sedan, station wagon, hatchback, jeep, van, minivan, limousine, pickup, pickup truck, truck, automobile, convertible, kart, race car, golf cart | +truck, fire truck, firetruck, trailer, van, lorry, ambulance, tow truck, pickup truck, garbage truck, dump truck, tow vehicle | +bus, school bus, coach, minibus, van, trolley, tram, streetcar, double decker bus, rv, camper | +bicycle, bike, cycle, tricycle, rickshaw, kart | +motorcycle, motorbike, bike, scooter, moped, kart, rickshaw | +tractor, bulldozer, excavator, forklift, crane, digger, tow vehicle | +carriage, cart, wagon, rickshaw, wheelbarrow, buggy, auto rickshaw, stroller, wheelchair, golf cart, kart | *train, locomotive, ~train car, tram, trolley, streetcar
+roads: +car, suv, taxi, cab, sedan, station wagon, hatchback, jeep, van, minivan, limousine, pickup, pickup truck, truck, automobile, convertible, kart, race car, golf cart | +truck, fire truck, firetruck, trailer, van, lorry, ambulance, tow truck, pickup truck, garbage truck, dump truck, tow vehicle | +bus, truck, school bus, coach, minibus, van, trolley, tram, streetcar, double decker bus, rv, camper | +bicycle, bike, cycle, tricycle, rickshaw, kart | +motorcycle, motorbike, bike, scooter, moped, kart, rickshaw | +tractor, bulldozer, excavator, forklift, crane, digger, tow vehicle | +carriage, cart, wagon, rickshaw, wheelbarrow, buggy, auto rickshaw, stroller, wheelchair, golf cart, kart | *train, locomotive, ~train car, tram, trolley, streetcar
 rails, water and air: +train, locomotive, train car, subway, tram, trolley, streetcar | +boat, ship, watercraft, canoe, kayak, sailboat, yacht, ferry, raft, barge, hovercraft, gondola, submarine | +airplane, plane, jet, aircraft, airliner, rocket, missile, space shuttle, spaceship, spacecraft | +helicopter, aircraft | *car | *truck | *bus | *motorcycle, motorbike, bike | *bicycle, bike | *tractor
 room: bed, couch, sofa, mattress, armchair, loveseat, recliner, futon, ottoman, daybed, hammock, crib, bunk bed | chair, stool, bench, armchair, seat, rocking chair, bleachers | table, desk, counter, countertop, nightstand, stand, side table, end table, coffee table, workbench, bar, tv stand, bedside table, tabletop | cabinet, shelf, dresser, drawer, cupboard, closet, bookcase, bookshelf, rack, wardrobe, entertainment center, sideboard, chest, nightstand, locker, hutch, tv stand | +refrigerator, fridge, freezer | +oven, stove, range, microwave, dishwasher, washing machine, dryer | +bathtub, tub, shower, sink | toilet, urinal | +piano, organ | +fireplace, mantle, hearth | *aquarium, fish tank | television, tv, screen, monitor | ladder, stepladder
 kitchen: faucet, tap, sink, basin, hose | +oven, stove, range, microwave, toaster oven | +toaster, blender, mixer, coffee maker, food processor | +refrigerator, fridge, freezer | dishwasher, washing machine, dryer | *teapot, kettle, coffee pot
-vessels: cup, mug, glass, bowl, jar, pot, can, tin, +bucket, pail, vase, pitcher, jug, tumbler, wine glass, canister, ashtray, flower pot, goblet, planter, holder, drink, brown cup | +teapot, tea pot, kettle, coffee pot, coffee maker, pitcher, jug | +bottle, flask, thermos, jar, vase | +frying pan, pan, skillet, wok, pot | +basket, hamper, crate, laundry basket | +box, carton, crate, package, case, parcel, chest, drawer, container | bag, sack, tote, purse, handbag, backpack, suitcase, luggage, briefcase
-dishes: plate, saucer, dish, tray, platter, pan, bowl, lid, cutting board | +napkin, tissue, paper towel, placemat, handkerchief | *book, magazine, notebook, newspaper, menu, paper | +basket, hamper, crate | box, carton, crate, package | *frisbee | *laptop, computer, keyboard, tablet | *pillow, cushion
+vessels: cup, mug, glass, bowl, jar, pot, can, tin, +bucket, pail, vase, pitcher, jug, tumbler, wine glass, canister, ashtray, flower pot, goblet, planter, holder, drink, brown cup | +teapot, tea pot, kettle, coffee pot, coffee maker, pitcher, jug | +bottle, flask, thermos, jar, vase, glass, tumbler, wine glass, pitcher, jug | +frying pan, pan, skillet, wok, pot | +basket, hamper, crate, laundry basket, pot, planter, flower pot, holder, bowl, box, bucket | +box, carton, crate, package, case, parcel, chest, drawer, container | bag, sack, tote, purse, handbag, backpack, suitcase, luggage, briefcase
+dishes: plate, saucer, dish, tray, platter, pan, bowl, lid, cutting board | ~napkin, tissue, paper towel, placemat, handkerchief | *book, magazine, notebook, newspaper, menu, paper | +basket, hamper, crate | box, carton, crate, package | *frisbee | *laptop, computer, keyboard, tablet | *pillow, cushion
 utensils: spoon, fork, knife, spatula, ladle, utensil, cutlery, tongs, whisk, scoop, chopstick | *pencil, pen, marker, crayon, straw | *scissors, pliers | *toothbrush | *candle, lighter | *key | *napkin, tissue, paper towel
 tabletop: book, magazine, notebook, newspaper, menu, paper, binder, envelope, letter, brochure, map, card, document | laptop, computer, monitor, television, tv, screen, tablet, keyboard, typewriter | camera, video camera | clock, +alarm clock, watch, timer | lamp, +candle, lantern, candlestick, torch, flashlight, candle holder | +radio, speaker, stereo | toaster, blender, mixer, coffee maker | +teddy bear, doll, stuffed animal, toy, figurine, puppet | scissors, pliers | printer, scanner, copier | telephone, phone, cell phone, calculator, remote control, controller | +fan, heater | *vase, jar, pitcher | *microwave, oven | *aquarium, fish tank | *guitar, violin | mouse, computer mouse, mouse pad | napkin, tissue, paper towel, placemat, handkerchief | *basket, hamper, crate | *teapot, kettle
 inscribed: sign, banner, ~flag, billboard, poster, board, plaque, street sign, stop sign, traffic sign, label, sticker, menu board, placard, screen, cone | *umbrella, parasol | *balloon | *suitcase, bag, backpack, luggage, briefcase, box | *bus, coach | *tent, canopy, awning
 aloft: flag, streamer, pennant, ~banner, ~sign | +kite | +balloon | *umbrella, parasol
 street: pole, post, column, pillar, lamp post, street light, flag pole, utility pole, telephone pole, antenna, mast, ~tower, pipe, stop sign post, ~sign | fire hydrant, bollard | +parking meter | traffic light, traffic signal | cone, traffic cone, bollard, barrel, barricade, barrier | mailbox, newspaper box | +statue, sculpture, monument, figure | +fountain | bench, chair, seat | trash can, garbage can, bin, dumpster, trash bin | *tent, canopy, awning | *umbrella, parasol | *boat, ship, canoe | tree, bush, hedge, shrub, ~plant, forest, pine, palm tree | fence, wall, railing, gate, barrier, barricade, guardrail | *windmill, wind turbine, tower | *piano | *carriage, cart, wagon | *tractor, bulldozer, excavator
-buildings: house, building, cabin, shed, hut, barn, store, shop, church, castle, temple, hotel, school, garage, apartment, skyscraper, warehouse, factory, restaurant, palace, mosque, station, home, cottage, chapel, stadium, rooftop, roof, tower, spire, white house, yellow house | tower, spire, steeple, lighthouse, chimney, crane, lattice tower, water tower, ~mast, ~pole, ~antenna, skyscraper, windmill, ~rocket, ~pillar, launch tower | +tent, teepee, canopy | +bridge, overpass, aqueduct, viaduct | *windmill, wind turbine | *boat, ship | *train, locomotive | +statue, sculpture, monument, figure | +fountain | *airplane, plane, jet, helicopter, ~rocket | *tractor
+buildings: house, building, cabin, shed, hut, barn, store, shop, church, castle, temple, hotel, school, garage, apartment, skyscraper, warehouse, factory, restaurant, palace, mosque, station, home, cottage, chapel, stadium, rooftop, roof, tower, spire, white house, yellow house | tower, spire, steeple, lighthouse, chimney, crane, lattice tower, water tower, ~mast, ~pole, ~antenna, skyscraper, windmill, ~rocket, ~pillar, launch tower | +tent, teepee, canopy | +bridge, overpass, aqueduct, viaduct | *windmill, wind turbine | *boat, ship | +statue, sculpture, monument, figure | +fountain
 ground: road, street, sidewalk, pavement, path, walkway, floor, ground, track, deck, platform, runway, courtyard, lane, driveway, parking lot, dirt, court, curb, roadside, highway, trail, tile, patio, porch, dock, pier, mound, crosswalk, bridge, gravel, asphalt, concrete, flight deck, launch pad | +snow, ice, snowbank | sand, +beach, desert, dune, shore, dirt, ground | grass, lawn, field, meadow, pasture, hill, hillside, yard, park, garden, ground | +river, +lake, pond, ocean, sea, water, pool, stream, canal, puddle, wave, harbor, swimming pool | mountain, hill, cliff, rock, volcano | stairs, staircase, step, escalator | carpet, rug, mat | +railroad, tracks, railway, train tracks
 branches: leaf, foliage, petal, flower, blossom, bud, rose, tulip, ivy | *apple, *orange, *lemon, cherry, berry, tomato, pear, fruit | *bird, *owl, *parrot | *monkey | *snake | *lantern | *balloon
-plants: tree, bush, shrub, hedge, palm tree, plant, forest, pine, leaf, foliage, flower, christmas tree, branch, trunk, log, stump, vine, ~grass | *statue, sculpture, monument, figure | *tent, canopy | *umbrella, parasol | *fountain | *boat, ship | *windmill, wind turbine | *bridge | *piano
+plants: tree, bush, shrub, hedge, palm tree, plant, forest, pine, ~leaf, ~foliage, ~flower, christmas tree, branch, trunk, log, stump, vine, ~grass, ~petal | *statue, sculpture, monument, figure | *tent, canopy | *umbrella, parasol | *fountain | *boat, ship | *windmill, wind turbine | *bridge | *piano
 blossoms: flower, rose, tulip, blossom, bouquet, ~leaf, ~plant, petal, ~branch, twig, sunflower, orchid | *balloon | *candle, lantern | *banana, apple, pear, fruit | *umbrella, parasol
 food: pizza, pie, quiche | +cake, cupcake, pie, dessert, pastry, croissant, cookie, +donut, muffin, bread, bun, roll, bagel, waffle, pancake | sandwich, +hamburger, burger, +hot dog, taco, wrap, burrito | salad, broccoli, lettuce, vegetable, cabbage, spinach, herb | +carrot, +cucumber | +banana | +apple, peach, pear, plum, tomato | +orange, grapefruit, lemon, lime, tangerine | +watermelon, melon | +strawberry, cherry, berry, raspberry | +egg, omelette | meat, steak, chicken, sausage, bacon, ham, beef, fish | rice, pasta, noodle | french fries, potato, chip, fry | ice cream, frosting, cream | soup, stew, sauce | nut, peanut, olive, grape
 worn: shirt, jacket, coat, sweater, hoodie, vest, top, blouse, suit, uniform, jersey, t-shirt, sweatshirt, blazer, cardigan, spacesuit, wetsuit, costume, outfit, jumpsuit, tank top, polo shirt, raincoat, overalls, clothing, apron, space suit | pants, jeans, shorts, trousers, leggings, tights, trunks, overalls, slacks | +dress, gown, +skirt, robe, kimono, costume, outfit, uniform | +scarf, tie, bow tie, shawl, necklace, collar | shoe, boot, sneaker, sandal, slipper, heel, sock, flip flop, footwear | glove, mitten, mitt, baseball glove | hat, cap, helmet, beanie, hood, +crown, wig, headband, bandana, visor, +cowboy hat, baseball cap, turban | backpack, purse, handbag, bag, *suitcase, briefcase, luggage | *umbrella, parasol
@@ -53,7 +53,7 @@ _EVERYWHERE = "umbrella, bicycle, statue, piano, teddy bear, suitcase, guitar"
 _ONLY_INDOORS = parse_words("bathtub, refrigerator, oven, fireplace, toaster, microwave, aquarium, alarm clock, pillow, frying pan, radio, fan, candle, napkin, pencil, toothbrush, printer, telephone, chef, key")  # fmt: skip
 _ONLY_OUTDOORS = parse_words("tent, boat, statue, windmill, train, tractor, fountain, airplane, helicopter, bus, truck, car, carriage, parking meter, bridge, river, lake, railroad, elephant, giraffe, zebra, cow, sheep, bear, motorcycle, skateboarder, surfer, jockey, umpire")  # fmt: skip
 # Objects of these kinds are replaced by them. Others ("stripe", "corner") are parts, or no objects at all.
-_CONCRETE_KINDS = parse_words("plush, baggage, receptacle, seat, tabletop, storage, bathware, appliance, light, furniture, handheld, device, linen, drapery, picture, sign, instrument, paddle, ball, board, tool, bike, watercraft, aircraft, train, car, vehicle, building, opening, upright, post, tree, flora, rock, roofing, dish, cutlery")  # fmt: skip
+_CONCRETE_KINDS = parse_words("plush, baggage, receptacle, seat, tabletop, storage, bathware, appliance, light, furniture, handheld, device, linen, drapery, picture, sign, instrument, paddle, ball, board, tool, bike, watercraft, aircraft, train, car, vehicle, flora, dish, cutlery")  # fmt: skip
 # Kinds of objects that show where a photograph was taken.
 _INDOOR_KINDS = parse_words("bathware, appliance, drapery, storage, linen, tabletop")
 _INDOOR_NAMES = parse_words("bed, couch, sofa, ceiling, room, lamp, chandelier, television, keyboard, laptop, monitor, pillow, stove, countertop, faucet, fireplace, dish rack, bedroom, kitchen, cafe, living room, window sill, wallpaper")  # fmt: skip
@@ -71,6 +71,11 @@ paw: dog, puppy, cat, kitten, rabbit, bear, lion; claw: cat, bear, lion, owl; wi
 feather: owl, duck, penguin; hoof: horse, zebra, cow, sheep, goat, pig, giraffe; horn: cow, goat, sheep; udder: cow, goat
 trunk: elephant; tusk: elephant; mane: horse, zebra, lion; shell: turtle; snout: dog, puppy, pig, bear; antler: deer
 whisker: cat, kitten, rabbit, lion; fur: dog, puppy, cat, kitten, rabbit, bear, lion, monkey; wool: sheep; collar: dog, puppy, cat, kitten, goat, horse, pig; leash: dog, puppy, cat, kitten, goat, horse, pig; fin: fish
+top: piano, train, bus, car, truck, tent, boat, bridge, statue, fountain, box, teapot; end: piano, train, bridge, boat
+roof: bus, train, car, truck, carriage, boat; cab: crane, tractor, train; engine: train, truck, bus, airplane; headlight: car, bus, truck, train, motorcycle, tractor
+license plate: bus, car, truck, motorcycle, tractor; license: bus, car, truck, motorcycle
+windshield: bus, train, tractor, car, truck, boat, airplane; handle: teapot, frying pan, suitcase, umbrella, basket
+center: strawberry; centre: strawberry; petal: sunflower; stem: sunflower
 tail: dog, puppy, cat, kitten, horse, zebra, cow, lion, monkey, elephant, pig, goat
 """)
 # Verbs that belong to vehicles of one kind.
@@ -78,7 +83,7 @@ _VEHICLE_VERBS = {
     frozenset(("watercraft",)): parse_words(
         "docked, moored, anchored, sailing, sails, sail, rowing, rowed, floating, paddling"
     ),
-    frozenset(("aircraft",)): parse_words("flying, hovering, landing"),
+    frozenset(("aircraft",)): parse_words("flying, hovering, landing, flight, lifting, launching"),
     frozenset(("vehicle", "car", "bike", "aircraft")): parse_words("parked"),
     frozenset(("vehicle", "car", "bike")): parse_words("driving, drives, drive, driven"),
 }
@@ -86,7 +91,7 @@ _VEHICLE_KINDS = frozenset(("watercraft", "aircraft", "train", "vehicle", "car",
 # Nothing stands or lies on these.
 _BARE_NAMES = parse_words("clock, wall clock, alarm clock, mirror, kite, balloon, ball, candle, lantern, fan, umbrella, parasol")  # fmt: skip
 _HEAVY_NAMES = parse_words(
-    "suitcase, luggage, briefcase, tent, bathtub, piano, refrigerator, oven, aquarium, fireplace"
+    "suitcase, luggage, briefcase, tent, bicycle, surfboard, bathtub, piano, refrigerator, oven, aquarium, fireplace"
 )
 
 
@@ -208,6 +213,15 @@ def has_parts(name: str, parts: Iterable[str]) -> bool:
     return all(name in _PARTS.get(lemmatize(part), (name,)) for part in parts)
 
 
+def is_listed_part(part: str) -> bool:
+    """Return whether it is known what has such a part.
+
+    >>> is_listed_part("paws"), is_listed_part("head")
+    (True, False)
+    """
+    return lemmatize(part) in _PARTS
+
+
 def suits_verbs(name: str, old: str, words: Collection[str]) -> bool:
     """Return whether a name may replace another one in a question with these words, by the verbs of their kind.
 
@@ -241,7 +255,7 @@ def hangs_nowhere(name: str) -> bool:
 def find_common_contrasts(name: str, setting: str) -> frozenset[str]:
     """Return the names that may be inserted for any concrete object of a setting ("indoors", "outdoors" or "").
 
-    >>> "piano" in find_common_contrasts("window", "indoors"), find_common_contrasts("stripe", "indoors")
+    >>> "piano" in find_common_contrasts("lamp", "indoors"), find_common_contrasts("window", "indoors")
     (True, frozenset())
     """
     if get_main_kind(name) not in _CONCRETE_KINDS:

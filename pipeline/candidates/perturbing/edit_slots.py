@@ -72,8 +72,12 @@ class EditCase:
 
     @property
     def is_plain_question(self) -> bool:
-        """Whether both the question and its image lack annotations: no given program and no scene graph."""
-        return self.has_text_program and (not self.evidence or self.evidence.source == "other questions")
+        """Whether both the question and its image lack annotations: no given program and no scene graph.
+
+        No program can be derived from some texts. Such a question is plain if its image has plain questions.
+        """
+        has_no_given_program = self.has_text_program or (not self.program and bool(self.mentions.texts))
+        return has_no_given_program and (not self.evidence or self.evidence.source == "other questions")
 
 
 def find_object_slots(case: EditCase) -> SlotsAndReason:

@@ -68,10 +68,25 @@ class ImageMentions:
         >>> mentions.is_unique("dog"), mentions.is_unique("car"), mentions.is_unique("cat")
         (True, False, False)
         """
+        if self.is_counted_once(name):
+            return True
         return not self._has_plural(name) and any(
             before == "the" and word == name and after not in _DESCRIBING_WORDS and not after.endswith("ing")
             for text in self.texts
             for before, word, after in zip(text, text[1:], [*text[2:], ""], strict=False)
+        )
+
+    def is_counted_once(self, name: str) -> bool:
+        """Return whether a text counts objects of a name, and finds one.
+
+        >>> mentions = ImageMentions((("how", "many", "dogs", "are", "there", "one"),))
+        >>> mentions.is_counted_once("dog"), mentions.is_counted_once("cat")
+        (True, False)
+        """
+        return any(
+            text[:2] == ("how", "many") and lemmatize(text[2]) == name and text[-1] == "one"
+            for text in self.texts
+            if len(text) > 3
         )
 
     def may_be_several(self, name: str) -> bool:
@@ -82,7 +97,7 @@ class ImageMentions:
         (True, False)
         """
         places = {place for text in self._iter_texts_with(name) for place in _iter_places(text, name)}
-        return len(places) > 1 or self._has_plural(name)
+        return not self.is_counted_once(name) and (len(places) > 1 or self._has_plural(name))
 
     def _iter_texts_with(self, name: str) -> Iterator[tuple[str, ...]]:
         last = lemmatize(name.rpartition(" ")[2])
@@ -101,14 +116,24 @@ class ImageMentions:
 
 
 def collect_mentions(questions: Iterable[Question]) -> ImageMentions:
-    """Collect the texts of those questions of an image whose programs were derived from their texts."""
+    """Collect the texts of the plain questions of an image.
+
+    These are the questions whose programs were derived from their texts. Beside them, questions without any program
+    count as well.
+    """
+    plain = [question for question in questions if question.program_from_text or not question.program]
+    if not any(question.program_from_text for question in plain):
+        return ImageMentions()
     return ImageMentions(
         tuple(
-            tuple(re.findall(r"[^\W\d_]+", f"{question.text} {question.answer}".lower()))
-            for question in questions
-            if question.program_from_text
+            tuple(re.findall(r"[^\W\d_]+", f"{question.text} {_spell_one(question.answer)}".lower()))
+            for question in plain
         )
     )
+
+
+def _spell_one(answer: str) -> str:
+    return "one" if answer.strip() == "1" else answer
 
 
 def _iter_places(words: Sequence[str], name: str) -> Iterator[frozenset[str]]:

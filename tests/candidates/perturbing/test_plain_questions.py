@@ -5,16 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pipeline.candidates.perturbing.image_mentions import collect_mentions
-from pipeline.candidates.perturbing.replacements import PerturbParams
 from pipeline.core.records import Question, Vocabulary
-from pipeline.language.letter_case import to_sentence_case
 from pipeline.language.tagger import Tagger
-from pipeline.language.text_programs import add_programs
-from pipeline.language.word_classification import WordClassifier
 from pipeline.verifier.vocabulary import add_default_vocabulary
-from tests.candidates.perturbing.in_memory import NO_WORDS, perturb
-
-SEEDS = range(8)
+from tests.candidates.perturbing.in_memory import NO_WORDS
+from tests.candidates.perturbing.plain_cases import edit_one, make_edits
 
 
 @pytest.fixture(scope="module")
@@ -25,36 +20,6 @@ def tagger() -> Tagger:
 @pytest.fixture(scope="module")
 def words() -> Vocabulary:
     return add_default_vocabulary(NO_WORDS, 1.0)
-
-
-def make_edits(tagger, words, *rows, subset):
-    """Question -> the edited texts over all seeds, for one image with these questions and answers."""
-    questions = list(
-        add_programs(
-            Question(
-                question_id=f"q{index}",
-                image_id="1",
-                split="testdev",
-                text=to_sentence_case(text),
-                answer=answer,
-            )
-            for index, (text, answer) in enumerate(rows)
-        )
-    )
-    texts = [question.text for question in questions]
-    classifier = WordClassifier(words)
-    tags = {
-        text: classifier.classify(text, tokens) for text, tokens in zip(texts, tagger.tag(texts), strict=True)
-    }
-    edits: dict[str, set[str]] = {text: set() for text, _ in rows}
-    for seed in SEEDS:
-        candidates, _ = perturb(
-            questions, tags, words, PerturbParams(seed=seed), max_query_only_proportion=0.01
-        )
-        for row in candidates:
-            if row.subset == subset:
-                edits[rows[int(row.question_id[1:])][0]].add(row.text)
-    return edits
 
 
 def test_positions_stay_where_the_image_may_show_another_such_object(tagger, words):
@@ -123,11 +88,6 @@ def test_objects_are_replaced_by_objects_of_their_kind(tagger, words):
     inserted = {text.split()[4] for text in edits[asked]} - {"dog"}
     assert inserted and len(inserted & animals) >= 0.5 * len(inserted)
     assert inserted.isdisjoint({"cup", "car", "shirt", "table"})
-
-
-def edit_one(tagger, words, asked, *others, subset="pt-easy"):
-    """The edited texts of a question over all seeds, with the answer "x". Other questions are of the same image."""
-    return make_edits(tagger, words, (asked, "x"), *((text, "x") for text in others), subset=subset)[asked]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +205,7 @@ def test_only_indoor_objects_are_inserted_indoors(tagger, words):
     edits = edit_one(
         tagger,
         words,
-        "What covers the windows behind the couch?",
+        "What is hanging over the back of the couch?",
         "Is the pillow on the bed white?",
         "Is the lamp lit?",
     )
