@@ -43,6 +43,13 @@ def init(
         Path | None,
         Option(help="Check this table of questions (.csv, .tsv, .xlsx, .parquet or .jsonl), and copy it."),
     ] = None,
+    scene_graphs: Annotated[
+        Path | None,
+        Option(
+            metavar="FOLDER",
+            help="Check and copy the scene graphs in this folder (testdev_sceneGraphs.json, in the format of GQA).",
+        ),
+    ] = None,
     without_clip: Annotated[
         bool,
         Option(
@@ -59,7 +66,7 @@ def init(
     A new data set NAME gets the folder data/NAME/ and a section NAME in params.yaml. Names have lower-case letters, digits and dashes.
     Afterwards set `dataset: NAME` in params.yaml, and run `dvc repro`.
 
-    With --images and --questions, the table and the images that it needs are checked and copied into data/NAME/source. Existing files and
+    With --images and --questions (and --scene-graphs), the table and the images that it needs are checked and copied into data/NAME/source. Existing files and
     parameters stay as they are (docs/guides/own_data.md).
     """
     from pipeline.cli.init_dataset import create_dataset
@@ -68,11 +75,18 @@ def init(
     def create() -> None:
         folder = find_target_folder(target, context.meta.get(WORKING_FOLDER_KEY))
         if folder is None:
-            print(
-                f"init: {create_dataset(target, images=images, questions=questions, without_clip=without_clip)}"
+            message = create_dataset(
+                target,
+                images=images,
+                questions=questions,
+                scene_graphs=scene_graphs,
+                without_clip=without_clip,
             )
         else:
-            print(f"init: {create_project(folder, target, images, questions, without_clip=without_clip)}")
+            message = create_project(
+                folder, target, images, questions, scene_graphs=scene_graphs, without_clip=without_clip
+            )
+        print(f"init: {message}")
 
     run_command(create)
 

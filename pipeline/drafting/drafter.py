@@ -161,7 +161,8 @@ class _Drafter:
     """The rounds of requests, and what is rejected in each."""
 
     def __init__(self, images: Photographs, session: RequestSession, box_unit: BoxUnit) -> None:
-        self._images, self._session, self._box_unit = images, session, box_unit
+        self._images, self._session = images, session
+        self._box_unit: BoxUnit = box_unit
         self._looks: dict[str, Look] = {}
         self._rejected: list[Rejected] = []
         # Image id -> the questions that the model answered differently or not at all.

@@ -290,14 +290,14 @@ def make_request_row(
         sent_size: Width and height of the image as it was sent.
         seconds: Time from the request to the reply, with all retries.
     """
-    from pipeline.inference.prompt_solver import is_declined
+    from pipeline.inference.prompt_solver import is_refused
 
     choice, usage = output.choices[0] if output.choices else None, output.usage
     is_filtered = choice is not None and choice.stop_reason == "content_filter"
     return {
         **{name: request[name] for name in ("id", "kind", "image_id", "question", "box")},
         "sent_size": [*sent_size],
-        "finish": ("refusal" if is_declined(choice) else choice.stop_reason) if choice else "no choice",
+        "finish": ("refusal" if is_refused(choice) else choice.stop_reason) if choice else "no choice",
         "reply": choice.message.text if choice and not is_filtered else "",
         "failure": "",
         "started_at": time.time() - seconds,

@@ -29,6 +29,7 @@ from pipeline.benchmark.release.release_summary import (
     ReleaseSummary,
     VoteCounts,
     count_items,
+    describe_drafting,
 )
 from pipeline.benchmark.release.subset_files import make_release_order, write_subset
 from pipeline.benchmark.release.wheel import build_wheel
@@ -65,9 +66,10 @@ class AuditSummary(msgspec.Struct):
 
 
 class IngestSummary(msgspec.Struct):
-    """The field of ingest.json that this stage uses. `IngestReport` would also load what reads source folders."""
+    """The fields of ingest.json that this stage uses. `IngestReport` would also load what reads source folders."""
 
     wording: str = ""
+    drafted: dict[str, dict[str, int]] = {}
 
 
 COPIED_FILES = ("audit/audit.json", "audit/audit.md", "collect/excluded_answers.jsonl")
@@ -227,6 +229,7 @@ def summarize_release(
         clip_weights_sha256=embedded.model.weights_sha256 if embedded.model else "",
         uses_sample_clip=embedded.uses_sample_clip,
         wording_text=ingested.wording,
+        drafting_text=describe_drafting(ingested.drafted),
         warnings=(*audit.warnings, *missing),
         attack_table=audit.attack_table,
         min_detectable_difference={

@@ -65,7 +65,8 @@ def verify_question(program: Sequence[Step], evidence: Evidence | None, text: st
     Returns:
         "unanswerable" with the category of the first step that fails, "answerable", or "unknown". The result
         is "unknown" if there is no evidence, if the question has no program, or if the evidence is incomplete
-        and neither confirms nor contradicts what the question presupposes.
+        and neither confirms nor contradicts what the question presupposes. It is also "unknown" if only facts
+        that a model drafted contradict it, because a model may be wrong.
 
     Raises:
         UserError: The program is malformed.
@@ -77,6 +78,9 @@ def verify_question(program: Sequence[Step], evidence: Evidence | None, text: st
             answerability="unknown", evidence_source=evidence.source, detail="the question has no program"
         )
     result = execute_program(parse_program(program, text), evidence)
+    if evidence.is_drafted and not evidence.is_complete and result.answerability == "unanswerable":
+        detail = f"a model, which may be wrong, says: {result.detail}"
+        return VerifierResult(answerability="unknown", evidence_source=evidence.source, detail=detail)
     return VerifierResult(
         answerability=result.answerability,
         category=result.category,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from pipeline.benchmark.release.errata import Erratum
+from pipeline.core.errors import format_count
 from pipeline.core.jsonl_index import FilteredView
 from pipeline.core.records import SUBSETS, Item, Record, Subset
 from pipeline.core.release_params import ReleaseParams
@@ -28,6 +29,33 @@ PAIRING_DESCRIPTIONS = {
     '("this text was an AQ before, so it must be a UQ now") invalidates the test.',
     "image": "Each UQ of the CLIP subsets is paired with an AQ of the same image (the rule of the RGQA paper).",
 }
+
+
+def describe_drafting(drafted: Mapping[str, Mapping[str, int]]) -> str:
+    """Return a sentence that says what models drafted; "" if nothing is drafted.
+
+    Args:
+        drafted: Model -> "questions" and "scenes" -> number, as in ingest.json.
+
+    >>> describe_drafting({"qwen": {"questions": 120, "scenes": 1}})
+    'A model drafted 120 questions with their answers and 1 scene graph (qwen). It may be wrong: its scene graphs are never used to call a question unanswerable.'
+    """
+    if not drafted:
+        return ""
+    totals = Counter[str]()
+    for counts in drafted.values():
+        totals.update(counts)
+    kinds = {"questions": "question", "scenes": "scene graph"}
+    what = {kind: format_count(totals[kind], noun) for kind, noun in kinds.items() if totals[kind]}
+    if "questions" in what:
+        what["questions"] += " with their answers" if totals["questions"] > 1 else " with its answer"
+    who, it = (
+        ("A model", "It may be wrong: its") if len(drafted) == 1 else ("Models", "They may be wrong: their")
+    )
+    return (
+        f"{who} drafted {' and '.join(what.values())} ({', '.join(drafted)}). {it} scene graphs are never used to call a question "
+        "unanswerable."
+    )
 
 
 class SubsetCounts(Record):
@@ -116,6 +144,8 @@ class ReleaseSummary(Record):
             synthetic world, although the images are other images.
         wording_text: A sentence that says whether the questions of the source were reworded. "" if the
             parameters say that they are not.
+        drafting_text: A sentence that says which models drafted questions and scene graphs. "" if nothing is known to
+            be drafted.
         warnings, attack_table: The warnings of the audit, and the table of its attackers.
         min_detectable_difference: Subset -> smallest AUAF difference between two models that can be detected.
         errata: The errata of the data set.
@@ -138,12 +168,18 @@ class ReleaseSummary(Record):
     clip_weights_sha256: str
     uses_sample_clip: bool
     wording_text: str
+    drafting_text: str = ""
     warnings: tuple[str, ...]
     attack_table: str
     min_detectable_difference: dict[Subset, float]
     errata: tuple[Erratum, ...]
     num_faulty_items: int
     params: ReleaseParams
+
+    @property
+    def is_drafted(self) -> bool:
+        """Whether a model wrote questions of the source."""
+        return bool(self.drafting_text)
 
     @property
     def title(self) -> str:
