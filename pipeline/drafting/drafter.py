@@ -173,6 +173,8 @@ class _Drafter:
 
     def _reject(self, image_id: str, kind: RejectedKind, row: Any, reason: str, detail: str = "") -> None:
         text, type_ = (row.text, row.type) if isinstance(row, DraftQuestion) else (str(row), "")
+        if isinstance(row, DraftQuestion):
+            detail = f"{row.answer} / {detail}" if detail else row.answer
         self._rejected.append(
             Rejected(image_id=image_id, kind=kind, text=text, reason=reason, detail=detail[:200], type=type_)
         )
@@ -211,7 +213,7 @@ class _Drafter:
             if not reason:
                 kept[image_id].append(question)
                 continue
-            self._reject(image_id, "question", question, reason, f"{question.answer} / {reply}")
+            self._reject(image_id, "question", question, reason, reply or "")
             if reason in ("answered differently", "cannot be answered"):
                 self._contested[image_id].append(question)
         for image_id, questions in kept.items():

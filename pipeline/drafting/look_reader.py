@@ -98,7 +98,7 @@ class Rejected(Record):
         kind: What it is.
         text: What the model wrote.
         reason: The reason, from a fixed list.
-        detail: A further explanation.
+        detail: A further explanation. For a question, its answer, and after " / " the reply when it was asked again.
         type: The type of a question; "" for everything else.
     """
 

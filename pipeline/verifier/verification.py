@@ -9,7 +9,7 @@ category. If a step may fail but does not certainly fail, the result is "unknown
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -124,6 +124,9 @@ def build_evidence(
     )
     if is_complete or not question_evidence:
         return graph_evidence
+    # A model that drafted both wrote its questions about the objects of its graph. As the ids differ, each object would be there twice.
+    if graph_evidence.is_drafted and question_evidence.is_drafted:
+        return replace(graph_evidence, absent_names=question_evidence.absent_names)
     return join_evidence(graph_evidence, question_evidence)
 
 

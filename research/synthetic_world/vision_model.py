@@ -232,7 +232,7 @@ class SimulatedVisionModel:
     def _answer(self, image_id: str, text: str) -> str:
         """Answer a question from what the model sees in a new look."""
         seen = self.perceive(image_id, text)
-        program = self._find_program(image_id, text)
+        program = self.find_program(image_id, text)
         if program:
             try:
                 result = execute_program(parse_program(program, text), build_scene_evidence(seen, LEXICON))
@@ -257,7 +257,7 @@ class SimulatedVisionModel:
             return ["yes", "no"]
         return [obj.name for obj in seen.objects] or [UNANSWERABLE]
 
-    def _find_program(self, image_id: str, text: str) -> tuple[Step, ...]:
+    def find_program(self, image_id: str, text: str) -> tuple[Step, ...]:
         """Return the program of a question: the one with which the model wrote it, or one derived from its text."""
         if image_id not in self._written:
             # The server has been started again since the model wrote its questions.

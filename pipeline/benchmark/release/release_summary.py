@@ -144,13 +144,13 @@ class ReleaseSummary(Record):
             synthetic world, although the images are other images.
         wording_text: A sentence that says whether the questions of the source were reworded. "" if the
             parameters say that they are not.
-        drafting_text: A sentence that says which models drafted questions and scene graphs. "" if nothing is known to
-            be drafted.
         warnings, attack_table: The warnings of the audit, and the table of its attackers.
         min_detectable_difference: Subset -> smallest AUAF difference between two models that can be detected.
         errata: The errata of the data set.
         num_faulty_items: Number of errata that concern items of this release.
         params: Section `release` of params.yaml.
+        drafting_text: A sentence that says which models drafted questions and scene graphs. "" if nothing is known to
+            be drafted.
     """
 
     dataset: str
@@ -168,13 +168,13 @@ class ReleaseSummary(Record):
     clip_weights_sha256: str
     uses_sample_clip: bool
     wording_text: str
-    drafting_text: str = ""
     warnings: tuple[str, ...]
     attack_table: str
     min_detectable_difference: dict[Subset, float]
     errata: tuple[Erratum, ...]
     num_faulty_items: int
     params: ReleaseParams
+    drafting_text: str = ""
 
     @property
     def is_drafted(self) -> bool:
