@@ -28,13 +28,17 @@ from PIL import Image
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.images import find_image_files
 from pipeline.core.randomness import hash_uniform, make_generator
-from pipeline.core.records import Question, Relation, SceneGraph, SceneObject, Step
+from pipeline.core.records import Relation, SceneGraph, SceneObject, Step
 from pipeline.drafting.images import widen_box
 from pipeline.drafting.prompts import DraftPrompts
 from pipeline.inference.probe import PROBE_QUESTION
 from pipeline.language.functional_programs import parse_program
-from pipeline.language.text_programs import add_programs
+from pipeline.language.letter_case import to_sentence_case
+from pipeline.language.nouns import get_grammatical_number
+from pipeline.language.tagger import Tagger
+from pipeline.language.text_programs import derive_program
 from pipeline.sources.gqa_files import read_scene_graphs
+from pipeline.tasks.gold_questions import make_existence_question
 from pipeline.verifier.evidence import build_scene_evidence
 from pipeline.verifier.verification import execute_program
 from research.synthetic_world.ontology import COLORS, KINDS
@@ -194,20 +198,23 @@ class SimulatedVisionModel:
     def _list(self, image_id: str, count: int, is_pixels: bool) -> str:
         seen = self.perceive(image_id, "look")
         questions = generate_questions([seen], self._errors.seed, per_image=count) if seen.objects else []
-        self._written.setdefault(image_id, {}).update((one.text, one.program) for one in questions)
+        written = self._written.setdefault(image_id, {})
+        written.update((one.text, one.program) for one in questions)
         unit = (1, 1) if is_pixels else (1000 / seen.width, 1000 / seen.height)
         there = {obj.name for obj in seen.objects}
         absent = sorted(kind.name for kind in KINDS if kind.name not in there)
-        chosen = make_generator(self._errors.seed, "absent", image_id).choice(
-            absent, ABSENT_PER_IMAGE, replace=False
-        )
+        rng = make_generator(self._errors.seed, "absent", image_id)
+        chosen = [str(name) for name in rng.choice(absent, ABSENT_PER_IMAGE, replace=False)]
+        # `rgqa draft` asks for these objects, too.
+        existence = (make_existence_question(name, get_grammatical_number(name)) for name in chosen)
+        written.update((one.text, one.program) for one in existence)
         return json.dumps(
             {
                 "objects": [_describe_object(obj, unit) for obj in seen.objects],
                 "place": seen.location,
                 "weather": seen.weather,
                 "indoors": not seen.weather,
-                "absent": [str(name) for name in chosen],
+                "absent": chosen,
                 "questions": [
                     {
                         "question": question.text,
@@ -331,8 +338,13 @@ def get_question_type(question: SampleQuestion) -> str:
 
 @lru_cache(maxsize=10_000)
 def _derive_program(text: str) -> tuple[Step, ...]:
-    question = Question(question_id="1", image_id="1", split="testdev", text=text, answer="")
-    return next(iter(add_programs([question]))).program
+    sentence = to_sentence_case(text)
+    return derive_program(sentence, next(iter(_load_tagger().tag([sentence]))))
+
+
+@lru_cache(maxsize=1)
+def _load_tagger() -> Tagger:
+    return Tagger()
 
 
 def _describe_object(obj: SceneObject, unit: tuple[float, float]) -> dict[str, Any]:

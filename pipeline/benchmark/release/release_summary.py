@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from annotation.study.assignment import wilson_interval
 from pipeline.benchmark.release.errata import Erratum
 from pipeline.core.errors import format_count
 from pipeline.core.jsonl_index import FilteredView
@@ -31,14 +32,20 @@ PAIRING_DESCRIPTIONS = {
 }
 
 
-def describe_drafting(drafted: Mapping[str, Mapping[str, int]]) -> str:
-    """Return a sentence that says what models drafted; "" if nothing is drafted.
+def describe_drafting(
+    drafted: Mapping[str, Mapping[str, int]], num_judged: int = 0, num_refuted: int = 0
+) -> str:
+    """Return sentences that say what models drafted, and how often people found it wrong; "" if nothing is drafted.
 
     Args:
         drafted: Model -> "questions" and "scenes" -> number, as in ingest.json.
+        num_judged: Number of drafted questions about which annotators agree. They judged them as gold questions.
+        num_refuted: Number of them that the annotators found unanswerable or underspecified.
 
     >>> describe_drafting({"qwen": {"questions": 120, "scenes": 1}})
-    'A model drafted 120 questions with their answers and 1 scene graph (qwen). It may be wrong: its scene graphs are never used to call a question unanswerable.'
+    'A model drafted 120 questions with their answers and 1 scene graph (qwen). Scene graphs that a model drafted make no question unanswerable. Nobody judged whether the drafted answers are right.'
+    >>> describe_drafting({"qwen": {"questions": 120}}, 40, 2).split(". ")[1]
+    'Annotators judged 40 of the questions, and found 2 of them unanswerable or underspecified (5 %, 95 % interval 1 % to 17 %)'
     """
     if not drafted:
         return ""
@@ -49,13 +56,19 @@ def describe_drafting(drafted: Mapping[str, Mapping[str, int]]) -> str:
     what = {kind: format_count(totals[kind], noun) for kind, noun in kinds.items() if totals[kind]}
     if "questions" in what:
         what["questions"] += " with their answers" if totals["questions"] > 1 else " with its answer"
-    who, it = (
-        ("A model", "It may be wrong: its") if len(drafted) == 1 else ("Models", "They may be wrong: their")
-    )
-    return (
-        f"{who} drafted {' and '.join(what.values())} ({', '.join(drafted)}). {it} scene graphs are never used to call a question "
-        "unanswerable."
-    )
+    who = "A model" if len(drafted) == 1 else "Models"
+    sentences = [f"{who} drafted {' and '.join(what.values())} ({', '.join(drafted)})."]
+    if "scenes" in what:
+        sentences.append("Scene graphs that a model drafted make no question unanswerable.")
+    if num_judged:
+        low, high = wilson_interval(num_refuted, num_judged)
+        sentences.append(
+            f"Annotators judged {num_judged:,} of the questions, and found {num_refuted:,} of them unanswerable or underspecified "
+            f"({100 * num_refuted / num_judged:.0f} %, 95 % interval {100 * low:.0f} % to {100 * high:.0f} %)."
+        )
+    if "questions" in what:
+        sentences.append("Nobody judged whether the drafted answers are right.")
+    return " ".join(sentences)
 
 
 class SubsetCounts(Record):
