@@ -41,7 +41,7 @@ def test_without_errors_it_lists_the_truth(faultless):
         assert sorted(obj.name for obj in look.objects) == sorted(obj.name for obj in truth.objects)
         boxes = {obj.object_id: (obj.x, obj.y, obj.w, obj.h) for obj in truth.objects}
         for obj in look.objects:
-            left, top, width, height = boxes[obj.object_id]
+            left, top = boxes[obj.object_id][:2]
             clipped = max(left, 0), max(top, 0)
             # A thousandth of 448 pixels is less than half a pixel, at both ends of a box.
             assert all(abs(one - other) <= 1 for one, other in zip(obj.box[:2], clipped, strict=True)), obj
@@ -103,9 +103,10 @@ def test_persistent_errors_are_made_in_all_looks():
 
 def test_broken_replies_are_read_as_far_as_possible():
     model = open_model(json_fault_rate=1.0)
-    looks = []
-    for image_id in [*model._scenes][:40]:
-        looks.append(read_look(image_id, say(model, PROMPTS.look((448, 336)), read(image_id)), (448, 336)))
+    looks = [
+        read_look(image_id, say(model, PROMPTS.look((448, 336)), read(image_id)), (448, 336))
+        for image_id in [*model._scenes][:40]
+    ]
     # Half of them are truncated, the others have text around them.
     assert 10 <= sum(look.is_damaged for look in looks) <= 30
     assert all(look.objects for look in looks)
