@@ -116,7 +116,7 @@ def draft(
     ] = "",
     out: Annotated[
         Path | None,
-        Option(metavar="FOLDER", help="Write the draft into this folder (default: drafts/<folder>-<model>)."),
+        Option(metavar="FOLDER", help="Write the draft into this folder (default: `drafts/FOLDER-MODEL`)."),
     ] = None,
     questions_per_image: Annotated[
         int, Option(min=1, max=30, help="Keep at most this number of questions about each image.")

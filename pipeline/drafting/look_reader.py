@@ -38,50 +38,12 @@ KEY_ALIASES = {
     "objects": ("objects", "about", "object_ids"),
 }
 YES_NO = ("yes", "no")
-# Words with which an English question begins, perhaps after a preposition.
-_QUESTION_WORDS = frozenset(
-    [
-        "what",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "where",
-        "when",
-        "why",
-        "how",
-        "is",
-        "are",
-        "was",
-        "were",
-        "do",
-        "does",
-        "did",
-        "has",
-        "have",
-        "can",
-        "could",
-    ]
+# An English question has one of the first words, or begins with one of the others.
+_ASKING_WORDS = frozenset(
+    ("what", "what's", "which", "who", "who's", "whom", "whose", "where", "where's", "how")
 )
-_FRONTED_PREPOSITIONS = frozenset(
-    [
-        "in",
-        "on",
-        "at",
-        "of",
-        "to",
-        "from",
-        "with",
-        "for",
-        "under",
-        "behind",
-        "near",
-        "above",
-        "below",
-        "by",
-        "beside",
-        "into",
-    ]
+_FIRST_VERBS = frozenset(
+    ("is", "are", "was", "were", "do", "does", "did", "has", "have", "can", "could", "isn't", "aren't")
 )
 _NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9' -]*")
 _ARTICLES = re.compile(r"^(?:a|an|the|some)\s+")
@@ -227,7 +189,7 @@ def find_question_fault(text: str, answer: str) -> str:
     'not an English question'
     """
     words = re.findall(r"[a-z0-9']+", text[:MAX_CHARACTERS].lower())
-    if not text.isascii() or not _begins_like_question(words) or not text.rstrip().endswith("?"):
+    if not text.isascii() or not _is_worded_as_question(words) or not text.rstrip().endswith("?"):
         return "not an English question"
     if not MIN_WORDS <= len(words) <= MAX_WORDS:
         return f"shorter than {MIN_WORDS} or longer than {MAX_WORDS} words"
@@ -241,11 +203,9 @@ def find_question_fault(text: str, answer: str) -> str:
     return ""
 
 
-def _begins_like_question(words: Sequence[str]) -> bool:
-    first = [word.partition("'")[0] for word in words[:2]]
-    return bool(first) and (
-        first[0] in _QUESTION_WORDS or (first[0] in _FRONTED_PREPOSITIONS and first[-1] in _QUESTION_WORDS)
-    )
+def _is_worded_as_question(words: Sequence[str]) -> bool:
+    """Return whether a text has a word that asks ("The dog is behind what?"), or begins with a verb as questions do."""
+    return not _ASKING_WORDS.isdisjoint(words) or bool(words and words[0] in _FIRST_VERBS)
 
 
 def _contains(words: Sequence[str], part: Sequence[str]) -> bool:

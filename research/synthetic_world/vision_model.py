@@ -325,12 +325,12 @@ def load_vision_model(images: Path, graphs: Path, errors: VisionErrors) -> Simul
 
 def get_question_type(question: SampleQuestion) -> str:
     """Return the type of a question as `rgqa draft` names it."""
+    if question.semantic == "global":
+        return "place"
     if question.answer in ("yes", "no"):
         return "yes-no"
     if question.structural == "choose":
         return "choice"
-    if question.semantic == "global":
-        return "place"
     if question.semantic in ("rel", "cat"):
         return "object"
     return "relation" if question.detailed == "positionQuery" else "attribute"

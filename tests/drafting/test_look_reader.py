@@ -171,6 +171,7 @@ def test_an_object_that_is_listed_twice_is_rejected():
         ("What color is the cup?", "red", ""),
         ("In what room is the cup?", "kitchen", ""),
         ("What's on the table?", "cup", ""),
+        ("The red cup is on what?", "table", ""),
         ("Is the cup red?", "yes", ""),
         ("Is the cup red or blue?", "red", ""),
         ("What red thing is on the table?", "red cup", ""),
