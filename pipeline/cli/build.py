@@ -6,13 +6,13 @@ Heavy modules are imported inside the commands.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
 
 from pipeline.core.command_line import WORKING_FOLDER_KEY, new_app, refuse_options
-from pipeline.core.errors import run_command
+from pipeline.core.errors import UserError, run_command
 from pipeline.core.records import Split
 
 app = new_app()
@@ -43,6 +43,13 @@ def init(
         Path | None,
         Option(help="Check this table of questions (.csv, .tsv, .xlsx, .parquet or .jsonl), and copy it."),
     ] = None,
+    scene_graphs: Annotated[
+        Path | None,
+        Option(
+            metavar="FOLDER",
+            help="Check and copy the scene graphs in this folder (testdev_sceneGraphs.json, in the format of GQA).",
+        ),
+    ] = None,
     without_clip: Annotated[
         bool,
         Option(
@@ -59,7 +66,7 @@ def init(
     A new data set NAME gets the folder data/NAME/ and a section NAME in params.yaml. Names have lower-case letters, digits and dashes.
     Afterwards set `dataset: NAME` in params.yaml, and run `dvc repro`.
 
-    With --images and --questions, the table and the images that it needs are checked and copied into data/NAME/source. Existing files and
+    With --images and --questions (and --scene-graphs), the table and the images that it needs are checked and copied into data/NAME/source. Existing files and
     parameters stay as they are (docs/guides/own_data.md).
     """
     from pipeline.cli.init_dataset import create_dataset
@@ -68,13 +75,123 @@ def init(
     def create() -> None:
         folder = find_target_folder(target, context.meta.get(WORKING_FOLDER_KEY))
         if folder is None:
-            print(
-                f"init: {create_dataset(target, images=images, questions=questions, without_clip=without_clip)}"
+            message = create_dataset(
+                target,
+                images=images,
+                questions=questions,
+                scene_graphs=scene_graphs,
+                without_clip=without_clip,
             )
         else:
-            print(f"init: {create_project(folder, target, images, questions, without_clip=without_clip)}")
+            message = create_project(
+                folder, target, images, questions, scene_graphs=scene_graphs, without_clip=without_clip
+            )
+        print(f"init: {message}")
 
     run_command(create)
+
+
+@app.command(
+    epilog="Example: `rgqa draft photos --server http://127.0.0.1:8000 --model qwen3-vl`\n\n"
+    "Example: `rgqa draft photos --model openai/gpt-4o --input-price 2.5 --output-price 10`"
+)
+def draft(
+    images: Annotated[
+        Path, Argument(metavar="FOLDER", help="The folder of the photographs. Subfolders are not read.")
+    ],
+    model: Annotated[
+        str,
+        Option(
+            help="Use this vision model: its name on the server, or without --server its name in inspect_ai (openai/..., anthropic/..., "
+            "hf-vlm/... for models on this machine)."
+        ),
+    ],
+    server: Annotated[
+        str,
+        Option(
+            metavar="URL",
+            help="Use the OpenAI-compatible server at this address. If it needs a key, put the key into the environment variable "
+            "SERVER_API_KEY.",
+        ),
+    ] = "",
+    out: Annotated[
+        Path | None,
+        Option(metavar="FOLDER", help="Write the draft into this folder (default: `drafts/FOLDER-MODEL`)."),
+    ] = None,
+    questions_per_image: Annotated[
+        int, Option(min=1, max=30, help="Keep at most this number of questions about each image.")
+    ] = 10,
+    box_unit: Annotated[
+        Literal["thousandths", "pixels"],
+        Option(
+            help="Ask for boxes in this unit. Some models (Qwen2.5-VL) were trained to give pixels, most others thousandths."
+        ),
+    ] = "thousandths",
+    max_image_size: Annotated[
+        int,
+        Option(
+            min=0,
+            max=100_000,
+            help="Shrink the images that are sent so that the longer side has at most this number of pixels. 0 keeps their size.",
+        ),
+    ] = 1024,
+    max_tokens: Annotated[
+        int, Option(min=64, max=10_000_000, help="Limit each reply to this number of tokens.")
+    ] = 8192,
+    max_connections: Annotated[
+        int,
+        Option(
+            min=0,
+            max=10_000,
+            help="Send at most this number of requests at the same time. 0: 10 for remote models, or as many as a model on this machine "
+            "can process.",
+        ),
+    ] = 0,
+    input_price: Annotated[
+        float | None,
+        Option(min=0, max=1_000_000, help="Price of a million input tokens, for the cost forecast."),
+    ] = None,
+    output_price: Annotated[
+        float | None,
+        Option(min=0, max=1_000_000, help="Price of a million output tokens, for the cost forecast."),
+    ] = None,
+    yes: Annotated[
+        bool, Option("--yes", help="Continue after the cost forecast of each round without asking.")
+    ] = False,
+) -> None:
+    """Let a vision model draft questions and scene graphs of photographs.
+
+    The model lists what it sees in each photograph and writes answerable questions about it. It then gets each question again without
+    its list, and what it answers differently is left out. Objects that it doubts are shown to it alone. The draft is a table of questions
+    and scene graphs for `rgqa init`. Every row says which model drafted it, and the card of the release will say so, too.
+
+    If the command stops, the same command resumes it. Requests that were answered are not sent again.
+    """
+    from pipeline.drafting.drafter import DraftOptions, run_draft
+    from pipeline.inference.argument_parser import normalize_server_url
+    from pipeline.inference.cost_forecast import Prices
+
+    def run() -> None:
+        url, faults = normalize_server_url(server)
+        if faults:
+            raise UserError(faults)
+        run_draft(
+            DraftOptions(
+                images,
+                model,
+                url,
+                out,
+                questions_per_image,
+                box_unit,
+                max_image_size,
+                max_tokens,
+                max_connections,
+                Prices(input_price, output_price),
+                yes,
+            )
+        )
+
+    run_command(run)
 
 
 @app.command(epilog="Example: `rgqa upgrade`, after `pip install --upgrade rgqa-pipeline`")

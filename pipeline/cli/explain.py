@@ -81,6 +81,8 @@ def _is_candidate(identifier: str, folders: DatasetFolders) -> bool:
 
 def _format_source(question: Question) -> Iterator[str]:
     yield f"  asked      {question.text!r} of image {question.image_id} ({question.split}), answer {question.answer!r}"
+    if question.drafted_by:
+        yield f"  drafted by {question.drafted_by}, a model"
     if question.program:
         steps = (f"{s.operation}: {s.argument} {list(s.dependencies) or ''}" for s in question.program)
         yield "  program    " + " -> ".join(step.strip() for step in steps)

@@ -8,19 +8,19 @@ import shlex
 from collections.abc import Iterator, Mapping
 from filecmp import cmp
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 
 from pipeline.core.atomic_files import write_text
-from pipeline.core.errors import UserError, format_count, join_examples
+from pipeline.core.errors import Problems, UserError, format_count, join_examples
 from pipeline.core.images import find_image_files, strip_image_suffix
 from pipeline.core.json_files import copy_file
 from pipeline.core.params import PARAMS_FILE, convert_params, read_params_text
 from pipeline.core.paths import DATA_DIR, DatasetFolders
 from pipeline.core.project import is_own_project
 from pipeline.core.rank_params import RankParams, SizeMeter, resolve_rank_sizes
-from pipeline.core.records import CLIP_SUBSETS, SUBSETS
+from pipeline.core.records import CLIP_SUBSETS, SUBSETS, Split
 from pipeline.core.release_params import ReleaseParams
 from pipeline.core.strict_yaml import parse_yaml
 
@@ -104,6 +104,7 @@ def create_dataset(
     images: Path | None = None,
     questions: Path | None = None,
     *,
+    scene_graphs: Path | None = None,
     without_clip: bool = False,
     new_project: str = "",
 ) -> str:
@@ -116,6 +117,7 @@ def create_dataset(
         root: Root of the project.
         images: Folder with images to copy into the source folder; None if the user puts them there.
         questions: Table of questions about them.
+        scene_graphs: Folder of scene graphs in the format of GQA to copy; None if there are none.
         without_clip: Whether the new section asks for the subsets that need no CLIP model only.
         new_project: The folder as the user will find it, for the message, if the project is new. Otherwise "".
 
@@ -139,6 +141,10 @@ def create_dataset(
     if (images is None) != (questions is None):
         given, other = ("--images", "--questions") if questions is None else ("--questions", "--images")
         raise UserError(f"{given}: {other} is missing; give both, or copy the files yourself")
+    if scene_graphs and not images:
+        raise UserError(
+            "--scene-graphs: --images and --questions are missing; give all three, or copy the files yourself"
+        )
     path = root / PARAMS_FILE
     if not path.is_file():
         raise UserError(
@@ -154,7 +160,7 @@ def create_dataset(
     section = parse_yaml(new_text, path)[name]
     home = root / DATA_DIR / name
     new_files = (
-        _check_new_files(images, questions, home / "source", section, path, name)
+        _check_new_files(images, questions, scene_graphs, home / "source", section, path, name)
         if images and questions
         else None
     )
@@ -216,9 +222,15 @@ def _append_section(text: str, section: str, name: str, path: Path) -> str:
 
 
 def _check_new_files(
-    images: Path, questions: Path, source: Path, section: Mapping[str, Any], params_path: Path, name: str
+    images: Path,
+    questions: Path,
+    scene_graphs: Path | None,
+    source: Path,
+    section: Mapping[str, Any],
+    params_path: Path,
+    name: str,
 ) -> NewFiles:
-    """Check images and a table as stage `ingest` does, and that they replace nothing in the source folder.
+    """Check images, a table and scene graphs as stage `ingest` does, and that they replace nothing in the source folder.
 
     Raises:
         UserError: Lists all faults.
@@ -251,6 +263,10 @@ def _check_new_files(
     )
     table = source / TABLE_NAMES[questions.suffix.lower()]
     targets = {questions: table, **{path: source / "images" / path.name for path in files.values()}}
+    if scene_graphs:
+        targets |= {
+            path: source / "sceneGraphs" / path.name for path in _check_graphs(scene_graphs, folder.problems)
+        }
     for fault in _find_conflicts(targets, table):
         folder.problems.add(*fault)
     folder.make_report()
@@ -265,6 +281,21 @@ def _check_new_files(
     used = {path.name for path in files.values()}
     left_out = sorted(path.name for path in images.iterdir() if path.is_file() and path.name not in used)
     return NewFiles(targets, len(files), num_questions, left_out, warnings, sizes)
+
+
+def _check_graphs(folder: Path, problems: Problems) -> list[Path]:
+    """Return the files of scene graphs in a folder. Their problems are collected."""
+    from pipeline.sources.gqa_files import read_scene_graphs
+
+    folder = folder.resolve()
+    paths = {split: folder / f"{split}_sceneGraphs.json" for split in get_args(Split)}
+    there = {split: path for split, path in paths.items() if path.is_file()}
+    if not there:
+        names = ", ".join(path.name for path in paths.values())
+        raise UserError(f"--scene-graphs {folder}: wanted a folder with one of {names}")
+    for _ in read_scene_graphs(folder, tuple(there), problems):
+        pass
+    return [*there.values()]
 
 
 def _find_conflicts(targets: Mapping[Path, Path], table: Path) -> Iterator[tuple[str, str]]:

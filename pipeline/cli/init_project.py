@@ -116,6 +116,7 @@ def create_project(
     images: Path | None = None,
     questions: Path | None = None,
     *,
+    scene_graphs: Path | None = None,
     without_clip: bool = False,
 ) -> str:
     """Create a project with one data set in a new or empty folder.
@@ -125,6 +126,7 @@ def create_project(
         shown: The folder as the user typed it, for messages.
         images: Folder with images to copy into the data set; None if the user puts them there.
         questions: Table of questions about them.
+        scene_graphs: Folder of scene graphs of the images; None if there are none.
         without_clip: Whether the data set asks for the subsets that need no CLIP model only.
 
     Returns:
@@ -141,7 +143,13 @@ def create_project(
     try:
         _write_project_files(staging, name)
         message = create_dataset(
-            name, staging, images, questions, without_clip=without_clip, new_project=shown
+            name,
+            staging,
+            images,
+            questions,
+            scene_graphs=scene_graphs,
+            without_clip=without_clip,
+            new_project=shown,
         )
         for path in staging.iterdir():
             path.rename(place / path.name)

@@ -30,7 +30,8 @@ Choice = Literal["valid", "invalid", "unsure"]
 WordClass = Literal["object", "attribute", "relation", "frame", "other"]
 # random, popular, adversarial: see `CandidateEstimate`.
 Difficulty = Literal["random", "popular", "adversarial"]
-EvidenceSource = Literal["truth", "scene graph", "other questions", "none"]
+# drafted scene graph: a graph that a model drafted, which may also state what is false.
+EvidenceSource = Literal["truth", "scene graph", "drafted scene graph", "other questions", "none"]
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -93,6 +94,8 @@ class Question(Record):
             "2:4" means words 2 and 3.
         full_answer_annotations: Word position in the full answer -> object id.
         source_text: Text in the source if `text` is a paraphrase (`ingest.paraphrase`); "" otherwise.
+        drafted_by: Name of the model that wrote question and answer (`rgqa draft`). The field is missing if no
+            model is known to have written them.
     """
 
     question_id: str
@@ -114,6 +117,7 @@ class Question(Record):
     entailed: tuple[str, ...] = ()
     equivalent: tuple[str, ...] = ()
     source_text: str = ""
+    drafted_by: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Relation(Record):
@@ -164,6 +168,8 @@ class SceneGraph(Record):
         location, weather: Place and weather as GQA writes them; "" if not known.
         is_complete: Whether the graph lists everything, so that everything else is false. True only for the
             complete graphs of the sample. False for published graphs, whose completeness is unknown.
+        drafted_by: Name of the model that drafted the graph (`rgqa draft`). Such a graph may also state what is
+            false. The field is missing if no model is known to have drafted it.
     """
 
     image_id: str
@@ -174,6 +180,7 @@ class SceneGraph(Record):
     location: str = ""
     weather: str = ""
     is_complete: bool = False
+    drafted_by: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class ObjectEntry(Record):

@@ -149,7 +149,7 @@ def parse_options(namespace: argparse.Namespace) -> RunOptions:
         for name, *_ in pairs
         if any(word in name.lower() for word in SECRET_WORDS)
     ]
-    server, found = _normalize_server_url(namespace.server)
+    server, found = normalize_server_url(namespace.server)
     problems += found
     if server and "base_url" in (name for name, *_ in pairs):
         problems.append("--model-arg base_url: --server already names the address; remove one of them")
@@ -164,10 +164,10 @@ def parse_options(namespace: argparse.Namespace) -> RunOptions:
     )
 
 
-def _normalize_server_url(address: str) -> tuple[str, list[str]]:
+def normalize_server_url(address: str) -> tuple[str, list[str]]:
     """Return the base URL of the server's API, and the faults of the address.
 
-    >>> _normalize_server_url("localhost:8000"), _normalize_server_url("https://models.example.org/v1/")
+    >>> normalize_server_url("localhost:8000"), normalize_server_url("https://models.example.org/v1/")
     (('http://localhost:8000/v1', []), ('https://models.example.org/v1', []))
     """
     if not address:

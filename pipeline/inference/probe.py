@@ -68,7 +68,7 @@ def open_and_probe(options: RunOptions) -> tuple[Any, ServerCapabilities]:
     """
     import anyio
 
-    model, method = _open_model(options), get_confidence_method(options.confidence)
+    model, method = open_model(options), get_confidence_method(options.confidence)
     # VQA models of transformers always see the image, so they need no probe. LXMERT could not even answer
     # one, because it has features for the images of the benchmark only.
     if options.is_classifier:
@@ -79,13 +79,21 @@ def open_and_probe(options: RunOptions) -> tuple[Any, ServerCapabilities]:
             return await probe_server(model, method, options.max_tokens, options.no_image)
         # An HTTP client belongs to the event loop that created it. So the probe opens its own model, and the
         # run opens another.
-        async with _open_model(options) as probed_model:
+        async with open_model(options) as probed_model:
             return await probe_server(probed_model, method, options.max_tokens, options.no_image)
 
     return model, anyio.run(probe)
 
 
-def _open_model(options: RunOptions) -> Any:
+def open_model(options: RunOptions) -> Any:
+    """Open the model of a run.
+
+    Returns:
+        The model of inspect_ai. Its HTTP client belongs to the event loop that first uses it.
+
+    Raises:
+        UserError: There is no such model, or a package or key is missing.
+    """
     from inspect_ai.model import get_model
 
     name, settings = options.model, dict[str, Any](options.model_args)

@@ -13,12 +13,14 @@ NUM_PROGRESS_LINES = 10
 class ProgressDisplay:
     """A context manager that shows the progress on stderr."""
 
-    def __init__(self, num_done_before: int, total: int) -> None:
+    def __init__(self, num_done_before: int, total: int, command: str = "run") -> None:
         """
         Args:
             num_done_before: Number of samples that had a reply when the run started.
             total: Number of all samples.
+            command: Name of the command, at the beginning of each line.
         """
+        self.command = command
         self.num_done_before, self.total, self.num_lines_shown = num_done_before, total, 0
         self.bar: Any = None
 
@@ -28,7 +30,7 @@ class ProgressDisplay:
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
             self.bar = Progress(
-                TextColumn("run"),
+                TextColumn(self.command),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeRemainingColumn(),
@@ -56,7 +58,7 @@ class ProgressDisplay:
         if num_lines > self.num_lines_shown and num_replies:
             self.num_lines_shown = num_lines
             self.print_line(
-                f"run: {self.num_done_before + num_replies:,} of {self.total:,} replies{', ' * bool(failed)}{failed}"
+                f"{self.command}: {self.num_done_before + num_replies:,} of {self.total:,} replies{', ' * bool(failed)}{failed}"
             )
 
     def print_line(self, line: str) -> None:
@@ -70,7 +72,7 @@ class ProgressDisplay:
         if self.bar:
             self.bar.stop()
         try:
-            answer = input(f"run: {forecast}. Go on? [Y/n] ").strip().lower()
+            answer = input(f"{self.command}: {forecast}. Go on? [Y/n] ").strip().lower()
         except EOFError:
             answer = "n"
         if self.bar:

@@ -108,7 +108,7 @@ def ask_question(prompted_run: PromptedRun) -> Solver:
         all_outputs = await _collect_replies(messages, prompted_run, raw_replies)
         outputs = _drop_truncated(all_outputs)
         texts = [output.completion for output in outputs]
-        is_declined = [_is_declined(output.choices[0]) for output in outputs]
+        is_declined = [is_refused(output.choices[0]) for output in outputs]
         answered = classify_abstention([question] * len(texts), texts, prompted_run.answer_words)
         answered = np.where(is_declined, ABSTAINED, answered).tolist()
         best = find_most_common(texts, answered)
@@ -232,7 +232,7 @@ def _drop_truncated(outputs: Sequence[ModelOutput]) -> list[ModelOutput]:
     raise UnusableReply("truncated", f"allow more tokens: {outputs[0].message.text!r:.200}")
 
 
-def _is_declined(choice: ChatCompletionChoice) -> bool:
+def is_refused(choice: ChatCompletionChoice) -> bool:
     """Return whether the server reports that the model refused, or that a filter stopped the reply."""
     content = choice.message.content
     marked = not isinstance(content, str) and any(

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..core.atomic_files import write_text
 from ..core.errors import UserError
@@ -18,16 +18,6 @@ from .answer_distributions import write_distributions
 JournalRow = dict[str, Any]
 # File with the answers of a model of hf-vqa, in the order of the outputs of the model.
 ANSWER_VOCABULARY_FILE = "answer_vocabulary.json"
-# Names that a run writes into its folder, except `logs`, in which inspect_ai never overwrites a file.
-OUTPUT_NAMES = (
-    "run.json",
-    "answers.jsonl",
-    "predictions.jsonl",
-    "scores.json",
-    "distribution.npz",
-    ANSWER_VOCABULARY_FILE,
-    "plots",
-)
 
 
 class RunFolder:
@@ -35,7 +25,14 @@ class RunFolder:
 
     Each reply is appended to answers.jsonl when it arrives, so a killed run loses no reply.
 
+    Subclasses are folders of other commands with a journal of replies.
+
     Attributes:
+        COMMAND: The command that writes the folder, for messages.
+        RECORD_NAME, RECORD_KEYS: The file with the settings and counts, and keys that it has.
+        ROW_KEYS: Keys that each row of answers.jsonl has.
+        OUTPUT_NAMES: Names that a run writes into its folder, except `logs`, in which inspect_ai never
+            overwrites a file.
         path: The folder.
         rows: The rows of answers.jsonl: `id` of the sample, `item_ids` of all items with the same question,
             `prediction`, `confidence`, `abstained`, `raw_replies`, `failure` (why the reply is not an answer;
@@ -43,9 +40,24 @@ class RunFolder:
             (see `encode_distribution`).
     """
 
+    COMMAND: ClassVar[str] = "rgqa run"
+    RECORD_NAME: ClassVar[str] = "run.json"
+    RECORD_KEYS: ClassVar[frozenset[str]] = frozenset({"model", "confidence"})
+    ROW_KEYS: ClassVar[frozenset[str]] = frozenset({"id", "item_ids", "failure"})
+    OUTPUT_NAMES: ClassVar[tuple[str, ...]] = (
+        "run.json",
+        "answers.jsonl",
+        "predictions.jsonl",
+        "scores.json",
+        "distribution.npz",
+        ANSWER_VOCABULARY_FILE,
+        "plots",
+    )
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self.rows: list[JournalRow] = []
+        self._new_ids: set[str] = set()
 
     @contextmanager
     def hold_lock(self) -> Iterator[None]:
@@ -92,10 +104,10 @@ class RunFolder:
             UserError: The folder has replies of a run with other settings, or files that `rgqa run` would
                 replace but did not write.
         """
-        before = _read_run_record(self.path / "run.json")
+        before = self._read_record()
         if not before and (foreign := self._existing_outputs()):
             raise UserError(
-                f"--out {self.path}: has {', '.join(foreign)}, which `rgqa run` would replace but did not write; "
+                f"--out {self.path}: has {', '.join(foreign)}, which `{self.COMMAND}` would replace but did not write; "
                 "choose another folder"
             )
         self.rows = self._read_journal()
@@ -120,6 +132,11 @@ class RunFolder:
                 file.truncate(start)
                 raise
         self.rows.append(json.loads(text))
+        self._new_ids.add(row["id"])
+
+    def has_row(self, name: str) -> bool:
+        """Return whether this process has appended a row with this id."""
+        return name in self._new_ids
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a JSON file atomically."""
@@ -165,7 +182,18 @@ class RunFolder:
         write_distributions(self.path / "distribution.npz", answers, chosen)
 
     def _existing_outputs(self) -> list[str]:
-        return [name for name in OUTPUT_NAMES if (self.path / name).exists()]
+        return [name for name in self.OUTPUT_NAMES if (self.path / name).exists()]
+
+    def _read_record(self) -> dict[str, Any]:
+        """Read the record of an earlier run.
+
+        Return {} if there is no such file, or if another program wrote the file.
+        """
+        value, path = None, self.path / self.RECORD_NAME
+        if path.is_file():
+            with suppress(UserError):
+                value = parse_json(read_bytes(path), path)
+        return value if isinstance(value, dict) and value.keys() >= self.RECORD_KEYS else {}
 
     def _read_journal(self) -> list[JournalRow]:
         """Read answers.jsonl. An incomplete last line, left by a killed run, is removed from the file."""
@@ -177,8 +205,8 @@ class RunFolder:
         if whole < len(data):
             os.truncate(path, whole)
         rows = [row for _, row in parse_json_lines(data[:whole], path)]
-        if any(not (isinstance(row, dict) and {"id", "item_ids", "failure"} <= row.keys()) for row in rows):
-            raise UserError(f"{path}: `rgqa run` did not write this file; choose another --out")
+        if any(not (isinstance(row, dict) and row.keys() >= self.ROW_KEYS) for row in rows):
+            raise UserError(f"{path}: `{self.COMMAND}` did not write this file; choose another --out")
         return rows
 
 
@@ -205,18 +233,6 @@ def _remove_empty_folders(folders: Iterable[Path]) -> None:
     for folder in folders:
         with suppress(OSError):
             folder.rmdir()
-
-
-def _read_run_record(path: Path) -> dict[str, Any]:
-    """Read the run.json of `rgqa run`.
-
-    Return {} if there is no such file, or if another program wrote the file.
-    """
-    value = None
-    if path.is_file():
-        with suppress(UserError):
-            value = parse_json(read_bytes(path), path)
-    return value if isinstance(value, dict) and {"model", "confidence"} <= value.keys() else {}
 
 
 def _setting_differences(previous: Any, settings: Mapping[str, Any]) -> Iterator[str]:

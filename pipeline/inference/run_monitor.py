@@ -13,7 +13,7 @@ from typing import Any
 from ..core.errors import format_count
 from ..core.server_errors import get_failure_reason
 from .cost_forecast import Prices, Usage, format_duration, format_forecast, replies_before_forecast
-from .run_folder import RunFolder
+from .run_folder import JournalRow, RunFolder
 
 DISK_FULL_MESSAGE = "the disk is full; free some space"
 # The run stops after this number of failed requests in a row.
@@ -44,6 +44,8 @@ class RunMonitor:
         update_progress: Callable[[int, int], None],
         num_concurrent: int = 1,
         get_last_error: Callable[[], str] = str,
+        command: str = "run",
+        make_row: Callable[[Any, str], JournalRow] | None = None,
     ) -> None:
         """
         Args:
@@ -55,6 +57,8 @@ class RunMonitor:
             update_progress: Called with the number of replies and the number of failed requests.
             num_concurrent: Number of requests at the same time.
             get_last_error: Returns the message of the last failed request.
+            command: Name of the command, at the beginning of each line.
+            make_row: Makes the row of the journal from a sample and its failure; None for `make_journal_row`.
         """
         self.folder, self.num_remaining, self.prices, self.print_line, self.confirm = (
             folder,
@@ -68,6 +72,7 @@ class RunMonitor:
             num_concurrent,
             get_last_error,
         )
+        self.command, self.make_row = command, make_row or make_journal_row
         self.forecast_after = replies_before_forecast(num_concurrent)
         self.failures: dict[str, str] = {}
         self.num_retries: Counter[str] = Counter()
@@ -94,7 +99,7 @@ class RunMonitor:
         if reason and not reason.startswith(UNUSABLE_REPLY_KINDS):
             self._record_failure(str(sample.id), reason)
         else:
-            self._record_reply(make_journal_row(sample, reason))
+            self._record_reply(self.make_row(sample, reason))
             if len(self.rows) == self.forecast_after and self.num_remaining > self.forecast_after:
                 await self._report_forecast()
         self.update_progress(len(self.rows), len(self.failures))
@@ -108,7 +113,7 @@ class RunMonitor:
         kind = kind or "failure"
         what = f"{kind} ({status})" if status else kind
         if what not in self.num_retries:
-            self.print_line(f"run: {what} from the server; such requests are retried")
+            self.print_line(f"{self.command}: {what} from the server; such requests are retried")
         self.num_retries[what] += 1
         if (waited := time.monotonic() - self.last_reply_time) >= MAX_SECONDS_WITHOUT_REPLY:
             self.stop(
@@ -119,7 +124,9 @@ class RunMonitor:
         self.num_consecutive_failures = 0
         self.last_reply_time = time.monotonic()
         try:
-            self.folder.append_row(row)
+            # A solver may have saved the reply as soon as it came.
+            if not self.folder.has_row(row["id"]):
+                self.folder.append_row(row)
             self.rows.append(row)
             self.reply_times.append(self.last_reply_time)
         except OSError as error:
@@ -142,7 +149,7 @@ class RunMonitor:
             self.steady_usage, self.num_remaining - num_replies, self.prices
         )
         if not self.confirm:
-            self.print_line(f"run: {forecast}")
+            self.print_line(f"{self.command}: {forecast}")
             return
         self.resume_event = anyio.Event()
         if await anyio.to_thread.run_sync(self.confirm, forecast, abandon_on_cancel=True):

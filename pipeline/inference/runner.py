@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import platform
 import sys
-import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from datetime import UTC, datetime
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..core.errors import UserError, format_count, warn
-from ..core.server_errors import get_failure_reason
 from ..scoring.harness_logs import EMPTY
 from ..scoring.joined_predictions import warn_of_empty_replies
 from ..scoring.normalize import has_text
 from ..scoring.version import VERSION
 from .cost_forecast import Prices
 from .probe import open_and_probe
-from .progress_display import ProgressDisplay
 from .prompts import hash_texts
 from .run_folder import ANSWER_VOCABULARY_FILE, RunFolder
-from .run_monitor import DISK_FULL_MESSAGE, UNUSABLE_REPLY_KINDS, RunMonitor, attach_monitor
+from .run_monitor import UNUSABLE_REPLY_KINDS
 from .run_options import RunOptions, resolve_settings
+from .sample_runner import ask_samples, recover_sessions, redirect_inspect_files
 
-# Number of retries of a request, in addition to the retries of the client library.
-MAX_RETRIES = 5
-# Maximum waiting time for a reply over a network.
-REQUEST_TIMEOUT_SECONDS = 300
-# Number of samples after which inspect_ai writes its log to disk.
-LOG_BUFFER_SAMPLES = 25
 INSPECT_MISSING_MESSAGE = (
     'inspect_ai is not installed; it runs the models: pip install "rgqa-scorers[inspect]"'
 )
@@ -78,9 +66,9 @@ def run_model(options: RunOptions) -> RunOutcome:
             "model_info": before.get("model_info", {}),
             "warnings": before.get("warnings", []),
         }
-        record["sessions"] = _recover_sessions(before.get("sessions", []), folder.rows)
+        record["sessions"] = recover_sessions(before.get("sessions", []), folder.rows)
         if samples.keys() - {row["id"] for row in folder.rows}:
-            with _redirect_inspect_files(folder.path):
+            with redirect_inspect_files(folder.path):
                 stop_reason, failures = _ask_remaining(options, task, folder, record)
         folder.write_predictions(order)
         _warn_of_empty_replies(folder.rows, record)
@@ -105,33 +93,6 @@ def _describe_limit(task: Any, all_item_ids: Sequence[str]) -> str:
         f"run: {format_count(len(task.dataset), 'question')}{whole}, sampled at random from "
         f"{format_count(len(all_item_ids), 'item')}"
     )
-
-
-@contextmanager
-def _redirect_inspect_files(folder: Path) -> Iterator[None]:
-    """Redirect the files that inspect_ai writes under HOME to a temporary folder in the folder of the run.
-
-    HOME may be full or read-only. The trace files of inspect_ai stay empty, because the log of each session
-    contains the requests.
-    """
-    with tempfile.TemporaryDirectory(
-        prefix=".inspect-", dir=folder.resolve(), ignore_cleanup_errors=True
-    ) as data_home:
-        variables = {
-            "XDG_DATA_HOME": data_home,
-            "INSPECT_TRACE_FILE": str(Path(data_home, "trace.log")),
-            "INSPECT_TRACE_LEVEL": "CRITICAL",
-        }
-        before = {name: os.environ.get(name) for name in variables}
-        os.environ |= variables
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    del os.environ[name]
-                else:
-                    os.environ[name] = value
 
 
 def _make_task(options: RunOptions, use_num_choices: bool = True) -> Any:
@@ -184,65 +145,12 @@ def _ask_remaining(
         warn(line)
     if not capabilities.supports_num_choices:
         task = _make_task(options, use_num_choices=False)
-    total, asked = len(task.dataset), {row["id"] for row in folder.rows}
+    asked = {row["id"] for row in folder.rows}
     task = task_with(task, dataset=task.dataset.filter(lambda sample: str(sample.id) not in asked))
     folder.write_json("run.json", record)
-    with ProgressDisplay(len(asked), total) as display:
-        confirm = (
-            display.confirm if options.prices.is_known and not options.yes and sys.stdin.isatty() else None
-        )
-        num_concurrent = min(options.max_connections or model.api.max_connections(), len(task.dataset))
-        monitor = RunMonitor(
-            folder,
-            len(task.dataset),
-            options.prices,
-            display.print_line,
-            confirm,
-            display.update,
-            num_concurrent,
-            lambda: getattr(model.api, "last_error", ""),
-        )
-        with attach_monitor(monitor):
-            error = _run_eval(options, task, model, folder)
-    usage = monitor.usage
-    record["sessions"].append(
-        _make_session(monitor.started_at, usage.seconds, usage.num_replies, len(monitor.failures))
-    )
-    return monitor.stop_reason or error, monitor.failures
-
-
-def _run_eval(options: RunOptions, task: Any, model: Any, folder: RunFolder) -> str:
-    """Evaluate the task. Return why the evaluation stopped early, "" if it did not."""
-    from inspect_ai import eval as evaluate
-
-    settings: dict[str, Any] = {
-        "display": "none",
-        "log_level": "error",
-        "log_dir": str(folder.path / "logs"),
-        "log_format": "eval",
-        "log_buffer": LOG_BUFFER_SAMPLES,
-        "log_realtime": False,
-        "log_images": False,
-        "log_model_api": False,
-        "score_display": False,
-        "ctl_server": False,
-        "fail_on_error": False,
-        "max_samples": options.max_connections or None,
-        "max_connections": options.max_connections or None,
-        "max_tokens": options.max_tokens,
-        "max_retries": MAX_RETRIES,
-        "attempt_timeout": REQUEST_TIMEOUT_SECONDS if options.is_remote else None,
-    }
-    try:
-        logs = evaluate(task, model=model, **settings)
-    except KeyboardInterrupt:
-        logs = []
-    if not logs:
-        return "Ctrl-C"
-    error = logs[0].error
-    if error and "No space left" in error.message:
-        return DISK_FULL_MESSAGE
-    return get_failure_reason(error) if error else "" if logs[0].status == "success" else "Ctrl-C"
+    outcome = ask_samples(options, task, model, folder, len(asked))
+    record["sessions"].append(outcome.session)
+    return outcome.stop_reason, outcome.failures
 
 
 def _warn_of_empty_replies(rows: Sequence[Mapping[str, Any]], record: dict[str, Any]) -> None:
@@ -255,26 +163,6 @@ def _warn_of_empty_replies(rows: Sequence[Mapping[str, Any]], record: dict[str, 
     if (warning := warn_of_empty_replies(empty, len(answered))) and warning not in record["warnings"]:
         record["warnings"] = [*record["warnings"], warning]
         warn(warning)
-
-
-def _make_session(started_at: float, seconds: float, replies: int, failed: int) -> dict[str, Any]:
-    started = datetime.fromtimestamp(started_at, UTC).isoformat(timespec="seconds")
-    return {"started_at": started, "seconds": round(seconds, 1), "replies": replies, "failed": failed}
-
-
-def _recover_sessions(
-    known: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Add a session for the rows that are in no session.
-
-    A killed run writes its rows, but not its session.
-    """
-    lost = rows[sum(session["replies"] for session in known) :]
-    if not lost:
-        return [*known]
-    started_at = min(row["started_at"] for row in lost)
-    ended_at = max(row["started_at"] + row["seconds"] for row in lost)
-    return [*known, _make_session(started_at, ended_at - started_at, len(lost), 0)]
 
 
 def _summarize_replies(

@@ -86,7 +86,8 @@ class GqaObject(Record):
 class GqaSceneGraph(Record, omit_defaults=True):
     """A scene graph.
 
-    `width` and `height` are the size of the image in pixels, and `objects` are the objects by id.
+    `width` and `height` are the size of the image in pixels, and `objects` are the objects by id. `draftedBy` names the model that
+    drafted the graph. It is not a key of GQA.
     """
 
     width: int
@@ -94,6 +95,7 @@ class GqaSceneGraph(Record, omit_defaults=True):
     objects: dict[str, GqaObject]
     location: str | None = None
     weather: str | None = None
+    drafted_by: str | None = msgspec.field(name="draftedBy", default=None)
 
 
 def read_questions(
@@ -185,6 +187,7 @@ def read_scene_graphs(
             location=row.location or "",
             weather=row.weather or "",
             is_complete=is_complete,
+            drafted_by=row.drafted_by or msgspec.UNSET,
         )
 
 

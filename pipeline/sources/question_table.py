@@ -16,6 +16,7 @@ Columns:
     program       Optional: the functional program as GQA's list `semantic`, or as JSON text. Without it the question can be ranked
                   and perturbed, but not verified.
     full_answer, structural, semantic, detailed   Optional, as in GQA.
+    drafted_by    Optional: the model that wrote question and answer. `rgqa draft` fills it in. The card of the release names it.
 
 All formats are checked in the same way. An empty cell, null and NaN are missing values. "NA" and "None" are
 strings. Column names may have capitals and blanks ("Question ID"). The other names in
@@ -59,6 +60,7 @@ class TableRow(Record, omit_defaults=True):
     structural: str = ""
     semantic: str = ""
     detailed: str = ""
+    drafted_by: str = ""
 
 
 # Name of a column -> whether every table must have it.
@@ -111,7 +113,10 @@ def read_table(
             f"{join_examples([repr(text[:60]) for text in foreign])}; the pipeline edits English questions only, so translate them",
         )
     for _, (_, row) in sorted(table.items()):
-        fields: dict[str, Any] = msgspec.structs.asdict(row) | {"split": row.split or default_split}
+        fields: dict[str, Any] = msgspec.structs.asdict(row) | {
+            "split": row.split or default_split,
+            "drafted_by": row.drafted_by or msgspec.UNSET,
+        }
         if fields["split"] in splits:
             yield Question(image_id=strip_image_suffix(fields.pop("image")), **fields)
 

@@ -122,6 +122,8 @@ class IngestReport(Record):
         paraphrase: Whether these questions were paraphrased, and why.
         wording: The same as a sentence for the card of the release; "" if `ingest.paraphrase` is false.
         subsets: The subsets that later stages make, in the order of `SUBSETS`.
+        drafted: What models drafted (`rgqa draft`): model -> "questions" and "scenes" -> number. The field is
+            missing if nothing is known to be drafted.
     """
 
     format: SourceFormat
@@ -131,6 +133,7 @@ class IngestReport(Record):
     paraphrase: ParaphraseReport = ParaphraseReport()
     wording: str = ""
     subsets: tuple[Subset, ...] = SUBSETS
+    drafted: dict[str, dict[str, int]] | msgspec.UnsetType = msgspec.UNSET
 
 
 def detect_format(source: Path, requested: SourceFormat | Literal["auto"]) -> SourceFormat:
@@ -213,6 +216,8 @@ class SourceFolder:
         self._image_sizes: dict[str, tuple[int, int]] = {}
         self._unused_questions: dict[str, UnusedQuestion] = {}
         self._counts: defaultdict[Split, Counter[str]] = defaultdict(Counter)
+        # Model -> what it drafted, only of the split of the benchmark.
+        self._drafted: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def resolve_paraphrase(self) -> ParaphraseReport:
         """Decide whether the questions of the split are paraphrased.
@@ -284,6 +289,8 @@ class SourceFolder:
             counts["relations omitted"] = omitted[scene.split, "relations omitted"]
             if boxes := omitted[scene.split, "boxes clipped"]:
                 counts["boxes clipped"] = boxes
+            if scene.drafted_by and scene.split == self.params.split:
+                self._drafted[scene.drafted_by]["scenes"] += 1
             if scene.image_id in self.questions_by_image:
                 self._image_sizes[scene.image_id] = scene.width, scene.height
             yield scene
@@ -346,6 +353,7 @@ class SourceFolder:
             paraphrase=paraphrase,
             wording=paraphrase.describe(num_paraphrased, self._counts[self.params.split]["questions"]),
             subsets=tuple(subset for subset in SUBSETS if subset in self.params.subsets),
+            drafted={model: dict(counts) for model, counts in sorted(self._drafted.items())} or msgspec.UNSET,
         )
 
     def _is_unused(self, question: Question) -> bool:
@@ -375,6 +383,8 @@ class SourceFolder:
         for error in find_question_errors(question):
             self.problems.add(f"question {question.question_id}", error)
         self._counts[question.split][label] += 1
+        if question.drafted_by and question.split == self.params.split:
+            self._drafted[question.drafted_by]["questions"] += 1
         return question
 
 

@@ -287,7 +287,9 @@ class GoldQuestionInputs:
                 [row.candidate.text for row in members if row.candidate.subset == "clip-hard"],
                 make_generator(self._p.seed, "batch", "absent objects", image_id),
             )
-            if own and has_plain_questions and (evidence is None or evidence.source == "other questions")
+            if own
+            and has_plain_questions
+            and (evidence is None or evidence.is_drafted or evidence.source == "other questions")
             else []
         )
         shown_own = select_reworded(own) if self._hides_source else own

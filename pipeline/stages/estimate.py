@@ -23,6 +23,7 @@ from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from pipeline.candidates.estimating.answerability import (
@@ -77,7 +78,8 @@ def fit_on_held_out_graphs(
         report.
     """
     scenes = UniqueIndex(folders.record_file(SceneGraph), SceneGraph, "image_id")
-    sampled = sample_images(list(scenes))
+    # A graph that a model drafted is no ground truth.
+    sampled = sample_images([key for key, scene in scenes.items() if scene.drafted_by is UNSET])
     questions = GroupedIndex(folders.record_file(Question), Question, "image_id") if sampled else {}
     held_out = build_training_cases(
         {key: scenes[key] for key in sampled},

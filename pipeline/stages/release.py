@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from annotation.study.gold_status import is_own_question
 from annotation.study.quality_html import format_interval, render_page
 from annotation.study.quality_report import QualityReport
 from pipeline.benchmark.release.card import render_card
@@ -31,6 +32,7 @@ from pipeline.benchmark.release.release_summary import (
     StudyFacts,
     VoteCounts,
     count_items,
+    describe_drafting,
 )
 from pipeline.benchmark.release.subset_files import make_release_order, write_subset
 from pipeline.benchmark.release.wheel import build_wheel
@@ -67,9 +69,10 @@ class AuditSummary(msgspec.Struct):
 
 
 class IngestSummary(msgspec.Struct):
-    """The field of ingest.json that this stage uses. `IngestReport` would also load what reads source folders."""
+    """The fields of ingest.json that this stage uses. `IngestReport` would also load what reads source folders."""
 
     wording: str = ""
+    drafted: dict[str, dict[str, int]] = {}
 
 
 COPIED_FILES = ("audit/audit.json", "audit/audit.md", "collect/excluded_answers.jsonl")
@@ -229,6 +232,7 @@ def summarize_release(
         clip_weights_sha256=embedded.model.weights_sha256 if embedded.model else "",
         uses_sample_clip=embedded.uses_sample_clip,
         wording_text=ingested.wording,
+        drafting_text=describe_drafting(ingested.drafted, *count_judged_drafts(folders, quality, ingested)),
         warnings=(*audit.warnings, *missing),
         attack_table=audit.attack_table,
         min_detectable_difference={
@@ -238,6 +242,26 @@ def summarize_release(
         num_faulty_items=sum(row.item_id in ids for row in errata),
         params=p,
     )
+
+
+def count_judged_drafts(
+    folders: DatasetFolders, quality: QualityReport, ingested: IngestSummary
+) -> tuple[int, int]:
+    """Count the drafted questions about which annotators agree, and those of them that they found unanswerable.
+
+    Annotators judge some of the source's questions as gold questions.
+    """
+    if not ingested.drafted:
+        return 0, 0
+    drafted = {row.question_id for row in folders.read_records(Question) if row.drafted_by}
+    judged = [
+        row
+        for row in quality.gold_checks
+        if row.question_id in drafted
+        and is_own_question(row.gold_source)
+        and row.status in ("confirmed", "refuted")
+    ]
+    return len(judged), sum(row.status == "refuted" for row in judged)
 
 
 def find_faulty_items(items: Iterable[Item], errata: Sequence[Erratum]) -> set[str]:

@@ -23,6 +23,7 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from pipeline.core.randomness import hash_uniform
@@ -185,8 +186,11 @@ def select_reworded(own_questions: Sequence[Question]) -> Sequence[Question]:
 
 
 def has_source_program(question: Question) -> bool:
-    """Return whether the source gives the question's program, so that the question can be checked."""
-    return bool(question.program) and not question.program_from_text
+    """Return whether the source gives the question's program, so that the question can be checked.
+
+    A question that a model drafted may be wrong, with or without a program.
+    """
+    return bool(question.program) and not question.program_from_text and question.drafted_by is UNSET
 
 
 class QuestionsByName:

@@ -15,6 +15,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from msgspec import UNSET
+
 from pipeline.core.records import EvidenceSource, SceneGraph
 from pipeline.language.functional_programs import MULTI_VALUED_TYPES, POSITION_TYPES, POSITION_VALUES
 from pipeline.language.lexicon import Lexicon, get_synonyms
@@ -153,6 +155,8 @@ class Evidence:
         absent_names: Singular names that apply to no object in the image.
         fully_listed_names: Singular names for which every object of the name is listed.
         completeness: An estimate of what the scene graph leaves out, or None if there is no estimate.
+        is_drafted: Whether a model drafted the facts (`rgqa draft`). Such facts may be false, so they make no
+            question unanswerable.
     """
 
     source: EvidenceSource
@@ -165,6 +169,7 @@ class Evidence:
     absent_names: frozenset[str] = frozenset()
     fully_listed_names: frozenset[str] = frozenset()
     completeness: GraphCompleteness | None = None
+    is_drafted: bool = False
     _selections: dict[str, Selection] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -333,8 +338,9 @@ def build_scene_evidence(
         scene: The scene graph.
         lexicon: The categories and attribute types of the data set.
         completeness: An estimate of what the graph leaves out, or None if there is no estimate. The estimate
-            is ignored if the graph is complete.
+            is ignored if the graph is complete, or if a model drafted it.
     """
+    is_drafted = scene.drafted_by is not UNSET
     objects: list[ObjectEvidence] = []
     relations: set[Triple] = set()
     negated_relations: set[Triple] = set()
@@ -354,14 +360,15 @@ def build_scene_evidence(
                 relations |= get_entailed_triples(*triple_parts)
                 negated_relations |= get_contradicted_triples(*triple_parts)
     return Evidence(
-        source="truth" if scene.is_complete else "scene graph",
+        source="truth" if scene.is_complete else "drafted scene graph" if is_drafted else "scene graph",
         is_complete=scene.is_complete,
         lexicon=lexicon,
         objects=tuple(objects),
         relations=relations,
         negated_relations=negated_relations,
         scene={"place": scene.location, "weather": scene.weather},
-        completeness=None if scene.is_complete else completeness,
+        completeness=None if scene.is_complete or is_drafted else completeness,
+        is_drafted=is_drafted,
     )
 
 
@@ -395,6 +402,7 @@ def join_evidence(graph_evidence: Evidence, question_evidence: Evidence) -> Evid
             **{type_: value for type_, value in graph_evidence.scene.items() if value},
         },
         absent_names=question_evidence.absent_names,
+        is_drafted=graph_evidence.is_drafted or question_evidence.is_drafted,
     )
 
 

@@ -19,6 +19,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
+from msgspec import UNSET
+
 from pipeline.core.records import ObjectEntry, Question, SceneGraph, Vocabulary
 from pipeline.language.functional_programs import POSITION_TYPES, parse_program
 from pipeline.language.lexicon import Lexicon
@@ -47,7 +49,8 @@ def estimate_annotation_recall(
 
     Args:
         scenes: The scene graphs.
-        questions: The questions by image id. Questions without a program or an answer are ignored.
+        questions: The questions by image id. Questions without a program or an answer are ignored, as are the graphs and
+            questions that a model drafted: it writes questions about what it listed, so they say nothing about what it left out.
         lexicon: The categories and attribute types of the data set.
         max_annotation_recall: Upper bounds of the recall (0 to 1) by kind, or {} for no bounds.
 
@@ -62,8 +65,12 @@ def estimate_annotation_recall(
     num_listed, num_stated = Counter[str](), Counter[str]()
     num_questions = 0
     for scene in scenes:
+        if scene.drafted_by is not UNSET:
+            continue
         answered = [
-            question for question in questions.get(scene.image_id, ()) if question.program and question.answer
+            question
+            for question in questions.get(scene.image_id, ())
+            if question.program and question.answer and question.drafted_by is UNSET
         ]
         if not answered or num_questions >= MAX_QUESTIONS:
             continue

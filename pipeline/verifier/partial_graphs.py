@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from msgspec import UNSET, UnsetType
 
 from pipeline.core.records import Question, Record, Split, Step
 from pipeline.language.functional_programs import SCENE, Program, parse_program
@@ -88,6 +91,7 @@ class PartialGraph(Record):
         unique: Names that a question uses without further description ("the cup"). The image has one object
             of such a name, or all objects of the name are alike.
         contradictions: The facts that contradict each other.
+        is_drafted: True if a model wrote any of the questions (`rgqa draft`). The field is missing otherwise.
     """
 
     image_id: str
@@ -99,6 +103,7 @@ class PartialGraph(Record):
     absent: tuple[Fact, ...] = ()
     unique: tuple[Fact, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
+    is_drafted: bool | UnsetType = UNSET
 
 
 def build_partial_graph(questions: Iterable[Question], lexicon: Lexicon) -> PartialGraph | None:
@@ -146,6 +151,7 @@ def build_partial_graph(questions: Iterable[Question], lexicon: Lexicon) -> Part
         absent=tuple(facts["absent", ""]),
         unique=tuple(facts["unique", ""]),
         contradictions=tuple(merge_statements(sources, lexicon)[1]),
+        is_drafted=any(question.drafted_by is not UNSET for question in answered) or UNSET,
     )
 
 
@@ -179,9 +185,10 @@ def build_question_evidence(
         is_complete: Whether to treat the graph as complete, as a rehearsal without annotators does.
         excluded_question_ids: The ids of the questions whose facts are ignored.
     """
-    return merge_statements(
+    evidence = merge_statements(
         exclude_questions(list_statements(graph), excluded_question_ids), lexicon, is_complete
     )[0]
+    return replace(evidence, is_drafted=True) if graph.is_drafted is True else evidence
 
 
 def exclude_questions(sources: StatementSources, excluded_question_ids: Collection[str]) -> StatementSources:

@@ -9,7 +9,7 @@ category. If a step may fail but does not certainly fail, the result is "unknown
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -65,7 +65,8 @@ def verify_question(program: Sequence[Step], evidence: Evidence | None, text: st
     Returns:
         "unanswerable" with the category of the first step that fails, "answerable", or "unknown". The result
         is "unknown" if there is no evidence, if the question has no program, or if the evidence is incomplete
-        and neither confirms nor contradicts what the question presupposes.
+        and neither confirms nor contradicts what the question presupposes. It is also "unknown" if only facts
+        that a model drafted contradict it, because a model may be wrong.
 
     Raises:
         UserError: The program is malformed.
@@ -77,6 +78,9 @@ def verify_question(program: Sequence[Step], evidence: Evidence | None, text: st
             answerability="unknown", evidence_source=evidence.source, detail="the question has no program"
         )
     result = execute_program(parse_program(program, text), evidence)
+    if evidence.is_drafted and not evidence.is_complete and result.answerability == "unanswerable":
+        detail = f"a model, which may be wrong, says: {result.detail}"
+        return VerifierResult(answerability="unknown", evidence_source=evidence.source, detail=detail)
     return VerifierResult(
         answerability=result.answerability,
         category=result.category,
@@ -120,6 +124,9 @@ def build_evidence(
     )
     if is_complete or not question_evidence:
         return graph_evidence
+    # A model that drafted both wrote its questions about the objects of its graph. As the ids differ, each object would be there twice.
+    if graph_evidence.is_drafted and question_evidence.is_drafted:
+        return replace(graph_evidence, absent_names=question_evidence.absent_names)
     return join_evidence(graph_evidence, question_evidence)
 
 

@@ -56,6 +56,31 @@ def text_only_baseline(
     run_command(lambda: print(run_text_only_baseline(folds, bootstrap, seed, max_pairs, out)))
 
 
+@app.command(
+    epilog="Example: `rgqa study drafting --images 200 --error-rate 0.05 --error-rate 0.15 --out drafting`"
+)
+def drafting(
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Write images, drafts and projects into this folder.")
+    ],
+    error_rate: Annotated[
+        list[float] | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Error rate of the simulated vision model. Can be repeated (default: 0, 0.05, 0.15, 0.3).",
+        ),
+    ] = None,
+    images: Annotated[int, typer.Option(min=20, max=100_000, help="Use this number of images.")] = 200,
+    seed: Annotated[int, seed_option("Seed of the images and of the errors.")] = 2024,
+) -> None:
+    """Measure what becomes of the errors of a vision model that drafts questions (`rgqa draft`), from its first look to the release."""
+    from research.studies.drafting import run_drafting_study
+
+    rates = error_rate or [0.0, 0.05, 0.15, 0.3]
+    run_command(lambda: print(run_drafting_study(rates, images, seed, out.resolve())))
+
+
 @app.command(epilog="Example: `rgqa study transformer-attacker --out attackers.json`")
 def transformer_attacker(
     folds: FoldsOption = 5,

@@ -6,11 +6,11 @@ Heavy modules are imported inside the functions.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from pipeline.core.command_line import new_app
+from pipeline.core.command_line import new_app, refuse_options
 from pipeline.core.errors import run_command
 
 app = new_app(
@@ -127,15 +127,79 @@ def vqa_card() -> None:
     run_command(write_vqa_card)
 
 
-@app.command(epilog="Example: `rgqa sample serve --model rp --model blind --port 8123`")
+# Options of `rgqa sample serve` that only the simulated vision-language model has.
+VLM_OPTIONS = (
+    "images scene_graphs miss_rate invention_rate color_error_rate json_fault_rate persistence guess_rate"
+)
+
+
+@app.command(
+    epilog="Example: `rgqa sample serve --model rp --model blind --port 8123`\n\n"
+    "Example: `rgqa sample serve --as vlm --miss-rate 0.15 --color-error-rate 0.15`"
+)
 def serve(
+    context: typer.Context,
+    kind: Annotated[
+        Literal["nets", "vlm"],
+        typer.Option(
+            "--as",
+            help="Serve the sample's VQA models (nets), or a simulated vision-language model (vlm) that sees what the complete scene graphs "
+            "say, and replies to `rgqa draft`.",
+        ),
+    ] = "nets",
     model: Annotated[
         list[str] | None,
         typer.Option(
             help="Serve this model: rp, vanilla, blind (text-only), mix ... Can be repeated (default: rp)."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the models.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of the models, or with `--as vlm` of the errors.")
+    ] = 0,
+    images: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="vlm: the images that the model knows.")
+    ] = Path("data/sample/source/images"),
+    scene_graphs: Annotated[
+        Path,
+        typer.Option(
+            metavar="FOLDER",
+            help="vlm: the complete scene graphs of these images (testdev_sceneGraphs.json).",
+        ),
+    ] = Path("data/sample/truth"),
+    miss_rate: Annotated[
+        float, typer.Option(min=0, max=1, help="vlm: miss this proportion of the objects.")
+    ] = 0.0,
+    invention_rate: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, help="vlm: invent this number of objects, as a proportion of the objects."
+        ),
+    ] = 0.0,
+    color_error_rate: Annotated[
+        float, typer.Option(min=0, max=1, help="vlm: take this proportion of the colors for another color.")
+    ] = 0.0,
+    json_fault_rate: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, help="vlm: truncate this proportion of the JSON replies, or put text around them."
+        ),
+    ] = 0.0,
+    persistence: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            help="vlm: for this proportion of the objects, all looks at an image have the same errors.",
+        ),
+    ] = 0.5,
+    guess_rate: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            help="vlm: guess an answer to this proportion of the questions that the model cannot answer.",
+        ),
+    ] = 0.5,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Listen on this port. 0 chooses a free port.")
     ] = 0,
@@ -163,17 +227,33 @@ def serve(
         ),
     ] = 0,
 ) -> None:
-    """Serve the sample's own VQA models on 127.0.0.1 as an OpenAI-compatible server.
+    """Serve the sample's own VQA models, or a simulated vision-language model, on 127.0.0.1 as an OpenAI-compatible server.
 
-    The models see only the image in each request.
+    The VQA models see only the image in each request. The simulated vision-language model recognizes an image of the synthetic world, and
+    sees what the complete scene graph says, with errors at the given rates.
     """
-    from research.synthetic_world.model_server import FaultInjection
-    from research.synthetic_world.model_server import serve as serve_nets
+    if kind == "nets":
+        refuse_options(context, VLM_OPTIONS, "only --as vlm has these errors")
+    else:
+        refuse_options(context, "model no_logprobs", "--as vlm serves one model, without log probabilities")
+    from research.synthetic_world.model_server import ChatModel, FaultInjection, load_nets
+    from research.synthetic_world.model_server import serve as serve_model
 
     faults = FaultInjection(
         not no_logprobs, delay_seconds, failure_rate, truncation_rate, max_requests_per_second
     )
-    run_command(lambda: serve_nets(model or ["rp"], seed, port, faults))
+
+    def load() -> ChatModel:
+        if kind == "nets":
+            return load_nets(model or ["rp"], seed)
+        from research.synthetic_world.vision_model import VisionErrors, load_vision_model
+
+        errors = VisionErrors(
+            miss_rate, invention_rate, color_error_rate, json_fault_rate, persistence, guess_rate, seed
+        )
+        return load_vision_model(images, scene_graphs, errors)
+
+    run_command(lambda: serve_model(load(), port, faults))
 
 
 @app.command(

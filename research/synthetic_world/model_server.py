@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import torch
 
 from pipeline.core.errors import UserError, format_count
 from research.synthetic_world.chat_format import ChatRequest, RequestError, make_choice, parse_turn
-from research.synthetic_world.served_models import ServedModel
+from research.synthetic_world.served_models import ChatTurn, ServedModel
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,28 @@ class FaultInjection:
     max_requests_per_second: int = 0
 
 
+class ChatModel(Protocol):
+    """Models that reply to messages."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the models."""
+        ...
+
+    def generate(self, name: str, turns: Sequence[ChatTurn]) -> list[dict[str, float]]:
+        """Return the reply of a model: for each position, token -> probability.
+
+        Raises:
+            OSError, ValueError: The image cannot be read, or is not known to the model.
+        """
+        ...
+
+
 class ModelServer(ThreadingHTTPServer):
     """An OpenAI-compatible HTTP server.
 
     Args:
-        net: The served nets.
+        net: The served models.
         port: The port; 0 chooses a free port.
         faults: The faults of the server.
 
@@ -59,7 +76,7 @@ class ModelServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, net: ServedModel, port: int = 0, faults: FaultInjection = FaultInjection()) -> None:
+    def __init__(self, net: ChatModel, port: int = 0, faults: FaultInjection = FaultInjection()) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.net, self.faults, self.requests = net, faults, 0
         self._random, self._request_times, self._lock = random.Random(0), deque[float](), Lock()
@@ -179,7 +196,7 @@ def _make_error(status: int, words: str) -> dict[str, Any]:
 
 @contextmanager
 def run_in_thread(
-    net: ServedModel, port: int = 0, faults: FaultInjection = FaultInjection()
+    net: ChatModel, port: int = 0, faults: FaultInjection = FaultInjection()
 ) -> Iterator[ModelServer]:
     """Run a server in a thread within the context."""
     server = ModelServer(net, port, faults)
@@ -193,15 +210,23 @@ def run_in_thread(
         thread.join()
 
 
-def serve(names: Sequence[str], seed: int, port: int, faults: FaultInjection) -> None:
-    """Serve until Ctrl-C. The first printed line has the names of the models and the address.
+def load_nets(names: Sequence[str], seed: int) -> ServedModel:
+    """Load nets of the sample.
 
     Raises:
-        UserError: A net does not exist, or the port is in use.
+        UserError: A net does not exist.
     """
     # Nets of this size are not faster with more threads.
     torch.set_num_threads(1)
-    net = ServedModel(names, seed)
+    return ServedModel(names, seed)
+
+
+def serve(net: ChatModel, port: int, faults: FaultInjection) -> None:
+    """Serve until Ctrl-C. The first printed line has the names of the models and the address.
+
+    Raises:
+        UserError: The port is in use.
+    """
     try:
         server = ModelServer(net, port, faults)
     except OSError as error:

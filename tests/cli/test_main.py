@@ -348,3 +348,32 @@ def test_other_formats_of_tables_get_the_name_that_ingest_looks_for(project):
     (project / "Table.JSONL").write_text("\n".join(map(json.dumps, rows)))
     create_dataset("bees", project, project / "photos", project / "Table.JSONL")
     assert (project / "data/bees/source/questions.jsonl").is_file()
+
+
+def write_graphs(folder: Path, width: int = 8, box: int = 2) -> Path:
+    folder.mkdir(exist_ok=True)
+    thing = {"name": "cup", "x": 1, "y": 1, "w": box, "h": 2, "attributes": [], "relations": []}
+    graph = {"width": width, "height": 6, "objects": {"1": thing}, "draftedBy": "net"}
+    (folder / "testdev_sceneGraphs.json").write_text(json.dumps({"p0": graph}))
+    return folder
+
+
+def test_scene_graphs_are_checked_and_copied(project):
+    graphs = write_graphs(project / "graphs")
+    create_dataset("birds", project, project / "photos", project / "mine.csv", scene_graphs=graphs)
+    copied = project / "data/birds/source/sceneGraphs/testdev_sceneGraphs.json"
+    assert copied.read_bytes() == (graphs / "testdev_sceneGraphs.json").read_bytes()
+
+
+def test_faults_of_scene_graphs_are_reported_and_nothing_is_written(project):
+    before = snapshot(project)
+    (project / "empty").mkdir()
+    for folder, fault in (
+        (write_graphs(project / "graphs", box=-2), "at least 0"),
+        (project / "empty", "testdev_sceneGraphs.json"),
+    ):
+        with pytest.raises(UserError, match=fault):
+            create_dataset("birds", project, project / "photos", project / "mine.csv", scene_graphs=folder)
+    assert before.items() <= snapshot(project).items() and not (project / "data").exists()
+    with pytest.raises(UserError, match="--scene-graphs"):
+        create_dataset("birds", project, scene_graphs=project / "graphs")

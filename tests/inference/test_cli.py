@@ -41,7 +41,7 @@ def released(tmp_path_factory):
 @pytest.fixture
 def line(released, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 0)
+    monkeypatch.setattr("pipeline.inference.sample_runner.MAX_RETRIES", 0)
 
     def make(server, *more):
         images = ["--images", str(released / "images")]

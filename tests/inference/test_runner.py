@@ -32,7 +32,7 @@ def released(tmp_path_factory):
 @pytest.fixture
 def options(released, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 0)
+    monkeypatch.setattr("pipeline.inference.sample_runner.MAX_RETRIES", 0)
 
     def make(server, **more):
         settings = {"confidence": "token-probability", "images": released / "images", "out": tmp_path / "run"}
@@ -119,7 +119,7 @@ def test_a_run_resumes_after_the_server_died(handler, options, undisturbed):
 
 @pytest.mark.parametrize("fault", ["reset", "half"])
 def test_broken_connections_stop_the_run_after_a_while(fault, options, monkeypatch, undisturbed):
-    monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 5)  # more than 90 s for each question
+    monkeypatch.setattr("pipeline.inference.sample_runner.MAX_RETRIES", 5)  # more than 90 s for each question
     monkeypatch.setattr("pipeline.inference.run_monitor.MAX_SECONDS_WITHOUT_REPLY", 1.0)
     began = time.monotonic()
     with small_server(dead_after=25, fault=fault) as server:
@@ -131,8 +131,8 @@ def test_broken_connections_stop_the_run_after_a_while(fault, options, monkeypat
 
 
 def test_a_hanging_server_stops_the_run(options, monkeypatch):
-    monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 5)
-    monkeypatch.setattr("pipeline.inference.runner.REQUEST_TIMEOUT_SECONDS", 1)
+    monkeypatch.setattr("pipeline.inference.sample_runner.MAX_RETRIES", 5)
+    monkeypatch.setattr("pipeline.inference.sample_runner.REQUEST_TIMEOUT_SECONDS", 1)
     monkeypatch.setattr("pipeline.inference.run_monitor.MAX_SECONDS_WITHOUT_REPLY", 1.0)
     with small_server(dead_after=9, fault="hang") as server:
         done = run_model(options(server, max_connections=2, limit=20))
@@ -350,7 +350,7 @@ def test_a_run_that_cannot_start_is_one_message(change, message, options):
 
 
 def test_a_short_outage_of_the_server_is_waited_for(options, monkeypatch, capsys, undisturbed):
-    monkeypatch.setattr("pipeline.inference.runner.MAX_RETRIES", 2)
+    monkeypatch.setattr("pipeline.inference.sample_runner.MAX_RETRIES", 2)
     # one connection: the client asks three times, then inspect_ai waits 3 to 6 seconds and asks again
     with small_server(failing={5, 6, 7}, status=503) as server:
         assert predictions(run_model(options(server, max_connections=1))) == undisturbed

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from pipeline.core.errors import UserError
@@ -518,3 +519,64 @@ def test_facts_of_questions_are_added_to_the_scene_graph():
     assert verdict("select: dog (9)->query: color [0]", both) == "missing object"
     # That a question mentions "the lamp" does not exclude another one.
     assert verdict("select: lamp (9)->filter color: blue [0]->query: size [1]", both) == "unknown"
+
+
+# What a model drafted
+
+
+def drafted(*objects):
+    return msgspec.structs.replace(scene(*objects, complete=False), drafted_by="net")
+
+
+def drafted_question(program, answer, name="q1"):
+    return msgspec.structs.replace(answered_question(program, answer, name), drafted_by="net")
+
+
+@pytest.mark.parametrize(
+    ("program", "published", "expected"),
+    [
+        ("select: cup (2)->query: material [0]", "unknown", "unknown"),
+        # A published graph contradicts that the cup is red. A drafted graph may have taken blue for red.
+        ("select: cup (2)->filter color: red [0]->query: material [1]", "wrong attribute", "unknown"),
+        ("select: table (1)->relate: dog,on,s (9) [0]->query: color [1]", "wrong relation", "unknown"),
+    ],
+)
+def test_a_drafted_graph_makes_no_question_unanswerable(program, published, expected):
+    listed = ("table 1", "cup 2: blue; on 1")
+    for graph, wanted in ((scene(*listed, complete=False), published), (drafted(*listed), expected)):
+        known = build_evidence("p", {"p": graph}, {}, LEXICON, completeness=Gaps(0.9))
+        result = verify_question(steps(program), known)
+        assert (result.category or result.answerability) == wanted
+
+
+def test_a_drafted_graph_is_incomplete_whatever_is_known_of_other_graphs():
+    listed, program = ("table 1", "cup 2: blue"), "select: dog (9)->query: color [0]"
+    # An image of a published graph that leaves nothing out has no dog.
+    complete = Gaps(0.0)
+    published = build_evidence("p", {"p": scene(*listed, complete=False)}, {}, LEXICON, completeness=complete)
+    by_model = build_evidence("p", {"p": drafted(*listed)}, {}, LEXICON, completeness=complete)
+    assert verify_question(steps(program), published).category == "missing object"
+    result = verify_question(steps(program), by_model)
+    assert (result.answerability, result.evidence_source) == ("unknown", "drafted scene graph")
+
+
+def test_an_absent_object_by_a_model_makes_no_question_unanswerable():
+    asked = "select: dog (9)->query: color [0]"
+    for make, expected in ((answered_question, "missing object"), (drafted_question, None)):
+        partial_graphs = graphs({"p": [make("select: dog (-)->exist: ? [0]", "no")]})
+        known = build_evidence("p", {}, partial_graphs, LEXICON)
+        assert verify_question(steps(asked), known).category == expected
+
+
+def test_the_objects_of_a_drafted_graph_are_not_doubled_by_the_questions_of_the_model():
+    # Programs that are derived from texts have other ids than the graph.
+    questions = [drafted_question("select: cup (blue cup)->query: color [0]", "blue")]
+    known = build_evidence("p", {"p": drafted("cup 2: blue")}, graphs({"p": questions}), LEXICON)
+    assert len(known.objects) == 1
+    people = build_evidence(
+        "p",
+        {"p": drafted("cup 2: blue")},
+        graphs({"p": [answered_question("select: hat (7)->query: color [0]", "red")]}),
+        LEXICON,
+    )
+    assert len(people.objects) == 2 and people.is_drafted

@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
 from pipeline.core.json_files import read_jsonl
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import (
@@ -36,6 +38,7 @@ class Provenance(Record):
         verifier_result: The verifier's result for the candidate. None for answerable questions (AQs).
         votes_invalid, votes_valid, votes_excluded: Numbers of votes about the candidate. 0 for AQs.
         decided_by: Whether the votes or an adjudicator decided. None for AQs.
+        drafted_by: The model that wrote the source question. The field is missing if no model is known to have written it.
     """
 
     item: Item
@@ -47,6 +50,7 @@ class Provenance(Record):
     votes_valid: int
     votes_excluded: int
     decided_by: Literal["votes", "adjudicator"] | None = None
+    drafted_by: str | UnsetType = UNSET
 
 
 def make_canary(dataset: str, version: str, simulated: bool = False, rehearsal: bool = False) -> str:
@@ -81,6 +85,7 @@ def make_provenance(
             votes_valid=collected.votes_valid if collected else 0,
             votes_excluded=collected.votes_excluded if collected else 0,
             decided_by=collected.decided_by if collected else None,
+            drafted_by=source.drafted_by,
         )
 
 

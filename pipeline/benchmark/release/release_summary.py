@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from annotation.study.assignment import wilson_interval
 from annotation.study.label_error import LabelError
 from pipeline.benchmark.release.errata import Erratum
+from pipeline.core.errors import format_count
 from pipeline.core.jsonl_index import FilteredView
 from pipeline.core.records import SUBSETS, Item, Record, Subset
 from pipeline.core.release_params import ReleaseParams
@@ -45,6 +47,45 @@ class StudyFacts(Record):
 
     label_error: LabelError
     doubts: tuple[str, ...]
+
+
+def describe_drafting(
+    drafted: Mapping[str, Mapping[str, int]], num_judged: int = 0, num_refuted: int = 0
+) -> str:
+    """Return sentences that say what models drafted, and how often people found it wrong; "" if nothing is drafted.
+
+    Args:
+        drafted: Model -> "questions" and "scenes" -> number, as in ingest.json.
+        num_judged: Number of drafted questions about which annotators agree. They judged them as gold questions.
+        num_refuted: Number of them that the annotators found unanswerable or underspecified.
+
+    >>> describe_drafting({"qwen": {"questions": 120, "scenes": 1}})
+    'A model drafted 120 questions with their answers and 1 scene graph (qwen). Scene graphs that a model drafted make no question unanswerable. Nobody judged whether the drafted answers are right.'
+    >>> describe_drafting({"qwen": {"questions": 120}}, 40, 2).split(". ")[1]
+    'Annotators judged 40 of the questions, and found 2 of them unanswerable or underspecified (5 %, 95 % interval 1 % to 17 %)'
+    """
+    if not drafted:
+        return ""
+    totals = Counter[str]()
+    for counts in drafted.values():
+        totals.update(counts)
+    kinds = {"questions": "question", "scenes": "scene graph"}
+    what = {kind: format_count(totals[kind], noun) for kind, noun in kinds.items() if totals[kind]}
+    if "questions" in what:
+        what["questions"] += " with their answers" if totals["questions"] > 1 else " with its answer"
+    who = "A model" if len(drafted) == 1 else "Models"
+    sentences = [f"{who} drafted {' and '.join(what.values())} ({', '.join(drafted)})."]
+    if "scenes" in what:
+        sentences.append("Scene graphs that a model drafted make no question unanswerable.")
+    if num_judged:
+        low, high = wilson_interval(num_refuted, num_judged)
+        sentences.append(
+            f"Annotators judged {num_judged:,} of the questions, and found {num_refuted:,} of them unanswerable or underspecified "
+            f"({100 * num_refuted / num_judged:.0f} %, 95 % interval {100 * low:.0f} % to {100 * high:.0f} %)."
+        )
+    if "questions" in what:
+        sentences.append("Nobody judged whether the drafted answers are right.")
+    return " ".join(sentences)
 
 
 class SubsetCounts(Record):
@@ -138,6 +179,8 @@ class ReleaseSummary(Record):
         errata: The errata of the data set.
         num_faulty_items: Number of errata that concern items of this release.
         params: Section `release` of params.yaml.
+        drafting_text: A sentence that says which models drafted questions and scene graphs. "" if nothing is known to
+            be drafted.
     """
 
     dataset: str
@@ -161,6 +204,12 @@ class ReleaseSummary(Record):
     errata: tuple[Erratum, ...]
     num_faulty_items: int
     params: ReleaseParams
+    drafting_text: str = ""
+
+    @property
+    def is_drafted(self) -> bool:
+        """Whether a model wrote questions of the source."""
+        return bool(self.drafting_text)
 
     @property
     def title(self) -> str:

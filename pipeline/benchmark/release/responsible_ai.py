@@ -35,6 +35,8 @@ def list_simulated_parts(f: ReleaseSummary) -> list[str]:
         sentences.append("Verdicts: models judged in place of people. No person has judged these questions.")
     if edited := f.subsets_with_prefix("pt"):
         sentences.append(f"Questions of {' and '.join(edited)}: a program edited questions of the source.")
+    if f.drafting_text:
+        sentences.append(f"Questions of the source: {f.drafting_text}")
     return [*sentences, *f.params.simulated_content]
 
 

@@ -494,3 +494,10 @@ def test_missing_invalid_gold_questions_are_a_limitation(items):
     assert limitation in " ".join(list_limitations(unchecked)) and limitation not in " ".join(
         list_limitations(facts(items))
     )
+
+
+def test_the_card_says_what_a_model_drafted(items, text_of):
+    text = text_of(items, drafting_text="A model drafted 9 questions (net).")
+    assert "> **A model wrote the answerable questions.** A model drafted 9 questions (net)." in text
+    assert "questions drafted by a model" in text and "language_creators" in text
+    assert "drafted" not in text_of(items) and "language_creators" not in text_of(items)
