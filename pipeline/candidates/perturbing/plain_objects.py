@@ -37,6 +37,7 @@ from pipeline.candidates.perturbing.plain_people import (
 )
 from pipeline.candidates.perturbing.plausibility import ObjectConstraints
 from pipeline.candidates.perturbing.surface_realization import (
+    NumberChanges,
     Swap,
     detect_number,
     find_possible_numbers,
@@ -82,10 +83,10 @@ def _swap_object(case: EditCase, slot: Presupposition) -> Swap | None:
     for names in _list_replacements(case, slot, constraints):
         if names & {*ROLES, *UNIFORMED_ROLES}:
             return _swap_for_role(case, slot, names, is_plural)
-        numbers = find_possible_numbers(case.sentence, slot)
+        numbers: NumberChanges = find_possible_numbers(case.sentence, slot)
         if pluralize(slot.word) == slot.word and not is_plural:
             # "What is the DEER doing?" is about one of them.
-            numbers = {number: numbers[number] for number in numbers if number == "singular"}
+            numbers = {key: changes for key, changes in numbers.items() if key == "singular"}
         is_person = get_main_kind(slot.word) == "person"
         frequency = (
             np.ones(len(table.names)) if is_person else (table.sampling_weights + 1e-6) ** FREQUENCY_EXPONENT
