@@ -116,6 +116,10 @@ def draft(options: DraftOptions) -> Draft:
     Raises:
         UserError: The images or the options have faults, the model cannot be used, or asking stopped early.
     """
+    if not options.server and options.model.startswith(("hf/", "hf-vqa/")):
+        raise UserError(
+            f"--model {options.model}: wanted a model that reads images and writes text; models of transformers are hf-vlm/..."
+        )
     check_output_paths([Output("--out", options.output_folder, "folder")], [options.images])
     images, folder, prompts = (
         Photographs(options.images, options.max_image_size),

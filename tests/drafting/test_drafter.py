@@ -91,6 +91,12 @@ def test_every_question_is_asked_without_the_list_and_nothing_is_asked_twice(pho
         assert before == {name: (again.folder / name).read_bytes() for name in OUTPUTS}
 
 
+@pytest.mark.parametrize("model", ["hf/gpt2", "hf-vqa/dandelin/vilt-b32-finetuned-vqa"])
+def test_models_that_cannot_describe_images_are_refused(photographs, tmp_path, model):
+    with pytest.raises(UserError, match="hf-vlm"):
+        draft(DraftOptions(photographs, model, out=tmp_path / "d"))
+
+
 def test_another_model_needs_another_folder(undisturbed, photographs):
     with pytest.raises(UserError, match="other settings"):
         draft(DraftOptions(photographs, "other", "http://127.0.0.1:9", undisturbed.folder))
