@@ -190,6 +190,7 @@ def test_only_simulated_annotators_the_audit_and_a_reference_row_read_the_truth(
             "pipeline/benchmark/auditing/screening_accuracy.py",
             "research/studies/attribution_study.py",
             "research/studies/crowd_robustness.py",
+            "research/studies/label_error_coverage.py",
         )
     }
 
