@@ -7,6 +7,7 @@ complete scene graphs:
 - wrong questions: those whose drafted answer is not the only correct one
 - answerable candidates: those that have an answer after all, so that they would be wrong as UQs
 - lost candidates: unanswerable ones that are dropped although they would have made good UQs
+- wrong AQs: drafted questions that are released as answerable, although they have no answer or another one
 
 The model misses and invents objects and takes one color for another, all at the same rate. So many of its JSON replies are damaged, too.
 """
@@ -50,7 +51,7 @@ from pipeline.drafting.drafter import Draft, DraftOptions, draft
 from pipeline.language.functional_programs import parse_program
 from pipeline.research_registry import make_truth_reader
 from pipeline.verifier.evidence import build_scene_evidence
-from pipeline.verifier.verification import execute_program
+from pipeline.verifier.verification import ExecutionResult, execute_program
 from research.synthetic_world.build import dump_compact_json, encode_jpeg, to_gqa_scene_graphs
 from research.synthetic_world.model_server import run_in_thread
 from research.synthetic_world.question_checks import LEXICON
@@ -202,6 +203,11 @@ def count_errors(
     questions = {row.question_id: row for row in folders.read_records(Question)}
     aqs = [questions[item.question_id] for item in items if not item.unanswerable]
     before, after = judge(screened), judge(uqs)
+    num_unanswerable = sum(
+        execute(scenes[row.image_id], model.find_program(row.image_id, row.text)).answerability
+        != "answerable"
+        for row in aqs
+    )
     lost = judge(candidates[key] for key in known_answerable - ids if key in candidates)
     lost_by_votes = judge(row.candidate for row in collected if row.status != "unanswerable")
     return {
@@ -217,9 +223,11 @@ def count_errors(
         "UQs": len(uqs),
         "UQs, answerable": after["answerable"],
         "AQs": len(aqs),
-        "AQs, wrong answer": _count_wrong(
+        "AQs, unanswerable": num_unanswerable,
+        "AQs, another answer": _count_wrong(
             [(row.image_id, row.text, row.answer) for row in aqs], scenes, model
-        ),
+        )
+        - num_unanswerable,
     }
 
 
@@ -232,6 +240,11 @@ def _count_wrong(
     return sum(not is_right(scenes[key], model.find_program(key, text), answer) for key, text, answer in rows)
 
 
+def execute(scene: SceneGraph, program: Sequence[Step]) -> ExecutionResult:
+    """Return what a complete graph says about a question."""
+    return execute_program(parse_program(program), build_scene_evidence(scene, LEXICON))
+
+
 def is_right(scene: SceneGraph, program: Sequence[Step], answer: str) -> bool:
     """Return whether an answer is the only correct one by a complete graph.
 
@@ -240,7 +253,7 @@ def is_right(scene: SceneGraph, program: Sequence[Step], answer: str) -> bool:
         program: The program of the question.
         answer: The answer.
     """
-    result = execute_program(parse_program(program), build_scene_evidence(scene, LEXICON))
+    result = execute(scene, program)
     return result.answerability == "answerable" and any(is_agreed(answer, one) for one in result.answers)
 
 
