@@ -108,7 +108,7 @@ WORDS = {
     "Choice": "valid, invalid, unsure",
     "WordClass": "object, attribute, relation, frame, other",
     "Difficulty": "random, popular, adversarial",
-    "EvidenceSource": "truth, scene graph, other questions, none",
+    "EvidenceSource": "truth, scene graph, drafted scene graph, other questions, none",
 }
 
 

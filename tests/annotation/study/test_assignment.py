@@ -74,18 +74,18 @@ def test_open_task_is_returned_until_it_is_answered():
 
 def test_posterior_follows_bayes_rule():
     # Prior odds of invalid 0.9 / 0.1. Before any gold question, sensitivity is 18 / 20 and specificity 19 / 20. One correct valid gold
-    # question makes the latter 20 / 21, so that the false alarm rate is 1 / 21. 8 % of the unanswerable and 2 % of the answerable
+    # question makes the latter 20 / 21, so that the false alarm rate is 1 / 21. 8 % of the unanswerable and 1 % of the answerable
     # candidates are hard, so that half of the annotators err: "invalid" multiplies the odds by (0.92 * 0.9 + 0.08 / 2) /
-    # (0.98 / 21 + 0.02 / 2) = 15.314, "valid" by (0.92 * 0.1 + 0.08 / 2) / (0.98 * 20 / 21 + 0.02 / 2) = 0.13993.
+    # (0.99 / 21 + 0.01 / 2) = 16.6466, "valid" by (0.92 * 0.1 + 0.08 / 2) / (0.99 * 20 / 21 + 0.01 / 2) = 0.139262.
     study = make_assigner()
     # With a single vote, the uncertainty of the base rate makes no difference.
     study = make_assigner()
     assert study.get_posterior_invalid("c0") == pytest.approx(0.9, abs=1e-4)
     judge(study, "ann", X)
-    assert study.get_posterior_invalid("c0") == pytest.approx(9 * 15.314 / (1 + 9 * 15.314), abs=1e-4)
+    assert study.get_posterior_invalid("c0") == pytest.approx(9 * 16.6466 / (1 + 9 * 16.6466), abs=1e-4)
     study = make_assigner()
     judge(study, "ann", V)
-    assert study.get_posterior_invalid("c0") == pytest.approx(9 * 0.13993 / (1 + 9 * 0.13993), abs=1e-4)
+    assert study.get_posterior_invalid("c0") == pytest.approx(9 * 0.139262 / (1 + 9 * 0.139262), abs=1e-4)
 
 
 def test_one_valid_vote_never_decides():
@@ -156,7 +156,7 @@ def test_every_task_gets_at_least_one_vote():
 
 def test_verdict_needs_a_majority_of_votes():
     study = make_assigner(prior=0.0)
-    # 49 to 1 for invalid; one "valid": 49 * 0.13993 = 6.857 to 1 (see above), less than 19 to 1
+    # 49 to 1 for invalid; one "valid": 49 * 0.139262 = 6.857 to 1 (see above), less than 19 to 1
     study.record_answer("ann", "t1", V, V)
     assert study.get_posterior_invalid("c1") == pytest.approx(6.857 / 7.857, abs=1e-3)
     assert not study.is_decided("t1")

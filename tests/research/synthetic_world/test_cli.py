@@ -79,22 +79,22 @@ def test_fit_vqa_fits_for_all_seeds(monkeypatch):
 
 def test_serve_injects_no_faults_by_default(monkeypatch):
     served = calls(monkeypatch, model_server, "serve")
+    monkeypatch.setattr(model_server, "load_nets", lambda names, seed: (names, seed))
     rgqa("serve")
     rgqa(
         "serve --model rp --model blind --seed 1 --port 8123 --no-logprobs --delay-seconds 1 --failure-rate 0.2 --max-requests-per-second 5"
     )
     rgqa("serve --truncation-rate 0.1")
     assert served == [
-        (["rp"], 0, 0, model_server.FaultInjection()),
+        ((["rp"], 0), 0, model_server.FaultInjection()),
         (
-            ["rp", "blind"],
-            1,
+            (["rp", "blind"], 1),
             8123,
             model_server.FaultInjection(
                 has_logprobs=False, delay_seconds=1, failure_rate=0.2, max_requests_per_second=5
             ),
         ),
-        (["rp"], 0, 0, model_server.FaultInjection(truncation_rate=0.1)),
+        ((["rp"], 0), 0, model_server.FaultInjection(truncation_rate=0.1)),
     ]
 
 
