@@ -46,7 +46,8 @@ def build_known_tasks(
     The pool consists of several tests, from which `annotation.study.qualification.select_tasks` composes the
     test of each annotator. If the images allow it, a quarter of the tasks in each part (training, each test) has
     two valid questions, a quarter has two invalid questions, and half have one of each. Each image is used once.
-    Template questions are easy to recognize, so they are used only if an image has no other gold questions.
+    Template questions are easy to recognize, so they are used only if an image has no other gold questions, or none of
+    one kind (valid or invalid).
 
     Args:
         tasks: The annotation tasks.
@@ -111,8 +112,9 @@ def _collect_offers(tasks: Iterable[Task], seed: int) -> OfferedQuestions:
     for key in sorted(found, key=lambda key: (-first[key], hash_uniform(str(seed), "training", key))):
         rows = sorted(found[key].values(), key=lambda row: hash_uniform(str(seed), "training", key, row.text))
         others = [row for row in rows if "template" not in row.gold_source]
+        kinds, other_kinds = ({row.expected_choice for row in group} for group in (rows, others))
         if len(rows) > 1:
-            offers[key] = others if len(others) > 1 else rows
+            offers[key] = others if len(others) > 1 and kinds == other_kinds else rows
     return offers
 
 
