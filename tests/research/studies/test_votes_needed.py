@@ -153,7 +153,7 @@ def test_base_rates_are_learned_and_few_uqs_are_lost(answerable, num_people, max
     assert abs(found.later_forecast / found.judgements - 1) < 0.25
     # Of about 115 to 280 UQs at most two are wrong; more crowds would tell 0.5 from 1 %.
     assert found.miss_rate <= max_lost and found.false_discovery_rate < 0.02
-    assert found.adjudicated_miss_rate <= 0.05
+    assert found.adjudicated_miss_rate <= min(0.05, found.miss_rate)
     text = render_base_rates([found])
     assert text.count("\n") == 2 and f"| {answerable:.0%} | {num_people} | 300 |" in text
 
