@@ -246,18 +246,13 @@ class AdaptiveAssigner:
         state = self._get_annotator(person)
         if state.open_task is not None:
             return self.keys[state.open_task]
-        if state.is_excluded or state.has_failed_gold():
+        if state.is_excluded or self.explain_stop(person):
             return None
         if state.is_adjudicator:
             return self._assign_adjudication(
                 person, self.find_doubtful_tasks() & state.is_available & (self.num_open == 0)
             )
-        if (
-            self._count_tasks_left(state) < 1
-            or self._count_judgements_left() < 1
-            or self.has_reached_share(person)
-            or self.is_distrusted(person)
-        ):
+        if self._count_tasks_left(state) < 1 or self._count_judgements_left() < 1:
             return None
         free = (self.get_wanted_votes() > self.num_open) & self._find_new_tasks(state)
         if not free.any():

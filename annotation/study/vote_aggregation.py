@@ -105,13 +105,20 @@ def decide_by_votes(
         posteriors: Candidate id -> probability of invalid without the verdicts of adjudicators.
     """
     keys = sorted(candidates)
-    statuses = decide_status(
-        count_votes(answers, keys),
+    statuses = _decide_statuses(count_votes(answers, keys), answers, rules, posteriors)
+    return dict(zip(keys, statuses, strict=True))
+
+
+def _decide_statuses(
+    votes: pd.DataFrame, answers: pd.DataFrame, rules: QualityRules, posteriors: Mapping[str, float]
+) -> list[str]:
+    """Return the status of each row of `votes` by these votes. The posterior of a candidate without one is 0.5."""
+    return decide_status(
+        votes,
         rules,
-        pd.Series(dict(posteriors), dtype=float).reindex(keys).fillna(0.5),
+        pd.Series(dict(posteriors), dtype=float).reindex(votes.index).fillna(0.5),
         has_gold_answers=table.has_gold_answers(answers),
-    )
-    return dict(zip(keys, statuses.tolist(), strict=True))
+    ).tolist()
 
 
 def verify_candidates(
@@ -132,12 +139,7 @@ def verify_candidates(
     """
     keys = sorted(screened)
     votes = count_votes(answers, keys)
-    by_votes = decide_status(
-        votes,
-        rules,
-        pd.Series(dict(posteriors), dtype=float).reindex(keys).fillna(0.5),
-        has_gold_answers=table.has_gold_answers(answers),
-    ).tolist()
+    by_votes = _decide_statuses(votes, answers, rules, posteriors)
     adjudicated = (
         table.get_adjudications(answers).map({True: "unanswerable", False: "answerable"}).reindex(keys)
     )

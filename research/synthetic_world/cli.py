@@ -6,7 +6,7 @@ Heavy modules are imported inside the functions.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -16,6 +16,11 @@ from pipeline.core.errors import run_command
 app = new_app(
     "Build and check the synthetic sample data set that comes with this project.", "rgqa sample build --check"
 )
+
+
+def rate_option(help: str) -> Any:
+    """Return an option for a proportion."""
+    return typer.Option(min=0, max=1, help=help)
 
 
 @app.command(epilog="Example: `rgqa sample build --check`")
@@ -166,39 +171,25 @@ def serve(
             help="vlm: the complete scene graphs of these images (testdev_sceneGraphs.json).",
         ),
     ] = Path("data/sample/truth"),
-    miss_rate: Annotated[
-        float, typer.Option(min=0, max=1, help="vlm: miss this proportion of the objects.")
-    ] = 0.0,
+    miss_rate: Annotated[float, rate_option("vlm: miss this proportion of the objects.")] = 0.0,
     invention_rate: Annotated[
         float,
-        typer.Option(
-            min=0, max=1, help="vlm: invent this number of objects, as a proportion of the objects."
-        ),
+        rate_option("vlm: invent this number of objects, as a proportion of the objects."),
     ] = 0.0,
     color_error_rate: Annotated[
-        float, typer.Option(min=0, max=1, help="vlm: take this proportion of the colors for another color.")
+        float, rate_option("vlm: take this proportion of the colors for another color.")
     ] = 0.0,
     json_fault_rate: Annotated[
         float,
-        typer.Option(
-            min=0, max=1, help="vlm: truncate this proportion of the JSON replies, or put text around them."
-        ),
+        rate_option("vlm: truncate this proportion of the JSON replies, or put text around them."),
     ] = 0.0,
     persistence: Annotated[
         float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="vlm: for this proportion of the objects, all looks at an image have the same errors.",
-        ),
+        rate_option("vlm: for this proportion of the objects, all looks at an image have the same errors."),
     ] = 0.5,
     guess_rate: Annotated[
         float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="vlm: guess an answer to this proportion of the questions that the model cannot answer.",
-        ),
+        rate_option("vlm: guess an answer to this proportion of the questions that the model cannot answer."),
     ] = 0.5,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Listen on this port. 0 chooses a free port.")
@@ -210,13 +201,11 @@ def serve(
         float, typer.Option(min=0, max=3600, help="Wait this many seconds before each reply.")
     ] = 0.0,
     failure_rate: Annotated[
-        float, typer.Option(min=0, max=1, help="Let this proportion of requests fail with status 500.")
+        float, rate_option("Let this proportion of requests fail with status 500.")
     ] = 0.0,
     truncation_rate: Annotated[
         float,
-        typer.Option(
-            min=0, max=1, help="Return this proportion of replies empty, with finish reason `length`."
-        ),
+        rate_option("Return this proportion of replies empty, with finish reason `length`."),
     ] = 0.0,
     max_requests_per_second: Annotated[
         int,

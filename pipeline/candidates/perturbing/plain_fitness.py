@@ -62,7 +62,6 @@ _SINGLE_NAMES = parse_words(
 # Nothing small stands where they might stand.
 _LARGE_NAMES = parse_words("tent, boat, tractor, statue, helicopter, stroller, bicycle")
 _PORTABLE_KINDS = parse_words("paper, linen, device, instrument, marking")
-_TABLEWARE_KINDS = frozenset(("dish", "receptacle"))
 # Rooms are recognized by what they hold: a bathtub stands in bathrooms only.
 _ROOM_WORDS = {
     "bathtub": parse_words("bathroom, toilet, shower, sink, towel, bathmat"),
@@ -156,7 +155,7 @@ class Fitness:
 
     @cached_property
     def is_kept(self) -> bool:
-        """Whether nothing else makes sense in the place of the object, but another object may replace its reference.
+        """Whether nothing else makes sense instead of the object, but another object may replace its reference.
 
         Examples: "the PLATE under the dessert", "the CHAIRS around the table", "the STICKER on the camera".
         """
@@ -261,11 +260,7 @@ class Fitness:
         if self.is_plural and other in _SINGLE_NAMES:
             return False
         is_small = self._kind in (SMALL_KINDS | _PORTABLE_KINDS) - {"ball"}
-        if (
-            is_small
-            and get_main_kind(other) not in _TABLEWARE_KINDS
-            and other in _SINGLE_NAMES | _LARGE_NAMES
-        ):
+        if is_small and get_main_kind(other) not in VESSEL_KINDS and other in _SINGLE_NAMES | _LARGE_NAMES:
             return False
         room = _ROOM_WORDS.get(other)
         if room is not None and room.isdisjoint(iter_words(self.case)):
