@@ -239,14 +239,7 @@ def _check_new_files(
     from pipeline.language.functional_programs import is_existence_question
     from pipeline.sources.source_folder import IngestParams, SourceFolder
 
-    if not images.is_dir():
-        raise UserError(f"--images {images}: no such folder")
-    if not questions.is_file():
-        raise UserError(f"--questions {questions}: no such file")
-    if questions.suffix.lower() not in TABLE_NAMES:
-        raise UserError(
-            f"--questions {questions}: the name of a table ends with {', '.join(TABLE_NAMES)}; save it in one of these formats"
-        )
+    _check_paths(images, questions, scene_graphs)
 
     def convert(stage: str, kind: Any) -> Any:
         return convert_params(section.get(stage) or {}, kind, f"{params_path}, {name}.{stage}")
@@ -283,17 +276,36 @@ def _check_new_files(
     return NewFiles(targets, len(files), num_questions, left_out, warnings, sizes)
 
 
+def _check_paths(images: Path, questions: Path, scene_graphs: Path | None) -> None:
+    """Raise a UserError that lists all paths that do not exist or have a wrong name."""
+    problems = list[str]()
+    if not images.is_dir():
+        problems.append(f"--images {images}: no such folder")
+    if not questions.is_file():
+        problems.append(f"--questions {questions}: no such file")
+    elif questions.suffix.lower() not in TABLE_NAMES:
+        problems.append(
+            f"--questions {questions}: the name of a table ends with {', '.join(TABLE_NAMES)}; save it in one of these formats"
+        )
+    if scene_graphs and not _list_graph_files(scene_graphs):
+        names = ", ".join(f"{split}_sceneGraphs.json" for split in get_args(Split))
+        problems.append(f"--scene-graphs {scene_graphs}: wanted a folder with one of {names}")
+    if problems:
+        raise UserError(problems)
+
+
+def _list_graph_files(folder: Path) -> dict[Split, Path]:
+    """Return split -> file, for the files of scene graphs in a folder."""
+    paths = {split: folder / f"{split}_sceneGraphs.json" for split in get_args(Split)}
+    return {split: path for split, path in paths.items() if path.is_file()}
+
+
 def _check_graphs(folder: Path, problems: Problems) -> list[Path]:
     """Return the files of scene graphs in a folder. Their problems are collected."""
     from pipeline.sources.gqa_files import read_scene_graphs
 
-    folder = folder.resolve()
-    paths = {split: folder / f"{split}_sceneGraphs.json" for split in get_args(Split)}
-    there = {split: path for split, path in paths.items() if path.is_file()}
-    if not there:
-        names = ", ".join(path.name for path in paths.values())
-        raise UserError(f"--scene-graphs {folder}: wanted a folder with one of {names}")
-    for _ in read_scene_graphs(folder, tuple(there), problems):
+    there = _list_graph_files(folder.resolve())
+    for _ in read_scene_graphs(folder.resolve(), tuple(there), problems):
         pass
     return [*there.values()]
 

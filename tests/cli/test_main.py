@@ -331,6 +331,18 @@ def test_wrong_options_are_refused_by_name(project, arguments, said):
     assert done.exit_code == 1 and said in done.stderr and not (project / "data").exists()
 
 
+def test_all_missing_paths_are_reported_at_once(project):
+    arguments = ["--images", "nosuch", "--questions", "nosuch.csv", "--scene-graphs", "nograph"]
+    done = CliRunner().invoke(app, ["init", "birds", *arguments])
+    assert done.exit_code == 1 and not (project / "data").exists()
+    for said in (
+        "--images nosuch: no such",
+        "--questions nosuch.csv: no such",
+        "--scene-graphs nograph: wanted",
+    ):
+        assert said in done.stderr
+
+
 def test_other_formats_of_tables_get_the_name_that_ingest_looks_for(project):
     table = project / "mine.tsv"
     table.write_text((project / "mine.csv").read_text().replace(",", "\t"))
