@@ -46,7 +46,7 @@ def connect(studio: Studio) -> socket.socket:
 @pytest.mark.server
 @pytest.mark.parametrize("sent", [b"", b"POST /annotate/step HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-"])
 def test_200_idle_connections_delay_nobody(studio: Studio, sent: bytes) -> None:
-    client = studio.open_page("ivy")
+    client = studio.open_page("bob")  # who is not asked to pass a test elsewhere
     # The test opens 200, where 100 were the limit once.
     with ExitStack() as stack:
         for _ in range(200):

@@ -22,10 +22,10 @@ def test_every_task_gets_its_votes_from_different_annotators(studio: Studio) -> 
                 shown[number] = client.answer(shown[number])
     lines = [
         "from tasks.models import Annotation",
-        "rows = Annotation.objects.filter(was_cancelled=False)",
+        "rows = Annotation.objects.filter(was_cancelled=False).exclude(completed_by__email='olga@rgqa.local')",
         "answer = [[row.task.data['task'], row.completed_by.email] for row in rows]",
     ]
-    # A correction is a further annotation of the same annotator.
+    # A correction is a further annotation of the same annotator. Olga annotates another data set (`test_observer`).
     pairs = {tuple(pair) for pair in run_inside(studio, "\n".join(lines))}
     careful = {f"{client}@rgqa.local" for client in ("joe", "kim", "lea")}
     votes = Counter(key for key, email in pairs if email in careful)
