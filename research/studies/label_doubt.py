@@ -10,6 +10,7 @@ The rows that were made with the CLIP score or with the true regions are left ou
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -108,7 +109,7 @@ def summarize(trials: Sequence[Trial]) -> dict[str, object]:
     planted = np.concatenate([trial.planted for trial in trials])
     bins = []
     place = np.clip(np.searchsorted(BIN_ENDS, wrong, side="right") - 1, 0, len(BIN_ENDS) - 2)
-    for number, (low, high) in enumerate(zip(BIN_ENDS, BIN_ENDS[1:], strict=False)):
+    for number, (low, high) in enumerate(pairwise(BIN_ENDS)):
         inside = place == number
         if inside.sum() >= MIN_BIN_SIZE:
             bins.append(
