@@ -88,6 +88,8 @@ def load_items(
     """
     path = Path(source)
     is_release = path.is_dir() and (path / "rgqa").is_dir()
+    if subsets and not is_release:
+        raise UserError(f"{source}: --subset selects subsets of a release's folder; leave it out")
     items = _load_release(path, subsets, split) if is_release else _load_other_set(source, split, columns)
     counts = np.bincount(items.labels, minlength=2)
     if len(items.labels) < MIN_ROWS or counts.min() < MIN_PER_LABEL:
