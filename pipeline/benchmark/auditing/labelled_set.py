@@ -37,7 +37,7 @@ class LabelledSet(LabelledRows):
         row_indices: [n] index of each row in the source.
         label_names: Names of the labels 0 and 1.
         excluded_rows: Reason -> number of excluded rows of the source.
-        ids: [n] ids of the rows. The numbers of the rows, from 1, if the format has no ids.
+        ids: [n] ids of the rows; the numbers of the rows, from 1, if the format has no ids. () for a set without a file.
     """
 
     format: str
@@ -53,7 +53,7 @@ class LabelledSet(LabelledRows):
         return replace(
             rows,
             row_indices=self.row_indices[np.asarray(indices, int)],
-            ids=[self.ids[i] for i in indices],
+            ids=[self.ids[i] for i in indices] if self.ids else (),
         )
 
 
