@@ -17,7 +17,7 @@ from pipeline.core.errors import require_docstrings
 
 # The sections of `rgqa --help` and their commands.
 COMMAND_SECTIONS = {
-    "Evaluate a model": "run score attribute leaderboard baselines audit",
+    "Evaluate a model": "run score attribute leaderboard baselines audit doubt",
     "Build a benchmark": "draft init upgrade fetch convert export-embeddings annotate explain report export",
     "Publish a release": "check publish diff errata",
     "Sample and studies": "sample study",

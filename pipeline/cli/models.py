@@ -206,6 +206,59 @@ def audit(
     run_command(lambda: run_audit(options))
 
 
+@app.command(
+    epilog="Example: `rgqa doubt data/release/sample/1.0.0 llava.json gpt-4o.json qwen.json --out doubt.csv`"
+)
+def doubt(
+    source: Annotated[
+        str, Argument(metavar="RELEASE", help="A release, or any other set that `rgqa audit` reads.")
+    ],
+    predictions: Annotated[
+        list[Path],
+        Argument(
+            metavar="PREDICTIONS",
+            help="Predictions files of models on this set, or folders that `rgqa run` wrote.",
+        ),
+    ],
+    subset: Annotated[
+        list[str] | None,
+        Option(metavar="NAME", help="Examine only this subset of a release. Can be repeated."),
+    ] = None,
+    split: Annotated[str | None, Option(metavar="NAME", help="Examine only this split.")] = None,
+    text_column: Annotated[
+        str | None,
+        Option(metavar="COLUMN", help="Read questions from this column, if the format is not recognized."),
+    ] = None,
+    label_column: Annotated[
+        str | None, Option(metavar="COLUMN", help="Read labels from this column.")
+    ] = None,
+    positive_label: Annotated[
+        str | None,
+        Option(
+            metavar="VALUE", help="Treat this value of --label-column as label 1 and all others as label 0."
+        ),
+    ] = None,
+    image_column: Annotated[
+        str | None, Option(metavar="COLUMN", help="Read the name of each row's image from this column.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE", help="Write all items with probabilities and reasons to this .csv or .json file."
+        ),
+    ] = None,
+    seed: Annotated[int, Option(min=0, max=MAX_SEED, help="Set the seed of folds and bootstrap.")] = 0,
+) -> None:
+    """Estimate which labels of a set are wrong, from the answers of several models
+    (docs/guides/find_wrong_labels.md).
+    """
+    from pipeline.benchmark.auditing.labelled_set import ColumnOptions
+    from pipeline.cli.doubt import write_doubt
+
+    columns = ColumnOptions(text_column, label_column, image_column, positive_label)
+    run_command(lambda: write_doubt(source, predictions, subset or (), split, columns, out, seed))
+
+
 @app.command(epilog="Example: `rgqa attribute 00095300 --model rp --out attribution.html`")
 def attribute(
     context: typer.Context,

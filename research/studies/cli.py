@@ -81,6 +81,22 @@ def drafting(
     run_command(lambda: print(run_drafting_study(rates, images, seed, out.resolve())))
 
 
+@app.command("doubt", epilog="Example: `rgqa study doubt --out doubt.json`")
+def label_doubt(
+    split: Annotated[str, typer.Option(help="Examine the items of this split.")] = "test",
+    net_seed: Annotated[int, typer.Option(min=0, max=2, help="Use the nets of this seed.")] = 1,
+    repetitions: Annotated[
+        int, typer.Option(min=1, max=1000, help="Plant errors this many times for each rate.")
+    ] = 5,
+    seed: Annotated[int, seed_option("Seed of the planted errors.")] = 0,
+    out: ResultsOption = None,
+) -> None:
+    """Measure how many planted wrong labels `rgqa doubt` finds, and whether its probabilities are calibrated."""
+    from research.studies.label_doubt import run_doubt_study
+
+    run_command(lambda: print(run_doubt_study(split, net_seed, repetitions, seed, out)))
+
+
 @app.command(epilog="Example: `rgqa study transformer-attacker --out attackers.json`")
 def transformer_attacker(
     folds: FoldsOption = 5,

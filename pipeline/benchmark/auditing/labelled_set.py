@@ -37,6 +37,7 @@ class LabelledSet(LabelledRows):
         row_indices: [n] index of each row in the source.
         label_names: Names of the labels 0 and 1.
         excluded_rows: Reason -> number of excluded rows of the source.
+        ids: [n] ids of the rows; the numbers of the rows, from 1, if the format has no ids. () for a set without a file.
     """
 
     format: str
@@ -44,11 +45,16 @@ class LabelledSet(LabelledRows):
     row_indices: np.ndarray
     label_names: tuple[str, str]
     excluded_rows: dict[str, int] = field(default_factory=dict)
+    ids: Sequence[str] = ()
 
     def select(self, indices: Sequence[int] | np.ndarray) -> LabelledSet:
         """Return the rows with these indices, in this order."""
         rows = cast(LabelledSet, LabelledRows.select(self, indices))
-        return replace(rows, row_indices=self.row_indices[np.asarray(indices, int)])
+        return replace(
+            rows,
+            row_indices=self.row_indices[np.asarray(indices, int)],
+            ids=[self.ids[i] for i in indices] if self.ids else (),
+        )
 
 
 class ColumnOptions(NamedTuple):
@@ -178,6 +184,7 @@ def validate_rows(
         row_indices=row_indices,
         label_names=parsed.label_names,
         excluded_rows=dict(reasons.most_common()),
+        ids=[str(i + 1) if parsed.ids is None else normalize_value(parsed.ids[i]) for i in row_indices],
     )
 
 

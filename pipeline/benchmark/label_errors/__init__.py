@@ -1,0 +1,1 @@
+"""Estimate which labels of a set are wrong (`rgqa doubt`)."""
