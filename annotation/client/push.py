@@ -21,6 +21,7 @@ from annotation.client.credentials import connect
 from annotation.client.label_studio import BATCH_SIZE, LabelStudioClient
 from annotation.client.labeling_config import build_instructions, build_labeling_config
 from annotation.client.volunteers import open_link_file, sync_volunteers
+from annotation.study.answers_table import load_quality_rules
 from annotation.study.assignment_params import (
     AnnotateParams,
     count_tasks,
@@ -236,7 +237,9 @@ def build_queue(
     return {
         "dataset": folders.dataset,
         "project": get_project_title(folders),
-        "rules": msgspec.structs.asdict(params) | sizes._asdict(),
+        "rules": msgspec.structs.asdict(params)
+        | sizes._asdict()
+        | {"min_release_posterior": load_quality_rules().min_posterior},
         **{
             state: {person.email.lower(): person.pseudonym for person in roster if person.is_active == active}
             for state, active in (("annotators", True), ("removed", False))

@@ -34,7 +34,14 @@ import numpy as np
 import pandas as pd
 
 from annotation.study.exports import ADJUDICATOR_PREFIX
-from pipeline.core.params import Count, Params
+from pipeline.core.params import (
+    PARAMS_FILE,
+    Count,
+    Params,
+    convert_params,
+    read_dataset_name,
+    read_dataset_params,
+)
 from pipeline.core.records import UNCONFIRMED, Choice, Record, Task, TaskQuestion, Verdict
 
 RecordType = TypeVar("RecordType", bound=Record)
@@ -92,6 +99,17 @@ class QualityRules(Params):
     )
     min_task_seconds: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 3.0
     max_fast_rate: Proportion = 0.5
+
+
+def load_quality_rules() -> QualityRules:
+    """Return the rules in section `collect` of params.yaml; the defaults if there is no such section.
+
+    Raises:
+        UserError: Lists every rule that has the wrong type or is out of range.
+    """
+    section = read_dataset_params().get("collect") or {}
+    own = {name: section[name] for name in QualityRules.__struct_fields__ if name in section}
+    return convert_params(own, QualityRules, f"{PARAMS_FILE}, {read_dataset_name()}.collect")
 
 
 def split_verdict(task: Task, verdict: Verdict) -> tuple[tuple[TaskQuestion, Choice, str], ...]:

@@ -48,9 +48,6 @@ MIN_VALID_VOTES = 2
 # Minimum probability for this decision. It may be lower than for the decision that a candidate is unanswerable, because
 # an unanswerable candidate that is called answerable is only lost.
 MIN_VALID_POSTERIOR = 0.9
-# Where `min_posterior` is out of reach, voting goes on if the remaining votes can make a candidate this probably unanswerable. It
-# is the default of `collect.min_posterior`, which decides the status.
-MIN_USEFUL_POSTERIOR = 0.95
 # Log odds that differ by so little are equal.
 ROUNDING = 1e-9
 # So many "invalid" votes suffice, if the posterior does, even if there are more "valid" ones: on a hard question, half of the
@@ -98,6 +95,9 @@ class AssignmentRules(NamedTuple):
             The error of the verdicts is measured on them.
         seed: Seed of the random order of tasks and of the random samples.
         min_gold_agreement: Number of annotators who must agree on an unconfirmed gold question before it counts.
+        min_release_posterior: Stage `collect` releases candidates that are at least this probably unanswerable
+            (`collect.min_posterior`). Where `min_posterior` is out of reach, voting goes on if the remaining votes can
+            reach this value.
     """
 
     max_votes: int = 5
@@ -109,6 +109,7 @@ class AssignmentRules(NamedTuple):
     max_tasks_per_annotator: int = 0
     seed: int = 0
     min_gold_agreement: int = 2
+    min_release_posterior: float = 0.95
 
 
 DEFAULT_RULES = AssignmentRules()
@@ -309,6 +310,13 @@ class AdaptiveAssigner:
     def is_gold_counted(self, question: Mapping[str, Any]) -> bool:
         """Return whether a gold question counts: it needs no confirmation, or annotators agree on it."""
         return self.gold_agreement.get_status(question.get("unconfirmed")) == "confirmed"
+
+    def is_contested_in_test(self, question: Mapping[str, Any]) -> bool:
+        """Return whether annotators disagree on a gold question of the qualification test that no task asks, so that
+        an adjudicator can decide it only in the test task.
+        """
+        key = question.get("unconfirmed")
+        return key not in self._tasks_by_gold and self.gold_agreement.get_status(key) == "contested"
 
     def record_skip(self, person: str, key: str) -> None:
         """Record a skip: the person does not get the task again, and an earlier answer of the person to this
@@ -747,11 +755,12 @@ class AdaptiveAssigner:
         at = np.flatnonzero(~self._is_settled & (count > 0) & (left > 0))
         more, invalid, valid = left[at], num_invalid[at], num_valid[at]
         after = self._compute_log_odds_after(at, INVALID, more)
-        is_released = find_unanswerable(self._log_odds[at], invalid, valid, MIN_USEFUL_POSTERIOR)
+        min_release = self.rules.min_release_posterior
+        is_released = find_unanswerable(self._log_odds[at], invalid, valid, min_release)
         reach = count == 0
         reach[at] = (
             find_unanswerable(after, invalid + more, valid, self.rules.min_posterior)
-            | (~is_released & find_unanswerable(after, invalid + more, valid, MIN_USEFUL_POSTERIOR))
+            | (~is_released & find_unanswerable(after, invalid + more, valid, min_release))
             | find_answerable(self._compute_log_odds_after(at, VALID, more), invalid, valid + more)
         )
         for_overlap = np.minimum(left, np.maximum(MIN_OVERLAP_VOTES - np.ceil(count), 0)) * self.is_overlap

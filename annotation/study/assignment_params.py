@@ -78,14 +78,18 @@ class AnnotateParams(Params):
         given = {name: value for name in StudySizes._fields if (value := getattr(self, name)) != "auto"}
         return chosen._replace(**given)
 
-    def to_assignment_rules(self, sizes: StudySizes) -> AssignmentRules:
+    def to_assignment_rules(self, sizes: StudySizes, min_release_posterior: float) -> AssignmentRules:
         """Return the parameters that `AdaptiveAssigner` needs.
 
         Args:
             sizes: The sizes of the study, as `resolve_sizes` returns them.
+            min_release_posterior: `collect.min_posterior`.
         """
-        given = {name: getattr(self, name) for name in AssignmentRules._fields}
-        return AssignmentRules(**given | {"wave_size": sizes.wave_size, "audit_rate": sizes.audit_rate})
+        given = {
+            name: getattr(self, name) for name in self.__struct_fields__ if name in AssignmentRules._fields
+        }
+        fitted = {"wave_size": sizes.wave_size, "audit_rate": sizes.audit_rate}
+        return AssignmentRules(**given | fitted, min_release_posterior=min_release_posterior)
 
 
 class StudySizes(NamedTuple):

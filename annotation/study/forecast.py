@@ -8,6 +8,7 @@ from random import Random
 
 import numpy as np
 
+from annotation.study.answers_table import load_quality_rules
 from annotation.study.assignment import AdaptiveAssigner
 from annotation.study.assignment_params import (
     AnnotateParams,
@@ -174,7 +175,8 @@ def replay_answers(
     feedback = read_collect_feedback(folders)
     discarded = set(feedback.find_discarded_tasks(tasks.values()))
     mappings = [to_task_mapping(task, discarded) for task in tasks.values()]
-    rules = params.to_assignment_rules(params.resolve_sizes(tasks.values()))
+    sizes = params.resolve_sizes(tasks.values())
+    rules = params.to_assignment_rules(sizes, load_quality_rules().min_posterior)
     assigner = AdaptiveAssigner(mappings, read_prior_answerable(folders), rules, feedback.doubtful)
     verdicts, _ = to_verdicts(annotations, tasks, strict=False)
     for row in sorted(verdicts, key=lambda row: row.sequence_index):

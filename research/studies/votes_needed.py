@@ -519,8 +519,8 @@ def plot_curve(table: pd.DataFrame) -> alt.HConcatChart:
     missed = alt.Y(
         "miss_rate:Q",
         title="unanswerable candidates missed",
-        axis=alt.Axis(format=".1%", values=[0.003, 0.01, 0.03, 0.1, 0.3]),
-        scale=alt.Scale(type="log", domain=[0.002, 0.5]),
+        axis=alt.Axis(format=".1%", values=[0.001, 0.003, 0.01, 0.03, 0.1, 0.3]),
+        scale=alt.Scale(type="log", domain=[0.0005, 0.5]),
     )
     wrong = alt.Y(
         "false_discovery_rate:Q", title="answerable among those released", axis=alt.Axis(format=".2%")

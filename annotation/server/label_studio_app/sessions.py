@@ -183,6 +183,8 @@ class AnnotatorSession:
             # The task may have been given to others in the meantime.
             self.queue.assigner.assign_task(self.name, assignment.key)
             return self._show_assignment(assignment)
+        if self.is_adjudicator and (key := self._find_contested_test()):
+            return self._show_assignment(self._get_or_create_assignment("test", key))
         if key := self._assign_next_task():
             if start != "task" and not self.assignments.filter(kind="task").exists():
                 self.queue.assigner.release_open_task(self.name)
@@ -209,6 +211,22 @@ class AnnotatorSession:
         for assignment in stale:
             self.queue.assigner.release_open_task(str(assignment.user))
         return self.queue.assigner.assign_next_task(self.name) if stale else None
+
+    def _find_contested_test(self) -> str | None:
+        """Return the key of a test task on which annotators disagree, if no task asks its gold question and the
+        adjudicator has not seen it; None if there is none.
+        """
+        shown = self.assignments.filter(kind="test").exclude(state="open")
+        done = set(shown.values_list("key", flat=True))
+        return next(
+            (
+                key
+                for key, row in self.queue.known_tasks.items()
+                if key not in done
+                and any(self.queue.assigner.is_contested_in_test(row[side]) for side in ("first", "second"))
+            ),
+            None,
+        )
 
     def _qualification_keys(self) -> tuple[list[str], list[str]]:
         """Return the keys of the training tasks and of the current test."""
@@ -251,22 +269,24 @@ class AnnotatorSession:
 
     def _show_assignment(self, assignment: TaskAssignment) -> dict[str, Any]:
         payload = {
-            "screen": assignment.kind,
+            # An adjudicator takes no test. A test task that needs a decision looks like any other task.
+            "screen": "task" if self.is_adjudicator else assignment.kind,
             **self._task_payload(assignment),
             "answer": assignment.answer,
             "previous_assignment": None,
         }
-        if assignment.kind != "task":
+        before = self.assignments.filter(number__lt=assignment.number)
+        tasks_before = before.filter(kind="task")
+        if assignment.kind != "task" and not self.is_adjudicator:
             keys = self._qualification_keys()[assignment.kind == "test"]
             number, size = keys.index(assignment.key), len(keys)
             return payload | {"task_number": number + 1, "set_size": size, "num_done_in_set": number}
-        before = self.assignments.filter(kind="task", number__lt=assignment.number)
-        number = before.count()
+        number = (before if self.is_adjudicator else tasks_before).count()
         return payload | {
             "task_number": number + 1,
             "set_size": SET_SIZE,
             "num_done_in_set": number % SET_SIZE,
-            "previous_assignment": self._find_last_number(before),
+            "previous_assignment": self._find_last_number(tasks_before),
         }
 
     def _find_last_number(self, assignments: QuerySet[TaskAssignment]) -> int | None:
@@ -339,12 +359,14 @@ class AnnotatorSession:
             self.queue.assigner.record_answer(self.name, assignment.key, answer["first"], answer["second"])
 
     def _save_skip(self, assignment: TaskAssignment) -> None:
-        if assignment.kind != "task" or assignment.state == "answered":
+        can_skip = assignment.kind == "task" or self.is_adjudicator
+        if not can_skip or assignment.state == "answered":
             raise RequestRefused(409, "This task is already answered or cannot be skipped.")
         assignment.state = "skipped"
         assignment.save()
-        self._save_annotation(assignment, [], cancelled=True)
-        self.queue.assigner.record_skip(self.name, assignment.key)
+        if assignment.kind == "task":
+            self._save_annotation(assignment, [], cancelled=True)
+            self.queue.assigner.record_skip(self.name, assignment.key)
 
     def _save_annotation(
         self, assignment: TaskAssignment, result: list[dict[str, Any]], cancelled: bool

@@ -135,7 +135,9 @@ class TaskQueue:
             for key, row in self.known_tasks.items()
         }
         self.task_numbers = {key: number for number, key in keys.items()}
-        rules = AssignmentRules(**{name: self.rules[name] for name in AssignmentRules._fields})
+        # A queue.json of an earlier version may lack a rule.
+        given = {name: self.rules[name] for name in AssignmentRules._fields if name in self.rules}
+        rules = AssignmentRules(**given)
         options = self.content["prior_answerable"], rules, self.content["doubtful"]
         self.assigner = AdaptiveAssigner([tasks[key] for key in self.task_numbers], *options)
         self._advance_clock()

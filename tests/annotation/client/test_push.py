@@ -82,6 +82,7 @@ def test_own_server_gets_a_queue_file(own, set_params):
         qualification_tasks=0,
         min_qualification_accuracy=0.7,
     )
+    set_params("collect", min_posterior=0.9)
     leave("ben")
     push_tasks()
     content = queue()
@@ -94,6 +95,7 @@ def test_own_server_gets_a_queue_file(own, set_params):
         "training_tasks": 0,
         "qualification_tasks": 0,
         "min_qualification_accuracy": 0.7,
+        "min_release_posterior": 0.9,
     }
     assert rules.items() <= content["rules"].items()
     assert sorted(row["key"] for row in content["tasks"]) == KEYS

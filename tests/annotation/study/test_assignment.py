@@ -8,7 +8,6 @@ from scipy.stats import binomtest
 
 from annotation.study.answers_table import QualityRules
 from annotation.study.assignment import (
-    MIN_USEFUL_POSTERIOR,
     AdaptiveAssigner,
     AssignmentRules,
     is_audit_task,
@@ -702,11 +701,13 @@ def test_assignment_rules_are_parameters_of_the_same_names():
         "max_tasks_per_annotator": 8,
         "seed": 9,
     }
-    assert AnnotateParams(**given).to_assignment_rules(StudySizes(50, 0, 0, 0.25)) == AssignmentRules(**given)
+    expected = AssignmentRules(**given, min_release_posterior=0.8)
+    assert AnnotateParams(**given).to_assignment_rules(StudySizes(50, 0, 0, 0.25), 0.8) == expected
 
 
 def test_defaults_are_equal():
-    assert AnnotateParams().to_assignment_rules(StudySizes(100, 0, 0, 0.0)) == AssignmentRules()
+    sizes, released = StudySizes(100, 0, 0, 0.0), QualityRules().min_posterior
+    assert AnnotateParams().to_assignment_rules(sizes, released) == AssignmentRules()
 
 
 @pytest.mark.parametrize(
@@ -774,5 +775,16 @@ def test_people_who_are_not_trusted_get_no_task_while_most_are_trusted():
     assert all(study.is_decided(f"t{n}") for n in range(200))
 
 
-def test_voting_goes_on_as_long_as_stage_collect_can_release_the_candidate():
-    assert MIN_USEFUL_POSTERIOR == QualityRules().min_posterior < AssignmentRules().min_posterior
+@pytest.mark.parametrize(
+    ("prior", "released", "is_asked"), [(0.6, 0.95, 0), (0.6, 0.9, 1), (0.3, 0.95, 1), (0.3, 0.985, 0)]
+)
+def test_voting_goes_on_as_long_as_stage_collect_can_release_the_candidate(prior, released, is_asked):
+    """One of three votes is left, after one for each choice. With it, the posterior would be 0.94 or 0.98, below the 0.99 that
+    end voting.
+    """
+    rules = SEQUENTIAL._replace(min_posterior=0.99, min_release_posterior=released)
+    study = make_assigner(count=2, prior=prior, rules=rules)
+    # The first task, in the first wave, gets three votes in any case.
+    study.record_answer("ann", "t1", V, V)
+    study.record_answer("ben", "t1", X, V)
+    assert study.get_wanted_votes()[1] == is_asked

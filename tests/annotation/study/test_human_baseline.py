@@ -147,7 +147,7 @@ def test_data_set_gets_three_votes_without_gold_questions(release, set_params):
     study = AdaptiveAssigner(
         [to_task_mapping(task) for task in tasks],
         {},
-        params.to_assignment_rules(params.resolve_sizes(tasks)._replace(wave_size=100)),
+        params.to_assignment_rules(params.resolve_sizes(tasks)._replace(wave_size=100), 0.95),
     )
     for person in "abc":
         for _ in tasks:

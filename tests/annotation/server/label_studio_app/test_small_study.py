@@ -447,6 +447,41 @@ def test_passing_is_not_announced_while_gold_questions_are_unconfirmed(studio: S
     assert shown["message"].startswith("You have finished the test. Whether you have passed is known when")
 
 
+def test_adjudicator_decides_a_test_question_on_which_annotators_disagree(studio: Studio) -> None:
+    """No task asks the question, so the adjudicator gets the task of the test, which looks like any other task."""
+    changed = with_known(json.loads(studio.queue.read_text()), training=0, test=1)
+    for number, row in enumerate(changed["known_tasks"]):
+        row["second"]["unconfirmed"] = f"gold{number}"
+    rules = {name: changed["rules"][name] for name in ("training_tasks", "qualification_tasks")}
+    change(
+        studio,
+        tasks=changed["tasks"][:3],
+        known_tasks=changed["known_tasks"],
+        min_qualification_accuracy=0.5,
+        audit_rate=0.0,
+        **rules,
+    )
+    adjudicator = PageClient(studio.url, studio.link("exa"))
+    assert adjudicator.step_once({"consent": adjudicator.step_once({})["hash"]})["screen"] == "wait"
+    for name, choice in (("ann", "valid"), ("ben", "invalid")):
+        client = PageClient(studio.url, studio.link(name))
+        client.step_once({"consent": client.step_once({})["hash"]})
+        shown = client.step_once({"start": "test"})
+        client.step_once(
+            {"answer": {"assignment": shown["assignment"], "first": "valid", "second": choice, "seconds": 1}}
+        )
+    shown = adjudicator.step_once({})
+    assert (shown["screen"], shown["task_number"], shown["previous_assignment"]) == ("task", 1, None)
+    given = {"assignment": shown["assignment"], "first": "valid", "second": "invalid", "seconds": 1}
+    assert adjudicator.step_once({"answer": given})["screen"] == "wait"
+    change(studio)  # The queue is built again from the database.
+    assert adjudicator.step_once({})["screen"] == "wait"
+    expected = changed["known_tasks"][0]["second"]["expected"]
+    scores = {row["email"]: row["num_known_questions"] for row in report(studio)["annotators"]}
+    # The first question counts anyway. The second one counts if the adjudicator confirms the presumed choice.
+    assert scores["ann@rgqa.local"] == scores["ben@rgqa.local"] == (2 if expected == "invalid" else 1)
+
+
 def test_adjudicator_gets_only_doubtful_tasks_and_verdicts_are_marked(studio: Studio) -> None:
     content = json.loads(studio.queue.read_text())
     # No task of the audit sample, which the adjudicator would get, too.
