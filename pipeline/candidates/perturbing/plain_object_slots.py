@@ -164,7 +164,12 @@ def _is_owned_by(case: EditCase, part: Presupposition, owner: Presupposition) ->
     operation = program[part.step]
     root = find_root_step(program, operation.inputs[0])
     is_part = operation.values[:1] == ("of",) or (
-        operation.values[:1] == ("on",) and get_main_kind(operation.name) in PART_KINDS | CLOTHING_KINDS
+        # "The letters on the SIGN" belong to it like parts.
+        operation.values[:1] == ("on",)
+        and (
+            get_main_kind(operation.name) in PART_KINDS | CLOTHING_KINDS
+            or (get_main_kind(operation.name) == "marking" and get_main_kind(owner.word) not in GROUND_KINDS)
+        )
     )
     if not (is_part and operation.is_subject):
         return False
