@@ -70,7 +70,7 @@ _PARTS = parse_headed_groups("""
 paw: dog, puppy, cat, kitten, rabbit, bear, lion; claw: cat, bear, lion, owl; wing: owl, duck, penguin; beak: owl, duck, penguin
 feather: owl, duck, penguin; hoof: horse, zebra, cow, sheep, goat, pig, giraffe; horn: cow, goat, sheep; udder: cow, goat
 trunk: elephant; tusk: elephant; mane: horse, zebra, lion; shell: turtle; snout: dog, puppy, pig, bear; antler: deer
-whisker: cat, kitten, rabbit, lion; fur: dog, puppy, cat, kitten, rabbit, bear, lion, monkey; wool: sheep; collar: dog, puppy, cat, kitten, goat, horse, pig; leash: dog, puppy, cat, kitten, goat, horse, pig; fin: fish
+whisker: dog, puppy, cat, kitten, rabbit, lion; fur: dog, puppy, cat, kitten, rabbit, bear, lion, monkey; wool: sheep; collar: dog, puppy, cat, kitten, goat, horse, pig; leash: dog, puppy, cat, kitten, goat, horse, pig; fin: fish
 top: piano, train, bus, car, truck, tent, boat, bridge, statue, fountain, box, teapot; end: piano, train, bridge, boat
 roof: bus, train, car, truck, carriage, boat; cab: crane, tractor, train; engine: train, truck, bus, airplane; headlight: car, bus, truck, train, motorcycle, tractor
 license plate: bus, car, truck, motorcycle, tractor; license: bus, car, truck, motorcycle

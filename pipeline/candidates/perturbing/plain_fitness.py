@@ -13,12 +13,14 @@ from pipeline.candidates.perturbing.contrasts import (
     carries_nothing,
     hangs_nowhere,
     has_parts,
+    is_listed_part,
     suits_setting,
     suits_verbs,
 )
 from pipeline.candidates.perturbing.edit_slots import EditCase
 from pipeline.candidates.perturbing.plain_context import (
     CLOTHING_KINDS,
+    CONSUMABLE_KINDS,
     FURNITURE_KINDS,
     GROUND_KINDS,
     SMALL_KINDS,
@@ -49,7 +51,6 @@ _SIDED_NAMES = parse_words("box, umbrella, tent, kite")
 # What is below something else carries or covers it. What is around something else fits its size.
 _BELOW_WORDS = frozenset(("under", "underneath", "beneath"))
 _SUPPORTING_WORDS = parse_words("under, below, beneath, underneath, around")
-_CONSUMABLE_KINDS = frozenset(("drinkable", "edible", "stuffing"))
 # What is joined to a part of a device, or closed with a cork, is made for it.
 _JOINING_WORDS = parse_words(
     "connect, connects, connected, connecting, joins, joined, linked, plugged, closed, sealed, covered, filled, full, fastened, screwed"
@@ -150,6 +151,12 @@ class Fitness:
         # Of "the center of the flower", the program has only the flower.
         named = [before[0]] if before[1:] == ("of",) else []
         parts = [*(name for relation, name in self._objects_of if relation == "of"), *named]
+        if self._kind == "animal":
+            # "Where is the animal holding its PAWS?", "the FURRY animal".
+            named = [
+                word for word in self._words if is_listed_part(word) and get_main_kind(word) == "bodypart"
+            ]
+            parts += [*named, *(["fur"] if "furry" in self._words else [])]
         # Anything edible has a top.
         return [part for part in parts if not (part == "top" and self._kind == "edible")]
 
@@ -258,7 +265,7 @@ class Fitness:
             relation in ("in", "inside") and get_main_kind(name) in VESSEL_KINDS
             for relation, name in self._own
         )
-        if is_content and self._kind in _CONSUMABLE_KINDS and get_main_kind(other) not in _CONSUMABLE_KINDS:
+        if is_content and self._kind in CONSUMABLE_KINDS and get_main_kind(other) not in CONSUMABLE_KINDS:
             return False
         if self.is_worn and get_main_kind(other) not in CLOTHING_KINDS:
             return False

@@ -121,10 +121,13 @@ def _swap_object(case: EditCase, slot: Presupposition) -> Swap | None:
 
 def _is_known_animal(case: EditCase, slot: Presupposition) -> bool:
     """Return whether an object is an animal, and the texts say which."""
-    return get_main_kind(slot.word) == "animal" and any(
+    is_named = any(
         get_main_kind(name) == "animal" and lemmatize(name) not in _UNNAMED_ANIMALS
         for name in list_mentioned_names(case)
     )
+    # The answer names it, even if the vocabulary lacks the name: "What kind of animal is this?" (a quokka).
+    is_asked = any(text[:4] == ("what", "kind", "of", "animal") for text in case.mentions.texts)
+    return get_main_kind(slot.word) == "animal" and (is_named or is_asked)
 
 
 def _swap_for_role(
