@@ -61,6 +61,16 @@ class ImageMentions:
         """
         return frozenset(word for text in self._iter_texts_with(name) for word in text)
 
+    def find_texts(self, question: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return the texts of a question with its answer.
+
+        >>> mentions = ImageMentions((("is", "the", "dog", "old", "yes"), ("is", "the", "cat", "old", "no")))
+        >>> mentions.find_texts(["is", "the", "cat", "old", "?"])
+        [('is', 'the', 'cat', 'old', 'no')]
+        """
+        words = tuple(re.findall(r"[^\W\d_]+", " ".join(question)))
+        return [text for text in self.texts if text[: len(words)] == words]
+
     def is_unique(self, name: str) -> bool:
         """Return whether a text speaks of "the dog" without any description, and no text of "dogs".
 

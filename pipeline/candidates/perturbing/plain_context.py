@@ -33,6 +33,7 @@ NUMEROUS_KINDS = (
     )
 )
 FURNITURE_KINDS = parse_words("tabletop, seat, storage, furniture, appliance")
+CONSUMABLE_KINDS = frozenset(("drinkable", "edible", "stuffing"))
 SMALL_KINDS = parse_words("dish, cutlery, handheld, ball, tool, plush, drinkable, edible")
 # Colors that stand out, and the colors that people may confuse with them.
 BRIGHT_COLORS = parse_headed_groups("""

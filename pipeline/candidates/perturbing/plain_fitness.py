@@ -13,12 +13,14 @@ from pipeline.candidates.perturbing.contrasts import (
     carries_nothing,
     hangs_nowhere,
     has_parts,
+    is_listed_part,
     suits_setting,
     suits_verbs,
 )
 from pipeline.candidates.perturbing.edit_slots import EditCase
 from pipeline.candidates.perturbing.plain_context import (
     CLOTHING_KINDS,
+    CONSUMABLE_KINDS,
     FURNITURE_KINDS,
     GROUND_KINDS,
     SMALL_KINDS,
@@ -49,12 +51,29 @@ _SIDED_NAMES = parse_words("box, umbrella, tent, kite")
 # What is below something else carries or covers it. What is around something else fits its size.
 _BELOW_WORDS = frozenset(("under", "underneath", "beneath"))
 _SUPPORTING_WORDS = parse_words("under, below, beneath, underneath, around")
+# What is joined to a part of a device, or closed with a cork, is made for it.
+_JOINING_WORDS = parse_words(
+    "connect, connects, connected, connecting, joins, joined, linked, plugged, closed, sealed, covered, filled, full, fastened, screwed"
+)
+_JOINT_PREPOSITIONS = frozenset(("to", "with", "by", "into"))
+_CONTENT_WORDS = parse_words("brim, filled, fill, poured, liquid, drink, beverage")
+# They are made of one material, or nobody asks of which.
+_MATERIAL_QUERY_WORDS = parse_words("made, material")
+_OF_OBVIOUS_MATERIAL = parse_words(
+    "piano, refrigerator, oven, microwave, fireplace, aquarium, toaster, laptop, bicycle, motorcycle, train, bus, car, truck, teddy bear, guitar, windmill, stroller, tractor, helicopter, airplane, umbrella, pillow, fan"
+)
+# These are brown, but are not made of visible wood, or are seldom called wooden.
+_NEVER_WOODEN = parse_words("fireplace, umbrella, suitcase, teddy bear, basket, bathtub, refrigerator, tent")
 _SIGN_KINDS = frozenset(("sign", "marking"))
 VESSEL_KINDS = frozenset(("dish", "receptacle"))
 # Vessels that are hard to confuse with others. Nobody calls a cup a bottle, but a glass may be called one.
 _DRINKING_VESSELS = frozenset(("bottle", "teapot"))
 _CONTRASTING_CONTAINERS = frozenset(("teapot", "frying pan"))
 _CUPS = parse_words("cup, mug, bowl")
+# What lies on a plate may lie on these.
+_FLAT_NAMES = parse_words("book, frisbee, laptop")
+# Nothing lies on top of these.
+_VESSELS_WITHOUT_TOP = parse_words("teapot, bottle, bucket, basket, vase, teddy bear")
 # They stand alone.
 _SINGLE_NAMES = parse_words(
     "oven, refrigerator, bathtub, piano, fireplace, aquarium, fountain, windmill, bridge, train, river, lake, microwave"
@@ -132,6 +151,12 @@ class Fitness:
         # Of "the center of the flower", the program has only the flower.
         named = [before[0]] if before[1:] == ("of",) else []
         parts = [*(name for relation, name in self._objects_of if relation == "of"), *named]
+        if self._kind == "animal":
+            # "Where is the animal holding its PAWS?", "the FURRY animal".
+            named = [
+                word for word in self._words if is_listed_part(word) and get_main_kind(word) == "bodypart"
+            ]
+            parts += [*named, *(["fur"] if "furry" in self._words else [])]
         # Anything edible has a top.
         return [part for part in parts if not (part == "top" and self._kind == "edible")]
 
@@ -159,7 +184,11 @@ class Fitness:
 
         Examples: "the PLATE under the dessert", "the CHAIRS around the table", "the STICKER on the camera".
         """
-        supports = any(not _SUPPORTING_WORDS.isdisjoint(relation.split()) for relation, _ in self._own)
+        # Not every program has the relation of "the TRAY under the croissant".
+        after = self.case.sentence.get_token(self.slot.span.end_token)
+        supports = after in _SUPPORTING_WORDS or any(
+            not _SUPPORTING_WORDS.isdisjoint(relation.split()) for relation, _ in self._own
+        )
         is_small = self._kind in SMALL_KINDS | FURNITURE_KINDS | {"linen", "paper"}
         is_attached = self._is_sign and any(
             relation.split()[0] in ("on", "above", "below", "of", "under", "attached") or relation == "in"
@@ -171,7 +200,28 @@ class Fitness:
         is_scenery = self._kind in ("building", "post", "upright") and any(
             not {"above", "below", "around"}.isdisjoint(relation.split()) for relation, _ in self._own
         )
-        return (supports and is_small) or is_attached or is_held or shows_something or is_scenery
+        return (
+            (supports and is_small)
+            or is_attached
+            or is_held
+            or shows_something
+            or is_scenery
+            or self._is_joined
+        )
+
+    @cached_property
+    def _is_joined(self) -> bool:
+        """Whether the object is joined to something, or closed, covered or filled with it: "the BOTTLE with a cork"."""
+        is_small = self._kind in SMALL_KINDS | _PORTABLE_KINDS | VESSEL_KINDS
+        return (
+            is_small
+            and not _JOINING_WORDS.isdisjoint(self._words)
+            and (
+                not _JOINT_PREPOSITIONS.isdisjoint(self._words)
+                # "Is the cup full?"
+                or "full" in self._words
+            )
+        )
 
     @cached_property
     def _is_sign(self) -> bool:
@@ -196,6 +246,8 @@ class Fitness:
                 and plausibility.score_attribute(other, word, type_ or "color") < MIN_ATTRIBUTE_SCORE
             ):
                 return False
+        if not words.isdisjoint(("wood", "wooden")) and other in _NEVER_WOODEN:
+            return False
         return self._kind not in ("flora", "tree") or "green" not in words
 
     def _suits_relations(self, other: str) -> bool:
@@ -204,10 +256,22 @@ class Fitness:
         hangs = not _HANGING_WORDS.isdisjoint(first_words)
         if (carries and carries_nothing(other)) or (hangs and hangs_nowhere(other)):
             return False
+        if (carries or "top" in self._words) and other in _VESSELS_WITHOUT_TOP and self._objects_of:
+            return False
+        if carries and not self._can_carry(other):
+            return False
+        # What is in a cup is food or a drink.
+        is_content = any(
+            relation in ("in", "inside") and get_main_kind(name) in VESSEL_KINDS
+            for relation, name in self._own
+        )
+        if is_content and self._kind in CONSUMABLE_KINDS and get_main_kind(other) not in CONSUMABLE_KINDS:
+            return False
         if self.is_worn and get_main_kind(other) not in CLOTHING_KINDS:
             return False
         is_described = any(relation in ("in", "wearing") for relation, _ in self._objects_of)
-        if self._kind == "garment" and is_described and other not in ("dress", "skirt", "gown"):
+        # Below a sweater, a photograph may show no skirt. So a whole dress replaces it.
+        if self._kind == "garment" and is_described and other != "dress":
             return False
         if "attached" in self._words and other not in _FASTENED_NAMES:
             return False
@@ -227,6 +291,15 @@ class Fitness:
             return other in _LANDMARKS
         return self._suits_content(other)
 
+    def _can_carry(self, other: str) -> bool:
+        """Return whether an object carries what lies on dishes or furniture."""
+        if get_main_kind(self.slot.word) == "dish":
+            return other in _FLAT_NAMES
+        kind = get_main_kind(other)
+        return self._kind not in FURNITURE_KINDS or (
+            kind in FURNITURE_KINDS | {"bathware"} or other == "piano"
+        )
+
     def _suits_content(self, other: str) -> bool:
         """Return whether a vessel is none that people may see instead."""
         tokens = self.case.sentence.tokens
@@ -237,11 +310,12 @@ class Fitness:
         if self._kind not in VESSEL_KINDS or not contains:
             return True
         holds_drink = any(get_main_kind(name) == "drinkable" for _, name in self._objects_of) or (
-            "drink" in tokens or "beverage" in tokens
+            not _CONTENT_WORDS.isdisjoint(tokens)
         )
+        is_cup = lemmatize(self.slot.word.rpartition(" ")[2]) in _CUPS
         if holds_drink:
-            return other in (_DRINKING_VESSELS if self.slot.word in _CUPS else {"teapot"})
-        return other in _CONTRASTING_CONTAINERS | ({"bottle"} if self.slot.word in _CUPS else set())
+            return other in (_DRINKING_VESSELS if is_cup else {"teapot"})
+        return other in _CONTRASTING_CONTAINERS | ({"bottle"} if is_cup else set())
 
     def _suits_query(self, other: str) -> bool:
         if not _INSCRIPTION_WORDS.isdisjoint(self._words) and self._kind not in GROUND_KINDS:
@@ -250,6 +324,8 @@ class Fitness:
             )
             if is_asked_about and other not in _INSCRIBED_NAMES:
                 return False
+        if not _MATERIAL_QUERY_WORDS.isdisjoint(self._words) and other in _OF_OBVIOUS_MATERIAL:
+            return False
         if "sides" in self._words and other not in _SIDED_NAMES and self._kind not in GROUND_KINDS:
             return False
         if lemmatize(self.slot.word) in _INSECTS and "on" in self._words and other != "frog":

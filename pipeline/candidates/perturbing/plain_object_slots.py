@@ -10,6 +10,7 @@ from pipeline.candidates.perturbing.object_edits import collect_constraints
 from pipeline.candidates.perturbing.object_table import FEMALE_NOUNS
 from pipeline.candidates.perturbing.plain_context import (
     CLOTHING_KINDS,
+    CONSUMABLE_KINDS,
     FURNITURE_KINDS,
     GROUND_KINDS,
     IRREPLACEABLE_NAMES,
@@ -30,6 +31,7 @@ from pipeline.language.text_phrases import is_known_name
 from pipeline.language.word_lists import DEFINITE_DETERMINERS, DETERMINERS, FRAME_WORDS, parse_words
 
 _REFERRING_WORDS = parse_words("under, below, beneath, underneath, around, on")
+_WRITING = parse_words("letter, word, number, logo, name, text, inscription, writing")
 _SHORT_CLOTHES = parse_words(
     "shirt, vest, jersey, hoodie, jacket, sweater, t-shirt, sweatshirt, shorts, blazer, top"
 )
@@ -119,7 +121,8 @@ def list_references(case: EditCase, slots: Sequence[Presupposition]) -> list[Pre
         if role == "s"
         and (
             not _REFERRING_WORDS.isdisjoint(relation.split())
-            or (relation == "in" and get_main_kind(slots[0].word) in ("flora", "tree"))
+            # "The flowers in the VASE", "the coffee in the CUP".
+            or (relation == "in" and get_main_kind(slots[0].word) in ("flora", "tree", *CONSUMABLE_KINDS))
         )
     }
     others = (slot for slot in case.presuppositions.objects if slot.word in names and slot not in slots)
@@ -164,7 +167,12 @@ def _is_owned_by(case: EditCase, part: Presupposition, owner: Presupposition) ->
     operation = program[part.step]
     root = find_root_step(program, operation.inputs[0])
     is_part = operation.values[:1] == ("of",) or (
-        operation.values[:1] == ("on",) and get_main_kind(operation.name) in PART_KINDS | CLOTHING_KINDS
+        # "The letters on the SIGN" belong to it like parts.
+        operation.values[:1] == ("on",)
+        and (
+            get_main_kind(operation.name) in PART_KINDS | CLOTHING_KINDS
+            or (lemmatize(operation.name) in _WRITING and get_main_kind(owner.word) not in GROUND_KINDS)
+        )
     )
     if not (is_part and operation.is_subject):
         return False

@@ -43,7 +43,7 @@ from pipeline.candidates.perturbing.surface_realization import (
     find_possible_numbers,
     make_object_swap,
 )
-from pipeline.language.nouns import pluralize, singularize
+from pipeline.language.nouns import lemmatize, pluralize, singularize
 from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.presuppositions import Presupposition
 from pipeline.language.word_lists import parse_words
@@ -54,6 +54,8 @@ MAX_PRESENCE = 0.3
 FREQUENCY_EXPONENT = 0.25
 # "The LOWER shelf" is one of several things that hang above each other.
 _PLACING_ADJECTIVES = parse_words("lower, upper, top, bottom")
+# Whether an image shows "the animal" of another name depends on what other texts call it.
+_UNNAMED_ANIMALS = frozenset(("animal", "creature", "pet"))
 # Relations that few objects have.
 _STRICT_WORDS = parse_words(
     "in, on, of, inside, into, wearing, riding, holding, driving, filled, playing, sitting"
@@ -80,6 +82,9 @@ def _swap_object(case: EditCase, slot: Presupposition) -> Swap | None:
     is_plural = detect_number(case.sentence, slot) == "plural"
     absent = case.absence_probabilities
     absent = np.where(absent < 1 - MAX_PRESENCE, 0, absent)
+    if _is_known_animal(case, slot):
+        # Of "the deer", the word "animals" in another text does not make dogs likely.
+        absent = np.maximum(absent, table.match_listed(find_contrasts("deer") | {"deer"}))
     for names in _list_replacements(case, slot, constraints):
         if names & {*ROLES, *UNIFORMED_ROLES}:
             return _swap_for_role(case, slot, names, is_plural)
@@ -112,6 +117,17 @@ def _swap_object(case: EditCase, slot: Presupposition) -> Swap | None:
         if (pronouns := adapt_pronouns(case, slot, new)) is not None:
             return replace(swap, changes=(*swap.changes, *pronouns))
     return None
+
+
+def _is_known_animal(case: EditCase, slot: Presupposition) -> bool:
+    """Return whether an object is an animal, and the texts say which."""
+    is_named = any(
+        get_main_kind(name) == "animal" and lemmatize(name) not in _UNNAMED_ANIMALS
+        for name in list_mentioned_names(case)
+    )
+    # The answer names it, even if the vocabulary lacks the name: "What kind of animal is this?" (a quokka).
+    is_asked = any(text[:4] == ("what", "kind", "of", "animal") for text in case.mentions.texts)
+    return get_main_kind(slot.word) == "animal" and (is_named or is_asked)
 
 
 def _swap_for_role(
@@ -184,13 +200,20 @@ def _list_replacements(
     fitness = Fitness(case, slot, constraints, setting, detect_number(case.sentence, slot) == "plural")
     if fitness.is_kept:
         return
-    yield frozenset(filter(fitness.suits, find_contrasts(name)))
+    is_placed = not _PLACING_ADJECTIVES.isdisjoint(word for group in constraints.attributes for word in group)
+    if is_placed and kind == "storage":
+        # Nothing but shelves is "the lower shelf".
+        return
+    contrasts = find_contrasts(name)
+    if lemmatize(name) in _UNNAMED_ANIMALS and _is_known_animal(case, slot):
+        contrasts = find_contrasts("deer")
+    yield frozenset(filter(fitness.suits, contrasts))
     if any(
         role == "o"
         for relation, role, _ in constraints.relations
         if relation == "of" or kind in FURNITURE_KINDS
     ):
         return
-    if not _PLACING_ADJECTIVES.isdisjoint(word for group in constraints.attributes for word in group):
+    if is_placed:
         return
     yield frozenset(filter(fitness.suits, find_common_contrasts(name, setting)))

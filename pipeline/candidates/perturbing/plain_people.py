@@ -127,6 +127,8 @@ def _may_become(case: EditCase, slot: Presupposition, other: str, constraints: O
         if role == "s"
         and relation.split()[0] in POSSESSIVE_RELATIONS | {"holding", "carrying", "riding"}
         and name
+        # "What does the man have around his neck?" does not say what he has.
+        and (name.strip("_") or relation.split()[0] not in POSSESSIVE_RELATIONS)
         # "Is the man wearing SHORTS?" asks for them.
         and name != case.program[-1].name
     }
@@ -143,10 +145,20 @@ def _may_become(case: EditCase, slot: Presupposition, other: str, constraints: O
         )
         if get_grammatical_number(slot.word) != "singular":
             return False
-        return num_details >= (2 if has_plural or has_generic else 1) and beside.isdisjoint(
-            attributes | related
+        # "What does the man have around his neck?" (a pink scarf): "the scarf of the woman" may answer it, too.
+        answered = {
+            word for text in case.mentions.find_texts(case.sentence.tokens) for word in text
+        } & _list_clothes_words(beside)
+        return (
+            num_details >= (2 if has_plural or has_generic else 1)
+            and beside.isdisjoint(attributes | related)
+            and not answered - {*case.sentence.tokens}
         )
     return num_details > 0 or (not has_generic and len(case.mentions.texts) >= MIN_TEXTS)
+
+
+def _list_clothes_words(words: Collection[str]) -> set[str]:
+    return {word for word in words if get_main_kind(word) in CLOTHING_KINDS}
 
 
 def replace_pronouns(case: EditCase) -> Swap | None:

@@ -209,3 +209,48 @@ def test_questions_without_a_program_are_plain_beside_plain_questions(tagger, wo
         subset="pt-hard",
     )[asked]
     assert not edits
+
+
+@pytest.mark.parametrize(
+    ("asked", "absurd"),
+    [
+        ("What color is the coffee in the cup on the far right?", {"teapot", "basket"}),
+        ("What is the tray under the croissant made of?", {"pillow", "basket", "book"}),
+        ("Is the wine bottle closed with a cork?", {"basket", "teapot", "box"}),
+        ("What connects the handset to the base of the telephone?", {"basket", "teapot", "pillow"}),
+        ("What lies on top of the black notebook?", {"teapot", "basket", "vase"}),
+        ("What shape is the wooden table?", {"fireplace", "bathtub", "basket"}),
+        ("What pastry is lying on the wooden tray?", {"basket", "guitar", "pillow"}),
+        ("What is the table with the wine bottle made of?", {"piano", "refrigerator"}),
+        ("Is the cup full to the brim?", {"basket", "pan"}),
+        ("What is next to the picture frame on the lower shelf?", {"surfboard", "guitar", "piano"}),
+        ("Is the man in the purple sweater wearing glasses?", {"skirt", "gown"}),
+    ],
+)
+def test_inserted_objects_fit_what_they_are_in_on_and_under(tagger, words, asked, absurd):
+    assert find_inserted(asked, edit_one(tagger, words, asked)).isdisjoint(absurd)
+
+
+def test_a_drink_keeps_its_name_and_its_vessel_is_replaced(tagger, words):
+    asked = "What color is the coffee in the cup on the far right?"
+    inserted = find_inserted(asked, edit_one(tagger, words, asked))
+    assert inserted
+    assert inserted <= {"bottle", "teapot"}
+
+
+def test_an_animal_without_a_name_is_replaced_if_another_text_names_it(tagger, words):
+    asked = "Where is the animal holding its front paws?"
+    named = ("What kind of animal is in the foreground?", "a quokka")
+    edits = make_edits(tagger, words, (asked, "x"), named, subset="pt-easy")[asked]
+    inserted = find_inserted(asked, edits)
+    assert inserted
+    # By the table of parts in contrasts.py, these have paws.
+    assert inserted <= {"dog", "puppy", "cat", "kitten", "rabbit", "bear", "lion"}
+    assert not edit_one(tagger, words, asked)
+
+
+def test_what_a_man_wears_is_no_detail_where_a_woman_wears_it_too(tagger, words):
+    asked = "What does the man have wrapped around his neck?"
+    others = [("What color is the scarf of the woman standing behind the man?", "blue")]
+    edits = make_edits(tagger, words, (asked, "a pink scarf"), *others, subset="pt-easy")[asked]
+    assert "woman" not in find_inserted(asked, edits)
