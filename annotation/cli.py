@@ -164,7 +164,9 @@ def panel(
         float | None,
         typer.Option(min=0, max=1_000_000, help="Price of a million output tokens, for the cost forecast."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Continue after the cost forecast without asking.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Continue after the cost forecast without asking.")
+    ] = False,
 ) -> None:
     """Let a vision model judge the tasks with the guidelines of the annotators.
 
