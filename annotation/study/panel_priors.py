@@ -206,9 +206,9 @@ def audit_panel(priors: PanelPriors, status_by_people: Mapping[str, str]) -> Pan
     most = max(sum(status_by_people[key] == one for key in decided) for one in ("answerable", "unanswerable"))
     warning = (
         ""
-        if error < 1 - most / len(decided)
-        else f"the panel is useless: it errs on {num_wrong} of {len(decided)} audited candidates, no less often than a guess of the more "
-        "frequent status"
+        if high < 1 - most / len(decided)
+        else f"the panel may be useless: it errs on {num_wrong} of {len(decided)} audited candidates, which does not show that it errs less "
+        f"often than a guess of the more frequent status ({len(decided) - most} of {len(decided)})"
     )
     return PanelReport(
         voters=priors.voters,
