@@ -1,5 +1,6 @@
 """A panel of models changes how many people are asked, and never decides."""
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -90,7 +91,8 @@ def test_the_audit_tells_the_error_and_a_useless_model():
     called = {TASKS[row.task_id].first.candidate_id: row.first == "invalid" for row in judge("p", 0.1, 0)}
     error = np.mean([called[key] != TRUTH[key] for key in TRUTH])
     assert good.low <= error <= good.high and not good.warning
-    useless = audit_panel(add_panel(TASKS.values(), judge("p", 0.5, 0), {}, by_people(), 0, 0.5), statuses)
+    always = [msgspec.structs.replace(row, first="valid", second="valid") for row in judge("p", 0.1, 0)]
+    useless = audit_panel(add_panel(TASKS.values(), always, {}, by_people(), 0, 0.5), statuses)
     assert useless.error > 0.3 and "useless" in useless.warning
     few = audit_panel(add_panel(TASKS.values(), judge("p", 0.1, 0), {}, by_people(), 0, 0.01), statuses)
     assert few.error is None and "not known" in few.warning
