@@ -115,6 +115,83 @@ def pull() -> None:
     run_command(pull_annotations)
 
 
+@app.command(
+    epilog="Example: `rgqa annotate panel --server http://127.0.0.1:8000 --model qwen3-vl --prompts 2`"
+)
+def panel(
+    model: Annotated[
+        str,
+        typer.Option(
+            help="Use this vision model: its name on the server, or without --server its name in inspect_ai (openai/..., hf-vlm/...)."
+        ),
+    ],
+    server: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="Use the OpenAI-compatible server at this address. If it needs a key, put the key into the environment variable "
+            "SERVER_API_KEY.",
+        ),
+    ] = "",
+    prompts: Annotated[
+        int, typer.Option(min=1, max=4, help="Ask each task with this number of different prompts.")
+    ] = 1,
+    max_tasks: Annotated[
+        int, typer.Option(min=0, help="Ask at most this number of tasks. 0 means all tasks.")
+    ] = 0,
+    max_image_size: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=100_000,
+            help="Shrink the images that are sent so that the longer side has at most this number of pixels. 0 keeps their size.",
+        ),
+    ] = 1024,
+    max_tokens: Annotated[
+        int, typer.Option(min=64, max=10_000_000, help="Limit each reply to this number of tokens.")
+    ] = 2048,
+    max_connections: Annotated[
+        int,
+        typer.Option(
+            min=0, max=10_000, help="Send at most this number of requests at the same time. 0: the default."
+        ),
+    ] = 0,
+    input_price: Annotated[
+        float | None,
+        typer.Option(min=0, max=1_000_000, help="Price of a million input tokens, for the cost forecast."),
+    ] = None,
+    output_price: Annotated[
+        float | None,
+        typer.Option(min=0, max=1_000_000, help="Price of a million output tokens, for the cost forecast."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Continue after the cost forecast without asking.")
+    ] = False,
+) -> None:
+    """Let a vision model judge the tasks with the guidelines of the annotators.
+
+    Its verdicts are written to annotations/panel.jsonl, apart from those of people. If the command stops, the same command resumes it.
+    Requests that were answered are not sent again.
+    """
+    from annotation.panel.panel import PanelOptions, run_panel
+    from pipeline.core.errors import UserError
+    from pipeline.inference.argument_parser import normalize_server_url
+    from pipeline.inference.cost_forecast import Prices
+
+    def run() -> None:
+        url, faults = normalize_server_url(server)
+        if faults:
+            raise UserError(faults)
+        prices = Prices(input_price, output_price)
+        run_panel(
+            PanelOptions(
+                model, url, prompts, max_tasks, max_image_size, max_tokens, max_connections, prices, yes
+            )
+        )
+
+    run_command(run)
+
+
 @app.command("end-round", epilog="Example: `rgqa annotate end-round`")
 def end_round() -> None:
     """End an annotation round: candidates on which the annotators agreed become gold questions of the next

@@ -11,11 +11,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 
 from annotation.study.assignment import AssignmentRules
+from annotation.study.panel_verdicts import PANEL_FILENAME, read_panel
 from annotation.study.qualification import MAX_ATTEMPTS
-from pipeline.core.json_files import read_json
-from pipeline.core.params import AutoCountOrNone, CountOrUnlimited, Params, Seed
+from pipeline.core.json_files import read_json, read_jsonl
+from pipeline.core.params import AutoCountOrNone, CountOrUnlimited, Params, Seed, load_params
 from pipeline.core.paths import DatasetFolders
-from pipeline.core.records import UNCONFIRMED, CandidateEstimate, Task, TaskQuestion
+from pipeline.core.records import UNCONFIRMED, CandidateEstimate, Record, Task, TaskQuestion
 
 Proportion = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -47,6 +48,8 @@ class AnnotateParams(Params):
             valid or invalid, before it counts against anybody. Such gold questions are made where neither
             programs nor scene graphs are known. Until then annotators judge them like candidates. If they
             disagree, an adjudicator decides.
+        panel_audit_rate: Proportion (0 to 1) of tasks, sampled at random, in which the verdicts of models (`rgqa annotate panel`) are
+            not used. There, people's votes alone tell how often the panel of models is wrong.
         max_signups_per_hour: Maximum number of volunteers who sign up through the open link in one hour.
         seed: Seed of the order of tasks.
         image_base_url: `local`: Label Studio serves the images from data/. Otherwise, the base URL to which
@@ -64,6 +67,7 @@ class AnnotateParams(Params):
     qualification_tasks: AutoCountOrNone = "auto"
     min_qualification_accuracy: Proportion = 0.8
     min_gold_agreement: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 2
+    panel_audit_rate: Proportion = 0.1
     max_signups_per_hour: Annotated[int, msgspec.Meta(ge=1, le=500)] = 20
     seed: Seed = 0
     image_base_url: Annotated[str, msgspec.Meta(pattern=r"^(local|https?://.+)$")] = "local"
@@ -181,10 +185,31 @@ def to_task_mapping(task: Task, discarded: Collection[str] = ()) -> dict[str, An
 def read_prior_answerable(folders: DatasetFolders) -> dict[str, float]:
     """Return candidate id -> prior probability of being answerable; empty if there is no stage `estimate`, as
     in a human baseline.
+
+    If models have judged tasks (`rgqa annotate panel`), the priors contain their verdicts, weighed by what people said until stage
+    `collect` ran last. So sure candidates need one person, and doubtful ones more.
     """
     path = folders.record_file(CandidateEstimate)
     estimates = folders.read_records(CandidateEstimate) if path.exists() else ()
-    return {row.candidate_id: row.p_answerable for row in estimates}
+    priors = {row.candidate_id: row.p_answerable for row in estimates}
+    panel = read_panel(folders.annotations / PANEL_FILENAME)
+    if not panel:
+        return priors
+    # Label Studio's Python environment has no SciPy, and reads the priors from queue.json.
+    from annotation.study.panel_priors import add_panel
+
+    path = folders.stage_dir("collect") / "posteriors_by_people.jsonl"
+    by_people = (
+        {row.candidate_id: row.invalid for row in read_jsonl(path, _Posterior)} if path.exists() else {}
+    )
+    params = load_params("annotate", AnnotateParams)
+    tasks = folders.read_records(Task)
+    return add_panel(tasks, panel, priors, by_people, params.seed, params.panel_audit_rate).answerable
+
+
+class _Posterior(Record):
+    candidate_id: str
+    invalid: float
 
 
 class _GoldQuestion(msgspec.Struct, frozen=True):

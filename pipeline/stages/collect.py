@@ -8,6 +8,7 @@ says so.
 
 Reads   tasks.jsonl, screened.jsonl, estimates.jsonl
         data/<data set>/annotations/pulled.json                the verdicts that `rgqa annotate pull` and `import` wrote
+        data/<data set>/annotations/panel.jsonl                if there is one: the verdicts of models (`rgqa annotate panel`)
         with `simulate: true` instead of pulled.json:
         data/<data set>/truth, images.jsonl, vocabulary.json   what simulated annotators see and know
         with `simulate: rehearsal` instead of truth:
@@ -17,6 +18,7 @@ Writes  verdicts.jsonl           Verdict: all verdicts, under pseudonyms; simula
         verified.jsonl           CollectedCandidate: every candidate with its votes and one status
         posteriors.jsonl         Posterior: the probability that each candidate is unanswerable, for the rule dawid-skene;
                                  empty for other rules
+        posteriors_by_people.jsonl   Posterior: the same without the panel of models; only if there is one
         aq_checks.jsonl          GoldQuestionCheck: votes on the images' own questions that were used as gold questions
         quality.json, quality.html   the quality report
         collect.json             skill and agreement of annotators, statuses per subset
@@ -28,10 +30,15 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+import pandas as pd
+
 from annotation.study.answers_table import build_answers_table
 from annotation.study.assignment import is_audit_task, is_overlap_task
 from annotation.study.assignment_params import AnnotateParams, StudySizes
 from annotation.study.exports import PULLED_FILENAME, read_verdicts
+from annotation.study.panel_priors import PanelPriors, add_panel
+from annotation.study.panel_verdicts import PANEL_FILENAME, read_panel
+from annotation.study.posteriors import Posterior
 from annotation.study.quality_html import render_page
 from pipeline.core.errors import UserError, format_count, run_command, warn
 from pipeline.core.json_files import write_jsonl
@@ -180,14 +187,45 @@ def main() -> None:
         return SpillMap(out, CollectedCandidate, ((row.candidate.candidate_id, row) for row in rows)).values()
 
     answers = build_answers_table(tasks, folders.read_records(Verdict))
+    panel = [] if params.simulate else read_panel(folders.annotations / PANEL_FILENAME)
+    if panel and params.aggregation != "dawid-skene":
+        warn(
+            f"collect.aggregation is {params.aggregation}, so the verdicts of the panel of models are not used"
+        )
+
+    def use_panel(invalid_by_people: Mapping[str, float], judged: pd.DataFrame) -> PanelPriors:
+        discarded = judged.loc[judged["is_discarded"], ["image_id", "text"]]
+        return add_panel(
+            folders.read_records(Task),
+            panel,
+            priors,
+            invalid_by_people,
+            annotate.seed,
+            annotate.panel_audit_rate,
+            {(str(image), str(text)) for image, text in discarded.itertuples(index=False)},
+        )
+
     collected = aggregate_verdicts(
-        screened, answers, params, priors, overlap, audited, store, annotate.min_gold_agreement
+        screened,
+        answers,
+        params,
+        priors,
+        overlap,
+        audited,
+        store,
+        annotate.min_gold_agreement,
+        use_panel if panel else None,
     )
     check_votes(collected, params)
     for warning in collected.quality.warnings:
         print(f"collect: WARNING: {warning}", file=sys.stderr)
     for doubt in collected.quality.doubts:
         print(f"collect: this study is a trial: {doubt}", file=sys.stderr)
+    if collected.panel and collected.panel.warning:
+        warn(collected.panel.warning)
+    by_people = [
+        Posterior(candidate_id=key, invalid=value) for key, value in collected.invalid_by_people.items()
+    ]
     images = {row.image_id: row.path for row in folders.read_records(ImageRecord)}
     folders.write_stage_outputs(
         "collect",
@@ -199,6 +237,7 @@ def main() -> None:
             "posteriors.jsonl": collected.posteriors,
             "quality.json": collected.quality,
             "quality.html": render_page(collected.quality, images),
+            **({"posteriors_by_people.jsonl": by_people} if collected.panel else {}),
             "collect.json": make_report(collected)
             | {"exports": exported, "study_sizes": summarize_study_sizes(annotate, sizes)},
         },

@@ -24,6 +24,7 @@ from annotation.study.answers_table import (
 from annotation.study.assignment import DEFAULT_RULES
 from annotation.study.gold_status import count_by_status, list_questions_to_check
 from annotation.study.label_error import measure_label_error
+from annotation.study.panel_priors import PanelPriors, PanelReport, audit_panel
 from annotation.study.posteriors import NO_ESTIMATES, Posterior, estimate_posteriors
 from annotation.study.quality_control import ExcludedAnswer, assess_quality, list_excluded_answers
 from annotation.study.quality_report import QualityReport, build_report
@@ -69,6 +70,8 @@ class AggregatedVerdicts(Record):
         posteriors: The probabilities of the model of the votes, or [] if the model was not used.
         copies: Accounts that answer like one person, in groups.
         quality: The quality report.
+        panel: The panel of models, and how often it errs; None without a panel.
+        invalid_by_people: Candidate id -> probability of being unanswerable by people alone; empty without a panel.
     """
 
     verified: Collection[CollectedCandidate]
@@ -77,6 +80,8 @@ class AggregatedVerdicts(Record):
     posteriors: list[Posterior]
     copies: list[list[str]]
     quality: QualityReport
+    panel: PanelReport | None = None
+    invalid_by_people: dict[str, float] = msgspec.field(default_factory=dict)
 
 
 def aggregate_verdicts(
@@ -88,6 +93,7 @@ def aggregate_verdicts(
     audited: Collection[str] = (),
     store: Callable[[Iterable[CollectedCandidate]], Collection[CollectedCandidate]] = list,
     min_gold_agreement: int = DEFAULT_RULES.min_gold_agreement,
+    add_panel: Callable[[Mapping[str, float], pd.DataFrame], PanelPriors] | None = None,
 ) -> AggregatedVerdicts:
     """Aggregate verdicts into the status of each screened candidate.
 
@@ -103,14 +109,24 @@ def aggregate_verdicts(
         store: A function that stores the verified candidates as they are made, and returns a collection from
             which they can be read again.
         min_gold_agreement: Number of annotators who must agree on an unconfirmed gold question.
+        add_panel: Returns the priors with a panel of models, from candidate id -> probability of being unanswerable by people alone,
+            and the answers table; None without a panel. It is used only by the rule dawid-skene.
 
     Raises:
         UserError: See `assess_quality`.
     """
     assessed = assess_quality(answers_table, params, min_gold_agreement)
     answers_table, estimated = assessed.answers, NO_ESTIMATES
+    panel, invalid_by_people = None, dict[str, float]()
     if params.aggregation == "dawid-skene" and len(select_votes(answers_table)):
         estimated, answers_table = estimate_posteriors(answers_table, answerable_priors)
+        if add_panel:
+            # People alone come first. The panel is measured by what they say, and can only change the priors.
+            invalid_by_people = {row.candidate_id: row.invalid for row in estimated.posteriors}
+            priors = add_panel(invalid_by_people, answers_table)
+            by_people = decide_by_votes(answers_table, screened, params, estimated.invalid_by_votes)
+            panel = audit_panel(priors, by_people)
+            estimated, answers_table = estimate_posteriors(assessed.answers, priors.answerable)
     assessed = assessed._replace(answers=answers_table)
     invalid = {row.candidate_id: row.invalid for row in estimated.posteriors}
     verified = store(verify_candidates(screened, answers_table, params, invalid))
@@ -129,6 +145,8 @@ def aggregate_verdicts(
         posteriors=estimated.posteriors,
         copies=estimated.copies,
         quality=build_report(assessed, verified, estimated, label_error, params.get_active_values(), overlap),
+        panel=panel,
+        invalid_by_people=invalid_by_people,
     )
 
 
@@ -138,6 +156,7 @@ def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
     The quality report has all details.
     """
     quality = aggregated.quality
+    panel = {"panel": asdict(aggregated.panel)} if aggregated.panel else {}
     return {
         "simulated": quality.simulated,
         "rehearsal": quality.rehearsal,
@@ -170,4 +189,5 @@ def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
             row.status for row in aggregated.verified if row.decided_by == "adjudicator"
         ),
         "aqs": Counter(row.status for row in aggregated.aq_checks),
+        **panel,
     }

@@ -1,0 +1,1 @@
+"""Let vision models judge annotation tasks as annotators do (`rgqa annotate panel`)."""

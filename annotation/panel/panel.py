@@ -1,0 +1,330 @@
+"""Ask a vision model to judge annotation tasks, and store its verdicts in `annotations/panel.jsonl`.
+
+The model gets what annotators get: the guidelines, the image, and the two questions of a task. It is not told which question is a gold
+question or a repeat. Every request has one image and one task, so text in an image can change the reply to this task only.
+
+Writes  study/panel/<model>/answers.jsonl   the journal: every reply as it came
+        study/panel/<model>/panel.json      settings and counts
+        annotations/panel.jsonl             the verdicts of all models (`annotation.study.panel_verdicts`)
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from annotation.client.annotator_texts import read_text
+from annotation.panel.prompts import APPROACHES, PanelReply, make_prompt, read_choices
+from annotation.study.panel_verdicts import PANEL_FILENAME, PanelVerdict, write_panel
+from pipeline.core.errors import Problems, UserError, format_count, warn
+from pipeline.core.folder_lock import lock_folder
+from pipeline.core.images import WHITE, encode_image
+from pipeline.core.json_files import content_hash
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import ImageRecord, Task
+from pipeline.drafting.prompts import make_json_schema
+from pipeline.drafting.requests import make_request_options, supports_schema
+from pipeline.inference.cost_forecast import Prices, format_duration
+from pipeline.inference.probe import open_and_probe
+from pipeline.inference.prompts import hash_texts
+from pipeline.inference.run_folder import JournalRow, RunFolder
+from pipeline.inference.run_options import MAX_FOLDER_NAME_LENGTH, RunOptions
+from pipeline.inference.sample_runner import ask_samples, recover_sessions, redirect_inspect_files
+from pipeline.sources.image_files import inspect_image
+
+
+class PanelOptions(NamedTuple):
+    """The options of `rgqa annotate panel`.
+
+    Attributes:
+        model: Name of the model on the server, or in inspect_ai.
+        server: Base URL of an OpenAI-compatible server; "" to use a provider of inspect_ai.
+        num_prompts: Number of prompts, each of which judges every task.
+        max_tasks: Maximum number of tasks; 0 for all.
+        max_image_size: Maximum length of the longer side of images that are sent, in pixels; 0 for the original size.
+        max_tokens: Maximum length of a reply in tokens.
+        max_connections: Number of requests at the same time; 0 for the default.
+        prices: Prices for the forecast.
+        yes: Whether to continue after the forecast without asking.
+    """
+
+    model: str
+    server: str = ""
+    num_prompts: int = 1
+    max_tasks: int = 0
+    max_image_size: int = 1024
+    max_tokens: int = 2048
+    max_connections: int = 0
+    prices: Prices = Prices()
+    yes: bool = False
+
+
+class PanelFolder(RunFolder):
+    """The folder of a model of the panel: the journal of replies, settings and counts."""
+
+    COMMAND: ClassVar[str] = "rgqa annotate panel"
+    RECORD_NAME: ClassVar[str] = "panel.json"
+    RECORD_KEYS: ClassVar[frozenset[str]] = frozenset({"model", "guidelines"})
+    ROW_KEYS: ClassVar[frozenset[str]] = frozenset({"id", "task_id", "prompt", "reply"})
+    OUTPUT_NAMES: ClassVar[tuple[str, ...]] = ("panel.json", "answers.jsonl")
+
+
+class PanelRequest(NamedTuple):
+    """A request: the task, the index of the approach, the path of the image, the text, and the id in the journal."""
+
+    task_id: str
+    prompt: int
+    image: Path
+    text: str
+    id: str
+
+
+def run_panel(options: PanelOptions) -> None:
+    """Ask a model all tasks that it has not judged yet, write the verdicts, and print counts.
+
+    The same call resumes a run that was stopped. No request that has a reply is sent again.
+
+    Raises:
+        UserError: There are no tasks, images are missing, the model cannot be used, or asking stopped early.
+    """
+    if not options.server and options.model.startswith(("hf/", "hf-vqa/")):
+        raise UserError(
+            f"--model {options.model}: wanted a model that reads images and writes text; models of transformers are hf-vlm/..."
+        )
+    folders = DatasetFolders()
+    _, guidelines = read_text("guidelines.md", folders.study)
+    requests = make_requests(folders, guidelines, options)
+    folder = PanelFolder(folders.study / "panel" / _make_folder_name(options.model))
+    settings = {
+        "model": options.model,
+        "guidelines": hash_texts(guidelines, *APPROACHES),
+        "max_image_size": options.max_image_size,
+    }
+    with folder.hold_lock():
+        before = folder.load_previous(settings)
+        record: dict[str, Any] = {
+            **settings,
+            "server": options.server,
+            "sessions": recover_sessions(before.get("sessions", []), folder.rows),
+        }
+        folder.write_json(folder.RECORD_NAME, record)
+        failures, stop_reason = _ask(options, folder, requests, record)
+        verdicts, faults = read_verdicts(folder.rows, requests, options.model)
+        tokens = [sum(row["tokens"][i] for row in folder.rows) for i in (0, 1)]
+        record |= {
+            "counts": {
+                "requests": len(requests),
+                "replies": len(folder.rows),
+                "verdicts": len(verdicts),
+                "failed": len(failures),
+            },
+            "faults": dict(faults.most_common()),
+            "tokens": {"input": tokens[0], "output": tokens[1]},
+            "failures": failures,
+        }
+        folder.write_json(folder.RECORD_NAME, record)
+        path = folders.annotations / PANEL_FILENAME
+        with lock_folder(folders.study):
+            total = write_panel(path, options.model, verdicts) if verdicts else 0
+    seconds = sum(row["seconds"] for row in record["sessions"])
+    cost = f", cost {options.prices.compute_cost(*tokens):.2f}" if options.prices.is_known else ""
+    print(
+        f"panel: {format_count(len(verdicts), 'verdict')} of {format_count(len(requests), 'request')} by {options.model}; "
+        f"{tokens[0]:,} tokens in, {tokens[1]:,} out{cost}, {format_duration(seconds)}"
+    )
+    if faults:
+        why = "; ".join(f"{count} {fault}" for fault, count in faults.most_common())
+        warn(
+            f"{format_count(faults.total(), 'reply', 'replies')} without a verdict: {why}. They are in {folder.path / 'answers.jsonl'}"
+        )
+    if failures:
+        reasons = [*dict.fromkeys(failures.values())][:5]
+        warn(
+            f"{format_count(len(failures), 'request')} failed: {'; '.join(reasons)}. Run the same command to send them again"
+        )
+    if stop_reason:
+        raise UserError(
+            f"stopped: {stop_reason}; {format_count(len(folder.rows), 'reply is', 'replies are')} saved in {folder.path}. "
+            "Run the same command to resume"
+        )
+    if not verdicts:
+        raise UserError(f"no verdict: none of {format_count(len(folder.rows), 'reply', 'replies')} has one")
+    print(f"panel: {total:,} verdicts of all models -> {path}")
+
+
+def make_requests(folders: DatasetFolders, guidelines: str, options: PanelOptions) -> list[PanelRequest]:
+    """Return the requests, sorted by block and task.
+
+    Raises:
+        UserError: There are no tasks, or images are missing or cannot be read. All faults are listed.
+    """
+    path = folders.record_file(Task)
+    tasks = list(folders.read_records(Task)) if path.exists() else []
+    if not tasks:
+        raise UserError(f"there are no tasks: {path}. Run: dvc repro batch")
+    tasks.sort(key=lambda task: (task.priority_block, task.task_id))
+    tasks = tasks[: options.max_tasks] if options.max_tasks else tasks
+    paths = {row.image_id: Path(row.path) for row in folders.read_records(ImageRecord)}
+    problems, hashes = Problems(str(folders.source / "images")), dict[str, str]()
+    for image_id in sorted({task.image_id for task in tasks}):
+        try:
+            hashes[image_id] = inspect_image(paths[image_id])[2]
+        except KeyError:
+            problems.add(image_id, "no such image; run dvc repro ingest")
+        except (OSError, ValueError) as error:
+            problems.add(image_id, str(error))
+    problems.raise_if_any()
+    requests = []
+    for approach in range(options.num_prompts):
+        for task in tasks:
+            text = make_prompt(guidelines, task.first.text, task.second.text, approach)
+            name = f"{task.task_id}/{approach + 1}/{content_hash(hashes[task.image_id], text)}"
+            requests.append(PanelRequest(task.task_id, approach, paths[task.image_id], text, name))
+    return requests
+
+
+def read_verdicts(
+    rows: Sequence[JournalRow], requests: Sequence[PanelRequest], model: str
+) -> tuple[list[PanelVerdict], Counter[str]]:
+    """Return the verdicts in the journal, and the number of replies without a verdict by fault.
+
+    Replies to tasks that no request is about now are left out.
+    """
+    wanted, faults = {request.id for request in requests}, Counter[str]()
+    verdicts = []
+    for row in {row["id"]: row for row in rows if row["id"] in wanted}.values():
+        choices = read_choices(row["reply"])
+        if choices.fault:
+            faults["refusal" if row["finish"] == "refusal" else choices.fault] += 1
+            continue
+        verdicts.append(
+            PanelVerdict(
+                task_id=row["task_id"],
+                model=model,
+                prompt=f"prompt-{row['prompt'] + 1}",
+                first=choices.first,  # type: ignore[arg-type]  # read_choices has checked both
+                second=choices.second,  # type: ignore[arg-type]
+                first_reason=choices.first_reason,
+                second_reason=choices.second_reason,
+            )
+        )
+    return verdicts, faults
+
+
+def _ask(
+    options: PanelOptions, folder: PanelFolder, requests: Sequence[PanelRequest], record: dict[str, Any]
+) -> tuple[dict[str, str], str]:
+    """Ask the requests without a reply. Return request id -> why it failed, and why asking stopped ("")."""
+    done = {row["id"] for row in folder.rows}
+    remaining = [request for request in requests if request.id not in done]
+    if not remaining:
+        return {}, ""
+    request_options: RunOptions = make_request_options(
+        options.model,
+        options.server,
+        max_tokens=options.max_tokens,
+        max_connections=options.max_connections,
+        prices=options.prices,
+        yes=options.yes,
+    )
+    with redirect_inspect_files(folder.path):
+        # The model is probed before the first request, so that a fault is found before anything is paid for.
+        model, capabilities = open_and_probe(request_options)
+        for warning in capabilities.warnings:
+            warn(warning)
+        record["uses_schema"] = request_options.is_remote and supports_schema(request_options)
+        task = _make_task(remaining, folder, options.max_image_size, record["uses_schema"])
+        outcome = ask_samples(
+            request_options,
+            task,
+            model,
+            folder,
+            len(requests) - len(remaining),
+            "panel",
+            lambda sample, _: sample.metadata["row"],
+        )
+    record["sessions"].append(outcome.session)
+    return outcome.failures, outcome.stop_reason
+
+
+def _make_task(
+    requests: Sequence[PanelRequest], folder: PanelFolder, max_image_size: int, uses_schema: bool
+) -> Any:
+    """Return the task of inspect_ai with a sample for each request."""
+    from inspect_ai import Task as InspectTask
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import GenerateConfig
+
+    samples = [
+        Sample(
+            input=request.task_id, id=request.id, metadata={**request._asdict(), "image": str(request.image)}
+        )
+        for request in requests
+    ]
+    return InspectTask(
+        MemoryDataset(samples, name="panel"),
+        solver=_make_solver(folder, max_image_size, uses_schema),
+        config=GenerateConfig(temperature=0, seed=0),
+        fail_on_error=False,
+    )
+
+
+def _make_solver(folder: PanelFolder, max_image_size: int, uses_schema: bool) -> Any:
+    from anyio.to_thread import run_sync
+    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig, get_model
+    from inspect_ai.solver import solver
+
+    @solver(name="judge_task")
+    def make() -> Any:
+        async def solve(state: Any, generate: Any) -> Any:
+            request, started = state.metadata, time.time()
+            image = await run_sync(
+                lambda: encode_image(Path(request["image"]), max_side=max_image_size, background=WHITE)
+            )
+            content = [ContentImage(image=image.data_uri), ContentText(text=request["text"])]
+            schema = _make_response_schema() if uses_schema else None
+            output = await get_model().generate(
+                [ChatMessageUser(content=content)], config=GenerateConfig(response_schema=schema)
+            )
+            # The reply is saved before anything else, so that a process that dies now has not paid for nothing.
+            state.metadata["row"] = row = _make_row(request, output, time.time() - started)
+            folder.append_row(row)
+            return state
+
+        return solve
+
+    return make()
+
+
+def _make_response_schema() -> Any:
+    from inspect_ai.model import ResponseSchema
+    from inspect_ai.util import JSONSchema
+
+    schema = JSONSchema.model_validate(make_json_schema(PanelReply))
+    return ResponseSchema(name="verdict", json_schema=schema, strict=True)
+
+
+def _make_row(request: Mapping[str, Any], output: Any, seconds: float) -> JournalRow:
+    """Return the row of answers.jsonl for a reply: the request, the raw reply, why it ended, time and tokens."""
+    from pipeline.inference.prompt_solver import is_refused
+
+    choice, usage = output.choices[0] if output.choices else None, output.usage
+    is_filtered = choice is not None and choice.stop_reason == "content_filter"
+    return {
+        **{name: request[name] for name in ("id", "task_id", "prompt")},
+        "finish": ("refusal" if is_refused(choice) else choice.stop_reason) if choice else "no choice",
+        "reply": choice.message.text if choice and not is_filtered else "",
+        "failure": "",
+        "started_at": time.time() - seconds,
+        "seconds": round(seconds, 3),
+        "tokens": [usage.input_tokens, usage.output_tokens] if usage else [0, 0],
+    }
+
+
+def _make_folder_name(model: str) -> str:
+    """Return a file name for a model. Different models have different names."""
+    safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in model)
+    return f"{safe[-MAX_FOLDER_NAME_LENGTH:].lstrip('.')}-{content_hash(model)[:8]}"
