@@ -137,7 +137,8 @@ def panel(
         int, typer.Option(min=1, max=4, help="Ask each task with this number of different prompts.")
     ] = 1,
     max_tasks: Annotated[
-        int, typer.Option(min=0, help="Ask at most this number of tasks. 0 means all tasks.")
+        int,
+        typer.Option(min=0, max=1_000_000, help="Ask at most this number of tasks. 0 means all tasks."),
     ] = 0,
     max_image_size: Annotated[
         int,
