@@ -7,6 +7,15 @@ from typing import Annotated
 
 import typer
 
+from pipeline.cli.model_options import (
+    InputPriceOption,
+    MaxConnectionsOption,
+    MaxImageSizeOption,
+    MaxTokensOption,
+    OutputPriceOption,
+    ServerOption,
+    VisionModelOption,
+)
 from pipeline.core.command_line import new_app, refuse_options
 from pipeline.core.errors import run_command
 
@@ -119,20 +128,8 @@ def pull() -> None:
     epilog="Example: `rgqa annotate panel --server http://127.0.0.1:8000 --model qwen3-vl --prompts 2`"
 )
 def panel(
-    model: Annotated[
-        str,
-        typer.Option(
-            help="Use this vision model: its name on the server, or without --server its name in inspect_ai (openai/..., hf-vlm/...)."
-        ),
-    ],
-    server: Annotated[
-        str,
-        typer.Option(
-            metavar="URL",
-            help="Use the OpenAI-compatible server at this address. If it needs a key, put the key into the environment variable "
-            "SERVER_API_KEY.",
-        ),
-    ] = "",
+    model: VisionModelOption,
+    server: ServerOption = "",
     prompts: Annotated[
         int, typer.Option(min=1, max=4, help="Ask each task with this number of different prompts.")
     ] = 1,
@@ -140,31 +137,11 @@ def panel(
         int,
         typer.Option(min=0, max=1_000_000, help="Ask at most this number of tasks. 0 means all tasks."),
     ] = 0,
-    max_image_size: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=100_000,
-            help="Shrink the images that are sent so that the longer side has at most this number of pixels. 0 keeps their size.",
-        ),
-    ] = 1024,
-    max_tokens: Annotated[
-        int, typer.Option(min=64, max=10_000_000, help="Limit each reply to this number of tokens.")
-    ] = 2048,
-    max_connections: Annotated[
-        int,
-        typer.Option(
-            min=0, max=10_000, help="Send at most this number of requests at the same time. 0: the default."
-        ),
-    ] = 0,
-    input_price: Annotated[
-        float | None,
-        typer.Option(min=0, max=1_000_000, help="Price of a million input tokens, for the cost forecast."),
-    ] = None,
-    output_price: Annotated[
-        float | None,
-        typer.Option(min=0, max=1_000_000, help="Price of a million output tokens, for the cost forecast."),
-    ] = None,
+    max_image_size: MaxImageSizeOption = 1024,
+    max_tokens: MaxTokensOption = 2048,
+    max_connections: MaxConnectionsOption = 0,
+    input_price: InputPriceOption = None,
+    output_price: OutputPriceOption = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Continue after the cost forecast without asking.")
     ] = False,

@@ -25,13 +25,22 @@ from pipeline.core.images import WHITE, encode_image
 from pipeline.core.json_files import content_hash
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import ImageRecord, Task
-from pipeline.drafting.prompts import make_json_schema
-from pipeline.drafting.requests import make_request_options, supports_schema
+from pipeline.drafting.requests import (
+    describe_reply,
+    get_request_row,
+    make_folder_name,
+    make_request_options,
+    make_response_schema,
+    make_task,
+    require_vision_model,
+    send_request,
+    supports_schema,
+)
 from pipeline.inference.cost_forecast import Prices, format_duration
 from pipeline.inference.probe import open_and_probe
 from pipeline.inference.prompts import hash_texts
 from pipeline.inference.run_folder import JournalRow, RunFolder
-from pipeline.inference.run_options import MAX_FOLDER_NAME_LENGTH, RunOptions
+from pipeline.inference.run_options import RunOptions
 from pipeline.inference.sample_runner import ask_samples, recover_sessions, redirect_inspect_files
 from pipeline.sources.image_files import inspect_image
 
@@ -90,10 +99,7 @@ def run_panel(options: PanelOptions) -> None:
     Raises:
         UserError: There are no tasks, images are missing, the model cannot be used, or asking stopped early.
     """
-    if not options.server and options.model.startswith(("hf/", "hf-vqa/")):
-        raise UserError(
-            f"--model {options.model}: wanted a model that reads images and writes text; models of transformers are hf-vlm/..."
-        )
+    require_vision_model(options.model, options.server)
     folders = DatasetFolders()
     _, guidelines = read_text("guidelines.md", folders.study)
     requests = make_requests(folders, guidelines, options)
@@ -244,7 +250,7 @@ def _ask(
             folder,
             len(requests) - len(remaining),
             "panel",
-            lambda sample, _: sample.metadata["row"],
+            get_request_row,
         )
     record["sessions"].append(outcome.session)
     return outcome.failures, outcome.stop_reason
@@ -254,27 +260,12 @@ def _make_task(
     requests: Sequence[PanelRequest], folder: PanelFolder, max_image_size: int, uses_schema: bool
 ) -> Any:
     """Return the task of inspect_ai with a sample for each request."""
-    from inspect_ai import Task as InspectTask
-    from inspect_ai.dataset import MemoryDataset, Sample
-    from inspect_ai.model import GenerateConfig
-
-    samples = [
-        Sample(
-            input=request.task_id, id=request.id, metadata={**request._asdict(), "image": str(request.image)}
-        )
-        for request in requests
-    ]
-    return InspectTask(
-        MemoryDataset(samples, name="panel"),
-        solver=_make_solver(folder, max_image_size, uses_schema),
-        config=GenerateConfig(temperature=0, seed=0),
-        fail_on_error=False,
-    )
+    samples = [{**request._asdict(), "image": str(request.image)} for request in requests]
+    return make_task("panel", samples, _make_solver(folder, max_image_size, uses_schema))
 
 
 def _make_solver(folder: PanelFolder, max_image_size: int, uses_schema: bool) -> Any:
     from anyio.to_thread import run_sync
-    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig, get_model
     from inspect_ai.solver import solver
 
     @solver(name="judge_task")
@@ -284,11 +275,8 @@ def _make_solver(folder: PanelFolder, max_image_size: int, uses_schema: bool) ->
             image = await run_sync(
                 lambda: encode_image(Path(request["image"]), max_side=max_image_size, background=WHITE)
             )
-            content = [ContentImage(image=image.data_uri), ContentText(text=request["text"])]
-            schema = _make_response_schema() if uses_schema else None
-            output = await get_model().generate(
-                [ChatMessageUser(content=content)], config=GenerateConfig(response_schema=schema)
-            )
+            schema = make_response_schema("verdict", PanelReply) if uses_schema else None
+            output = await send_request(image.data_uri, request["text"], schema)
             # The reply is saved before anything else, so that a process that dies now has not paid for nothing.
             state.metadata["row"] = row = _make_row(request, output, time.time() - started)
             folder.append_row(row)
@@ -299,32 +287,14 @@ def _make_solver(folder: PanelFolder, max_image_size: int, uses_schema: bool) ->
     return make()
 
 
-def _make_response_schema() -> Any:
-    from inspect_ai.model import ResponseSchema
-    from inspect_ai.util import JSONSchema
-
-    schema = JSONSchema.model_validate(make_json_schema(PanelReply))
-    return ResponseSchema(name="verdict", json_schema=schema, strict=True)
-
-
 def _make_row(request: Mapping[str, Any], output: Any, seconds: float) -> JournalRow:
     """Return the row of answers.jsonl for a reply: the request, the raw reply, why it ended, time and tokens."""
-    from pipeline.inference.prompt_solver import is_refused
-
-    choice, usage = output.choices[0] if output.choices else None, output.usage
-    is_filtered = choice is not None and choice.stop_reason == "content_filter"
     return {
         **{name: request[name] for name in ("id", "task_id", "prompt")},
-        "finish": ("refusal" if is_refused(choice) else choice.stop_reason) if choice else "no choice",
-        "reply": choice.message.text if choice and not is_filtered else "",
-        "failure": "",
-        "started_at": time.time() - seconds,
-        "seconds": round(seconds, 3),
-        "tokens": [usage.input_tokens, usage.output_tokens] if usage else [0, 0],
+        **describe_reply(output, seconds),
     }
 
 
 def _make_folder_name(model: str) -> str:
     """Return a file name for a model. Different models have different names."""
-    safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in model)
-    return f"{safe[-MAX_FOLDER_NAME_LENGTH:].lstrip('.')}-{content_hash(model)[:8]}"
+    return f"{make_folder_name(model)}-{content_hash(model)[:8]}"

@@ -16,7 +16,7 @@ from annotation.study.qualification import MAX_ATTEMPTS
 from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.params import AutoCountOrNone, CountOrUnlimited, Params, Seed, load_params
 from pipeline.core.paths import DatasetFolders
-from pipeline.core.records import UNCONFIRMED, CandidateEstimate, Record, Task, TaskQuestion
+from pipeline.core.records import UNCONFIRMED, CandidateEstimate, Task, TaskQuestion
 
 Proportion = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -197,19 +197,18 @@ def read_prior_answerable(folders: DatasetFolders) -> dict[str, float]:
         return priors
     # Label Studio's Python environment has no SciPy, and reads the priors from queue.json.
     from annotation.study.panel_priors import add_panel
+    from annotation.study.posteriors import Posterior
 
     path = folders.stage_dir("collect") / "posteriors_by_people.jsonl"
     by_people = (
-        {row.candidate_id: row.invalid for row in read_jsonl(path, _Posterior)} if path.exists() else {}
+        {row.candidate_id: row.invalid for row in read_jsonl(path, Posterior)} if path.exists() else {}
     )
     params = load_params("annotate", AnnotateParams)
+    discarded = {(row.image_id, row.text) for row in read_collect_feedback(folders).discarded_gold_questions}
     tasks = folders.read_records(Task)
-    return add_panel(tasks, panel, priors, by_people, params.seed, params.panel_audit_rate).answerable
-
-
-class _Posterior(Record):
-    candidate_id: str
-    invalid: float
+    return add_panel(
+        tasks, panel, priors, by_people, params.seed, params.panel_audit_rate, discarded
+    ).answerable
 
 
 class _GoldQuestion(msgspec.Struct, frozen=True):

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import expit
+from scipy.stats import binomtest
 
 from annotation.study.base_rates import to_log_odds
 from annotation.study.panel_verdicts import PanelVerdict
@@ -144,7 +145,7 @@ def add_panel(
     fit = fit_panel(table)
     audited = {key for key in keys if is_panel_audit_task(own[key].task_id, seed, audit_rate)}
     odds = to_log_odds(np.array([answerable.get(key, 0.5) for key in keys])) + fit.evidence
-    by_panel = dict(zip(keys, (1 / (1 + np.exp(-odds))).tolist(), strict=True))
+    by_panel = dict(zip(keys, expit(odds).tolist(), strict=True))
     judged = {key for key, row in zip(keys, table.votes, strict=True) if not np.isnan(row).all()}
     changed = {key: by_panel[key] for key in judged - audited}
     texts = [" ".join(name) for name in names]
@@ -200,13 +201,13 @@ def audit_panel(priors: PanelPriors, status_by_people: Mapping[str, str]) -> Pan
             high=None,
             warning=warning,
         )
-    low, high = clopper_pearson(num_wrong, len(decided))
+    interval = binomtest(num_wrong, len(decided)).proportion_ci(method="exact")  # of Clopper and Pearson
     error = num_wrong / len(decided)
     # Without a look at the image, the more frequent status is right as often as this.
     most = max(sum(status_by_people[key] == one for key in decided) for one in ("answerable", "unanswerable"))
     warning = (
         ""
-        if high < 1 - most / len(decided)
+        if interval.high < 1 - most / len(decided)
         else f"the panel may be useless: it errs on {num_wrong} of {len(decided)} audited candidates, which does not show that it errs less "
         f"often than a guess of the more frequent status ({len(decided) - most} of {len(decided)})"
     )
@@ -215,24 +216,10 @@ def audit_panel(priors: PanelPriors, status_by_people: Mapping[str, str]) -> Pan
         num_audited=len(decided),
         num_wrong=num_wrong,
         error=round(error, 4),
-        low=round(low, 4),
-        high=round(high, 4),
+        low=round(float(interval.low), 4),
+        high=round(float(interval.high), 4),
         warning=warning,
     )
-
-
-def clopper_pearson(hits: int, total: int, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact interval of a proportion.
-
-    Source: C. J. Clopper and E. S. Pearson, Biometrika 26, 1934.
-
-    >>> [round(end, 4) for end in clopper_pearson(0, 10)]
-    [0.0, 0.3085]
-    """
-    tail = (1 - level) / 2
-    low = float(betaincinv(hits, total - hits + 1, tail)) if hits else 0.0
-    high = float(betaincinv(hits + 1, total - hits, 1 - tail)) if hits < total else 1.0
-    return low, high
 
 
 def _make_matrix(cast: Mapping[tuple[int, int], list[float]], num_rows: int, num_voters: int) -> np.ndarray:

@@ -11,6 +11,15 @@ from typing import Annotated, Literal
 import typer
 from typer import Argument, Option
 
+from pipeline.cli.model_options import (
+    InputPriceOption,
+    MaxConnectionsOption,
+    MaxImageSizeOption,
+    MaxTokensOption,
+    OutputPriceOption,
+    ServerOption,
+    VisionModelOption,
+)
 from pipeline.core.command_line import WORKING_FOLDER_KEY, new_app, refuse_options
 from pipeline.core.errors import UserError, run_command
 from pipeline.core.records import Split
@@ -99,21 +108,8 @@ def draft(
     images: Annotated[
         Path, Argument(metavar="FOLDER", help="The folder of the photographs. Subfolders are not read.")
     ],
-    model: Annotated[
-        str,
-        Option(
-            help="Use this vision model: its name on the server, or without --server its name in inspect_ai (openai/..., anthropic/..., "
-            "hf-vlm/... for models on this machine)."
-        ),
-    ],
-    server: Annotated[
-        str,
-        Option(
-            metavar="URL",
-            help="Use the OpenAI-compatible server at this address. If it needs a key, put the key into the environment variable "
-            "SERVER_API_KEY.",
-        ),
-    ] = "",
+    model: VisionModelOption,
+    server: ServerOption = "",
     out: Annotated[
         Path | None,
         Option(metavar="FOLDER", help="Write the draft into this folder (default: `drafts/FOLDER-MODEL`)."),
@@ -127,34 +123,11 @@ def draft(
             help="Ask for boxes in this unit. Some models (Qwen2.5-VL) were trained to give pixels, most others thousandths."
         ),
     ] = "thousandths",
-    max_image_size: Annotated[
-        int,
-        Option(
-            min=0,
-            max=100_000,
-            help="Shrink the images that are sent so that the longer side has at most this number of pixels. 0 keeps their size.",
-        ),
-    ] = 1024,
-    max_tokens: Annotated[
-        int, Option(min=64, max=10_000_000, help="Limit each reply to this number of tokens.")
-    ] = 8192,
-    max_connections: Annotated[
-        int,
-        Option(
-            min=0,
-            max=10_000,
-            help="Send at most this number of requests at the same time. 0: 10 for remote models, or as many as a model on this machine "
-            "can process.",
-        ),
-    ] = 0,
-    input_price: Annotated[
-        float | None,
-        Option(min=0, max=1_000_000, help="Price of a million input tokens, for the cost forecast."),
-    ] = None,
-    output_price: Annotated[
-        float | None,
-        Option(min=0, max=1_000_000, help="Price of a million output tokens, for the cost forecast."),
-    ] = None,
+    max_image_size: MaxImageSizeOption = 1024,
+    max_tokens: MaxTokensOption = 8192,
+    max_connections: MaxConnectionsOption = 0,
+    input_price: InputPriceOption = None,
+    output_price: OutputPriceOption = None,
     yes: Annotated[
         bool, Option("--yes", help="Continue after the cost forecast of each round without asking.")
     ] = False,

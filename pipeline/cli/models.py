@@ -22,6 +22,26 @@ MAX_SEED = 2**32 - 1
 FORWARD_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
+TextColumnOption = Annotated[
+    str | None,
+    Option(metavar="COLUMN", help="Read questions from this column, if the format is not recognized."),
+]
+LabelColumnOption = Annotated[
+    str | None,
+    Option(
+        metavar="COLUMN",
+        help="Read labels from this column. If it has more than two values, give --positive-label, too.",
+    ),
+]
+PositiveLabelOption = Annotated[
+    str | None,
+    Option(metavar="VALUE", help="Treat this value of --label-column as label 1 and all others as label 0."),
+]
+ImageColumnOption = Annotated[
+    str | None, Option(metavar="COLUMN", help="Read the name of each row's image from this column.")
+]
+
+
 @app.command(
     "run",
     add_help_option=False,
@@ -117,26 +137,10 @@ def audit(
     split: Annotated[
         str | None, Option(metavar="NAME", help="If SOURCE is loaded by `datasets`: load this split.")
     ] = None,
-    text_column: Annotated[
-        str | None,
-        Option(metavar="COLUMN", help="Read questions from this column, if the format is not recognized."),
-    ] = None,
-    label_column: Annotated[
-        str | None,
-        Option(
-            metavar="COLUMN",
-            help="Read labels from this column. If it has more than two values, give --positive-label, too.",
-        ),
-    ] = None,
-    positive_label: Annotated[
-        str | None,
-        Option(
-            metavar="VALUE", help="Treat this value of --label-column as label 1 and all others as label 0."
-        ),
-    ] = None,
-    image_column: Annotated[
-        str | None, Option(metavar="COLUMN", help="Read the name of each row's image from this column.")
-    ] = None,
+    text_column: TextColumnOption = None,
+    label_column: LabelColumnOption = None,
+    positive_label: PositiveLabelOption = None,
+    image_column: ImageColumnOption = None,
     where: Annotated[
         str | None, Option(metavar="COLUMN=VALUE", help="Use only rows with this value in this column.")
     ] = None,
@@ -225,22 +229,10 @@ def doubt(
         Option(metavar="NAME", help="Examine only this subset of a release. Can be repeated."),
     ] = None,
     split: Annotated[str | None, Option(metavar="NAME", help="Examine only this split.")] = None,
-    text_column: Annotated[
-        str | None,
-        Option(metavar="COLUMN", help="Read questions from this column, if the format is not recognized."),
-    ] = None,
-    label_column: Annotated[
-        str | None, Option(metavar="COLUMN", help="Read labels from this column.")
-    ] = None,
-    positive_label: Annotated[
-        str | None,
-        Option(
-            metavar="VALUE", help="Treat this value of --label-column as label 1 and all others as label 0."
-        ),
-    ] = None,
-    image_column: Annotated[
-        str | None, Option(metavar="COLUMN", help="Read the name of each row's image from this column.")
-    ] = None,
+    text_column: TextColumnOption = None,
+    label_column: LabelColumnOption = None,
+    positive_label: PositiveLabelOption = None,
+    image_column: ImageColumnOption = None,
     out: Annotated[
         Path | None,
         Option(

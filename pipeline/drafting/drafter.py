@@ -35,11 +35,17 @@ from pipeline.drafting.answer_comparison import compare_answers
 from pipeline.drafting.images import Photographs
 from pipeline.drafting.look_reader import DraftObject, DraftQuestion, Look, Rejected, RejectedKind, read_look
 from pipeline.drafting.prompts import QUESTION_TYPES, BoxUnit, DraftPrompts
-from pipeline.drafting.requests import DraftFolder, DraftRequest, RequestSession, make_request_options
+from pipeline.drafting.requests import (
+    DraftFolder,
+    DraftRequest,
+    RequestSession,
+    make_folder_name,
+    make_request_options,
+    require_vision_model,
+)
 from pipeline.drafting.selection import choose_questions
 from pipeline.drafting.third_look import MAX_CROPS, find_doubtful_objects, settle_object
 from pipeline.inference.cost_forecast import Prices, format_duration
-from pipeline.inference.run_options import MAX_FOLDER_NAME_LENGTH
 from pipeline.language.nouns import get_grammatical_number
 from pipeline.sources.gqa_files import GqaObject, GqaRelation, GqaSceneGraph
 from pipeline.sources.large_json import write_members
@@ -83,8 +89,7 @@ class DraftOptions(NamedTuple):
     def output_folder(self) -> Path:
         """The folder of the draft."""
         name = f"{self.images.resolve().name}-{self.model}"
-        safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)
-        return self.out or Path("drafts") / safe[-MAX_FOLDER_NAME_LENGTH:].lstrip(".")
+        return self.out or Path("drafts") / make_folder_name(name)
 
     @property
     def prompts(self) -> DraftPrompts:
@@ -116,10 +121,7 @@ def draft(options: DraftOptions) -> Draft:
     Raises:
         UserError: The images or the options have faults, the model cannot be used, or asking stopped early.
     """
-    if not options.server and options.model.startswith(("hf/", "hf-vqa/")):
-        raise UserError(
-            f"--model {options.model}: wanted a model that reads images and writes text; models of transformers are hf-vlm/..."
-        )
+    require_vision_model(options.model, options.server)
     check_output_paths([Output("--out", options.output_folder, "folder")], [options.images])
     images, folder, prompts = (
         Photographs(options.images, options.max_image_size),

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
+import msgspec
+
 from pipeline.core.errors import UserError, warn
 from pipeline.drafting.images import Photographs
 from pipeline.drafting.look_reader import Box
@@ -19,7 +21,7 @@ from pipeline.inference.cost_forecast import Prices
 from pipeline.inference.probe import open_and_probe, open_model
 from pipeline.inference.prompts import hash_texts
 from pipeline.inference.run_folder import JournalRow, RunFolder
-from pipeline.inference.run_options import RunOptions
+from pipeline.inference.run_options import MAX_FOLDER_NAME_LENGTH, RunOptions
 from pipeline.inference.runner import INSPECT_MISSING_MESSAGE
 from pipeline.inference.sample_runner import ask_samples, recover_sessions, redirect_inspect_files
 
@@ -162,6 +164,28 @@ class RequestSession:
         return model
 
 
+def require_vision_model(model: str, server: str) -> None:
+    """Check that a model of transformers can read images and write texts.
+
+    Raises:
+        UserError: It is of another kind.
+    """
+    if not server and model.startswith(("hf/", "hf-vqa/")):
+        raise UserError(
+            f"--model {model}: wanted a model that reads images and writes text; models of transformers are hf-vlm/..."
+        )
+
+
+def make_folder_name(name: str) -> str:
+    """Return a name as the name of a folder.
+
+    >>> make_folder_name("photos-openai/gpt-4o")
+    'photos-openai-gpt-4o'
+    """
+    safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)
+    return safe[-MAX_FOLDER_NAME_LENGTH:].lstrip(".")
+
+
 def make_request_options(
     model: str,
     server: str = "",
@@ -192,7 +216,7 @@ def supports_schema(options: RunOptions) -> bool:
     from inspect_ai.model import ChatMessageUser, GenerateConfig
 
     async def ask() -> None:
-        schema = _make_response_schema("crop")
+        schema = make_response_schema("crop", CropReply)
         config = GenerateConfig(
             max_tokens=options.max_tokens,
             max_retries=0,
@@ -213,12 +237,13 @@ def supports_schema(options: RunOptions) -> bool:
     return True
 
 
-def _make_response_schema(kind: RequestKind) -> Any:
+def make_response_schema(name: str, reply_type: type[msgspec.Struct]) -> Any:
+    """Return the schema of a reply for inspect_ai."""
     from inspect_ai.model import ResponseSchema
     from inspect_ai.util import JSONSchema
 
-    schema = JSONSchema.model_validate(make_json_schema(_SCHEMAS[kind]))
-    return ResponseSchema(name=kind, json_schema=schema, strict=True)
+    schema = JSONSchema.model_validate(make_json_schema(reply_type))
+    return ResponseSchema(name=name, json_schema=schema, strict=True)
 
 
 def _make_task(
@@ -229,23 +254,31 @@ def _make_task(
     uses_schema: bool,
 ) -> Any:
     """Return the task of inspect_ai with a sample for each request."""
+    solver = _make_solver(images, prompts, folder, uses_schema)
+    return make_task("draft", [request._asdict() | {"id": request.id} for request in requests], solver)
+
+
+def make_task(name: str, requests: Iterable[Mapping[str, Any]], solver: Any) -> Any:
+    """Return a task of inspect_ai with a sample for each request.
+
+    Args:
+        name: Name of the task.
+        requests: The metadata of each sample, with its `id`.
+        solver: Sends the request of a sample, and stores the row of the journal as `row` in its metadata.
+
+    Raises:
+        UserError: inspect_ai is not installed.
+    """
     try:
         from inspect_ai import Task
         from inspect_ai.dataset import MemoryDataset, Sample
         from inspect_ai.model import GenerateConfig
     except ModuleNotFoundError:
         raise UserError(INSPECT_MISSING_MESSAGE) from None
-    samples = [
-        Sample(
-            input=request.question or request.kind,
-            id=request.id,
-            metadata=request._asdict() | {"id": request.id},
-        )
-        for request in requests
-    ]
+    samples = [Sample(input=request["id"], id=request["id"], metadata=dict(request)) for request in requests]
     return Task(
-        MemoryDataset(samples, name="draft"),
-        solver=_make_solver(images, prompts, folder, uses_schema),
+        MemoryDataset(samples, name=name),
+        solver=solver,
         config=GenerateConfig(temperature=0, seed=0),
         fail_on_error=False,
     )
@@ -253,7 +286,6 @@ def _make_task(
 
 def _make_solver(images: Photographs, prompts: DraftPrompts, folder: DraftFolder, uses_schema: bool) -> Any:
     from anyio.to_thread import run_sync
-    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig, get_model
     from inspect_ai.solver import solver
 
     @solver(name="ask_about_image")
@@ -264,11 +296,8 @@ def _make_solver(images: Photographs, prompts: DraftPrompts, folder: DraftFolder
             image = await run_sync(images.encode, request["image_id"], tuple(box) if box else None)
             texts = {"look": prompts.look(image.size), "question": prompts.question(request["question"])}
             text = texts.get(kind) or prompts.crop()
-            content = [ContentImage(image=image.data_uri), ContentText(text=text)]
-            schema = _make_response_schema(kind) if uses_schema and kind in _SCHEMAS else None
-            output = await get_model().generate(
-                [ChatMessageUser(content=content)], config=GenerateConfig(response_schema=schema)
-            )
+            schema = make_response_schema(kind, _SCHEMAS[kind]) if uses_schema and kind in _SCHEMAS else None
+            output = await send_request(image.data_uri, text, schema)
             # The reply is saved before anything else, so that a process that dies now has not paid for nothing.
             state.metadata["row"] = row = make_request_row(request, output, image.size, time.time() - started)
             folder.append_row(row)
@@ -277,6 +306,21 @@ def _make_solver(images: Photographs, prompts: DraftPrompts, folder: DraftFolder
         return solve
 
     return make()
+
+
+async def send_request(data_uri: str, text: str, schema: Any) -> Any:
+    """Send an image and a text to the model of the task, and return its output.
+
+    Args:
+        data_uri: The image.
+        text: The text after it.
+        schema: The result of `make_response_schema`; None for a reply without a schema.
+    """
+    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig, get_model
+
+    content = [ContentImage(image=data_uri), ContentText(text=text)]
+    config = GenerateConfig(response_schema=schema)
+    return await get_model().generate([ChatMessageUser(content=content)], config=config)
 
 
 def make_request_row(
@@ -290,13 +334,25 @@ def make_request_row(
         sent_size: Width and height of the image as it was sent.
         seconds: Time from the request to the reply, with all retries.
     """
+    return {
+        **{name: request[name] for name in ("id", "kind", "image_id", "question", "box")},
+        "sent_size": [*sent_size],
+        **describe_reply(output, seconds),
+    }
+
+
+def describe_reply(output: Any, seconds: float) -> dict[str, Any]:
+    """Return what the journal says of every reply: the raw reply, why it ended, time and tokens.
+
+    Args:
+        output: The output of the model.
+        seconds: Time from the request to the reply, with all retries.
+    """
     from pipeline.inference.prompt_solver import is_refused
 
     choice, usage = output.choices[0] if output.choices else None, output.usage
     is_filtered = choice is not None and choice.stop_reason == "content_filter"
     return {
-        **{name: request[name] for name in ("id", "kind", "image_id", "question", "box")},
-        "sent_size": [*sent_size],
         "finish": ("refusal" if is_refused(choice) else choice.stop_reason) if choice else "no choice",
         "reply": choice.message.text if choice and not is_filtered else "",
         "failure": "",

@@ -6,14 +6,11 @@ It recognizes an image by its bytes. To a question that it recorded, it replies 
     python -m tests.drafting.recorded_server [PORT]
 """
 
-import base64
 import io
 import json
 import sys
 import threading
 from collections import Counter
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from PIL import Image
@@ -21,6 +18,7 @@ from PIL import Image
 from pipeline.drafting.images import widen_box
 from pipeline.drafting.prompts import DraftPrompts
 from pipeline.inference.probe import PROBE_QUESTION
+from tests.http_server import ChatHandler, QuietServer, serving
 
 from .fixtures import read_recorded
 
@@ -28,28 +26,18 @@ PHOTOGRAPHS = Path("data/photos/source/images")
 CROP_REQUEST = DraftPrompts().crop()
 
 
-class RecordedServer(ThreadingHTTPServer):
+class RecordedServer(QuietServer):
     """`asked` counts the requests by image and first line of the text; `answered` those whose reply was sent."""
-
-    daemon_threads = True
-    request_queue_size = 128
 
     def __init__(self, port=0, folder=PHOTOGRAPHS, replies=None, spoil=None):
         """`spoil(image id, kind, reply)` returns what is sent in place of a reply; kind is look, question or crop."""
-        super().__init__(("127.0.0.1", port), Handler)
+        super().__init__(Handler, port)
         self.replies = replies or read_recorded()
         self.images = {path.read_bytes(): path.stem for path in folder.iterdir()}
         self.sizes = {path.stem: Image.open(path).size for path in folder.iterdir()}
         self.spoil = spoil or (lambda image_id, kind, reply: reply)
         self.asked, self.answered, self.lock = Counter(), Counter(), threading.Lock()
         self.stop_after = 10**9
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-    def handle_error(self, *_):
-        """A client that went away."""
 
     def answer(self, image, text):
         """Return the image id, the kind of request, and the reply."""
@@ -84,17 +72,9 @@ def to_pixels(box, size):
     return left, top, right - left, bottom - top
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
+class Handler(ChatHandler):
     def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        content = request["messages"][-1]["content"]
-        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        text = "\n".join(part["text"] for part in parts if part["type"] == "text")
-        urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
-        image = base64.b64decode(urls[0].partition(",")[2]) if urls else b""
+        _, text, image = self.read_chat()
         image_id, kind, reply = self.server.answer(image, text)
         # Parts of an image have their bytes as key.
         key = (kind, image_id, text.splitlines()[0], hash(image) if kind == "crop" else 0)
@@ -102,45 +82,13 @@ class Handler(BaseHTTPRequestHandler):
             self.server.asked[key] += 1
         if kind != "probe":
             reply = self.server.spoil(image_id, kind, reply)
-        message = {"role": "assistant", "content": reply}
-        choices = [{"index": 0, "finish_reason": "stop", "message": message}]
-        usage = {
-            "prompt_tokens": 1000,
-            "completion_tokens": len(reply.split()),
-            "total_tokens": 1000 + len(reply.split()),
-        }
-        body = {
-            "id": "c",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "net",
-            "choices": choices,
-            "usage": usage,
-        }
-        data = json.dumps(body).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        self.send_chat(reply, num_tokens=len(reply.split()))
         with self.server.lock:
             self.server.answered[key] += 1
 
-    def log_message(self, *_):
-        pass
 
-
-@contextmanager
 def recorded_server(**how):
-    server = RecordedServer(**how)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return serving(RecordedServer(**how))
 
 
 if __name__ == "__main__":

@@ -9,19 +9,18 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import MappingProxyType
 
 from pipeline.inference.probe import PROBE_QUESTION, make_square_png
+from tests.http_server import QuietServer, serving
 
 KEY = "key-that-nobody-may-see"
 
 
-class SmallServer(ThreadingHTTPServer):
+class SmallServer(QuietServer):
     """Its reply is a function of the question and the image. `asked` counts each question except that of the probe."""
 
-    daemon_threads = True
-    request_queue_size = 128
     logprobs, sees, delay, key = True, True, 0.0, None
     failing = ()  # numbers of requests that get `status`
     status, retry_after = 500, ""
@@ -36,16 +35,9 @@ class SmallServer(ThreadingHTTPServer):
     spoilt_probe = MappingProxyType({})  # the same of the probe's replies
 
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Handler)
         self.asked, self.requests, self.lock = Counter(), 0, threading.Lock()
         self.busy, self.most_busy, self.over = 0, 0, threading.Event()
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-    def handle_error(self, *_):
-        """A client that went away."""
 
     def reply(self, request, number):
         *_, last = [message for message in request["messages"] if message["role"] == "user"]
@@ -181,15 +173,11 @@ def small_server(**how):
     server = SmallServer()
     for name, value in how.items():
         setattr(server, name, value)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.over.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(server):
+        try:
+            yield server
+        finally:
+            server.over.set()
 
 
 def make_release(folder, count=60):

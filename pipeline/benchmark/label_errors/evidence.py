@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from pipeline.benchmark.label_errors.noise_model import NUM_FOLDS, to_normal_sco
 from pipeline.benchmark.release.provenance import Provenance
 from pipeline.core.errors import UserError, collect_errors, format_count, join_examples
 from pipeline.core.json_files import read_jsonl
+from pipeline.inference.confidence import read_yes_no
 from pipeline.scoring.abstention import classify_abstention
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.joined_predictions import Predictions
@@ -187,13 +187,13 @@ def _find_faults(items: LabelledItems, read: Predictions) -> list[str]:
     faults = []
     if read.benchmark_version and items.version and read.benchmark_version != items.version:
         faults.append(f"made for version {read.benchmark_version}, but this is version {items.version}")
-    missing = sorted({*items.ids} - read.index_by_id.keys())
+    known = {*items.ids}
+    missing = sorted(known - read.index_by_id.keys())
     if missing:
         verb = "has" if len(missing) == 1 else "have"
-        known = len({*items.ids}) - len(missing)
-        hint = "" if known else "; is it for another release?"
+        hint = "; is it for another release?" if len(missing) == len(known) else ""
         faults.append(
-            f"{len(missing):,} of {format_count(len({*items.ids}), 'item')} {verb} no prediction{hint}: {join_examples(missing)}."
+            f"{len(missing):,} of {format_count(len(known), 'item')} {verb} no prediction{hint}: {join_examples(missing)}."
             " Use --subset or --split to examine only items that have one"
         )
     return faults
@@ -204,23 +204,14 @@ def _join(items: LabelledItems, read: Predictions, name: str) -> ModelEvidence:
     answers = [read.answer[i] for i in at]
     confidence = None if read.confidence is None else read.confidence[at]
     if items.label_names == YES_NO:
-        says = np.array([_parse_yes_no(answer) for answer in answers])
+        # 1 for yes, -1 for no, 0 for neither.
+        says = np.array([2 * read_yes_no(answer) - 1 for answer in answers])
         scores = says * (1.0 if confidence is None else confidence)
     elif confidence is None:
         scores = -classify_abstention(items.texts, answers)
     else:
         scores = -confidence
     return ModelEvidence(name, answers, confidence, scores)
-
-
-def _parse_yes_no(answer: str) -> float:
-    """Return 1 for yes, -1 for no and 0 for anything else, by the first word.
-
-    >>> _parse_yes_no("Yes, there is."), _parse_yes_no("no"), _parse_yes_no("maybe")
-    (1.0, -1.0, 0.0)
-    """
-    word = next(iter(re.findall(r"\w+", answer.lower())), "")
-    return {"yes": 1.0, "no": -1.0}.get(word, 0.0)
 
 
 class Features(NamedTuple):

@@ -2,8 +2,8 @@
 
 The model has two steps.
 
-1. A logistic regression predicts the given label from the evidence (`predict_labels`): the confidences of models, whether their
-   answers agree with the key, and what text-only classifiers say. It is cross-fitted, so no prediction has seen the label of its item
+1. A logistic regression predicts the given label from the evidence (`predict_labels`): the confidences of models, and
+   what a text-only classifier says. It is cross-fitted, so no prediction has seen the label of its item
    or of an item with the same text. One regression of all models discounts models that repeat each other: a copy of a model adds
    nothing. This is the cross-fitting of confident learning (Northcutt, Jiang and Chuang, 2021, Confident learning,
    Journal of Artificial Intelligence Research 70, 1373-1411).

@@ -4,10 +4,9 @@ import msgspec
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
 
 from annotation.study.answers_table import build_answers_table
-from annotation.study.panel_priors import add_panel, audit_panel, clopper_pearson, is_panel_audit_task
+from annotation.study.panel_priors import PanelPriors, add_panel, audit_panel, is_panel_audit_task
 from annotation.study.panel_verdicts import PanelVerdict
 from pipeline.core.records import Candidate, ScreenedCandidate, Task, TaskQuestion, Verdict, VerifierResult
 from pipeline.tasks.verdict_aggregation import CollectParams, aggregate_verdicts
@@ -98,10 +97,20 @@ def test_the_audit_tells_the_error_and_a_useless_model():
     assert few.error is None and "not known" in few.warning
 
 
-@pytest.mark.parametrize(("hits", "total"), [(0, 10), (3, 40), (40, 40)])
-def test_the_interval_is_that_of_scipy(hits, total):
-    exact = binomtest(hits, total).proportion_ci(method="exact")
-    assert clopper_pearson(hits, total) == pytest.approx((exact.low, exact.high))
+@pytest.mark.parametrize(
+    ("wrong", "low", "high"), [(0, 0.0, 1 - 0.025 ** (1 / 40)), (40, 0.025 ** (1 / 40), 1.0)]
+)
+def test_the_interval_is_that_of_clopper_and_pearson(wrong, low, high):
+    # Where none of n is wrong, the upper end p solves (1 - p)^n = 0.025.
+    keys = sorted(TRUTH)[:40]
+    priors = PanelPriors({}, dict.fromkeys(keys, 0.9), set(keys), ())
+    statuses = dict.fromkeys(keys, "unanswerable" if wrong else "answerable")
+    report = audit_panel(priors, statuses)
+    assert (report.num_wrong, report.low, report.high) == (
+        wrong,
+        pytest.approx(low, abs=1e-4),
+        pytest.approx(high, abs=1e-4),
+    )
 
 
 def collect(verdicts, panel, audit_rate=0.1):
