@@ -19,7 +19,7 @@ from pipeline.benchmark.auditing.audit_markdown import BELOW_HALF_NOTE, format_a
 from pipeline.benchmark.auditing.balanced_subset import BalanceReport, choose_balanced_subset
 from pipeline.benchmark.auditing.known_questions import KnownQuestions, collect_known_questions
 from pipeline.benchmark.auditing.labelled_set import ColumnOptions, LabelledSet, load_labelled_set
-from pipeline.benchmark.auditing.row_sources import JoinedRows, RowSource, open_rows
+from pipeline.benchmark.auditing.row_sources import open_labelled_rows, open_rows
 from pipeline.benchmark.auditing.text_attackers import ATTACKERS
 from pipeline.benchmark.auditing.text_audit import AuditSettings, SetDescription, TextAudit, audit_texts
 from pipeline.benchmark.auditing.text_audit_page import summarize_finding, write_page
@@ -149,7 +149,8 @@ def read_sets(options: AuditOptions) -> dict[str, LabelledSet]:
     folder = Path(options.source)
     files = sorted((folder / "rgqa").glob("*.json")) if folder.is_dir() else []
     if not files or options.config or options.split:
-        rows = load_labelled_set(open_labelled_rows(options), options.source, options.columns)
+        source = open_labelled_rows(options.source, options.annotations, options.config, options.split)
+        rows = load_labelled_set(source, options.source, options.columns)
         return {folder.name if folder.exists() else options.source: rows}
     sets: dict[str, LabelledSet] = {}
     problems: list[str] = []
@@ -159,14 +160,6 @@ def read_sets(options: AuditOptions) -> dict[str, LabelledSet]:
     if problems:
         raise UserError(problems)
     return sets
-
-
-def open_labelled_rows(options: AuditOptions) -> RowSource:
-    if options.annotations is None:
-        return open_rows(options.source, options.config, options.split)
-    if options.config or options.split:
-        raise UserError("--annotations needs SOURCE to be a file; leave out --config and --split")
-    return JoinedRows(Path(options.source), options.annotations)
 
 
 def find_release(source: str) -> Path | None:

@@ -6,48 +6,81 @@ import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pipeline.benchmark.auditing.labelled_set import ColumnOptions
-from pipeline.benchmark.label_errors.evidence import load_evidence, load_items
+from pipeline.benchmark.label_errors.annotation_queue import (
+    DEFAULT_NUM_ITEMS,
+    QueueReport,
+    read_doubted_set,
+    record_errata,
+    write_annotation_queue,
+)
+from pipeline.benchmark.label_errors.evidence import (
+    LabelledItems,
+    SetOptions,
+    is_release_folder,
+    load_evidence,
+    load_items,
+)
 from pipeline.benchmark.label_errors.label_doubt import DoubtedItem, LabelDoubt, doubt_labels
 from pipeline.core.atomic_files import write_text
-from pipeline.core.errors import UserError, format_count
-from pipeline.core.json_files import write_json
+from pipeline.core.errors import UserError, format_count, join_examples, make_printable
+from pipeline.core.json_files import read_json, write_json
 from pipeline.core.output_paths import Output, check_output_paths
+from pipeline.core.params import PARAMS_FILE, read_params_file
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import report_written
+from pipeline.core.records import Record
+from pipeline.stages import collect
 
 NUM_SHOWN = 10
+
+
+class QueueOptions(NamedTuple):
+    """Options of the queue for annotators.
+
+    Attributes:
+        num_items: Number of items that people judge.
+        images: Folder of the images; None for those of the data set whose release it is.
+    """
+
+    num_items: int = DEFAULT_NUM_ITEMS
+    images: Path | None = None
 
 
 def write_doubt(
     source: str,
     predictions: Sequence[Path],
-    subsets: Sequence[str] = (),
-    split: str | None = None,
-    columns: ColumnOptions = ColumnOptions(),  # noqa: B008 (immutable)
+    options: SetOptions = SetOptions(),  # noqa: B008 (immutable)
     out: Path | None = None,
     seed: int = 0,
+    queue: QueueOptions | None = None,
 ) -> None:
     """Print which labels are probably wrong, and write all items with reasons.
 
     Args:
         source: A release, or any other set that `rgqa audit` reads.
         predictions: Predictions files, or folders of `rgqa run`.
-        subsets, split, columns: As in `load_items`.
+        options: What to read.
         out: File for the items, as CSV or JSON by its suffix; None to write none.
-        seed: Seed of folds and bootstrap.
+        seed: Seed of folds, bootstrap and annotation tasks.
+        queue: How the most doubted items become annotation tasks; None to write no tasks.
 
     Raises:
         UserError: Lists every problem of the set and of the predictions.
     """
     if out and out.suffix.lower() not in (".csv", ".json"):
         raise UserError(f"--out is {out}; expected a file .csv or .json")
-    check_output_paths([Output("--out", out) if out else None], [Path(source), *predictions])
-    items = load_items(source, subsets, split, columns)
+    inputs = [Path(source), *predictions, options.annotations, queue and queue.images]
+    check_output_paths([Output("--out", out) if out else None], inputs)
+    if queue:
+        # A missing params.yaml is reported before the work and not after it.
+        read_params_file()
+    items = load_items(source, options)
     found = doubt_labels(items, load_evidence(items, predictions), seed)
     print_doubt(found, Console())
     if out and out.suffix.lower() == ".json":
@@ -56,6 +89,69 @@ def write_doubt(
         write_text(out, render_csv(found.items))
     if out:
         report_written("doubt", format_count(len(found.items), "item"), out)
+    if queue:
+        print_queue(write_queue(source, items, found, queue, seed))
+
+
+def write_queue(
+    source: str, items: LabelledItems, found: LabelDoubt, queue: QueueOptions, seed: int
+) -> QueueReport:
+    """Write the most doubted items as annotation tasks."""
+    folder = Path(source)
+    dataset = find_dataset(folder) if is_release_folder(folder) else ""
+    return write_annotation_queue(
+        found.items,
+        items.label_names,
+        source,
+        dataset,
+        items.version,
+        queue.images,
+        queue.num_items,
+        seed,
+    )
+
+
+def find_dataset(release: Path) -> str:
+    """Return the data set of this project that a release was made from; "" for a release of somebody else."""
+    path = release / "params.json"
+    name = read_json(path, _ReleaseParams).dataset if path.is_file() else ""
+    return name if name and DatasetFolders(name).root.is_dir() else ""
+
+
+class _ReleaseParams(Record, forbid_unknown_fields=False):
+    dataset: str = ""
+
+
+def print_queue(report: QueueReport) -> None:
+    """Print what people will judge, what they cannot judge, and what to do next."""
+    gold = f"{report.num_gold:,} with a gold question"
+    print(f"doubt: {format_count(report.num_tasks, 'task')} for annotators, {gold}")
+    if missing := report.without_image:
+        verb = "is" if len(missing) == 1 else "are"
+        print(
+            f"doubt: {format_count(len(missing), 'doubted item')} {verb} not asked, because the image is not known: {join_examples(missing)}"
+        )
+    print(
+        f"Next, set dataset: {report.dataset} in {PARAMS_FILE}, run rgqa annotate invite, serve and pull, then rgqa errata collect"
+    )
+
+
+def collect_errata() -> None:
+    """Aggregate the verdicts on doubted labels, and record those that people found wrong as errata.
+
+    Raises:
+        UserError: The data set in use has no doubted labels, or no verdicts.
+    """
+    folders = DatasetFolders()
+    doubted = read_doubted_set(folders)
+    collect.main()
+    found, num_new, path = record_errata(folders)
+    for row in found.errata:
+        print(f"{make_printable(row.item_id)}: {row.reason}")
+    counts = ", ".join(f"{count:,} {name}" for name, count in found.counts.items())
+    print(f"errata: of {format_count(len(doubted.items), 'doubted label')}, {counts}")
+    if found.errata:
+        report_written("errata", f"{num_new:,} new of {format_count(len(found.errata), 'erratum', 'errata')}", path)
 
 
 def print_doubt(found: LabelDoubt, console: Console) -> None:

@@ -41,6 +41,17 @@ ImageColumnOption = Annotated[
     str | None, Option(metavar="COLUMN", help="Read the name of each row's image from this column.")
 ]
 
+AnnotationsOption = Annotated[
+    Path | None,
+    Option(metavar="FILE", help="Read the annotations of VQA v2 from this file, if SOURCE has only the questions."),
+]
+ConfigOption = Annotated[
+    str | None, Option(metavar="NAME", help="If SOURCE is loaded by `datasets`: load this configuration.")
+]
+WhereOption = Annotated[
+    str | None, Option(metavar="COLUMN=VALUE", help="Use only rows with this value in this column.")
+]
+
 
 @app.command(
     "run",
@@ -123,17 +134,8 @@ def audit(
             "`datasets`.",
         ),
     ],
-    annotations: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="Read the annotations of VQA v2 from this file, if SOURCE has only the questions.",
-        ),
-    ] = None,
-    config: Annotated[
-        str | None,
-        Option(metavar="NAME", help="If SOURCE is loaded by `datasets`: load this configuration."),
-    ] = None,
+    annotations: AnnotationsOption = None,
+    config: ConfigOption = None,
     split: Annotated[
         str | None, Option(metavar="NAME", help="If SOURCE is loaded by `datasets`: load this split.")
     ] = None,
@@ -141,9 +143,7 @@ def audit(
     label_column: LabelColumnOption = None,
     positive_label: PositiveLabelOption = None,
     image_column: ImageColumnOption = None,
-    where: Annotated[
-        str | None, Option(metavar="COLUMN=VALUE", help="Use only rows with this value in this column.")
-    ] = None,
+    where: WhereOption = None,
     folds: Annotated[
         int | None,
         Option(
@@ -184,38 +184,39 @@ def audit(
     """Measure how well the text of a question alone reveals its label, for example whether it is answerable
     (docs/guides/audit_a_benchmark.md).
     """
-    from pipeline.benchmark.auditing.labelled_set import ColumnOptions
+    from pipeline.benchmark.auditing.labelled_set import make_column_options
     from pipeline.cli.audit import AuditOptions, run_audit
 
-    column, equals, value = (where or "").partition("=")
-    if where and not equals:
-        raise typer.BadParameter("expected COLUMN=VALUE", param_hint="--where")
-    columns = ColumnOptions(
-        text_column, label_column, image_column, positive_label, (column, value) if where else None
-    )
-    options = AuditOptions(
-        source,
-        annotations,
-        config,
-        split,
-        columns,
-        folds,
-        bootstrap,
-        seed,
-        source_questions,
-        balanced_subset,
-        json,
-        html,
-    )
-    run_command(lambda: run_audit(options))
+    def run() -> None:
+        columns = make_column_options(text_column, label_column, image_column, positive_label, where)
+        run_audit(
+            AuditOptions(
+                source,
+                annotations,
+                config,
+                split,
+                columns,
+                folds,
+                bootstrap,
+                seed,
+                source_questions,
+                balanced_subset,
+                json,
+                html,
+            )
+        )
+
+    run_command(run)
 
 
 @app.command(
-    epilog="Example: `rgqa doubt data/release/sample/1.0.0 llava.json gpt-4o.json qwen.json --out doubt.csv`"
+    epilog="Example: `rgqa doubt data/release/sample/1.0.0 llava.json gpt-4o.json qwen.json --out doubt.csv`\n\n"
+    "Example: `rgqa doubt coco_pope_popular.json llava.json qwen.json --annotate --images val2014`"
 )
 def doubt(
+    context: typer.Context,
     source: Annotated[
-        str, Argument(metavar="RELEASE", help="A release, or any other set that `rgqa audit` reads.")
+        str, Argument(metavar="SOURCE", help="A release, or any other set that `rgqa audit` reads.")
     ],
     predictions: Annotated[
         list[Path],
@@ -228,27 +229,61 @@ def doubt(
         list[str] | None,
         Option(metavar="NAME", help="Examine only this subset of a release. Can be repeated."),
     ] = None,
+    annotations: AnnotationsOption = None,
+    config: ConfigOption = None,
     split: Annotated[str | None, Option(metavar="NAME", help="Examine only this split.")] = None,
     text_column: TextColumnOption = None,
     label_column: LabelColumnOption = None,
     positive_label: PositiveLabelOption = None,
     image_column: ImageColumnOption = None,
+    where: WhereOption = None,
     out: Annotated[
         Path | None,
         Option(
             metavar="FILE", help="Write all items with probabilities and reasons to this .csv or .json file."
         ),
     ] = None,
-    seed: Annotated[int, Option(min=0, max=MAX_SEED, help="Set the seed of folds and bootstrap.")] = 0,
+    annotate: Annotated[
+        bool,
+        Option(
+            "--annotate",
+            help="Make annotation tasks of the most doubted items, as a data set NAME-doubt, for `rgqa annotate` and then `rgqa errata collect`.",
+        ),
+    ] = False,
+    items: Annotated[
+        int,
+        Option(
+            metavar="N", min=1, max=1_000_000, help="With --annotate: let people judge this number of items."
+        ),
+    ] = 100,
+    images: Annotated[
+        Path | None,
+        Option(
+            metavar="FOLDER",
+            help="With --annotate: take the images from this folder, where they are named by id. Not needed for a release of this project.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, Option(min=0, max=MAX_SEED, help="Set the seed of folds, bootstrap and annotation tasks.")
+    ] = 0,
 ) -> None:
     """Estimate which labels of a set are wrong, from the answers of several models
     (docs/guides/find_wrong_labels.md).
     """
-    from pipeline.benchmark.auditing.labelled_set import ColumnOptions
-    from pipeline.cli.doubt import write_doubt
+    if not annotate:
+        refuse_options(context, "items images", "they only change --annotate")
 
-    columns = ColumnOptions(text_column, label_column, image_column, positive_label)
-    run_command(lambda: write_doubt(source, predictions, subset or (), split, columns, out, seed))
+    def run() -> None:
+        from pipeline.benchmark.auditing.labelled_set import make_column_options
+        from pipeline.benchmark.label_errors.evidence import SetOptions
+        from pipeline.cli.doubt import QueueOptions, write_doubt
+
+        columns = make_column_options(text_column, label_column, image_column, positive_label, where)
+        options = SetOptions(subset or (), split, annotations, config, columns)
+        queue = QueueOptions(items, images) if annotate else None
+        write_doubt(source, predictions, options, out, seed, queue)
+
+    run_command(run)
 
 
 @app.command(epilog="Example: `rgqa attribute 00095300 --model rp --out attribution.html`")

@@ -116,6 +116,18 @@ def add(
     )
 
 
+@errata.command(epilog="Example: `rgqa errata collect`")
+def collect() -> None:
+    """Record the doubted labels that people found wrong.
+
+    The data set in use is one that `rgqa doubt --annotate` made, and its verdicts were fetched with `rgqa annotate pull`. An item whose votes
+    do not decide gets no erratum.
+    """
+    from pipeline.cli.doubt import collect_errata
+
+    run_command(collect_errata)
+
+
 @errata.command(epilog="Example: `rgqa errata remove 00095300`")
 def remove(item: ItemIdArgument) -> None:
     """Remove the recorded error of an item, so that the next release does not list it."""

@@ -54,6 +54,7 @@ GoldSource = Literal[
     "own question, to be confirmed",
     "absent object, to be confirmed",
     "absent object template, to be confirmed",
+    "undoubted label, to be confirmed",
 ]
 
 # Maximum number of existence templates, and of absent-object templates, per image.

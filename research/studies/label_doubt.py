@@ -16,7 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.benchmark.label_errors.evidence import LabelledItems, ModelEvidence, load_evidence, load_items
+from pipeline.benchmark.label_errors.evidence import (
+    LabelledItems,
+    ModelEvidence,
+    SetOptions,
+    load_evidence,
+    load_items,
+)
 from pipeline.benchmark.label_errors.label_doubt import estimate_wrong_labels
 from pipeline.core.json_files import write_json
 from pipeline.core.paths import DatasetFolders
@@ -60,7 +66,7 @@ def run_doubt_study(split: str, net_seed: int, repetitions: int, seed: int, out:
         out: JSON file for all results; None to write none.
     """
     folders = DatasetFolders("sample")
-    items = load_items(str(folders.release_dir("1.0.0")), split=split)
+    items = load_items(str(folders.release_dir("1.0.0")), SetOptions(split=split))
     results: dict[str, dict[str, object]] = {}
     for name, rows in MODEL_SETS.items():
         paths = [folders.stage_dir("answer") / f"{row}-seed{net_seed}.json" for row in rows]

@@ -73,6 +73,31 @@ class ColumnOptions(NamedTuple):
     where: tuple[str, str] | None = None
 
 
+def make_column_options(
+    text: str | None = None,
+    label: str | None = None,
+    image: str | None = None,
+    positive_label: str | None = None,
+    where: str | None = None,
+) -> ColumnOptions:
+    """Return the options that name columns, from what the user typed.
+
+    Args:
+        text, label, image, positive_label: As in `ColumnOptions`.
+        where: COLUMN=VALUE; None to use all rows.
+
+    Raises:
+        UserError: `where` has another form.
+
+    >>> make_column_options(where="split=test=1").where
+    ('split', 'test=1')
+    """
+    column, equals, value = (where or "").partition("=")
+    if where is not None and not (column and equals):
+        raise UserError(f"--where is {where!r}; expected COLUMN=VALUE")
+    return ColumnOptions(text, label, image, positive_label, (column, value) if where else None)
+
+
 def load_labelled_set(source: RowSource, name: str, options: ColumnOptions = ColumnOptions()) -> LabelledSet:  # noqa: B008 (immutable)
     """Read a set by its format, or by the columns that the user named.
 

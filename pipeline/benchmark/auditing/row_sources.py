@@ -72,6 +72,25 @@ def open_rows(source: str, config: str | None = None, split: str | None = None) 
     return JsonRows(path)
 
 
+def open_labelled_rows(
+    source: str, annotations: Path | None = None, config: str | None = None, split: str | None = None
+) -> RowSource:
+    """Open a set of which some rows may be in a file of annotations.
+
+    Args:
+        source, config, split: As in `open_rows`.
+        annotations: File of annotations of VQA v2, if `source` has only the questions; None otherwise.
+
+    Raises:
+        UserError: The files cannot be read or joined, or the options contradict each other.
+    """
+    if annotations is None:
+        return open_rows(source, config, split)
+    if config or split:
+        raise UserError("--annotations needs SOURCE to be a file; leave out --config and --split")
+    return JoinedRows(Path(source), annotations)
+
+
 def _nan_hint(data: bytes) -> str:
     """Return a hint if the data contains NaN or Infinity outside of strings, otherwise ""."""
     found = re.search(rb"\b(NaN|Infinity)\b", re.sub(rb'"(?:[^"\\]|\\.)*"', b"", data))

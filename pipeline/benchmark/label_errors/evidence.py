@@ -10,7 +10,7 @@ import numpy as np
 
 from pipeline.benchmark.auditing.attack_evaluation import Folds, group_by_text, score_by_word_ngrams
 from pipeline.benchmark.auditing.labelled_set import ColumnOptions, load_labelled_set
-from pipeline.benchmark.auditing.row_sources import open_rows
+from pipeline.benchmark.auditing.row_sources import open_labelled_rows
 from pipeline.benchmark.label_errors.noise_model import NUM_FOLDS, to_normal_scores
 from pipeline.benchmark.release.provenance import Provenance
 from pipeline.core.errors import UserError, collect_errors, format_count, join_examples
@@ -69,28 +69,44 @@ class ModelEvidence(NamedTuple):
     scores: np.ndarray
 
 
-def load_items(
-    source: str,
-    subsets: Sequence[str] = (),
-    split: str | None = None,
-    columns: ColumnOptions = ColumnOptions(),  # noqa: B008 (immutable)
-) -> LabelledItems:
+class SetOptions(NamedTuple):
+    """Options that say what to read.
+
+    Attributes:
+        subsets: Subsets of a release to read; () for all.
+        split: Split to read; None for all splits of a release, and for the only split of another set.
+        annotations, config, columns: As for `rgqa audit`. They apply to sets other than a release.
+    """
+
+    subsets: Sequence[str] = ()
+    split: str | None = None
+    annotations: Path | None = None
+    config: str | None = None
+    columns: ColumnOptions = ColumnOptions()
+
+
+def load_items(source: str, options: SetOptions = SetOptions()) -> LabelledItems:  # noqa: B008 (immutable)
     """Read a release, or any other set that `rgqa audit` reads.
 
     Args:
         source: A release, a file, or the name of a data set.
-        subsets: Subsets of a release to read; () for all.
-        split: Split to read; None for all splits of a release, and for the only split of another set.
-        columns: The columns that the user named.
+        options: What to read.
 
     Raises:
-        UserError: The set cannot be read, has one label only, or is too small.
+        UserError: The set cannot be read, has one label only, or is too small, or an option does not apply to it.
     """
     path = Path(source)
-    is_release = path.is_dir() and (path / "rgqa").is_dir()
-    if subsets and not is_release:
-        raise UserError(f"{source}: --subset selects subsets of a release's folder; leave it out")
-    items = _load_release(path, subsets, split) if is_release else _load_other_set(source, split, columns)
+    if is_release_folder(path):
+        if options.annotations or options.config or options.columns != ColumnOptions():
+            raise UserError(
+                f"{source}: --annotations, --config, --where and the options that name columns are for other sets; a release states"
+                " its columns. Leave them out"
+            )
+        items = _load_release(path, options.subsets, options.split)
+    else:
+        if options.subsets:
+            raise UserError(f"{source}: --subset selects subsets of a release's folder; leave it out")
+        items = _load_other_set(source, options)
     counts = np.bincount(items.labels, minlength=2)
     if len(items.labels) < MIN_ROWS or counts.min() < MIN_PER_LABEL:
         rarer = int(counts.argmin())
@@ -99,6 +115,11 @@ def load_items(
             f" at least {MIN_ROWS} rows and {MIN_PER_LABEL} of each label are needed"
         )
     return items
+
+
+def is_release_folder(path: Path) -> bool:
+    """Return whether a path is the folder of a release."""
+    return path.is_dir() and (path / "rgqa").is_dir()
 
 
 def _load_release(folder: Path, subsets: Sequence[str], split: str | None) -> LabelledItems:
@@ -138,8 +159,9 @@ def _explain_verification(made: Provenance) -> list[str]:
     return notes
 
 
-def _load_other_set(source: str, split: str | None, columns: ColumnOptions) -> LabelledItems:
-    rows = load_labelled_set(open_rows(source, None, split), source, columns)
+def _load_other_set(source: str, options: SetOptions) -> LabelledItems:
+    opened = open_labelled_rows(source, options.annotations, options.config, options.split)
+    rows = load_labelled_set(opened, source, options.columns)
     name, count = Path(source).name, len(rows)
     return LabelledItems(
         name,

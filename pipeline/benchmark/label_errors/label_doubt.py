@@ -39,6 +39,7 @@ class DoubtedItem(Record):
         probability: Probability that the label is wrong (0 to 1): the mean over its subsets.
         reasons: What speaks against the label, or for it if nothing speaks against it.
         question, image_id: The question, and the id of the image.
+        source_id: Id of the source question, or of the item.
     """
 
     item_id: str
@@ -48,6 +49,7 @@ class DoubtedItem(Record):
     reasons: tuple[str, ...]
     question: str
     image_id: str
+    source_id: str = ""
 
 
 class WrongLabels(Record):
@@ -226,6 +228,7 @@ def _list_items(
                 reasons=tuple(_explain(items, models, votes, found, worst)),
                 question=items.texts[worst],
                 image_id=items.images[worst],
+                source_id=items.sources[worst],
             )
         )
     return sorted(listed, key=lambda item: (-item.probability, item.item_id))

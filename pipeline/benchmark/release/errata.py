@@ -59,10 +59,20 @@ def add_erratum(folders: DatasetFolders, version: str, item_id: str, reason: str
         raise UserError(
             f"{item_id}: already has an erratum, since version {before[0].version}: {before[0].reason}"
         )
-    path = folders.errata / ERRATA_FILE
-    new = Erratum(item_id=item_id, reason=reason, version=version)
-    write_json(path, sorted((*known, new), key=lambda row: row.item_id))
-    return path
+    return add_errata(folders, [Erratum(item_id=item_id, reason=reason, version=version)])[0]
+
+
+def add_errata(folders: DatasetFolders, new: Sequence[Erratum]) -> tuple[Path, int]:
+    """Add errata of items that are known to exist. An item that already has an erratum keeps it.
+
+    Returns:
+        The file with the errata, and the number of errata that were added.
+    """
+    path, known = folders.errata / ERRATA_FILE, read_errata(folders)
+    added = [row for row in new if row.item_id not in {old.item_id for old in known}]
+    if added:
+        write_json(path, sorted((*known, *added), key=lambda row: row.item_id))
+    return path, len(added)
 
 
 def remove_erratum(folders: DatasetFolders, item_id: str) -> Path:

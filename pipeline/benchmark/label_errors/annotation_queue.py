@@ -1,0 +1,413 @@
+"""Let people judge the most doubted items of a set (`rgqa doubt --annotate`), and turn their verdicts into errata.
+
+The doubted items become the candidates of a data set of their own, `data/NAME-doubt/`, in the files of the stages `screen`, `estimate`,
+`batch` and `ingest`. So `rgqa annotate` and stage `collect` treat them like all other candidates. The gold questions are other items of
+the same image whose labels nobody doubts. They count only after annotators have agreed on them, because a label that nobody doubts can
+still be wrong.
+
+Annotators see neither the label nor its probability. No prior is derived from them either: a candidate is unanswerable with a
+probability of 0.5 before the first vote. Otherwise the mistakes that the models share would decide instead of the people.
+
+Writes  data/NAME-doubt/source/images/     the images of the tasks
+        data/NAME-doubt/interim/ingest/    images.jsonl
+        data/NAME-doubt/interim/screen/    screened.jsonl: the doubted items as candidates
+        data/NAME-doubt/interim/estimate/  estimates.jsonl: empty
+        data/NAME-doubt/interim/batch/     tasks.jsonl, spare_gold_questions.jsonl, label_studio_tasks.json: as stage `batch`
+                                           doubted.json: DoubtedSet, what the verdicts are compared with
+        params.yaml: a section NAME-doubt, if it does not exist
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from pipeline.benchmark.label_errors.label_doubt import DoubtedItem
+from pipeline.benchmark.release.errata import Erratum, add_errata
+from pipeline.core import params
+from pipeline.core.atomic_files import atomic_write, write_text
+from pipeline.core.errors import Problems, UserError, format_count, join_examples
+from pipeline.core.images import WHITE, encode_image, find_image_files, strip_image_suffix
+from pipeline.core.json_files import content_hash, read_json
+from pipeline.core.params import PARAMS_FILE
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import (
+    SUBSETS,
+    Candidate,
+    CandidateEstimate,
+    CollectedCandidate,
+    ImageRecord,
+    Record,
+    ScreenedCandidate,
+    SpareGoldQuestion,
+    Subset,
+    Task,
+    VerifierResult,
+)
+from pipeline.sources.image_files import inspect_image
+from pipeline.tasks.gold_questions import (
+    SCENE_TEMPLATES,
+    GoldQuestion,
+    KnownVerdict,
+    make_template_question,
+)
+from pipeline.tasks.second_questions import Offer
+from pipeline.tasks.spare_gold_questions import find_spare_gold_questions
+from pipeline.tasks.task_builder import make_tasks, to_label_studio_task
+
+DATASET_SUFFIX = "-doubt"
+DOUBTED_FILE = "doubted.json"
+# Number of items that people judge by default.
+DEFAULT_NUM_ITEMS = 100
+# An item can be a gold question if the probability that its label is wrong is at most this.
+MAX_GOLD_DOUBT = 0.02
+# Maximum proportion of tasks with a gold question, as in stage `batch`.
+GOLD_PROPORTION = 0.4
+# Candidates have one of the subsets of RGQA. The items of other sets get this one, of which nothing depends but the reports.
+SUBSET_OF_OTHER_SETS: Subset = "pt-hard"
+# Label 0 and label 1 of a set -> the choice of annotators that confirms the label.
+CHOICES: tuple[KnownVerdict, KnownVerdict] = ("valid", "invalid")
+# Pairs of label names that say whether a question has an answer.
+ANSWERABILITY_LABELS = {("AQ", "UQ"), ("answerable", "unanswerable"), ("standard", "unsolvable")}
+PARAMS_TEMPLATE = """
+{name}:                                   # doubted labels of {source} (rgqa doubt --annotate)
+  annotate: {{seed: {seed}}}
+  collect: {{}}
+"""
+
+
+class LabelToJudge(Record):
+    """A doubted item. People do not see this.
+
+    Attributes:
+        item_id: Id of the item, and of the candidate.
+        label: The choice of annotators that confirms the label.
+        probability: Probability that the label is wrong.
+    """
+
+    item_id: str
+    label: Literal["valid", "invalid"]
+    probability: float
+
+
+class DoubtedSet(Record):
+    """What the verdicts are compared with.
+
+    Attributes:
+        source: The set, as the user named it.
+        dataset: The data set of this project whose release the set is; "" for another set.
+        version: Version of the release; "" for another set.
+        items: The items that people judge, the most doubtful first.
+    """
+
+    source: str
+    dataset: str
+    version: str
+    items: tuple[LabelToJudge, ...]
+
+
+class QueueReport(Record):
+    """What `write_annotation_queue` wrote.
+
+    Attributes:
+        dataset: Name of the new data set.
+        num_tasks: Number of tasks, one for each item.
+        num_gold: Number of tasks with a gold question.
+        without_image: Ids of the doubted items that people cannot judge, because their image is not known.
+    """
+
+    dataset: str
+    num_tasks: int
+    num_gold: int
+    without_image: tuple[str, ...]
+
+
+def write_annotation_queue(
+    items: Sequence[DoubtedItem],
+    label_names: tuple[str, str],
+    source: str,
+    dataset: str,
+    version: str,
+    images: Path | None = None,
+    num_items: int = DEFAULT_NUM_ITEMS,
+    seed: int = 0,
+) -> QueueReport:
+    """Write the most doubted items as annotation tasks of a new data set. The same input gives the same bytes.
+
+    Args:
+        items: All items of the set, the most doubtful first.
+        label_names: Names of the labels 0 and 1.
+        source: The set, as the user named it.
+        dataset: The data set of this project whose release the set is; "" for another set.
+        version: Version of the release; "" for another set.
+        images: Folder of images, named by id; None for the images of `dataset`.
+        num_items: Number of items that people judge.
+        seed: Seed of the gold questions and of the order of tasks.
+
+    Raises:
+        UserError: The labels do not say whether a question has an answer, no image is found, an image is damaged, or another queue
+            exists already.
+    """
+    if label_names not in ANSWERABILITY_LABELS:
+        raise UserError(
+            f"{source}: --annotate asks people whether a question has an answer, but the labels are {' and '.join(label_names)}"
+        )
+    folders = DatasetFolders(name_dataset(dataset or source))
+    files = _find_images(dataset, images)
+    path_of = {row.item_id: path for row in items if (path := _find_image(row.image_id, files)) is not None}
+    chosen = [row for row in items if row.item_id in path_of][:num_items]
+    if not chosen:
+        raise UserError(
+            f"{source}: the image of no item is known, for example {join_examples([row.image_id for row in items[:1]])!r}."
+            " Name the folder of the images: --images FOLDER"
+        )
+    last = items.index(chosen[-1]) if len(chosen) == num_items else len(items)
+    without_image = tuple(row.item_id for row in items[:last] if row.item_id not in path_of)
+    candidates = [make_candidate(row) for row in chosen]
+    offers = make_offers(items, {row.image_id for row in chosen}, {row.item_id for row in chosen}, label_names)
+    # The most doubtful items come first: `make_tasks` puts candidates with the lowest number into the first block.
+    order = [(row.item_id, 1 - row.probability) for row in chosen]
+    tasks = list(make_tasks(candidates, offers, 0.0, GOLD_PROPORTION, seed, order))
+    if folders.record_file(Task).exists() and list(folders.read_records(Task)) != tasks:
+        raise UserError(
+            f"another queue exists already, and people may be working on it: {folders.root}. Move this folder away to make a new one"
+        )
+    records = _copy_images({row.image_id: path_of[row.item_id] for row in chosen}, folders.source / "images")
+    labels = dict(zip(label_names, CHOICES, strict=True))
+    doubted = DoubtedSet(
+        source=source,
+        dataset=dataset,
+        version=version,
+        items=tuple(
+            LabelToJudge(item_id=row.item_id, label=labels[row.label], probability=row.probability)
+            for row in chosen
+        ),
+    )
+    unknown = VerifierResult(answerability="unknown")
+    screened = [ScreenedCandidate(candidate=row, verifier_result=unknown) for row in candidates]
+    for folder in (folders.annotations, folders.rounds, folders.errata):
+        folder.mkdir(parents=True, exist_ok=True)
+    summary = format_count(len(tasks), "task")
+    folders.write_stage_outputs("ingest", format_count(len(records), "image"), {"images.jsonl": [*records.values()]})
+    folders.write_stage_outputs("screen", format_count(len(chosen), "doubted item"), {"screened.jsonl": screened})
+    folders.write_stage_outputs("estimate", "no estimates", {"estimates.jsonl": list[CandidateEstimate]()})
+    spare: list[SpareGoldQuestion] = find_spare_gold_questions(tasks, offers, seed)
+    folders.write_stage_outputs(
+        "batch",
+        summary,
+        {
+            "tasks.jsonl": tasks,
+            "spare_gold_questions.jsonl": spare,
+            "label_studio_tasks.json": [to_label_studio_task(task, records[task.image_id]) for task in tasks],
+            DOUBTED_FILE: doubted,
+        },
+    )
+    _add_params(folders.dataset, source, seed)
+    num_gold = sum("gold" in (task.first.role, task.second.role) for task in tasks)
+    return QueueReport(
+        dataset=folders.dataset, num_tasks=len(tasks), num_gold=num_gold, without_image=without_image
+    )
+
+
+def name_dataset(source: str) -> str:
+    """Return the name of the data set in which people judge a set.
+
+    >>> name_dataset("sample"), name_dataset("sets/POPE popular.json")
+    ('sample-doubt', 'pope-popular-doubt')
+    """
+    slug = re.sub(r"[^a-z0-9]+", "-", Path(source).stem.lower()).strip("-")
+    return (slug if re.match("[a-z]", slug) else f"set-{slug}".rstrip("-")) + DATASET_SUFFIX
+
+
+def make_candidate(item: DoubtedItem) -> Candidate:
+    """Return an item as a candidate. It has no program, so only its text and its image are known."""
+    subset = item.subset.split(", ")[0]
+    return Candidate(
+        candidate_id=item.item_id,
+        subset=subset if subset in SUBSETS else SUBSET_OF_OTHER_SETS,
+        image_id=item.image_id,
+        question_id=item.source_id,
+        text=item.question,
+    )
+
+
+def make_offers(
+    items: Sequence[DoubtedItem], images: set[str], asked: set[str], label_names: tuple[str, str]
+) -> dict[str, Offer]:
+    """Return the gold questions of each image: its items that nobody doubts, and questions that fit every photograph.
+
+    The latter are used only for images without the former and without a second doubted item.
+
+    Args:
+        items: All items of the set.
+        images: Ids of the images.
+        asked: Ids of the items that people judge.
+        label_names: Names of the labels 0 and 1.
+    """
+    choices = dict(zip(label_names, CHOICES, strict=True))
+    texts = {(row.image_id, row.question) for row in items if row.item_id in asked or row.probability > MAX_GOLD_DOUBT}
+    found: dict[str, dict[str, GoldQuestion]] = defaultdict(dict)
+    for row in items:
+        is_known = row.probability <= MAX_GOLD_DOUBT and (row.image_id, row.question) not in texts
+        if row.image_id in images and is_known:
+            gold = GoldQuestion(
+                text=row.question,
+                expected_choice=choices[row.label],
+                source="undoubted label, to be confirmed",
+                explanation=f"the published label is {row.label}, and nothing speaks against it",
+                question_id=row.source_id,
+            )
+            found[row.image_id].setdefault(row.question, gold)
+    templates = [make_template_question(text, "valid", *steps) for text, steps in SCENE_TEMPLATES.items()]
+    return {
+        image: Offer.from_questions([*found[image].values(), *(row for row in templates if (image, row.text) not in texts)])
+        for image in sorted(images)
+    }
+
+
+def _find_images(dataset: str, folder: Path | None) -> Mapping[str, Path]:
+    """Return the image files by id.
+
+    Raises:
+        UserError: There is no such folder, or two files of it have one id.
+    """
+    if folder is not None:
+        if not folder.is_dir():
+            raise UserError(f"--images {folder}: no such folder")
+        files, clashes = find_image_files(folder)
+        problems = Problems(f"--images {folder}")
+        for first, second in clashes:
+            problems.add(first.name, f"the image has the same id as {second.name}")
+        problems.raise_if_any()
+        return files
+    if not dataset:
+        raise UserError("--annotate needs the images of the set: --images FOLDER")
+    records = DatasetFolders(dataset).record_file(ImageRecord)
+    if not records.is_file():
+        raise UserError(
+            f"--annotate needs the images of data set {dataset}, but there is no {records}. Name their folder: --images FOLDER"
+        )
+    return {row.image_id: Path(row.path) for row in DatasetFolders(dataset).read_records(ImageRecord)}
+
+
+def _find_image(image_id: str, files: Mapping[str, Path]) -> Path | None:
+    name = Path(image_id).name
+    return next((files[key] for key in (image_id, name, strip_image_suffix(name)) if key and key in files), None)
+
+
+def _copy_images(paths: Mapping[str, Path], folder: Path) -> dict[str, ImageRecord]:
+    """Copy images into the data set as all browsers show them. Their new names reveal nothing.
+
+    Raises:
+        UserError: Lists all images that cannot be read.
+    """
+    problems, records = Problems("images of the doubted items"), dict[str, ImageRecord]()
+    for image_id, path in sorted(paths.items()):
+        try:
+            encoded = encode_image(path, background=WHITE)
+        except (OSError, ValueError) as error:
+            problems.add(str(path), str(error))
+            continue
+        copy = folder / f"{content_hash('doubt', image_id)}{encoded.suffix}"
+        with atomic_write(copy) as file:
+            file.write(encoded.data)
+        width, height, sha256 = inspect_image(copy)
+        records[image_id] = ImageRecord(
+            image_id=image_id, split="testdev", path=copy.as_posix(), width=width, height=height, sha256=sha256
+        )
+    problems.raise_if_any()
+    return records
+
+
+def _add_params(dataset: str, source: str, seed: int) -> None:
+    if dataset not in params.read_params_file():
+        section = PARAMS_TEMPLATE.format(name=dataset, source=" ".join(source.split()), seed=seed)
+        write_text(PARAMS_FILE, PARAMS_FILE.read_text(encoding="utf-8").rstrip() + "\n" + section)
+
+
+class JudgedLabels(Record):
+    """What people said about the doubted labels.
+
+    Attributes:
+        errata: The labels that they found wrong.
+        counts: "wrong", "right", "undecided" (their votes do not decide) and "not judged" -> number of items.
+    """
+
+    errata: tuple[Erratum, ...]
+    counts: dict[str, int]
+
+
+def compare_with_verdicts(doubted: DoubtedSet, judged: Sequence[CollectedCandidate]) -> JudgedLabels:
+    """Return the labels that people found wrong.
+
+    Args:
+        doubted: The doubted labels.
+        judged: The candidates with their verdicts, from stage `collect`.
+    """
+    rows = {row.candidate.candidate_id: row for row in judged}
+    counts, errata = Counter(dict.fromkeys(("wrong", "right", "undecided", "not judged"), 0)), list[Erratum]()
+    choice_of = {"answerable": "valid", "unanswerable": "invalid"}
+    for item in doubted.items:
+        row = rows.get(item.item_id)
+        if row is None or row.status == "no_votes":
+            counts["not judged"] += 1
+        elif row.status == "doubtful":
+            counts["undecided"] += 1
+        elif choice_of[row.status] == item.label:
+            counts["right"] += 1
+        else:
+            counts["wrong"] += 1
+            errata.append(Erratum(item_id=item.item_id, reason=_give_reason(row), version=doubted.version))
+    return JudgedLabels(errata=tuple(errata), counts=dict(counts))
+
+
+def _give_reason(row: CollectedCandidate) -> str:
+    is_answerable = row.status == "answerable"
+    says = "has an answer" if is_answerable else f"has no answer{f' ({row.reason})' if row.reason else ''}"
+    opposite = "unanswerable" if is_answerable else "answerable"
+    agreed, total = (
+        row.votes_valid if is_answerable else row.votes_invalid,
+        row.votes_valid + row.votes_invalid,
+    )
+    if row.decided_by == "adjudicator":
+        return f"labelled {opposite}, but the question {says}, as an adjudicator decided"
+    return f"labelled {opposite}, but the question {says}, by {agreed} of {format_count(total, 'annotator')}"
+
+
+def read_doubted_set(folders: DatasetFolders) -> DoubtedSet:
+    """Return what the verdicts of a data set are compared with.
+
+    Raises:
+        UserError: The data set in use was not made by `rgqa doubt --annotate`.
+    """
+    path = folders.stage_dir("batch") / DOUBTED_FILE
+    if not path.is_file():
+        raise UserError(
+            f"the data set {folders.dataset} has no doubted labels: there is no {path}. Make it with rgqa doubt --annotate, and set"
+            f" dataset: NAME{DATASET_SUFFIX} in {PARAMS_FILE}"
+        )
+    return read_json(path, DoubtedSet)
+
+
+def record_errata(folders: DatasetFolders) -> tuple[JudgedLabels, int, Path]:
+    """Record the labels that people found wrong as errata of the release, or of the doubted set if it is no release of this project.
+
+    Args:
+        folders: The data set that `rgqa doubt --annotate` made. Stage `collect` has aggregated its verdicts.
+
+    Returns:
+        What people said, the number of new errata, and the file of the errata.
+
+    Raises:
+        UserError: The data set has no doubted labels, or its verdicts are simulated.
+    """
+    doubted = read_doubted_set(folders)
+    judged = list(folders.read_records(CollectedCandidate))
+    if any(row.simulated for row in judged):
+        raise UserError(f"{folders.record_file(CollectedCandidate)}: the verdicts are simulated; errata need people's verdicts")
+    found = compare_with_verdicts(doubted, judged)
+    path, num_new = add_errata(DatasetFolders(doubted.dataset) if doubted.dataset else folders, found.errata)
+    return found, num_new, path
