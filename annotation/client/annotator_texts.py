@@ -65,9 +65,20 @@ def render_page(text: str, path: Path = TEXTS_DIR / "consent.md", sheet: list[st
     return rendered
 
 
-def render_guidelines(study: Path) -> str:
+def read_guidelines(study: Path, is_yes_no: bool = False) -> tuple[Path, str]:
+    """Return the guidelines and their path, as `read_text`.
+
+    Args:
+        study: The folder study/ of the data set.
+        is_yes_no: Whether annotators choose between yes and no.
+    """
+    own = study / "guidelines.md"
+    return read_text("guidelines_yes_no.md" if is_yes_no and not own.exists() else own.name, study)
+
+
+def render_guidelines(study: Path, is_yes_no: bool = False) -> str:
     """Render the guidelines for our annotation page, with embedded images."""
-    path, text = read_text("guidelines.md", study)
+    path, text = read_guidelines(study, is_yes_no)
     return render_page(text, path)
 
 

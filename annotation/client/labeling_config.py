@@ -5,7 +5,9 @@ The instructions consist of the consent text, the guidelines, and a description 
 
 from __future__ import annotations
 
-from annotation.client.annotator_texts import TEXTS_DIR, read_text, render_page
+import re
+
+from annotation.client.annotator_texts import TEXTS_DIR, read_guidelines, read_text, render_page
 from annotation.client.consent import read_consent_text
 from pipeline.core.paths import DatasetFolders
 
@@ -27,13 +29,32 @@ STYLE = """
 """
 
 
-def build_labeling_config() -> str:
-    """Return the labelling configuration: one image and two questions, with their choices and hotkeys."""
-    return (TEXTS_DIR / "interface.xml").read_text(encoding="utf-8")
+# Choice as stored -> how it is shown where annotators choose between yes and no.
+YES_NO_NAMES = {"valid": "yes", "invalid": "no"}
 
 
-def build_instructions(folders: DatasetFolders) -> str:
+def build_labeling_config(is_yes_no: bool = False) -> str:
+    """Return the labelling configuration: one image and two questions, with their choices and hotkeys.
+
+    Args:
+        is_yes_no: Whether annotators choose between yes and no. They give no reasons then. Label Studio stores the `alias` of a choice,
+            so exports have the same values in any case.
+    """
+    text = (TEXTS_DIR / "interface.xml").read_text(encoding="utf-8")
+    if not is_yes_no:
+        return text
+    for choice, name in YES_NO_NAMES.items():
+        text = text.replace(f'<Choice value="{choice}"', f'<Choice value="{name}" alias="{choice}"')
+    text = re.sub(r'\n *<Choices name="\w+_reason".*?</Choices>', "", text, flags=re.DOTALL)
+    return text.replace("When in doubt, say valid. Submit", "Submit")
+
+
+def build_instructions(folders: DatasetFolders, is_yes_no: bool = False) -> str:
     """Return the HTML for a project's `expert_instruction`.
+
+    Args:
+        folders: The folders of the data set.
+        is_yes_no: Whether annotators choose between yes and no.
 
     Raises:
         UserError: No contact is stored (`annotation.client.consent`), or a text or image cannot be read.
@@ -41,7 +62,8 @@ def build_instructions(folders: DatasetFolders) -> str:
     sheet: list[str] = []
     parts = [
         read_consent_text(folders),
-        *(read_text(name, folders.study) for name in ("guidelines.md", "instructions.md")),
+        read_guidelines(folders.study, is_yes_no),
+        read_text("instructions.md", folders.study),
     ]
     html = "".join(render_page(text, path, sheet) for path, text in parts)
     return f'<style>{STYLE}{"".join(sheet)}</style><div class="rgqa-guide">{html}</div>'

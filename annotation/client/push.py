@@ -171,8 +171,8 @@ def build_project_settings(folders: DatasetFolders, params: AnnotateParams) -> d
     """Return the settings of the project in the format of Label Studio's API."""
     return {
         "title": get_project_title(folders),
-        "label_config": build_labeling_config(),
-        "expert_instruction": build_instructions(folders),
+        "label_config": build_labeling_config(params.choices == "yes-no"),
+        "expert_instruction": build_instructions(folders, params.choices == "yes-no"),
         "show_instruction": True,
         "show_skip_button": True,
         "enable_empty_annotation": False,
@@ -251,7 +251,7 @@ def build_queue(
         },
         "is_signup_open": open_link_file(folders).exists(),
         "consent": build_consent(folders),
-        "guidelines": render_guidelines(folders.study),
+        "guidelines": render_guidelines(folders.study, params.choices == "yes-no"),
         "known_tasks": known_tasks,
         "tasks": [to_task_mapping(task) for task in tasks],
         "prior_answerable": read_prior_answerable(folders),

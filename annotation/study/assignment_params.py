@@ -18,6 +18,7 @@ from pipeline.core.params import AutoCountOrNone, CountOrUnlimited, Params, Seed
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import UNCONFIRMED, CandidateEstimate, Task, TaskQuestion
 
+ChoiceNames = Literal["answerability", "yes-no"]
 Proportion = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -51,6 +52,8 @@ class AnnotateParams(Params):
         panel_audit_rate: Proportion (0 to 1) of tasks, sampled at random, in which the verdicts of models (`rgqa annotate panel`) are
             not used. There, people's votes alone tell how often the panel of models is wrong.
         max_signups_per_hour: Maximum number of volunteers who sign up through the open link in one hour.
+        choices: What annotators choose between. `answerability`: valid, invalid or unsure, as in RGQA. `yes-no`: yes, no or unsure,
+            where "yes" is stored as "valid" and "no" as "invalid". `rgqa doubt --annotate` sets it for sets of yes-or-no questions.
         seed: Seed of the order of tasks.
         image_base_url: `local`: Label Studio serves the images from data/. Otherwise, the base URL to which
             the path of an image below data/ is appended, for a server elsewhere.
@@ -69,6 +72,7 @@ class AnnotateParams(Params):
     min_gold_agreement: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 2
     panel_audit_rate: Proportion = 0.1
     max_signups_per_hour: Annotated[int, msgspec.Meta(ge=1, le=500)] = 20
+    choices: ChoiceNames = "answerability"
     seed: Seed = 0
     image_base_url: Annotated[str, msgspec.Meta(pattern=r"^(local|https?://.+)$")] = "local"
 

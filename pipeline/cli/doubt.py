@@ -126,11 +126,14 @@ def print_queue(report: QueueReport) -> None:
     """Print what people will judge, what they cannot judge, and what to do next."""
     gold = f"{report.num_gold:,} with a gold question"
     print(f"doubt: {format_count(report.num_tasks, 'task')} for annotators, {gold}")
-    if missing := report.without_image:
-        verb = "is" if len(missing) == 1 else "are"
-        print(
-            f"doubt: {format_count(len(missing), 'doubted item')} {verb} not asked, because the image is not known: {join_examples(missing)}"
-        )
+    for missing, reason in (
+        (report.without_image, "the image is not known"),
+        (report.without_gold, "no other question of the image has a sure label"),
+    ):
+        if missing:
+            verb = "is" if len(missing) == 1 else "are"
+            count = format_count(len(missing), "more doubted item")
+            print(f"doubt: {count} {verb} not asked, because {reason}: {join_examples(missing)}")
     print(
         f"Next, set dataset: {report.dataset} in {PARAMS_FILE}, run rgqa annotate invite, serve and pull, then rgqa errata collect"
     )
@@ -151,7 +154,9 @@ def collect_errata() -> None:
     counts = ", ".join(f"{count:,} {name}" for name, count in found.counts.items())
     print(f"errata: of {format_count(len(doubted.items), 'doubted label')}, {counts}")
     if found.errata:
-        report_written("errata", f"{num_new:,} new of {format_count(len(found.errata), 'erratum', 'errata')}", path)
+        report_written(
+            "errata", f"{num_new:,} new of {format_count(len(found.errata), 'erratum', 'errata')}", path
+        )
 
 
 def print_doubt(found: LabelDoubt, console: Console) -> None:

@@ -43,7 +43,10 @@ ImageColumnOption = Annotated[
 
 AnnotationsOption = Annotated[
     Path | None,
-    Option(metavar="FILE", help="Read the annotations of VQA v2 from this file, if SOURCE has only the questions."),
+    Option(
+        metavar="FILE",
+        help="Read the annotations of VQA v2 from this file, if SOURCE has only the questions.",
+    ),
 ]
 ConfigOption = Annotated[
     str | None, Option(metavar="NAME", help="If SOURCE is loaded by `datasets`: load this configuration.")

@@ -13,34 +13,7 @@ from pipeline.benchmark.label_errors.label_doubt import doubt_labels
 from pipeline.benchmark.label_errors.noise_model import fit_label_noise
 from pipeline.cli.doubt import write_doubt
 from pipeline.core.errors import UserError
-
-WORDS = ("cup", "dog", "bed", "hat", "car")
-
-
-def write_pope(folder: Path, count: int = 400, rate: float = 0.05) -> tuple[Path, set[str]]:
-    """Write a set in POPE's format with wrong labels, and return it with the ids of the wrong ones."""
-    rng = np.random.default_rng(0)
-    truth = rng.random(count) < 0.5
-    wrong = rng.random(count) < rate
-    rows = [
-        {
-            "question_id": i,
-            "image": f"{i // 4}.jpg",
-            "text": f"Is there a {WORDS[i % 5]} in the image?",
-            "label": "yes" if truth[i] != wrong[i] else "no",
-        }
-        for i in range(count)
-    ]
-    path = folder / "pope.json"
-    path.write_text("\n".join(map(json.dumps, rows)))
-    for name, accuracy in (("a", 0.95), ("b", 0.9), ("c", 0.9)):
-        right = rng.random(count) < accuracy
-        answers = [
-            {"question_id": str(i), "prediction": "yes" if truth[i] == right[i] else "no"}
-            for i in range(count)
-        ]
-        (folder / f"{name}.json").write_text(json.dumps(answers))
-    return path, {str(i) for i in np.flatnonzero(wrong)}
+from tests.benchmark.label_error_sets import write_pope
 
 
 def test_models_that_contradict_a_label_make_it_doubtful(tmp_path: Path) -> None:

@@ -113,9 +113,12 @@ class AnnotatorSession:
                 return self._show_assignment(assignment)
             case _ if message:
                 raise RequestRefused(400, "This message is unknown.")
-        return self._show_next() | (
-            {} if message else {"guidelines": self.queue.content["guidelines"], "contact": consent["contact"]}
-        )
+        if message:
+            return self._show_next()
+        texts = {"guidelines": self.queue.content["guidelines"], "contact": consent["contact"]}
+        # A queue.json of an earlier version lacks the rule.
+        is_yes_no = self.queue.rules.get("choices") == "yes-no"
+        return self._show_next() | texts | ({"choices": "yes-no"} if is_yes_no else {})
 
     def get_assignment(self, number: Any) -> TaskAssignment:
         """Return the assignment of the annotator with a number.

@@ -8,6 +8,8 @@ still be wrong.
 Annotators see neither the label nor its probability. No prior is derived from them either: a candidate is unanswerable with a
 probability of 0.5 before the first vote. Otherwise the mistakes that the models share would decide instead of the people.
 
+In sets of yes-or-no questions, annotators choose between yes and no (`annotate.choices`).
+
 Writes  data/NAME-doubt/source/images/     the images of the tasks
         data/NAME-doubt/interim/ingest/    images.jsonl
         data/NAME-doubt/interim/screen/    screened.jsonl: the doubted items as candidates
@@ -21,17 +23,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
+from pipeline.benchmark.label_errors.evidence import YES_NO
 from pipeline.benchmark.label_errors.label_doubt import DoubtedItem
 from pipeline.benchmark.release.errata import Erratum, add_errata
 from pipeline.core import params
 from pipeline.core.atomic_files import atomic_write, write_text
-from pipeline.core.errors import Problems, UserError, format_count, join_examples
+from pipeline.core.errors import Problems, UserError, format_count, make_printable
 from pipeline.core.images import WHITE, encode_image, find_image_files, strip_image_suffix
-from pipeline.core.json_files import content_hash, read_json
+from pipeline.core.json_files import content_hash, read_json, write_jsonl
 from pipeline.core.params import PARAMS_FILE
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import (
@@ -42,9 +46,9 @@ from pipeline.core.records import (
     ImageRecord,
     Record,
     ScreenedCandidate,
-    SpareGoldQuestion,
     Subset,
     Task,
+    Verdict,
     VerifierResult,
 )
 from pipeline.sources.image_files import inspect_image
@@ -62,19 +66,22 @@ DATASET_SUFFIX = "-doubt"
 DOUBTED_FILE = "doubted.json"
 # Number of items that people judge by default.
 DEFAULT_NUM_ITEMS = 100
-# An item can be a gold question if the probability that its label is wrong is at most this.
+# An item is not doubted, and can be a gold question, if the probability that its label is wrong is at most this.
 MAX_GOLD_DOUBT = 0.02
 # Maximum proportion of tasks with a gold question, as in stage `batch`.
 GOLD_PROPORTION = 0.4
 # Candidates have one of the subsets of RGQA. The items of other sets get this one, of which nothing depends but the reports.
 SUBSET_OF_OTHER_SETS: Subset = "pt-hard"
-# Label 0 and label 1 of a set -> the choice of annotators that confirms the label.
-CHOICES: tuple[KnownVerdict, KnownVerdict] = ("valid", "invalid")
-# Pairs of label names that say whether a question has an answer.
-ANSWERABILITY_LABELS = {("AQ", "UQ"), ("answerable", "unanswerable"), ("standard", "unsolvable")}
+# Names of the labels 0 and 1 -> the choices of annotators that confirm them.
+CHOICES: dict[tuple[str, str], tuple[KnownVerdict, KnownVerdict]] = {
+    ("AQ", "UQ"): ("valid", "invalid"),
+    ("answerable", "unanswerable"): ("valid", "invalid"),
+    ("standard", "unsolvable"): ("valid", "invalid"),
+    YES_NO: ("invalid", "valid"),
+}
 PARAMS_TEMPLATE = """
 {name}:                                   # doubted labels of {source} (rgqa doubt --annotate)
-  annotate: {{seed: {seed}}}
+  annotate: {{choices: {choices}, seed: {seed}}}
   collect: {{}}
 """
 
@@ -84,12 +91,14 @@ class LabelToJudge(Record):
 
     Attributes:
         item_id: Id of the item, and of the candidate.
-        label: The choice of annotators that confirms the label.
+        label: The label.
+        confirmed_by: The choice of annotators that confirms it.
         probability: Probability that the label is wrong.
     """
 
     item_id: str
-    label: Literal["valid", "invalid"]
+    label: str
+    confirmed_by: Literal["valid", "invalid"]
     probability: float
 
 
@@ -100,12 +109,14 @@ class DoubtedSet(Record):
         source: The set, as the user named it.
         dataset: The data set of this project whose release the set is; "" for another set.
         version: Version of the release; "" for another set.
+        label_names: Names of the labels 0 and 1.
         items: The items that people judge, the most doubtful first.
     """
 
     source: str
     dataset: str
     version: str
+    label_names: tuple[str, str]
     items: tuple[LabelToJudge, ...]
 
 
@@ -117,12 +128,14 @@ class QueueReport(Record):
         num_tasks: Number of tasks, one for each item.
         num_gold: Number of tasks with a gold question.
         without_image: Ids of the doubted items that people cannot judge, because their image is not known.
+        without_gold: Ids of those that they cannot judge, because no other question of the image has a sure label.
     """
 
     dataset: str
     num_tasks: int
     num_gold: int
     without_image: tuple[str, ...]
+    without_gold: tuple[str, ...]
 
 
 def write_annotation_queue(
@@ -151,23 +164,39 @@ def write_annotation_queue(
         UserError: The labels do not say whether a question has an answer, no image is found, an image is damaged, or another queue
             exists already.
     """
-    if label_names not in ANSWERABILITY_LABELS:
+    if label_names not in CHOICES:
+        known = "; ".join(" and ".join(pair) for pair in CHOICES)
         raise UserError(
-            f"{source}: --annotate asks people whether a question has an answer, but the labels are {' and '.join(label_names)}"
+            f"{source}: people cannot be asked for the labels {' and '.join(label_names)}. --annotate works with the labels {known}"
         )
+    is_yes_no = label_names == YES_NO
     folders = DatasetFolders(name_dataset(dataset or source))
     files = _find_images(dataset, images)
     path_of = {row.item_id: path for row in items if (path := _find_image(row.image_id, files)) is not None}
-    chosen = [row for row in items if row.item_id in path_of][:num_items]
-    if not chosen:
+    if not path_of:
         raise UserError(
-            f"{source}: the image of no item is known, for example {join_examples([row.image_id for row in items[:1]])!r}."
+            f"{source}: {images or dataset} has the image of no item. The first one is {items[0].image_id or 'not named'!r}."
             " Name the folder of the images: --images FOLDER"
         )
-    last = items.index(chosen[-1]) if len(chosen) == num_items else len(items)
-    without_image = tuple(row.item_id for row in items[:last] if row.item_id not in path_of)
+    # A yes-or-no question needs another one of the same image as a control. Other questions have templates.
+    gold_images = {row.image_id for row in items if row.probability <= MAX_GOLD_DOUBT} if is_yes_no else None
+    chosen, without_image, without_gold = list[DoubtedItem](), list[str](), list[str]()
+    for row in items:
+        if len(chosen) == num_items or row.probability <= MAX_GOLD_DOUBT:
+            break
+        if row.item_id not in path_of:
+            without_image.append(row.item_id)
+        elif gold_images is not None and row.image_id not in gold_images:
+            without_gold.append(row.item_id)
+        else:
+            chosen.append(row)
+    if not chosen:
+        raise UserError(
+            f"{source}: no label is doubted that people could judge: {len(without_image):,} doubted labels have no image, and"
+            f" {len(without_gold):,} no other question of their image with a sure label"
+        )
     candidates = [make_candidate(row) for row in chosen]
-    offers = make_offers(items, {row.image_id for row in chosen}, {row.item_id for row in chosen}, label_names)
+    offers = make_offers(items, {row.image_id for row in chosen}, label_names)
     # The most doubtful items come first: `make_tasks` puts candidates with the lowest number into the first block.
     order = [(row.item_id, 1 - row.probability) for row in chosen]
     tasks = list(make_tasks(candidates, offers, 0.0, GOLD_PROPORTION, seed, order))
@@ -176,13 +205,19 @@ def write_annotation_queue(
             f"another queue exists already, and people may be working on it: {folders.root}. Move this folder away to make a new one"
         )
     records = _copy_images({row.image_id: path_of[row.item_id] for row in chosen}, folders.source / "images")
-    labels = dict(zip(label_names, CHOICES, strict=True))
+    choices = dict(zip(label_names, CHOICES[label_names], strict=True))
     doubted = DoubtedSet(
         source=source,
         dataset=dataset,
         version=version,
+        label_names=label_names,
         items=tuple(
-            LabelToJudge(item_id=row.item_id, label=labels[row.label], probability=row.probability)
+            LabelToJudge(
+                item_id=row.item_id,
+                label=row.label,
+                confirmed_by=choices[row.label],
+                probability=row.probability,
+            )
             for row in chosen
         ),
     )
@@ -190,25 +225,26 @@ def write_annotation_queue(
     screened = [ScreenedCandidate(candidate=row, verifier_result=unknown) for row in candidates]
     for folder in (folders.annotations, folders.rounds, folders.errata):
         folder.mkdir(parents=True, exist_ok=True)
-    summary = format_count(len(tasks), "task")
-    folders.write_stage_outputs("ingest", format_count(len(records), "image"), {"images.jsonl": [*records.values()]})
-    folders.write_stage_outputs("screen", format_count(len(chosen), "doubted item"), {"screened.jsonl": screened})
-    folders.write_stage_outputs("estimate", "no estimates", {"estimates.jsonl": list[CandidateEstimate]()})
-    spare: list[SpareGoldQuestion] = find_spare_gold_questions(tasks, offers, seed)
+    write_jsonl(folders.record_file(ImageRecord), records.values())
+    write_jsonl(folders.record_file(ScreenedCandidate), screened)
+    write_jsonl(folders.record_file(CandidateEstimate), ())
     folders.write_stage_outputs(
         "batch",
-        summary,
+        format_count(len(tasks), "task"),
         {
-            "tasks.jsonl": tasks,
-            "spare_gold_questions.jsonl": spare,
+            "spare_gold_questions.jsonl": find_spare_gold_questions(tasks, offers, seed),
             "label_studio_tasks.json": [to_label_studio_task(task, records[task.image_id]) for task in tasks],
             DOUBTED_FILE: doubted,
+            "tasks.jsonl": tasks,
         },
     )
-    _add_params(folders.dataset, source, seed)
-    num_gold = sum("gold" in (task.first.role, task.second.role) for task in tasks)
+    _add_params(folders.dataset, source, seed, is_yes_no)
     return QueueReport(
-        dataset=folders.dataset, num_tasks=len(tasks), num_gold=num_gold, without_image=without_image
+        dataset=folders.dataset,
+        num_tasks=len(tasks),
+        num_gold=sum("gold" in (task.first.role, task.second.role) for task in tasks),
+        without_image=tuple(without_image),
+        without_gold=tuple(without_gold),
     )
 
 
@@ -235,35 +271,38 @@ def make_candidate(item: DoubtedItem) -> Candidate:
 
 
 def make_offers(
-    items: Sequence[DoubtedItem], images: set[str], asked: set[str], label_names: tuple[str, str]
+    items: Sequence[DoubtedItem], images: Collection[str], label_names: tuple[str, str]
 ) -> dict[str, Offer]:
-    """Return the gold questions of each image: its items that nobody doubts, and questions that fit every photograph.
+    """Return the gold questions of each image: its items that nobody doubts, and questions that can be answered for every photograph.
 
-    The latter are used only for images without the former and without a second doubted item.
+    The latter are used only for images without the former and without a second doubted item. There are none with a known answer, so
+    sets of yes-or-no questions have only the former.
 
     Args:
         items: All items of the set.
         images: Ids of the images.
-        asked: Ids of the items that people judge.
         label_names: Names of the labels 0 and 1.
     """
-    choices = dict(zip(label_names, CHOICES, strict=True))
-    texts = {(row.image_id, row.question) for row in items if row.item_id in asked or row.probability > MAX_GOLD_DOUBT}
+    choices = dict(zip(label_names, CHOICES[label_names], strict=True))
+    doubted = {(row.image_id, row.question) for row in items if row.probability > MAX_GOLD_DOUBT}
     found: dict[str, dict[str, GoldQuestion]] = defaultdict(dict)
     for row in items:
-        is_known = row.probability <= MAX_GOLD_DOUBT and (row.image_id, row.question) not in texts
+        is_known = row.probability <= MAX_GOLD_DOUBT and (row.image_id, row.question) not in doubted
         if row.image_id in images and is_known:
             gold = GoldQuestion(
                 text=row.question,
                 expected_choice=choices[row.label],
                 source="undoubted label, to be confirmed",
-                explanation=f"the published label is {row.label}, and nothing speaks against it",
+                explanation="the models agree with the published label",
                 question_id=row.source_id,
             )
             found[row.image_id].setdefault(row.question, gold)
-    templates = [make_template_question(text, "valid", *steps) for text, steps in SCENE_TEMPLATES.items()]
+    scene_templates = {} if label_names == YES_NO else SCENE_TEMPLATES
+    templates = [make_template_question(text, "valid", *steps) for text, steps in scene_templates.items()]
     return {
-        image: Offer.from_questions([*found[image].values(), *(row for row in templates if (image, row.text) not in texts)])
+        image: Offer.from_questions(
+            [*found[image].values(), *(row for row in templates if (image, row.text) not in doubted)]
+        )
         for image in sorted(images)
     }
 
@@ -295,7 +334,9 @@ def _find_images(dataset: str, folder: Path | None) -> Mapping[str, Path]:
 
 def _find_image(image_id: str, files: Mapping[str, Path]) -> Path | None:
     name = Path(image_id).name
-    return next((files[key] for key in (image_id, name, strip_image_suffix(name)) if key and key in files), None)
+    return next(
+        (files[key] for key in (image_id, name, strip_image_suffix(name)) if key and key in files), None
+    )
 
 
 def _copy_images(paths: Mapping[str, Path], folder: Path) -> dict[str, ImageRecord]:
@@ -316,15 +357,23 @@ def _copy_images(paths: Mapping[str, Path], folder: Path) -> dict[str, ImageReco
             file.write(encoded.data)
         width, height, sha256 = inspect_image(copy)
         records[image_id] = ImageRecord(
-            image_id=image_id, split="testdev", path=copy.as_posix(), width=width, height=height, sha256=sha256
+            image_id=image_id,
+            split="testdev",
+            path=copy.as_posix(),
+            width=width,
+            height=height,
+            sha256=sha256,
         )
     problems.raise_if_any()
     return records
 
 
-def _add_params(dataset: str, source: str, seed: int) -> None:
+def _add_params(dataset: str, source: str, seed: int, is_yes_no: bool) -> None:
     if dataset not in params.read_params_file():
-        section = PARAMS_TEMPLATE.format(name=dataset, source=" ".join(source.split()), seed=seed)
+        choices = "yes-no" if is_yes_no else "answerability"
+        section = PARAMS_TEMPLATE.format(
+            name=dataset, source=make_printable(" ".join(source.split())), choices=choices, seed=seed
+        )
         write_text(PARAMS_FILE, PARAMS_FILE.read_text(encoding="utf-8").rstrip() + "\n" + section)
 
 
@@ -340,12 +389,20 @@ class JudgedLabels(Record):
     counts: dict[str, int]
 
 
-def compare_with_verdicts(doubted: DoubtedSet, judged: Sequence[CollectedCandidate]) -> JudgedLabels:
+def compare_with_verdicts(
+    doubted: DoubtedSet,
+    judged: Sequence[CollectedCandidate],
+    num_unsure: Mapping[str, int] = MappingProxyType({}),
+) -> JudgedLabels:
     """Return the labels that people found wrong.
+
+    Stage `collect` counts "unsure" as "valid", because RGQA leaves out unanswerable questions that somebody doubts. That is no reason to
+    call a published label wrong. So a label is undecided unless more people chose "valid" than were unsure.
 
     Args:
         doubted: The doubted labels.
         judged: The candidates with their verdicts, from stage `collect`.
+        num_unsure: Candidate id -> number of people who were unsure.
     """
     rows = {row.candidate.candidate_id: row for row in judged}
     counts, errata = Counter(dict.fromkeys(("wrong", "right", "undecided", "not judged"), 0)), list[Erratum]()
@@ -354,27 +411,48 @@ def compare_with_verdicts(doubted: DoubtedSet, judged: Sequence[CollectedCandida
         row = rows.get(item.item_id)
         if row is None or row.status == "no_votes":
             counts["not judged"] += 1
-        elif row.status == "doubtful":
+            continue
+        unsure = num_unsure.get(item.item_id, 0)
+        is_unsure = row.status == "answerable" and row.decided_by == "votes" and row.votes_valid <= 2 * unsure
+        if row.status == "doubtful" or is_unsure:
             counts["undecided"] += 1
-        elif choice_of[row.status] == item.label:
+        elif choice_of[row.status] == item.confirmed_by:
             counts["right"] += 1
         else:
             counts["wrong"] += 1
-            errata.append(Erratum(item_id=item.item_id, reason=_give_reason(row), version=doubted.version))
+            reason = _give_reason(row, item.label, doubted.label_names, unsure)
+            errata.append(Erratum(item_id=item.item_id, reason=reason, version=doubted.version))
     return JudgedLabels(errata=tuple(errata), counts=dict(counts))
 
 
-def _give_reason(row: CollectedCandidate) -> str:
-    is_answerable = row.status == "answerable"
-    says = "has an answer" if is_answerable else f"has no answer{f' ({row.reason})' if row.reason else ''}"
-    opposite = "unanswerable" if is_answerable else "answerable"
-    agreed, total = (
-        row.votes_valid if is_answerable else row.votes_invalid,
-        row.votes_valid + row.votes_invalid,
-    )
+def _give_reason(row: CollectedCandidate, label: str, label_names: tuple[str, str], unsure: int) -> str:
+    """Say what is wrong with a label, in one sentence."""
+    is_valid = row.status == "answerable"
+    if label_names == YES_NO:
+        answer = "yes" if is_valid else "no"
+        says = f"labelled {label}, but the answer is {answer}"
+    else:
+        reason = f" ({row.reason})" if row.reason and not is_valid else ""
+        says = f"labelled {label}, but the question has {'an' if is_valid else 'no'} answer{reason}"
     if row.decided_by == "adjudicator":
-        return f"labelled {opposite}, but the question {says}, as an adjudicator decided"
-    return f"labelled {opposite}, but the question {says}, by {agreed} of {format_count(total, 'annotator')}"
+        return f"{says}, as an adjudicator decided"
+    agreed = row.votes_valid - unsure if is_valid else row.votes_invalid
+    return f"{says}, by {agreed} of {format_count(row.votes_valid + row.votes_invalid, 'annotator')}"
+
+
+def count_unsure(tasks: Iterable[Task], verdicts: Iterable[Verdict]) -> Counter[str]:
+    """Return candidate id -> number of people who were unsure, whether or not their votes count."""
+    by_id = {task.task_id: task for task in tasks}
+    people = {
+        (question.candidate_id, verdict.annotator)
+        for verdict in verdicts
+        for question, choice in (
+            (by_id[verdict.task_id].first, verdict.first),
+            (by_id[verdict.task_id].second, verdict.second),
+        )
+        if question.candidate_id and choice == "unsure"
+    }
+    return Counter(candidate for candidate, _ in people)
 
 
 def read_doubted_set(folders: DatasetFolders) -> DoubtedSet:
@@ -407,7 +485,10 @@ def record_errata(folders: DatasetFolders) -> tuple[JudgedLabels, int, Path]:
     doubted = read_doubted_set(folders)
     judged = list(folders.read_records(CollectedCandidate))
     if any(row.simulated for row in judged):
-        raise UserError(f"{folders.record_file(CollectedCandidate)}: the verdicts are simulated; errata need people's verdicts")
-    found = compare_with_verdicts(doubted, judged)
+        raise UserError(
+            f"{folders.record_file(CollectedCandidate)}: the verdicts are simulated; errata need people's verdicts"
+        )
+    unsure = count_unsure(folders.read_records(Task), folders.read_records(Verdict))
+    found = compare_with_verdicts(doubted, judged, unsure)
     path, num_new = add_errata(DatasetFolders(doubted.dataset) if doubted.dataset else folders, found.errata)
     return found, num_new, path

@@ -5,6 +5,8 @@
 const CHOICES = { valid: ["1", "8"], invalid: ["2", "9"], unsure: ["3", "0"] };
 const REASONS = { "missing object": ["q", "i"], "wrong attribute": ["w", "o"], "wrong relation": ["e", "p"],
   "no valid answer": ["a", "j"], "underspecified": ["s", "k"], "unclear image": ["d", "l"] };
+// How the choices are shown if annotators choose between yes and no.
+const YES_NO = { valid: "yes", invalid: "no" };
 const NAMES = ["first", "second"];
 const ORDINALS = ["First", "Second"];
 const TITLES = { training: "Training", test: "Test", task: "Task", feedback: "Training" };
@@ -84,9 +86,10 @@ function updateControls() {
 /* ---- Screens ---- */
 
 function render(response) {
-  const { guidelines, contact, task_number, set_size, num_done_in_set } = state;
-  state = { guidelines, contact, ...(response.screen === "feedback" && { task_number, set_size, num_done_in_set }), ...response };
+  const { guidelines, contact, choices, task_number, set_size, num_done_in_set } = state;
+  state = { guidelines, contact, choices, ...(response.screen === "feedback" && { task_number, set_size, num_done_in_set }), ...response };
   const hasQuestions = NAMES.every(name => typeof state[name] === "string") && state.screen in TITLES;
+  showChoiceNames();
   $("consent").hidden = state.screen !== "consent";
   $("task").hidden = !hasQuestions;
   $("message-screen").hidden = hasQuestions || state.screen === "consent";
@@ -147,7 +150,7 @@ function renderTask() {
     line.hidden = !isFeedback;
     if (isFeedback) {
       const isCorrect = state.is_correct[name];
-      line.replaceChildren(makeElement("b", `${isCorrect ? "✓ Correct" : "✗ Not correct"}: it is ${state.expected[name]}.`), state.explanation[name] || "");
+      line.replaceChildren(makeElement("b", `${isCorrect ? "✓ Correct" : "✗ Not correct"}: it is ${nameChoice(state.expected[name])}.`), state.explanation[name] || "");
       line.classList.toggle("wrong", !isCorrect);
     }
   });
@@ -188,6 +191,15 @@ const cards = NAMES.map((name, index) => {
   return card;
 });
 
+const nameChoice = value => state.choices === "yes-no" && YES_NO[value] || value;
+
+function showChoiceNames() {
+  for (const input of document.querySelectorAll(".choices input")) input.nextElementSibling.textContent = nameChoice(input.value);
+  $("choice-keys").textContent = Object.keys(CHOICES).map(nameChoice).join(", ");
+  $("task").classList.toggle("without-reasons", state.choices === "yes-no");
+  $("reason-keys").hidden = state.choices === "yes-no";
+}
+
 function readAnswer() {
   const answer = Object.fromEntries(new FormData($("answers")));
   for (const name of NAMES) if (answer[name] !== "invalid") delete answer[`${name}_reason`];
@@ -196,7 +208,7 @@ function readAnswer() {
 
 function updateReasons() {
   for (const [index, name] of NAMES.entries()) {
-    const card = cards[index], isDisabled = card.querySelector(`input[name=${name}]:checked`)?.value !== "invalid";
+    const card = cards[index], isDisabled = state.choices === "yes-no" || card.querySelector(`input[name=${name}]:checked`)?.value !== "invalid";
     card.querySelector(".reasons").classList.toggle("disabled", isDisabled);
     for (const input of card.querySelectorAll(".reasons input")) input.disabled = isDisabled || state.screen === "feedback";
   }

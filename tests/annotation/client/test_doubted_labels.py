@@ -1,0 +1,184 @@
+"""Doubted labels of a set go to a Label Studio server, and come back as errata."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from PIL import Image
+
+from annotation.client.consent import save_terms
+from annotation.client.pull import pull_annotations
+from annotation.client.push import push_tasks
+from annotation.study.roster import write_roster
+from pipeline.benchmark.label_errors.evidence import SetOptions
+from pipeline.cli.doubt import QueueOptions, collect_errata, write_doubt
+from pipeline.core.errors import UserError
+from pipeline.core.json_files import read_json
+from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import SpareGoldQuestion, Task
+from pipeline.scoring.errata import _read_errata_ids
+from tests.annotation.conftest import CONTACT, people
+from tests.annotation.fake_label_studio import FakeLabelStudio
+from tests.benchmark.label_error_sets import write_pope
+
+PEOPLE = {7: "ann", 8: "ben", 9: "cyd"}
+NUM_ITEMS = 20
+
+
+def write_images(folder: Path, count: int) -> None:
+    folder.mkdir()
+    for number in range(count):
+        Image.new("RGB", (16, 12), (number, 90, 200)).save(folder / f"{number}.jpg")
+
+
+def use_dataset(name: str) -> None:
+    document = yaml.safe_load(Path("params.yaml").read_text())
+    Path("params.yaml").write_text(yaml.safe_dump(document | {"dataset": name}))
+
+
+@pytest.fixture
+def doubted(tiny: Path, fake: FakeLabelStudio) -> tuple[FakeLabelStudio, set[str]]:
+    """A set in POPE's format with wrong labels, whose most doubted items are annotation tasks of the data set in use."""
+    path, wrong = write_pope(tiny)
+    write_images(tiny / "images", 100)
+    models = [tiny / f"{name}.json" for name in "abc"]
+    write_doubt(str(path), models, SetOptions(), queue=QueueOptions(NUM_ITEMS, tiny / "images"))
+    use_dataset("pope-doubt")
+    write_roster(DatasetFolders(), people(*PEOPLE.values()))
+    save_terms(DatasetFolders(), CONTACT)
+    fake.people |= {number: f"{name}@example.org" for number, name in PEOPLE.items()}
+    return fake, wrong
+
+
+def test_wrong_labels_of_another_set_become_errata_after_people_judged(
+    doubted: tuple[FakeLabelStudio, set[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake, wrong = doubted
+    folders = DatasetFolders()
+    rows = {
+        str(row["question_id"]): row for row in map(json.loads, Path("pope.json").read_text().splitlines())
+    }
+    # The truth: the label, unless it was turned over.
+    truth = {
+        (row["image"], row["text"]): "valid" if (row["label"] == "yes") != (key in wrong) else "invalid"
+        for key, row in rows.items()
+    }
+    tasks = {task.task_id: task for task in folders.read_records(Task)}
+    assert len(tasks) == NUM_ITEMS
+    push_tasks()
+    pushed = fake.in_project("RGQA pope-doubt")
+    assert {row["data"]["task"] for row in pushed} == tasks.keys()
+    for row in pushed:
+        # Neither label nor probability is shown, and image names are hashes.
+        assert row["data"].keys() == {"task", "image", "first", "second"}
+        assert row["data"]["image"].startswith("/data/local-files/?d=pope-doubt/source/images/")
+        task = tasks[row["data"]["task"]]
+        assert (row["data"]["first"], row["data"]["second"]) == (task.first.text, task.second.text)
+        for person in PEOPLE:
+            first, second = (truth[task.image_id, question.text] for question in (task.first, task.second))
+            fake.annotate(row, first, second, person)
+    pull_annotations()
+    capsys.readouterr()
+    collect_errata()
+    said = capsys.readouterr().out
+    errata = read_json(folders.errata / "errata.json")
+    asked = {
+        question.candidate_id
+        for task in tasks.values()
+        for question in (task.first, task.second)
+        if question.role == "candidate"
+    }
+    assert {row["item_id"] for row in errata} == wrong & asked
+    assert len(wrong & asked) >= 0.8 * len(wrong)
+    for row in errata:
+        label = rows[row["item_id"]]["label"]
+        answer = "no" if label == "yes" else "yes"
+        assert row["reason"] == f"labelled {label}, but the answer is {answer}, by 3 of 3 annotators"
+    num_wrong = len(wrong & asked)
+    assert (
+        f"of 20 doubted labels, {num_wrong} wrong, {20 - num_wrong} right, 0 undecided, 0 not judged" in said
+    )
+    # The file is one that `rgqa score --exclude-errata FILE` reads, and a second run adds nothing.
+    assert _read_errata_ids(folders.errata / "errata.json", "") == wrong & asked
+    collect_errata()
+    assert "0 new of" in capsys.readouterr().out and read_json(folders.errata / "errata.json") == errata
+
+
+def test_the_page_of_a_set_with_yes_and_no_asks_for_yes_and_no(
+    doubted: tuple[FakeLabelStudio, set[str]],
+) -> None:
+    fake, _ = doubted
+    push_tasks()
+    project = fake.project("RGQA pope-doubt")
+    assert '<Choice value="yes" alias="valid" hotkey="1"/>' in project["label_config"]
+    assert '<Choice value="no" alias="invalid" hotkey="9"/>' in project["label_config"]
+    assert "_reason" not in project["label_config"].partition("<View className")[2]
+    assert "Yes or no?" in project["expert_instruction"]
+
+
+def test_gold_questions_are_undoubted_items_of_the_same_image(
+    doubted: tuple[FakeLabelStudio, set[str]],
+) -> None:
+    folders = DatasetFolders()
+    rows = [json.loads(line) for line in Path("pope.json").read_text().splitlines()]
+    labels = {(row["image"], row["text"]): "valid" if row["label"] == "yes" else "invalid" for row in rows}
+    questions = [
+        (task.image_id, question)
+        for task in folders.read_records(Task)
+        for question in (task.first, task.second)
+        if question.role == "gold"
+    ]
+    assert len(questions) > NUM_ITEMS / 4
+    questions += [(row.image_id, row.question) for row in folders.read_records(SpareGoldQuestion)]
+    for image, question in questions:
+        assert question.expected_choice == labels[image, question.text]
+        assert question.gold_source == "undoubted label, to be confirmed"
+    doubted_items = {
+        row["item_id"] for row in read_json(folders.stage_dir("batch") / "doubted.json")["items"]
+    }
+    assert not doubted_items & {question.question_id for _, question in questions}
+
+
+def test_another_queue_is_refused_and_the_same_one_is_not(doubted: tuple[FakeLabelStudio, set[str]]) -> None:
+    files = [path for path in sorted(DatasetFolders().root.rglob("*")) if path.is_file()]
+    before = [path.read_bytes() for path in files]
+    path = Path("pope.json").absolute()
+    models = [path.with_name(f"{name}.json") for name in "abc"]
+    write_doubt(str(path), models, queue=QueueOptions(NUM_ITEMS, Path("images")))
+    assert [path.read_bytes() for path in files] == before
+    with pytest.raises(UserError, match="another queue exists already"):
+        write_doubt(str(path), models, queue=QueueOptions(NUM_ITEMS - 1, Path("images")))
+    assert [path.read_bytes() for path in files] == before
+
+
+def test_items_without_an_image_are_counted_and_not_asked(
+    tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, _ = write_pope(tiny)
+    write_images(tiny / "images", 50)
+    models = [tiny / f"{name}.json" for name in "abc"]
+    write_doubt(str(path), models, queue=QueueOptions(6, tiny / "images"))
+    assert "more doubted items are not asked, because the image is not known" in capsys.readouterr().out
+    tasks = list(DatasetFolders("pope-doubt").read_records(Task))
+    # Images 50.jpg to 99.jpg do not exist.
+    assert len(tasks) == 6 and all(int(task.image_id.removesuffix(".jpg")) < 50 for task in tasks)
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [(None, "--images FOLDER"), ("nowhere", "no such folder"), ("empty", "has the image of no item")],
+)
+def test_missing_images_are_one_message(tiny: Path, images: str | None, message: str) -> None:
+    path, _ = write_pope(tiny)
+    (tiny / "empty").mkdir()
+    with pytest.raises(UserError, match=message):
+        write_doubt(str(path), [tiny / "a.json"], queue=QueueOptions(10, images and tiny / images))
+    assert not Path("data/pope-doubt").exists()
+
+
+def test_errata_need_a_data_set_with_doubted_labels(tiny: Path) -> None:
+    with pytest.raises(UserError, match="has no doubted labels"):
+        collect_errata()
