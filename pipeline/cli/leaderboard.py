@@ -11,6 +11,7 @@ from pipeline.core.errors import UserError, format_count
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import report_written
 from pipeline.scoring.cli_options import VALUE_CHECKS
+from pipeline.scoring.leaderboard.label_noise import AUDIT, read_label_noise
 from pipeline.scoring.leaderboard.leaderboard import (
     DEFAULT_RANKING_SCORE,
     LeaderboardParams,
@@ -33,6 +34,7 @@ def write_leaderboard(
     sort_by: str = DEFAULT_RANKING_SCORE,
     num_bootstrap: int = 1000,
     seed: int = 0,
+    label_noise: str = "",
 ) -> None:
     """Print the leaderboard in Markdown, and write it as Markdown, HTML and CSV.
 
@@ -47,6 +49,7 @@ def write_leaderboard(
         sort_by: Score by which rows are ranked and compared.
         num_bootstrap: Number of bootstrap replicates.
         seed: Seed of the bootstrap.
+        label_noise: Where the errors of the labels are known from (`read_label_noise`); "" to take the labels as right.
 
     Raises:
         UserError: Lists every problem with the results, or says why they cannot be compared.
@@ -56,10 +59,12 @@ def write_leaderboard(
         raise UserError(f"--bootstrap is {num_bootstrap}; expected {expected}")
     p = LeaderboardParams(baseline="", num_replicates=num_bootstrap, seed=seed)
     check_output_paths(
-        [Output("--out", out, "folder", tuple(OUTPUT_WRITERS)) if out else None], [*paths, release]
+        [Output("--out", out, "folder", tuple(OUTPUT_WRITERS)) if out else None],
+        [*paths, release, Path(label_noise) if label_noise not in ("", AUDIT) else None],
     )
     results = read_results(paths, release)
-    board = build_leaderboard(results.release, results.benchmark, results.rows, p, sort_by)
+    noise = read_label_noise(label_noise, results.release, results.benchmark) if label_noise else None
+    board = build_leaderboard(results.release, results.benchmark, results.rows, p, sort_by, noise)
     print(render_markdown(board, show_all_scores=False), end="")
     if out:
         for name, write in OUTPUT_WRITERS.items():

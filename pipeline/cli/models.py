@@ -113,6 +113,14 @@ def leaderboard(
             min=100, max=1_000_000, help="Use this number of bootstrap replicates (over images) per interval."
         ),
     ] = 1000,
+    label_noise: Annotated[
+        str,
+        Option(
+            metavar="audit|FILE",
+            help="Include errors of the labels in all intervals and ranks: those of the release's audit sample (audit), or of a file that "
+            "`rgqa doubt --out` wrote.",
+        ),
+    ] = "",
     seed: Annotated[int, Option(min=0, max=MAX_SEED, help="Set the seed of the bootstrap.")] = 0,
 ) -> None:
     """Compare models in one table, with confidence intervals.
@@ -121,7 +129,7 @@ def leaderboard(
     """
     from pipeline.cli.leaderboard import write_leaderboard
 
-    run_command(lambda: write_leaderboard(results, release, out, sort_by, bootstrap, seed))
+    run_command(lambda: write_leaderboard(results, release, out, sort_by, bootstrap, seed, label_noise))
 
 
 @app.command(

@@ -15,6 +15,7 @@ from pipeline.core.params import Params, Seed
 from pipeline.core.records import Record
 from pipeline.scoring.items import Benchmark, Items
 from pipeline.scoring.joined_predictions import ScoringOptions
+from pipeline.scoring.leaderboard.label_noise import LabelNoise, add_label_noise
 from pipeline.scoring.leaderboard.pairwise_comparison import PairwiseComparison, compare_models
 from pipeline.scoring.leaderboard.row_scores import MEAN, RowScores, make_kind_masks, score_rows
 from pipeline.scoring.leaderboard.rows import LeaderboardRow
@@ -88,6 +89,8 @@ class Leaderboard(NamedTuple):
         comparisons: Scope ("mean" or a subset) -> comparison of the models that have a score in the scope.
         baseline: Row whose score is subtracted from the others, "" for none.
         ranking_score: Name of the score by which rows are sorted, ranked and compared.
+        label_noise: What is known of the errors of the labels, if all intervals and comparisons include them; None otherwise.
+        given_label_comparisons: The comparisons without the errors of the labels; empty if `label_noise` is None.
     """
 
     info: EvaluationInfo
@@ -95,6 +98,8 @@ class Leaderboard(NamedTuple):
     comparisons: dict[str, PairwiseComparison]
     baseline: str
     ranking_score: str = DEFAULT_RANKING_SCORE
+    label_noise: LabelNoise | None = None
+    given_label_comparisons: Mapping[str, PairwiseComparison] = {}
 
     @property
     def scopes(self) -> list[str]:
@@ -152,6 +157,7 @@ def build_leaderboard(
     rows: Sequence[LeaderboardRow],
     params: LeaderboardParams,
     ranking_score: str = DEFAULT_RANKING_SCORE,
+    label_noise: LabelNoise | None = None,
 ) -> Leaderboard:
     """Score rows on a release, compare the models with each other, and sort all rows.
 
@@ -161,25 +167,40 @@ def build_leaderboard(
         rows: Models and references. Missing predictions count as wrong.
         params: Bootstrap parameters and the baseline.
         ranking_score: Name of the score by which rows are sorted, ranked and compared.
+        label_noise: What is known of the errors of the labels, to include them in all intervals and comparisons.
     """
     options = ScoringOptions(bootstrap=params.num_replicates, seed=params.seed, missing="wrong")
     scored = sorted(score_rows(benchmark, rows, options), key=lambda one: _sort_key(one, MEAN, ranking_score))
-    models = [one for one in scored if one.row.kind == "model"]
-    comparisons = {
-        scope: compare_models(
-            {one.row.name: one.scores[scope][ranking_score] for one in models if scope in one.scores},
-            lower_is_better(ranking_score),
-        )
-        for scope in (MEAN, *benchmark.subsets)
-    }
-    baseline = params.baseline if params.baseline in {one.row.name for one in models} else ""
+    scopes = (MEAN, *benchmark.subsets)
+    comparisons, given = _compare_in_scopes(scored, scopes, ranking_score), dict[str, PairwiseComparison]()
+    if label_noise:
+        scored, given = add_label_noise(scored, benchmark, options, label_noise), comparisons
+        comparisons = _compare_in_scopes(scored, scopes, ranking_score)
+    models = {one.row.name for one in scored if one.row.kind == "model"}
+    baseline = params.baseline if params.baseline in models else ""
     return Leaderboard(
         describe_evaluation(release, benchmark, params.num_replicates),
         scored,
         comparisons,
         baseline,
         ranking_score,
+        label_noise,
+        given,
     )
+
+
+def _compare_in_scopes(
+    scored: Sequence[RowScores], scopes: Sequence[str], ranking_score: str
+) -> dict[str, PairwiseComparison]:
+    """Compare the models that have a score in each scope."""
+    models = [one for one in scored if one.row.kind == "model"]
+    return {
+        scope: compare_models(
+            {one.row.name: one.scores[scope][ranking_score] for one in models if scope in one.scores},
+            lower_is_better(ranking_score),
+        )
+        for scope in scopes
+    }
 
 
 def describe_evaluation(release: Path, benchmark: Benchmark, num_replicates: int) -> EvaluationInfo:

@@ -111,6 +111,20 @@ def compare_models(scores: Mapping[str, ScoreEstimate], lower_is_better: bool = 
     )
 
 
+def find_significant_pairs(comparison: PairwiseComparison) -> set[tuple[str, str]]:
+    """Return the pairs of models whose difference is significant, the better one first.
+
+    >>> found = PairwiseComparison(["a", "b"], {("a", "b"): ScoreDifference(0.2, (0.1, 0.3))}, {}, {})
+    >>> find_significant_pairs(found)
+    {('a', 'b')}
+    """
+    return {
+        pair
+        for pair, difference in comparison.differences.items()
+        if difference.interval and (difference.interval[0] > 0 or difference.interval[1] < 0)
+    }
+
+
 def compute_rank_intervals(
     names: Sequence[str], better_pairs: Collection[tuple[str, str]]
 ) -> dict[str, tuple[int, int]]:

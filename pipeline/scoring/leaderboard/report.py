@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.core.errors import CONTROL_CHARACTERS, format_count
+from pipeline.core.errors import CONTROL_CHARACTERS, format_count, join_examples
 from pipeline.core.rendering import escape_markdown, format_markdown_table, render_template
 from pipeline.scoring.compared_items import ComparedItems
+from pipeline.scoring.leaderboard.label_noise import LabelNoise
 from pipeline.scoring.leaderboard.leaderboard import Leaderboard
-from pipeline.scoring.leaderboard.pairwise_comparison import ScoreEstimate
+from pipeline.scoring.leaderboard.pairwise_comparison import ScoreEstimate, find_significant_pairs
 from pipeline.scoring.leaderboard.row_scores import MEAN, RowScores
 from pipeline.scoring.leaderboard.selective_table import SelectiveTable
 from pipeline.scoring.model_comparison import ModelComparison, describe_difference
@@ -77,7 +78,14 @@ def make_score_table(board: Leaderboard, scope: str) -> list[TableRow]:
     comparison = board.comparisons[scope]
     has_baseline = any(board.difference_to_baseline(one.row, scope) for one in rows)
     several = len(comparison.model_names) > 1
-    head = ["rank", *["letter display"] * several, "row", *map(format_heading, REPORTED_SCORES)]
+    given = board.given_label_comparisons.get(scope)
+    head = [
+        "rank",
+        *["rank by given labels"] * bool(given),
+        *["letter display"] * several,
+        "row",
+        *map(format_heading, REPORTED_SCORES),
+    ]
     difference = head.index(format_heading(board.ranking_score)) + 1
     if has_baseline:
         head.insert(
@@ -93,7 +101,8 @@ def make_score_table(board: Leaderboard, scope: str) -> list[TableRow]:
         ):
             cells[0] += f" *{', '.join(biased) + ' ' if scope == MEAN else ''}selected by it*"
         letters = [comparison.letter_display.get(one.row.name, "")] * several
-        line = [format_rank(board, one, scope), *letters, format_row_name(one), *cells]
+        given_rank = [_format_rank_range(given.rank_intervals.get(one.row.name))] if given else []
+        line = [format_rank(board, one, scope), *given_rank, *letters, format_row_name(one), *cells]
         if has_baseline:
             change = board.difference_to_baseline(one.row, scope)
             line.insert(
@@ -144,6 +153,8 @@ def make_notes(board: Leaderboard) -> Iterator[str]:
         one, other = comparison.model_names
         changes = {first: {board.ranking_score: comparison.differences[one, other]}}
         yield f"{describe_difference(ModelComparison(one, other, changes), first, board.ranking_score)}."
+    if board.label_noise:
+        yield from make_label_noise_notes(board, board.label_noise)
     compared = sum(counts.num_aqs + counts.num_uqs for counts in board.info.subset_counts.values())
     available = {
         one.row.name: max(one.row.num_available_items, sum(one.num_items.values())) for one in board.rows
@@ -158,9 +169,34 @@ def make_notes(board: Leaderboard) -> Iterator[str]:
             )
 
 
+def make_label_noise_notes(board: Leaderboard, noise: LabelNoise) -> Iterator[str]:
+    """Yield what is known of the errors of the labels, and how many significant differences survive them."""
+    yield f"All intervals and ranks include errors of the labels: {noise.description}. The scores are those of the given labels."
+    for scope in board.scopes:
+        given, now = (
+            find_significant_pairs(comparisons[scope])
+            for comparisons in (board.given_label_comparisons, board.comparisons)
+        )
+        where = "the mean over subsets" if scope == MEAN else scope
+        lost = [f"{one} over {other}" for one, other in sorted(given - now)]
+        if given:
+            yield (
+                f"On {where}, {len(given & now):,} of {format_count(len(given), 'significant difference')} survive the errors of"
+                f" the labels{f'; not {join_examples(lost)}' if lost else ''}."
+            )
+    if used := sorted({*board.model_names} & {Path(name).stem for name in noise.models}):
+        yield (
+            f"{', '.join(used)}: the errors of the labels were estimated with the answers of {'this model' if len(used) == 1 else 'these models'},"
+            " which are compared here. Where models share a mistake, the label counts as wrong, so the intervals favour them."
+        )
+
+
 def format_rank(board: Leaderboard, one: RowScores, scope: str) -> str:
     """Format the rank interval of a model, "-" for a reference."""
-    rank = board.get_rank_interval(one.row, scope)
+    return _format_rank_range(board.get_rank_interval(one.row, scope))
+
+
+def _format_rank_range(rank: tuple[int, int] | None) -> str:
     return "-" if rank is None else f"{rank[0]}" if rank[0] == rank[1] else f"{rank[0]}-{rank[1]}"
 
 
