@@ -39,6 +39,8 @@ INVERSE_PENALTY = 1.0
 NUM_FOLDS = 5
 # Pseudo-counts of the prior of the rates of a subset, whose mean is the rate of all subsets.
 SUBSET_STRENGTH = 300.0
+# Proportion of items whose evidence is misleading, however strong it is.
+LAPSE_RATE = 0.005
 MAX_STEPS, MIN_STEP = 100, 1e-4
 # Predicted probabilities are kept this far from 0 and 1.
 MARGIN = 1e-4
@@ -132,7 +134,7 @@ def _run_em(
     truth, positive = np.empty(len(labels)), np.empty(len(labels))
     for _ in range(MAX_STEPS):
         for name, mask in masks.items():
-            given, p = labels[mask] == 1, expit(lines[name][0] + lines[name][1] * log_odds[mask])
+            given, p = labels[mask] == 1, _apply_line(lines[name], log_odds[mask])
             one = p * np.where(given, 1 - flips[name][1], flips[name][1])
             zero = (1 - p) * np.where(given, flips[name][0], 1 - flips[name][0])
             positive[mask], truth[mask] = p, one / (one + zero)
@@ -159,13 +161,20 @@ def _run_em(
     return LabelNoise(np.where(labels == 1, 1 - truth, truth), positive, flips, lines)
 
 
+def _apply_line(line: np.ndarray, log_odds: np.ndarray) -> np.ndarray:
+    """Return the probability that the true label is 1, [n], by a line of the log odds and the lapse rate."""
+    return LAPSE_RATE + (1 - 2 * LAPSE_RATE) * expit(line[0] + line[1] * log_odds)
+
+
 def _fit_line(log_odds: np.ndarray, truth: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return intercept and slope (at least 0) of a logistic regression of soft labels."""
+    """Return intercept and slope (at least 0) that fit soft labels best."""
 
     def loss(line: np.ndarray) -> tuple[float, np.ndarray]:
-        z = line[0] + line[1] * log_odds
-        gap = expit(z) - truth
-        return float((np.logaddexp(0, z) - truth * z).sum()), np.array([gap.sum(), (gap * log_odds).sum()])
+        curve = expit(line[0] + line[1] * log_odds)
+        p = LAPSE_RATE + (1 - 2 * LAPSE_RATE) * curve
+        slope = (p - truth) / (p * (1 - p)) * (1 - 2 * LAPSE_RATE) * curve * (1 - curve)
+        total = float(-(truth * np.log(p) + (1 - truth) * np.log1p(-p)).sum())
+        return total, np.array([slope.sum(), (slope * log_odds).sum()])
 
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(-20, 20), (0, 20)])
     return found.x

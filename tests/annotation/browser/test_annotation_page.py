@@ -580,3 +580,40 @@ def test_phone_hides_keys_but_not_explanations(chromium, tmp_path):
     assert page.locator("td", has_text="there is no dog").is_visible()
     assert not page.locator("th", has_text="first question").is_visible()
     page.close()
+
+
+def test_yes_and_no_are_shown_where_the_set_has_such_labels(page, server):
+    """The choices of sets of yes-or-no questions, as `rgqa doubt --annotate` asks them. The stored values stay the same."""
+    opened(page, server, task(choices="yes-no"))
+    shown = card(page, 0).locator(".choices label span").all_inner_texts()
+    assert shown == ["yes", "no", "unsure"]
+    page.keyboard.press("2")
+    page.keyboard.press("8")
+    assert page.locator(".reasons:visible").count() == 0
+    page.keyboard.press("q")  # there are no reasons
+    assert checked(page) == {"first": "invalid", "second": "valid"}
+    page.keyboard.press("Enter")
+    sent = last(page, server, 2)["answer"]
+    assert {key: value for key, value in sent.items() if key not in ("assignment", "seconds")} == {
+        "first": "invalid",
+        "second": "valid",
+    }
+    # Later screens do not repeat the choices.
+    feedback = {
+        "expected": {"first": "invalid", "second": "valid"},
+        "explanation": {"first": "", "second": ""},
+    }
+    right = {
+        "is_correct": {"first": True, "second": False},
+        "answer": {"first": "invalid", "second": "invalid"},
+    }
+    server.state = task(choices="yes-no") | {"screen": "training"}
+    page.reload()
+    page.keyboard.press("2")
+    page.keyboard.press("9")
+    server.state = task() | {"screen": "feedback"} | feedback | right
+    page.keyboard.press("Enter")
+    page.locator(".feedback:visible").first.wait_for()
+    assert "it is no." in card(page, 0).locator(".feedback").inner_text()
+    assert "it is yes." in card(page, 1).locator(".feedback").inner_text()
+    assert page.problems == []

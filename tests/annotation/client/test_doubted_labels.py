@@ -7,18 +7,33 @@ from pathlib import Path
 
 import pytest
 import yaml
+from msgspec.structs import replace
 from PIL import Image
 
 from annotation.client.consent import save_terms
 from annotation.client.pull import pull_annotations
 from annotation.client.push import push_tasks
 from annotation.study.roster import write_roster
+from pipeline.benchmark.label_errors.annotation_queue import (
+    DoubtedSet,
+    LabelToJudge,
+    compare_with_verdicts,
+    record_errata,
+)
 from pipeline.benchmark.label_errors.evidence import SetOptions
+from pipeline.benchmark.release.errata import read_errata
 from pipeline.cli.doubt import QueueOptions, collect_errata, write_doubt
 from pipeline.core.errors import UserError
-from pipeline.core.json_files import read_json
+from pipeline.core.json_files import read_json, write_json, write_jsonl
 from pipeline.core.paths import DatasetFolders
-from pipeline.core.records import SpareGoldQuestion, Task
+from pipeline.core.records import (
+    Candidate,
+    CollectedCandidate,
+    ImageRecord,
+    SpareGoldQuestion,
+    Task,
+    VerifierResult,
+)
 from pipeline.scoring.errata import _read_errata_ids
 from tests.annotation.conftest import CONTACT, people
 from tests.annotation.fake_label_studio import FakeLabelStudio
@@ -29,7 +44,7 @@ NUM_ITEMS = 20
 
 
 def write_images(folder: Path, count: int) -> None:
-    folder.mkdir()
+    folder.mkdir(parents=True, exist_ok=True)
     for number in range(count):
         Image.new("RGB", (16, 12), (number, 90, 200)).save(folder / f"{number}.jpg")
 
@@ -105,6 +120,146 @@ def test_wrong_labels_of_another_set_become_errata_after_people_judged(
     assert _read_errata_ids(folders.errata / "errata.json", "") == wrong & asked
     collect_errata()
     assert "0 new of" in capsys.readouterr().out and read_json(folders.errata / "errata.json") == errata
+
+
+def write_release(home: Path) -> tuple[Path, dict[str, bool], set[str]]:
+    """Write a release of the tiny project, and return it with the true labels (True: unanswerable) and the ids of the wrong ones."""
+    path, wrong = write_pope(home)
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    release = home / "data/release/tiny/1.2.0"
+    (release / "rgqa").mkdir(parents=True)
+    # "yes" becomes "has an answer".
+    items = [
+        {
+            "img_id": row["image"].removesuffix(".jpg"),
+            "question_id": str(row["question_id"]),
+            "sent": row["text"],
+            "label": {"red": 1.0} if row["label"] == "yes" else {"UQ": 1.0},
+        }
+        for row in rows
+    ]
+    (release / "rgqa/pt-hard.json").write_text(json.dumps(items))
+    write_json(release / "params.json", {"dataset": "tiny", "version": "1.2.0"})
+    for name in "abc":
+        answers = json.loads((home / f"{name}.json").read_text())
+        confident = [
+            {
+                "questionId": row["question_id"],
+                "prediction": "red",
+                "confidence": float(row["prediction"] == "yes"),
+            }
+            for row in answers
+        ]
+        (home / f"{name}.json").write_text(json.dumps(confident))
+    truth = {row["question_id"]: ("UQ" in row["label"]) != (row["question_id"] in wrong) for row in items}
+    write_images(home / "data/tiny/source/images", 100)
+    images = [
+        ImageRecord(
+            image_id=f"{n}",
+            split="testdev",
+            path=f"data/tiny/source/images/{n}.jpg",
+            width=16,
+            height=12,
+            sha256="",
+        )
+        for n in range(100)
+    ]
+    write_jsonl(DatasetFolders("tiny").record_file(ImageRecord), images)
+    return release, truth, wrong
+
+
+def test_wrong_labels_of_a_release_become_its_errata(tiny: Path, fake: FakeLabelStudio) -> None:
+    release, truth, wrong = write_release(tiny)
+    write_doubt(str(release), [tiny / f"{name}.json" for name in "abc"], queue=QueueOptions(NUM_ITEMS))
+    use_dataset("tiny-doubt")
+    write_roster(DatasetFolders(), people(*PEOPLE.values()))
+    save_terms(DatasetFolders(), CONTACT)
+    fake.people |= {number: f"{name}@example.org" for number, name in PEOPLE.items()}
+    push_tasks()
+    assert '<Choice value="valid" hotkey="1"/>' in fake.project("RGQA tiny-doubt")["label_config"]
+    tasks = {task.task_id: task for task in DatasetFolders().read_records(Task)}
+    ids = {
+        (row["img_id"], row["sent"]): row["question_id"]
+        for row in json.loads((release / "rgqa/pt-hard.json").read_text())
+    }
+    for row in fake.in_project("RGQA tiny-doubt"):
+        task = tasks[row["data"]["task"]]
+        first, second = (
+            "invalid" if truth[ids[task.image_id, question.text]] else "valid"
+            for question in (task.first, task.second)
+        )
+        for person in PEOPLE:
+            fake.annotate(row, first, second, person)
+    pull_annotations()
+    collect_errata()
+    # The errata are those of the data set whose release it is, for the version that was examined.
+    errata = read_errata(DatasetFolders("tiny"))
+    assert not DatasetFolders().errata.joinpath("errata.json").exists()
+    assert {row.item_id for row in errata} <= wrong and len(errata) >= 0.8 * len(wrong)
+    assert {row.version for row in errata} == {"1.2.0"}
+    for row in errata:
+        said = (
+            "UQ, but the question has an"
+            if row.item_id in wrong and not truth[row.item_id]
+            else "AQ, but the question has no"
+        )
+        assert row.reason == f"labelled {said} answer, by 3 of 3 annotators"
+
+
+def candidate(
+    key: str, status: str, valid: int, invalid: int, decided_by: str = "votes"
+) -> CollectedCandidate:
+    return CollectedCandidate(
+        candidate=Candidate(candidate_id=key, subset="pt-hard", image_id="n", question_id=key, text="?"),
+        verifier_result=VerifierResult(answerability="unknown"),
+        status=status,
+        votes_invalid=invalid,
+        votes_valid=valid,
+        votes_excluded=0,
+        verdict_ids=(),
+        simulated=False,
+        decided_by=decided_by,
+    )
+
+
+@pytest.mark.parametrize(
+    ("label", "status", "unsure", "decided_by", "outcome"),
+    [
+        ("AQ", "answerable", 0, "votes", "right"),
+        ("AQ", "unanswerable", 0, "votes", "wrong"),
+        ("UQ", "answerable", 0, "votes", "wrong"),
+        ("UQ", "unanswerable", 0, "votes", "right"),
+        ("UQ", "doubtful", 0, "votes", "undecided"),
+        ("UQ", "no_votes", 0, "votes", "not judged"),
+        # Three people said valid or unsure: with two unsure ones, fewer said valid than were unsure.
+        ("UQ", "answerable", 1, "votes", "wrong"),
+        ("UQ", "answerable", 2, "votes", "undecided"),
+        ("UQ", "answerable", 2, "adjudicator", "wrong"),
+        # Who is unsure never speaks for "invalid".
+        ("AQ", "unanswerable", 2, "votes", "wrong"),
+    ],
+)
+def test_verdicts_are_compared_with_labels(
+    label: str, status: str, unsure: int, decided_by: str, outcome: str
+) -> None:
+    item = LabelToJudge(
+        item_id="1", label=label, confirmed_by="invalid" if label == "UQ" else "valid", probability=0.5
+    )
+    doubted = DoubtedSet(source="s", dataset="d", version="1.0.0", label_names=("AQ", "UQ"), items=(item,))
+    row = candidate("1", status, valid=3, invalid=2, decided_by=decided_by)
+    found = compare_with_verdicts(doubted, [row], {"1": unsure})
+    assert found.counts == dict.fromkeys(("wrong", "right", "undecided", "not judged"), 0) | {outcome: 1}
+    assert [row.item_id for row in found.errata] == ["1"] * (outcome == "wrong")
+
+
+def test_simulated_verdicts_are_no_errata(tiny: Path) -> None:
+    folders = DatasetFolders()
+    doubted = DoubtedSet(source="s", dataset="", version="", label_names=("AQ", "UQ"), items=())
+    write_json(folders.stage_dir("batch") / "doubted.json", doubted)
+    row = replace(candidate("1", "answerable", 3, 0), simulated=True)
+    write_jsonl(folders.record_file(CollectedCandidate), [row])
+    with pytest.raises(UserError, match="the verdicts are simulated"):
+        record_errata(folders)
 
 
 def test_the_page_of_a_set_with_yes_and_no_asks_for_yes_and_no(
