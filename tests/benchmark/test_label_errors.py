@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.benchmark.label_errors.evidence import load_evidence, load_items
+from pipeline.benchmark.auditing.labelled_set import ColumnOptions, make_column_options
+from pipeline.benchmark.label_errors.evidence import SetOptions, load_evidence, load_items
 from pipeline.benchmark.label_errors.label_doubt import doubt_labels
-from pipeline.benchmark.label_errors.noise_model import fit_label_noise
+from pipeline.benchmark.label_errors.noise_model import LAPSE_RATE, fit_label_noise
 from pipeline.cli.doubt import write_doubt
 from pipeline.core.errors import UserError
+from pipeline.core.json_files import write_json
 from tests.benchmark.label_error_sets import write_pope
 
 
@@ -85,3 +87,75 @@ def test_the_queue_is_sorted_and_complete(tmp_path: Path) -> None:
     assert len(lines) == 401
     probabilities = [float(line.split(",")[1]) for line in lines[1:]]
     assert probabilities == sorted(probabilities, reverse=True)
+
+
+def test_the_strongest_evidence_is_misleading_at_the_lapse_rate() -> None:
+    # As above, but on a proportion of the items the evidence says the opposite of the truth.
+    rng = np.random.default_rng(2)
+    log_odds = rng.normal(0, 6, 20_000)
+    lapses = rng.random(20_000) < LAPSE_RATE
+    truth = (rng.random(20_000) < 1 / (1 + np.exp(-log_odds))) != lapses
+    given = np.where(truth, rng.random(20_000) >= 0.04, rng.random(20_000) < 0.1).astype(int)
+    fitted = fit_label_noise(log_odds, given, np.full(20_000, "all", object))
+    assert fitted.flips["all"] == pytest.approx([0.1, 0.04], abs=0.01)
+    # A label that sure evidence contradicts is wrong with the odds f (1 - e) to (1 - f) e: .1 x .9925 to .9 x .0075 is 94 %, and
+    # .04 x .9925 to .96 x .0075 is 85 %. Without lapses both would be 100 %.
+    for label, probability in ((1, 0.936), (0, 0.846)):
+        contradicted = (given == label) & (np.abs(log_odds) > 8) & ((log_odds > 0) != (label == 1))
+        assert (given != truth)[contradicted].mean() == pytest.approx(probability, abs=0.04)
+        assert fitted.wrong[contradicted].mean() == pytest.approx(probability, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"where": "category=popular"}, "popular"),
+        ({"where": "popular"}, "expected COLUMN=VALUE"),
+        ({"where": "=popular"}, "expected COLUMN=VALUE"),
+        ({"where": "category=none"}, "no row has 'none' in category"),
+    ],
+)
+def test_rows_are_chosen_as_in_an_audit(tmp_path: Path, options: dict[str, str], message: str) -> None:
+    path, _ = write_pope(tmp_path)
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    named = [row | {"category": "popular" if number < 120 else "random"} for number, row in enumerate(rows)]
+    path.write_text("\n".join(map(json.dumps, named)))
+    if message == "popular":
+        items = load_items(str(path), SetOptions(columns=make_column_options(**options)))
+        assert items.ids == [str(number) for number in range(120)]
+    else:
+        with pytest.raises(UserError, match=message):
+            load_items(str(path), SetOptions(columns=make_column_options(**options)))
+
+
+def test_questions_and_annotations_of_vqa_are_joined(tmp_path: Path) -> None:
+    questions, annotations = tmp_path / "questions.json", tmp_path / "annotations.json"
+    number = range(60)
+    write_json(
+        questions,
+        {"questions": [{"question_id": i, "image_id": i // 2, "question": f"Is it {i}?"} for i in number]},
+    )
+    kinds = [
+        {"question_id": i, "answer_type": "yes/no", "multiple_choice_answer": "yes" if i % 2 else "no"}
+        for i in number
+    ]
+    write_json(annotations, {"annotations": kinds})
+    items = load_items(str(questions), SetOptions(annotations=annotations))
+    assert items.label_names == ("no", "yes") and items.labels.tolist() == [0, 1] * 30
+    with pytest.raises(UserError, match="leave out --config and --split"):
+        load_items(str(questions), SetOptions(annotations=annotations, config="x"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        SetOptions(annotations=Path("a.json")),
+        SetOptions(config="x"),
+        SetOptions(columns=ColumnOptions(where=("a", "b"))),
+        SetOptions(columns=ColumnOptions(image="image")),
+    ],
+)
+def test_options_for_other_sets_are_refused_for_a_release(tmp_path: Path, options: SetOptions) -> None:
+    (tmp_path / "rgqa").mkdir()
+    with pytest.raises(UserError, match="are for other sets"):
+        load_items(str(tmp_path), options)

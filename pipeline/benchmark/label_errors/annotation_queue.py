@@ -405,7 +405,8 @@ def compare_with_verdicts(
         num_unsure: Candidate id -> number of people who were unsure.
     """
     rows = {row.candidate.candidate_id: row for row in judged}
-    counts, errata = Counter(dict.fromkeys(("wrong", "right", "undecided", "not judged"), 0)), list[Erratum]()
+    outcomes: tuple[str, ...] = ("wrong", "right", "undecided", "not judged")
+    counts, errata = dict.fromkeys(outcomes, 0), list[Erratum]()
     choice_of = {"answerable": "valid", "unanswerable": "invalid"}
     for item in doubted.items:
         row = rows.get(item.item_id)
@@ -422,7 +423,7 @@ def compare_with_verdicts(
             counts["wrong"] += 1
             reason = _give_reason(row, item.label, doubted.label_names, unsure)
             errata.append(Erratum(item_id=item.item_id, reason=reason, version=doubted.version))
-    return JudgedLabels(errata=tuple(errata), counts=dict(counts))
+    return JudgedLabels(errata=tuple(errata), counts=counts)
 
 
 def _give_reason(row: CollectedCandidate, label: str, label_names: tuple[str, str], unsure: int) -> str:

@@ -42,7 +42,7 @@ INVERSE_PENALTY = 1.0
 NUM_FOLDS = 5
 # Pseudo-counts of the prior of the rates of a subset, whose mean is the rate of all subsets.
 SUBSET_STRENGTH = 300.0
-# Proportion of items whose evidence is misleading, however strong it is. It cannot be told from the rates of wrong labels, so it is a constant.
+# Proportion of items whose evidence is misleading, however strong it is. It cannot be distinguished from the rates of wrong labels, so it is a constant.
 # Of 0.25, 0.5, 0.75, 1 and 1.5 %, this one had the smallest largest gap on the validation split of the sample, with five models of seed 0 and 2, 5 and
 # 10 % planted errors (`research/studies`, `rgqa study doubt`).
 LAPSE_RATE = 0.0075

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import yaml
@@ -39,6 +40,8 @@ from tests.annotation.conftest import CONTACT, people
 from tests.annotation.fake_label_studio import FakeLabelStudio
 from tests.benchmark.label_error_sets import write_pope
 
+Status = Literal["unanswerable", "answerable", "doubtful", "no_votes"]
+Decider = Literal["votes", "adjudicator"]
 PEOPLE = {7: "ann", 8: "ben", 9: "cyd"}
 NUM_ITEMS = 20
 
@@ -207,7 +210,7 @@ def test_wrong_labels_of_a_release_become_its_errata(tiny: Path, fake: FakeLabel
 
 
 def candidate(
-    key: str, status: str, valid: int, invalid: int, decided_by: str = "votes"
+    key: str, status: Status, valid: int, invalid: int, decided_by: Decider = "votes"
 ) -> CollectedCandidate:
     return CollectedCandidate(
         candidate=Candidate(candidate_id=key, subset="pt-hard", image_id="n", question_id=key, text="?"),
@@ -240,7 +243,7 @@ def candidate(
     ],
 )
 def test_verdicts_are_compared_with_labels(
-    label: str, status: str, unsure: int, decided_by: str, outcome: str
+    label: str, status: Status, unsure: int, decided_by: Decider, outcome: str
 ) -> None:
     item = LabelToJudge(
         item_id="1", label=label, confirmed_by="invalid" if label == "UQ" else "valid", probability=0.5
@@ -330,7 +333,7 @@ def test_missing_images_are_one_message(tiny: Path, images: str | None, message:
     path, _ = write_pope(tiny)
     (tiny / "empty").mkdir()
     with pytest.raises(UserError, match=message):
-        write_doubt(str(path), [tiny / "a.json"], queue=QueueOptions(10, images and tiny / images))
+        write_doubt(str(path), [tiny / "a.json"], queue=QueueOptions(10, tiny / images if images else None))
     assert not Path("data/pope-doubt").exists()
 
 

@@ -81,7 +81,7 @@ def one_image(*rows):
     """A benchmark of one image, so every replicate is the data; and predictions. Rows are (id, answers, confidence, answer)."""
     items = [BenchmarkItem(key, "n1", answers, split="test") for key, answers, _, _ in rows]
     made = Benchmark(
-        "b", "b", "1.0.0", {}, {"pt-hard": Items.from_rows(items)}, frozenset(row[0] for row in rows)
+        "rgqa", "rgqa", "1.0.0", {}, {"pt-hard": Items.from_rows(items)}, frozenset(row[0] for row in rows)
     )
     index = {key: number for number, (key, *_) in enumerate(rows)}
     said = Predictions("m", "", index, [row[3] for row in rows], np.array([row[2] for row in rows]))
