@@ -282,7 +282,7 @@ def doubt(
     (docs/guides/find_wrong_labels.md).
     """
     if not annotate:
-        refuse_options(context, "items images", "they only change --annotate")
+        refuse_options(context, "items images", "it only changes --annotate")
 
     def run() -> None:
         from pipeline.benchmark.auditing.labelled_set import make_column_options

@@ -112,7 +112,18 @@ def read_label_noise(source: str, release: Path, benchmark: Benchmark) -> LabelN
     Raises:
         UserError: The release has no audit sample, or the file cannot be read, lacks an item, or is for another release.
     """
-    return _read_audit(release) if source == AUDIT else _read_doubt(Path(source), benchmark)
+    if source == AUDIT:
+        return _read_audit(release)
+    path = Path(source)
+    if path.suffix.lower() not in (".csv", ".json"):
+        raise UserError(
+            f"--label-noise is {source}; expected {AUDIT}, or a .csv or .json file of rgqa doubt --out"
+        )
+    if not path.is_file():
+        raise UserError(
+            f"--label-noise {source}: no such file. Write it with rgqa doubt {release} PREDICTIONS ... --out {source}"
+        )
+    return _read_doubt(path, benchmark)
 
 
 def _read_audit(release: Path) -> LabelNoise:
@@ -140,12 +151,8 @@ def _read_doubt(path: Path, benchmark: Benchmark) -> LabelNoise:
                 f"--label-noise {path}: made for {doubt.name}, but the models are compared on {benchmark.full_name}"
             )
         models, rows = doubt.models, [(row.item_id, row.probability) for row in doubt.items]
-    elif path.suffix.lower() == ".csv":
-        models, rows = (), _read_csv(path)
     else:
-        raise UserError(
-            f"--label-noise is {path}; expected {AUDIT}, or a .csv or .json file of rgqa doubt --out"
-        )
+        models, rows = (), _read_csv(path)
     problems, found = Problems(f"--label-noise {path}"), dict[str, float]()
     for key, probability in rows:
         if key in found:

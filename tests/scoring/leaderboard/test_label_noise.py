@@ -224,6 +224,8 @@ def test_a_file_of_another_release_or_kind_is_refused(benchmark, tmp_path):
         read_label_noise(str(doubt_file(tmp_path, benchmark, name="other 1.0.0")), tmp_path, benchmark)
     with pytest.raises(UserError, match="expected audit, or a .csv or .json file"):
         read_label_noise("adit", tmp_path, benchmark)
+    with pytest.raises(UserError, match="no such file"):
+        read_label_noise(str(tmp_path / "nowhere.json"), tmp_path, benchmark)
     table = tmp_path / "doubt.csv"
     table.write_text("item_id,probability\n3,0.1\n3,0.1\n")
     with pytest.raises(UserError, match="occurs more than once"):
