@@ -72,6 +72,8 @@ MAX_GOLD_DOUBT = 0.02
 GOLD_PROPORTION = 0.4
 # Candidates have one of the subsets of RGQA. The items of other sets get this one, of which nothing depends but the reports.
 SUBSET_OF_OTHER_SETS: Subset = "pt-hard"
+# What people can say about a doubted label.
+OUTCOMES: tuple[str, ...] = ("wrong", "right", "undecided", "not judged")
 # Names of the labels 0 and 1 -> the choices of annotators that confirm them.
 CHOICES: dict[tuple[str, str], tuple[KnownVerdict, KnownVerdict]] = {
     ("AQ", "UQ"): ("valid", "invalid"),
@@ -405,8 +407,8 @@ def compare_with_verdicts(
         num_unsure: Candidate id -> number of people who were unsure.
     """
     rows = {row.candidate.candidate_id: row for row in judged}
-    outcomes: tuple[str, ...] = ("wrong", "right", "undecided", "not judged")
-    counts, errata = dict.fromkeys(outcomes, 0), list[Erratum]()
+    counts: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
+    errata: list[Erratum] = []
     choice_of = {"answerable": "valid", "unanswerable": "invalid"}
     for item in doubted.items:
         row = rows.get(item.item_id)

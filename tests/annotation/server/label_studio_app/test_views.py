@@ -64,6 +64,18 @@ def test_task_contains_only_texts_image_and_own_numbers(studio: Studio) -> None:
     assert not any(word in text + page.text for word in ("t00", "gold", "expected", "candidate"))
 
 
+def test_the_page_gets_the_names_of_choices_in_a_set_of_yes_or_no_questions(studio: Studio) -> None:
+    client, before = studio.open_page("kim"), studio.queue.read_bytes()
+    assert "choices" not in client.step({})
+    content = json.loads(before)
+    content["rules"]["choices"] = "yes-no"
+    studio.queue.write_text(json.dumps(content))
+    try:
+        assert client.step({})["choices"] == "yes-no"
+    finally:
+        studio.queue.write_bytes(before)
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [({"reopen": 99}, 404), ({"reopen": "1"}, 404), ({"reopen": True}, 404), ({"reopen": -1}, 404), ({"reopen": 1 << 40}, 404),
