@@ -6,7 +6,9 @@ forms:
 - **The probability that each label is wrong**, from `rgqa doubt --out FILE`. In each bootstrap replicate, each label is turned over
   with its probability. All rows are scored with the same labels, so their differences stay paired. This is multiple imputation of the
   true labels (Rubin, 1987, Multiple Imputation for Nonresponse in Surveys), one imputation in each bootstrap replicate (Schomaker and
-  Heumann, 2018, Statistics in Medicine 37, 2252-2266).
+  Heumann, 2018, Statistics in Medicine 37, 2252-2266). The probabilities must know the answers of the models that are compared. Otherwise the
+  imputed labels are independent of a model's confidences, and its scores come out too low (uncongenial imputation: Meng, 1994,
+  Statistical Science 9, 538-558).
 - **The proportion of unanswerable questions (UQs) that have an answer after all**, from the audit sample of the release (`study.json`).
   It does not say which ones. In each replicate, a proportion `r` is drawn and the scores are corrected for it. The curve of a model on the
   labelled UQs is a mixture, FPR = (1 - r) FPR* + r TPR, where FPR* is that of the true UQs, because the wrong ones are

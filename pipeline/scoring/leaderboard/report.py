@@ -15,6 +15,7 @@ from pipeline.scoring.compared_items import ComparedItems
 from pipeline.scoring.leaderboard.label_noise import LabelNoise
 from pipeline.scoring.leaderboard.leaderboard import Leaderboard
 from pipeline.scoring.leaderboard.pairwise_comparison import ScoreEstimate, find_significant_pairs
+from pipeline.scoring.leaderboard.prediction_files import parse_name_and_seed
 from pipeline.scoring.leaderboard.row_scores import MEAN, RowScores
 from pipeline.scoring.leaderboard.selective_table import SelectiveTable
 from pipeline.scoring.model_comparison import ModelComparison, describe_difference
@@ -184,10 +185,11 @@ def make_label_noise_notes(board: Leaderboard, noise: LabelNoise) -> Iterator[st
                 f"On {where}, {len(given & now):,} of {format_count(len(given), 'significant difference')} survive the errors of"
                 f" the labels{f'; not {join_examples(lost)}' if lost else ''}."
             )
-    if used := sorted({*board.model_names} & {Path(name).stem for name in noise.models}):
+    known = {parse_name_and_seed(Path(f"{name}.json"))[0] for name in noise.models}
+    if noise.models and (unknown := sorted({*board.model_names} - known)):
         yield (
-            f"{', '.join(used)}: the errors of the labels were estimated with the answers of {'this model' if len(used) == 1 else 'these models'},"
-            " which are compared here. Where models share a mistake, the label counts as wrong, so the intervals favour them."
+            f"{join_examples(unknown)}: rgqa doubt used no answers of a model of this name. Labels are turned over without regard to such a"
+            " model's confidences, so its intervals lie too low (for FF95 too high). Give rgqa doubt all models that are compared."
         )
 
 

@@ -20,6 +20,7 @@ from pipeline.scoring.leaderboard.leaderboard import LeaderboardParams, build_le
 from pipeline.scoring.leaderboard.report import make_notes, make_score_table, render_markdown
 from pipeline.scoring.leaderboard.row_scores import MEAN, score_rows
 from pipeline.scoring.leaderboard.rows import LeaderboardRow
+from pipeline.scoring.realistic_vqa import auroc
 from pipeline.scoring.subgroups import REPORTED_SCORES
 from pipeline.scoring.threshold_sweep import ThresholdSweep
 
@@ -132,6 +133,41 @@ def test_the_correction_finds_the_scores_of_the_true_labels():
         assert abs(given[score] - true[score]) > 0.01
 
 
+def test_probabilities_that_know_the_model_find_the_score_of_the_true_labels():
+    # 10 % of the answerable questions are labelled UQ. The log odds of a confidence s of an AQ (mean 1.2) against a UQ (mean 0) are
+    # 1.2 s - .72, and those of the other evidence e (mean 2.5) are 2.5 e - 3.125.
+    rng = np.random.default_rng(5)
+    count = 6000
+    answerable = rng.random(count) < 0.5
+    given = answerable & (rng.random(count) >= 0.1)
+    confidence = rng.normal(size=count) + 1.2 * answerable
+    evidence = rng.normal(size=count) + 2.5 * answerable
+    ids = [str(number) for number in range(count)]
+    rows = [
+        BenchmarkItem(key, f"n{key}", {"red": 1.0} if is_aq else {}, split="test")
+        for key, is_aq in zip(ids, given, strict=True)
+    ]
+    made = Benchmark("rgqa", "b", "1.0.0", {}, {"pt-hard": Items.from_rows(rows)}, frozenset(ids))
+    index = {key: number for number, key in enumerate(ids)}
+    said = Predictions("m", "", index, ["red"] * count, confidence)
+    row = LeaderboardRow("m", "model", ({"pt-hard": said},), "")
+    options = ScoringOptions(bootstrap=20, seed=0, missing="wrong")
+    scored = score_rows(made, [row], options)
+
+    def estimate(log_odds):
+        odds = 0.1 * np.exp(log_odds)
+        wrong = np.where(given, 0.0, odds / (1 + odds))
+        noise = LabelNoise("", dict(zip(ids, wrong.tolist(), strict=True)))
+        (found,) = add_label_noise(scored, made, options, noise)
+        return found.scores["pt-hard"]["auroc"].replicates.mean()
+
+    true = auroc(confidence, answerable)
+    assert true - scored[0].scores["pt-hard"]["auroc"].value > 0.02
+    both = 1.2 * confidence - 0.72 + 2.5 * evidence - 3.125
+    assert estimate(both) == pytest.approx(true, abs=0.01)
+    assert estimate(2.5 * evidence - 3.125) < true - 0.01
+
+
 def test_the_rate_is_drawn_between_the_known_quantiles():
     noise = LabelNoise("", uq_error=(0.0, 0.01, 0.05))
     rates = np.array([draw_errors(noise, np.zeros(3), number, 0)[1] for number in range(2000)])
@@ -161,7 +197,7 @@ def board(benchmark, row, tmp_path):
 
 def test_differences_that_do_not_survive_are_named(benchmark, board):
     ids = sorted(sure(benchmark).probabilities)
-    noisy = board(LabelNoise("half are wrong", dict.fromkeys(ids, 0.5), models=("good.json", "somebody")))
+    noisy = board(LabelNoise("half are wrong", dict.fromkeys(ids, 0.5), models=("good-seed0", "somebody")))
     # With coin flips as labels nothing is better than anything else.
     assert all(rank == (1, 3) for rank in noisy.comparisons[MEAN].rank_intervals.values())
     assert noisy.given_label_comparisons[MEAN].rank_intervals["good"] == (1, 1)
@@ -169,7 +205,8 @@ def test_differences_that_do_not_survive_are_named(benchmark, board):
     assert "include errors of the labels: half are wrong" in notes
     assert "On the mean over subsets, 0 of 3 significant differences survive" in notes
     assert "good over bad" in notes
-    assert "good: the errors of the labels were estimated with the answers of this model" in notes
+    # `good` is among the models of the file, with a seed in its name.
+    assert "bad, other: rgqa doubt used no answers of a model of this name" in notes
     head, first, *_ = make_score_table(noisy, MEAN)
     assert head[:3] == ["rank", "rank by given labels", "letter display"]
     assert first[:4] == ["1-3", "1", "a", "good"]
