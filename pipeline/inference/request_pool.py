@@ -142,12 +142,16 @@ class _RetryingModel:
 
         for attempt in range(MAX_RETRIES + 1):
             try:
-                return await self._model.send(messages, settings)
+                reply = await self._model.send(messages, settings)
             except Exception as error:
                 if attempt == MAX_RETRIES or not self._model.is_transient(error):
                     raise
                 self._monitor.record_retry(error)
                 await anyio.sleep(_compute_wait(attempt, getattr(error, "retry_after", 0.0)))
+            else:
+                if reply.choices:
+                    self._monitor.note_reply()
+                return reply
         raise AssertionError("the last attempt returns or raises")
 
 

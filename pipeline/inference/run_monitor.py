@@ -81,6 +81,11 @@ class RunMonitor:
         if self.resume_event:
             await self.resume_event.wait()
 
+    def note_reply(self) -> None:
+        """Note that the server has replied. Called when a reply arrives, before it is read."""
+        self.num_consecutive_failures = 0
+        self.last_reply_time = time.monotonic()
+
     async def record_row(self, row: JournalRow) -> None:
         """Save the row of a reply."""
         self._save(row)
@@ -114,12 +119,10 @@ class RunMonitor:
             )
 
     def _save(self, row: JournalRow) -> None:
-        self.num_consecutive_failures = 0
-        self.last_reply_time = time.monotonic()
         try:
             self.folder.append_row(row)
             self.rows.append(row)
-            self.reply_times.append(self.last_reply_time)
+            self.reply_times.append(time.monotonic())
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             self.stop(DISK_FULL_MESSAGE if full else str(error))

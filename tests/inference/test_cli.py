@@ -126,7 +126,7 @@ def test_at_most_five_different_reasons_are_listed(monkeypatch, tmp_path):
     )
     failures = {f"u{i}": f"reason {i // 2}" for i in range(14)}
     about = {"counts": counts, "tokens": {"input": 0, "output": 0}, "cost": None, "failures": failures}
-    done = RunOutcome(RunFolder(tmp_path / "run"), frozenset(failures), about)
+    done = RunOutcome(RunFolder(tmp_path / "run"), frozenset(failures), about, None)
     monkeypatch.setattr(cli, "run_model", lambda options: done)
     with pytest.raises(UserError) as caught:
         run_and_score(["release", "--model", "net"], "rgqa run")

@@ -35,7 +35,7 @@ def test_settings_identify_the_release_by_its_checksums(released):
         "num_replies": 1, "max_tokens": 64, "seed": 0, "no_image": False,
     }  # fmt: skip
     both = ["a0", "u0", "a1", "u1"]
-    assert [items["id"] for items in benchmark.subsets.values()] == [both, both]
+    assert [[*items["id"]] for items in benchmark.subsets.values()] == [both, both]
 
 
 @pytest.mark.parametrize(
