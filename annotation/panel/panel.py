@@ -10,9 +10,10 @@ Writes  study/panel/<model>/answers.jsonl   the journal: every reply as it came
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,21 +28,20 @@ from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import ImageRecord, Task
 from pipeline.drafting.requests import (
     describe_reply,
-    get_request_row,
     make_folder_name,
+    make_reply_schema,
     make_request_options,
-    make_response_schema,
-    make_task,
     require_vision_model,
     send_request,
     supports_schema,
 )
+from pipeline.inference.chat_model import ChatSender
 from pipeline.inference.cost_forecast import Prices, format_duration
 from pipeline.inference.probe import open_and_probe
 from pipeline.inference.prompts import hash_texts
+from pipeline.inference.request_pool import ask_requests, recover_sessions, redirect_inspect_files
 from pipeline.inference.run_folder import JournalRow, RunFolder
 from pipeline.inference.run_options import RunOptions
-from pipeline.inference.sample_runner import ask_samples, recover_sessions, redirect_inspect_files
 from pipeline.sources.image_files import inspect_image
 
 
@@ -241,58 +241,28 @@ def _ask(
         model, capabilities = open_and_probe(request_options)
         for warning in capabilities.warnings:
             warn(warning)
-        record["uses_schema"] = request_options.is_remote and supports_schema(request_options)
-        task = _make_task(remaining, folder, options.max_image_size, record["uses_schema"])
-        outcome = ask_samples(
-            request_options,
-            task,
-            model,
-            folder,
-            len(requests) - len(remaining),
-            "panel",
-            get_request_row,
+        record["uses_schema"] = not model.is_local and supports_schema(model, request_options)
+        schema = make_reply_schema("verdict", PanelReply) if record["uses_schema"] else None
+
+        async def send(request: PanelRequest, model: ChatSender) -> JournalRow:
+            """Send a request, and return the row of answers.jsonl: the request, the raw reply, why it ended, time and tokens."""
+            started = time.time()
+            image = await asyncio.to_thread(
+                encode_image, request.image, max_side=options.max_image_size, background=WHITE
+            )
+            reply = await send_request(model, image.data_uri, request.text, schema, options.max_tokens)
+            return {
+                "id": request.id,
+                "task_id": request.task_id,
+                "prompt": request.prompt,
+                **describe_reply(reply, time.time() - started),
+            }
+
+        outcome = ask_requests(
+            request_options, model, remaining, send, folder, len(requests) - len(remaining), "panel"
         )
     record["sessions"].append(outcome.session)
     return outcome.failures, outcome.stop_reason
-
-
-def _make_task(
-    requests: Sequence[PanelRequest], folder: PanelFolder, max_image_size: int, uses_schema: bool
-) -> Any:
-    """Return the task of inspect_ai with a sample for each request."""
-    samples = [{**request._asdict(), "image": str(request.image)} for request in requests]
-    return make_task("panel", samples, _make_solver(folder, max_image_size, uses_schema))
-
-
-def _make_solver(folder: PanelFolder, max_image_size: int, uses_schema: bool) -> Any:
-    from anyio.to_thread import run_sync
-    from inspect_ai.solver import solver
-
-    @solver(name="judge_task")
-    def make() -> Any:
-        async def solve(state: Any, generate: Any) -> Any:
-            request, started = state.metadata, time.time()
-            image = await run_sync(
-                lambda: encode_image(Path(request["image"]), max_side=max_image_size, background=WHITE)
-            )
-            schema = make_response_schema("verdict", PanelReply) if uses_schema else None
-            output = await send_request(image.data_uri, request["text"], schema)
-            # The reply is saved before anything else, so that a process that dies now has not paid for nothing.
-            state.metadata["row"] = row = _make_row(request, output, time.time() - started)
-            folder.append_row(row)
-            return state
-
-        return solve
-
-    return make()
-
-
-def _make_row(request: Mapping[str, Any], output: Any, seconds: float) -> JournalRow:
-    """Return the row of answers.jsonl for a reply: the request, the raw reply, why it ended, time and tokens."""
-    return {
-        **{name: request[name] for name in ("id", "task_id", "prompt")},
-        **describe_reply(output, seconds),
-    }
 
 
 def _make_folder_name(model: str) -> str:

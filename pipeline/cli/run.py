@@ -1,4 +1,4 @@
-"""The command `rgqa run`. It does the same as the wheel's command `rgqa-run`, and also draws plots."""
+"""The command `rgqa run`. It does the same as the wheel's command `rgqa-run`, and also draws plots on demand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.scoring.model_report import resolve_options
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run a model on the questions of a release, score its answers and draw the plots.
+    """Run a model on the questions of a release, score its answers and, on demand, draw the plots.
 
     Args:
         arguments: The words after `rgqa run`.

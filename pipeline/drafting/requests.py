@@ -1,13 +1,14 @@
 """Send requests about images to a vision model, and keep every reply in a journal.
 
-The requests are samples of a task of inspect_ai, one request each, and are asked as those of `rgqa run`
-(`pipeline/inference/sample_runner.py`). A request that has a reply in the journal is not sent again.
+The requests are sent as those of `rgqa run` (`pipeline/inference/request_pool.py`). A request that has a reply in the journal is not
+sent again.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -17,13 +18,13 @@ from pipeline.core.errors import UserError, warn
 from pipeline.drafting.images import Photographs
 from pipeline.drafting.look_reader import Box
 from pipeline.drafting.prompts import CropReply, DraftPrompts, LookReply, make_json_schema
+from pipeline.inference.chat_model import ChatModel, ChatSender, Message, Reply, ReplySchema, RequestSettings
 from pipeline.inference.cost_forecast import Prices
-from pipeline.inference.probe import open_and_probe, open_model
+from pipeline.inference.probe import open_and_probe
 from pipeline.inference.prompts import hash_texts
+from pipeline.inference.request_pool import ask_requests, recover_sessions, redirect_inspect_files
 from pipeline.inference.run_folder import JournalRow, RunFolder
 from pipeline.inference.run_options import MAX_FOLDER_NAME_LENGTH, RunOptions
-from pipeline.inference.runner import INSPECT_MISSING_MESSAGE
-from pipeline.inference.sample_runner import ask_samples, recover_sessions, redirect_inspect_files
 
 NO_PRICES = Prices()
 RequestKind = Literal["look", "question", "crop"]
@@ -100,7 +101,8 @@ class RequestSession:
         record: dict[str, Any],
     ) -> None:
         self._options, self._folder, self._images, self._prompts = options, folder, images, prompts
-        self._record, self._uses_schema, self._is_probed = record, False, False
+        self._record, self._uses_schema = record, False
+        self._model: ChatModel | None = None
         self._rows: dict[str, JournalRow] = {row["id"]: row for row in folder.rows}
         self.failures: dict[str, str] = {}
         record["sessions"] = recover_sessions(record.get("sessions", []), folder.rows)
@@ -126,16 +128,14 @@ class RequestSession:
         if not remaining:
             return
         with redirect_inspect_files(self._folder.path):
-            model = self._open()
-            task = _make_task(remaining, self._images, self._prompts, self._folder, self._uses_schema)
-            outcome = ask_samples(
+            outcome = ask_requests(
                 self._options,
-                task,
-                model,
+                self._open(),
+                remaining,
+                self._send,
                 self._folder,
                 len(distinct) - len(remaining),
                 ROUND_NAMES[kind],
-                get_request_row,
             )
         self._record["sessions"].append(outcome.session)
         self._rows = {row["id"]: row for row in self._folder.rows}
@@ -147,13 +147,12 @@ class RequestSession:
                 "Run the same command to resume"
             )
 
-    def _open(self) -> Any:
+    def _open(self) -> ChatModel:
         """Return the model. It is probed once, so that a fault is found before anything is paid for."""
-        if self._is_probed:
-            return open_model(self._options)
-        model, capabilities = open_and_probe(self._options)
-        self._is_probed = True
-        self._uses_schema = self._options.is_remote and supports_schema(self._options)
+        if self._model:
+            return self._model
+        self._model, capabilities = open_and_probe(self._options)
+        self._uses_schema = not self._model.is_local and supports_schema(self._model, self._options)
         for warning in capabilities.warnings:
             warn(warning)
         self._record["warnings"] = [
@@ -161,7 +160,27 @@ class RequestSession:
         ]
         self._record["uses_schema"] = self._uses_schema
         self._folder.write_json(self._folder.RECORD_NAME, self._record)
-        return model
+        return self._model
+
+    async def _send(self, request: DraftRequest, model: ChatSender) -> JournalRow:
+        """Send a request, and return the row of answers.jsonl: the request, the raw reply, why it ended, time and tokens."""
+        started = time.time()
+        image = await asyncio.to_thread(self._images.encode, request.image_id, request.box)
+        texts = {"look": self._prompts.look(image.size), "question": self._prompts.question(request.question)}
+        text = texts.get(request.kind) or self._prompts.crop()
+        schema = None
+        if self._uses_schema and request.kind in _SCHEMAS:
+            schema = make_reply_schema(request.kind, _SCHEMAS[request.kind])
+        reply = await send_request(model, image.data_uri, text, schema, self._options.max_tokens)
+        return {
+            "id": request.id,
+            "kind": request.kind,
+            "image_id": request.image_id,
+            "question": request.question,
+            "box": request.box,
+            "sent_size": [*image.size],
+            **describe_reply(reply, time.time() - started),
+        }
 
 
 def require_vision_model(model: str, server: str) -> None:
@@ -210,24 +229,16 @@ def make_request_options(
     return options.with_defaults
 
 
-def supports_schema(options: RunOptions) -> bool:
+def supports_schema(model: ChatModel, options: RunOptions) -> bool:
     """Return whether a server accepts a request for JSON by a schema."""
     import anyio
-    from inspect_ai.model import ChatMessageUser, GenerateConfig
 
     async def ask() -> None:
-        schema = make_response_schema("crop", CropReply)
-        config = GenerateConfig(
-            max_tokens=options.max_tokens,
-            max_retries=0,
-            attempt_timeout=120,
-            temperature=0,
-            response_schema=schema,
-        )
-        async with open_model(options) as model:
-            await model.generate(
-                [ChatMessageUser(content='Reply with {"name": "cup", "attributes": []}')], config=config
+        async with model:
+            settings = RequestSettings(
+                max_tokens=options.max_tokens, schema=make_reply_schema("crop", CropReply)
             )
+            await model.send([Message("user", 'Reply with {"name": "cup", "attributes": []}')], settings)
 
     try:
         anyio.run(ask)
@@ -237,131 +248,41 @@ def supports_schema(options: RunOptions) -> bool:
     return True
 
 
-def make_response_schema(name: str, reply_type: type[msgspec.Struct]) -> Any:
-    """Return the schema of a reply for inspect_ai."""
-    from inspect_ai.model import ResponseSchema
-    from inspect_ai.util import JSONSchema
-
-    schema = JSONSchema.model_validate(make_json_schema(reply_type))
-    return ResponseSchema(name=name, json_schema=schema, strict=True)
+def make_reply_schema(name: str, reply_type: type[msgspec.Struct]) -> ReplySchema:
+    """Return the JSON schema that replies of a type should follow."""
+    return ReplySchema(name, make_json_schema(reply_type))
 
 
-def _make_task(
-    requests: Iterable[DraftRequest],
-    images: Photographs,
-    prompts: DraftPrompts,
-    folder: DraftFolder,
-    uses_schema: bool,
-) -> Any:
-    """Return the task of inspect_ai with a sample for each request."""
-    solver = _make_solver(images, prompts, folder, uses_schema)
-    return make_task("draft", [request._asdict() | {"id": request.id} for request in requests], solver)
-
-
-def make_task(name: str, requests: Iterable[Mapping[str, Any]], solver: Any) -> Any:
-    """Return a task of inspect_ai with a sample for each request.
+async def send_request(
+    model: ChatSender, data_uri: str, text: str, schema: ReplySchema | None, max_tokens: int
+) -> Reply:
+    """Send an image and a text to a model, and return its reply.
 
     Args:
-        name: Name of the task.
-        requests: The metadata of each sample, with its `id`.
-        solver: Sends the request of a sample, and stores the row of the journal as `row` in its metadata.
-
-    Raises:
-        UserError: inspect_ai is not installed.
-    """
-    try:
-        from inspect_ai import Task
-        from inspect_ai.dataset import MemoryDataset, Sample
-        from inspect_ai.model import GenerateConfig
-    except ModuleNotFoundError:
-        raise UserError(INSPECT_MISSING_MESSAGE) from None
-    samples = [Sample(input=request["id"], id=request["id"], metadata=dict(request)) for request in requests]
-    return Task(
-        MemoryDataset(samples, name=name),
-        solver=solver,
-        config=GenerateConfig(temperature=0, seed=0),
-        fail_on_error=False,
-    )
-
-
-def _make_solver(images: Photographs, prompts: DraftPrompts, folder: DraftFolder, uses_schema: bool) -> Any:
-    from anyio.to_thread import run_sync
-    from inspect_ai.solver import solver
-
-    @solver(name="ask_about_image")
-    def make() -> Any:
-        async def solve(state: Any, generate: Any) -> Any:
-            request = state.metadata
-            kind, box, started = request["kind"], request["box"], time.time()
-            image = await run_sync(images.encode, request["image_id"], tuple(box) if box else None)
-            texts = {"look": prompts.look(image.size), "question": prompts.question(request["question"])}
-            text = texts.get(kind) or prompts.crop()
-            schema = make_response_schema(kind, _SCHEMAS[kind]) if uses_schema and kind in _SCHEMAS else None
-            output = await send_request(image.data_uri, text, schema)
-            # The reply is saved before anything else, so that a process that dies now has not paid for nothing.
-            state.metadata["row"] = row = make_request_row(request, output, image.size, time.time() - started)
-            folder.append_row(row)
-            return state
-
-        return solve
-
-    return make()
-
-
-async def send_request(data_uri: str, text: str, schema: Any) -> Any:
-    """Send an image and a text to the model of the task, and return its output.
-
-    Args:
+        model: The model.
         data_uri: The image.
         text: The text after it.
-        schema: The result of `make_response_schema`; None for a reply without a schema.
+        schema: The JSON schema of the reply; None for any text.
+        max_tokens: Maximum length of the reply in tokens.
     """
-    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig, get_model
-
-    content = [ContentImage(image=data_uri), ContentText(text=text)]
-    config = GenerateConfig(response_schema=schema)
-    return await get_model().generate([ChatMessageUser(content=content)], config=config)
+    settings = RequestSettings(max_tokens=max_tokens, seed=0, schema=schema)
+    return await model.send([Message("user", text, data_uri)], settings)
 
 
-def make_request_row(
-    request: Mapping[str, Any], output: Any, sent_size: tuple[int, int], seconds: float
-) -> JournalRow:
-    """Return the row of answers.jsonl for a reply: the request, the raw reply, why it ended, time and tokens.
-
-    Args:
-        request: The metadata of the sample.
-        output: The output of the model.
-        sent_size: Width and height of the image as it was sent.
-        seconds: Time from the request to the reply, with all retries.
-    """
-    return {
-        **{name: request[name] for name in ("id", "kind", "image_id", "question", "box")},
-        "sent_size": [*sent_size],
-        **describe_reply(output, seconds),
-    }
-
-
-def describe_reply(output: Any, seconds: float) -> dict[str, Any]:
+def describe_reply(reply: Reply, seconds: float) -> dict[str, Any]:
     """Return what the journal says of every reply: the raw reply, why it ended, time and tokens.
 
     Args:
-        output: The output of the model.
+        reply: The reply of the model.
         seconds: Time from the request to the reply, with all retries.
     """
-    from pipeline.inference.prompt_solver import is_refused
-
-    choice, usage = output.choices[0] if output.choices else None, output.usage
+    choice = reply.choices[0] if reply.choices else None
     is_filtered = choice is not None and choice.stop_reason == "content_filter"
     return {
-        "finish": ("refusal" if is_refused(choice) else choice.stop_reason) if choice else "no choice",
-        "reply": choice.message.text if choice and not is_filtered else "",
+        "finish": ("refusal" if choice.is_declined else choice.stop_reason) if choice else "no choice",
+        "reply": choice.text if choice and not is_filtered else "",
         "failure": "",
         "started_at": time.time() - seconds,
         "seconds": round(seconds, 3),
-        "tokens": [usage.input_tokens, usage.output_tokens] if usage else [0, 0],
+        "tokens": [reply.num_input_tokens, reply.num_output_tokens],
     }
-
-
-def get_request_row(sample: Any, failure: str) -> JournalRow:
-    """Return the row of a sample of inspect_ai."""
-    return sample.metadata["row"]

@@ -65,7 +65,12 @@ def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.Ar
             shown = f"{text} (example: {name} {example})" if example else text
             adding(name, help=shown.replace("%", "%%"), **how)
     if with_plots:
-        add("--no-plots", dest="plots", action="store_false", help="skip the plots")
+        add(
+            "--plots",
+            action=argparse.BooleanOptionalAction,
+            default=False,
+            help="also draw the plots into the folder of the run",
+        )
     add("--version", action="version", version=f"rgqa_scorers {VERSION}")
     return parser
 
@@ -95,7 +100,7 @@ def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]
             "how to ask",
             [
                 ("--server", "use the OpenAI-compatible server at this address; if it needs a key, put the key into the environment variable SERVER_API_KEY", "http://127.0.0.1:8000", {"default": "", "metavar": "URL"}),
-                ("--model-arg", "pass a setting to the provider of the model; may be repeated", "revision=main", {"action": "append", "default": [], "metavar": "NAME=VALUE"}),
+                ("--model-arg", "pass a setting to the model; may be repeated; on a server, header.NAME is an HTTP header, and any other name a field of each request", "top_k=1", {"action": "append", "default": [], "metavar": "NAME=VALUE"}),
                 ("--prompt", "choose the instruction that goes with each question (see below); default: abstain (hf-vqa models: bare)", "short-answer", {"default": "", "metavar": "{" + ",".join(PROMPTS) + "}"}),
                 ("--confidence", "choose how to estimate the model's confidence that the question is answerable (see below); default: abstention (hf-vqa models: token-probability)", "verbalized", {"default": "", "metavar": "{" + ",".join(CONFIDENCE_METHODS) + "}"}),
                 ("--max-image-size", f"shrink images so that the longer side has at most N pixels; 0: original size; default: {DEFAULT_OPTIONS.max_image_size}", "512", number("max_image_size")),
@@ -114,6 +119,7 @@ def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]
                 ("--input-price", "set the price of a million input tokens, for the cost forecast", "0.15", price),
                 ("--output-price", "set the price of a million output tokens, for the cost forecast", "0.6", price),
                 ("--yes", "continue after the cost forecast without asking", "", flag),
+                ("--inspect-log", "also write the finished run to this file as a log of inspect_ai", "llava.eval", {"type": Path, "default": None, "metavar": "FILE"}),
                 ("--out", "write the run to this folder; default: runs/<model>-<prompt>-<confidence>", "runs/llava", {"type": Path, "default": None, "metavar": "FOLDER"}),
             ],
         ),

@@ -90,7 +90,7 @@ def _score_run(outcome: RunOutcome, options: RunOptions, draw_plots: DrawPlots |
     parsed = build_parser("rgqa score").parse_args(
         [*arguments, *(f"--subset={name}" for name in options.subsets)]
     )
-    benchmark, models, scoring_options = cli.load_inputs(parsed)
+    benchmark, models, scoring_options = cli.load_inputs(parsed, benchmark=outcome.benchmark)
     models = [models[0]._replace(name=folder.resolve().name)]
     # A run with --limit is scored on complete pairs only, because an AQ may have been asked for the pair of
     # another subset.

@@ -24,8 +24,6 @@ from .prompts import hash_texts
 
 # Temperature of the methods that need several replies.
 SAMPLING_TEMPERATURE = 0.7
-# The stop reasons by which inspect_ai reports a truncated reply.
-TRUNCATED_STOP_REASONS = ("max_tokens", "model_length")
 
 
 class Replies(NamedTuple):

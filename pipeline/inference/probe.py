@@ -12,22 +12,29 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from ..core.errors import UserError, format_count
 from ..core.server_errors import (
+    UNKNOWN_ADDRESS,
     explain_error,
     format_error,
     format_one_line,
-    get_base_url,
     get_http_status,
-    redact_api_errors,
 )
 from ..scoring.reasoning_parser import extract_final_answer
+from .chat_model import (
+    TRUNCATED_STOP_REASONS,
+    ChatModel,
+    Choice,
+    Message,
+    Reply,
+    RequestSettings,
+)
 from .confidence_methods import (
     CONFIDENCE_METHODS,
     SAMPLING_TEMPERATURE,
-    TRUNCATED_STOP_REASONS,
     ConfidenceMethod,
     get_confidence_method,
 )
@@ -36,9 +43,13 @@ from .run_options import RunOptions
 RED, BLUE = (200, 40, 40), (47, 111, 208)
 SQUARE_SIDE_PIXELS = 224
 PROBE_QUESTION = "What color is this picture?\nAnswer with a word or a short phrase."
-# Name of the service. From this name follows that inspect_ai reads the key of the server from SERVER_API_KEY.
-SERVICE_NAME = "server"
-PROBE_TIMEOUT_SECONDS = 120
+# Environment variable with the API key of the server of --server.
+SERVER_KEY_VARIABLE = "SERVER_API_KEY"
+# Models with this prefix are on an OpenAI-compatible server whose address and key are in the environment.
+SERVICE_PREFIX = "openai-api/"
+INSPECT_MISSING_MESSAGE = (
+    'the packages that run models are not installed: pip install "rgqa-scorers[inspect]"'
+)
 # Maximum number of tokens in the second attempt, if a reply was truncated.
 MIN_RETRY_TOKENS = 2048
 CHOSEN_TOKEN_ONLY = "returns the log probability of the chosen token only"
@@ -56,11 +67,11 @@ class ServerCapabilities(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def open_and_probe(options: RunOptions) -> tuple[Any, ServerCapabilities]:
+def open_and_probe(options: RunOptions) -> tuple[ChatModel, ServerCapabilities]:
     """Open the model and probe it.
 
     Returns:
-        The model of inspect_ai, and what its server can do.
+        The model, and what its server can do.
 
     Raises:
         UserError: There is no such model, the model does not answer, or the server cannot return what the
@@ -75,39 +86,37 @@ def open_and_probe(options: RunOptions) -> tuple[Any, ServerCapabilities]:
         return model, ServerCapabilities(supports_num_choices=False)
 
     async def probe() -> ServerCapabilities:
-        if not options.is_remote:
+        async with model:
             return await probe_server(model, method, options.max_tokens, options.no_image)
-        # An HTTP client belongs to the event loop that created it. So the probe opens its own model, and the
-        # run opens another.
-        async with open_model(options) as probed_model:
-            return await probe_server(probed_model, method, options.max_tokens, options.no_image)
 
     return model, anyio.run(probe)
 
 
-def open_model(options: RunOptions) -> Any:
+def open_model(options: RunOptions) -> ChatModel:
     """Open the model of a run.
 
-    Returns:
-        The model of inspect_ai. Its HTTP client belongs to the event loop that first uses it.
+    A model on an OpenAI-compatible server is asked directly, every other model through inspect_ai.
 
     Raises:
         UserError: There is no such model, or a package or key is missing.
     """
-    from inspect_ai.model import get_model
-
-    name, settings = options.model, dict[str, Any](options.model_args)
-    if options.server:
-        name = f"openai-api/{SERVICE_NAME}/{options.model}"
-        settings |= {
-            "base_url": options.server,
-            "api_key": os.environ.get(f"{SERVICE_NAME.upper()}_API_KEY") or "none",
-        }
     try:
-        model = get_model(name, memoize=False, **settings)
-        redact_api_errors(model.api)
-        return model
+        if options.server:
+            from .openai_server import OpenAiServer
+
+            return OpenAiServer(options.model, options.server, SERVER_KEY_VARIABLE, options.model_args)
+        if options.model.startswith(SERVICE_PREFIX):
+            return _open_service(options)
+        from inspect_ai.model import get_model
+
+        from .inspect_model import InspectModel
+
+        return InspectModel(partial(get_model, options.model, memoize=False, **dict(options.model_args)))
+    except UserError:
+        raise
     except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] in ("inspect_ai", "aiohttp", "anyio"):
+            raise UserError(INSPECT_MISSING_MESSAGE) from None
         extra = "rgqa-scorers[hf]" if not options.is_remote else str(error.name)
         raise UserError(
             f'--model {options.model}: {error.name} is not installed: pip install "{extra}"'
@@ -118,13 +127,33 @@ def open_model(options: RunOptions) -> Any:
         raise UserError(f"--model {options.model}: {message}") from None
 
 
+def _open_service(options: RunOptions) -> ChatModel:
+    """Open the model openai-api/NAME/MODEL, whose address and key are in the environment."""
+    from .openai_server import OpenAiServer
+
+    service, _, model = options.model.removeprefix(SERVICE_PREFIX).partition("/")
+    name = service.upper().replace("-", "_")
+    settings = [(key, value) for key, value in options.model_args if key != "base_url"]
+    address = dict(options.model_args).get("base_url") or os.environ.get(f"{name}_BASE_URL", "")
+    problems = []
+    if not (service and model):
+        problems.append(f"--model {options.model}: wanted {SERVICE_PREFIX}NAME/MODEL")
+    if not os.environ.get(f"{name}_API_KEY", "").strip():
+        problems.append(f"--model {options.model}: No {name}_API_KEY defined in the environment")
+    if not address:
+        problems.append(f"--model {options.model}: No {name}_BASE_URL defined in the environment")
+    if problems:
+        raise UserError(problems)
+    return OpenAiServer(model, address.rstrip("/"), f"{name}_API_KEY", settings)
+
+
 async def probe_server(
-    model: Any, method: ConfidenceMethod, max_tokens: int = 64, no_image: bool = False
+    model: ChatModel, method: ConfidenceMethod, max_tokens: int = 64, no_image: bool = False
 ) -> ServerCapabilities:
     """Ask a model for the colors of two squares, with the request settings of the run.
 
     Args:
-        model: Model of inspect_ai.
+        model: The model, within `async with`.
         method: Confidence method of the run.
         max_tokens: Maximum length of a reply in tokens.
         no_image: Whether the run sends no images. Then a model that does not see images is not a fault.
@@ -136,16 +165,14 @@ async def probe_server(
     replies, truncated, supports_num_choices = [], [], True
     for i, color in enumerate((RED, BLUE)):
         try:
-            reply = await _ask_color(
-                model, color, _make_generate_config(method, max_tokens, request_several=i == 0)
-            )
+            reply = await _ask_color(model, color, _make_settings(method, max_tokens, request_several=i == 0))
         except Exception as error:
             await _diagnose_rejection(model, method, max_tokens, error)
             supports_num_choices = False
-            reply = await _ask_color(model, color, _make_generate_config(method, max_tokens))
+            reply = await _ask_color(model, color, _make_settings(method, max_tokens))
         if not reply.choices:
             raise UserError(
-                f"{model}: the server at {get_base_url(model)} sends replies without an answer ({reply.error or 'no choices'}); "
+                f"{model.name}: the server at {model.address or UNKNOWN_ADDRESS} sends replies without an answer ({reply.error}); "
                 "check the address and the server's log"
             )
         truncated.append(_is_truncated(reply))
@@ -153,17 +180,17 @@ async def probe_server(
             if not truncated[0]:
                 _check_logprobs(model, method, reply)
             supports_num_choices &= len(reply.choices) > 1
-        replies.append(extract_final_answer(reply.choices[0].message.text).text.strip().lower())
+        replies.append(extract_final_answer(reply.choices[0].text).text.strip().lower())
     if all(truncated):
         raise UserError(await _explain_truncation(model, method, max_tokens))
     return ServerCapabilities(
         supports_num_choices or not method.needs_several_replies,
-        tuple(_capability_warnings(model, replies, truncated, max_tokens, no_image)),
+        tuple(_capability_warnings(model.name, replies, truncated, max_tokens, no_image)),
     )
 
 
 def _capability_warnings(
-    model: Any, replies: Sequence[str], truncated: Sequence[bool], max_tokens: int, no_image: bool
+    model: str, replies: Sequence[str], truncated: Sequence[bool], max_tokens: int, no_image: bool
 ) -> Iterator[str]:
     if any(truncated):
         yield (
@@ -175,74 +202,63 @@ def _capability_warnings(
         yield f"{model} replies {replies[0]!r} to a red and to a blue square: it may not see images"
 
 
-def _is_truncated(reply: Any) -> bool:
+def _is_truncated(reply: Reply) -> bool:
     """Return whether the token limit was reached before the end of the answer."""
     choice = reply.choices[0]
-    answer = extract_final_answer(choice.message.text)
+    answer = extract_final_answer(choice.text)
     return (
         choice.stop_reason in TRUNCATED_STOP_REASONS
         or answer.is_truncated
-        or (not answer.text.strip() and _has_reasoning(choice.message))
+        or (not answer.text.strip() and _has_reasoning(choice))
     )
 
 
-def _has_reasoning(message: Any) -> bool:
-    """Return whether a message has reasoning, in a separate field or in its text."""
-    content = message.content
-    parts = [] if isinstance(content, str) else content
-    has_part = any(getattr(part, "type", "") == "reasoning" for part in parts)
-    return has_part or extract_final_answer(message.text).text.strip() != message.text.strip()
+def _has_reasoning(choice: Choice) -> bool:
+    """Return whether a reply has reasoning, in a separate field or in its text."""
+    return choice.has_reasoning or extract_final_answer(choice.text).text.strip() != choice.text.strip()
 
 
-async def _explain_truncation(model: Any, method: ConfidenceMethod, max_tokens: int) -> str:
+async def _explain_truncation(model: ChatModel, method: ConfidenceMethod, max_tokens: int) -> str:
     """Return a message that says how many tokens to allow, after one more request with a higher limit."""
-    fault = (
-        f"{model}: --max-tokens {max_tokens} is too few: its replies to a one-word question were truncated"
-    )
+    fault = f"{model.name}: --max-tokens {max_tokens} is too few: its replies to a one-word question were truncated"
     higher = max(MIN_RETRY_TOKENS, 4 * max_tokens)
     try:
-        reply = await _ask_color(model, RED, _make_generate_config(method, higher))
+        reply = await _ask_color(model, RED, _make_settings(method, higher))
         choice = reply.choices[0]
     except Exception:
         return f"{fault}; set --max-tokens {higher}. No question was asked"
-    reasoning = "; it is a reasoning model" if _has_reasoning(choice.message) else ""
+    reasoning = "; it is a reasoning model" if _has_reasoning(choice) else ""
     if _is_truncated(reply):
         return (
             f"{fault}, and a reply of {format_count(higher, 'token')} was truncated, too{reasoning}; set --max-tokens {4 * higher}, "
             "or switch its reasoning off. No question was asked"
         )
-    used = reply.usage.output_tokens if reply.usage else 0
+    used = reply.num_output_tokens
     needed = f"; with a higher limit it used {used:,}" if used else ""
     return f"{fault}{needed}{reasoning}; set --max-tokens {max(higher, 4 * used)}. No question was asked"
 
 
-def _make_generate_config(method: ConfidenceMethod, max_tokens: int, request_several: bool = False) -> Any:
-    from inspect_ai.model import GenerateConfig
-
-    return GenerateConfig(
+def _make_settings(
+    method: ConfidenceMethod, max_tokens: int, request_several: bool = False
+) -> RequestSettings:
+    return RequestSettings(
         # The same temperature as in the run: some servers reject requests for several replies at temperature
         # 0.
         temperature=SAMPLING_TEMPERATURE if method.needs_several_replies else 0.0,
         max_tokens=max_tokens,
-        max_retries=0,
-        attempt_timeout=PROBE_TIMEOUT_SECONDS,
-        logprobs=True if method.needs_logprobs else None,
-        top_logprobs=20 if method.needs_top_logprobs else None,
-        num_choices=2 if method.needs_several_replies and request_several else None,
+        needs_logprobs=method.needs_logprobs,
+        num_top_logprobs=20 if method.needs_top_logprobs else 0,
+        num_choices=2 if method.needs_several_replies and request_several else 1,
     )
 
 
-async def _ask_color(model: Any, color: tuple[int, int, int], config: Any) -> Any:
-    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
-
-    image = ContentImage(image="data:image/png;base64," + base64.b64encode(make_square_png(color)).decode())
-    return await model.generate(
-        [ChatMessageUser(content=[image, ContentText(text=PROBE_QUESTION)])], config=config
-    )
+async def _ask_color(model: ChatModel, color: tuple[int, int, int], settings: RequestSettings) -> Reply:
+    image = "data:image/png;base64," + base64.b64encode(make_square_png(color)).decode()
+    return await model.send([Message("user", PROBE_QUESTION, image)], settings)
 
 
 async def _diagnose_rejection(
-    model: Any, method: ConfidenceMethod, max_tokens: int, error: Exception
+    model: ChatModel, method: ConfidenceMethod, max_tokens: int, error: Exception
 ) -> None:
     """Find out whether the server rejected a request because of what the confidence method needs.
 
@@ -260,7 +276,7 @@ async def _diagnose_rejection(
     ):
         raise UserError(explain_error(model, error)) from None
     try:
-        await _ask_color(model, RED, _make_generate_config(CONFIDENCE_METHODS["abstention"], max_tokens))
+        await _ask_color(model, RED, _make_settings(CONFIDENCE_METHODS["abstention"], max_tokens))
     except Exception as other:
         raise UserError(explain_error(model, other)) from None
     if method.needs_logprobs:
@@ -271,16 +287,15 @@ async def _diagnose_rejection(
         )
 
 
-def _check_logprobs(model: Any, method: ConfidenceMethod, reply: Any) -> None:
-    logprobs = reply.choices[0].logprobs if reply.choices else None
-    tokens = logprobs.content if logprobs else []
+def _check_logprobs(model: ChatModel, method: ConfidenceMethod, reply: Reply) -> None:
+    tokens = reply.choices[0].token_logprobs
     if method.needs_logprobs and not tokens:
         raise UserError(_unsupported_message(model, method, "returns no log probabilities"))
-    if method.needs_top_logprobs and not any(len(token.top_logprobs or ()) > 1 for token in tokens):
+    if method.needs_top_logprobs and not any(len(token.get("top_logprobs") or ()) > 1 for token in tokens):
         raise UserError(_unsupported_message(model, method, CHOSEN_TOKEN_ONLY))
 
 
-def _unsupported_message(model: Any, method: ConfidenceMethod, fault: str) -> str:
+def _unsupported_message(model: ChatModel, method: ConfidenceMethod, fault: str) -> str:
     others = [
         other.name
         for other in CONFIDENCE_METHODS.values()
@@ -289,7 +304,7 @@ def _unsupported_message(model: Any, method: ConfidenceMethod, fault: str) -> st
     ]
     needed = "log probabilities" + " of tokens that were not chosen" * method.needs_top_logprobs
     return (
-        f"{model} {fault}; --confidence {method.name} needs {needed}. Use --confidence {others[0]}"
+        f"{model.name} {fault}; --confidence {method.name} needs {needed}. Use --confidence {others[0]}"
         f" (or {', '.join(others[1:])}). No question was asked"
     )
 

@@ -5,6 +5,8 @@ Images are read when needed and are not kept in memory.
 
 from __future__ import annotations
 
+import asyncio
+import os
 import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -51,6 +53,10 @@ class ReleaseImages:
         # Image id -> start and length of the image in `_copy_file`.
         self._offsets: dict[str, tuple[int, int]] = {}
         self._copy_file: Any = None
+        # The same of the encoded images, in another temporary file.
+        self._encoded: dict[str, tuple[int, int]] = {}
+        self._encoded_file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+        self._encoding: dict[str, asyncio.Future[str]] = {}
         self._files: dict[str, Path] = {}
         self._tables: list[tuple[Any, list[str]]] = []
         _require_pillow()
@@ -66,6 +72,28 @@ class ReleaseImages:
             raise UserError(
                 f"{where}: {format_count(len(missing), 'image')} not found: {join_examples(missing)}{hint}"
             )
+
+    async def get_data_uri(self, image_id: str) -> str:
+        """Return an image as a data URI (see `encode_data_uri`). Each image is encoded once, in a thread.
+
+        Raises:
+            ValueError: The image is damaged, or `load_rgb` does not accept its format.
+        """
+        if image_id in self._encoded:
+            start, length = self._encoded[image_id]
+            return os.pread(self._encoded_file.fileno(), length, start).decode()
+        # Several questions about an image are often asked at the same time.
+        if image_id not in self._encoding:
+            self._encoding[image_id] = asyncio.ensure_future(
+                asyncio.to_thread(self.encode_data_uri, image_id)
+            )
+            self._encoding[image_id].add_done_callback(lambda _: self._encoding.pop(image_id))
+        uri = await self._encoding[image_id]
+        if image_id not in self._encoded:
+            data = uri.encode()
+            self._encoded[image_id] = (self._encoded_file.seek(0, os.SEEK_END), len(data))
+            self._encoded_file.write(data)
+        return uri
 
     def encode_data_uri(self, image_id: str) -> str:
         """Return an image as a data URI: upright, in sRGB, and with sides of at most `max_image_size` pixels.

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -57,7 +58,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.rows: list[JournalRow] = []
-        self._new_ids: set[str] = set()
+        self._journal: FileIO | None = None
 
     @contextmanager
     def hold_lock(self) -> Iterator[None]:
@@ -85,6 +86,9 @@ class RunFolder:
             try:
                 yield
             finally:
+                if self._journal:
+                    self._journal.close()
+                    self._journal = None
                 # The lock file of an earlier run is kept, because its folder has or had results.
                 if not had_lock and self._existing_outputs() == outputs_before:
                     lock_path.unlink(missing_ok=True)
@@ -123,20 +127,16 @@ class RunFolder:
         text = (
             json.dumps(row, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         )
-        with (self.path / "answers.jsonl").open("ab", buffering=0) as file:
-            start = file.tell()
-            try:
-                if file.write(data := f"{text}\n".encode()) < len(data):
-                    raise OSError(28, "No space left on device", str(file.name))
-            except OSError:
-                file.truncate(start)
-                raise
+        if not self._journal:
+            self._journal = FileIO(self.path / "answers.jsonl", "a")
+        start = self._journal.tell()
+        try:
+            if self._journal.write(data := f"{text}\n".encode()) < len(data):
+                raise OSError(28, "No space left on device", str(self._journal.name))
+        except OSError:
+            self._journal.truncate(start)
+            raise
         self.rows.append(json.loads(text))
-        self._new_ids.add(row["id"])
-
-    def has_row(self, name: str) -> bool:
-        """Return whether this process has appended a row with this id."""
-        return name in self._new_ids
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a JSON file atomically."""

@@ -10,6 +10,7 @@ from ..core.errors import UserError, collect_errors, no_effect_message
 from ..core.output_paths import Output, check_output_paths
 from ..core.server_errors import LOCAL_PROVIDERS
 from ..scoring.benchmark_reader import fingerprint_release, read_benchmark
+from ..scoring.items import Benchmark
 from .confidence_methods import ConfidenceMethod, get_confidence_method
 from .cost_forecast import Prices
 from .prompts import get_prompt
@@ -48,6 +49,7 @@ class RunOptions(NamedTuple):
         prices: Prices for the forecast.
         yes: Whether to continue after the forecast without asking.
         plots: Whether to draw the plots.
+        inspect_log: File to which the finished run is also written as a log of inspect_ai; None for none.
     """
 
     release: Path
@@ -70,7 +72,8 @@ class RunOptions(NamedTuple):
     out: Path | None = None
     prices: Prices = Prices()
     yes: bool = False
-    plots: bool = True
+    plots: bool = False
+    inspect_log: Path | None = None
 
     @property
     def with_defaults(self) -> RunOptions:
@@ -110,12 +113,11 @@ class RunOptions(NamedTuple):
         return self.out or Path("runs") / safe[-MAX_FOLDER_NAME_LENGTH:].lstrip(".")
 
 
-def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
+def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], Benchmark]:
     """Check the options against the release.
 
     Returns:
-        The settings that must be equal for a run to be resumed, as in run.json; and the ids of the items of
-        the release, in the order of the release, each once.
+        The settings that must be equal for a run to be resumed, as in run.json; and the release.
 
     Raises:
         UserError: There is no such release, prompt or confidence method, an option has no effect, or the
@@ -131,7 +133,14 @@ def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
     method = attempt(get_confidence_method, options.confidence)
     if prompt and method:
         problems += _find_incompatible_options(options, prompt.name, method)
-    attempt(check_output_paths, [Output("--out", options.output_folder, "folder")], [options.release])
+    outputs = [Output("--out", options.output_folder, "folder")]
+    if options.inspect_log:
+        outputs.append(Output("--inspect-log", options.inspect_log, "file"))
+        if options.inspect_log.suffix not in (".eval", ".json"):
+            problems.append(
+                f"--inspect-log {options.inspect_log}: wanted a name that ends with .eval or .json"
+            )
+    attempt(check_output_paths, outputs, [options.release])
     if not options.release.is_dir():
         problems.append(f"{options.release}: no such folder; wanted the folder of a release")
         raise UserError(problems)
@@ -159,7 +168,7 @@ def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], list[str]]:
         "max_tokens": options.max_tokens,
         "seed": options.seed,
         "no_image": options.no_image,
-    }, [*dict.fromkeys(name for items in benchmark.subsets.values() for name in items["id"])]
+    }, benchmark
 
 
 def _find_incompatible_options(options: RunOptions, prompt: str, method: ConfidenceMethod) -> Iterator[str]:

@@ -1,29 +1,35 @@
-"""Run a model on a release with inspect_ai (docs/guides/run_a_model.md)."""
+"""Run a model on a release (docs/guides/run_a_model.md)."""
 
 from __future__ import annotations
 
-import importlib.metadata
+import asyncio
 import platform
 import sys
+import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.errors import UserError, format_count, warn
+from ..scoring.abstention import classify_abstention
 from ..scoring.harness_logs import EMPTY
+from ..scoring.items import Benchmark
 from ..scoring.joined_predictions import warn_of_empty_replies
 from ..scoring.normalize import has_text
 from ..scoring.version import VERSION
 from .cost_forecast import Prices
 from .probe import open_and_probe
 from .prompts import hash_texts
-from .run_folder import ANSWER_VOCABULARY_FILE, RunFolder
+from .release_questions import DistinctQuestion, ReleaseQuestions, choose_questions
+from .request_pool import ask_requests, recover_sessions, redirect_inspect_files
+from .run_folder import ANSWER_VOCABULARY_FILE, JournalRow, RunFolder
 from .run_monitor import UNUSABLE_REPLY_KINDS
 from .run_options import RunOptions, resolve_settings
-from .sample_runner import ask_samples, recover_sessions, redirect_inspect_files
 
-INSPECT_MISSING_MESSAGE = (
-    'inspect_ai is not installed; it runs the models: pip install "rgqa-scorers[inspect]"'
-)
+if TYPE_CHECKING:
+    from .chat_model import ChatSender
+
+# Maximum number of replies that are classified together.
+MAX_CLASSIFIED_TOGETHER = 256
 
 
 class RunOutcome(NamedTuple):
@@ -33,12 +39,14 @@ class RunOutcome(NamedTuple):
         folder: Folder of the run.
         item_ids: Ids of the items whose questions the run asks.
         record: The content of run.json.
+        benchmark: The release, with the subsets that were asked.
         stop_reason: Why the run stopped early; "" if it is complete.
     """
 
     folder: RunFolder
     item_ids: frozenset[str]
     record: dict[str, Any]
+    benchmark: Benchmark
     stop_reason: str = ""
 
 
@@ -49,15 +57,15 @@ def run_model(options: RunOptions) -> RunOutcome:
         UserError: The run cannot start. All faults are listed.
     """
     options = options.with_defaults
-    settings, order = resolve_settings(options)
+    settings, benchmark = resolve_settings(options)
+    order = [*dict.fromkeys(name for items in benchmark.subsets.values() for name in items["id"])]
     folder, stop_reason, failures = RunFolder(options.output_folder), "", {}
     with folder.hold_lock():
         before = folder.load_previous(settings)
-        task = _make_task(options)
+        questions = _choose_questions(options, benchmark)
         if options.limit:
-            print(_describe_limit(task, order), file=sys.stderr)
-        samples = {str(sample.id): sample for sample in task.dataset}
-        asked = frozenset(name for sample in samples.values() for name in sample.metadata["item_ids"])
+            print(_describe_limit(questions, order), file=sys.stderr)
+        asked = frozenset(name for row in questions.rows for name in row.item_ids)
         order = [name for name in order if name in asked]
         record = {
             **settings,
@@ -67,42 +75,38 @@ def run_model(options: RunOptions) -> RunOutcome:
             "warnings": before.get("warnings", []),
         }
         record["sessions"] = recover_sessions(before.get("sessions", []), folder.rows)
-        if samples.keys() - {row["id"] for row in folder.rows}:
+        question_ids = {row.id for row in questions.rows}
+        if question_ids - {row["id"] for row in folder.rows}:
             with redirect_inspect_files(folder.path):
-                stop_reason, failures = _ask_remaining(options, task, folder, record)
+                stop_reason, failures = _ask_remaining(options, questions, folder, record)
         folder.write_predictions(order)
         _warn_of_empty_replies(folder.rows, record)
         folder.write_distribution(order)
-        rows = [row for row in folder.rows if row["id"] in samples]
-        record |= _summarize_replies(rows, len(samples), asked, failures, options.prices) | {
-            "generate_config": task.config.model_dump(exclude_none=True) | {"max_tokens": options.max_tokens},
-            "versions": {
-                "rgqa_scorers": VERSION,
-                "inspect_ai": importlib.metadata.version("inspect_ai"),
-                "python": platform.python_version(),
-            },
+        rows = [row for row in folder.rows if row["id"] in question_ids]
+        record |= _summarize_replies(rows, len(question_ids), asked, failures, options.prices) | {
+            "generate_config": {"temperature": 0.0, "max_tokens": options.max_tokens, "seed": options.seed},
+            "versions": {"rgqa_scorers": VERSION, "python": platform.python_version()},
         }
         folder.write_json("run.json", record)
-    return RunOutcome(folder, asked, record, stop_reason)
+        if options.inspect_log and not stop_reason:
+            from .inspect_log import write_inspect_log
+
+            write_inspect_log(options.inspect_log, questions, rows, record)
+    return RunOutcome(folder, asked, record, benchmark, stop_reason)
 
 
-def _describe_limit(task: Any, all_item_ids: Sequence[str]) -> str:
-    pairs = task.metadata["pairs"]
-    whole = f" in {format_count(pairs, 'pair')}" if pairs else ""
+def _describe_limit(questions: ReleaseQuestions, all_item_ids: Sequence[str]) -> str:
+    whole = f" in {format_count(questions.num_pairs, 'pair')}" if questions.num_pairs else ""
     return (
-        f"run: {format_count(len(task.dataset), 'question')}{whole}, sampled at random from "
+        f"run: {format_count(len(questions.rows), 'question')}{whole}, sampled at random from "
         f"{format_count(len(all_item_ids), 'item')}"
     )
 
 
-def _make_task(options: RunOptions, use_num_choices: bool = True) -> Any:
-    try:
-        from .release_tasks import release_task
-    except ModuleNotFoundError as error:
-        raise UserError(INSPECT_MISSING_MESSAGE if error.name == "inspect_ai" else str(error)) from None
-    return release_task(
-        options.release,
-        subsets=options.subsets,
+def _choose_questions(options: RunOptions, benchmark: Benchmark) -> ReleaseQuestions:
+    return choose_questions(
+        benchmark,
+        options.release.resolve(),
         split=options.split,
         prompt=options.prompt,
         confidence=options.confidence,
@@ -111,44 +115,80 @@ def _make_task(options: RunOptions, use_num_choices: bool = True) -> Any:
         shots=options.shots,
         seed=options.seed,
         num_replies=options.num_replies,
-        use_num_choices=use_num_choices,
+        max_tokens=options.max_tokens,
         no_image=options.no_image,
         limit=options.limit,
     )
 
 
 def _ask_remaining(
-    options: RunOptions, task: Any, folder: RunFolder, record: dict[str, Any]
+    options: RunOptions, questions: ReleaseQuestions, folder: RunFolder, record: dict[str, Any]
 ) -> tuple[str, dict[str, str]]:
     """Probe the server and ask all questions that have no reply yet.
 
     Returns:
-        Why the run stopped early ("" if it did not), and sample id -> failure.
+        Why the run stopped early ("" if it did not), and question id -> failure.
     """
-    from inspect_ai import task_with
+    from .dynamic_batching import DynamicBatcher
+    from .question_dialog import Transcript, UnusableReply, ask_question
 
     model, capabilities = open_and_probe(options)
-    # Only the models of hf-vqa and hf-vlm have these attributes.
-    model_info, vocabulary = getattr(model.api, "model_info", {}), getattr(model.api, "answer_vocabulary", ())
-    if vocabulary:
-        model_info = model_info | {"answer_vocabulary": hash_texts(*vocabulary)}
+    model_info = dict(model.model_info)
+    if model.answer_vocabulary:
+        model_info["answer_vocabulary"] = hash_texts(*model.answer_vocabulary)
     for key in ("revision", "answer_vocabulary") if folder.rows else ():
         if (known := record["model_info"].get(key)) != (now := model_info.get(key)):
             raise UserError(
                 f"{folder.path}: its replies are of {key.replace('_', ' ')} {known}, now {now}; choose another --out"
             )
     record["model_info"] = model_info
-    if vocabulary:
-        folder.write_json(ANSWER_VOCABULARY_FILE, [*vocabulary])
+    if model.answer_vocabulary:
+        folder.write_json(ANSWER_VOCABULARY_FILE, [*model.answer_vocabulary])
     record["warnings"] = [*dict.fromkeys([*record["warnings"], *capabilities.warnings])]
     for line in capabilities.warnings:
         warn(line)
-    if not capabilities.supports_num_choices:
-        task = _make_task(options, use_num_choices=False)
-    asked = {row["id"] for row in folder.rows}
-    task = task_with(task, dataset=task.dataset.filter(lambda sample: str(sample.id) not in asked))
+    prompted_run = questions.prompted_run._replace(use_num_choices=capabilities.supports_num_choices)
+
+    # Classifying many replies together takes a small part of the time of one after the other.
+    def classify_pairs(pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
+        asked, texts = zip(*pairs, strict=True)
+        return classify_abstention(asked, texts, prompted_run.answer_words).tolist()
+
+    classify_batch = DynamicBatcher(classify_pairs, MAX_CLASSIFIED_TOGETHER)
+
+    async def classify(asked: Sequence[str], texts: Sequence[str]) -> Sequence[float]:
+        return await asyncio.gather(*map(classify_batch, zip(asked, texts, strict=True)))
+
+    async def ask(question: DistinctQuestion, model: ChatSender) -> JournalRow:
+        transcript, started, failure, answer = Transcript(), time.time(), "", None
+        try:
+            item = question.item
+            answer = await ask_question(
+                prompted_run, model, item.question_text, item.image, transcript, classify
+            )
+        except UnusableReply as error:
+            failure = str(error)
+            if not failure.startswith(UNUSABLE_REPLY_KINDS):
+                raise
+        return {
+            "id": question.id,
+            "item_ids": question.item_ids,
+            "prediction": answer.prediction if answer else None,
+            "confidence": answer.confidence if answer else None,
+            "abstained": bool(answer and answer.has_abstained),
+            "raw_replies": transcript.raw_replies,
+            "failure": failure,
+            "started_at": started,
+            "seconds": time.time() - started,
+            "tokens": [transcript.num_input_tokens, transcript.num_output_tokens],
+            **({"token_logprobs": transcript.token_logprobs} if any(transcript.token_logprobs) else {}),
+            **({"distribution": answer.distribution} if answer and answer.distribution else {}),
+        }
+
+    done = {row["id"] for row in folder.rows}
+    remaining = [row for row in questions.rows if row.id not in done]
     folder.write_json("run.json", record)
-    outcome = ask_samples(options, task, model, folder, len(asked))
+    outcome = ask_requests(options, model, remaining, ask, folder, len(done))
     record["sessions"].append(outcome.session)
     return outcome.stop_reason, outcome.failures
 

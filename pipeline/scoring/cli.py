@@ -36,13 +36,14 @@ T = TypeVar("T")
 
 
 def load_inputs(
-    arguments: argparse.Namespace, problems: Sequence[str] = ()
+    arguments: argparse.Namespace, problems: Sequence[str] = (), benchmark: Benchmark | None = None
 ) -> tuple[Benchmark, list[Predictions], ScoringOptions]:
     """Read everything that scoring needs from the files and options of a command line.
 
     Args:
         arguments: The parsed arguments.
         problems: Problems that were found earlier. They are reported together with the problems found here.
+        benchmark: The benchmark, if it has been read already.
 
     Returns:
         The benchmark, the predictions of each model, and the scoring options.
@@ -60,7 +61,7 @@ def load_inputs(
             return reader(*values)
 
     options = attempt(parse_options, given)
-    benchmark = attempt(read_benchmark, arguments.benchmark, arguments.subset)
+    benchmark = benchmark or attempt(read_benchmark, arguments.benchmark, arguments.subset)
     if benchmark and (errata := given.get("exclude_errata")):
         benchmark = attempt(exclude_errata, benchmark, arguments.benchmark, errata)
     keep_raw = options is not None and options.mode == "published"

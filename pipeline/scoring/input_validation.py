@@ -196,13 +196,9 @@ def loads_strict(data: bytes) -> Any:
     """
     try:
         value = json.loads(data)
-        # Every key is followed by a colon. So if a list of flat objects has as many colons as keys were read,
-        # no key is duplicate. Most files are lists of flat objects. Other files are parsed again, with a
-        # check of each object.
-        flat = isinstance(value, list) and all(type(row) is dict for row in value)
-        if (not flat or sum(map(len, value)) != len(_KEY_PATTERN.findall(data))) and (
-            twice := find_duplicate_keys(data)
-        ):
+        # Every key is followed by a colon. So if there are as many colons after quotation marks as keys were read, no key is
+        # duplicate. If a text has such a colon, too, the data are parsed again, with a check of each object.
+        if _count_keys(value) != len(_KEY_PATTERN.findall(data)) and (twice := find_duplicate_keys(data)):
             raise DuplicateKeyError(f"an object has the key {', '.join(twice)} twice; keep one")
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
@@ -212,6 +208,19 @@ def loads_strict(data: bytes) -> Any:
 
 
 _KEY_PATTERN = re.compile(rb'"\s*:')
+
+
+def _count_keys(value: Any) -> int:
+    """Return the number of keys of all objects in a JSON value."""
+    count, inner = 0, [value]
+    while inner:
+        part = inner.pop()
+        if type(part) is dict:
+            count += len(part)
+            inner += [one for one in part.values() if type(one) in (dict, list)]
+        elif type(part) is list:
+            inner += [one for one in part if type(one) in (dict, list)]
+    return count
 
 
 def read_json_object(

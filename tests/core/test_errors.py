@@ -175,7 +175,9 @@ class TriesError(Exception):
         self.last_attempt = SimpleNamespace(exception=lambda: last)
 
 
-MODEL = SimpleNamespace(api=SimpleNamespace(base_url="http://127.0.0.1:9/v1", api_key_vars=["NET_API_KEY"]))
+MODEL = SimpleNamespace(
+    name="net", address="http://127.0.0.1:9/v1", key_variable="NET_API_KEY", is_local=False
+)
 
 
 @pytest.mark.parametrize(
@@ -249,10 +251,8 @@ def test_a_key_with_a_line_break_is_redacted(monkeypatch):
 
 
 def test_a_local_model_is_not_called_a_server():
-    class Local(SimpleNamespace):
-        __str__ = lambda self: "hf-vlm/x"  # noqa: E731
-
-    assert explain_error(Local(), ValueError("no memory")) == "hf-vlm/x does not answer: no memory"
+    model = SimpleNamespace(name="hf-vlm/x", address="", is_local=True)
+    assert explain_error(model, ValueError("no memory")) == "hf-vlm/x does not answer: no memory"
 
 
 def test_quotes_are_unescaped():
@@ -274,6 +274,8 @@ def test_keys_of_the_environment_are_redacted(name, monkeypatch):
 def test_the_request_before_an_error_is_omitted():
     shown = """ModelGenerateError('\\nRequest:\\n{\\n "messages": []\\n}\\n\\nError code: 400 - too large')"""
     assert get_failure_reason(SimpleNamespace(message=shown, traceback="")) == "Error code: 400 - too large"
+    raised = ServerError("\nRequest:\n{}\n\nError code: 400 - too large")
+    assert format_server_error(raised) == "Error code: 400 - too large"
 
 
 def test_the_error_of_several_attempts_is_reported():

@@ -1,4 +1,4 @@
-"""Whole drafts, by inspect_ai, against a server on 127.0.0.1 with recorded replies."""
+"""Whole drafts against a server on 127.0.0.1 with recorded replies."""
 
 import csv
 import json
@@ -41,7 +41,7 @@ def photographs(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def no_retries(monkeypatch):
-    monkeypatch.setattr("pipeline.inference.sample_runner.MAX_RETRIES", 0)
+    monkeypatch.setattr("pipeline.inference.request_pool.MAX_RETRIES", 0)
 
 
 def read_table(folder):

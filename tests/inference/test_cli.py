@@ -10,13 +10,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from PIL import Image
 
 from pipeline.core.errors import UserError
 from pipeline.inference import cli
+from pipeline.inference.chat_model import Choice, Reply
 from pipeline.inference.cli import main, run_and_score
 from pipeline.inference.confidence_methods import CONFIDENCE_METHODS
 from pipeline.inference.probe import BLUE, RED, make_square_png, open_and_probe, probe_server
@@ -41,7 +41,7 @@ def released(tmp_path_factory):
 @pytest.fixture
 def line(released, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pipeline.inference.sample_runner.MAX_RETRIES", 0)
+    monkeypatch.setattr("pipeline.inference.request_pool.MAX_RETRIES", 0)
 
     def make(server, *more):
         images = ["--images", str(released / "images")]
@@ -126,7 +126,7 @@ def test_at_most_five_different_reasons_are_listed(monkeypatch, tmp_path):
     )
     failures = {f"u{i}": f"reason {i // 2}" for i in range(14)}
     about = {"counts": counts, "tokens": {"input": 0, "output": 0}, "cost": None, "failures": failures}
-    done = RunOutcome(RunFolder(tmp_path / "run"), frozenset(failures), about)
+    done = RunOutcome(RunFolder(tmp_path / "run"), frozenset(failures), about, None)
     monkeypatch.setattr(cli, "run_model", lambda options: done)
     with pytest.raises(UserError) as caught:
         run_and_score(["release", "--model", "net"], "rgqa run")
@@ -141,15 +141,15 @@ def test_plots_are_written_into_the_folder_of_the_run(line, capsys):
         return [path]
 
     with small_server() as server:
-        run_and_score(line(server, "--limit", "9", "--no-plots"), "rgqa run", draw)
-        assert not Path("run/plots").exists()
         run_and_score(line(server, "--limit", "9"), "rgqa run", draw)
+        assert not Path("run/plots").exists()
+        run_and_score(line(server, "--limit", "9", "--plots"), "rgqa run", draw)
         assert "run: 1 plot -> run/plots\n" in capsys.readouterr().err
         assert Path("run/plots/toy-run-test.svg").exists()
-        run_and_score(line(server, "--limit", "9"), "rgqa run", draw)  # nothing has changed
+        run_and_score(line(server, "--limit", "9", "--plots"), "rgqa run", draw)  # nothing has changed
         assert "plot" not in capsys.readouterr().err
         Path("run/plots/toy-run-test.svg").unlink()
-        run_and_score(line(server, "--limit", "9"), "rgqa run", draw)
+        run_and_score(line(server, "--limit", "9", "--plots"), "rgqa run", draw)
     assert "run: 1 plot -> run/plots\n" in capsys.readouterr().err
 
 
@@ -207,7 +207,7 @@ def test_a_mistake_of_the_user_is_one_message_and_exit_code_1(line, capsys):
         main(line(server, "--confidence", "p-true"))
     assert end.value.code == 1
     (said,) = capsys.readouterr().err.splitlines()
-    assert said.startswith("error: openai-api/server/net returns no log probabilities")
+    assert said.startswith("error: net returns no log probabilities")
 
 
 def test_the_help_needs_no_inspect_ai():
@@ -218,11 +218,11 @@ def test_the_help_needs_no_inspect_ai():
 
 def test_a_missing_inspect_ai_is_a_message_with_the_install_command(released):
     code = "import sys; sys.modules['inspect_ai'] = None; from pipeline.inference.cli import main; main(sys.argv[1:])"
-    words = [sys.executable, "-c", code, str(released), "--model", "openai/x"]
+    words = [sys.executable, "-c", code, str(released), "--model", "openai/x", "--no-image", "--out", "run"]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == (
-        'error: inspect_ai is not installed; it runs the models: pip install "rgqa-scorers[inspect]"\n'
+        'error: the packages that run models are not installed: pip install "rgqa-scorers[inspect]"\n'
     )
 
 
@@ -238,37 +238,30 @@ class StatusError(Exception):
 class FakeModel:
     """Replies with the color that it sees; `gives` are what it can: logprobs, top_logprobs, several."""
 
+    name, address, key_variable, is_local = "net", "http://127.0.0.1:9/v1", "NET_API_KEY", False
+
     def __init__(self, gives=(), sees=True, rejects=None, status=400, needs=1, thinks=False):
         self.needs, self.thinks = needs, thinks  # tokens of a reply; are its first ones thoughts?
-        self.gives, self.sees, self.rejects, self.configs, self.status = gives, sees, rejects, [], status
-        self.api = SimpleNamespace(base_url="http://127.0.0.1:9/v1", api_key_vars=["NET_API_KEY"])
+        self.gives, self.sees, self.rejects, self.requests, self.status = gives, sees, rejects, [], status
 
-    def __str__(self):
-        return "net"
-
-    async def generate(self, messages, config):
-        self.configs.append(config)
-        if self.rejects and self.rejects(config):
+    async def send(self, messages, settings):
+        self.requests.append(settings)
+        if self.rejects and self.rejects(settings):
             raise StatusError(self.status)
-        (image,) = [part.image for part in messages[0].content if part.type == "image"]
-        pixel = Image.open(io.BytesIO(base64.b64decode(image.partition(",")[2]))).getpixel((0, 0))
+        data = base64.b64decode(messages[0].image.partition(",")[2])
+        pixel = Image.open(io.BytesIO(data)).getpixel((0, 0))
         said = {RED: "Red", BLUE: "Blue"}[pixel] if self.sees else "Grey"
-        tops = [SimpleNamespace(token="x")] * (
-            2 if "top_logprobs" in self.gives and config.top_logprobs else 1
+        has_tops = "top_logprobs" in self.gives and settings.num_top_logprobs
+        token = {"token": said, "logprob": -0.1, "top_logprobs": [{"token": "x"}] * (2 if has_tops else 1)}
+        cut = settings.max_tokens < self.needs
+        choice = Choice(
+            "" if cut else said,
+            "max_tokens" if cut and not self.thinks else "stop",
+            has_reasoning=self.thinks,
+            token_logprobs=[token] if settings.needs_logprobs and "logprobs" in self.gives else (),
         )
-        tokens = [SimpleNamespace(top_logprobs=tops)] if config.logprobs and "logprobs" in self.gives else []
-        cut = config.max_tokens < self.needs
-        content = [SimpleNamespace(type="reasoning"), SimpleNamespace(type="text")] if self.thinks else said
-        choice = SimpleNamespace(
-            logprobs=SimpleNamespace(content=tokens) if tokens else None,
-            stop_reason="max_tokens" if cut and not self.thinks else "stop",
-            message=SimpleNamespace(content=content, text="" if cut else said),
-        )
-        count = (config.num_choices or 1) if "several" in self.gives else 1
-        usage = SimpleNamespace(output_tokens=min(self.needs, config.max_tokens))
-        return SimpleNamespace(
-            choices=[choice] * count, completion="" if cut else said, usage=usage, error=None
-        )
+        count = settings.num_choices if "several" in self.gives else 1
+        return Reply([choice] * count, 9, min(self.needs, settings.max_tokens))
 
 
 def found(model, method, **how):
@@ -284,8 +277,8 @@ def problem(model, method):
 
 def test_a_model_that_sees_is_asked_twice_without_a_warning():
     model = FakeModel()
-    assert found(model, "abstention") == (True, ()) and len(model.configs) == 2
-    assert all(config.temperature == 0 and config.logprobs is None for config in model.configs)
+    assert found(model, "abstention") == (True, ()) and len(model.requests) == 2
+    assert all(one.temperature == 0 and not one.needs_logprobs for one in model.requests)
 
 
 def test_the_same_word_for_red_and_blue_is_a_warning_unless_no_image_is_sent():
@@ -321,7 +314,7 @@ def test_p_true_needs_more_than_the_chosen_token():
 
 
 def test_a_server_that_rejects_log_probabilities_is_distinguished_from_a_broken_one():
-    line = problem(FakeModel(rejects=lambda config: config.logprobs), "token-probability")
+    line = problem(FakeModel(rejects=lambda settings: settings.needs_logprobs), "token-probability")
     assert "log probabilities (status 400)" in line and "--confidence token-probability needs" in line
     assert "answers with an error (status 400)" in problem(
         FakeModel(rejects=lambda _: True), "token-probability"
@@ -332,7 +325,7 @@ def test_a_server_that_rejects_log_probabilities_is_distinguished_from_a_broken_
 def test_an_error_independent_of_the_method_is_reported_immediately(method):
     # 401: the key is wrong, whatever is asked for.
     model = FakeModel(rejects=lambda _: True, status=401)
-    assert "log probabilities" not in problem(model, method) and len(model.configs) == 1
+    assert "log probabilities" not in problem(model, method) and len(model.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -340,7 +333,7 @@ def test_an_error_independent_of_the_method_is_reported_immediately(method):
     [
         (FakeModel(["several"]), True),
         (FakeModel(), False),
-        (FakeModel(rejects=lambda config: config.num_choices), False),
+        (FakeModel(rejects=lambda settings: settings.num_choices > 1), False),
     ],
 )
 def test_several_replies_at_once_are_tried(model, at_once):

@@ -1,3 +1,4 @@
+import io
 import json
 import subprocess
 import sys
@@ -169,26 +170,13 @@ def test_a_file_instead_of_a_folder_is_one_message(tmp_path):
 def test_a_full_disk_leaves_no_incomplete_line(folder, monkeypatch):
     folder.append_row(row("a"))
 
-    class Full:
-        def __init__(self, file):
-            self.file = file
-
+    class Full(io.FileIO):
         def write(self, data):
-            self.file.write(data[:10])
-            return 10
-
-        def __getattr__(self, name):
-            return getattr(self.file, name)
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            self.file.close()
+            return super().write(data[:10])
 
     path = folder.path / "answers.jsonl"
-    opening = type(path).open
-    monkeypatch.setattr(type(path), "open", lambda self, *a, **k: Full(opening(self, *a, **k)))
+    folder._journal.close()
+    folder._journal = Full(path, "a")
     with pytest.raises(OSError, match="No space left"):
         folder.append_row(row("b"))
     monkeypatch.undo()

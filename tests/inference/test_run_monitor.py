@@ -2,9 +2,6 @@
 
 import asyncio
 import io
-import signal
-import time
-from types import SimpleNamespace
 
 import pytest
 
@@ -17,106 +14,112 @@ from pipeline.inference.cost_forecast import (
 )
 from pipeline.inference.progress_display import ProgressDisplay
 from pipeline.inference.run_folder import RunFolder
-from pipeline.inference.run_monitor import MAX_CONSECUTIVE_FAILURES, RunMonitor, make_journal_row
+from pipeline.inference.run_monitor import MAX_CONSECUTIVE_FAILURES, MAX_SECONDS_WITHOUT_REPLY, RunMonitor
 
 # Run monitor
 
 
-def sample(name, error="", **score):
-    metadata = {"prediction": "red"}
-    value = {"confidence": 0.5, "detected_abstention": 0, **score}
-    return SimpleNamespace(
-        id=name,
-        error=SimpleNamespace(message=error, traceback="") if error else None,
-        scores={} if error else {"realistic": SimpleNamespace(value=value, metadata=metadata, answer="red")},
-        metadata={"item_ids": [name, f"{name}b"], "raw_replies": ["half"] if error else ["Red."]},
-        model_usage={"net": SimpleNamespace(input_tokens=100, output_tokens=3)},
-        output=SimpleNamespace(metadata=None),
-        total_time=2.0,
-        working_time=1.5,
-    )
+def row(name, failure="", abstained=False):
+    """A row of answers.jsonl."""
+    confidence, prediction = (None, None) if failure else (0.5, "red")
+    return {
+        "id": name, "item_ids": [name, f"{name}b"], "prediction": prediction, "confidence": confidence, "abstained": abstained,
+        "raw_replies": ["Red."], "failure": failure, "started_at": 1.0, "seconds": 1.5, "tokens": [100, 3],
+    }  # fmt: skip
+
+
+class StatusError(Exception):
+    def __init__(self, words, status_code):
+        super().__init__(words)
+        self.status_code = status_code
 
 
 @pytest.fixture
-def monitor(tmp_path, monkeypatch):
-    signals, lines, steps = [], [], []
-    monkeypatch.setattr(signal, "raise_signal", signals.append)
+def monitor(tmp_path):
+    stops, lines, steps = [], [], []
     folder = RunFolder(tmp_path)
     monitor = RunMonitor(folder, 100, Prices(1.0), lines.append, None, lambda *counts: steps.append(counts))
-    monitor.signals, monitor.lines, monitor.steps = signals, lines, steps
+    monitor.cancel = lambda: stops.append(monitor.stop_reason)
+    monitor.stops, monitor.lines, monitor.steps = stops, lines, steps
     return monitor
 
 
-def after(monitor, *samples):
+def after(monitor, *rows):
     async def all_of_them():
-        for one in samples:
-            await monitor.record_sample(one)
+        for one in rows:
+            await monitor.record_row(one)
 
     asyncio.run(all_of_them())
 
 
 def test_a_reply_is_a_row_of_the_journal(monitor):
-    before = time.time()
-    after(monitor, sample("a", detected_abstention=1))
-    (row,) = monitor.folder.rows
-    assert before <= row.pop("started_at") + 2.0 <= time.time()  # it took 2 seconds, waiting included
-    assert row == {
-        "id": "a", "item_ids": ["a", "ab"], "prediction": "red", "confidence": 0.5, "abstained": True, "raw_replies": ["Red."],
-        "failure": "", "seconds": 1.5, "tokens": [100, 3],
-    }  # fmt: skip
+    after(monitor, row("a", abstained=True))
+    assert monitor.folder.rows == [row("a", abstained=True)]
     assert (monitor.folder.path / "answers.jsonl").read_text().count("\n") == 1
 
 
 @pytest.mark.parametrize("why", ["truncated: no answer", "no confidence: verbalized, from 'x'"])
 def test_an_unusable_reply_is_saved_with_its_reason(why, monitor):
-    after(monitor, sample("a", error=why))
-    assert [(row["failure"], row["raw_replies"], row["confidence"]) for row in monitor.folder.rows] == [
-        (why, ["half"], None)
-    ]
+    after(monitor, row("a", failure=why))
+    assert [one["failure"] for one in monitor.folder.rows] == [why]
     assert monitor.failures == {} and monitor.num_consecutive_failures == 0
 
 
 def test_a_failed_request_is_no_row(monitor):
-    nothing = "no answer: the server sent none"  # as proxies do where the server behind them is away
-    after(monitor, sample("a", error="Error code: 500 - x"), sample("b"), sample("c", error=nothing))
-    assert monitor.failures == {"a": "Error code: 500 - x", "c": nothing}
-    assert [row["id"] for row in monitor.folder.rows] == ["b"] and monitor.steps == [(0, 1), (1, 1), (1, 2)]
+    monitor.record_failure("a", "Error code: 500 - x")
+    after(monitor, row("b"))
+    monitor.record_failure("c", "no answer: the server sent none")
+    assert monitor.failures == {"a": "Error code: 500 - x", "c": "no answer: the server sent none"}
+    assert [one["id"] for one in monitor.folder.rows] == ["b"] and monitor.steps == [(0, 1), (1, 1), (1, 2)]
 
 
 def test_retries_are_reported_once_for_each_kind(monitor):
-    failures = (("RateLimitError", 429), ("RateLimitError", 429), ("APIConnectionError", None), (None, 503))
-    for kind, status in failures:
-        monitor.record_retry(kind, status)
+    for error in (
+        StatusError("slow down", 429),
+        StatusError("slow down", 429),
+        ConnectionError("reset"),
+        TimeoutError(),
+        StatusError("busy", 503),
+    ):
+        monitor.record_retry(error)
     assert monitor.lines == [
-        "run: RateLimitError (429) from the server; such requests are retried",
-        "run: APIConnectionError from the server; such requests are retried",
-        "run: failure (503) from the server; such requests are retried",
+        "run: the server answered with HTTP status 429; such requests are sent again",
+        "run: a connection failed; such requests are sent again",
+        "run: a request had no reply in time; such requests are sent again",
+        "run: the server answered with HTTP status 503; such requests are sent again",
     ]
-    assert monitor.num_retries == {"RateLimitError (429)": 2, "APIConnectionError": 1, "failure (503)": 1}
+    assert [*monitor.num_retries.values()] == [2, 1, 1, 1]
 
 
-def test_a_request_cancelled_by_ctrl_c_is_no_failure(monitor):
-    after(monitor, sample("a", error='CancelledError("Cancelled via cancel scope 7f by <Task pending>")'))
-    assert monitor.failures == {} and monitor.folder.rows == [] and monitor.steps == []
+def test_a_run_that_only_retries_is_stopped(monitor, monkeypatch):
+    monitor.record_retry(ConnectionError("reset"))
+    assert not monitor.stop_reason
+    monitor.last_reply_time -= MAX_SECONDS_WITHOUT_REPLY
+    monitor.record_retry(ConnectionError("reset"))
+    assert monitor.stop_reason == "no reply for 3 min 0 s; the last request failed with: reset"
+    assert len(monitor.stops) == 1
 
 
 def test_consecutive_failures_stop_the_run(monitor):
-    failing = [sample(str(number), error="Error code: 500 - x") for number in range(MAX_CONSECUTIVE_FAILURES)]
-    after(monitor, *failing[1:], sample("between"), *failing[1:])
-    assert monitor.signals == [] and not monitor.stop_reason
-    after(monitor, failing[0])
-    assert monitor.signals == [signal.SIGINT]
-    assert (
-        monitor.stop_reason
-        == f"{MAX_CONSECUTIVE_FAILURES} requests in a row failed; the last with: Error code: 500 - x"
-    )
-    after(monitor, *failing, sample("late"))
-    assert monitor.signals == [signal.SIGINT]  # once is enough
+    def fail(count):
+        for number in range(count):
+            monitor.record_failure(str(number), "Error code: 500 - x")
+
+    fail(MAX_CONSECUTIVE_FAILURES - 1)
+    monitor.note_reply()
+    fail(MAX_CONSECUTIVE_FAILURES - 1)
+    assert monitor.stops == [] and not monitor.stop_reason
+    fail(1)
+    reason = f"{MAX_CONSECUTIVE_FAILURES} requests in a row failed; the last with: Error code: 500 - x"
+    assert monitor.stops == [reason] and monitor.stop_reason == reason
+    fail(MAX_CONSECUTIVE_FAILURES)
+    after(monitor, row("late"))
+    assert monitor.stops == [reason]  # once is enough
     assert monitor.folder.rows[-1]["id"] == "late"  # a reply is a reply
 
 
 def test_the_forecast_is_shown_once_after_the_first_replies(monitor):
-    after(monitor, *(sample(str(number)) for number in range(MIN_REPLIES_BEFORE_FORECAST + 5)))
+    after(monitor, *(row(str(number)) for number in range(MIN_REPLIES_BEFORE_FORECAST + 5)))
     (line,) = monitor.lines
     # 80 left x 100 tokens = 8,000 in, x 3 = 240 out; 8,000 at 1 for a million
     assert (
@@ -138,8 +141,8 @@ def test_no_request_starts_until_the_forecast_is_confirmed(agreed, monitor):
 
     async def run():
         for number in range(MIN_REPLIES_BEFORE_FORECAST - 1):
-            await monitor.record_sample(sample(str(number)))
-        last = asyncio.create_task(monitor.record_sample(sample("last")))
+            await monitor.record_row(row(str(number)))
+        last = asyncio.create_task(monitor.record_row(row("last")))
         await asyncio.sleep(0)
         late = asyncio.create_task(monitor.wait_if_paused())
         late.add_done_callback(lambda _: begun.append("begun"))
@@ -149,7 +152,7 @@ def test_no_request_starts_until_the_forecast_is_confirmed(agreed, monitor):
 
     asyncio.run(run())
     assert len(asked) == 1 and begun[0] == "answered"
-    assert monitor.signals == ([] if agreed else [signal.SIGINT])
+    assert monitor.stops == ([] if agreed else ["the forecast was declined"])
     assert monitor.stop_reason == ("" if agreed else "the forecast was declined")
 
 
@@ -158,16 +161,12 @@ def test_a_full_disk_stops_the_run(monitor, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(monitor.folder, "append_row", full)
-    after(monitor, sample("a"))
+    after(monitor, row("a"))
     assert (
         "the disk is full" in monitor.stop_reason
-        and monitor.signals == [signal.SIGINT]
+        and len(monitor.stops) == 1
         and monitor.usage.num_replies == 0
     )
-
-
-def test_a_score_without_a_confidence_is_no_prediction():
-    assert make_journal_row(sample("a", confidence=None), "")["failure"].startswith("no confidence")
 
 
 # Progress display

@@ -49,9 +49,12 @@ Requires-Dist: zstandard>=0.23; extra == "logs"
 Provides-Extra: vectors
 Requires-Dist: spacy>=3.7; extra == "vectors"
 Provides-Extra: inspect
+Requires-Dist: aiohttp>=3.10; extra == "inspect"
+Requires-Dist: anyio>=4; extra == "inspect"
 Requires-Dist: inspect_ai>=0.3.285; extra == "inspect"
 Requires-Dist: openai>=3; extra == "inspect"
 Requires-Dist: pillow>=11; extra == "inspect"
+Requires-Dist: threadpoolctl>=3; extra == "inspect"
 Requires-Dist: pyarrow>=15; extra == "inspect"
 Provides-Extra: hf
 Requires-Dist: rgqa-scorers[inspect]; extra == "hf"

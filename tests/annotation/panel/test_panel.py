@@ -173,7 +173,7 @@ def test_instructions_in_an_image_change_its_own_replies_only(project):
 
 
 def test_requests_that_failed_are_asked_again(project, monkeypatch, capsys):
-    monkeypatch.setattr("pipeline.inference.sample_runner.MAX_RETRIES", 0)
+    monkeypatch.setattr("pipeline.inference.request_pool.MAX_RETRIES", 0)
     with panel_server(spoil=lambda text, reply: 422 if "cup 4?" in text else reply) as server:
         run(server)
     assert "1 request failed" in capsys.readouterr().err
