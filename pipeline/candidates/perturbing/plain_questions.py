@@ -29,6 +29,7 @@ from pipeline.candidates.perturbing.plain_attributes import (
     replace_gesture_or_hair,
     replace_state,
 )
+from pipeline.candidates.perturbing.plain_insertions import insert_attribute
 from pipeline.candidates.perturbing.plain_materials import replace_material_or_pattern, replace_shape
 from pipeline.candidates.perturbing.plain_object_slots import AUXILIARIES
 from pipeline.candidates.perturbing.plain_objects import replace_main_object
@@ -113,6 +114,7 @@ _EDITORS: dict[Subset, tuple[str, tuple[Editor, ...]]] = {
             replace_pose,
             replace_action,
             swap_front_and_back,
+            insert_attribute,
         ),
     ),
 }
