@@ -7,10 +7,11 @@ inserted is a clear contrast to what the texts say of the object, and no text me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from pipeline.candidates.perturbing.edit_slots import EditCase
 from pipeline.candidates.perturbing.object_table import FEMALE_NOUNS, MALE_NOUNS
+from pipeline.candidates.perturbing.plain_attribute_slots import PATTERNS
 from pipeline.candidates.perturbing.plain_attributes import (
     OPPOSITE_STATES,
     RARE_STATES,
@@ -54,10 +55,15 @@ blond, blonde, golden: red, black; black, dark: red, gray, blond; brown, brunett
 red, ginger: black, gray
 """)
 _SPELLINGS = {"blonde": "blond", "grey": "gray"}
-# Poses and expressions that stand before a noun, and that exclude each other.
-_POSES = parse_words(
-    "standing, sitting, lying, walking, running, jumping, kneeling, sleeping, flying, swimming"
-)
+# A pose, and poses that nobody confuses with it.
+_OTHER_POSES = parse_headed_groups("""
+standing: sitting, jumping, sleeping; sitting: standing, running, jumping; lying, laying: standing, running, jumping
+walking: sitting, sleeping, jumping; running: sitting, sleeping; jumping: sitting, sleeping; kneeling: jumping, running
+sleeping: standing, running, jumping; flying: sleeping, swimming; swimming: sleeping, flying; leaning: jumping, running
+grazing: sleeping, jumping; riding: sleeping, kneeling
+""")
+_POSES = frozenset(_OTHER_POSES)
+_ANIMAL_POSES = parse_words("flying, swimming, sleeping")
 _EXPRESSIONS = parse_words("smiling, laughing, crying")
 # Whether something is full is a matter of degree, so "no" does not say that it is empty.
 _BINARY_STATES = parse_words("open, closed, lit, unlit")
@@ -79,6 +85,7 @@ _GENERIC_PEOPLE = parse_words(
     "person, people, crowd, audience, group, team, family, couple, spectator, passenger"
 )
 _PRONOUNS = parse_words("he, she, his, her, him, they, their, them, who, it")
+_LOOKS_KINDS = CLOTHING_KINDS | {"bodypart"}
 # After the noun of a person, these words start a description of the clothes.
 _CLOTHES_DESCRIBING_WORDS = frozenset(("in", "wearing", "with", "s", "'s", "dressed"))
 # "The other dog", "the LEFT dog": there are several.
@@ -90,6 +97,18 @@ _DESCRIBING_WORDS = parse_words(
     "on, in, at, near, with, behind, under, above, below, beside, next, between, around, by, from, that, who, which,"
     "wearing, closest, farthest, nearest"
 )
+
+
+# Objects that have mostly one color, which may be any. Vehicles often have several.
+_PAINTED_KINDS = parse_words(
+    "baggage, receptacle, seat, tabletop, storage, appliance, light, furniture, handheld, device, linen, drapery, bike,"
+    "dish, instrument, board, tool, paper, ball, bathware"
+)
+# A color is rare, but not absurd, if the proportion of the mentioned colors of such objects lies between these.
+MIN_COLOR_RATE, MAX_COLOR_RATE = 0.005, 0.045
+# Such objects may be of wood if this proportion of them is called wooden.
+MAX_WOODEN_RATE = 0.02
+MIN_COLOR_COUNT = 50
 
 
 def insert_attribute(case: EditCase) -> Swap | None:
@@ -104,6 +123,9 @@ def insert_attribute(case: EditCase) -> Swap | None:
         for insert in (_insert_color, _insert_material, _insert_state, _insert_clothes, _insert_place):
             if swap := insert(case, slot):
                 return swap
+    for slot in slots:
+        if _is_definite(case, slot) and _is_only_one(case, slot.word):
+            return _insert_rare_color(case, slot)
     return None
 
 
@@ -121,6 +143,42 @@ def _insert_color(case: EditCase, slot: Presupposition) -> Swap | None:
     palette = COAT_COLORS if kind == "animal" else BRIGHT_COLORS
     new = _list_unmentioned(case, list_contrasting_colors(case, slot.word, palette, known)) if known else []
     return _make_swap(case, slot, "color", new)
+
+
+def _insert_rare_color(case: EditCase, slot: Presupposition) -> Swap | None:
+    """Insert a color that few objects of a name have, where nothing is known of the color of the only such object."""
+    name, kind = slot.word, get_main_kind(slot.word)
+    vocabulary = case.replacements.vocabulary
+    entry = vocabulary.objects.get(lemmatize(name))
+    if (
+        kind not in _PAINTED_KINDS
+        or entry is None
+        or is_black_and_white(case)
+        or not _may_get(case, slot, "color")
+    ):
+        return None
+    if get_grammatical_number(name) != "singular":
+        return None
+    # Who knows only the pattern may call it by any of its colors.
+    if not {"pattern", "colorful", "flag", *PATTERNS}.isdisjoint(case.mentions.find_words_beside(name)):
+        return None
+    counts = {
+        word: n for word, n in entry.attributes.items() if vocabulary.attribute_types.get(word) == "color"
+    }
+    total = sum(counts.values())
+    known = _find_known_values(case, name, "color")
+    colors = _list_unmentioned(case, list_contrasting_colors(case, name, BRIGHT_COLORS, known))
+    rates = {color: (counts.get(color, 0) + 0.5) / (total + 0.5) for color in colors}
+    # Wood looks orange or yellow.
+    wooden = entry.attributes.get("wood", 0) + entry.attributes.get("wooden", 0)
+    avoided = {"orange", "yellow"} if wooden > MAX_WOODEN_RATE * entry.count else set[str]()
+    rare = {
+        color: rate
+        for color, rate in rates.items()
+        if MIN_COLOR_RATE <= rate <= MAX_COLOR_RATE and color not in avoided
+    }
+    value = case.replacements.sample_from_weights(("attribute", "color"), "", rare, case.uniforms[0][0])
+    return _make_swap(case, slot, "color", [value]) if value and total >= MIN_COLOR_COUNT else None
 
 
 def _insert_hair_color(case: EditCase, slot: Presupposition) -> Swap | None:
@@ -154,14 +212,33 @@ def _insert_state(case: EditCase, slot: Presupposition) -> Swap | None:
     opposites = RARE_STATES.get(kind, {}) | OPPOSITE_STATES
     new = [opposites[state] for state in states if state in opposites and opposites[state] not in words]
     if kind in LIVING_KINDS:
-        if _POSES.isdisjoint(tokens) and not any(token.endswith("ing") for token in tokens):
-            new += sorted(denied & _POSES)
+        if not any(token.endswith("ing") for token in tokens):
+            new += _list_other_poses(case, slot.word, denied)
         if _EXPRESSIONS.isdisjoint(tokens):
             new += sorted(denied & _EXPRESSIONS)
     else:
         new += sorted(denied & _BINARY_STATES)
     is_asked = not (tokens & {*states, *denied, *new}).isdisjoint({*states, *denied, *new})
     return None if is_asked else _make_swap(case, slot, "state", sorted(set(new) - states))
+
+
+def _list_other_poses(case: EditCase, name: str, denied: Collection[str]) -> list[str]:
+    """Return poses that somebody does not have, by what the texts say they do: "What is the woman SITTING on?"."""
+    known = {state for obj in _find_objects(case, name) for state in obj.attributes if state in _POSES}
+    for text, index in _iter_mentions(case, name.split()[-1]):
+        if text[-1] == "no" or "or" in text:
+            continue
+        follows = text[index + 1 : index + 2]
+        if follows == ("doing",):
+            known |= {*text[index + 2 :]} & _POSES
+        known |= {*follows} & _POSES
+    contrasts = [{*_OTHER_POSES[pose]} for pose in known]
+    new = {*denied} & _POSES | (set.intersection(*contrasts) if contrasts else set())
+    kind = get_main_kind(name)
+    # Nobody asks for the flying man or for the kneeling dog, and a lying man is taken for a liar.
+    # Of birds, one says that they sit where they stand.
+    unsuitable = {"lying", *(_ANIMAL_POSES - {"sleeping"} if kind == "person" else {"kneeling", "sitting"})}
+    return sorted(new - known - unsuitable - {*iter_words(case)} | ({*denied} & _POSES - known))
 
 
 def _insert_clothes(case: EditCase, slot: Presupposition) -> Swap | None:
@@ -228,9 +305,9 @@ def _insert_place(case: EditCase, slot: Presupposition) -> Swap | None:
             kind == "animal" and get_main_kind(carrier) in ("tabletop", "seat")
         )
         its = by_id.get(subject)
-        if lies and may_lie_under and its and its.names and evidence.evaluate_name(its, slot.word):
-            if carrier not in tokens and _is_only_one(case, carrier):
-                return _append(case, slot, f"under the {carrier}", "under")
+        is_it = its and its.names and evidence.evaluate_name(its, slot.word)
+        if lies and may_lie_under and is_it and carrier not in tokens and _is_only_one(case, carrier):
+            return _append(case, slot, f"under the {carrier}", "under")
     return None
 
 
@@ -308,8 +385,8 @@ def _is_only_one(case: EditCase, name: str) -> bool:
         is_described = after in _DESCRIBING_WORDS or (after.endswith("ing") and not asks)
         is_alone |= before in DEFINITE_DETERMINERS and not is_described
         if is_described and after in _CLOTHES_DESCRIBING_WORDS:
-            clothes = (word for word in text[index + 2 : index + 6] if get_main_kind(word) in CLOTHING_KINDS)
-            descriptions.update([*clothes][:1])
+            looks = (word for word in text[index + 2 : index + 6] if get_main_kind(word) in _LOOKS_KINDS)
+            descriptions.update([*looks][:1])
     if case.mentions.may_be_several(name) or not is_alone or len(descriptions) > 1:
         return False
     return not is_person or _is_only_person(case, name)
