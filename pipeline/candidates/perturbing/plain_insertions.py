@@ -159,7 +159,7 @@ def _insert_rare_color(case: EditCase, slot: Presupposition) -> Swap | None:
         return None
     if get_grammatical_number(name) != "singular":
         return None
-    # Who knows only the pattern may call it by any of its colors.
+    # An object with a pattern may be called by any of its colors.
     if not {"pattern", "colorful", "flag", *PATTERNS}.isdisjoint(case.mentions.find_words_beside(name)):
         return None
     counts = {
