@@ -271,6 +271,9 @@ class PhraseParser:
             return True
         if tag in ("VB", "VBP") and self._match_preposition(index + 1) > index + 1:
             return False
+        if tag == "JJ" and self.word(index - 1) in DEFINITE_DETERMINERS and self._is_verb(index + 1):
+            # "The tray under the CROISSANT made of wood": the tagger takes some nouns for adjectives.
+            return is_known_name(word) and not get_attribute_type(word)
         return (
             is_in_phrase
             and tag.startswith(("VB", "JJ", "RB", "IN", "FW", "UH", "MD"))

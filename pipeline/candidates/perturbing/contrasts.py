@@ -72,6 +72,7 @@ feather: owl, duck, penguin; hoof: horse, zebra, cow, sheep, goat, pig, giraffe;
 trunk: elephant; tusk: elephant; mane: horse, zebra, lion; shell: turtle; snout: dog, puppy, pig, bear; antler: deer
 whisker: dog, puppy, cat, kitten, rabbit, lion; fur: dog, puppy, cat, kitten, rabbit, bear, lion, monkey; wool: sheep; collar: dog, puppy, cat, kitten, goat, horse, pig; leash: dog, puppy, cat, kitten, goat, horse, pig; fin: fish
 top: piano, train, bus, car, truck, tent, boat, bridge, statue, fountain, box, teapot; end: piano, train, bridge, boat
+back: train, bus, car, truck, carriage, boat, piano, refrigerator, horse, cow, dog, cat, elephant, zebra, lion, bear, giraffe, sheep, goat, monkey
 roof: bus, train, car, truck, carriage, boat; cab: crane, tractor, train; engine: train, truck, bus, airplane; headlight: car, bus, truck, train, motorcycle, tractor
 license plate: bus, car, truck, motorcycle, tractor; license: bus, car, truck, motorcycle
 windshield: bus, train, tractor, car, truck, boat, airplane; handle: teapot, frying pan, suitcase, umbrella, basket

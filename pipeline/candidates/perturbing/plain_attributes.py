@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 from pipeline.candidates.perturbing.edit_slots import EditCase
 from pipeline.candidates.perturbing.plain_attribute_slots import iter_attribute_slots
 from pipeline.candidates.perturbing.plain_context import (
@@ -53,7 +55,7 @@ _NATURAL_KINDS = parse_words(
     "flora, tree, greens, edible, drinkable, stuffing, water, sky, landform, surface, rock, animal, bodypart"
 )
 
-_OPPOSITE_STATES = {
+OPPOSITE_STATES = {
     "open": "closed",
     "closed": "open",
     "empty": "full",
@@ -66,7 +68,7 @@ _GESTURES = {"raised": "crossed"}
 _HAIR_FORMS = {"straight": "curly"}
 
 # States that few photographs show. Other such objects do not matter.
-_RARE_STATES = {
+RARE_STATES = {
     "person": {"smiling": "crying", "laughing": "crying"},
     "car": {"parked": "overturned"},
     "vehicle": {"parked": "overturned"},
@@ -75,8 +77,7 @@ _RARE_STATES = {
 
 def replace_color(case: EditCase) -> Swap | None:
     """Swap a color for another one that stands out and that no text of the image mentions."""
-    plausibility = case.replacements.plausibility
-    if _is_black_and_white(case):
+    if is_black_and_white(case):
         return None
     for slot, name in iter_attribute_slots(case, "color"):
         kind, text = get_main_kind(name), case.sentence.get_text(slot.span).lower()
@@ -86,20 +87,8 @@ def replace_color(case: EditCase) -> Swap | None:
             colors = _UNUSUAL_HAIR_COLORS
         of_same = [other.word for other, its in iter_attribute_slots(case, "color") if its == name]
         old = {part for word in (text, slot.word, *of_same) for part in word.replace("-", " ").split()}
-        shaded = {color for word in old for color in _SHADE_COLORS.get(word, ()) if not is_hair}
-        beside = case.mentions.find_words_beside(name) & (COLOR_NAMES | {"rust", "rose"})
+        distinct = list_contrasting_colors(case, name, colors, old, is_hair)
         everywhere = {*iter_words(case)} & COLOR_NAMES
-        avoided = (
-            _COMMON_COLORS.get(kind, frozenset[str]()) if may_show_others(case, name) else frozenset[str]()
-        )
-        distinct = [
-            color
-            for color, near in colors.items()
-            if old.isdisjoint((color, *near))
-            and beside.isdisjoint((color, *near))
-            and color not in avoided | shaded
-            and (kind not in _NATURAL_KINDS or is_hair or plausibility.score_attribute(name, color, "color"))
-        ]
         unmentioned = [color for color in distinct if color not in everywhere]
         weights = dict.fromkeys(unmentioned or distinct, 1.0)
         color = case.replacements.sample_from_weights(
@@ -111,7 +100,39 @@ def replace_color(case: EditCase) -> Swap | None:
     return None
 
 
-def _is_black_and_white(case: EditCase) -> bool:
+def list_contrasting_colors(
+    case: EditCase,
+    name: str,
+    colors: Mapping[str, Collection[str]],
+    old: Collection[str],
+    is_hair: bool = False,
+) -> list[str]:
+    """Return the colors that nobody confuses with the color of an object, and that no text mentions beside it.
+
+    Args:
+        case: The question.
+        name: The name of the object.
+        colors: The colors to choose from, each with the colors that people may confuse with it.
+        old: The words of the object's color, such as "light" and "blue".
+        is_hair: Whether the color is that of hair.
+    """
+    kind = get_main_kind(name)
+    old = {*old}
+    shaded = {color for word in old for color in _SHADE_COLORS.get(word, ()) if not is_hair}
+    beside = case.mentions.find_words_beside(name) & (COLOR_NAMES | {"rust", "rose"})
+    avoided = _COMMON_COLORS.get(kind, frozenset[str]()) if may_show_others(case, name) else frozenset[str]()
+    plausibility = case.replacements.plausibility
+    return [
+        color
+        for color, near in colors.items()
+        if old.isdisjoint((color, *near))
+        and beside.isdisjoint((color, *near))
+        and color not in avoided | shaded
+        and (kind not in _NATURAL_KINDS or is_hair or plausibility.score_attribute(name, color, "color"))
+    ]
+
+
+def is_black_and_white(case: EditCase) -> bool:
     """Return whether a text says that a photograph has no colors: "Is the photo in color?" (black and white)."""
     return any(
         (
@@ -153,12 +174,12 @@ def replace_state(case: EditCase) -> Swap | None:
     """Swap a state ("open") of the only object of its name for the opposite, or a common state for a rare one."""
     for slot in case.presuppositions.attributes:
         name = case.program[slot.object_step].name if slot.object_step >= 0 else ""
-        new = _RARE_STATES.get(get_main_kind(name), {}).get(slot.word, "") if name else ""
+        new = RARE_STATES.get(get_main_kind(name), {}).get(slot.word, "") if name else ""
         is_presupposed = not (slot.is_query_only or slot.is_negated)
         if new and is_presupposed and new not in {*iter_words(case)}:
             return Swap(slot, new, new)
     for slot in case.presuppositions.attributes:
-        new = _OPPOSITE_STATES.get(slot.word)
+        new = OPPOSITE_STATES.get(slot.word)
         name = case.program[slot.object_step].name if slot.object_step >= 0 else ""
         is_sure = name and not (slot.is_query_only or slot.is_negated or may_show_others(case, name))
         if new and is_sure and not is_option(case, slot.span.first_token, slot.span.end_token):

@@ -80,6 +80,7 @@ _SINGLE_NAMES = parse_words(
 )
 # Nothing small stands where they might stand.
 _LARGE_NAMES = parse_words("tent, boat, tractor, statue, helicopter, stroller, bicycle")
+_CARRIED_KINDS = parse_words("dish, cutlery, paper")
 _PORTABLE_KINDS = parse_words("paper, linen, device, instrument, marking")
 # Rooms are recognized by what they hold: a bathtub stands in bathrooms only.
 _ROOM_WORDS = {
@@ -184,11 +185,7 @@ class Fitness:
 
         Examples: "the PLATE under the dessert", "the CHAIRS around the table", "the STICKER on the camera".
         """
-        # Not every program has the relation of "the TRAY under the croissant".
-        after = self.case.sentence.get_token(self.slot.span.end_token)
-        supports = after in _SUPPORTING_WORDS or any(
-            not _SUPPORTING_WORDS.isdisjoint(relation.split()) for relation, _ in self._own
-        )
+        supports = any(not _SUPPORTING_WORDS.isdisjoint(relation.split()) for relation, _ in self._own)
         is_small = self._kind in SMALL_KINDS | FURNITURE_KINDS | {"linen", "paper"}
         is_attached = self._is_sign and any(
             relation.split()[0] in ("on", "above", "below", "of", "under", "attached") or relation == "in"
@@ -293,7 +290,8 @@ class Fitness:
 
     def _can_carry(self, other: str) -> bool:
         """Return whether an object carries what lies on dishes or furniture."""
-        if get_main_kind(self.slot.word) == "dish":
+        # A fork lies on a napkin or on a book, but not on a guitar.
+        if self._kind in _CARRIED_KINDS:
             return other in _FLAT_NAMES
         kind = get_main_kind(other)
         return self._kind not in FURNITURE_KINDS or (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from pipeline.candidates.perturbing.edit_slots import EditCase
 from pipeline.candidates.perturbing.plain_attribute_slots import (
     MATERIAL_SWAPS,
@@ -42,49 +44,54 @@ _MATERIAL_KINDS = {
 
 def replace_material_or_pattern(case: EditCase) -> Swap | None:
     """Swap a material or a pattern for one that nobody confuses with it."""
-    for type_, values in (("material", MATERIALS), ("pattern", PATTERNS)):
+    for type_ in ("material", "pattern"):
         for slot, name in iter_attribute_slots(case, type_):
             old = {slot.word, *case.sentence.get_text(slot.span).lower().split()}
-            beside = case.mentions.find_words_beside(name)
-            new = {
-                value: 1.0
-                for value, near in values.items()
-                if old.isdisjoint((value, *near))
-                and beside.isdisjoint((value, *near))
-                and case.replacements.plausibility.score_attribute(name, value, type_)
-                and get_main_kind(name) in _MATERIAL_KINDS.get(value, (get_main_kind(name),))
-                # A "glass shelf" may be a shelf for glasses.
-                and not (value == "glass" and get_main_kind(name) == "storage")
-            }
-            if type_ == "material" and (
-                may_show_others(case, name) or _get_material_kind(name) in MATERIAL_SWAPS
-            ):
-                continue
-            value = case.replacements.sample_from_weights(
-                ("attribute", type_), slot.word, new, case.uniforms[0][0]
-            )
-            if value:
+            if value := _sample(case, slot.word, type_, _list_values(case, name, type_, old)):
                 return Swap(slot, value, {"wood": "wooden"}.get(value, value))
-    return _replace_listed_material(case)
-
-
-def _replace_listed_material(case: EditCase) -> Swap | None:
-    """Swap a material by the table of materials: "the LEATHER bag" for "the straw bag"."""
     for slot, name in iter_attribute_slots(case, "material"):
-        old = SPELLINGS.get(slot.word, slot.word)
-        kind = _get_material_kind(name)
-        beside = {SPELLINGS.get(word, word) for word in case.mentions.find_words_beside(name)}
-        new = {
-            value: 1.0
-            for value in MATERIAL_SWAPS.get(kind, {}).get(old, ())
-            if SPELLINGS.get(value, value) not in beside
-        }
-        value = case.replacements.sample_from_weights(
-            ("attribute", "material"), slot.word, new, case.uniforms[0][0]
-        )
-        if value and (kind == "part" or not case.mentions.may_be_several(name)):
+        if value := _sample(case, slot.word, "material", _list_swaps(case, name, slot.word)):
             return Swap(slot, SPELLINGS.get(value, value), value)
     return None
+
+
+def list_contrasting_materials(case: EditCase, name: str, old: Collection[str]) -> list[str]:
+    """Return the materials that nobody confuses with the materials of an object, and that no text mentions beside it."""
+    values = _list_values(case, name, "material", {*old})
+    return values or sorted({value for word in old for value in _list_swaps(case, name, word)})
+
+
+def _sample(case: EditCase, old: str, type_: str, values: Iterable[str]) -> str | None:
+    weights = dict.fromkeys(values, 1.0)
+    return case.replacements.sample_from_weights(("attribute", type_), old, weights, case.uniforms[0][0])
+
+
+def _list_values(case: EditCase, name: str, type_: str, old: Collection[str]) -> list[str]:
+    """List the materials or patterns that such an object may have, and that nobody confuses with the old one."""
+    kind = get_main_kind(name)
+    if type_ == "material" and (may_show_others(case, name) or _get_material_kind(name) in MATERIAL_SWAPS):
+        return []
+    beside = case.mentions.find_words_beside(name)
+    return [
+        value
+        for value, near in (MATERIALS if type_ == "material" else PATTERNS).items()
+        if frozenset(old).isdisjoint((value, *near))
+        and beside.isdisjoint((value, *near))
+        and case.replacements.plausibility.score_attribute(name, value, type_)
+        and kind in _MATERIAL_KINDS.get(value, (kind,))
+        # A "glass shelf" may be a shelf for glasses.
+        and not (value == "glass" and kind == "storage")
+    ]
+
+
+def _list_swaps(case: EditCase, name: str, old: str) -> list[str]:
+    """List the replacements of a material in the table of materials: "straw" for a bag of leather."""
+    kind = _get_material_kind(name)
+    if kind != "part" and case.mentions.may_be_several(name):
+        return []
+    beside = {SPELLINGS.get(word, word) for word in case.mentions.find_words_beside(name)}
+    values = MATERIAL_SWAPS.get(kind, {}).get(SPELLINGS.get(old, old), ())
+    return [value for value in values if SPELLINGS.get(value, value) not in beside]
 
 
 def _get_material_kind(name: str) -> str:

@@ -27,7 +27,7 @@ from pipeline.language.functional_programs import find_root_step
 from pipeline.language.nouns import lemmatize
 from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.presuppositions import Presupposition, find_queried_step
-from pipeline.language.text_phrases import is_known_name
+from pipeline.language.text_phrases import get_attribute_type, is_known_name
 from pipeline.language.word_lists import DEFINITE_DETERMINERS, DETERMINERS, FRAME_WORDS, parse_words
 
 _REFERRING_WORDS = parse_words("under, below, beneath, underneath, around, on")
@@ -280,8 +280,18 @@ def _is_replaceable(case: EditCase, slot: Presupposition) -> bool:
     # "Facing the camera" speaks of the photographer's, "the silver camera" of another one.
     is_shown_camera = head == "camera" and slot.phrase_start + 1 < span.first_token
     is_pictured = sentence.tokens[span.end_token : span.end_token + 2] == ("on", "it")
+    # "The GLASS pitcher", "the drink IN the pitcher": this is nobody.
+    phrase = sentence.tokens[slot.phrase_start : span.first_token]
+    is_no_person = get_main_kind(slot.word) == "person" and (
+        any(get_attribute_type(token) == "material" for token in phrase)
+        or (
+            sentence.get_token(slot.phrase_start - 1) in ("in", "inside")
+            and sentence.get_token(span.end_token) != "'s"
+        )
+    )
     return not (
         is_pictured
+        or is_no_person
         or ({slot.word, head} & IRREPLACEABLE_NAMES and not is_shown_camera)
         or does_something
         or "mean" in sentence.tokens

@@ -24,7 +24,7 @@ from pipeline.language.tagger import get_present_participle
 from pipeline.language.word_lists import DEFINITE_DETERMINERS, parse_words
 
 # What covers or lies on furniture, and may lie under it.
-_LYING_WORDS = parse_words("lying, laid, spread, draped, folded, placed, resting, sitting, thrown")
+LYING_WORDS = parse_words("lying, laid, spread, draped, folded, placed, resting, sitting, thrown")
 _SIDES = {"on the left side of": "on the right side of", "on the right side of": "on the left side of"}
 _VEHICLE_ACTIONS = parse_words("riding, pushing, pulling, driving")
 _RIDDEN_KINDS = parse_words("bike, vehicle, car")
@@ -94,20 +94,24 @@ def put_under(case: EditCase) -> Swap | None:
         kind, other_kind = get_main_kind(operation.name), get_main_kind(other)
         if words == ["around"] and kind == "seat" and other_kind == "tabletop":
             return Swap(slot, "on top of", "on top of")
-        is_small = kind in SMALL_KINDS | _STANDING_KINDS and other_kind in (
-            "tabletop",
-            "linen",
-            "seat",
-            "storage",
-        )
-        is_cover = kind == "linen" and other_kind == "seat"
         lies = words in (["on"], ["on", "top", "of"]) or (
-            len(words) == 2 and words[0] in _LYING_WORDS and words[1] in ("on", "across", "over")
+            len(words) == 2 and words[0] in LYING_WORDS and words[1] in ("on", "across", "over")
         )
-        if lies and (is_small or is_cover) and not may_show_others(case, operation.name):
+        if lies and may_be_under(kind, other_kind) and not may_show_others(case, operation.name):
             new = "under" if words[0] == "on" else "lying under"
             return Swap(slot, new, new)
     return None
+
+
+def may_be_under(kind: str, other_kind: str) -> bool:
+    """Return whether an object of a kind may lie under an object of another kind instead of on it."""
+    is_small = kind in SMALL_KINDS | _STANDING_KINDS and other_kind in (
+        "tabletop",
+        "linen",
+        "seat",
+        "storage",
+    )
+    return is_small or (kind == "linen" and other_kind == "seat")
 
 
 def replace_action(case: EditCase) -> Swap | None:

@@ -12,6 +12,8 @@ words without which it asks for nothing. Rules, each against a way in which edit
 - Colors are replaced by bright colors that no text of the image mentions. White, gray or brown objects are common.
 - Positions ("on the left"), poses and states are edited if the image shows one such object only, or if the new state
   is rare (an overturned car).
+- Where a question names no attribute, one is inserted that the texts contradict ("the white dog" for a brown one), or a
+  color that few such objects have, if all texts speak of one such object (`plain_insertions`).
 - An object keeps its material and shape only if the vocabulary lists it with them. It does not contain, support or wear
   what only the replaced object does (`plain_fitness`).
 - Nothing is edited that a true "no" answers ("Can you see the FACE?"), and no color in a black-and-white photograph.
@@ -29,6 +31,7 @@ from pipeline.candidates.perturbing.plain_attributes import (
     replace_gesture_or_hair,
     replace_state,
 )
+from pipeline.candidates.perturbing.plain_insertions import insert_attribute
 from pipeline.candidates.perturbing.plain_materials import replace_material_or_pattern, replace_shape
 from pipeline.candidates.perturbing.plain_object_slots import AUXILIARIES
 from pipeline.candidates.perturbing.plain_objects import replace_main_object
@@ -113,6 +116,7 @@ _EDITORS: dict[Subset, tuple[str, tuple[Editor, ...]]] = {
             replace_pose,
             replace_action,
             swap_front_and_back,
+            insert_attribute,
         ),
     ),
 }

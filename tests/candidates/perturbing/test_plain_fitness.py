@@ -254,3 +254,30 @@ def test_what_a_man_wears_is_no_detail_where_a_woman_wears_it_too(tagger, words)
     others = [("What color is the scarf of the woman standing behind the man?", "blue")]
     edits = make_edits(tagger, words, (asked, "a pink scarf"), *others, subset="pt-easy")[asked]
     assert "woman" not in find_inserted(asked, edits)
+
+
+def test_what_people_wear_tells_them_apart_like_what_they_have(tagger, words):
+    # With one text only, no man becomes a woman unless something describes him.
+    assert edit_one(tagger, words, "What is the man wearing the umbrella hat standing on?") == {
+        "What is the woman wearing the umbrella hat standing on?"
+    }
+    assert "woman" not in str(edit_one(tagger, words, "What is the man standing on?"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_edited"),
+    [
+        ("What color is the cart?", True),
+        ("What color is the three-wheeled cart?", False),
+        ("What color is the red-haired man?", True),
+    ],
+)
+def test_what_few_objects_are_belongs_to_its_object(tagger, words, asked, is_edited):
+    assert bool(edit_one(tagger, words, asked)) == is_edited
+
+
+def test_the_wearer_is_replaced_and_not_the_clothes(tagger, words):
+    for wearer in ("person", "dog"):
+        edits = edit_one(tagger, words, f"What is the hat on the {wearer} made of?")
+        assert edits and all(text.startswith("What is the hat on the ") for text in edits)
+        assert f"What is the hat on the {wearer} made of?" not in edits
