@@ -19,7 +19,8 @@ Writes  verdicts.jsonl           Verdict: all verdicts, under pseudonyms; simula
         posteriors.jsonl         Posterior: the probability that each candidate is unanswerable, for the rule dawid-skene;
                                  empty for other rules
         posteriors_by_people.jsonl   Posterior: the same without the panel of models; only if there is one
-        aq_checks.jsonl          GoldQuestionCheck: votes on the images' own questions that were used as gold questions
+        aq_checks.jsonl          GoldQuestionCheck: votes on the images' own questions that were used as gold questions, or that a
+                                 model drafted
         quality.json, quality.html   the quality report
         collect.json             skill and agreement of annotators, statuses per subset
 """
@@ -27,6 +28,7 @@ Writes  verdicts.jsonl           Verdict: all verdicts, under pseudonyms; simula
 from __future__ import annotations
 
 import sys
+from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -54,6 +56,7 @@ from pipeline.core.records import (
     Verdict,
 )
 from pipeline.research_registry import simulate_from_evidence, simulate_from_truth
+from pipeline.tasks.drafted_questions import read_drafted_questions
 from pipeline.tasks.verdict_aggregation import (
     AggregatedVerdicts,
     CollectParams,
@@ -182,6 +185,7 @@ def main() -> None:
     screened = UniqueIndex(
         folders.record_file(ScreenedCandidate), ScreenedCandidate, "candidate.candidate_id"
     )
+    drafted = read_drafted_questions(tasks.values())
 
     def store(rows: Iterable[CollectedCandidate]) -> Collection[CollectedCandidate]:
         return SpillMap(out, CollectedCandidate, ((row.candidate.candidate_id, row) for row in rows)).values()
@@ -206,7 +210,7 @@ def main() -> None:
         )
 
     collected = aggregate_verdicts(
-        screened,
+        ChainMap(drafted, screened) if drafted else screened,
         answers,
         params,
         priors,
