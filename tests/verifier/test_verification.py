@@ -617,7 +617,7 @@ def test_an_object_of_a_plain_question_is_that_of_the_graph_with_its_name():
     graph = scene("table 1", "cup 2: blue", "dog 3: blue", complete=False)
     known = build_evidence("p", {"p": graph}, graphs({"p": questions}), LEXICON)
     objects = {obj.object_id: obj for obj in known.objects}
-    assert [*objects] == ["1", "2", "3", "red dog", "lamp"]
+    assert [*objects] == ["1", "2", "3", "lamp", "red dog"]
     assert {*objects["2"].attributes} == {"blue", "metal", "large"}
     assert ("2", "on", "1") in known.relations
 
