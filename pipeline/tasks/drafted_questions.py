@@ -22,7 +22,6 @@ from pipeline.core.records import (
     VerifierResult,
     make_candidate_id,
 )
-from pipeline.language.functional_programs import is_existence_question
 
 T = TypeVar("T")
 
@@ -51,8 +50,7 @@ def find_drafted_questions(
 ) -> tuple[list[Candidate], list[tuple[str, float]]]:
     """Return the drafted questions that can become AQs, as candidates.
 
-    These are the questions from which candidates were made, and those with the text of an unedited candidate. Existence questions
-    ("Is there a cup?") are left out: no candidate is made of them.
+    These are the questions from which candidates were made, and those with the text of an unedited candidate.
 
     Args:
         questions: The questions about the images of the benchmark.
@@ -77,9 +75,7 @@ def find_drafted_questions(
             min(by_question.get(question.question_id, 1.0), by_text.get(question.text, 1.0)),
         )
         for question in questions
-        if question.drafted_by
-        and not is_existence_question(question)
-        and (question.question_id in by_question or question.text in by_text)
+        if question.drafted_by and (question.question_id in by_question or question.text in by_text)
     }
     rows = sorted(found.values(), key=lambda pair: pair[0].candidate_id)
     estimates = [(row.candidate_id, probability) for row, probability in rows]

@@ -18,8 +18,8 @@ _STATUS_BY_CHECK: dict[str, AqStatus] = {"verified": "confirmed", "refuted": "re
 
 def get_aq_status(check: GoldQuestionCheck | None) -> AqStatus:
     """Return what annotators say of a question; "unasked" if nobody judged it (None)."""
-    if check is None or not check.votes_valid + check.votes_invalid:
-        return "unasked" if check is None or check.status == "open" else _STATUS_BY_CHECK[check.status]
+    if check is None or (check.status == "open" and not check.votes_valid + check.votes_invalid):
+        return "unasked"
     return _STATUS_BY_CHECK[check.status]
 
 
