@@ -25,7 +25,11 @@ from typing import Any, Literal
 import msgspec
 
 from pipeline.benchmark.auditing.label_imbalance import measure_imbalance
-from pipeline.benchmark.balancing.drafted_questions import count_drafted_questions, find_unusable_questions
+from pipeline.benchmark.balancing.drafted_questions import (
+    AqStatus,
+    count_drafted_questions,
+    find_unusable_questions,
+)
 from pipeline.benchmark.balancing.pairing import BalanceParams, balance_subset
 from pipeline.benchmark.balancing.release_items import make_items
 from pipeline.core.atomic_files import atomic_write
@@ -131,7 +135,7 @@ def check_verified(
     problems.raise_if_any()
 
 
-def warn_about_drafts(counts: Mapping[str, int], is_required: bool) -> None:
+def warn_about_drafts(counts: Mapping[AqStatus, int], is_required: bool) -> None:
     """Warn if drafted questions are lost because nobody was asked about them.
 
     Args:

@@ -28,7 +28,6 @@ Writes  verdicts.jsonl           Verdict: all verdicts, under pseudonyms; simula
 from __future__ import annotations
 
 import sys
-from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -44,7 +43,7 @@ from annotation.study.posteriors import Posterior
 from annotation.study.quality_html import render_page
 from pipeline.core.errors import UserError, format_count, run_command, warn
 from pipeline.core.json_files import write_jsonl
-from pipeline.core.jsonl_index import SpillMap, UniqueIndex
+from pipeline.core.jsonl_index import LazyMapping, SpillMap, UniqueIndex
 from pipeline.core.params import load_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import (
@@ -210,7 +209,9 @@ def main() -> None:
         )
 
     collected = aggregate_verdicts(
-        ChainMap(drafted, screened) if drafted else screened,
+        LazyMapping([*drafted, *screened], lambda key: drafted.get(key) or screened[key], 1)
+        if drafted
+        else screened,
         answers,
         params,
         priors,
