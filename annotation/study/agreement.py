@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from pipeline.core.records import SUBSETS, Record, Subset
+from pipeline.core.records import Record, Subset, list_judged_subsets
 from pipeline.scoring.bootstrap import bootstrap, percentile_interval
 
 NUM_REPLICATES, BOOTSTRAP_SEED = 1000, 0
@@ -63,7 +63,8 @@ def compute_agreement(votes: pd.DataFrame) -> list[SubsetAgreement]:
     Returns:
         First the agreement on all candidates, then one entry per subset in the order of `SUBSETS`.
     """
-    own: list[tuple[Subset, pd.DataFrame]] = [(key, votes[votes["subset"] == key]) for key in SUBSETS]
+    subsets = list_judged_subsets(set(votes["subset"]))
+    own: list[tuple[Subset, pd.DataFrame]] = [(key, votes[votes["subset"] == key]) for key in subsets]
     return [_subset_agreement(None, votes), *(_subset_agreement(key, rows) for key, rows in own if len(rows))]
 
 

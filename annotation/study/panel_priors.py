@@ -6,7 +6,7 @@ are not used. There, people's votes alone tell how often the panel is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from annotation.study.base_rates import to_log_odds
 from annotation.study.panel_verdicts import PanelVerdict
 from annotation.study.panel_votes import PanelVotes, fit_panel
 from pipeline.core.randomness import hash_uniform
-from pipeline.core.records import SUBSETS, UNCONFIRMED, Record, Subset, Task
+from pipeline.core.records import UNCONFIRMED, Record, Subset, Task, list_judged_subsets
 
 # The panel's error is stated for at least so many audited candidates.
 MIN_AUDITED = 30
@@ -132,11 +132,12 @@ def add_panel(
                     expected.append(asked.expected_choice == "invalid")
                 cast[1].setdefault((golds[key], number), []).append(vote)
     models = sorted({model for model, _ in names})
-    subset = np.array([SUBSETS.index(own[key].subset) for key in keys], np.int64)
+    subsets = list_judged_subsets({task.subset for task in own.values()})
+    subset = np.array([subsets.index(own[key].subset) for key in keys], np.int64)
     table = PanelVotes(
         _make_matrix(cast[0], len(keys), len(names)),
         subset,
-        len(SUBSETS),
+        len(subsets),
         np.array([invalid_by_people.get(key, np.nan) for key in keys], float),
         _make_matrix(cast[1], len(golds), len(names)),
         np.array(expected, bool),
@@ -154,8 +155,8 @@ def add_panel(
             model=model,
             prompt=prompt,
             votes=int((~np.isnan(table.votes[:, number])).sum()),
-            sensitivity=_by_subset(fit.rates[number, :, 0], subset),
-            specificity=_by_subset(fit.rates[number, :, 1], subset),
+            sensitivity=_by_subset(fit.rates[number, :, 0], subset, subsets),
+            specificity=_by_subset(fit.rates[number, :, 1], subset, subsets),
             correlation={
                 text: round(float(fit.correlation[number, other]), 3)
                 for other, text in enumerate(texts)
@@ -231,6 +232,6 @@ def _make_matrix(cast: Mapping[tuple[int, int], list[float]], num_rows: int, num
     return matrix
 
 
-def _by_subset(rates: np.ndarray, subset: np.ndarray) -> dict[Subset, float]:
+def _by_subset(rates: np.ndarray, subset: np.ndarray, names: Sequence[Subset]) -> dict[Subset, float]:
     present = set(subset.tolist())
-    return {name: round(float(rates[at]), 4) for at, name in enumerate(SUBSETS) if at in present}
+    return {name: round(float(rates[at]), 4) for at, name in enumerate(names) if at in present}

@@ -5,7 +5,7 @@ The model is in `annotation.study.vote_model`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from annotation.study.answers_table import (
 )
 from annotation.study.base_rates import to_log_odds
 from annotation.study.vote_model import VoteFit, VoteTable, estimate_gold_rates, fit_votes, group_people
-from pipeline.core.records import SUBSETS, Record, Subset
+from pipeline.core.records import Record, Subset, list_judged_subsets
 
 # The gold questions and the votes of a person differ if a rate is lower by so much among the votes, with at least so many
 # votes.
@@ -106,8 +106,9 @@ def estimate_posteriors(
         pd.Categorical(votes[name].astype(str), categories).codes.astype(np.int64)
         for name, categories in (("annotator", names), ("candidate_id", keys))
     )
+    subsets = list_judged_subsets(set(votes["subset"].astype(str)))
     subset_of = np.zeros(len(keys), np.int64)
-    subset_of[item] = pd.Categorical(votes["subset"].astype(str), SUBSETS).codes
+    subset_of[item] = pd.Categorical(votes["subset"].astype(str), subsets).codes
     known = pd.Series(keys).map(get_adjudications(answers).astype(float)).to_numpy(float)
     table = VoteTable(
         item,
@@ -117,7 +118,7 @@ def estimate_posteriors(
         _count_gold(answers, names),
         to_log_odds(np.array([prior_answerable.get(key, 0.5) for key in keys])),
         subset_of,
-        len(SUBSETS),
+        len(subsets),
         known,
     )
     fit = fit_votes(table)
@@ -127,18 +128,18 @@ def estimate_posteriors(
             for key, value in zip(keys, fit.invalid.tolist(), strict=True)
         ],
         dict(zip(keys, fit.invalid_by_votes.tolist(), strict=True)),
-        _list_rates(table, fit, names),
+        _list_rates(table, fit, names, subsets),
         group_people(names, fit.credibility.group),
         {
             name: IntervalEstimate(
                 **{end: round(value, 4) for end, value in zip(("value", "low", "high"), rate, strict=True)}
             )
-            for name, rate in zip(SUBSETS, fit.base_rates, strict=True)
+            for name, rate in zip(subsets, fit.base_rates, strict=True)
             if rate
         },
         {
             name: (round(rates[0], 4), round(rates[1], 4))
-            for name, rates in zip(SUBSETS, fit.hard_rates.tolist(), strict=True)
+            for name, rates in zip(subsets, fit.hard_rates.tolist(), strict=True)
         },
         float(fit.trusted_log_odds.sum() / max(1, (fit.vote_weight > 0).sum())),
     )
@@ -155,11 +156,13 @@ def _count_gold(answers: pd.DataFrame, names: list[str]) -> np.ndarray:
     return np.bincount(4 * person + kind, minlength=4 * len(names)).reshape(-1, 4)
 
 
-def _list_rates(table: VoteTable, fit: VoteFit, names: list[str]) -> list[AnnotatorRates]:
+def _list_rates(
+    table: VoteTable, fit: VoteFit, names: list[str], subsets: Sequence[Subset]
+) -> list[AnnotatorRates]:
     gold = estimate_gold_rates(table.gold_counts).round(4).tolist()
-    shape = len(names), len(SUBSETS)
+    shape = len(names), len(subsets)
     counts = np.bincount(
-        table.person * len(SUBSETS) + table.subset[table.item], minlength=shape[0] * shape[1]
+        table.person * len(subsets) + table.subset[table.item], minlength=shape[0] * shape[1]
     )
     counts = counts.reshape(shape)
     before = fit.credibility.trusted_before
@@ -174,7 +177,7 @@ def _list_rates(table: VoteTable, fit: VoteFit, names: list[str]) -> list[Annota
             gold_specificity=gold[row][1],
             trusted_before=int(before[row, column]) if np.isfinite(before[row, column]) else None,
         )
-        for column, subset in enumerate(SUBSETS)
+        for column, subset in enumerate(subsets)
         for row, name in enumerate(names)
         if counts[row, column]
     ]

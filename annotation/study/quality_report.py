@@ -28,7 +28,7 @@ from annotation.study.quality_control import GoldAccuracy, QualityAssessment, Qu
 from annotation.study.response_times import ResponseTimes
 from annotation.study.vote_aggregation import Status, count_votes
 from pipeline.core.errors import format_count
-from pipeline.core.records import Choice, CollectedCandidate, Record, Subset
+from pipeline.core.records import DRAFTED_AQ, Choice, CollectedCandidate, Record, Subset
 
 # Number of uncertain candidates in the report, the most uncertain first.
 NUM_UNCERTAIN_ITEMS = 20
@@ -198,8 +198,8 @@ class QualityReport(Record):
 
     @property
     def num_unanswerable(self) -> int:
-        """Return the number of candidates that are verified as unanswerable."""
-        return sum(row.statuses.get("unanswerable", 0) for row in self.subsets)
+        """Return the number of candidates that are verified as unanswerable. Drafted questions are not among them."""
+        return sum(row.statuses.get("unanswerable", 0) for row in self.subsets if row.subset != DRAFTED_AQ)
 
 
 def build_report(

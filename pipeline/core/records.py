@@ -9,6 +9,7 @@ because ids of GQA have leading zeros.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, dataclass_transform
 
 import msgspec
@@ -18,9 +19,11 @@ Split = Literal["testdev", "train", "val", "test"]
 # clip-*: unedited questions of other images, chosen by CLIP similarity. clip-easy has questions with a low
 # similarity to the image, clip-hard has questions with a high similarity. pt-*: edited (perturbed) questions
 # of the image itself. pt-easy replaces objects; pt-hard replaces attributes and relations. Only `rgqa sample
-# counterfactual-pairs` makes the subset "counterfactual"; the pipeline never does.
-Subset = Literal["clip-easy", "clip-hard", "pt-easy", "pt-hard", "counterfactual"]
+# counterfactual-pairs` makes the subset "counterfactual"; the pipeline never does. drafted-aq is no subset of the
+# benchmark: it has questions that a model wrote as answerable, which annotators judge before they can become AQs.
+Subset = Literal["clip-easy", "clip-hard", "pt-easy", "pt-hard", "counterfactual", "drafted-aq"]
 SUBSETS: tuple[Subset, ...] = ("clip-easy", "clip-hard", "pt-easy", "pt-hard")
+DRAFTED_AQ: Subset = "drafted-aq"
 CLIP_SUBSETS: tuple[Subset, ...] = SUBSETS[:2]
 EditKind = Literal["object", "attribute", "relation"]
 Category = Literal["missing object", "wrong attribute", "wrong relation", "no valid answer", "underspecified"]
@@ -571,7 +574,7 @@ class CollectedCandidate(Record):
 
 
 class GoldQuestionCheck(Record):
-    """Votes of annotators on a question of the source that was used as a gold question.
+    """Votes of annotators on a question of the source that was used as a gold question, or that a model drafted.
 
     Attributes:
         question_id: Id of the question.
@@ -579,7 +582,8 @@ class GoldQuestionCheck(Record):
         text: Text of the question.
         votes_valid, votes_invalid: Numbers of votes.
         status: "verified" if most votes say valid, "refuted" if most votes say invalid, and "open" if there
-            are fewer than two votes or equally many of both.
+            are fewer than two votes or equally many of both. A drafted question that had a task of its own is
+            decided as candidates are.
     """
 
     question_id: str
@@ -621,6 +625,8 @@ class Item(Record):
         pairing_reason: Why this AQ and this UQ form a pair.
         rehearsal: Whether any verdict on the UQ of the pair is from a rehearsal.
         source_text: Text of the source question before paraphrasing; "" if the question was not paraphrased.
+        unjudged: That an AQ is answerable only according to the model that drafted it, because no annotator confirmed it
+            (`balance.require_confirmation: false`). The field is missing for all other items.
     """
 
     item_id: str
@@ -647,6 +653,19 @@ class Item(Record):
     pairing_reason: str = ""
     rehearsal: bool = False
     source_text: str = ""
+    unjudged: str | msgspec.UnsetType = msgspec.UNSET
+
+
+def list_judged_subsets(present: Iterable[str]) -> tuple[Subset, ...]:
+    """Return the subsets of the candidates that annotators judge.
+
+    Args:
+        present: The subsets of the candidates of a study.
+
+    >>> list_judged_subsets(["pt-easy"]) == SUBSETS, list_judged_subsets(["drafted-aq"])[-1]
+    (True, 'drafted-aq')
+    """
+    return (*SUBSETS, DRAFTED_AQ) if DRAFTED_AQ in present else SUBSETS
 
 
 def make_candidate_id(subset: Subset, image_id: str, question_id: str) -> str:

@@ -395,10 +395,12 @@ def format_result(result: Draft) -> Iterator[str]:
     for name, row in record["questions"].items():
         why = "; ".join(f"{count} {reason}" for reason, count in row["left_out"].items())
         yield f"  {name:<14}{row['written']:>8,}{row['kept']:>6,}  {why}".rstrip()
-    for kind in ("reply", "object", "attribute"):
+    for kind in ("reply", "object", "attribute", "relation", "absent object"):
         if found := record["rejected"][kind]:
             why = "; ".join(f"{count} {reason}" for reason, count in found.items())
             yield f"  {kind} left out: {why}"
+    if damaged := counts["damaged_replies"]:
+        yield f"  {format_count(damaged, 'reply was', 'replies were')} no complete JSON, and used as far as readable"
     tokens, seconds = record["tokens"], sum(row["seconds"] for row in record["sessions"])
     cost = f", cost {record['cost']:.2f}" if record["cost"] is not None else ""
     yield (

@@ -15,6 +15,7 @@ from pipeline.core.no_answer_texts import is_no_answer
 from pipeline.core.records import Record
 from pipeline.drafting.json_replies import read_json_reply
 from pipeline.drafting.prompts import MAX_WORDS, MIN_WORDS, QUESTION_TYPES, BoxUnit
+from pipeline.language.functional_programs import EXISTENCE_PATTERN
 from pipeline.language.nouns import lemmatize
 from pipeline.language.similarity import get_similarity_keys
 from pipeline.scoring.normalize import normalize_answer, to_plain_text
@@ -45,6 +46,15 @@ _ASKING_WORDS = frozenset(
 _FIRST_VERBS = frozenset(
     ("is", "are", "was", "were", "do", "does", "did", "has", "have", "can", "could", "isn't", "aren't")
 )
+# A question begins with a verb and a pronoun, or has only words that are no verb before it ("What color is her hair?"), so it says
+# nowhere whom it means.
+_UNEXPLAINED_PRONOUN = re.compile(
+    rf"(?:(?!(?:{'|'.join(sorted(_FIRST_VERBS))}|the|a|an)\b)[\w']+ )*(?:{'|'.join(sorted(_FIRST_VERBS))}) "
+    r"(?:(?:in|on|at|under|behind|around|over|with|near|above|below|to|from) )*"
+    r"(?:he|she|his|her|hers|him|they|them|their|theirs|its)\b"
+)
+# What stands in quotation marks, and words of letters and digits: license plates, flight numbers.
+_WRITING = re.compile(r"\"|(?:^|\s)'\w|\b(?=[A-Za-z-]*\d)(?=[\d-]*[A-Za-z])[A-Za-z\d]+(?:-[A-Za-z\d]+)*\b")
 _NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9' -]*")
 _ARTICLES = re.compile(r"^(?:a|an|the|some)\s+")
 
@@ -197,6 +207,12 @@ def find_question_fault(text: str, answer: str) -> str:
         return "its answer means that none exists"
     if not clean_name(answer, MAX_ANSWER_WORDS):
         return "its answer is no word or short phrase"
+    if EXISTENCE_PATTERN.match(text):
+        return "asks only whether something exists"
+    if _UNEXPLAINED_PRONOUN.match(" ".join(words)):
+        return "does not say whom it means"
+    if _WRITING.search(text):
+        return "quotes writing in the image"
     asked, said = (normalize_answer(part).split() for part in (text.strip("? "), answer))
     if answer not in YES_NO and "or" not in asked and _contains(asked, said):
         return "names its answer"
@@ -292,7 +308,9 @@ class _LookReader:
         ):
             return "no box of four numbers"
         left, top, right, bottom = map(float, value)
-        if right <= left or bottom <= top:
+        if right < left or bottom < top:
+            return "the corners of its box are swapped"
+        if right == left or bottom == top:
             return "its box has no area"
         if max(value) <= 1 and right - left <= 1 and not all(float(one).is_integer() for one in value):
             # Proportions of the image.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from types import ModuleType
 
@@ -38,6 +38,16 @@ def import_without_torch(name: str) -> ModuleType:
         return import_module(name)
     finally:
         del sys.modules["torch"]
+
+
+@cache
+def load_tagger() -> Tagger:
+    """Return the tagger of this process. It is loaded once.
+
+    Raises:
+        UserError: The model is not installed.
+    """
+    return Tagger()
 
 
 class Tagger:

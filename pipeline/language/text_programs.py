@@ -26,7 +26,7 @@ import msgspec
 
 from pipeline.core.records import Question, Step
 from pipeline.language.letter_case import to_sentence_case
-from pipeline.language.tagger import BATCH_SIZE, TaggedToken, Tagger
+from pipeline.language.tagger import BATCH_SIZE, TaggedToken, load_tagger
 from pipeline.language.text_phrases import (
     AUXILIARIES,
     BE_FORMS,
@@ -821,13 +821,10 @@ def add_programs(questions: Iterable[Question]) -> Iterator[Question]:
     Yields:
         The questions in the same order. `program_from_text` marks the derived programs.
     """
-    tagger: Tagger | None = None
     remaining = iter(questions)
     while batch := list(islice(remaining, BATCH_SIZE)):
         texts = [to_sentence_case(question.text) for question in batch if not question.program]
-        if texts:
-            tagger = tagger or Tagger()
-        tags = iter(tagger.tag(texts) if tagger and texts else ())
+        tags = iter(load_tagger().tag(texts) if texts else ())
         for question in batch:
             if not question.program:
                 text = to_sentence_case(question.text)

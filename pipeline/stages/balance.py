@@ -12,7 +12,8 @@ Reads   collect/verified.jsonl, collect/aq_checks.jsonl, ingest/questions.jsonl,
         similarity/edit_scores.jsonl, estimate/estimates.jsonl
 Writes  items.jsonl      Item: the UQs and AQs of each subset
         unpaired.jsonl   DroppedCandidate: verified UQs that are not released, each with a reason
-        balance.json     number of kept items, label imbalance, number of excluded UQs by reason
+        balance.json     number of kept items, label imbalance, number of excluded UQs by reason, and what annotators say of
+                         the drafted questions from which candidates were made
 """
 
 from __future__ import annotations
@@ -24,10 +25,15 @@ from typing import Any, Literal
 import msgspec
 
 from pipeline.benchmark.auditing.label_imbalance import measure_imbalance
+from pipeline.benchmark.balancing.drafted_questions import (
+    AqStatus,
+    count_drafted_questions,
+    find_unusable_questions,
+)
 from pipeline.benchmark.balancing.pairing import BalanceParams, balance_subset
 from pipeline.benchmark.balancing.release_items import make_items
 from pipeline.core.atomic_files import atomic_write
-from pipeline.core.errors import Problems, run_command
+from pipeline.core.errors import Problems, format_count, run_command, warn
 from pipeline.core.json_files import encode_jsonl, read_json
 from pipeline.core.jsonl_index import MissingRecordError, RecordLookup
 from pipeline.core.params import load_params
@@ -129,6 +135,21 @@ def check_verified(
     problems.raise_if_any()
 
 
+def warn_about_drafts(counts: Mapping[AqStatus, int], is_required: bool) -> None:
+    """Warn if drafted questions are lost because nobody was asked about them.
+
+    Args:
+        counts: Number of drafted questions by what annotators say (`count_drafted_questions`).
+        is_required: Whether they must be confirmed.
+    """
+    if is_required and counts["unasked"]:
+        warn(
+            f"{format_count(counts['unasked'], 'question')} that a model drafted cannot be used as {'an AQ' if counts['unasked'] == 1 else 'AQs'}, "
+            "because no annotator was asked whether they have an answer. Collect more verdicts (batch.ask_drafted: true), or set "
+            "balance.require_confirmation: false to believe the model. The items and the card will say so"
+        )
+
+
 def main() -> None:
     folders, p = DatasetFolders(), load_params("balance", BalanceParams)
     splits = folders.stage_dir("rank") / "splits.json"
@@ -147,10 +168,9 @@ def main() -> None:
     first = next(folders.read_records(CollectedCandidate), None)
     if first is not None and not estimates:
         raise MissingRecordError(folders.record_file(CandidateEstimate), first.candidate.candidate_id)
-    refuted = {
-        check.question_id for check in folders.read_records(GoldQuestionCheck) if check.status == "refuted"
-    }
+    checks = {row.question_id: row for row in folders.read_records(GoldQuestionCheck)}
     questions = read_questions(folders, split)
+    unusable = find_unusable_questions(questions.values(), checks, p.require_confirmation)
     check_verified(folders.read_records(CollectedCandidate), questions, split)
 
     unpaired: list[DroppedCandidate] = []
@@ -159,12 +179,18 @@ def main() -> None:
     with atomic_write(folders.record_file(Item)) as file:
         for subset in SUBSETS:
             uqs = read_verified_uqs(folders, subset)
-            pairs, left = balance_subset(subset, uqs, questions, refuted, split, p, estimates)
-            rows = make_items(subset, pairs, questions, scores, split, estimates)
+            pairs, left = balance_subset(subset, uqs, questions, unusable, split, p, estimates)
+            rows = make_items(subset, pairs, questions, scores, split, estimates, checks)
             subsets[subset] = summarize_subset(rows, len(uqs), left)
             file.write(encode_jsonl(rows))
             unpaired += [uq.candidate.as_dropped("balance", reason) for uq, reason in left]
-    report = {"rule": p.rule, "refuted_questions": len(refuted), "subsets": subsets}
+    num_refuted = sum(check.status == "refuted" for check in checks.values())
+    report = {"rule": p.rule, "refuted_questions": num_refuted, "subsets": subsets}
+    if any(row.drafted_by for row in questions.values()):
+        needed = {row.candidate.question_id for row in folders.read_records(CollectedCandidate)}
+        counts = count_drafted_questions((questions[key] for key in sorted(needed)), checks)
+        report["drafted_questions"] = counts
+        warn_about_drafts(counts, p.require_confirmation)
     uqs, aqs = (sum(summary["all"][kind] for summary in subsets.values()) for kind in ("uqs", "aqs"))
     what = f"{uqs + aqs:,} items, {uqs:,} unanswerable; {len(unpaired):,} dropped"
     folders.write_stage_outputs("balance", what, {"unpaired.jsonl": unpaired, "balance.json": report})

@@ -10,6 +10,8 @@ objects that it very probably does not show.
 The tasks are ordered in blocks. Blocks with the candidates that are most probably unanswerable come first.
 Each block has equal proportions of the subsets, and the tasks in a block are in random order.
 
+A question that a model drafted is a candidate, too: annotators judge it before it can be used as an AQ.
+
 Reads   tags.jsonl, screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, images.jsonl, vocabulary.json, reconstructed.jsonl
         data/<data set>/rounds/   candidates verified in earlier annotation rounds (`rgqa annotate end-round`), if any
 Writes  tasks.jsonl                 Task: everything about each task, including the gold question and its correct choice
@@ -26,6 +28,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
+from itertools import chain
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
@@ -61,6 +64,7 @@ from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
 from pipeline.core.randomness import make_generator
 from pipeline.core.records import (
+    Candidate,
     CandidateEstimate,
     ImageRecord,
     Question,
@@ -71,6 +75,7 @@ from pipeline.core.records import (
     Task,
 )
 from pipeline.tasks.absent_object_questions import AbsentObjectWriter
+from pipeline.tasks.drafted_questions import JoinedSequence, find_drafted_questions
 from pipeline.tasks.gold_questions import (
     GoldQuestion,
     QuestionsByName,
@@ -120,6 +125,9 @@ class BatchParams(Params):
             (`ingest.paraphrase`).
         num_negative_trials: Number of questions of other images that are tried as gold questions for an
             image. They are chosen among the questions that name something absent from the image.
+        ask_drafted: Whether the questions that a model drafted (`rgqa draft`) get tasks of their own, as far as candidates were
+            made of them, so that annotators say whether they have an answer. With false, set `balance.require_confirmation` to
+            false, too.
     """
 
     seed: Seed = 0
@@ -127,6 +135,7 @@ class BatchParams(Params):
     gold_proportion: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.4
     num_negative_trials: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 100
     hide_source: bool | Literal["auto"] = "auto"
+    ask_drafted: bool = True
 
     def resolve_hide_source(self, folders: DatasetFolders) -> bool:
         """Return whether somebody who has the source's questions must not recognize gold questions."""
@@ -278,7 +287,7 @@ class GoldQuestionInputs:
     def make_offer(self, image_id: str) -> Offer:
         """Return the gold questions that can be shown with an image."""
         rng, evidence = make_generator(self._p.seed, "batch", "pool", image_id), self._get_evidence(image_id)
-        own, members = self._questions.get(image_id, ()), self._candidates[image_id]
+        own, members = self._questions.get(image_id, ()), self._candidates.get(image_id, ())
         texts = [row.candidate.text for row in members]
         has_plain_questions = not any(has_source_program(question) for question in own)
         written = (
@@ -322,6 +331,21 @@ def make_offers(
     yield from zip(images, track(found, "batch: gold questions", len(images), "image"), strict=True)
 
 
+def find_drafted(
+    folders: DatasetFolders, candidates: Iterable[Candidate]
+) -> tuple[list[Candidate], list[tuple[str, float]]]:
+    """Return the drafted questions that annotators judge, and the probabilities by which their tasks are ordered
+    (`find_drafted_questions`).
+    """
+    # Most data sets have no drafted questions. They are read without the candidates.
+    drafted = [row for row in folders.read_records(Question) if row.drafted_by]
+    if not drafted:
+        return [], []
+    images = {row.image_id for row in folders.read_records(ImageRecord)}
+    known = {row.candidate_id: row.p_answerable for row in folders.read_records(CandidateEstimate)}
+    return find_drafted_questions((row for row in drafted if row.image_id in images), candidates, known)
+
+
 def main() -> None:
     folders, p = DatasetFolders(), load_params("batch", BatchParams)
     out = folders.stage_dir("batch")
@@ -333,12 +357,17 @@ def main() -> None:
             f"{folders.record_file(ScreenedCandidate)}: no candidate is left for annotation. Add images and questions, or scene graphs "
             "or functional programs, which provide names. See rank.json, perturb.json and screen.json for the reasons."
         )
-    images = sorted({row.image_id for row in candidates})
+    drafted, drafted_estimates = find_drafted(folders, candidates) if p.ask_drafted else ([], [])
+    asked = JoinedSequence(candidates, drafted) if drafted else candidates
+    images = sorted({row.image_id for row in asked})
     offers = SpillMap(out, Offer, make_offers(folders, p, images))
 
     def write_tasks(used: Mapping[str, Offer]) -> list[SpareGoldQuestion]:
-        estimates = ((row.candidate_id, row.p_answerable) for row in folders.read_records(CandidateEstimate))
-        tasks = make_tasks(candidates, used, p.template_proportion, p.gold_proportion, p.seed, estimates)
+        estimates = chain(
+            ((row.candidate_id, row.p_answerable) for row in folders.read_records(CandidateEstimate)),
+            drafted_estimates,
+        )
+        tasks = make_tasks(asked, used, p.template_proportion, p.gold_proportion, p.seed, estimates)
         write_jsonl(out / "tasks.jsonl", tasks)
         return find_spare_gold_questions(folders.read_records(Task), offers, p.seed)
 
@@ -363,7 +392,10 @@ def main() -> None:
     )
     figures = make_report(folders.read_records(Task), *leakage, p.resolve_hide_source(folders))
     warn_about_leakage(figures)
-    folders.write_stage_outputs("batch", f"{len(candidates):,} annotation tasks", {"batch.json": figures})
+    what = f"{len(asked):,} annotation tasks"
+    if drafted:
+        what += f", {len(drafted):,} about questions that a model drafted as answerable"
+    folders.write_stage_outputs("batch", what, {"batch.json": figures})
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ Writes  verdicts.jsonl           Verdict: all verdicts, under pseudonyms; simula
         posteriors.jsonl         Posterior: the probability that each candidate is unanswerable, for the rule dawid-skene;
                                  empty for other rules
         posteriors_by_people.jsonl   Posterior: the same without the panel of models; only if there is one
-        aq_checks.jsonl          GoldQuestionCheck: votes on the images' own questions that were used as gold questions
+        aq_checks.jsonl          GoldQuestionCheck: votes on the images' own questions that were used as gold questions, or that a
+                                 model drafted
         quality.json, quality.html   the quality report
         collect.json             skill and agreement of annotators, statuses per subset
 """
@@ -42,7 +43,7 @@ from annotation.study.posteriors import Posterior
 from annotation.study.quality_html import render_page
 from pipeline.core.errors import UserError, format_count, run_command, warn
 from pipeline.core.json_files import write_jsonl
-from pipeline.core.jsonl_index import SpillMap, UniqueIndex
+from pipeline.core.jsonl_index import LazyMapping, SpillMap, UniqueIndex
 from pipeline.core.params import load_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import (
@@ -54,6 +55,7 @@ from pipeline.core.records import (
     Verdict,
 )
 from pipeline.research_registry import simulate_from_evidence, simulate_from_truth
+from pipeline.tasks.drafted_questions import read_drafted_questions
 from pipeline.tasks.verdict_aggregation import (
     AggregatedVerdicts,
     CollectParams,
@@ -182,6 +184,7 @@ def main() -> None:
     screened = UniqueIndex(
         folders.record_file(ScreenedCandidate), ScreenedCandidate, "candidate.candidate_id"
     )
+    drafted = read_drafted_questions(tasks.values())
 
     def store(rows: Iterable[CollectedCandidate]) -> Collection[CollectedCandidate]:
         return SpillMap(out, CollectedCandidate, ((row.candidate.candidate_id, row) for row in rows)).values()
@@ -206,7 +209,9 @@ def main() -> None:
         )
 
     collected = aggregate_verdicts(
-        screened,
+        LazyMapping([*drafted, *screened], lambda key: drafted.get(key) or screened[key], 1)
+        if drafted
+        else screened,
         answers,
         params,
         priors,

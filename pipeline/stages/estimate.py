@@ -74,7 +74,7 @@ def fit_on_held_out_graphs(
     """Fit the weights to held-out graphs.
 
     Returns:
-        The weights (None if there are no graphs to which they could be fitted), and the numbers for the
+        The weights (None if there are no graphs to which they could be fitted, see `explain_base_rates`), and the numbers for the
         report.
     """
     scenes = UniqueIndex(folders.record_file(SceneGraph), SceneGraph, "image_id")
@@ -213,6 +213,20 @@ class EstimateCounter:
         }
 
 
+def explain_base_rates(num_graphs: int, num_sampled: int) -> str:
+    """Return why the estimate is not fitted to graphs.
+
+    Args:
+        num_graphs: Number of scene graphs of the data set.
+        num_sampled: Number of graphs on which the estimate was to be fitted. Drafted graphs are none of them.
+    """
+    if not num_graphs:
+        return "there are no graphs"
+    if not num_sampled:
+        return f"a model drafted {'the only graph' if num_graphs == 1 else f'all {num_graphs:,} graphs'}"
+    return "the questions about images with graphs are too few"
+
+
 def main() -> None:
     folders, p = DatasetFolders(), load_params("estimate", EstimateParams)
     weights, fitted = fit_on_held_out_graphs(folders, ClaimEstimator(folders.read_vocabulary()), p.seed)
@@ -224,11 +238,10 @@ def main() -> None:
     subsets = counter.report()
     candidates = sum(figures["candidates"] for figures in subsets.values())
     what = f"{sum(counter.expected_answerable.values()):,.0f} of {format_count(candidates, 'candidate')} are expected to be answerable"
-    what += (
-        ""
-        if fitted["calibrated"]
-        else " (by stated base rates, because there are no graphs; verdicts will correct them)"
-    )
+    if not fitted["calibrated"]:
+        num_graphs = sum(1 for _ in folders.read_records(SceneGraph))
+        reason = explain_base_rates(num_graphs, fitted["images"])
+        what += f" (by stated base rates, because {reason}; verdicts will correct them)"
     folders.write_stage_outputs("estimate", what, {"estimate.json": {"fitted": fitted, "subsets": subsets}})
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import msgspec
 
-from annotation.study.gold_status import is_own_question
 from annotation.study.quality_html import format_interval, render_page
 from annotation.study.quality_report import QualityReport
 from pipeline.benchmark.release.card import render_card
@@ -73,6 +72,13 @@ class IngestSummary(msgspec.Struct):
 
     wording: str = ""
     drafted: dict[str, dict[str, int]] = {}
+
+
+class BalanceSummary(msgspec.Struct):
+    """The fields of balance.json that this stage uses."""
+
+    rule: str
+    drafted_questions: dict[str, int] = {}
 
 
 COPIED_FILES = ("audit/audit.json", "audit/audit.md", "collect/excluded_answers.jsonl")
@@ -211,6 +217,7 @@ def summarize_release(
     audit = read_json(folders.stage_dir("audit") / "audit.json", AuditSummary)
     embedded = read_json(folders.stage_dir("embed") / "embed.json", EmbedReport)
     ingested = read_json(folders.stage_dir("ingest") / "ingest.json", IngestSummary)
+    balanced = read_json(folders.stage_dir("balance") / "balance.json", BalanceSummary)
     quality = read_json(folders.stage_dir("collect") / "quality.json", QualityReport)
     counts, errata = count_items(items), read_errata(folders)
     there, ids = {subset.name for subset in counts["subsets"]}, find_faulty_items(items, errata)
@@ -223,8 +230,10 @@ def summarize_release(
         **counts,
         dataset=folders.dataset,
         version=version,
-        canary=make_canary(folders.dataset, version, counts["simulated"], counts["rehearsal"]),
-        pairing_text=PAIRING_DESCRIPTIONS[read_json(folders.stage_dir("balance") / "balance.json")["rule"]]
+        canary=make_canary(
+            folders.dataset, version, counts["simulated"], counts["rehearsal"], bool(counts["unjudged"])
+        ),
+        pairing_text=PAIRING_DESCRIPTIONS[balanced.rule]
         if any(name.startswith("clip") for name in there)
         else "",
         vote_counts=count_votes(items, folders.read_records(CollectedCandidate), quality),
@@ -232,7 +241,8 @@ def summarize_release(
         clip_weights_sha256=embedded.model.weights_sha256 if embedded.model else "",
         uses_sample_clip=embedded.uses_sample_clip,
         wording_text=ingested.wording,
-        drafting_text=describe_drafting(ingested.drafted, *count_judged_drafts(folders, quality, ingested)),
+        has_drafted_questions=any("questions" in row for row in ingested.drafted.values()),
+        drafting_text=describe_drafting(ingested.drafted, balanced.drafted_questions, counts["unjudged"]),
         warnings=(*audit.warnings, *missing),
         attack_table=audit.attack_table,
         min_detectable_difference={
@@ -242,26 +252,6 @@ def summarize_release(
         num_faulty_items=sum(row.item_id in ids for row in errata),
         params=p,
     )
-
-
-def count_judged_drafts(
-    folders: DatasetFolders, quality: QualityReport, ingested: IngestSummary
-) -> tuple[int, int]:
-    """Count the drafted questions about which annotators agree, and those of them that they found unanswerable.
-
-    Annotators judge some of the source's questions as gold questions.
-    """
-    if not ingested.drafted:
-        return 0, 0
-    drafted = {row.question_id for row in folders.read_records(Question) if row.drafted_by}
-    judged = [
-        row
-        for row in quality.gold_checks
-        if row.question_id in drafted
-        and is_own_question(row.gold_source)
-        and row.status in ("confirmed", "refuted")
-    ]
-    return len(judged), sum(row.status == "refuted" for row in judged)
 
 
 def find_faulty_items(items: Iterable[Item], errata: Sequence[Erratum]) -> set[str]:

@@ -19,7 +19,15 @@ from pipeline.core.json_files import content_hash
 from pipeline.core.paths import DATA_DIR
 from pipeline.core.progress import track
 from pipeline.core.randomness import make_generator
-from pipeline.core.records import SUBSETS, Candidate, ImageRecord, Subset, Task, TaskQuestion
+from pipeline.core.records import (
+    DRAFTED_AQ,
+    SUBSETS,
+    Candidate,
+    ImageRecord,
+    Subset,
+    Task,
+    TaskQuestion,
+)
 from pipeline.tasks.gold_questions import GoldQuestion, KnownVerdict
 from pipeline.tasks.second_questions import AnnotatorAdversary, Offer, SecondQuestionPicker
 
@@ -27,6 +35,7 @@ from pipeline.tasks.second_questions import AnnotatorAdversary, Offer, SecondQue
 # blocks are more often answerable. It is small enough that even a small study covers the candidates that are
 # least likely to be answerable.
 BLOCK_SIZE = 200
+_JUDGED = (*SUBSETS, DRAFTED_AQ)
 
 
 def assign_blocks(
@@ -91,7 +100,7 @@ class TaskColumns(NamedTuple):
         for candidate in candidates:
             ids.append(candidate.candidate_id)
             images.append(image_indices.setdefault(candidate.image_id, len(image_indices)))
-            subsets.append(SUBSETS.index(candidate.subset))
+            subsets.append(_JUDGED.index(candidate.subset))
             # The words are the salts of two independent hashes: for the order within a block, and for ties
             # between blocks.
             for column, salt in zip(hashes, ("made", "block"), strict=True):
@@ -189,7 +198,7 @@ class TaskBuilder:
         self, pickers: Mapping[str, SecondQuestionPicker], template_proportion: float, seed: int
     ) -> None:
         self._pickers, self._template_proportion, self._seed = pickers, template_proportion, seed
-        self._verdict_counts = {subset: Counter[KnownVerdict | None]() for subset in SUBSETS}
+        self._verdict_counts = {subset: Counter[KnownVerdict | None]() for subset in _JUDGED}
         self._adversary = AnnotatorAdversary()
 
     def build_task(self, number: int, candidate: Candidate) -> Task:

@@ -29,9 +29,11 @@ from annotation.study.posteriors import NO_ESTIMATES, Posterior, estimate_poster
 from annotation.study.quality_control import ExcludedAnswer, assess_quality, list_excluded_answers
 from annotation.study.quality_report import QualityReport, build_report
 from annotation.study.vote_aggregation import check_aqs, decide_by_votes, verify_candidates
+from pipeline.core.jsonl_index import FilteredView
 from pipeline.core.params import Seed
 from pipeline.core.records import CollectedCandidate, GoldQuestionCheck, Record, ScreenedCandidate
 from pipeline.research_registry import NUM_SIMULATED_ANNOTATORS
+from pipeline.tasks.drafted_questions import is_drafted_question, merge_checks
 
 
 class CollectParams(QualityRules):
@@ -63,10 +65,10 @@ class AggregatedVerdicts(Record):
     """The results of aggregating verdicts.
 
     Attributes:
-        verified: The screened candidates, each with its status.
+        verified: The screened candidates, each with its status. Drafted questions are not among them.
         excluded_answers: The answers that do not count, each with a reason.
-        aq_checks: For each answerable question (AQ) that served as a gold question, what annotators said
-            about it.
+        aq_checks: For each answerable question (AQ) that served as a gold question, or that a model drafted, what annotators
+            said about it.
         posteriors: The probabilities of the model of the votes, or [] if the model was not used.
         copies: Accounts that answer like one person, in groups.
         quality: The quality report.
@@ -98,7 +100,7 @@ def aggregate_verdicts(
     """Aggregate verdicts into the status of each screened candidate.
 
     Args:
-        screened: Candidate id -> screened candidate.
+        screened: Candidate id -> screened candidate, or drafted question that has a task.
         answers_table: The answers, one row per annotator and question (`annotation.study.answers_table`).
         params: The parameters of the stage collect.
         answerable_priors: Candidate id -> prior probability (0 to 1) of being answerable. It is used only by
@@ -129,11 +131,13 @@ def aggregate_verdicts(
             estimated, answers_table = estimate_posteriors(assessed.answers, priors.answerable)
     assessed = assessed._replace(answers=answers_table)
     invalid = {row.candidate_id: row.invalid for row in estimated.posteriors}
-    verified = store(verify_candidates(screened, answers_table, params, invalid))
+    judged = store(verify_candidates(screened, answers_table, params, invalid))
+    drafted_ids = {row.candidate.candidate_id for row in judged if is_drafted_question(row)}
+    verified = FilteredView(judged, lambda row: not is_drafted_question(row)) if drafted_ids else judged
     adjudicated = get_adjudications(answers_table)
     by_votes = decide_by_votes(answers_table, screened, params, estimated.invalid_by_votes)
     label_error = measure_label_error(
-        by_votes,
+        {key: status for key, status in by_votes.items() if key not in drafted_ids},
         {str(key): bool(value) for key, value in adjudicated.items()},
         audited,
         count_adjudicated_gold(answers_table),
@@ -141,10 +145,12 @@ def aggregate_verdicts(
     return AggregatedVerdicts(
         verified=verified,
         excluded_answers=list_excluded_answers(answers_table),
-        aq_checks=check_aqs(answers_table),
+        aq_checks=merge_checks(check_aqs(answers_table), filter(is_drafted_question, judged))
+        if drafted_ids
+        else check_aqs(answers_table),
         posteriors=estimated.posteriors,
         copies=estimated.copies,
-        quality=build_report(assessed, verified, estimated, label_error, params.get_active_values(), overlap),
+        quality=build_report(assessed, judged, estimated, label_error, params.get_active_values(), overlap),
         panel=panel,
         invalid_by_people=invalid_by_people,
     )

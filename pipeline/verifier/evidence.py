@@ -372,6 +372,59 @@ def build_scene_evidence(
     )
 
 
+def identify_objects(graph_evidence: Evidence, question_evidence: Evidence) -> Evidence:
+    """Return the evidence of questions with the object ids of a scene graph.
+
+    Programs that are derived from texts know no ids of the graph. An object of such a question is that of the graph with a common
+    name, if its attributes do not contradict it. If there are several, it is not known which one is meant, so the object is left out. If there
+    is none, the graph does not list the object, and it stays.
+    """
+    new_ids: dict[str, str | None] = {}
+    for obj in question_evidence.objects:
+        same = [known.object_id for known in graph_evidence.objects if _can_be_same(known, obj)]
+        new_ids[obj.object_id] = obj.object_id if not same else same[0] if len(same) == 1 else None
+    merged: dict[str, ObjectEvidence] = {}
+    for obj in question_evidence.objects:
+        if (key := new_ids[obj.object_id]) is None:
+            continue
+        known = merged.get(key)
+        merged[key] = replace(
+            obj,
+            object_id=key,
+            names=tuple(dict.fromkeys((*(known.names if known else ()), *obj.names))),
+            attributes=(known.attributes if known else {}) | obj.attributes,
+            negated_attributes=(known.negated_attributes if known else set()) | obj.negated_attributes,
+        )
+
+    def rename(triples: Collection[Triple]) -> set[Triple]:
+        renamed = (
+            (new_ids.get(one, one), relation, new_ids.get(other, other)) for one, relation, other in triples
+        )
+        return {
+            (one, relation, other)
+            for one, relation, other in renamed
+            if one is not None and other is not None
+        }
+
+    return replace(
+        question_evidence,
+        objects=tuple(merged.values()),
+        relations=rename(question_evidence.relations),
+        negated_relations=rename(question_evidence.negated_relations),
+    )
+
+
+def _can_be_same(known: ObjectEvidence, other: ObjectEvidence) -> bool:
+    """Return whether an object of a graph can be one that a question names."""
+    has_conflict = any(
+        type_ == known_type and not is_same_visual_concept(value, known_value)
+        for value, type_ in other.attributes.items()
+        if type_ and type_ not in MULTI_VALUED_TYPES
+        for known_value, known_type in known.attributes.items()
+    )
+    return bool({*known.names} & {*other.names}) and not has_conflict
+
+
 def join_evidence(graph_evidence: Evidence, question_evidence: Evidence) -> Evidence:
     """Return the evidence of a scene graph, with the facts that the image's questions add.
 

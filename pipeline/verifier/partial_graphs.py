@@ -92,6 +92,8 @@ class PartialGraph(Record):
             of such a name, or all objects of the name are alike.
         contradictions: The facts that contradict each other.
         is_drafted: True if a model wrote any of the questions (`rgqa draft`). The field is missing otherwise.
+        is_from_text: True if all programs were derived from the texts of the questions. Then the ids of the objects are phrases, and
+            not the ids of a scene graph. The field is missing otherwise.
     """
 
     image_id: str
@@ -104,6 +106,7 @@ class PartialGraph(Record):
     unique: tuple[Fact, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     is_drafted: bool | UnsetType = UNSET
+    is_from_text: bool | UnsetType = UNSET
 
 
 def build_partial_graph(questions: Iterable[Question], lexicon: Lexicon) -> PartialGraph | None:
@@ -152,6 +155,7 @@ def build_partial_graph(questions: Iterable[Question], lexicon: Lexicon) -> Part
         unique=tuple(facts["unique", ""]),
         contradictions=tuple(merge_statements(sources, lexicon)[1]),
         is_drafted=any(question.drafted_by is not UNSET for question in answered) or UNSET,
+        is_from_text=all(question.program_from_text for question in answered) or UNSET,
     )
 
 

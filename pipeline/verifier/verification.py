@@ -22,6 +22,7 @@ from pipeline.verifier.evidence import (
     ObjectEvidence,
     Selection,
     build_scene_evidence,
+    identify_objects,
     join_evidence,
 )
 from pipeline.verifier.partial_graphs import PartialGraph, build_question_evidence
@@ -110,11 +111,8 @@ def build_evidence(
     Returns:
         The evidence, or None if the image has neither a published nor a partial graph.
     """
-    question_evidence = (
-        build_question_evidence(partial_graphs[image_id], lexicon, is_complete)
-        if image_id in partial_graphs
-        else None
-    )
+    partial_graph = partial_graphs.get(image_id)
+    question_evidence = partial_graph and build_question_evidence(partial_graph, lexicon, is_complete)
     if image_id not in scenes:
         return question_evidence
     scene = scenes[image_id]
@@ -122,11 +120,13 @@ def build_evidence(
     graph_evidence = build_scene_evidence(
         msgspec.structs.replace(scene, is_complete=is_complete), lexicon, completeness
     )
-    if is_complete or not question_evidence:
+    if is_complete or not partial_graph or not question_evidence:
         return graph_evidence
     # A model that drafted both wrote its questions about the objects of its graph. As the ids differ, each object would be there twice.
     if graph_evidence.is_drafted and question_evidence.is_drafted:
         return replace(graph_evidence, absent_names=question_evidence.absent_names)
+    if partial_graph.is_from_text is True:
+        question_evidence = identify_objects(graph_evidence, question_evidence)
     return join_evidence(graph_evidence, question_evidence)
 
 

@@ -150,7 +150,7 @@ def make_paper_items(
             uqs = [row for row in rows if row.status == "unanswerable"]
             counts[subset, "candidates"] += len(rows)
             counts[subset, "unanswerable"] += len(uqs)
-            pairs, _ = balance_subset(subset, uqs, own, set(), split, rules)
+            pairs, _ = balance_subset(subset, uqs, own, {}, split, rules)
             yield from make_items(subset, pairs, questions, scores, split)
 
 

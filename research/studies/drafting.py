@@ -7,7 +7,9 @@ complete scene graphs:
 - wrong questions: those whose drafted answer is not the only correct one
 - answerable candidates: those that have an answer after all, so that they would be wrong as UQs
 - lost candidates: unanswerable ones that are dropped although they would have made good UQs
-- wrong AQs: drafted questions that are released as answerable, although they have no answer or another one
+- wrong AQs: drafted questions that have no answer or another one, before annotators were asked whether they have an answer, and
+  in the release
+- lost AQs: drafted questions that have an answer, but that annotators did not confirm
 
 The model misses and invents objects and takes one color for another, all at the same rate. So many of its JSON replies are damaged, too.
 """
@@ -28,6 +30,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from pipeline.benchmark.balancing.drafted_questions import count_drafted_questions, get_aq_status
 from pipeline.candidates.screening.screen_rules import ANSWERABLE_REASONS
 from pipeline.cli.init_project import create_project, make_dataset_name
 from pipeline.core.atomic_files import atomic_write, write_text
@@ -39,11 +42,13 @@ from pipeline.core.records import (
     Candidate,
     CollectedCandidate,
     DroppedCandidate,
+    GoldQuestionCheck,
     Item,
     Question,
     SceneGraph,
     ScreenedCandidate,
     Step,
+    Verdict,
 )
 from pipeline.core.rendering import format_markdown_table
 from pipeline.drafting.answer_comparison import is_agreed
@@ -203,11 +208,21 @@ def count_errors(
     questions = {row.question_id: row for row in folders.read_records(Question)}
     aqs = [questions[item.question_id] for item in items if not item.unanswerable]
     before, after = judge(screened), judge(uqs)
-    num_unanswerable = sum(
-        execute(scenes[row.image_id], model.find_program(row.image_id, row.text)).answerability
-        != "answerable"
-        for row in aqs
-    )
+    # AQs before annotators judge them: the questions from which screened candidates were made.
+    drafted = [questions[key] for key in sorted({row.question_id for row in screened})]
+    checks = {row.question_id: row for row in folders.read_records(GoldQuestionCheck)}
+    confirmed = [row for row in drafted if get_aq_status(checks.get(row.question_id)) == "confirmed"]
+
+    def count_unanswerable(rows: Iterable[Question]) -> int:
+        programs = ((row.image_id, model.find_program(row.image_id, row.text)) for row in rows)
+        return sum(execute(scenes[key], program).answerability != "answerable" for key, program in programs)
+
+    def count_other_answers(rows: Sequence[Question]) -> int:
+        wrong = _count_wrong([(row.image_id, row.text, row.answer) for row in rows], scenes, model)
+        return wrong - count_unanswerable(rows)
+
+    num_unanswerable = count_unanswerable(drafted)
+    answerable_confirmed = len(confirmed) - count_unanswerable(confirmed)
     lost = judge(candidates[key] for key in known_answerable - ids if key in candidates)
     lost_by_votes = judge(row.candidate for row in collected if row.status != "unanswerable")
     return {
@@ -222,12 +237,15 @@ def count_errors(
         "unanswerable, lost by votes": lost_by_votes["unanswerable"],
         "UQs": len(uqs),
         "UQs, answerable": after["answerable"],
+        "drafted AQs": len(drafted),
+        "drafted AQs, unanswerable": num_unanswerable,
+        "drafted AQs, another answer": count_other_answers(drafted),
+        **{f"drafted AQs, {name}": count for name, count in count_drafted_questions(drafted, checks).items()},
+        "answerable, not confirmed": len(drafted) - num_unanswerable - answerable_confirmed,
         "AQs": len(aqs),
-        "AQs, unanswerable": num_unanswerable,
-        "AQs, another answer": _count_wrong(
-            [(row.image_id, row.text, row.answer) for row in aqs], scenes, model
-        )
-        - num_unanswerable,
+        "AQs, unanswerable": count_unanswerable(aqs),
+        "AQs, another answer": count_other_answers(aqs),
+        "verdicts": sum(1 for _ in folders.read_records(Verdict)),
     }
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from pipeline.benchmark.auditing.screening_accuracy import read_truth
+from pipeline.benchmark.balancing.drafted_questions import find_unusable_questions
 from pipeline.benchmark.balancing.pairing import NO_ESTIMATES, BalanceParams, balance_subset
 from pipeline.benchmark.balancing.release_items import make_items
 from pipeline.candidates.ranking.clip_candidates import attach_programs, propose_candidates
@@ -46,7 +47,7 @@ class PairingInputs(NamedTuple):
 
     questions: Mapping[str, Question]
     split_of: Mapping[str, str]
-    refuted_ids: frozenset[str]
+    unusable: Mapping[str, str]
 
     def pair_with_aqs(
         self,
@@ -63,9 +64,7 @@ class PairingInputs(NamedTuple):
         if series == PAPER_RULES:
             p = structs.replace(p, rule="image")
         ordered = sorted(uqs, key=lambda row: row.candidate.candidate_id)
-        pairs, _ = balance_subset(
-            subset, ordered, self.questions, self.refuted_ids, self.split_of, p, estimates
-        )
+        pairs, _ = balance_subset(subset, ordered, self.questions, self.unusable, self.split_of, p, estimates)
         rows = make_items(subset, pairs, self.questions, {}, self.split_of)
         return make_item_set(row for row in rows if row.split == "test")
 
@@ -76,10 +75,10 @@ def load_pairing_inputs(folders: DatasetFolders) -> PairingInputs:
     questions = {
         q.question_id: q for q in sorted(folders.read_questions_about(split), key=lambda q: q.question_id)
     }
-    refuted = {
-        check.question_id for check in folders.read_records(GoldQuestionCheck) if check.status == "refuted"
-    }
-    return PairingInputs(questions, split, frozenset(refuted))
+    checks = {row.question_id: row for row in folders.read_records(GoldQuestionCheck)}
+    p = load_params("balance", BalanceParams)
+    unusable = find_unusable_questions(questions.values(), checks, p.require_confirmation)
+    return PairingInputs(questions, split, unusable)
 
 
 def build_balancing_sets(folders: DatasetFolders) -> dict[tuple[str, str], ItemSet]:

@@ -35,7 +35,7 @@ from pipeline.inference.probe import PROBE_QUESTION
 from pipeline.language.functional_programs import parse_program
 from pipeline.language.letter_case import to_sentence_case
 from pipeline.language.nouns import get_grammatical_number
-from pipeline.language.tagger import Tagger
+from pipeline.language.tagger import load_tagger
 from pipeline.language.text_programs import derive_program
 from pipeline.sources.gqa_files import read_scene_graphs
 from pipeline.tasks.gold_questions import make_existence_question
@@ -339,12 +339,7 @@ def get_question_type(question: SampleQuestion) -> str:
 @lru_cache(maxsize=10_000)
 def _derive_program(text: str) -> tuple[Step, ...]:
     sentence = to_sentence_case(text)
-    return derive_program(sentence, next(iter(_load_tagger().tag([sentence]))))
-
-
-@lru_cache(maxsize=1)
-def _load_tagger() -> Tagger:
-    return Tagger()
+    return derive_program(sentence, next(iter(load_tagger().tag([sentence]))))
 
 
 def _describe_object(obj: SceneObject, unit: tuple[float, float]) -> dict[str, Any]:

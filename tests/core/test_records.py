@@ -101,7 +101,7 @@ def test_a_dropped_candidate_keeps_its_ids_and_text():
 # Values that files of data/ may hold.
 WORDS = {
     "Split": "testdev, train, val, test",
-    "Subset": "clip-easy, clip-hard, pt-easy, pt-hard, counterfactual",
+    "Subset": "clip-easy, clip-hard, pt-easy, pt-hard, counterfactual, drafted-aq",
     "EditKind": "object, attribute, relation",
     "Category": "missing object, wrong attribute, wrong relation, no valid answer, underspecified",
     "Answerability": "answerable, unanswerable, unknown",

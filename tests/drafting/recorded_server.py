@@ -30,7 +30,7 @@ class RecordedServer(QuietServer):
     """`asked` counts the requests by image and first line of the text; `answered` those whose reply was sent."""
 
     def __init__(self, port=0, folder=PHOTOGRAPHS, replies=None, spoil=None):
-        """`spoil(image id, kind, reply)` returns what is sent in place of a reply; kind is look, question or crop."""
+        """`spoil(image id, kind, reply)` returns what is sent in place of a reply, or the status of an error; kind is look, question or crop."""
         super().__init__(Handler, port)
         self.replies = replies or read_recorded()
         self.images = {path.read_bytes(): path.stem for path in folder.iterdir()}
@@ -82,9 +82,12 @@ class Handler(ChatHandler):
             self.server.asked[key] += 1
         if kind != "probe":
             reply = self.server.spoil(image_id, kind, reply)
+        if isinstance(reply, int):
+            return self.send_json(reply, {"error": {"message": "out of memory", "type": "server_error"}})
         self.send_chat(reply, num_tokens=len(reply.split()))
         with self.server.lock:
             self.server.answered[key] += 1
+        return None
 
 
 def recorded_server(**how):

@@ -45,7 +45,7 @@ def test_a_good_reply_is_read_completely():
 def test_the_recorded_replies_of_a_strong_model_are_read():
     looks = [read_look(name, reply, size) for name, (size, reply) in read_recorded().items()]
     # The file has 230 objects and 156 questions.
-    assert (sum(len(one.objects) for one in looks), sum(len(one.questions) for one in looks)) == (230, 156)
+    assert (sum(len(one.objects) for one in looks), sum(len(one.questions) for one in looks)) == (230, 150)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,8 @@ def test_a_question_in_a_damaged_reply_is_not_taken_for_the_reply():
         ([1100, 0, 1200, 500], "its box is outside of the image"),
         ([-300, 0, -100, 500], "its box is outside of the image"),
         ([500, 0, 500, 500], "its box has no area"),
-        ([300, 0, 100, 500], "its box has no area"),
+        ([300, 0, 100, 500], "the corners of its box are swapped"),
+        ([100, 500, 300, 0], "the corners of its box are swapped"),
         ([1, 2, 3], "no box of four numbers"),
         (["a", 0, 1, 1], "no box of four numbers"),
         (None, "no box of four numbers"),
@@ -180,6 +181,21 @@ def test_an_object_that_is_listed_twice_is_rejected():
         ("How many of the two cups are red?", "2", "names its answer"),
         ("Which cup?", "left", "shorter than 3 or longer than 22 words"),
         ("What is " + "very " * 30 + "red?", "cup", "shorter than 3 or longer than 22 words"),
+        ("Is there a cup on the table?", "yes", "asks only whether something exists"),
+        ("Are there any cups on the table?", "no", "asks only whether something exists"),
+        ("Where is there a cup?", "table", ""),
+        ("Is her hair short or long?", "short", "does not say whom it means"),
+        ("What color is his hat?", "red", "does not say whom it means"),
+        ("What is in their hands?", "cup", "does not say whom it means"),
+        ("What are they doing?", "walking", "does not say whom it means"),
+        ("What is the man holding in his hand?", "cup", ""),
+        ("What color is the cat that is on its back?", "black", ""),
+        ("Is the man holding his hat?", "yes", ""),
+        ("What is behind the car with the license plate WD-5010?", "van", "quotes writing in the image"),
+        ("What stands next to gate B12 of the airport?", "bus", "quotes writing in the image"),
+        ('What color is the sign that says "Stop here"?', "red", "quotes writing in the image"),
+        ("What color is the sign that says 'Stop'?", "red", "quotes writing in the image"),
+        ("How many of the 3 men's hats are black?", "2", ""),
         ("Welche Farbe hat die Tasse?", "rot", "not an English question"),
         ("What color is the cup", "red", "not an English question"),
         ("杯子是什么颜色的？", "红色", "not an English question"),

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from pipeline.core.records import Question, Step
+from pipeline.language import tagger as tagger_module
 from pipeline.language.alignment import align_program
 from pipeline.language.functional_programs import parse_program
 from pipeline.language.letter_case import to_sentence_case
@@ -120,3 +121,23 @@ def test_a_program_of_the_source_stays_as_it_is():
     assert first == given[0] and not first.program_from_text
     assert [step.operation for step in second.program] == ["select", "query"] and second.program_from_text
     assert third == given[2]
+
+
+def test_the_tagger_is_loaded_once_for_all_calls(monkeypatch):
+    loaded = []
+
+    class CountedTagger(Tagger):
+        def __init__(self):
+            loaded.append(self)
+            super().__init__()
+
+    monkeypatch.setattr(tagger_module, "Tagger", CountedTagger)
+    tagger_module.load_tagger.cache_clear()
+    question = Question(
+        question_id="1", image_id="a", split="testdev", text="What color is the cup?", answer="red"
+    )
+    for _ in range(3):
+        (found,) = add_programs([question])
+        assert found.program_from_text
+    assert len(loaded) == 1
+    tagger_module.load_tagger.cache_clear()

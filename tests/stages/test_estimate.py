@@ -43,3 +43,25 @@ def test_without_graphs_base_rates_are_used_and_reported(screened, set_params, c
         assert not own or sum(own) / len(own) == pytest.approx(rate, abs=0.001)
     assert [row.candidate_id for row in rows] == list(subset)
     assert "by stated base rates" in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    ("num_graphs", "num_sampled", "reason"),
+    [
+        (0, 0, "there are no graphs"),
+        (1, 0, "a model drafted the only graph"),
+        (2, 0, "a model drafted all 2 graphs"),
+        (2, 1, "the questions about images with graphs are too few"),
+    ],
+)
+def test_the_reason_for_base_rates_is_right(num_graphs, num_sampled, reason):
+    assert estimate.explain_base_rates(num_graphs, num_sampled) == reason
+
+
+def test_graphs_that_a_model_drafted_are_not_said_to_be_missing(screened, set_params, capsys):
+    path = Path("data/tiny/interim/ingest/scenes.jsonl")
+    rows = [json.loads(line) | {"drafted_by": "net"} for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    set_params("estimate")
+    estimate.main()
+    assert f"a model drafted all {len(rows):,} graphs" in capsys.readouterr().out

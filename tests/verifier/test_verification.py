@@ -8,6 +8,7 @@ written above the rows.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import msgspec
 import pytest
@@ -580,3 +581,58 @@ def test_the_objects_of_a_drafted_graph_are_not_doubled_by_the_questions_of_the_
         LEXICON,
     )
     assert len(people.objects) == 2 and people.is_drafted
+
+
+# Plain questions beside a graph: their programs are derived from the texts, so they know no ids of the graph
+
+
+def plain_question(program, answer, name="q1"):
+    return msgspec.structs.replace(answered_question(program, answer, name), program_from_text=True)
+
+
+def drafted_plain_question(program, answer):
+    return msgspec.structs.replace(plain_question(program, answer), drafted_by="net")
+
+
+@pytest.mark.parametrize("make_graph", [drafted, partial(scene, complete=False)])
+@pytest.mark.parametrize("make_question", [plain_question, drafted_plain_question])
+def test_plain_questions_list_no_object_of_a_graph_again(make_graph, make_question):
+    questions = [make_question("select: cup (cup on table)->query: material [0]", "metal")]
+    known = build_evidence(
+        "p", {"p": make_graph("table 1", "cup 2: blue")}, graphs({"p": questions}), LEXICON
+    )
+    assert [obj.object_id for obj in known.objects] == ["1", "2"]
+
+
+def test_an_object_of_a_plain_question_is_that_of_the_graph_with_its_name():
+    questions = [
+        plain_question(
+            "select: table (table)->relate: cup,on,s (cup on table) [0]->query: material [1]", "metal"
+        ),
+        plain_question("select: cup (cup)->query: size [0]", "large", "q2"),
+        # The only dog of the graph is blue, so the red one is another dog. The graph has no lamp.
+        plain_question("select: dog (red dog)->filter color: red [0]->query: size [1]", "small", "q3"),
+        plain_question("select: lamp (lamp)->query: color [0]", "red", "q4"),
+    ]
+    graph = scene("table 1", "cup 2: blue", "dog 3: blue", complete=False)
+    known = build_evidence("p", {"p": graph}, graphs({"p": questions}), LEXICON)
+    objects = {obj.object_id: obj for obj in known.objects}
+    assert [*objects] == ["1", "2", "3", "lamp", "red dog"]
+    assert {*objects["2"].attributes} == {"blue", "metal", "large"}
+    assert ("2", "on", "1") in known.relations
+
+
+def test_a_plain_question_about_one_of_several_objects_says_nothing_of_each():
+    questions = [plain_question("select: cup (cup)->query: material [0]", "metal")]
+    graph = scene("cup 1: blue", "cup 2: red", complete=False)
+    known = build_evidence("p", {"p": graph}, graphs({"p": questions}), LEXICON)
+    assert [(obj.object_id, {*obj.attributes}) for obj in known.objects] == [("1", {"blue"}), ("2", {"red"})]
+
+
+def test_programs_with_the_ids_of_the_graph_are_taken_by_their_ids():
+    # The cup 7 is another one than the cup 2, because the source gives their ids.
+    questions = [answered_question("select: cup (7)->query: material [0]", "metal")]
+    known = build_evidence(
+        "p", {"p": scene("cup 2: blue", complete=False)}, graphs({"p": questions}), LEXICON
+    )
+    assert [obj.object_id for obj in known.objects] == ["2", "7"]

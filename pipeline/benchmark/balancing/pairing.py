@@ -6,7 +6,7 @@ each exclusion. Inputs and outputs are sorted by id.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -31,6 +31,7 @@ from pipeline.core.records import (
 DUPLICATE_TEXT = "the same text was already verified for this image"
 NO_ANSWERABLE_MATCH = "no image of its split has this text as an answerable question"
 AQ_REFUTED = "annotators refuted the answerable question"
+AQ_NOT_CONFIRMED = "a model drafted the answerable question, and annotators did not confirm it"
 OUTSIDE_BALANCED_SET = "outside the largest balanced set"
 ORIGINAL_ALREADY_PAIRED = "its original is already paired"
 TELLTALE_WORDING = "its wording would reveal the edit"
@@ -50,12 +51,16 @@ class BalanceParams(Params):
             removed. 1 is the imbalance expected by chance. Lower values drop more pairs.
         max_dropped_proportion: For the PT subsets: maximum proportion (0 to 1) of pairs that may be dropped
             to reach `max_word_imbalance`.
+        require_confirmation: Whether a question that a model drafted (`rgqa draft`) is an AQ only if annotators found it
+            answerable. With false, the model is believed unless annotators refuted it, and the card and the items say that nobody
+            judged it.
         seed: Seed for choosing AQs (rule `image`) and for choosing which pairs to drop.
     """
 
     rule: Literal["image_and_text", "image"] = "image_and_text"
     max_word_imbalance: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 1.0
     max_dropped_proportion: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
+    require_confirmation: bool = True
     seed: Seed = 0
 
 
@@ -79,7 +84,7 @@ def balance_subset(
     subset: Subset,
     uqs: Sequence[CollectedCandidate],
     questions: Mapping[str, Question],
-    refuted_ids: Collection[str],
+    unusable: Mapping[str, str],
     split: Mapping[str, str],
     params: BalanceParams,
     estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
@@ -90,7 +95,7 @@ def balance_subset(
         subset: The subset.
         uqs: The verified UQs of the subset, sorted by id.
         questions: Question id -> question, for all questions of the images, sorted by id.
-        refuted_ids: Ids of the questions that annotators found unanswerable. They must not be used as AQs.
+        unusable: Question id -> why the question must not be used as an AQ (`AQ_REFUTED` or `AQ_NOT_CONFIRMED`).
         split: Image id -> "validation" or "test".
         params: The rule and its parameters.
         estimates: Candidate id -> estimate, or {} if there are no estimates.
@@ -99,16 +104,16 @@ def balance_subset(
         The pairs, and the excluded UQs with their reasons.
     """
     if subset.startswith("pt"):
-        return pair_by_original(subset, uqs, questions, refuted_ids, params)
+        return pair_by_original(subset, uqs, questions, unusable, params)
     if params.rule == "image":
-        return pair_by_image(uqs, questions.values(), refuted_ids, params.seed)
-    return pair_by_image_and_text(uqs, questions.values(), refuted_ids, split, estimates)
+        return pair_by_image(uqs, questions.values(), unusable, params.seed)
+    return pair_by_image_and_text(uqs, questions.values(), unusable, split, estimates)
 
 
 def pair_by_image_and_text(
     uqs: Sequence[CollectedCandidate],
     questions: Iterable[Question],
-    refuted_ids: Collection[str],
+    unusable: Mapping[str, str],
     split: Mapping[str, str],
     estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
 ) -> PairingResult:
@@ -120,11 +125,11 @@ def pair_by_image_and_text(
     texts = sorted({_get_split_text(uq.candidate, split) for uq in uqs})
     # If an image has a question twice, the first one is used.
     aq_by_image_text: dict[ImageText, Question] = {}
-    refuted_texts = set()
+    unusable_texts = dict[SplitText, str]()
     for question in questions:
         text = _get_split_text(question, split)
-        if question.question_id in refuted_ids:
-            refuted_texts.add(text)
+        if reason := unusable.get(question.question_id):
+            unusable_texts[text] = reason
         else:
             aq_by_image_text.setdefault((question.image_id, text), question)
     answerable_texts = {text for _, text in aq_by_image_text}
@@ -134,7 +139,7 @@ def pair_by_image_and_text(
     for uq in uqs:
         text = _get_split_text(uq.candidate, split)
         if text not in answerable_texts:
-            excluded.append((uq, AQ_REFUTED if text in refuted_texts else NO_ANSWERABLE_MATCH))
+            excluded.append((uq, unusable_texts.get(text, NO_ANSWERABLE_MATCH)))
         elif (uq.candidate.image_id, text) in uq_by_image_text:
             excluded.append((uq, DUPLICATE_TEXT))
         else:
@@ -208,13 +213,13 @@ def find_largest_balanced_set(
 
 
 def pair_by_image(
-    uqs: Sequence[CollectedCandidate], questions: Iterable[Question], refuted_ids: Collection[str], seed: int
+    uqs: Sequence[CollectedCandidate], questions: Iterable[Question], unusable: Mapping[str, str], seed: int
 ) -> PairingResult:
     """Pair each UQ with a random AQ of the same image, as RGQA does for the CLIP subsets.
 
     An AQ may be sampled several times, but it is released only once. So there can be fewer AQs than UQs.
     """
-    own = group_by((q for q in questions if q.question_id not in refuted_ids), lambda q: q.image_id)
+    own = group_by((q for q in questions if q.question_id not in unusable), lambda q: q.image_id)
     kept, excluded = [], []
     for uq in uqs:
         candidate = uq.candidate
@@ -230,7 +235,7 @@ def pair_by_original(
     subset: Subset,
     uqs: Sequence[CollectedCandidate],
     questions: Mapping[str, Question],
-    refuted_ids: Collection[str],
+    unusable: Mapping[str, str],
     params: BalanceParams,
 ) -> PairingResult:
     """Pair each edited question with the question from which it was made (its original).
@@ -242,8 +247,8 @@ def pair_by_original(
     kept, excluded, paired_ids = [], [], set()
     for uq in uqs:
         original = questions[uq.candidate.question_id]
-        if original.question_id in refuted_ids:
-            excluded.append((uq, AQ_REFUTED))
+        if reason := unusable.get(original.question_id):
+            excluded.append((uq, reason))
         elif params.rule != "image" and original.question_id in paired_ids:
             excluded.append((uq, ORIGINAL_ALREADY_PAIRED))
         else:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+from pipeline.benchmark.balancing.drafted_questions import describe_unjudged
 from pipeline.benchmark.balancing.pairing import NO_ESTIMATES, UqAqPair
 from pipeline.core.records import (
     Candidate,
@@ -12,6 +14,7 @@ from pipeline.core.records import (
     Category,
     CollectedCandidate,
     EditKind,
+    GoldQuestionCheck,
     Item,
     Question,
     Subset,
@@ -22,6 +25,7 @@ CATEGORY_BY_EDIT_KIND: dict[EditKind, Category] = {
     "attribute": "wrong attribute",
     "relation": "wrong relation",
 }
+NO_CHECKS: Mapping[str, GoldQuestionCheck] = MappingProxyType({})
 
 
 def make_items(
@@ -31,6 +35,7 @@ def make_items(
     scores: Mapping[str, float | None],
     split: Mapping[str, str],
     estimates: Mapping[str, CandidateEstimate] = NO_ESTIMATES,
+    checks: Mapping[str, GoldQuestionCheck] = NO_CHECKS,
 ) -> list[Item]:
     """Return the items of one subset, sorted by id. An AQ that several pairs share becomes one item.
 
@@ -41,6 +46,7 @@ def make_items(
         scores: Id of a question or of an edited candidate -> CLIP score, or None if there is no score.
         split: Image id -> "validation" or "test".
         estimates: Candidate id -> estimate, or {} if there are no estimates.
+        checks: Question id -> votes of annotators on it.
     """
     rows: dict[str, Item] = {}
     for pair in pairs:
@@ -71,6 +77,8 @@ def make_items(
         )
         if aq.question_id not in rows:
             fields = {"answer": aq.answer, "score": scores.get(aq.question_id), **common}
+            if unjudged := describe_unjudged(aq, checks.get(aq.question_id)):
+                fields["unjudged"] = unjudged
             rows[aq.question_id] = _make_item(
                 aq, aq, split, item_id=aq.question_id, unanswerable=False, **fields
             )

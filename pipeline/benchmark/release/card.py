@@ -79,7 +79,7 @@ def render_card_metadata(summary: ReleaseSummary, folder: Path) -> str:
         "unanswerable questions": True,
         "simulated annotation": summary.simulated,
         "rehearsal": summary.rehearsal,
-        "questions drafted by a model": summary.is_drafted,
+        "questions drafted by a model": summary.has_drafted_questions,
     }
     configs, infos = [], DatasetInfosDict()
     for subset, rows in groupby(summary.tables, key=itemgetter(0)):
@@ -112,7 +112,7 @@ def render_card_metadata(summary: ReleaseSummary, folder: Path) -> str:
         language=list(summary.params.languages) or None,
         tags=[tag for tag, applies in tags.items() if applies],
         size_categories=[next((name for name, end in SIZE_CATEGORIES if summary.num_rows < end), "1M<n<10M")],
-        language_creators=["machine-generated"] if summary.is_drafted else None,
+        language_creators=["machine-generated"] if summary.has_drafted_questions else None,
         annotations_creators=["machine-generated"]
         if summary.simulated
         else [summary.params.annotated_by]

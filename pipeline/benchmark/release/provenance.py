@@ -25,6 +25,8 @@ REHEARSAL_WARNING = (
     "REHEARSAL, NOT A BENCHMARK: verdicts simulated from graphs that were reconstructed from questions."
 )
 
+UNJUDGED_WARNING = "SOME AQS ARE ANSWERABLE ONLY ACCORDING TO A MODEL, JUDGED BY NOBODY."
+
 DROPPED_FILES = ("perturb/unedited.jsonl", "screen/dropped.jsonl", "balance/unpaired.jsonl")
 
 
@@ -53,13 +55,16 @@ class Provenance(Record):
     drafted_by: str | UnsetType = UNSET
 
 
-def make_canary(dataset: str, version: str, simulated: bool = False, rehearsal: bool = False) -> str:
+def make_canary(
+    dataset: str, version: str, simulated: bool = False, rehearsal: bool = False, unjudged: bool = False
+) -> str:
     """Return the canary string of a version.
 
     The canary string is in every row and nowhere else. So a model that can repeat the string has seen the
-    data. The string starts with a warning if the verdicts are simulated.
+    data. The string starts with a warning if the verdicts are simulated, or if nobody judged some AQs that a model drafted.
     """
     warning = f"{REHEARSAL_WARNING} " if rehearsal else f"{SIMULATED_WARNING} " if simulated else ""
+    warning += f"{UNJUDGED_WARNING} " if unjudged else ""
     return f"{warning}RGQA-CANARY {uuid.uuid5(uuid.NAMESPACE_URL, f'rgqa-pipeline/{dataset}/{version}')}"
 
 

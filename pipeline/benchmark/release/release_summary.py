@@ -6,6 +6,7 @@ import json
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from annotation.study.assignment import wilson_interval
@@ -50,25 +51,31 @@ class StudyFacts(Record):
 
 
 def describe_drafting(
-    drafted: Mapping[str, Mapping[str, int]], num_judged: int = 0, num_refuted: int = 0
+    drafted: Mapping[str, Mapping[str, int]],
+    counts: Mapping[str, int] = MappingProxyType({}),
+    unjudged: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
     """Return sentences that say what models drafted, and how often people found it wrong; "" if nothing is drafted.
 
     Args:
         drafted: Model -> "questions" and "scenes" -> number, as in ingest.json.
-        num_judged: Number of drafted questions about which annotators agree. They judged them as gold questions.
-        num_refuted: Number of them that the annotators found unanswerable or underspecified.
+        counts: Number of drafted questions from which candidates were made, by what annotators say of them: "confirmed", "rejected",
+            "undecided" and "unasked", as in balance.json.
+        unjudged: What AQs say that no annotator confirmed (`Item.unjudged`) -> number of these AQs.
 
     >>> describe_drafting({"qwen": {"questions": 120, "scenes": 1}})
     'A model drafted 120 questions with their answers and 1 scene graph (qwen). Scene graphs that a model drafted make no question unanswerable. Nobody judged whether the drafted answers are right.'
-    >>> describe_drafting({"qwen": {"questions": 120}}, 40, 2).split(". ")[1]
-    'Annotators judged 40 of the questions, and found 2 of them unanswerable or underspecified (5 %, 95 % interval 1 % to 17 %)'
+    >>> counts = {"confirmed": 38, "rejected": 2, "undecided": 1, "unasked": 0}
+    >>> describe_drafting({"qwen": {"questions": 120}}, counts).split(". ")[1]
+    'Annotators judged 41 of the questions from which candidates were made: 38 have an answer, 2 have none (5 %, 95 % interval 1 % to 16 %), and they did not decide on 1'
+    >>> describe_drafting({"qwen": {"questions": 120}}, counts, {"answerable according to qwen, judged by nobody": 7}).split(". ")[-2]
+    '7 AQs are answerable according to qwen, judged by nobody (`unjudged` in `rgqa/` and `provenance.jsonl`)'
     """
     if not drafted:
         return ""
     totals = Counter[str]()
-    for counts in drafted.values():
-        totals.update(counts)
+    for numbers in drafted.values():
+        totals.update(numbers)
     kinds = {"questions": "question", "scenes": "scene graph"}
     what = {kind: format_count(totals[kind], noun) for kind, noun in kinds.items() if totals[kind]}
     if "questions" in what:
@@ -77,12 +84,24 @@ def describe_drafting(
     sentences = [f"{who} drafted {' and '.join(what.values())} ({', '.join(drafted)})."]
     if "scenes" in what:
         sentences.append("Scene graphs that a model drafted make no question unanswerable.")
-    if num_judged:
-        low, high = wilson_interval(num_refuted, num_judged)
+    confirmed, rejected, undecided, unasked = (
+        counts.get(name, 0) for name in ("confirmed", "rejected", "undecided", "unasked")
+    )
+    if judged := confirmed + rejected + undecided:
+        low, high = wilson_interval(rejected, judged)
         sentences.append(
-            f"Annotators judged {num_judged:,} of the questions, and found {num_refuted:,} of them unanswerable or underspecified "
-            f"({100 * num_refuted / num_judged:.0f} %, 95 % interval {100 * low:.0f} % to {100 * high:.0f} %)."
+            f"Annotators judged {judged:,} of the questions from which candidates were made: {confirmed:,} {'has' if confirmed == 1 else 'have'} an answer, "
+            f"{rejected:,} {'has' if rejected == 1 else 'have'} none ({100 * rejected / judged:.0f} %, 95 % interval {100 * low:.0f} % to {100 * high:.0f} %), "
+            f"and they did not decide on {undecided:,}."
         )
+    if unasked:
+        sentences.append(f"Nobody was asked about {unasked:,} of them.")
+    sentences += [
+        f"{format_count(number, 'AQ is', 'AQs are')} {text} (`unjudged` in `rgqa/` and `provenance.jsonl`)."
+        for text, number in unjudged.items()
+    ]
+    if judged and not unjudged:
+        sentences.append("Only questions that annotators found answerable are AQs.")
     if "questions" in what:
         sentences.append("Nobody judged whether the drafted answers are right.")
     return " ".join(sentences)
@@ -181,6 +200,8 @@ class ReleaseSummary(Record):
         params: Section `release` of params.yaml.
         drafting_text: A sentence that says which models drafted questions and scene graphs. "" if nothing is known to
             be drafted.
+        has_drafted_questions: Whether a model wrote questions of the source.
+        unjudged: What AQs say that no annotator confirmed (`Item.unjudged`) -> number of these AQs.
     """
 
     dataset: str
@@ -205,10 +226,12 @@ class ReleaseSummary(Record):
     num_faulty_items: int
     params: ReleaseParams
     drafting_text: str = ""
+    has_drafted_questions: bool = False
+    unjudged: Mapping[str, int] = MappingProxyType({})
 
     @property
     def is_drafted(self) -> bool:
-        """Whether a model wrote questions of the source."""
+        """Whether a model drafted questions or scene graphs of the source."""
         return bool(self.drafting_text)
 
     @property
@@ -265,11 +288,14 @@ class ReleaseSummary(Record):
 def count_items(items: Collection[Item]) -> dict[str, Any]:
     """Return the fields of `ReleaseSummary` that follow from the items, by name."""
     simulated = rehearsal = False
+    unjudged = dict[str, str]()
     tables, ids, images = set[tuple[Subset, str]](), set[str](), set[str]()
     for item in items:
         simulated, rehearsal = simulated or item.simulated, rehearsal or item.rehearsal
         tables.add((item.subset, item.split))
         ids.add(item.item_id)
+        if item.unjudged:
+            unjudged[item.item_id] = item.unjudged
         images.add(item.image_id)
     present = {subset for subset, _ in tables}
     return {
@@ -279,6 +305,7 @@ def count_items(items: Collection[Item]) -> dict[str, Any]:
         "subsets": tuple(count_subset(name, items) for name in SUBSETS if name in present),
         "items": len(ids),
         "images": len(images),
+        "unjudged": dict(sorted(Counter(unjudged.values()).items())),
     }
 
 

@@ -49,9 +49,18 @@ def list_limitations(f: ReleaseSummary) -> list[str]:
         sentences.append(
             "No gold question was known to be unanswerable: an annotator who called every question valid would have passed quality control."
         )
-    sentences.append(
-        "AQs and their answers come from the source. Annotators saw only those that served as gold questions."
-    )
+    if f.has_drafted_questions:
+        sentences.append(
+            "The answers of AQs that a model drafted are the model's. Annotators judged whether such a question has an answer, not which."
+        )
+    else:
+        sentences.append(
+            "AQs and their answers come from the source. Annotators saw only those that served as gold questions."
+        )
+    if f.unjudged:
+        sentences.append(
+            f"No annotator confirmed that {sum(f.unjudged.values()):,} of the AQs have an answer: only a model says so."
+        )
     sentences.append("Each AQ has exactly one right answer, that of the source.")
     if f.subsets_with_prefix("clip"):
         sentences.append(

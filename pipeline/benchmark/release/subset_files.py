@@ -30,6 +30,7 @@ class RgqaRow(Record):
         sent: Text of the question.
         label: {"UQ": 1.0} for an unanswerable question, {answer: 1.0} for an answerable question.
         canary: The canary string. Programs that read the files of RGQA ignore this additional field.
+        unjudged: As in `Item`. The field is missing if annotators judged the question, or a person wrote it.
     """
 
     img_id: str
@@ -37,6 +38,7 @@ class RgqaRow(Record):
     sent: str
     label: dict[str, float]
     canary: str
+    unjudged: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Prediction(Record):
@@ -105,6 +107,7 @@ def make_rgqa_rows(items: Iterable[Item], canary: str) -> Iterator[RgqaRow]:
             sent=item.text,
             label={"UQ" if item.unanswerable else item.answer: 1.0},
             canary=canary,
+            unjudged=item.unjudged,
         )
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.benchmark.balancing.pairing import (
+    AQ_NOT_CONFIRMED,
     AQ_REFUTED,
     DUPLICATE_TEXT,
     NO_ANSWERABLE_MATCH,
@@ -85,7 +86,7 @@ def test_a_cycle_of_images_is_kept_and_a_dead_end_is_excluded():
         make_question("4", "A", "w"),
     ]
     uqs = [uq("A", "z"), uq("B", "x"), uq("C", "y"), uq("D", "w")]
-    kept, excluded = pair_by_image_and_text(uqs, questions, (), ONE_SPLIT)
+    kept, excluded = pair_by_image_and_text(uqs, questions, {}, ONE_SPLIT)
     assert summarize(kept) == {("A", "z", "C"), ("B", "x", "A"), ("C", "y", "B")}
     assert reasons(excluded) == {"D+w+0": OUTSIDE_BALANCED_SET}
 
@@ -99,7 +100,7 @@ def test_the_longer_of_two_cycles_that_share_a_question_is_kept():
         make_question("4", "C", "z"),
     ]
     kept, excluded = pair_by_image_and_text(
-        [uq("A", "y"), uq("A", "z"), uq("B", "x"), uq("C", "v")], questions, (), ONE_SPLIT
+        [uq("A", "y"), uq("A", "z"), uq("B", "x"), uq("C", "v")], questions, {}, ONE_SPLIT
     )
     assert summarize(kept) == {("A", "z", "C"), ("B", "x", "A"), ("C", "v", "B")}
     assert reasons(excluded) == {"A+y+0": OUTSIDE_BALANCED_SET}
@@ -109,7 +110,7 @@ def test_a_text_of_several_images_is_paired_so_that_the_labels_are_balanced():
     # The UQ "x" at B was made from question 1 of A, but A has no UQ. Question 2 of C has the same text and closes a cycle with
     # y of B, which is asked about C.
     questions = [make_question("1", "A", "x"), make_question("2", "C", "x"), make_question("3", "B", "y")]
-    kept, excluded = pair_by_image_and_text([uq("B", "x", "1"), uq("C", "y", "3")], questions, (), ONE_SPLIT)
+    kept, excluded = pair_by_image_and_text([uq("B", "x", "1"), uq("C", "y", "3")], questions, {}, ONE_SPLIT)
     assert summarize(kept) == {("B", "x", "C"), ("C", "y", "B")}
     assert excluded == []
 
@@ -125,7 +126,7 @@ def test_of_equally_large_sets_the_one_with_more_distinct_texts_is_kept():
             make_question(f"{i}3", f"D{i}", f"d{i}"),
         ]
         uqs += [uq(f"A{i}", f"d{i}"), uq(f"D{i}", f"s{i}"), uq(f"D{i}", "t")]
-    kept, _ = pair_by_image_and_text(uqs, questions, (), {q.image_id: "test" for q in questions})
+    kept, _ = pair_by_image_and_text(uqs, questions, {}, {q.image_id: "test" for q in questions})
     assert len(kept) == len({pair.aq.text for pair in kept}) == 12
 
 
@@ -140,7 +141,7 @@ def test_excluded_uqs_have_reasons():
         uq("E", "y"),
     ]
     split = ONE_SPLIT | {"E": "validation"}
-    kept, excluded = pair_by_image_and_text(uqs, questions, {"3"}, split)
+    kept, excluded = pair_by_image_and_text(uqs, questions, {"3": AQ_REFUTED}, split)
     assert summarize(kept) == {("A", "y", "B"), ("B", "x", "A")}
     assert reasons(excluded) == {
         "B+x+1": DUPLICATE_TEXT,
@@ -164,7 +165,7 @@ def verdicts(draw, images=5, texts=6, most=12):
         pairs[i]
         for i in sorted(rng.choice(len(pairs), min(len(pairs), draw(st.integers(0, most))), replace=False))
     ]
-    refuted = {q.question_id for q in questions if rng.random() < 0.1}
+    refuted = {q.question_id: AQ_REFUTED for q in questions if rng.random() < 0.1}
     split = (
         {p: ("validation", "test")[rng.integers(2)] for p in names}
         if draw(st.booleans())
@@ -228,26 +229,28 @@ def test_the_papers_rule_samples_questions_of_the_same_image():
         make_question("3", "B", "y"),
     ]
     uqs = [uq("A", f"u{i}") for i in range(40)] + [uq("B", "x"), uq("C", "x")]
-    kept, excluded = pair_by_image(uqs, questions, {"3"}, seed=0)
+    kept, excluded = pair_by_image(uqs, questions, {"3": AQ_REFUTED}, seed=0)
     assert Counter(p.aq.question_id for p in kept).keys() == {"1", "2"}
     assert all(p.aq.image_id == p.uq.candidate.image_id for p in kept)
     assert reasons(excluded) == {
         "B+x+0": NO_AQ,
         "C+x+0": NO_AQ,
     }  # The only question of B is refuted, and C has none.
-    assert [p.aq for p in pair_by_image(uqs, questions, {"3"}, seed=0)[0]] == [p.aq for p in kept]
-    assert [p.aq for p in pair_by_image(uqs, questions, {"3"}, seed=1)[0]] != [p.aq for p in kept]
+    assert [p.aq for p in pair_by_image(uqs, questions, {"3": AQ_REFUTED}, seed=0)[0]] == [p.aq for p in kept]
+    assert [p.aq for p in pair_by_image(uqs, questions, {"3": AQ_REFUTED}, seed=1)[0]] != [p.aq for p in kept]
     # The sample of a UQ does not depend on other UQs.
-    assert [p.aq for p in pair_by_image(uqs[7:9], questions, {"3"}, seed=0)[0]] == [p.aq for p in kept[7:9]]
+    assert [p.aq for p in pair_by_image(uqs[7:9], questions, {"3": AQ_REFUTED}, seed=0)[0]] == [
+        p.aq for p in kept[7:9]
+    ]
 
 
 def test_an_edited_question_is_paired_with_its_original():
     questions = {q.question_id: q for q in (make_question("1", "A", "x"), make_question("2", "B", "y"))}
     uqs = [uq("A", "x edited", "1"), uq("A", "x edited again", "1"), uq("B", "y edited", "2")]
-    kept, excluded = pair_by_original("pt-easy", uqs, questions, {"2"}, BalanceParams())
+    kept, excluded = pair_by_original("pt-easy", uqs, questions, {"2": AQ_REFUTED}, BalanceParams())
     assert [(p.uq.candidate.text, p.aq.question_id) for p in kept] == [("x edited", "1")]
     assert reasons(excluded) == {"A+x edited again+0": ORIGINAL_ALREADY_PAIRED, "B+y edited+0": AQ_REFUTED}
-    kept, excluded = pair_by_original("pt-easy", uqs, questions, (), BalanceParams(rule="image"))
+    kept, excluded = pair_by_original("pt-easy", uqs, questions, {}, BalanceParams(rule="image"))
     assert [p.aq.question_id for p in kept] == ["1", "1", "2"] and excluded == []
 
 
@@ -255,13 +258,13 @@ def test_most_edits_that_only_insert_a_word_are_excluded():
     questions = {q.question_id: q for q in (make_question(str(i), "A", f"{i} happy {i}") for i in range(9))}
     uqs = [uq("A", f"{i} sad {i}", str(i)) for i in range(9)]
     kept, excluded = pair_by_original(
-        "pt-hard", uqs, questions, {"3"}, BalanceParams(max_dropped_proportion=1, seed=1)
+        "pt-hard", uqs, questions, {"3": AQ_REFUTED}, BalanceParams(max_dropped_proportion=1, seed=1)
     )
     assert len(kept) == 1 and kept[0].aq.question_id == kept[0].uq.candidate.question_id
     assert Counter(reasons(excluded).values()) == {TELLTALE_WORDING: 7, AQ_REFUTED: 1}
     assert [row.candidate.candidate_id for row, _ in excluded] == sorted(reasons(excluded))
     kept, excluded = pair_by_original(
-        "pt-hard", uqs, questions, (), BalanceParams(max_dropped_proportion=0.5)
+        "pt-hard", uqs, questions, {}, BalanceParams(max_dropped_proportion=0.5)
     )
     assert Counter(reasons(excluded).values()) == {TELLTALE_WORDING: 4}
 
@@ -283,13 +286,13 @@ SPLITS = {"A": "test", "B": "validation"}
 )
 def test_the_rule_depends_on_the_subset_and_the_parameters(subset, rule, expected):
     uqs = [uq("A", "z", "1"), uq("A", "zz", "1")]
-    pairs, excluded = balance_subset(subset, uqs, QUESTIONS, (), SPLITS, BalanceParams(rule=rule))
+    pairs, excluded = balance_subset(subset, uqs, QUESTIONS, {}, SPLITS, BalanceParams(rule=rule))
     assert sorted(reasons(excluded).values()) == expected and len(pairs) == 2 - len(expected)
 
 
 def test_an_image_with_only_refuted_questions_has_no_aq():
     _, excluded = balance_subset(
-        "clip-easy", [uq("A", "z", "2")], QUESTIONS, {"1"}, SPLITS, BalanceParams(rule="image")
+        "clip-easy", [uq("A", "z", "2")], QUESTIONS, {"1": AQ_REFUTED}, SPLITS, BalanceParams(rule="image")
     )
     assert list(reasons(excluded).values()) == [NO_AQ]
 
@@ -304,7 +307,7 @@ def test_of_two_alternative_uqs_the_more_certain_one_is_kept():
             f"A+{doubtful}+0": estimate(0.9),
             "B+x+0": estimate(0.5),
         }
-        kept, excluded = pair_by_image_and_text(uqs, questions, (), ONE_SPLIT, estimates)
+        kept, excluded = pair_by_image_and_text(uqs, questions, {}, ONE_SPLIT, estimates)
         assert summarize(kept) == {("A", certain, "B"), ("B", "x", "A")}
         assert reasons(excluded) == {f"A+{doubtful}+0": OUTSIDE_BALANCED_SET}
 
@@ -313,7 +316,7 @@ def test_high_probabilities_do_not_make_the_set_smaller():
     questions = [make_question("1", "A", "x"), make_question("2", "B", "y")]
     uqs = [uq("A", "y"), uq("B", "x")]
     estimates = {row.candidate.candidate_id: estimate(0.999) for row in uqs}
-    assert len(pair_by_image_and_text(uqs, questions, (), ONE_SPLIT, estimates)[0]) == 2
+    assert len(pair_by_image_and_text(uqs, questions, {}, ONE_SPLIT, estimates)[0]) == 2
 
 
 # Release items
@@ -381,3 +384,25 @@ def test_a_uq_has_the_difficulty_of_its_estimate_and_an_aq_none():
     estimates = {"B+z+0": CandidateEstimate(candidate_id="B+z+0", p_answerable=0.1, difficulty="popular")}
     rows = make_items("clip-easy", pairs, QUESTIONS, {}, SPLITS, estimates)
     assert [(row.item_id, row.difficulty) for row in rows] == [("1", None), ("B+z+0", "popular")]
+
+
+# Questions that a model drafted
+
+
+def test_a_question_that_nobody_confirmed_is_no_aq_and_says_why():
+    unusable = {"1": AQ_NOT_CONFIRMED}
+    # Its text is that of a UQ, it is the original of a UQ, or it is the only question of the image.
+    questions = [make_question("1", "A", "x"), make_question("2", "B", "y")]
+    _, excluded = pair_by_image_and_text([uq("B", "x"), uq("A", "y")], questions, unusable, ONE_SPLIT)
+    assert reasons(excluded) == {"A+y+0": OUTSIDE_BALANCED_SET, "B+x+0": AQ_NOT_CONFIRMED}
+    by_id = {question.question_id: question for question in questions}
+    for rule in ("image", "image_and_text"):
+        kept, excluded = pair_by_original(
+            "pt-easy",
+            [uq("A", "x edited", "1"), uq("B", "y edited", "2")],
+            by_id,
+            unusable,
+            BalanceParams(rule=rule),
+        )
+        assert reasons(excluded) == {"A+x edited+0": AQ_NOT_CONFIRMED} and len(kept) == 1
+    assert reasons(pair_by_image([uq("A", "z")], questions, unusable, 0)[1]) == {"A+z+0": NO_AQ}

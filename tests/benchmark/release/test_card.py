@@ -497,7 +497,9 @@ def test_missing_invalid_gold_questions_are_a_limitation(items):
 
 
 def test_the_card_says_what_a_model_drafted(items, text_of):
-    text = text_of(items, drafting_text="A model drafted 9 questions (net).")
-    assert "> **A model wrote the answerable questions.** A model drafted 9 questions (net)." in text
+    text = text_of(items, drafting_text="A model drafted 9 questions (net).", has_drafted_questions=True)
+    assert "> **A model wrote answerable questions.** A model drafted 9 questions (net)." in text
+    graphs = text_of(items, drafting_text="A model drafted 9 scene graphs (net).")
+    assert "> **A model drafted scene graphs.** A model" in graphs and "language_creators" not in graphs
     assert "questions drafted by a model" in text and "language_creators" in text
     assert "drafted" not in text_of(items) and "language_creators" not in text_of(items)
