@@ -274,16 +274,19 @@ def _is_replaceable(case: EditCase, slot: Presupposition) -> bool:
         sentence.get_token(slot.phrase_start - 1) in ("which", "what", "whose")
         and slot.phrase_start == span.first_token
     )
-    is_modifier = (
-        sentence.get_tag(span.end_token).startswith("NN") and sentence.get_token(span.end_token) != "'s"
-    )
+    after = sentence.get_token(span.end_token)
+    # "The ORANGE one" is a color.
+    is_modifier = (sentence.get_tag(span.end_token).startswith("NN") and after != "'s") or after == "one"
     # "Facing the camera" speaks of the photographer's, "the silver camera" of another one.
     is_shown_camera = head == "camera" and slot.phrase_start + 1 < span.first_token
     is_pictured = sentence.tokens[span.end_token : span.end_token + 2] == ("on", "it")
     # "The GLASS pitcher", "the drink IN the pitcher": this is nobody.
     phrase = sentence.tokens[slot.phrase_start : span.first_token]
+    # "What color is the PITCHER?" speaks of a vessel.
+    asks_color = sentence.tokens[:2] == ("what", "color") and span.end_token > last
     is_no_person = get_main_kind(slot.word) == "person" and (
-        any(get_attribute_type(token) == "material" for token in phrase)
+        asks_color
+        or any(get_attribute_type(token) == "material" for token in phrase)
         or (
             sentence.get_token(slot.phrase_start - 1) in ("in", "inside")
             and sentence.get_token(span.end_token) != "'s"

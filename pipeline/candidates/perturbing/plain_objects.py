@@ -33,7 +33,6 @@ from pipeline.candidates.perturbing.plain_people import (
     UNIFORMED_ROLES,
     adapt_pronouns,
     list_other_people,
-    replace_pronouns,
 )
 from pipeline.candidates.perturbing.plausibility import ObjectConstraints
 from pipeline.candidates.perturbing.surface_realization import (
@@ -72,7 +71,7 @@ def replace_main_object(case: EditCase) -> Swap | None:
         is_sure = slot in slots or slot in clothes or (swap and swap.new not in {*ROLES, *UNIFORMED_ROLES})
         if swap and is_sure:
             return swap
-    return replace_pronouns(case)
+    return None
 
 
 def _swap_object(case: EditCase, slot: Presupposition) -> Swap | None:

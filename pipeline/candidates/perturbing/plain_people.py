@@ -16,7 +16,6 @@ from pipeline.candidates.perturbing.plain_context import (
     iter_words,
 )
 from pipeline.candidates.perturbing.plausibility import ObjectConstraints
-from pipeline.candidates.perturbing.surface_realization import Swap
 from pipeline.language.nouns import TokenEdit, get_grammatical_number, lemmatize
 from pipeline.language.object_taxonomy import LIVING_KINDS, get_main_kind
 from pipeline.language.presuppositions import Presupposition
@@ -33,12 +32,13 @@ _WOMEN = parse_words(
 _MEN = parse_words(
     "man, boy, guy, gentleman, father, dad, son, groom, male, grandfather, waiter, he, his, him"
 )
-_OTHER_SEX = {"man": "woman", "woman": "man", "boy": "girl", "girl": "boy", "lady": "man", "guy": "woman"} | {
-    "gentleman": "lady",
-    "father": "mother",
-    "mother": "father",
+# Age and sex change together. Where the face is hidden, viewers are not sure whether a man is a woman, but they see that no child is there.
+_OTHER_PERSON = {
+    **dict.fromkeys(("man", "guy", "gentleman", "father"), "girl"),
+    **dict.fromkeys(("woman", "lady", "mother"), "boy"),
+    "boy": "woman",
+    "girl": "man",
 }
-_SEX_BY_PRONOUN = {"she": "woman", "her": "woman", "he": "man", "his": "man", "him": "man"}
 _PRONOUN_FORMS = {"woman": {"his": "her", "he": "she", "him": "her"}, "man": {"her": "his", "she": "he"}}
 # People whom their looks distinguish from people of other roles, and those who may be called so.
 ROLES = parse_headed_groups("""
@@ -69,9 +69,9 @@ _BEARDS = parse_words("beard, bearded, mustache, moustache, bald, goatee")
 def list_other_people(
     case: EditCase, slot: Presupposition, constraints: ObjectConstraints, setting: str
 ) -> Iterator[frozenset[str]]:
-    """Yield the other sex if no such person is mentioned, and then people whom their looks distinguish."""
+    """Yield somebody of the other age and sex if no such person is mentioned, and then people whom their looks distinguish."""
     name = lemmatize(slot.word)
-    other = _OTHER_SEX.get(name, "")
+    other = _OTHER_PERSON.get(name, "")
     if other and _may_become(case, slot, other, constraints):
         yield frozenset((other,))
     lemmas = {lemmatize(word) for word in iter_words(case)}
@@ -159,42 +159,6 @@ def _may_become(case: EditCase, slot: Presupposition, other: str, constraints: O
 
 def _list_clothes_words(words: Collection[str]) -> set[str]:
     return {word for word in words if get_main_kind(word) in CLOTHING_KINDS}
-
-
-def replace_pronouns(case: EditCase) -> Swap | None:
-    """Swap the pronouns of the only person of a question, if no text speaks of a person of the other sex.
-
-    An example is "What is SHE wearing around HER neck?".
-    """
-    sentence, words = case.sentence, {*iter_words(case)}
-    pronouns = [i for i, token in enumerate(sentence.tokens) if token in _SEX_BY_PRONOUN]
-    sexes = {_SEX_BY_PRONOUN[sentence.tokens[i]] for i in pronouns}
-    others = (token for token in sentence.tokens if token not in _SEX_BY_PRONOUN)
-    if len(sexes) != 1 or any(get_main_kind(token) == "person" for token in others):
-        return None
-    # "The barista holding a cup in HER hand": the question names whom the pronoun stands for.
-    is_subject = not {"he", "she", "him"}.isdisjoint(sentence.tokens)
-    before = range(2, pronouns[0])
-    if not is_subject and any(
-        sentence.get_tag(i).startswith("VB") or sentence.tokens[i].endswith("ing") for i in before
-    ):
-        return None
-    is_woman = sexes == {"woman"}
-    absent = (_MEN if is_woman else _WOMEN) | _GENERIC_PEOPLE
-    is_known_alone = {lemmatize(word) for word in words}.isdisjoint(absent)
-    if not is_known_alone or len(case.mentions.texts) < MIN_TEXTS or _shows_no_faces(case):
-        return None
-    swapped = [_swap_pronoun(sentence.tokens[i], sentence.get_tag(i)) for i in pronouns]
-    span = sentence.make_span(pronouns[0], pronouns[0] + 1)
-    slot = Presupposition("object", -1, 0, span, sentence.tokens[pronouns[0]])
-    changes = tuple(zip(pronouns[1:], swapped[1:], strict=True))
-    return Swap(slot, swapped[0], swapped[0], changes)
-
-
-def _swap_pronoun(pronoun: str, tag: str) -> str:
-    if pronoun == "her":
-        return "his" if tag == "PRP$" else "him"
-    return {"she": "he", "he": "she", "his": "her", "him": "her"}[pronoun]
 
 
 def _shows_no_faces(case: EditCase) -> bool:
