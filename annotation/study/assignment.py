@@ -16,7 +16,7 @@ runs in Label Studio's Python environment, so it imports only NumPy and the stan
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from math import log, nan
 from types import MappingProxyType
@@ -130,6 +130,8 @@ class AdaptiveAssigner:
         rules: The rules of voting.
         doubtful: Candidate id -> probability of being unanswerable, for the candidates whose votes stage
             `collect` found undecided.
+        decided_by_panel: Ids of candidates that a panel of models decides (`collect.min_people: 0`). Their tasks get votes only if they
+            are in the overlap.
 
     Raises:
         ValueError: Two tasks have the same candidate.
@@ -150,6 +152,7 @@ class AdaptiveAssigner:
         answerable: Mapping[str, float],
         rules: AssignmentRules = DEFAULT_RULES,
         doubtful: Mapping[str, float] = MappingProxyType({}),
+        decided_by_panel: Collection[str] = (),
     ) -> None:
         self.rules = rules
         # Sorted by block, then at random. All arrays below follow this order.
@@ -178,6 +181,7 @@ class AdaptiveAssigner:
             [index < rules.wave_size or is_overlap_task(key, rules) for index, key in enumerate(self.keys)],
             bool,
         )
+        self._is_decided_by_panel = np.isin([*self.candidate_index], sorted(decided_by_panel))
         self.is_audited = np.array([is_audit_task(key, rules) for key in self.keys], bool)
         self.annotators: dict[str, _AnnotatorState] = {}
         self.gold_agreement = GoldAgreement(rules.min_gold_agreement)
@@ -745,7 +749,7 @@ class AdaptiveAssigner:
         """Return how many annotators may have each task open now, if no adjudicator has decided it.
 
         An overlap task is open for as many annotators as it needs to reach `MIN_OVERLAP_VOTES` votes. Any
-        other task is open for one annotator if it has no vote yet, or if the remaining votes could still
+        other task is open for one annotator if it has no vote yet and no panel decides it, or if the remaining votes could still
         decide the candidate.
         """
         count = self._vote_counts
@@ -757,7 +761,7 @@ class AdaptiveAssigner:
         after = self._compute_log_odds_after(at, INVALID, more)
         min_release = self.rules.min_release_posterior
         is_released = find_unanswerable(self._log_odds[at], invalid, valid, min_release)
-        reach = count == 0
+        reach = (count == 0) & ~self._is_decided_by_panel
         reach[at] = (
             find_unanswerable(after, invalid + more, valid, self.rules.min_posterior)
             | (~is_released & find_unanswerable(after, invalid + more, valid, min_release))

@@ -126,16 +126,19 @@ def verify_candidates(
     answers: pd.DataFrame,
     rules: QualityRules,
     posteriors: Mapping[str, float] = MappingProxyType({}),
+    by_panel: Mapping[str, Status] = MappingProxyType({}),
 ) -> Iterator[CollectedCandidate]:
     """Yield every candidate with its votes and status, sorted by id.
 
-    "unsure" is counted as a valid vote. The verdict of an adjudicator overrides the votes.
+    "unsure" is counted as a valid vote. The verdict of an adjudicator overrides the votes. A panel of models decides only where
+    no vote counts.
 
     Args:
         screened: Candidate id -> candidate. Candidates are looked up one at a time.
         answers: The answers table after quality control.
         rules: The rule of aggregation.
         posteriors: Candidate id -> probability of invalid, for the rule dawid-skene.
+        by_panel: Candidate id -> status by a panel of models.
     """
     keys = sorted(screened)
     votes = count_votes(answers, keys)
@@ -152,12 +155,16 @@ def verify_candidates(
     for (key, given), decision, by_vote, invalid, total in zip(
         _group_answers(answers, keys), *columns, strict=True
     ):
-        row = screened[key]
+        row, status, decided_by = screened[key], by_vote, "votes"
+        if not pd.isna(decision):
+            status, decided_by = decision, "adjudicator"
+        elif not total and key in by_panel:
+            status, decided_by = by_panel[key], "panel"
         yield CollectedCandidate(
             candidate=row.candidate,
             verifier_result=row.verifier_result,
-            status=by_vote if pd.isna(decision) else decision,
-            decided_by="votes" if pd.isna(decision) else "adjudicator",
+            status=status,
+            decided_by=decided_by,
             votes_invalid=invalid,
             votes_valid=total - invalid,
             votes_excluded=sum(bool(answer.exclusion_reason) for answer in given),

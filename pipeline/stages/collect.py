@@ -105,7 +105,8 @@ def gather_verdicts(
         )
     elif pulled.exists():
         verdicts, counts = read_verdicts(pulled, tasks)
-    if not verdicts:
+    can_panel_decide = params.min_people == 0 and (folders.annotations / PANEL_FILENAME).exists()
+    if not verdicts and not can_panel_decide:
         found = f"{pulled} {'has no complete answer' if pulled.exists() else 'does not exist'}"
         tasks_file = folders.stage_dir("batch") / "label_studio_tasks.json"
         raise UserError(
@@ -221,8 +222,6 @@ def main() -> None:
         print(f"collect: WARNING: {warning}", file=sys.stderr)
     for doubt in collected.quality.doubts:
         print(f"collect: this study is a trial: {doubt}", file=sys.stderr)
-    if collected.panel and collected.panel.warning:
-        warn(collected.panel.warning)
     by_people = [
         Posterior(candidate_id=key, invalid=value) for key, value in collected.invalid_by_people.items()
     ]

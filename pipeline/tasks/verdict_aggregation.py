@@ -24,7 +24,7 @@ from annotation.study.answers_table import (
 from annotation.study.assignment import DEFAULT_RULES
 from annotation.study.gold_status import count_by_status, list_questions_to_check
 from annotation.study.label_error import measure_label_error
-from annotation.study.panel_priors import PanelPriors, PanelReport, audit_panel
+from annotation.study.panel_priors import PanelPriors, PanelReport, audit_panel, decide_by_panel
 from annotation.study.posteriors import NO_ESTIMATES, Posterior, estimate_posteriors
 from annotation.study.quality_control import ExcludedAnswer, assess_quality, list_excluded_answers
 from annotation.study.quality_report import QualityReport, build_report
@@ -50,13 +50,14 @@ class CollectParams(QualityRules):
     seed: Seed = 0
     simulated_votes: Annotated[int, msgspec.Meta(ge=1, le=NUM_SIMULATED_ANNOTATORS)] = 3
 
-    def get_active_values(self) -> dict[str, object]:
+    def get_active_values(self, *, has_panel: bool = False) -> dict[str, object]:
         """Return the parameters on which the quality report depends.
 
-        The parameters of the simulation are included only if `simulate` is set.
+        The parameters of the simulation are included only if `simulate` is set, and `min_people` only if there is a panel of models.
         """
         simulation = ("simulate", "seed", "simulated_votes") if self.simulate else ("simulate",)
-        return {name: getattr(self, name) for name in (*simulation, *QualityRules.__struct_fields__)}
+        rules = [name for name in QualityRules.__struct_fields__ if has_panel or name != "min_people"]
+        return {name: getattr(self, name) for name in (*simulation, *rules)}
 
 
 class AggregatedVerdicts(Record):
@@ -117,19 +118,29 @@ def aggregate_verdicts(
     """
     assessed = assess_quality(answers_table, params, min_gold_agreement)
     answers_table, estimated = assessed.answers, NO_ESTIMATES
-    panel, invalid_by_people = None, dict[str, float]()
-    if params.aggregation == "dawid-skene" and len(select_votes(answers_table)):
-        estimated, answers_table = estimate_posteriors(answers_table, answerable_priors)
+    panel, invalid_by_people, by_panel = None, dict[str, float](), dict[str, Any]()
+    if params.aggregation == "dawid-skene":
+        has_votes = len(select_votes(answers_table)) > 0
+        if has_votes:
+            estimated, answers_table = estimate_posteriors(answers_table, answerable_priors)
         if add_panel:
-            # People alone come first. The panel is measured by what they say, and can only change the priors.
+            # People alone come first. The panel is measured by what they say, and changes the priors.
             invalid_by_people = {row.candidate_id: row.invalid for row in estimated.posteriors}
             priors = add_panel(invalid_by_people, answers_table)
             by_people = decide_by_votes(answers_table, screened, params, estimated.invalid_by_votes)
             panel = audit_panel(priors, by_people)
-            estimated, answers_table = estimate_posteriors(assessed.answers, priors.answerable)
+            if panel.is_used and has_votes:
+                estimated, answers_table = estimate_posteriors(assessed.answers, priors.answerable)
+            if panel.is_used and not params.min_people:
+                base_rates = {
+                    name: rate.value
+                    for name, rate in estimated.base_rates.items()
+                    if rate.value is not None
+                }
+                by_panel = decide_by_panel(priors, params.min_posterior, base_rates, invalid_by_people)
     assessed = assessed._replace(answers=answers_table)
     invalid = {row.candidate_id: row.invalid for row in estimated.posteriors}
-    verified = store(verify_candidates(screened, answers_table, params, invalid))
+    verified = store(verify_candidates(screened, answers_table, params, invalid, by_panel))
     adjudicated = get_adjudications(answers_table)
     by_votes = decide_by_votes(answers_table, screened, params, estimated.invalid_by_votes)
     label_error = measure_label_error(
@@ -144,7 +155,15 @@ def aggregate_verdicts(
         aq_checks=check_aqs(answers_table),
         posteriors=estimated.posteriors,
         copies=estimated.copies,
-        quality=build_report(assessed, verified, estimated, label_error, params.get_active_values(), overlap),
+        quality=build_report(
+            assessed,
+            verified,
+            estimated,
+            label_error,
+            params.get_active_values(has_panel=panel is not None),
+            overlap,
+            panel,
+        ),
         panel=panel,
         invalid_by_people=invalid_by_people,
     )
@@ -157,6 +176,8 @@ def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
     """
     quality = aggregated.quality
     panel = {"panel": asdict(aggregated.panel)} if aggregated.panel else {}
+    decided = Counter(row.status for row in aggregated.verified if row.decided_by == "panel")
+    by_panel = {"by_panel": decided} if decided else {}
     return {
         "simulated": quality.simulated,
         "rehearsal": quality.rehearsal,
@@ -188,6 +209,7 @@ def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
         "by_adjudicator": Counter(
             row.status for row in aggregated.verified if row.decided_by == "adjudicator"
         ),
+        **by_panel,
         "aqs": Counter(row.status for row in aggregated.aq_checks),
         **panel,
     }

@@ -22,7 +22,7 @@ from pipeline.benchmark.release.parquet_table import (
     read_rows,
 )
 from pipeline.benchmark.release.provenance import Provenance
-from pipeline.benchmark.release.release_summary import STUDY_FILE, StudyFacts
+from pipeline.benchmark.release.release_summary import StudyFacts
 from pipeline.benchmark.release.subset_files import (
     Prediction,
     ReferenceScores,
@@ -38,6 +38,7 @@ from pipeline.core.records import DroppedCandidate, Item, Record, Subset, Verdic
 from pipeline.core.release_params import RecordedParams
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.joined_predictions import ScoringOptions
+from pipeline.scoring.provenance import STUDY_FILE
 from pipeline.scoring.model_report import find_benchmark_faults
 
 CHECKSUMS_FILE = "CHECKSUMS.sha256"
