@@ -257,6 +257,7 @@ def build_queue(
         "tasks": [to_task_mapping(task) for task in tasks],
         "prior_answerable": priors.answerable,
         "decided_by_panel": priors.decided_by_panel,
+        "called_valid_by_panel": priors.called_valid_by_panel,
         "discarded_tasks": discarded,
         "doubtful": feedback.doubtful,
     }

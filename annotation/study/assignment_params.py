@@ -188,10 +188,12 @@ class AssignmentPriors(NamedTuple):
     Attributes:
         answerable: Candidate id -> prior probability of being answerable.
         decided_by_panel: Sorted ids of the candidates that a panel of models decides; empty unless `collect.min_people` is 0.
+        called_valid_by_panel: Sorted ids of the candidates that the panel calls valid.
     """
 
     answerable: dict[str, float]
     decided_by_panel: list[str]
+    called_valid_by_panel: list[str]
 
 
 def read_priors(folders: DatasetFolders) -> AssignmentPriors:
@@ -206,10 +208,10 @@ def read_priors(folders: DatasetFolders) -> AssignmentPriors:
     priors = {row.candidate_id: row.p_answerable for row in estimates}
     panel, feedback = read_panel(folders.annotations / PANEL_FILENAME), read_collect_feedback(folders)
     if not panel or not feedback.panel.is_used:
-        return AssignmentPriors(priors, [])
+        return AssignmentPriors(priors, [], [])
     # Label Studio's Python environment has no SciPy, and reads the priors from queue.json.
     from annotation.study.answers_table import load_quality_rules
-    from annotation.study.panel_priors import add_panel, decide_by_panel
+    from annotation.study.panel_priors import add_panel, decide_by_panel, find_called_valid
     from annotation.study.posteriors import Posterior
 
     path = folders.stage_dir("collect") / "posteriors_by_people.jsonl"
@@ -221,9 +223,9 @@ def read_priors(folders: DatasetFolders) -> AssignmentPriors:
     tasks = folders.read_records(Task)
     found = add_panel(tasks, panel, priors, by_people, params.seed, params.panel_audit_rate, discarded)
     if rules.min_people or rules.aggregation != "dawid-skene":
-        return AssignmentPriors(found.answerable, [])
+        return AssignmentPriors(found.answerable, [], find_called_valid(found))
     decided = decide_by_panel(found, rules.min_posterior, feedback.get_base_rates(), by_people)
-    return AssignmentPriors(found.answerable, sorted(decided))
+    return AssignmentPriors(found.answerable, sorted(decided), find_called_valid(found))
 
 
 class _GoldQuestion(msgspec.Struct, frozen=True):

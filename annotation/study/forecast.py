@@ -179,7 +179,12 @@ def replay_answers(
     rules = params.to_assignment_rules(sizes, load_quality_rules().min_posterior)
     priors = read_priors(folders)
     assigner = AdaptiveAssigner(
-        mappings, priors.answerable, rules, feedback.doubtful, priors.decided_by_panel
+        mappings,
+        priors.answerable,
+        rules,
+        feedback.doubtful,
+        priors.decided_by_panel,
+        priors.called_valid_by_panel,
     )
     verdicts, _ = to_verdicts(annotations, tasks, strict=False)
     for row in sorted(verdicts, key=lambda row: row.sequence_index):

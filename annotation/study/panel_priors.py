@@ -27,6 +27,8 @@ MIN_AUDITED = 30
 # The panel is used if Fisher's exact test on the audited candidates has at most this probability, and as long as fewer than
 # `MIN_AUDITED` of them are decided.
 MAX_P_VALUE = 0.05
+# A panel calls a candidate valid if its verdicts change the log odds by at least so much.
+MIN_SUPPORT = 1.0
 # Maximum shift of the log odds of a subset by its base rate.
 MAX_SHIFT = 8.0
 
@@ -285,6 +287,17 @@ def decide_by_panel(
         elif answerable >= MIN_VALID_POSTERIOR and priors.evidence[key] > 0:
             statuses[key] = "answerable"
     return statuses
+
+
+def find_called_valid(priors: PanelPriors) -> list[str]:
+    """Return the sorted ids of the candidates that the panel calls valid, without those of the audit sample.
+
+    One "valid" vote of a person decides these candidates, because the models speak against the possibility that the person has not
+    looked.
+    """
+    return sorted(
+        key for key, value in priors.evidence.items() if value >= MIN_SUPPORT and key not in priors.audited
+    )
 
 
 def _find_shift(log_odds: np.ndarray, rate: float) -> float:

@@ -7,9 +7,9 @@ each candidate.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 import pandas as pd
@@ -24,11 +24,11 @@ from annotation.study.answers_table import (
 from annotation.study.assignment import DEFAULT_RULES
 from annotation.study.gold_status import count_by_status, list_questions_to_check
 from annotation.study.label_error import measure_label_error
-from annotation.study.panel_priors import PanelPriors, PanelReport, audit_panel, decide_by_panel
-from annotation.study.posteriors import NO_ESTIMATES, Posterior, estimate_posteriors
+from annotation.study.panel_priors import PanelPriors, PanelReport, audit_panel, decide_by_panel, find_called_valid
+from annotation.study.posteriors import NO_ESTIMATES, Posterior, PosteriorEstimates, estimate_posteriors
 from annotation.study.quality_control import ExcludedAnswer, assess_quality, list_excluded_answers
 from annotation.study.quality_report import QualityReport, build_report
-from annotation.study.vote_aggregation import check_aqs, decide_by_votes, verify_candidates
+from annotation.study.vote_aggregation import Status, check_aqs, decide_by_votes, verify_candidates
 from pipeline.core.params import Seed
 from pipeline.core.records import CollectedCandidate, GoldQuestionCheck, Record, ScreenedCandidate
 from pipeline.research_registry import NUM_SIMULATED_ANNOTATORS
@@ -85,6 +85,80 @@ class AggregatedVerdicts(Record):
     invalid_by_people: dict[str, float] = msgspec.field(default_factory=dict)
 
 
+class WeighedVotes(NamedTuple):
+    """What follows from the votes after quality control.
+
+    Attributes:
+        answers: The answers table, in which votes that are not trusted, and repeated votes of copies, have an exclusion reason.
+        estimated: The probabilities of the model of the votes; `NO_ESTIMATES` if it was not used.
+        panel: The panel of models; None without a panel.
+        invalid_by_people: Candidate id -> probability of being unanswerable by people alone; empty without a panel.
+        by_panel: Candidate id -> status by the panel, where it may decide (`collect.min_people: 0`).
+        called_valid: Ids of candidates that the panel calls valid.
+    """
+
+    answers: pd.DataFrame
+    estimated: PosteriorEstimates
+    panel: PanelReport | None
+    invalid_by_people: dict[str, float]
+    by_panel: Mapping[str, Status]
+    called_valid: list[str]
+
+
+# Returns the priors with a panel of models, from candidate id -> probability of being unanswerable by people alone, and the answers
+# table.
+AddPanel = Callable[[Mapping[str, float], pd.DataFrame], PanelPriors]
+
+
+def weigh_votes(
+    answers: pd.DataFrame,
+    screened: Mapping[str, ScreenedCandidate],
+    params: CollectParams,
+    answerable_priors: Mapping[str, float] = MappingProxyType({}),
+    add_panel: AddPanel | None = None,
+) -> WeighedVotes:
+    """Weigh the votes of people and, if there is one, the verdicts of a panel of models.
+
+    Args:
+        answers: The answers table after quality control.
+        screened, params, answerable_priors, add_panel: As in `aggregate_verdicts`.
+    """
+    answers_table, estimated = answers, NO_ESTIMATES
+    panel, invalid_by_people = None, dict[str, float]()
+    by_panel, called_valid = dict[str, Status](), list[str]()
+    if params.aggregation == "dawid-skene":
+        has_votes = len(select_votes(answers_table)) > 0
+        if has_votes:
+            estimated, answers_table = estimate_posteriors(answers_table, answerable_priors)
+        if add_panel:
+            # People alone come first. The panel is measured by what they say, and changes the priors.
+            invalid_by_people = {row.candidate_id: row.invalid for row in estimated.posteriors}
+            priors = add_panel(invalid_by_people, answers_table)
+            by_people = decide_by_votes(answers_table, screened, params, estimated.invalid_by_votes)
+            panel = audit_panel(priors, by_people)
+            if panel.is_used and has_votes:
+                called_valid = find_called_valid(priors)
+                estimated, answers_table = estimate_posteriors(answers, priors.answerable)
+            if panel.is_used and not params.min_people:
+                base_rates = {
+                    name: rate.value
+                    for name, rate in estimated.base_rates.items()
+                    if rate.value is not None
+                }
+                by_panel = {**decide_by_panel(priors, params.min_posterior, base_rates, invalid_by_people)}
+    return WeighedVotes(answers_table, estimated, panel, invalid_by_people, by_panel, called_valid)
+
+
+def verify_weighed(
+    screened: Mapping[str, ScreenedCandidate], weighed: WeighedVotes, params: CollectParams
+) -> Iterator[CollectedCandidate]:
+    """Yield every candidate with its votes and status, sorted by id."""
+    invalid = {row.candidate_id: row.invalid for row in weighed.estimated.posteriors}
+    return verify_candidates(
+        screened, weighed.answers, params, invalid, weighed.by_panel, weighed.called_valid
+    )
+
+
 def aggregate_verdicts(
     screened: Mapping[str, ScreenedCandidate],
     answers_table: pd.DataFrame,
@@ -94,7 +168,7 @@ def aggregate_verdicts(
     audited: Collection[str] = (),
     store: Callable[[Iterable[CollectedCandidate]], Collection[CollectedCandidate]] = list,
     min_gold_agreement: int = DEFAULT_RULES.min_gold_agreement,
-    add_panel: Callable[[Mapping[str, float], pd.DataFrame], PanelPriors] | None = None,
+    add_panel: AddPanel | None = None,
 ) -> AggregatedVerdicts:
     """Aggregate verdicts into the status of each screened candidate.
 
@@ -110,39 +184,21 @@ def aggregate_verdicts(
         store: A function that stores the verified candidates as they are made, and returns a collection from
             which they can be read again.
         min_gold_agreement: Number of annotators who must agree on an unconfirmed gold question.
-        add_panel: Returns the priors with a panel of models, from candidate id -> probability of being unanswerable by people alone,
-            and the answers table; None without a panel. It is used only by the rule dawid-skene.
+        add_panel: Returns the priors with a panel of models (`AddPanel`); None without a panel. It is used only by the rule
+            dawid-skene.
 
     Raises:
         UserError: See `assess_quality`.
     """
     assessed = assess_quality(answers_table, params, min_gold_agreement)
-    answers_table, estimated = assessed.answers, NO_ESTIMATES
-    panel, invalid_by_people, by_panel = None, dict[str, float](), dict[str, Any]()
-    if params.aggregation == "dawid-skene":
-        has_votes = len(select_votes(answers_table)) > 0
-        if has_votes:
-            estimated, answers_table = estimate_posteriors(answers_table, answerable_priors)
-        if add_panel:
-            # People alone come first. The panel is measured by what they say, and changes the priors.
-            invalid_by_people = {row.candidate_id: row.invalid for row in estimated.posteriors}
-            priors = add_panel(invalid_by_people, answers_table)
-            by_people = decide_by_votes(answers_table, screened, params, estimated.invalid_by_votes)
-            panel = audit_panel(priors, by_people)
-            if panel.is_used and has_votes:
-                estimated, answers_table = estimate_posteriors(assessed.answers, priors.answerable)
-            if panel.is_used and not params.min_people:
-                base_rates = {
-                    name: rate.value
-                    for name, rate in estimated.base_rates.items()
-                    if rate.value is not None
-                }
-                by_panel = decide_by_panel(priors, params.min_posterior, base_rates, invalid_by_people)
+    weighed = weigh_votes(assessed.answers, screened, params, answerable_priors, add_panel)
+    answers_table, estimated, panel = weighed.answers, weighed.estimated, weighed.panel
     assessed = assessed._replace(answers=answers_table)
-    invalid = {row.candidate_id: row.invalid for row in estimated.posteriors}
-    verified = store(verify_candidates(screened, answers_table, params, invalid, by_panel))
+    verified = store(verify_weighed(screened, weighed, params))
     adjudicated = get_adjudications(answers_table)
-    by_votes = decide_by_votes(answers_table, screened, params, estimated.invalid_by_votes)
+    by_votes = decide_by_votes(
+        answers_table, screened, params, estimated.invalid_by_votes, weighed.called_valid
+    )
     label_error = measure_label_error(
         by_votes,
         {str(key): bool(value) for key, value in adjudicated.items()},
@@ -165,7 +221,7 @@ def aggregate_verdicts(
             panel,
         ),
         panel=panel,
-        invalid_by_people=invalid_by_people,
+        invalid_by_people=weighed.invalid_by_people,
     )
 
 

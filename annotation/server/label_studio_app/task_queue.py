@@ -142,7 +142,9 @@ class TaskQueue:
             self.content["prior_answerable"],
             rules,
             self.content["doubtful"],
+            # A queue.json of an earlier version has no panel.
             self.content.get("decided_by_panel", ()),
+            self.content.get("called_valid_by_panel", ()),
         )
         self.assigner = AdaptiveAssigner([tasks[key] for key in self.task_numbers], *options)
         self._advance_clock()
