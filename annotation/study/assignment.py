@@ -774,7 +774,10 @@ class AdaptiveAssigner:
             find_unanswerable(after, invalid + more, valid, self.rules.min_posterior)
             | (~is_released & find_unanswerable(after, invalid + more, valid, min_release))
             | find_answerable(
-                self._compute_log_odds_after(at, VALID, more), invalid, valid + more, self._min_valid_votes[at]
+                self._compute_log_odds_after(at, VALID, more),
+                invalid,
+                valid + more,
+                self._min_valid_votes[at],
             )
         )
         for_overlap = np.minimum(left, np.maximum(MIN_OVERLAP_VOTES - np.ceil(count), 0)) * self.is_overlap

@@ -269,10 +269,8 @@ def decide_by_panel(
         judged: Ids of the candidates that people judged. The base rate of a subset shifts the log odds of all its candidates alike, so
             that their mean over these candidates is the base rate.
     """
-    log_odds = {
-        key: float(to_log_odds(np.array(value))) for key, value in priors.by_panel.items()
-    }
-    shifts = {subset: 0.0 for subset in priors.subsets.values()}
+    log_odds = {key: float(to_log_odds(np.array(value))) for key, value in priors.by_panel.items()}
+    shifts = dict.fromkeys(priors.subsets.values(), 0.0)
     for subset, rate in base_rates.items():
         own = np.array([log_odds[key] for key in judged if priors.subsets.get(key) == subset])
         if subset in shifts and len(own):
@@ -315,7 +313,9 @@ def _find_shift(log_odds: np.ndarray, rate: float) -> float:
     )
 
 
-def _compute_p_value(priors: PanelPriors, status_by_people: Mapping[str, str], decided: Collection[str]) -> float:
+def _compute_p_value(
+    priors: PanelPriors, status_by_people: Mapping[str, str], decided: Collection[str]
+) -> float:
     """Return the probability of at least so much agreement between panel and people if the panel's verdicts did not depend on the
     status (Fisher's exact test, one-sided).
     """

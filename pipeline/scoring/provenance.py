@@ -13,8 +13,6 @@ from .input_validation import parse_json_lines
 # Fields with the types of a question, with the names that GQA uses.
 QUESTION_TYPE_FIELDS = ("structural", "semantic", "detailed")
 STRING_FIELDS = (*QUESTION_TYPE_FIELDS, "split", "category", "difficulty", "pair_id")
-# The facts about the annotation study, in the folder of a release.
-STUDY_FILE = "study.json"
 PARAMS_FILE, PROVENANCE_FILE = RELEASE_METADATA_FILES = ("params.json", "provenance.jsonl")
 ALLOWED_SPLITS = (None, "", "validation", "test")
 

@@ -188,7 +188,7 @@ def main() -> None:
         return SpillMap(out, CollectedCandidate, ((row.candidate.candidate_id, row) for row in rows)).values()
 
     answers = build_answers_table(tasks, folders.read_records(Verdict))
-    panel = [] if params.simulate else read_panel(folders.annotations / PANEL_FILENAME)
+    panel = read_panel(folders.annotations / PANEL_FILENAME)
     if panel and params.aggregation != "dawid-skene":
         warn(
             f"collect.aggregation is {params.aggregation}, so the verdicts of the panel of models are not used"

@@ -46,8 +46,7 @@ from pipeline.core.no_answer_texts import is_no_answer
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import report_written, track
 from pipeline.core.records import SUBSETS, CollectedCandidate, ImageRecord, Item, Question, Subset, Verdict
-from pipeline.core.release_params import ReleaseParams, check_release_params
-from pipeline.scoring.provenance import STUDY_FILE
+from pipeline.core.release_params import STUDY_FILE, ReleaseParams, check_release_params
 
 # Sections of params.yaml for stages that only evaluate models. They are not recorded in a release.
 EVALUATION_STAGES = {"paper", "leaderboard"}
@@ -286,7 +285,10 @@ def write_texts(
     paths = {key: row.path for key, row in images.items()}
     quality = read_json(folders.stage_dir("collect") / "quality.json", QualityReport)
     write_text(home / "quality.html", render_page(quality, paths))
-    write_json(home / STUDY_FILE, StudyFacts(label_error=quality.label_error, doubts=tuple(quality.doubts), panel=quality.panel))
+    write_json(
+        home / STUDY_FILE,
+        StudyFacts(label_error=quality.label_error, doubts=tuple(quality.doubts), panel=quality.panel),
+    )
     title = f"{facts.params.title} {facts.version}"
     with atomic_write(home / "card.png") as file:
         file.write(draw_card_image(items, {key: Path(path) for key, path in paths.items()}))

@@ -24,7 +24,13 @@ from annotation.study.answers_table import (
 from annotation.study.assignment import DEFAULT_RULES
 from annotation.study.gold_status import count_by_status, list_questions_to_check
 from annotation.study.label_error import measure_label_error
-from annotation.study.panel_priors import PanelPriors, PanelReport, audit_panel, decide_by_panel, find_called_valid
+from annotation.study.panel_priors import (
+    PanelPriors,
+    PanelReport,
+    audit_panel,
+    decide_by_panel,
+    find_called_valid,
+)
 from annotation.study.posteriors import NO_ESTIMATES, Posterior, PosteriorEstimates, estimate_posteriors
 from annotation.study.quality_control import ExcludedAnswer, assess_quality, list_excluded_answers
 from annotation.study.quality_report import QualityReport, build_report
@@ -141,9 +147,7 @@ def weigh_votes(
                 estimated, answers_table = estimate_posteriors(answers, priors.answerable)
             if panel.is_used and not params.min_people:
                 base_rates = {
-                    name: rate.value
-                    for name, rate in estimated.base_rates.items()
-                    if rate.value is not None
+                    name: rate.value for name, rate in estimated.base_rates.items() if rate.value is not None
                 }
                 by_panel = {**decide_by_panel(priors, params.min_posterior, base_rates, invalid_by_people)}
     return WeighedVotes(answers_table, estimated, panel, invalid_by_people, by_panel, called_valid)

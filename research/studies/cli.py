@@ -328,7 +328,9 @@ def panel(
     seed: Annotated[
         int,
         typer.Option(
-            min=0, max=1_000_000, help="Seed of the first study. The constants were chosen on seeds from 1,001 on."
+            min=0,
+            max=1_000_000,
+            help="Seed of the first study. The constants were chosen on seeds from 1,001 on.",
         ),
     ] = 1,
     panel: Annotated[
@@ -336,10 +338,14 @@ def panel(
         typer.Option("--panel", help="Simulate only this panel. Can be repeated (default: all)."),
     ] = None,
     answerable: Annotated[
-        float, typer.Option(min=0.01, max=0.99, help="Draw a truth with this proportion of answerable candidates.")
+        float,
+        typer.Option(min=0.01, max=0.99, help="Draw a truth with this proportion of answerable candidates."),
     ] = 0.2,
     tasks: Annotated[
-        int, typer.Option(min=100, max=100_000, help="Number of tasks of a study, at least. Whole images are chosen.")
+        int,
+        typer.Option(
+            min=100, max=100_000, help="Number of tasks of a study, at least. Whole images are chosen."
+        ),
     ] = 600,
     min_people: Annotated[
         list[int] | None,

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -43,10 +43,23 @@ from pipeline.core.parallel import choose_num_workers, ordered_map
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import track
 from pipeline.core.randomness import make_generator
-from pipeline.core.records import Choice, CollectedCandidate, Record, ScreenedCandidate, Task, TaskQuestion, Verdict
+from pipeline.core.records import (
+    Choice,
+    CollectedCandidate,
+    Record,
+    ScreenedCandidate,
+    Task,
+    TaskQuestion,
+    Verdict,
+)
 from pipeline.tasks.verdict_aggregation import CollectParams, WeighedVotes, verify_weighed, weigh_votes
 from research.simulated_annotators.annotator_crowds import make_crowd
-from research.studies.votes_needed import compute_errors, draw_truth, find_subsets, sample_tasks, simulate_votes
+from research.studies.votes_needed import (
+    draw_truth,
+    find_subsets,
+    sample_tasks,
+    simulate_votes,
+)
 
 # Constants were chosen on these seeds. Results are reported for the following ones.
 TUNING_SEEDS = range(1001, 1009)
@@ -91,7 +104,13 @@ PANELS: dict[str, tuple[PanelModel, ...]] = {
     ),
 }
 # Panels for which `collect.min_people: 0` is measured, too.
-DECIDING_PANELS = ("2 models of 0.95", "2 models of 0.85", "2 models of 0.85 that share half of their errors", "2 models of 0.7/0.6", "2 that toss coins")
+DECIDING_PANELS = (
+    "2 models of 0.95",
+    "2 models of 0.85",
+    "2 models of 0.85 that share half of their errors",
+    "2 models of 0.7/0.6",
+    "2 that toss coins",
+)
 
 
 class PanelStudyResult(Record):
@@ -180,7 +199,11 @@ def simulate_panel(data: StudyData, models: Sequence[PanelModel], seed: int) -> 
                 choices.append("invalid" if is_unanswerable != errs else "valid")
             rows.append(
                 PanelVerdict(
-                    task_id=key, model=f"model-{place}", prompt="prompt-1", first=choices[0], second=choices[1]
+                    task_id=key,
+                    model=f"model-{place}",
+                    prompt="prompt-1",
+                    first=choices[0],
+                    second=choices[1],
                 )
             )
     return rows
@@ -294,7 +317,9 @@ def _summarize(
     )
 
 
-def compute_difference(results: Sequence[PanelStudyResult], alone: Mapping[int, PanelStudyResult]) -> tuple[float, float, float]:
+def compute_difference(
+    results: Sequence[PanelStudyResult], alone: Mapping[int, PanelStudyResult]
+) -> tuple[float, float, float]:
     """Return the proportion of wrong UQs minus that of people alone, with its 95 % interval over studies.
 
     The proportions are those of all studies together. Each study is compared with the one of the same seed.
@@ -390,7 +415,9 @@ def make_study_data(
     return StudyData(chosen, {key: screened[key] for key in truth}, truth)
 
 
-def _simulate(answerable: float, num_tasks: int, inputs: _Inputs, job: tuple[int, str, int]) -> PanelStudyResult:
+def _simulate(
+    answerable: float, num_tasks: int, inputs: _Inputs, job: tuple[int, str, int]
+) -> PanelStudyResult:
     seed, panel, min_people = job
     data = make_study_data(inputs.tasks, inputs.screened, answerable, num_tasks, seed)
     return simulate_study(data, panel, min_people, seed)

@@ -269,7 +269,11 @@ class SimulatedVisionModel:
         """Execute a question on what the model sees; None if the question has no program that can be executed."""
         program = self.find_program(image_id, text)
         with suppress(UserError):
-            return execute_program(parse_program(program, text), build_scene_evidence(seen, LEXICON)) if program else None
+            return (
+                execute_program(parse_program(program, text), build_scene_evidence(seen, LEXICON))
+                if program
+                else None
+            )
         return None
 
     def _list_guesses(self, seen: SceneGraph, text: str) -> list[str]:

@@ -129,7 +129,9 @@ def _list_annotation_creators(summary: ReleaseSummary) -> list[str] | None:
     if summary.simulated:
         return ["machine-generated"]
     by_models = ["machine-generated"] if summary.vote_counts.by_panel else []
-    return [*dict.fromkeys([*by_models, *([summary.params.annotated_by] * bool(summary.params.annotated_by))])] or None
+    return [
+        *dict.fromkeys([*by_models, *([summary.params.annotated_by] * bool(summary.params.annotated_by))])
+    ] or None
 
 
 def _row_group_bytes(table: ParquetFile, index: int) -> int:

@@ -35,10 +35,9 @@ from pipeline.core.errors import Problems, UserError, collect_errors, format_cou
 from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.records import DroppedCandidate, Item, Record, Subset, Verdict
-from pipeline.core.release_params import RecordedParams
+from pipeline.core.release_params import STUDY_FILE, RecordedParams
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.joined_predictions import ScoringOptions
-from pipeline.scoring.provenance import STUDY_FILE
 from pipeline.scoring.model_report import find_benchmark_faults
 
 CHECKSUMS_FILE = "CHECKSUMS.sha256"

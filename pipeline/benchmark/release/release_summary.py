@@ -250,7 +250,9 @@ class ReleaseSummary(Record):
         """Title and version, as on the card. The title says if models alone decided UQs."""
         votes = self.vote_counts
         by_panel = (
-            f" ({'' if votes.by_panel == votes.num_uqs else 'partly '}decided by models)" if votes.by_panel else ""
+            f" ({'' if votes.by_panel == votes.num_uqs else 'partly '}decided by models)"
+            if votes.by_panel
+            else ""
         )
         return f"{'REHEARSAL of ' if self.rehearsal else ''}{self.params.title} {self.version}{by_panel}"
 

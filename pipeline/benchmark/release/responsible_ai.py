@@ -33,6 +33,11 @@ def list_simulated_parts(f: ReleaseSummary) -> list[str]:
         )
     elif f.is_judged_by_models:
         sentences.append("Verdicts: models judged in place of people. No person has judged these questions.")
+    if f.vote_counts.by_panel:
+        votes = f.vote_counts
+        sentences.append(
+            f"Verdicts: models alone decided {votes.by_panel:,} of {format_count(votes.num_uqs, 'UQ')}. No person has judged these questions."
+        )
     if edited := f.subsets_with_prefix("pt"):
         sentences.append(f"Questions of {' and '.join(edited)}: a program edited questions of the source.")
     if f.drafting_text:

@@ -9,17 +9,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from pipeline.core.errors import UserError, collect_errors
 from pipeline.core.json_files import read_json
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import Record
+from pipeline.core.release_params import STUDY_FILE
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.items import Benchmark
 from pipeline.scoring.join import split_items
 from pipeline.scoring.joined_predictions import Predictions, ScoringOptions
 from pipeline.scoring.leaderboard.prediction_files import RowFiles, find_rows
 from pipeline.scoring.prediction_reader import read_predictions
-from pipeline.scoring.provenance import STUDY_FILE
 
 DETECTED_ABSTENTION_LABEL = "abstentions, detected in the answers"
 # File names of the predictions that stage answer writes. The folder of the stage has other files, too.
@@ -158,7 +160,7 @@ def make_row(name: str, found: RowFiles, is_built_in: bool = False) -> Leaderboa
 class _Voter(Record, forbid_unknown_fields=False):
     model: str
     # Subset -> sensitivity.
-    sensitivity: dict[str, float] = {}
+    sensitivity: dict[str, float] = msgspec.field(default_factory=dict)
 
 
 class _Panel(Record, forbid_unknown_fields=False):

@@ -16,6 +16,7 @@ from annotation.study.panel_priors import (
     is_panel_audit_task,
 )
 from annotation.study.panel_verdicts import PanelVerdict
+from annotation.study.quality_html import render_page
 from pipeline.core.records import Candidate, ScreenedCandidate, Task, TaskQuestion, Verdict, VerifierResult
 from pipeline.tasks.verdict_aggregation import CollectParams, aggregate_verdicts
 
@@ -313,3 +314,23 @@ def test_an_audit_that_is_too_small_does_not_rule_out_a_panel():
     assert report.is_used
     assert report.error is None
     assert "not known" in report.warning
+
+
+def test_the_page_states_the_error_of_the_panel_its_interval_and_its_warning():
+    panel = judge("prompt-1", 0.1, 0, model="<b>net</b>")
+    found = collect(people_votes(range(COUNT)), panel, audit_rate=0.3)
+    page = render_page(found.quality)
+    report = found.panel
+    assert (
+        f"The panel differs from people on {report.num_wrong} of {report.num_audited} audited candidates"
+        in page
+    )
+    assert f"{report.low:.1%} to {report.high:.1%} (95 % Clopper-Pearson interval)" in page
+    assert "changed only how many people were asked" in page
+    assert "&lt;b&gt;net&lt;/b&gt;" in page and "<b>net" not in page
+    few = render_page(collect(people_votes(range(20)), panel).quality)
+    assert "not known: people decided" in few
+    assert "Warning.</strong> how often the panel errs is not known" in few
+    decided = render_page(collect([], panel + judge("p", 0.05, 1, model="other"), min_people=0).quality)
+    assert "models alone called" in decided and "collect.min_people" in decided
+    assert "Panel of models" not in render_page(collect(people_votes(range(20)), []).quality)

@@ -507,7 +507,12 @@ def test_the_card_says_what_a_model_drafted(items, text_of):
 PANEL = PanelReport(
     voters=tuple(
         PanelVoter(
-            model="org/vl_m", prompt=prompt, votes=90, sensitivity={"pt-hard": 0.9}, specificity={"pt-hard": 0.8}, correlation={}
+            model="org/vl_m",
+            prompt=prompt,
+            votes=90,
+            sensitivity={"pt-hard": 0.9},
+            specificity={"pt-hard": 0.8},
+            correlation={},
         )
         for prompt in ("prompt-1", "prompt-2")
     ),
@@ -522,23 +527,32 @@ PANEL = PanelReport(
 
 def test_the_card_states_a_panel_and_its_error(items, text_of):
     text = text_of(items, panel=PANEL)
-    assert "1 model judged candidates: org/vl\\_m. The verdicts changed only how many people were asked" in text
+    assert (
+        "1 model judged candidates: org/vl\\_m. The verdicts changed only how many people were asked" in text
+    )
     assert "the panel differs from people on 4: 10.0% (95 % interval: 2.8% to 23.7%)" in text
     assert "decided by models" not in text
-    assert any("org/vl_m" in one and "Leaderboards mark them" in one for one in list_limitations(facts(items, panel=PANEL)))
+    assert any(
+        "org/vl_m" in one and "Leaderboards mark them" in one
+        for one in list_limitations(facts(items, panel=PANEL))
+    )
     assert "judged candidates" not in text_of(items)
 
 
 def test_the_card_states_that_the_error_of_a_panel_is_not_known_or_that_it_is_not_used(items, text_of):
-    unknown = replace(PANEL, error=None, low=None, high=None, num_audited=3, warning="how often the panel errs is not known")
+    unknown = replace(
+        PANEL, error=None, low=None, high=None, num_audited=3, warning="how often the panel errs is not known"
+    )
     text = text_of(items, panel=unknown)
     assert "people alone decided only 3 candidates of the audit sample" in text
-    assert "Warning: how often the panel errs is not known." in text
-    useless = replace(PANEL, is_used=False, warning="the panel may be useless")
-    assert "The verdicts are not used" in text_of(items, panel=useless)
+    useless = text_of(items, panel=replace(PANEL, is_used=False, warning="the panel may be useless"))
+    assert "The verdicts are not used" in useless
+    assert "Warning: the panel may be useless." in useless
 
 
-@pytest.mark.parametrize(("by_panel", "title"), [(5, "(decided by models)"), (3, "(partly decided by models)")])
+@pytest.mark.parametrize(
+    ("by_panel", "title"), [(5, "(decided by models)"), (3, "(partly decided by models)")]
+)
 def test_the_title_says_if_models_alone_decided(items, text_of, tmp_path, by_panel, title):
     votes = replace(VOTES, uqs_by_votes={2: 5 - by_panel}, by_adjudicator=0, by_panel=by_panel)
     found = facts(items, panel=PANEL, vote_counts=votes)
@@ -551,3 +565,4 @@ def test_the_title_says_if_models_alone_decided(items, text_of, tmp_path, by_pan
     people = [item for item in items if not item.simulated]
     metadata = read_metadata(people, tmp_path, panel=PANEL, vote_counts=votes)
     assert metadata["annotations_creators"][0] == "machine-generated"
+    assert any(f"models alone decided {by_panel} of 5 UQs" in one for one in list_simulated_parts(found))
