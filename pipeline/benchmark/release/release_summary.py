@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from annotation.study.assignment import wilson_interval
 from annotation.study.label_error import LabelError
-from annotation.study.panel_priors import PanelReport
+from annotation.study.panel_priors import MIN_AUDITED, PanelReport
 from pipeline.benchmark.release.errata import Erratum
 from pipeline.core.errors import format_count
 from pipeline.core.jsonl_index import FilteredView
@@ -104,7 +104,7 @@ def describe_panel(panel: PanelReport, votes: VoteCounts) -> str:
     else:
         role = "The verdicts changed only how many people were asked: each UQ has the vote of a person, or of an adjudicator, who says so."
     if panel.error is None:
-        error = f"How often the panel errs is not known: people alone decided only {format_count(panel.num_audited, 'candidate')} of the audit sample."
+        error = f"How often the panel errs is not known: people alone decided {format_count(panel.num_audited, 'candidate')} of the audit sample, and {MIN_AUDITED} are needed."
     else:
         error = (
             f"On {format_count(panel.num_audited, 'candidate')}, sampled at random, that people judged without these verdicts, the panel differs from people "

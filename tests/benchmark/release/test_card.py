@@ -544,7 +544,7 @@ def test_the_card_states_that_the_error_of_a_panel_is_not_known_or_that_it_is_no
         PANEL, error=None, low=None, high=None, num_audited=3, warning="how often the panel errs is not known"
     )
     text = text_of(items, panel=unknown)
-    assert "people alone decided only 3 candidates of the audit sample" in text
+    assert "people alone decided 3 candidates of the audit sample, and 30 are needed" in text
     useless = text_of(items, panel=replace(PANEL, is_used=False, warning="the panel may be useless"))
     assert "The verdicts are not used" in useless
     assert "Warning: the panel may be useless." in useless
