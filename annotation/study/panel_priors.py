@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -304,13 +304,10 @@ def _find_shift(log_odds: np.ndarray, rate: float) -> float:
     >>> round(_find_shift(np.array([0.0, 0.0]), 0.75), 4)
     1.0986
     """
-    return float(
-        brentq(
-            lambda shift: expit(log_odds + shift).mean() - np.clip(rate, expit(-MAX_SHIFT), expit(MAX_SHIFT)),
-            -MAX_SHIFT - np.abs(log_odds).max(),
-            MAX_SHIFT + np.abs(log_odds).max(),
-        )
-    )
+    wanted = np.clip(rate, expit(-MAX_SHIFT), expit(MAX_SHIFT))
+    bound = MAX_SHIFT + np.abs(log_odds).max()
+    shift: Any = brentq(lambda value: expit(log_odds + value).mean() - wanted, -bound, bound)
+    return float(shift)
 
 
 def _compute_p_value(
@@ -323,7 +320,8 @@ def _compute_p_value(
     for key in decided:
         if evidence := priors.evidence.get(key, 0.0):
             table[int(evidence > 0), int(status_by_people[key] == "answerable")] += 1
-    return float(fisher_exact(table, alternative="greater").pvalue)
+    found: Any = fisher_exact(table, alternative="greater")
+    return float(found.pvalue)
 
 
 def _make_matrix(cast: Mapping[tuple[int, int], list[float]], num_rows: int, num_voters: int) -> np.ndarray:

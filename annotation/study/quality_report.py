@@ -240,7 +240,7 @@ def build_report(
     posteriors = {row.candidate_id: row.invalid for row in estimates.posteriors}
     uncertain = _rank_uncertain(answers, verified, posteriors)
     shares = _compute_shares(answers, estimates.copies)
-    by_panel = Counter(row.status for row in verified if row.decided_by == "panel")
+    by_panel = Counter[Status](row.status for row in verified if row.decided_by == "panel")
     undecided = [row.candidate.candidate_id for row in verified if row.status == "doubtful"]
     quality = QualityReport(
         simulated=bool(answers["simulated"].any()),
@@ -271,7 +271,7 @@ def build_report(
         doubtful={str(key): value for key, value in uncertain[uncertain.index.isin(undecided)].items()},
         rates=tuple(estimates.rates),
         panel=panel or UNSET,
-        by_panel=dict(sorted(by_panel.items())) or UNSET,
+        by_panel={status: by_panel[status] for status in sorted(by_panel)} or UNSET,
     )
     warnings = [
         *_find_warnings(quality),

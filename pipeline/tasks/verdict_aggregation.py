@@ -36,7 +36,7 @@ from annotation.study.quality_control import ExcludedAnswer, assess_quality, lis
 from annotation.study.quality_report import QualityReport, build_report
 from annotation.study.vote_aggregation import Status, check_aqs, decide_by_votes, verify_candidates
 from pipeline.core.params import Seed
-from pipeline.core.records import CollectedCandidate, GoldQuestionCheck, Record, ScreenedCandidate
+from pipeline.core.records import CollectedCandidate, GoldQuestionCheck, Record, ScreenedCandidate, Subset
 from pipeline.research_registry import NUM_SIMULATED_ANNOTATORS
 
 
@@ -131,7 +131,8 @@ def weigh_votes(
     """
     answers_table, estimated = answers, NO_ESTIMATES
     panel, invalid_by_people = None, dict[str, float]()
-    by_panel, called_valid = dict[str, Status](), list[str]()
+    called_valid = list[str]()
+    by_panel: Mapping[str, Status] = {}
     if params.aggregation == "dawid-skene":
         has_votes = len(select_votes(answers_table)) > 0
         if has_votes:
@@ -146,10 +147,10 @@ def weigh_votes(
                 called_valid = find_called_valid(priors)
                 estimated, answers_table = estimate_posteriors(answers, priors.answerable)
             if panel.is_used and not params.min_people:
-                base_rates = {
+                base_rates: dict[Subset, float] = {
                     name: rate.value for name, rate in estimated.base_rates.items() if rate.value is not None
                 }
-                by_panel = {**decide_by_panel(priors, params.min_posterior, base_rates, invalid_by_people)}
+                by_panel = decide_by_panel(priors, params.min_posterior, base_rates, invalid_by_people)
     return WeighedVotes(answers_table, estimated, panel, invalid_by_people, by_panel, called_valid)
 
 

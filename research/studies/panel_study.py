@@ -48,6 +48,7 @@ from pipeline.core.records import (
     CollectedCandidate,
     Record,
     ScreenedCandidate,
+    Subset,
     Task,
     TaskQuestion,
     Verdict,
@@ -236,7 +237,9 @@ def simulate_study(data: StudyData, panel: str, min_people: int, seed: int) -> P
             answerable, called_valid = priors.answerable, find_called_valid(priors)
             if not min_people:
                 found = weighed.estimated.base_rates if weighed else {}
-                base_rates = {subset: rate.value for subset, rate in found.items() if rate.value is not None}
+                base_rates: dict[Subset, float] = {
+                    subset: rate.value for subset, rate in found.items() if rate.value is not None
+                }
                 decided = sorted(decide_by_panel(priors, params.min_posterior, base_rates, by_people))
         assigner = AdaptiveAssigner(
             mappings,
