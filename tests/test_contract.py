@@ -191,6 +191,7 @@ def test_only_simulated_annotators_the_audit_and_a_reference_row_read_the_truth(
             "research/studies/attribution_study.py",
             "research/studies/crowd_robustness.py",
             "research/studies/label_error_coverage.py",
+            "research/studies/panel_study.py",
         )
     }
 

@@ -26,7 +26,7 @@ from annotation.study.assignment_params import (
     AnnotateParams,
     count_tasks,
     read_collect_feedback,
-    read_prior_answerable,
+    read_priors,
     to_task_mapping,
 )
 from annotation.study.exports import LOCAL_FILES_PREFIX
@@ -234,6 +234,7 @@ def build_queue(
             f"annotators recognise {rare} questions. Add questions to the data, or end a first round (rgqa annotate end-round)",
             file=sys.stderr,
         )
+    priors = read_priors(folders)
     return {
         "dataset": folders.dataset,
         "project": get_project_title(folders),
@@ -254,7 +255,9 @@ def build_queue(
         "guidelines": render_guidelines(folders.study, params.choices == "yes-no"),
         "known_tasks": known_tasks,
         "tasks": [to_task_mapping(task) for task in tasks],
-        "prior_answerable": read_prior_answerable(folders),
+        "prior_answerable": priors.answerable,
+        "decided_by_panel": priors.decided_by_panel,
+        "called_valid_by_panel": priors.called_valid_by_panel,
         "discarded_tasks": discarded,
         "doubtful": feedback.doubtful,
     }
@@ -281,7 +284,7 @@ def read_active_roster(folders: DatasetFolders) -> list[Annotator]:
 
 def print_expected_yield(folders: DatasetFolders, tasks: Sequence[Task]) -> None:
     """Print how many unanswerable questions are expected from the first tasks and from all tasks."""
-    answerable = read_prior_answerable(folders)
+    answerable = read_priors(folders).answerable
     candidates = [row for task in tasks for row in (task.first, task.second) if row.role == "candidate"]
     probabilities = [1 - answerable[row.candidate_id] for row in candidates if row.candidate_id in answerable]
     if not probabilities:

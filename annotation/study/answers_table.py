@@ -67,6 +67,9 @@ class QualityRules(Params):
         min_posterior: Dawid-Skene: minimum posterior probability (0.5 to 1) of a verdict. Less certain
             candidates are not released.
         min_votes: Majority and unanimity: minimum number of votes for a verdict.
+        min_people: Dawid-Skene: number of people whose votes at least must say that a question is unanswerable. With 0, a panel of
+            models (`rgqa annotate panel`) decides candidates that nobody has judged. They are marked with `decided_by: panel`, and the
+            title of the dataset card says so.
         min_sensitivity: Minimum proportion (0 to 1) of unanswerable gold questions that an annotator must
             recognize.
         min_specificity: Minimum proportion (0 to 1) of answerable gold questions that an annotator must
@@ -83,6 +86,7 @@ class QualityRules(Params):
     aggregation: Literal["dawid-skene", "majority", "unanimity"] = "dawid-skene"
     min_posterior: Annotated[float, msgspec.Meta(gt=0.5, le=1)] = 0.95
     min_votes: Count = 2
+    min_people: Annotated[int, msgspec.Meta(ge=0, le=1)] = 1
     # Minimum accuracy on invalid and on valid gold questions. The limit for valid gold questions is higher,
     # because a question that is wrongly called invalid gets into the benchmark, while a question that is
     # wrongly called valid is only lost.

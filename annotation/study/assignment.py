@@ -16,7 +16,7 @@ runs in Label Studio's Python environment, so it imports only NumPy and the stan
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from math import log, nan
 from types import MappingProxyType
@@ -45,6 +45,8 @@ MAX_PROBABILITY = 0.99
 # Minimum number of valid votes for the decision that a candidate is answerable. An annotator who is in doubt
 # or does not look says "valid".
 MIN_VALID_VOTES = 2
+# The same where a panel of models calls the candidate valid, too.
+MIN_VALID_VOTES_WITH_PANEL = 1
 # Minimum probability for this decision. It may be lower than for the decision that a candidate is unanswerable, because
 # an unanswerable candidate that is called answerable is only lost.
 MIN_VALID_POSTERIOR = 0.9
@@ -130,6 +132,10 @@ class AdaptiveAssigner:
         rules: The rules of voting.
         doubtful: Candidate id -> probability of being unanswerable, for the candidates whose votes stage
             `collect` found undecided.
+        decided_by_panel: Ids of candidates that a panel of models decides (`collect.min_people: 0`). Their tasks get votes only if they
+            are in the overlap.
+        called_valid_by_panel: Ids of candidates that a panel of models calls valid. One "valid" vote of a person decides them, where others need
+            `MIN_VALID_VOTES`.
 
     Raises:
         ValueError: Two tasks have the same candidate.
@@ -150,6 +156,8 @@ class AdaptiveAssigner:
         answerable: Mapping[str, float],
         rules: AssignmentRules = DEFAULT_RULES,
         doubtful: Mapping[str, float] = MappingProxyType({}),
+        decided_by_panel: Collection[str] = (),
+        called_valid_by_panel: Collection[str] = (),
     ) -> None:
         self.rules = rules
         # Sorted by block, then at random. All arrays below follow this order.
@@ -177,6 +185,11 @@ class AdaptiveAssigner:
         self.is_overlap = np.array(
             [index < rules.wave_size or is_overlap_task(key, rules) for index, key in enumerate(self.keys)],
             bool,
+        )
+        candidates = [*self.candidate_index]
+        self._is_decided_by_panel = np.isin(candidates, sorted(decided_by_panel))
+        self._min_valid_votes = np.where(
+            np.isin(candidates, sorted(called_valid_by_panel)), MIN_VALID_VOTES_WITH_PANEL, MIN_VALID_VOTES
         )
         self.is_audited = np.array([is_audit_task(key, rules) for key in self.keys], bool)
         self.annotators: dict[str, _AnnotatorState] = {}
@@ -643,13 +656,12 @@ class AdaptiveAssigner:
         """Return the number of invalid and of valid votes on each candidate."""
         return (self._vote_counts + self._margins) / 2, (self._vote_counts - self._margins) / 2
 
-    @staticmethod
     def _find_settled(
-        log_odds: np.ndarray, num_invalid: np.ndarray, num_valid: np.ndarray, min_posterior: float
+        self, log_odds: np.ndarray, num_invalid: np.ndarray, num_valid: np.ndarray, min_posterior: float
     ) -> np.ndarray:
         """Return whether the votes decide about each candidate."""
         return find_unanswerable(log_odds, num_invalid, num_valid, min_posterior) | find_answerable(
-            log_odds, num_invalid, num_valid
+            log_odds, num_invalid, num_valid, self._min_valid_votes
         )
 
     def _are_votes_counted(self, state: _AnnotatorState) -> bool:
@@ -745,7 +757,7 @@ class AdaptiveAssigner:
         """Return how many annotators may have each task open now, if no adjudicator has decided it.
 
         An overlap task is open for as many annotators as it needs to reach `MIN_OVERLAP_VOTES` votes. Any
-        other task is open for one annotator if it has no vote yet, or if the remaining votes could still
+        other task is open for one annotator if it has no vote yet and no panel decides it, or if the remaining votes could still
         decide the candidate.
         """
         count = self._vote_counts
@@ -757,11 +769,16 @@ class AdaptiveAssigner:
         after = self._compute_log_odds_after(at, INVALID, more)
         min_release = self.rules.min_release_posterior
         is_released = find_unanswerable(self._log_odds[at], invalid, valid, min_release)
-        reach = count == 0
+        reach = (count == 0) & ~self._is_decided_by_panel
         reach[at] = (
             find_unanswerable(after, invalid + more, valid, self.rules.min_posterior)
             | (~is_released & find_unanswerable(after, invalid + more, valid, min_release))
-            | find_answerable(self._compute_log_odds_after(at, VALID, more), invalid, valid + more)
+            | find_answerable(
+                self._compute_log_odds_after(at, VALID, more),
+                invalid,
+                valid + more,
+                self._min_valid_votes[at],
+            )
         )
         for_overlap = np.minimum(left, np.maximum(MIN_OVERLAP_VOTES - np.ceil(count), 0)) * self.is_overlap
         wanted = np.maximum(for_overlap, np.minimum(left, ~self._is_settled & reach))
@@ -785,12 +802,20 @@ def find_unanswerable(
     return (log_odds >= threshold - ROUNDING) & has_votes & (num_invalid > 0)
 
 
-def find_answerable(log_odds: np.ndarray, num_invalid: np.ndarray, num_valid: np.ndarray) -> np.ndarray:
-    """Return whether candidates are verified as answerable, [candidates] of bool. Arguments as in
-    `find_unanswerable`.
+def find_answerable(
+    log_odds: np.ndarray,
+    num_invalid: np.ndarray,
+    num_valid: np.ndarray,
+    min_valid_votes: np.ndarray | int = MIN_VALID_VOTES,
+) -> np.ndarray:
+    """Return whether candidates are verified as answerable, [candidates] of bool.
+
+    Args:
+        log_odds, num_invalid, num_valid: As in `find_unanswerable`.
+        min_valid_votes: Minimum number of "valid" votes, [candidates] or one for all.
     """
     threshold = log(MIN_VALID_POSTERIOR) - log(1 - MIN_VALID_POSTERIOR)
-    return (-log_odds >= threshold - ROUNDING) & (num_valid > num_invalid) & (num_valid >= MIN_VALID_VOTES)
+    return (-log_odds >= threshold - ROUNDING) & (num_valid > num_invalid) & (num_valid >= min_valid_votes)
 
 
 class GoldAgreement:

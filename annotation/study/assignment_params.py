@@ -16,7 +16,7 @@ from annotation.study.qualification import MAX_ATTEMPTS
 from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.params import AutoCountOrNone, CountOrUnlimited, Params, Seed, load_params
 from pipeline.core.paths import DatasetFolders
-from pipeline.core.records import UNCONFIRMED, CandidateEstimate, Task, TaskQuestion
+from pipeline.core.records import UNCONFIRMED, CandidateEstimate, Subset, Task, TaskQuestion
 
 ChoiceNames = Literal["answerability", "yes-no"]
 Proportion = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -186,33 +186,50 @@ def to_task_mapping(task: Task, discarded: Collection[str] = ()) -> dict[str, An
     }
 
 
-def read_prior_answerable(folders: DatasetFolders) -> dict[str, float]:
-    """Return candidate id -> prior probability of being answerable; empty if there is no stage `estimate`, as
-    in a human baseline.
+class AssignmentPriors(NamedTuple):
+    """What is known of candidates before people vote.
+
+    Attributes:
+        answerable: Candidate id -> prior probability of being answerable.
+        decided_by_panel: Sorted ids of the candidates that a panel of models decides; empty unless `collect.min_people` is 0.
+        called_valid_by_panel: Sorted ids of the candidates that the panel calls valid.
+    """
+
+    answerable: dict[str, float]
+    decided_by_panel: list[str]
+    called_valid_by_panel: list[str]
+
+
+def read_priors(folders: DatasetFolders) -> AssignmentPriors:
+    """Return what is known of candidates before people vote; nothing if there is no stage `estimate`, as in a human baseline.
 
     If models have judged tasks (`rgqa annotate panel`), the priors contain their verdicts, weighed by what people said until stage
-    `collect` ran last. So sure candidates need one person, and doubtful ones more.
+    `collect` ran last. So sure candidates need one person, and doubtful ones more. If the audit of this stage does not show that the
+    panel is of any use, the verdicts change nothing.
     """
     path = folders.record_file(CandidateEstimate)
     estimates = folders.read_records(CandidateEstimate) if path.exists() else ()
     priors = {row.candidate_id: row.p_answerable for row in estimates}
-    panel = read_panel(folders.annotations / PANEL_FILENAME)
-    if not panel:
-        return priors
+    panel, feedback = read_panel(folders.annotations / PANEL_FILENAME), read_collect_feedback(folders)
+    if not panel or not feedback.panel.is_used:
+        return AssignmentPriors(priors, [], [])
     # Label Studio's Python environment has no SciPy, and reads the priors from queue.json.
-    from annotation.study.panel_priors import add_panel
+    from annotation.study.answers_table import load_quality_rules
+    from annotation.study.panel_priors import add_panel, decide_by_panel, find_called_valid
     from annotation.study.posteriors import Posterior
 
     path = folders.stage_dir("collect") / "posteriors_by_people.jsonl"
     by_people = (
         {row.candidate_id: row.invalid for row in read_jsonl(path, Posterior)} if path.exists() else {}
     )
-    params = load_params("annotate", AnnotateParams)
-    discarded = {(row.image_id, row.text) for row in read_collect_feedback(folders).discarded_gold_questions}
+    params, rules = load_params("annotate", AnnotateParams), load_quality_rules()
+    discarded = {(row.image_id, row.text) for row in feedback.discarded_gold_questions}
     tasks = folders.read_records(Task)
-    return add_panel(
-        tasks, panel, priors, by_people, params.seed, params.panel_audit_rate, discarded
-    ).answerable
+    found = add_panel(tasks, panel, priors, by_people, params.seed, params.panel_audit_rate, discarded)
+    if rules.min_people or rules.aggregation != "dawid-skene":
+        return AssignmentPriors(found.answerable, [], find_called_valid(found))
+    decided = decide_by_panel(found, rules.min_posterior, feedback.get_base_rates(), by_people)
+    return AssignmentPriors(found.answerable, sorted(decided), find_called_valid(found))
 
 
 class _GoldQuestion(msgspec.Struct, frozen=True):
@@ -226,6 +243,19 @@ class _AnnotatorStatus(msgspec.Struct, frozen=True):
     excluded_since: int
 
 
+class _BaseRate(msgspec.Struct, frozen=True):
+    value: float | None = None
+
+
+class _SubsetRates(msgspec.Struct, frozen=True):
+    subset: Subset
+    base_rate: _BaseRate = _BaseRate()
+
+
+class _PanelUse(msgspec.Struct, frozen=True):
+    is_used: bool = True
+
+
 class CollectFeedback(msgspec.Struct, frozen=True):
     """The part of `quality.json` that task assignment uses.
 
@@ -236,12 +266,20 @@ class CollectFeedback(msgspec.Struct, frozen=True):
         discarded_gold_questions: Gold questions that are discarded as mislabelled.
         annotators: Pseudonym and exclusion of each annotator.
         doubtful: Candidate id -> probability of being unanswerable, for candidates whose votes do not decide.
+        panel: Whether the verdicts of a panel of models are used.
+        subsets: The base rates of the subsets.
     """
 
     simulated: bool = True
     discarded_gold_questions: tuple[_GoldQuestion, ...] = ()
     annotators: tuple[_AnnotatorStatus, ...] = ()
     doubtful: dict[str, float] = msgspec.field(default_factory=dict)
+    panel: _PanelUse = _PanelUse()
+    subsets: tuple[_SubsetRates, ...] = ()
+
+    def get_base_rates(self) -> dict[Subset, float]:
+        """Return subset -> proportion of answerable candidates among those that people judged, where it is known."""
+        return {row.subset: row.base_rate.value for row in self.subsets if row.base_rate.value is not None}
 
     @property
     def excluded_since(self) -> dict[str, int]:

@@ -13,7 +13,7 @@ from annotation.study.assignment import AdaptiveAssigner
 from annotation.study.assignment_params import (
     AnnotateParams,
     read_collect_feedback,
-    read_prior_answerable,
+    read_priors,
     to_task_mapping,
 )
 from annotation.study.exports import ADJUDICATOR_PREFIX, AnnotationStore, to_verdicts
@@ -177,7 +177,15 @@ def replay_answers(
     mappings = [to_task_mapping(task, discarded) for task in tasks.values()]
     sizes = params.resolve_sizes(tasks.values())
     rules = params.to_assignment_rules(sizes, load_quality_rules().min_posterior)
-    assigner = AdaptiveAssigner(mappings, read_prior_answerable(folders), rules, feedback.doubtful)
+    priors = read_priors(folders)
+    assigner = AdaptiveAssigner(
+        mappings,
+        priors.answerable,
+        rules,
+        feedback.doubtful,
+        priors.decided_by_panel,
+        priors.called_valid_by_panel,
+    )
     verdicts, _ = to_verdicts(annotations, tasks, strict=False)
     for row in sorted(verdicts, key=lambda row: row.sequence_index):
         if row.annotator.startswith(ADJUDICATOR_PREFIX):

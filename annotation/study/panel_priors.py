@@ -1,26 +1,36 @@
 """Let the verdicts of a panel of models change the prior probabilities of candidates, and measure how often the panel errs.
 
-A candidate still needs votes of people: the prior only decides how many. In a random audit sample of the tasks, the panel's verdicts
-are not used. There, people's votes alone tell how often the panel is wrong.
+By default, a candidate still needs votes of people: the prior only decides how many. In a random audit sample of the tasks, the
+panel's verdicts are not used. There, people's votes alone tell how often the panel is wrong. A panel that the audit does not show to
+tell answerable from unanswerable questions changes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit
-from scipy.stats import binomtest
+from scipy.stats import binomtest, fisher_exact
 
+from annotation.study.assignment import MIN_VALID_POSTERIOR, AssignmentRules, is_overlap_task
 from annotation.study.base_rates import to_log_odds
 from annotation.study.panel_verdicts import PanelVerdict
 from annotation.study.panel_votes import PanelVotes, fit_panel
-from pipeline.core.randomness import hash_uniform
 from pipeline.core.records import UNCONFIRMED, Record, Subset, Task, list_judged_subsets
 
 # The panel's error is stated for at least so many audited candidates.
 MIN_AUDITED = 30
+# The panel is used if Fisher's exact test on the audited candidates has at most this probability, and as long as fewer than
+# `MIN_AUDITED` of them are decided.
+MAX_P_VALUE = 0.05
+# A panel calls a candidate valid if its verdicts change the log odds by at least so much.
+MIN_SUPPORT = 1.0
+# Maximum shift of the log odds of a subset by its base rate.
+MAX_SHIFT = 8.0
 
 
 class PanelVoter(Record):
@@ -50,6 +60,8 @@ class PanelReport(Record):
         num_wrong: Number of these on which the panel and people differ.
         error, low, high: The proportion of them with its 95 % Clopper-Pearson interval; None if there are too few.
         warning: What the study leader must know; "" if nothing.
+        is_used: Whether the verdicts of the panel change anything. They do not if the audit does not show that they depend on
+            whether a question is answerable.
     """
 
     voters: tuple[PanelVoter, ...]
@@ -59,6 +71,12 @@ class PanelReport(Record):
     low: float | None
     high: float | None
     warning: str
+    is_used: bool = True
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models, sorted."""
+        return tuple(sorted({voter.model for voter in self.voters}))
 
 
 class PanelPriors(NamedTuple):
@@ -69,17 +87,25 @@ class PanelPriors(NamedTuple):
         by_panel: Candidate id -> probability of being answerable by the estimate and the panel, for all candidates that it judged.
         audited: Ids of the candidates of the audit sample.
         voters: The voters of the panel.
+        evidence: Candidate id -> log odds of being answerable by the panel's verdicts alone, for the same candidates as `by_panel`.
+        subsets: Candidate id -> subset, for the same candidates.
     """
 
     answerable: dict[str, float]
     by_panel: dict[str, float]
     audited: set[str]
     voters: tuple[PanelVoter, ...]
+    evidence: Mapping[str, float] = MappingProxyType({})
+    subsets: Mapping[str, Subset] = MappingProxyType({})
 
 
 def is_panel_audit_task(key: str, seed: int, rate: float) -> bool:
-    """Return whether a task is in the panel's audit sample, in which only people's votes are used."""
-    return hash_uniform(str(seed), "panel audit", key) < rate
+    """Return whether a task is in the panel's audit sample, in which only people's votes are used.
+
+    The audit sample and the overlap, in which several people vote in any case, contain each other: the smaller one is a part of
+    the larger one. So the audit needs no votes that are not requested anyway.
+    """
+    return is_overlap_task(key, AssignmentRules(seed=seed, overlap_rate=rate))
 
 
 def add_panel(
@@ -170,6 +196,8 @@ def add_panel(
         {key: by_panel[key] for key in sorted(judged)},
         audited,
         voters,
+        {key: value for key, value in zip(keys, fit.evidence.tolist(), strict=True) if key in judged},
+        {key: own[key].subset for key in keys if key in judged},
     )
 
 
@@ -204,13 +232,12 @@ def audit_panel(priors: PanelPriors, status_by_people: Mapping[str, str]) -> Pan
         )
     interval = binomtest(num_wrong, len(decided)).proportion_ci(method="exact")  # of Clopper and Pearson
     error = num_wrong / len(decided)
-    # Without a look at the image, the more frequent status is right as often as this.
-    most = max(sum(status_by_people[key] == one for key in decided) for one in ("answerable", "unanswerable"))
+    p_value = _compute_p_value(priors, status_by_people, decided)
     warning = (
         ""
-        if interval.high < 1 - most / len(decided)
-        else f"the panel may be useless: it errs on {num_wrong} of {len(decided)} audited candidates, which does not show that it errs less "
-        f"often than a guess of the more frequent status ({len(decided) - most} of {len(decided)})"
+        if p_value <= MAX_P_VALUE
+        else f"the panel may be useless, so its verdicts are not used: on {len(decided)} audited candidates, its verdicts are not shown to depend "
+        f"on whether the question has an answer (Fisher's exact test, p = {p_value:.2f}, at most {MAX_P_VALUE} is needed)"
     )
     return PanelReport(
         voters=priors.voters,
@@ -220,7 +247,82 @@ def audit_panel(priors: PanelPriors, status_by_people: Mapping[str, str]) -> Pan
         low=round(float(interval.low), 4),
         high=round(float(interval.high), 4),
         warning=warning,
+        is_used=not warning,
     )
+
+
+def decide_by_panel(
+    priors: PanelPriors,
+    min_posterior: float,
+    base_rates: Mapping[Subset, float] = MappingProxyType({}),
+    judged: Collection[str] = (),
+) -> dict[str, Literal["answerable", "unanswerable"]]:
+    """Return the status of the candidates that the panel can decide without people (`collect.min_people: 0`).
+
+    The panel decides no candidate of the audit sample. Elsewhere it decides if the candidate is probable enough, and if its verdicts
+    support this: not even a certain prior decides against them.
+
+    Args:
+        priors: The result of `add_panel`.
+        min_posterior: Minimum probability of an unanswerable candidate (`collect.min_posterior`). An answerable one needs
+            `MIN_VALID_POSTERIOR`.
+        base_rates: Subset -> proportion of answerable candidates among those that people judged, by their votes.
+        judged: Ids of the candidates that people judged. The base rate of a subset shifts the log odds of all its candidates alike, so
+            that their mean over these candidates is the base rate.
+    """
+    log_odds = {key: float(to_log_odds(np.array(value))) for key, value in priors.by_panel.items()}
+    shifts = dict.fromkeys(priors.subsets.values(), 0.0)
+    for subset, rate in base_rates.items():
+        own = np.array([log_odds[key] for key in judged if priors.subsets.get(key) == subset])
+        if subset in shifts and len(own):
+            shifts[subset] = _find_shift(own, rate)
+    statuses: dict[str, Literal["answerable", "unanswerable"]] = {}
+    for key, value in log_odds.items():
+        answerable = float(expit(value + shifts[priors.subsets[key]]))
+        if key in priors.audited:
+            continue
+        if 1 - answerable >= min_posterior and priors.evidence[key] < 0:
+            statuses[key] = "unanswerable"
+        elif answerable >= MIN_VALID_POSTERIOR and priors.evidence[key] > 0:
+            statuses[key] = "answerable"
+    return statuses
+
+
+def find_called_valid(priors: PanelPriors) -> list[str]:
+    """Return the sorted ids of the candidates that the panel calls valid, without those of the audit sample.
+
+    One "valid" vote of a person decides these candidates, because the models speak against the possibility that the person has not
+    looked.
+    """
+    return sorted(
+        key for key, value in priors.evidence.items() if value >= MIN_SUPPORT and key not in priors.audited
+    )
+
+
+def _find_shift(log_odds: np.ndarray, rate: float) -> float:
+    """Return the shift of log odds after which their mean probability is a rate.
+
+    >>> round(_find_shift(np.array([0.0, 0.0]), 0.75), 4)
+    1.0986
+    """
+    wanted = np.clip(rate, expit(-MAX_SHIFT), expit(MAX_SHIFT))
+    bound = MAX_SHIFT + np.abs(log_odds).max()
+    shift: Any = brentq(lambda value: expit(log_odds + value).mean() - wanted, -bound, bound)
+    return float(shift)
+
+
+def _compute_p_value(
+    priors: PanelPriors, status_by_people: Mapping[str, str], decided: Collection[str]
+) -> float:
+    """Return the probability of at least so much agreement between panel and people if the panel's verdicts did not depend on the
+    status (Fisher's exact test, one-sided).
+    """
+    table = np.zeros((2, 2), np.int64)
+    for key in decided:
+        if evidence := priors.evidence.get(key, 0.0):
+            table[int(evidence > 0), int(status_by_people[key] == "answerable")] += 1
+    found: Any = fisher_exact(table, alternative="greater")
+    return float(found.pvalue)
 
 
 def _make_matrix(cast: Mapping[tuple[int, int], list[float]], num_rows: int, num_voters: int) -> np.ndarray:

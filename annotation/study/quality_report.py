@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pandas as pd
+from msgspec import UNSET, UnsetType
 
 from annotation.study.agreement import (
     IntervalEstimate,
@@ -23,6 +24,7 @@ from annotation.study.exports import ADJUDICATOR_PREFIX, CHOICES
 from annotation.study.gold_leakage import GoldLeakage, measure_gold_leakage, select_leaks
 from annotation.study.gold_status import CheckedGoldQuestion, list_questions_to_check
 from annotation.study.label_error import LabelError
+from annotation.study.panel_priors import PanelReport
 from annotation.study.posteriors import AnnotatorRates, PosteriorEstimates, list_people_warnings
 from annotation.study.quality_control import GoldAccuracy, QualityAssessment, QualityFlag, make_rate
 from annotation.study.response_times import ResponseTimes
@@ -156,6 +158,8 @@ class QualityReport(Record):
         uncertain_items: The most uncertain candidates.
         doubtful: Candidate id -> probability of invalid, for the candidates that wait for an adjudicator.
         rates: Error rates of annotators on candidates; only for the rule dawid-skene.
+        panel: The panel of models, and how often it errs. The field is missing without a panel.
+        by_panel: Status -> number of candidates that only the panel decided. The field is missing if there is none.
     """
 
     simulated: bool
@@ -185,6 +189,8 @@ class QualityReport(Record):
     uncertain_items: tuple[UncertainItem, ...]
     doubtful: dict[str, float]
     rates: tuple[AnnotatorRates, ...] = ()
+    panel: PanelReport | UnsetType = UNSET
+    by_panel: dict[Status, int] | UnsetType = UNSET
 
     @property
     def doubts(self) -> list[str]:
@@ -209,6 +215,7 @@ def build_report(
     label_error: LabelError,
     settings: Mapping[str, Any],
     overlap_candidates: Collection[str],
+    panel: PanelReport | None = None,
 ) -> QualityReport:
     """Build the quality report.
 
@@ -219,6 +226,7 @@ def build_report(
         label_error: The label error on the audit sample.
         settings: The parameters of section `collect`.
         overlap_candidates: Ids of the candidates of overlap tasks, on which agreement is measured.
+        panel: The panel of models; None without one.
 
     Returns:
         The report. Floats are rounded to 6 significant digits.
@@ -232,6 +240,7 @@ def build_report(
     posteriors = {row.candidate_id: row.invalid for row in estimates.posteriors}
     uncertain = _rank_uncertain(answers, verified, posteriors)
     shares = _compute_shares(answers, estimates.copies)
+    by_panel = Counter[Status](row.status for row in verified if row.decided_by == "panel")
     undecided = [row.candidate.candidate_id for row in verified if row.status == "doubtful"]
     quality = QualityReport(
         simulated=bool(answers["simulated"].any()),
@@ -261,11 +270,14 @@ def build_report(
         uncertain_items=tuple(_build_uncertain_items(answers, verified, uncertain[:NUM_UNCERTAIN_ITEMS])),
         doubtful={str(key): value for key, value in uncertain[uncertain.index.isin(undecided)].items()},
         rates=tuple(estimates.rates),
+        panel=panel or UNSET,
+        by_panel={status: by_panel[status] for status in sorted(by_panel)} or UNSET,
     )
     warnings = [
         *_find_warnings(quality),
         *_find_discarded_sources(answers, settings.get("max_discarded_rate", 1.0)),
         *list_people_warnings(estimates),
+        *([panel.warning] if panel and panel.warning else []),
     ]
     quality = msgspec.structs.replace(quality, warnings=tuple(warnings))
     rounding = msgspec.json.Decoder(float_hook=lambda number: float(f"{float(number):.6g}"))

@@ -4,7 +4,7 @@ questions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -14,7 +14,12 @@ import pandas as pd
 
 from annotation.study import answers_table as table
 from annotation.study.answers_table import BLOCK_SIZE, QualityRules, to_records
-from annotation.study.assignment import find_answerable, find_unanswerable
+from annotation.study.assignment import (
+    MIN_VALID_VOTES,
+    MIN_VALID_VOTES_WITH_PANEL,
+    find_answerable,
+    find_unanswerable,
+)
 from annotation.study.exports import CHOICES
 from annotation.study.gold_status import is_own_question
 from pipeline.core.records import Category, CollectedCandidate, GoldQuestionCheck, ScreenedCandidate
@@ -52,6 +57,7 @@ def decide_status(
     posterior: pd.Series | float = 0.5,
     *,
     has_gold_answers: bool = True,
+    called_valid: Collection[str] = (),
 ) -> np.ndarray:
     """Decide the status of each candidate.
 
@@ -72,6 +78,7 @@ def decide_status(
             rule dawid-skene.
         has_gold_answers: Whether answers to gold questions count. Without them, the rule dawid-skene needs two votes for
             unanswerable.
+        called_valid: Ids of candidates that a panel of models calls valid, so that one "valid" vote suffices.
 
     Returns:
         [candidates] of `Status`.
@@ -82,7 +89,10 @@ def decide_status(
         log_odds = np.log(probability) - np.log1p(-probability)
         counts = invalid.to_numpy(float), (total - invalid).to_numpy(float)
         unanswerable = find_unanswerable(log_odds, *counts, rules.min_posterior)
-        answerable = find_answerable(log_odds, *counts)
+        is_called_valid = votes.index.isin([*called_valid])
+        answerable = find_answerable(
+            log_odds, *counts, np.where(is_called_valid, MIN_VALID_VOTES_WITH_PANEL, MIN_VALID_VOTES)
+        )
         min_votes = 1
         if not has_gold_answers:
             unanswerable &= invalid >= MIN_VOTES_WITHOUT_GOLD
@@ -94,7 +104,11 @@ def decide_status(
 
 
 def decide_by_votes(
-    answers: pd.DataFrame, candidates: Iterable[str], rules: QualityRules, posteriors: Mapping[str, float]
+    answers: pd.DataFrame,
+    candidates: Iterable[str],
+    rules: QualityRules,
+    posteriors: Mapping[str, float],
+    called_valid: Collection[str] = (),
 ) -> dict[str, str]:
     """Return candidate id -> status by the votes alone, whatever adjudicators say.
 
@@ -103,14 +117,19 @@ def decide_by_votes(
         candidates: Candidate ids.
         rules: The rule of aggregation.
         posteriors: Candidate id -> probability of invalid without the verdicts of adjudicators.
+        called_valid: Ids of candidates that a panel of models calls valid.
     """
     keys = sorted(candidates)
-    statuses = _decide_statuses(count_votes(answers, keys), answers, rules, posteriors)
+    statuses = _decide_statuses(count_votes(answers, keys), answers, rules, posteriors, called_valid)
     return dict(zip(keys, statuses, strict=True))
 
 
 def _decide_statuses(
-    votes: pd.DataFrame, answers: pd.DataFrame, rules: QualityRules, posteriors: Mapping[str, float]
+    votes: pd.DataFrame,
+    answers: pd.DataFrame,
+    rules: QualityRules,
+    posteriors: Mapping[str, float],
+    called_valid: Collection[str],
 ) -> list[str]:
     """Return the status of each row of `votes` by these votes. The posterior of a candidate without one is 0.5."""
     return decide_status(
@@ -118,6 +137,7 @@ def _decide_statuses(
         rules,
         pd.Series(dict(posteriors), dtype=float).reindex(votes.index).fillna(0.5),
         has_gold_answers=table.has_gold_answers(answers),
+        called_valid=called_valid,
     ).tolist()
 
 
@@ -126,20 +146,25 @@ def verify_candidates(
     answers: pd.DataFrame,
     rules: QualityRules,
     posteriors: Mapping[str, float] = MappingProxyType({}),
+    by_panel: Mapping[str, Status] = MappingProxyType({}),
+    called_valid: Collection[str] = (),
 ) -> Iterator[CollectedCandidate]:
     """Yield every candidate with its votes and status, sorted by id.
 
-    "unsure" is counted as a valid vote. The verdict of an adjudicator overrides the votes.
+    "unsure" is counted as a valid vote. The verdict of an adjudicator overrides the votes. A panel of models decides only where
+    no vote counts.
 
     Args:
         screened: Candidate id -> candidate. Candidates are looked up one at a time.
         answers: The answers table after quality control.
         rules: The rule of aggregation.
         posteriors: Candidate id -> probability of invalid, for the rule dawid-skene.
+        by_panel: Candidate id -> status by a panel of models.
+        called_valid: Ids of candidates that a panel of models calls valid.
     """
     keys = sorted(screened)
     votes = count_votes(answers, keys)
-    by_votes = _decide_statuses(votes, answers, rules, posteriors)
+    by_votes = _decide_statuses(votes, answers, rules, posteriors, called_valid)
     adjudicated = (
         table.get_adjudications(answers).map({True: "unanswerable", False: "answerable"}).reindex(keys)
     )
@@ -152,12 +177,16 @@ def verify_candidates(
     for (key, given), decision, by_vote, invalid, total in zip(
         _group_answers(answers, keys), *columns, strict=True
     ):
-        row = screened[key]
+        row, status, decided_by = screened[key], by_vote, "votes"
+        if not pd.isna(decision):
+            status, decided_by = decision, "adjudicator"
+        elif not total and key in by_panel:
+            status, decided_by = by_panel[key], "panel"
         yield CollectedCandidate(
             candidate=row.candidate,
             verifier_result=row.verifier_result,
-            status=by_vote if pd.isna(decision) else decision,
-            decided_by="votes" if pd.isna(decision) else "adjudicator",
+            status=status,
+            decided_by=decided_by,
             votes_invalid=invalid,
             votes_valid=total - invalid,
             votes_excluded=sum(bool(answer.exclusion_reason) for answer in given),

@@ -164,7 +164,7 @@ def _format_evidence(row: ScreenedCandidate, folders: DatasetFolders) -> Iterato
 def _format_votes(row: CollectedCandidate, folders: DatasetFolders) -> Iterator[str]:
     origin = " (a rehearsal)" if row.rehearsal else " (simulated)" if row.simulated else ""
     counts = f"{row.votes_invalid} invalid, {row.votes_valid} valid, {row.votes_excluded} excluded"
-    word = " by an adjudicator" if row.decided_by == "adjudicator" else ""
+    word = {"adjudicator": " by an adjudicator", "panel": " by a panel of models"}.get(row.decided_by, "")
     yield f"  votes      {counts} -> {row.status}{word}{origin}"
     key = row.candidate.candidate_id
     fields = ("first.candidate_id", "second.candidate_id")

@@ -557,7 +557,8 @@ class CollectedCandidate(Record):
         simulated: Whether any of these verdicts is simulated.
         reason: The most frequent reason of the invalid votes; None if no reason was given.
         rehearsal: Whether any of these verdicts is from a rehearsal.
-        decided_by: "votes", or "adjudicator" if an adjudicator decided, who overrules the votes.
+        decided_by: "votes", or "adjudicator" if an adjudicator decided, who overrules the votes, or "panel" if only models decided
+            (`collect.min_people: 0`).
     """
 
     candidate: Candidate
@@ -570,7 +571,7 @@ class CollectedCandidate(Record):
     simulated: bool
     reason: Category | None = None
     rehearsal: bool = False
-    decided_by: Literal["votes", "adjudicator"] = "votes"
+    decided_by: Literal["votes", "adjudicator", "panel"] = "votes"
 
 
 class GoldQuestionCheck(Record):

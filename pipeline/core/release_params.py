@@ -20,6 +20,9 @@ from pipeline.core.params import (
 )
 from pipeline.core.records import Record, Subset
 
+# The facts about the annotation study, in the folder of a release.
+STUDY_FILE = "study.json"
+
 # Valid values that stand for fields which are not filled in yet, so that the other fields can be checked.
 PLACEHOLDERS = {"licence_url": "https://example.org", "release_date": "2000-01-01"}
 NonEmptyStr = Annotated[str, msgspec.Meta(min_length=1)]

@@ -107,7 +107,8 @@ def gather_verdicts(
         )
     elif pulled.exists():
         verdicts, counts = read_verdicts(pulled, tasks)
-    if not verdicts:
+    can_panel_decide = params.min_people == 0 and (folders.annotations / PANEL_FILENAME).exists()
+    if not verdicts and not can_panel_decide:
         found = f"{pulled} {'has no complete answer' if pulled.exists() else 'does not exist'}"
         tasks_file = folders.stage_dir("batch") / "label_studio_tasks.json"
         raise UserError(
@@ -190,7 +191,7 @@ def main() -> None:
         return SpillMap(out, CollectedCandidate, ((row.candidate.candidate_id, row) for row in rows)).values()
 
     answers = build_answers_table(tasks, folders.read_records(Verdict))
-    panel = [] if params.simulate else read_panel(folders.annotations / PANEL_FILENAME)
+    panel = read_panel(folders.annotations / PANEL_FILENAME)
     if panel and params.aggregation != "dawid-skene":
         warn(
             f"collect.aggregation is {params.aggregation}, so the verdicts of the panel of models are not used"
@@ -226,8 +227,6 @@ def main() -> None:
         print(f"collect: WARNING: {warning}", file=sys.stderr)
     for doubt in collected.quality.doubts:
         print(f"collect: this study is a trial: {doubt}", file=sys.stderr)
-    if collected.panel and collected.panel.warning:
-        warn(collected.panel.warning)
     by_people = [
         Posterior(candidate_id=key, invalid=value) for key, value in collected.invalid_by_people.items()
     ]

@@ -26,7 +26,6 @@ from pipeline.benchmark.release.provenance import iter_dropped, make_canary, mak
 from pipeline.benchmark.release.release_images import prepare_release_images
 from pipeline.benchmark.release.release_summary import (
     PAIRING_DESCRIPTIONS,
-    STUDY_FILE,
     ReleaseSummary,
     StudyFacts,
     VoteCounts,
@@ -46,7 +45,7 @@ from pipeline.core.no_answer_texts import is_no_answer
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import report_written, track
 from pipeline.core.records import SUBSETS, CollectedCandidate, ImageRecord, Item, Question, Subset, Verdict
-from pipeline.core.release_params import ReleaseParams, check_release_params
+from pipeline.core.release_params import STUDY_FILE, ReleaseParams, check_release_params
 
 # Sections of params.yaml for stages that only evaluate models. They are not recorded in a release.
 EVALUATION_STAGES = {"paper", "leaderboard"}
@@ -199,6 +198,7 @@ def count_votes(
         excluded=sum(bool(row.exclusion_reasons) for row in people),
         uqs_by_votes=dict(votes),
         by_adjudicator=decided_by["adjudicator"],
+        by_panel=decided_by["panel"],
         agreement_text=agreement_text
         if agreed.candidates
         else "No candidate sampled at random was judged twice: nothing is known of agreement.",
@@ -241,6 +241,7 @@ def summarize_release(
         clip_weights_sha256=embedded.model.weights_sha256 if embedded.model else "",
         uses_sample_clip=embedded.uses_sample_clip,
         wording_text=ingested.wording,
+        panel=quality.panel or None,
         has_drafted_questions=any("questions" in row for row in ingested.drafted.values()),
         drafting_text=describe_drafting(ingested.drafted, balanced.drafted_questions, counts["unjudged"]),
         warnings=(*audit.warnings, *missing),
@@ -274,7 +275,10 @@ def write_texts(
     paths = {key: row.path for key, row in images.items()}
     quality = read_json(folders.stage_dir("collect") / "quality.json", QualityReport)
     write_text(home / "quality.html", render_page(quality, paths))
-    write_json(home / STUDY_FILE, StudyFacts(label_error=quality.label_error, doubts=tuple(quality.doubts)))
+    write_json(
+        home / STUDY_FILE,
+        StudyFacts(label_error=quality.label_error, doubts=tuple(quality.doubts), panel=quality.panel),
+    )
     title = f"{facts.params.title} {facts.version}"
     with atomic_write(home / "card.png") as file:
         file.write(draw_card_image(items, {key: Path(path) for key, path in paths.items()}))

@@ -7,9 +7,9 @@ each candidate.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 import pandas as pd
@@ -24,14 +24,20 @@ from annotation.study.answers_table import (
 from annotation.study.assignment import DEFAULT_RULES
 from annotation.study.gold_status import count_by_status, list_questions_to_check
 from annotation.study.label_error import measure_label_error
-from annotation.study.panel_priors import PanelPriors, PanelReport, audit_panel
-from annotation.study.posteriors import NO_ESTIMATES, Posterior, estimate_posteriors
+from annotation.study.panel_priors import (
+    PanelPriors,
+    PanelReport,
+    audit_panel,
+    decide_by_panel,
+    find_called_valid,
+)
+from annotation.study.posteriors import NO_ESTIMATES, Posterior, PosteriorEstimates, estimate_posteriors
 from annotation.study.quality_control import ExcludedAnswer, assess_quality, list_excluded_answers
 from annotation.study.quality_report import QualityReport, build_report
-from annotation.study.vote_aggregation import check_aqs, decide_by_votes, verify_candidates
+from annotation.study.vote_aggregation import Status, check_aqs, decide_by_votes, verify_candidates
 from pipeline.core.jsonl_index import FilteredView
 from pipeline.core.params import Seed
-from pipeline.core.records import CollectedCandidate, GoldQuestionCheck, Record, ScreenedCandidate
+from pipeline.core.records import CollectedCandidate, GoldQuestionCheck, Record, ScreenedCandidate, Subset
 from pipeline.research_registry import NUM_SIMULATED_ANNOTATORS
 from pipeline.tasks.drafted_questions import is_drafted_question, merge_checks
 
@@ -52,13 +58,14 @@ class CollectParams(QualityRules):
     seed: Seed = 0
     simulated_votes: Annotated[int, msgspec.Meta(ge=1, le=NUM_SIMULATED_ANNOTATORS)] = 3
 
-    def get_active_values(self) -> dict[str, object]:
+    def get_active_values(self, *, has_panel: bool = False) -> dict[str, object]:
         """Return the parameters on which the quality report depends.
 
-        The parameters of the simulation are included only if `simulate` is set.
+        The parameters of the simulation are included only if `simulate` is set, and `min_people` only if there is a panel of models.
         """
         simulation = ("simulate", "seed", "simulated_votes") if self.simulate else ("simulate",)
-        return {name: getattr(self, name) for name in (*simulation, *QualityRules.__struct_fields__)}
+        rules = [name for name in QualityRules.__struct_fields__ if has_panel or name != "min_people"]
+        return {name: getattr(self, name) for name in (*simulation, *rules)}
 
 
 class AggregatedVerdicts(Record):
@@ -86,6 +93,79 @@ class AggregatedVerdicts(Record):
     invalid_by_people: dict[str, float] = msgspec.field(default_factory=dict)
 
 
+class WeighedVotes(NamedTuple):
+    """What follows from the votes after quality control.
+
+    Attributes:
+        answers: The answers table, in which votes that are not trusted, and repeated votes of copies, have an exclusion reason.
+        estimated: The probabilities of the model of the votes; `NO_ESTIMATES` if it was not used.
+        panel: The panel of models; None without a panel.
+        invalid_by_people: Candidate id -> probability of being unanswerable by people alone; empty without a panel.
+        by_panel: Candidate id -> status by the panel, where it may decide (`collect.min_people: 0`).
+        called_valid: Ids of candidates that the panel calls valid.
+    """
+
+    answers: pd.DataFrame
+    estimated: PosteriorEstimates
+    panel: PanelReport | None
+    invalid_by_people: dict[str, float]
+    by_panel: Mapping[str, Status]
+    called_valid: list[str]
+
+
+# Returns the priors with a panel of models, from candidate id -> probability of being unanswerable by people alone, and the answers
+# table.
+AddPanel = Callable[[Mapping[str, float], pd.DataFrame], PanelPriors]
+
+
+def weigh_votes(
+    answers: pd.DataFrame,
+    screened: Mapping[str, ScreenedCandidate],
+    params: CollectParams,
+    answerable_priors: Mapping[str, float] = MappingProxyType({}),
+    add_panel: AddPanel | None = None,
+) -> WeighedVotes:
+    """Weigh the votes of people and, if there is one, the verdicts of a panel of models.
+
+    Args:
+        answers: The answers table after quality control.
+        screened, params, answerable_priors, add_panel: As in `aggregate_verdicts`.
+    """
+    answers_table, estimated = answers, NO_ESTIMATES
+    panel, invalid_by_people = None, dict[str, float]()
+    called_valid = list[str]()
+    by_panel: Mapping[str, Status] = {}
+    if params.aggregation == "dawid-skene":
+        has_votes = len(select_votes(answers_table)) > 0
+        if has_votes:
+            estimated, answers_table = estimate_posteriors(answers_table, answerable_priors)
+        if add_panel:
+            # People alone come first. The panel is measured by what they say, and changes the priors.
+            invalid_by_people = {row.candidate_id: row.invalid for row in estimated.posteriors}
+            priors = add_panel(invalid_by_people, answers_table)
+            by_people = decide_by_votes(answers_table, screened, params, estimated.invalid_by_votes)
+            panel = audit_panel(priors, by_people)
+            if panel.is_used and has_votes:
+                called_valid = find_called_valid(priors)
+                estimated, answers_table = estimate_posteriors(answers, priors.answerable)
+            if panel.is_used and not params.min_people:
+                base_rates: dict[Subset, float] = {
+                    name: rate.value for name, rate in estimated.base_rates.items() if rate.value is not None
+                }
+                by_panel = decide_by_panel(priors, params.min_posterior, base_rates, invalid_by_people)
+    return WeighedVotes(answers_table, estimated, panel, invalid_by_people, by_panel, called_valid)
+
+
+def verify_weighed(
+    screened: Mapping[str, ScreenedCandidate], weighed: WeighedVotes, params: CollectParams
+) -> Iterator[CollectedCandidate]:
+    """Yield every candidate with its votes and status, sorted by id."""
+    invalid = {row.candidate_id: row.invalid for row in weighed.estimated.posteriors}
+    return verify_candidates(
+        screened, weighed.answers, params, invalid, weighed.by_panel, weighed.called_valid
+    )
+
+
 def aggregate_verdicts(
     screened: Mapping[str, ScreenedCandidate],
     answers_table: pd.DataFrame,
@@ -95,7 +175,7 @@ def aggregate_verdicts(
     audited: Collection[str] = (),
     store: Callable[[Iterable[CollectedCandidate]], Collection[CollectedCandidate]] = list,
     min_gold_agreement: int = DEFAULT_RULES.min_gold_agreement,
-    add_panel: Callable[[Mapping[str, float], pd.DataFrame], PanelPriors] | None = None,
+    add_panel: AddPanel | None = None,
 ) -> AggregatedVerdicts:
     """Aggregate verdicts into the status of each screened candidate.
 
@@ -111,31 +191,23 @@ def aggregate_verdicts(
         store: A function that stores the verified candidates as they are made, and returns a collection from
             which they can be read again.
         min_gold_agreement: Number of annotators who must agree on an unconfirmed gold question.
-        add_panel: Returns the priors with a panel of models, from candidate id -> probability of being unanswerable by people alone,
-            and the answers table; None without a panel. It is used only by the rule dawid-skene.
+        add_panel: Returns the priors with a panel of models (`AddPanel`); None without a panel. It is used only by the rule
+            dawid-skene.
 
     Raises:
         UserError: See `assess_quality`.
     """
     assessed = assess_quality(answers_table, params, min_gold_agreement)
-    answers_table, estimated = assessed.answers, NO_ESTIMATES
-    panel, invalid_by_people = None, dict[str, float]()
-    if params.aggregation == "dawid-skene" and len(select_votes(answers_table)):
-        estimated, answers_table = estimate_posteriors(answers_table, answerable_priors)
-        if add_panel:
-            # People alone come first. The panel is measured by what they say, and can only change the priors.
-            invalid_by_people = {row.candidate_id: row.invalid for row in estimated.posteriors}
-            priors = add_panel(invalid_by_people, answers_table)
-            by_people = decide_by_votes(answers_table, screened, params, estimated.invalid_by_votes)
-            panel = audit_panel(priors, by_people)
-            estimated, answers_table = estimate_posteriors(assessed.answers, priors.answerable)
+    weighed = weigh_votes(assessed.answers, screened, params, answerable_priors, add_panel)
+    answers_table, estimated, panel = weighed.answers, weighed.estimated, weighed.panel
     assessed = assessed._replace(answers=answers_table)
-    invalid = {row.candidate_id: row.invalid for row in estimated.posteriors}
-    judged = store(verify_candidates(screened, answers_table, params, invalid))
+    judged = store(verify_weighed(screened, weighed, params))
     drafted_ids = {row.candidate.candidate_id for row in judged if is_drafted_question(row)}
     verified = FilteredView(judged, lambda row: not is_drafted_question(row)) if drafted_ids else judged
     adjudicated = get_adjudications(answers_table)
-    by_votes = decide_by_votes(answers_table, screened, params, estimated.invalid_by_votes)
+    by_votes = decide_by_votes(
+        answers_table, screened, params, estimated.invalid_by_votes, weighed.called_valid
+    )
     label_error = measure_label_error(
         {key: status for key, status in by_votes.items() if key not in drafted_ids},
         {str(key): bool(value) for key, value in adjudicated.items()},
@@ -150,9 +222,17 @@ def aggregate_verdicts(
         else check_aqs(answers_table),
         posteriors=estimated.posteriors,
         copies=estimated.copies,
-        quality=build_report(assessed, judged, estimated, label_error, params.get_active_values(), overlap),
+        quality=build_report(
+            assessed,
+            judged,
+            estimated,
+            label_error,
+            params.get_active_values(has_panel=panel is not None),
+            overlap,
+            panel,
+        ),
         panel=panel,
-        invalid_by_people=invalid_by_people,
+        invalid_by_people=weighed.invalid_by_people,
     )
 
 
@@ -163,6 +243,8 @@ def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
     """
     quality = aggregated.quality
     panel = {"panel": asdict(aggregated.panel)} if aggregated.panel else {}
+    decided = Counter(row.status for row in aggregated.verified if row.decided_by == "panel")
+    by_panel = {"by_panel": decided} if decided else {}
     return {
         "simulated": quality.simulated,
         "rehearsal": quality.rehearsal,
@@ -194,6 +276,7 @@ def make_report(aggregated: AggregatedVerdicts) -> dict[str, Any]:
         "by_adjudicator": Counter(
             row.status for row in aggregated.verified if row.decided_by == "adjudicator"
         ),
+        **by_panel,
         "aqs": Counter(row.status for row in aggregated.aq_checks),
         **panel,
     }

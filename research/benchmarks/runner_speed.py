@@ -161,7 +161,7 @@ def main(
         ):
             report(name, asyncio.run(measure(address, requests)))
         with tempfile.TemporaryDirectory() as folder:
-            own = {"PYTHONPATH": os.getcwd()}
+            own = {"PYTHONPATH": str(Path.cwd())}
             command = [sys.executable, "-m", "pipeline.cli", "run", str(release.resolve()), "--model", "net"]
             command += ["--server", address, "--split", "all", "--limit", str(limit), "--out", "run"]
             command += ["--max-connections", str(CONNECTIONS)]

@@ -320,6 +320,55 @@ def votes_needed(
 
 
 @app.command(
+    epilog="Example: `rgqa study panel --studies 4`\n\n"
+    'Example: `rgqa study panel --panel "2 models of 0.85" --min-people 0 --answerable 0.07`'
+)
+def panel(
+    studies: Annotated[int, typer.Option(min=2, max=10_000, help="Number of studies with each panel.")] = 20,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=1_000_000,
+            help="Seed of the first study. The constants were chosen on seeds from 1,001 on.",
+        ),
+    ] = 1,
+    panel: Annotated[
+        list[str] | None,
+        typer.Option("--panel", help="Simulate only this panel. Can be repeated (default: all)."),
+    ] = None,
+    answerable: Annotated[
+        float,
+        typer.Option(min=0.01, max=0.99, help="Draw a truth with this proportion of answerable candidates."),
+    ] = 0.2,
+    tasks: Annotated[
+        int,
+        typer.Option(
+            min=100, max=100_000, help="Number of tasks of a study, at least. Whole images are chosen."
+        ),
+    ] = 600,
+    min_people: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Set collect.min_people to this number: with 0, models decide what nobody judged. Can be repeated (default: 1, 0).",
+        ),
+    ] = None,
+    out: ResultsOption = None,
+) -> None:
+    """Measure how many votes of people a panel of models saves, and how many labels are wrong then.
+
+    Simulated panels of several strengths judge the tasks before simulated people do. A study takes up to ten seconds."""
+    from research.studies.panel_study import run_panel_study
+
+    numbers = range(seed, seed + studies)
+    run_command(
+        lambda: print(run_panel_study(numbers, panel or (), answerable, tasks, min_people or (1, 0), out))
+    )
+
+
+@app.command(
     epilog="Example: `rgqa study crowds --seed 2 --crowd fast-invalid`\n\n"
     "Example: `rgqa study crowds --out crowds.json`"
 )

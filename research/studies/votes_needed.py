@@ -117,8 +117,9 @@ def simulate_turns(
     tasks: Mapping[str, Task],
     speeds: Mapping[str, int],
     answer: Callable[[str, Task, int], Sequence[tuple[Choice, str]]],
+    before: Sequence[Verdict] = (),
 ) -> list[Verdict]:
-    """Let people take turns until nobody gets another task, and return their verdicts.
+    """Let people take turns until nobody gets another task, and return their new verdicts.
 
     Args:
         asking: Assigns the tasks, and learns the answers.
@@ -126,9 +127,13 @@ def simulate_turns(
         speeds: Name -> number of tasks in a turn.
         answer: A function of a name, a task and the number of tasks that the person has done. It returns the two choices,
             each with its reason.
+        before: Earlier verdicts of the same people, which `asking` does not know yet.
     """
     verdicts: list[Verdict] = []
     order = dict.fromkeys(speeds, 0)
+    for row in before:
+        asking.record_answer(row.annotator, row.task_id, row.first, row.second)
+        order[row.annotator] += 1
     has_worked = True
     while has_worked:
         has_worked, busy = False, list(speeds)
@@ -164,8 +169,18 @@ def simulate_votes(
     people: Sequence[SimulatedAnnotator],
     true_answer: TrueAnswer,
     seed: int,
+    before: Sequence[Verdict] = (),
 ) -> list[Verdict]:
-    """Let annotators take turns until nobody gets another task, and return their verdicts."""
+    """Let annotators take turns until nobody gets another task, and return their new verdicts.
+
+    Args:
+        asking: Assigns the tasks.
+        tasks: Tasks by id.
+        people: The annotators.
+        true_answer: What a faultless annotator finds.
+        seed: Seed of the errors.
+        before: Earlier verdicts of the same people.
+    """
     by_name = {person.name: person for person in people}
 
     def answer(name: str, task: Task, num_tasks: int) -> list[tuple[Choice, str]]:
@@ -175,7 +190,7 @@ def simulate_votes(
             for row in (task.first, task.second)
         ]
 
-    return simulate_turns(asking, tasks, dict.fromkeys(by_name, 1), answer)
+    return simulate_turns(asking, tasks, dict.fromkeys(by_name, 1), answer, before)
 
 
 def collect_statuses(

@@ -149,7 +149,7 @@ def serve(
         typer.Option(
             "--as",
             help="Serve the sample's VQA models (nets), or a simulated vision-language model (vlm) that sees what the complete scene graphs "
-            "say, and replies to `rgqa draft`.",
+            "say, and replies to `rgqa draft` and `rgqa annotate panel`.",
         ),
     ] = "nets",
     model: Annotated[

@@ -5,7 +5,8 @@ invents objects, and takes one color for another. Each look has errors of its ow
 at an image. All choices depend on the seed, the image and the request only, so the same request gets the same reply.
 
 It replies to the three kinds of requests of `rgqa draft`: a list of objects with questions, an answer to a question, and the name of
-the object in a part of an image.
+the object in a part of an image. It replies to `rgqa annotate panel`, too: it calls a question invalid if what it sees has no answer to
+it. So its errors as a voter follow from what it misses, invents or takes for something else.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -40,7 +42,7 @@ from pipeline.language.text_programs import derive_program
 from pipeline.sources.gqa_files import read_scene_graphs
 from pipeline.tasks.gold_questions import make_existence_question
 from pipeline.verifier.evidence import build_scene_evidence
-from pipeline.verifier.verification import execute_program
+from pipeline.verifier.verification import ExecutionResult, execute_program
 from research.synthetic_world.ontology import COLORS, KINDS
 from research.synthetic_world.question_checks import LEXICON
 from research.synthetic_world.questions import SampleQuestion, generate_questions
@@ -51,6 +53,8 @@ ABSENT_PER_IMAGE = 4
 # Requests of `rgqa draft` are recognized by these texts.
 LOOK_PATTERN = re.compile(r'"questions": (\d+) questions')
 CROP_REQUEST = DraftPrompts().crop()
+# Requests of `rgqa annotate panel` are recognized by this text (`annotation.panel.prompts`).
+JUDGE_PATTERN = re.compile(r"^First question: (.*)\nSecond question: (.*)$", re.MULTILINE)
 # A part of an image shows an object if their boxes overlap by this intersection over union.
 MIN_OVERLAP = 0.4
 # Length of a token in characters, about.
@@ -130,6 +134,9 @@ class SimulatedVisionModel:
             raise ValueError("it is none of the images that this model knows")
         if found := LOOK_PATTERN.search(text):
             return self._damage(self._list(image_id, int(found[1]), "pixels (" in text), image_id)
+        if found := JUDGE_PATTERN.search(text):
+            # Each prompt makes the model look again.
+            return self._damage(self._judge(image_id, (found[1], found[2]), text), f"{image_id} {text}")
         return self._answer(image_id, text.splitlines()[0])
 
     def perceive(self, image_id: str, look: str) -> SceneGraph:
@@ -239,19 +246,35 @@ class SimulatedVisionModel:
     def _answer(self, image_id: str, text: str) -> str:
         """Answer a question from what the model sees in a new look."""
         seen = self.perceive(image_id, text)
-        program = self.find_program(image_id, text)
-        if program:
-            try:
-                result = execute_program(parse_program(program, text), build_scene_evidence(seen, LEXICON))
-            except UserError:
-                result = None
-            if result and result.answerability == "answerable" and result.answers:
-                return result.answers[0]
+        result = self._execute(image_id, text, seen)
+        if result and result.answerability == "answerable" and result.answers:
+            return result.answers[0]
         key = str(self._errors.seed), "guess", image_id, text
         if hash_uniform(*key) >= self._errors.guess_rate:
             return UNANSWERABLE
         guesses = self._list_guesses(seen, text)
         return guesses[int(hash_uniform(*key, "which") * len(guesses))]
+
+    def _judge(self, image_id: str, questions: tuple[str, str], look: str) -> str:
+        """Return the verdict on a task: each question is invalid if it has no answer in what the model sees in this look."""
+        seen, verdict = self.perceive(image_id, look), dict[str, str]()
+        for side, text in zip(("first", "second"), questions, strict=True):
+            found = self._execute(image_id, text, seen)
+            choice = _CHOICES[found.answerability if found else "unknown"]
+            verdict[side] = choice
+            verdict[f"{side}_reason"] = (found and found.category) or "" if choice == "invalid" else ""
+        return json.dumps(verdict)
+
+    def _execute(self, image_id: str, text: str, seen: SceneGraph) -> ExecutionResult | None:
+        """Execute a question on what the model sees; None if the question has no program that can be executed."""
+        program = self.find_program(image_id, text)
+        with suppress(UserError):
+            return (
+                execute_program(parse_program(program, text), build_scene_evidence(seen, LEXICON))
+                if program
+                else None
+            )
+        return None
 
     def _list_guesses(self, seen: SceneGraph, text: str) -> list[str]:
         words = text.lower().rstrip("?").split()
@@ -305,6 +328,8 @@ class SimulatedVisionModel:
         return None
 
 
+# Answerability -> the choice of a voter.
+_CHOICES = {"answerable": "valid", "unanswerable": "invalid", "unknown": "unsure"}
 _KIND_COLORS = {name: kind.colors for kind in KINDS for name in (kind.name, kind.plural) if kind.colors}
 
 

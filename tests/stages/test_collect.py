@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from annotation.study.assignment import AssignmentRules, is_overlap_task
+from annotation.study.panel_verdicts import PanelVerdict, write_panel
 from annotation.study.posteriors import Posterior
 from annotation.study.quality_report import QualityReport
 from pipeline.core.errors import UserError
@@ -358,3 +359,36 @@ def test_a_simulated_adjudicator_judges_the_audit_sample(batched, set_params):
     # Where the adjudicator failed the gold question of the task, votes decide.
     decided_by = [row.decided_by for row in verified()]
     assert decided_by.count("adjudicator") > 0.9 * len(decided_by)
+
+
+def test_models_decide_without_people_only_with_min_people_0(batched, set_params):
+    tasks = list(read_jsonl(batched / "batch/tasks.jsonl", Task))
+    verdicts = [
+        PanelVerdict(
+            task_id=task.task_id,
+            model=f"net{number}",
+            prompt="prompt-1",
+            first=task.first.expected_choice or "invalid",
+            second=task.second.expected_choice or "invalid",
+        )
+        for task in tasks
+        for number in range(3)
+    ]
+    for number in range(3):
+        write_panel(
+            PULLED.with_name("panel.jsonl"),
+            f"net{number}",
+            [row for row in verdicts if row.model == f"net{number}"],
+        )
+    set_params("collect", simulate=False)
+    with pytest.raises(UserError, match="without verdicts"):
+        collect.main()
+    set_params("collect", simulate=False, min_people=0)
+    collect.main()
+    by_panel = [row for row in verified() if row.decided_by == "panel"]
+    assert {row.status for row in by_panel} == {"unanswerable"}
+    assert read_json(OUT / "collect.json")["by_panel"] == {"unanswerable": len(by_panel)}
+    assert {row.decided_by for row in verified() if row.status == "no_votes"} == {"votes"}
+    report = read_json(OUT / "quality.json", QualityReport)
+    assert report.panel and report.panel.error is None
+    assert report.num_people == 0 and report.doubts

@@ -138,7 +138,14 @@ class TaskQueue:
         # A queue.json of an earlier version may lack a rule.
         given = {name: self.rules[name] for name in AssignmentRules._fields if name in self.rules}
         rules = AssignmentRules(**given)
-        options = self.content["prior_answerable"], rules, self.content["doubtful"]
+        options = (
+            self.content["prior_answerable"],
+            rules,
+            self.content["doubtful"],
+            # A queue.json of an earlier version has no panel.
+            self.content.get("decided_by_panel", ()),
+            self.content.get("called_valid_by_panel", ()),
+        )
         self.assigner = AdaptiveAssigner([tasks[key] for key in self.task_numbers], *options)
         self._advance_clock()
         self._replay(keys)

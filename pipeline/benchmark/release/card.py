@@ -113,11 +113,7 @@ def render_card_metadata(summary: ReleaseSummary, folder: Path) -> str:
         tags=[tag for tag, applies in tags.items() if applies],
         size_categories=[next((name for name, end in SIZE_CATEGORIES if summary.num_rows < end), "1M<n<10M")],
         language_creators=["machine-generated"] if summary.has_drafted_questions else None,
-        annotations_creators=["machine-generated"]
-        if summary.simulated
-        else [summary.params.annotated_by]
-        if summary.params.annotated_by
-        else None,
+        annotations_creators=_list_annotation_creators(summary),
         source_datasets=None
         if summary.params.derived_from is None
         else [f"extended|{name.lower()}" for name in summary.params.derived_from] or ["original"],
@@ -126,6 +122,16 @@ def render_card_metadata(summary: ReleaseSummary, folder: Path) -> str:
     )
     infos.to_dataset_card_data(data)
     return data.to_yaml()
+
+
+def _list_annotation_creators(summary: ReleaseSummary) -> list[str] | None:
+    """Return who judged the candidates, in the terms of the hub; None if nothing is stated."""
+    if summary.simulated:
+        return ["machine-generated"]
+    by_models = ["machine-generated"] if summary.vote_counts.by_panel else []
+    return [
+        *dict.fromkeys([*by_models, *([summary.params.annotated_by] * bool(summary.params.annotated_by))])
+    ] or None
 
 
 def _row_group_bytes(table: ParquetFile, index: int) -> int:

@@ -22,7 +22,7 @@ from pipeline.benchmark.release.parquet_table import (
     read_rows,
 )
 from pipeline.benchmark.release.provenance import Provenance
-from pipeline.benchmark.release.release_summary import STUDY_FILE, StudyFacts
+from pipeline.benchmark.release.release_summary import StudyFacts
 from pipeline.benchmark.release.subset_files import (
     Prediction,
     ReferenceScores,
@@ -35,7 +35,7 @@ from pipeline.core.errors import Problems, UserError, collect_errors, format_cou
 from pipeline.core.json_files import read_json, read_jsonl
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.records import DroppedCandidate, Item, Record, Subset, Verdict
-from pipeline.core.release_params import RecordedParams
+from pipeline.core.release_params import STUDY_FILE, RecordedParams
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.joined_predictions import ScoringOptions
 from pipeline.scoring.model_report import find_benchmark_faults

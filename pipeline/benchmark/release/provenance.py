@@ -26,6 +26,8 @@ REHEARSAL_WARNING = (
 )
 
 UNJUDGED_WARNING = "SOME AQS ARE ANSWERABLE ONLY ACCORDING TO A MODEL, JUDGED BY NOBODY."
+# How the reason of a dropped candidate says who decided, if it was not the votes of people.
+DECIDED_BY_TEXTS = {"adjudicator": ", decided by an adjudicator", "panel": ", decided by a panel of models"}
 
 DROPPED_FILES = ("perturb/unedited.jsonl", "screen/dropped.jsonl", "balance/unpaired.jsonl")
 
@@ -39,7 +41,7 @@ class Provenance(Record):
         program: The functional program of the released question.
         verifier_result: The verifier's result for the candidate. None for answerable questions (AQs).
         votes_invalid, votes_valid, votes_excluded: Numbers of votes about the candidate. 0 for AQs.
-        decided_by: Whether the votes or an adjudicator decided. None for AQs.
+        decided_by: Whether the votes of people, an adjudicator or only a panel of models decided. None for AQs.
         drafted_by: The model that wrote the source question. The field is missing if no model is known to have written it.
     """
 
@@ -51,7 +53,7 @@ class Provenance(Record):
     votes_invalid: int
     votes_valid: int
     votes_excluded: int
-    decided_by: Literal["votes", "adjudicator"] | None = None
+    decided_by: Literal["votes", "adjudicator", "panel"] | None = None
     drafted_by: str | UnsetType = UNSET
 
 
@@ -106,6 +108,6 @@ def iter_dropped(
         yield from read_jsonl(folders.stage_dir(name), DroppedCandidate)
     for row in verified:
         if row.status != "unanswerable":
-            word = ", decided by an adjudicator" if row.decided_by == "adjudicator" else ""
+            word = DECIDED_BY_TEXTS.get(row.decided_by, "")
             detail = f"{row.votes_invalid} invalid, {row.votes_valid} valid{word}"
             yield row.candidate.as_dropped("collect", row.status, detail)

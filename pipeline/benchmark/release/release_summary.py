@@ -9,8 +9,11 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from msgspec import UNSET, UnsetType
+
 from annotation.study.assignment import wilson_interval
 from annotation.study.label_error import LabelError
+from annotation.study.panel_priors import MIN_AUDITED, PanelReport
 from pipeline.benchmark.release.errata import Erratum
 from pipeline.core.errors import format_count
 from pipeline.core.jsonl_index import FilteredView
@@ -34,20 +37,18 @@ PAIRING_DESCRIPTIONS = {
 }
 
 
-# The facts about the annotation study, in the folder of a release.
-STUDY_FILE = "study.json"
-
-
 class StudyFacts(Record):
     """The facts about the annotation study that decide whether its items may be published.
 
     Attributes:
         label_error: The proportion of UQs that have an answer after all.
         doubts: Why the study is only a trial; empty if it is not.
+        panel: The panel of models that voted. The field is missing without one.
     """
 
     label_error: LabelError
     doubts: tuple[str, ...]
+    panel: PanelReport | UnsetType = UNSET
 
 
 def describe_drafting(
@@ -107,6 +108,30 @@ def describe_drafting(
     return " ".join(sentences)
 
 
+def describe_panel(panel: PanelReport, votes: VoteCounts) -> str:
+    """Return sentences that say what a panel of models did in the annotation, and how often it errs.
+
+    Args:
+        panel: The panel.
+        votes: The votes behind the UQs.
+    """
+    models = ", ".join(panel.models)
+    if not panel.is_used:
+        role = "The verdicts are not used, because the audit does not show that they are of any use."
+    elif votes.by_panel:
+        role = f"Models alone decided {votes.by_panel:,} of {format_count(votes.num_uqs, 'UQ')}, which no person judged (decided_by: panel in provenance.jsonl)."
+    else:
+        role = "The verdicts changed only how many people were asked: each UQ has the vote of a person, or of an adjudicator, who says so."
+    if panel.error is None:
+        error = f"How often the panel errs is not known: people alone decided {format_count(panel.num_audited, 'candidate')} of the audit sample, and {MIN_AUDITED} are needed."
+    else:
+        error = (
+            f"On {format_count(panel.num_audited, 'candidate')}, sampled at random, that people judged without these verdicts, the panel differs from people "
+            f"on {panel.num_wrong:,}: {panel.error:.1%} (95 % interval: {panel.low:.1%} to {panel.high:.1%})."
+        )
+    return f"{format_count(len(panel.models), 'model')} judged candidates: {models}. {role} {error}"
+
+
 class SubsetCounts(Record):
     """Counts of one subset.
 
@@ -141,6 +166,7 @@ class VoteCounts(Record):
         label_error_text: Proportion of UQs that have an answer after all, measured on an audit sample, with its
             interval. "" if it is not known.
         by_adjudicator: Number of UQs that an adjudicator decided.
+        by_panel: Number of UQs that only a panel of models decided.
         invalid_gold_answers: Number of counted answers to gold questions that are known to be unanswerable.
         aggregation_rule: How votes are aggregated (`collect: aggregation` in params.yaml). "" if it is not
             known.
@@ -153,6 +179,7 @@ class VoteCounts(Record):
     agreement_text: str
     label_error_text: str = ""
     by_adjudicator: int = 0
+    by_panel: int = 0
     invalid_gold_answers: int = 0
     aggregation_rule: str = ""
     doubts: tuple[str, ...] = ()
@@ -168,6 +195,11 @@ class VoteCounts(Record):
     def single_vote_uqs(self) -> int:
         """Number of UQs that were decided by a single vote."""
         return self.uqs_by_votes.get(1, 0)
+
+    @property
+    def num_uqs(self) -> int:
+        """Number of UQs."""
+        return sum(self.uqs_by_votes.values()) + self.by_adjudicator + self.by_panel
 
     @property
     def is_trial(self) -> bool:
@@ -202,6 +234,7 @@ class ReleaseSummary(Record):
             be drafted.
         has_drafted_questions: Whether a model wrote questions of the source.
         unjudged: What AQs say that no annotator confirmed (`Item.unjudged`) -> number of these AQs.
+        panel: The panel of models that judged candidates; None without one.
     """
 
     dataset: str
@@ -228,6 +261,7 @@ class ReleaseSummary(Record):
     drafting_text: str = ""
     has_drafted_questions: bool = False
     unjudged: Mapping[str, int] = MappingProxyType({})
+    panel: PanelReport | None = None
 
     @property
     def is_drafted(self) -> bool:
@@ -236,8 +270,19 @@ class ReleaseSummary(Record):
 
     @property
     def title(self) -> str:
-        """Title and version, as on the card."""
-        return f"{'REHEARSAL of ' if self.rehearsal else ''}{self.params.title} {self.version}"
+        """Title and version, as on the card. The title says if models alone decided UQs."""
+        votes = self.vote_counts
+        by_panel = (
+            f" ({'' if votes.by_panel == votes.num_uqs else 'partly '}decided by models)"
+            if votes.by_panel
+            else ""
+        )
+        return f"{'REHEARSAL of ' if self.rehearsal else ''}{self.params.title} {self.version}{by_panel}"
+
+    @property
+    def panel_text(self) -> str:
+        """Sentences that say what models did in the annotation, and how often they err; "" without a panel."""
+        return describe_panel(self.panel, self.vote_counts) if self.panel else ""
 
     @property
     def is_judged_by_models(self) -> bool:

@@ -33,6 +33,11 @@ def list_simulated_parts(f: ReleaseSummary) -> list[str]:
         )
     elif f.is_judged_by_models:
         sentences.append("Verdicts: models judged in place of people. No person has judged these questions.")
+    if f.vote_counts.by_panel:
+        votes = f.vote_counts
+        sentences.append(
+            f"Verdicts: models alone decided {votes.by_panel:,} of {format_count(votes.num_uqs, 'UQ')}. No person has judged these questions."
+        )
     if edited := f.subsets_with_prefix("pt"):
         sentences.append(f"Questions of {' and '.join(edited)}: a program edited questions of the source.")
     if f.drafting_text:
@@ -45,6 +50,13 @@ def list_limitations(f: ReleaseSummary) -> list[str]:
     sentences = list(f.warnings)
     if f.vote_counts.label_error_text:
         sentences.append(f"Label error among the UQs that votes decided: {f.vote_counts.label_error_text}.")
+    if f.panel:
+        sentences.append(
+            f"Models judged candidates: {', '.join(f.panel.models)}. Where they err, the selection of the items depends on it, so their own scores on this "
+            "release are not independent of the selection. Leaderboards mark them."
+        )
+        if f.panel.warning:
+            sentences.append(f"Panel of models: {f.panel.warning}.")
     if not f.vote_counts.invalid_gold_answers:
         sentences.append(
             "No gold question was known to be unanswerable: an annotator who called every question valid would have passed quality control."
@@ -197,5 +209,6 @@ def _describe_annotation(f: ReleaseSummary) -> dict[str, Any]:
             ),
             *(["simulated annotators: the verdicts"] if f.simulated else []),
             *(["models: the verdicts"] if f.is_judged_by_models else []),
+            *([f"{', '.join(f.panel.models)}: {f.panel_text}"] if f.panel else []),
         ],
     }

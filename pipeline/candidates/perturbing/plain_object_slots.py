@@ -283,7 +283,11 @@ def _is_replaceable(case: EditCase, slot: Presupposition) -> bool:
     # "The GLASS pitcher", "the drink IN the pitcher": this is nobody.
     phrase = sentence.tokens[slot.phrase_start : span.first_token]
     # "What color is the PITCHER?" speaks of a vessel.
-    asks_color = sentence.tokens[:2] == ("what", "color") and span.end_token > last
+    asks_color = (
+        sentence.tokens[:2] == ("what", "color")
+        and span.end_token > last
+        and slot.phrase_start == span.first_token
+    )
     is_no_person = get_main_kind(slot.word) == "person" and (
         asks_color
         or any(get_attribute_type(token) == "material" for token in phrase)

@@ -18,7 +18,7 @@ from pipeline.scoring.joined_predictions import ScoringOptions
 from pipeline.scoring.leaderboard.label_noise import LabelNoise, add_label_noise
 from pipeline.scoring.leaderboard.pairwise_comparison import PairwiseComparison, compare_models
 from pipeline.scoring.leaderboard.row_scores import MEAN, RowScores, make_kind_masks, score_rows
-from pipeline.scoring.leaderboard.rows import LeaderboardRow
+from pipeline.scoring.leaderboard.rows import LeaderboardRow, mark_panel_models, read_panel_models
 from pipeline.scoring.model_comparison import ScoreDifference, lower_is_better
 
 # Default score by which rows are ranked.
@@ -67,6 +67,7 @@ class EvaluationInfo(NamedTuple):
         subset_counts: Subset -> numbers of items.
         num_images: Number of different images in all subsets.
         num_replicates: Number of bootstrap replicates.
+        panel_models: Models that judged candidates of the release before people did.
     """
 
     title: str
@@ -77,6 +78,7 @@ class EvaluationInfo(NamedTuple):
     subset_counts: dict[str, SubsetCounts]
     num_images: int
     num_replicates: int
+    panel_models: tuple[str, ...] = ()
 
 
 class Leaderboard(NamedTuple):
@@ -170,6 +172,8 @@ def build_leaderboard(
         label_noise: What is known of the errors of the labels, to include them in all intervals and comparisons.
     """
     options = ScoringOptions(bootstrap=params.num_replicates, seed=params.seed, missing="wrong")
+    panel = read_panel_models(release)
+    rows = mark_panel_models(rows, panel)
     scored = sorted(score_rows(benchmark, rows, options), key=lambda one: _sort_key(one, MEAN, ranking_score))
     scopes = (MEAN, *benchmark.subsets)
     comparisons, given = _compare_in_scopes(scored, scopes, ranking_score), dict[str, PairwiseComparison]()
@@ -179,7 +183,7 @@ def build_leaderboard(
     models = {one.row.name for one in scored if one.row.kind == "model"}
     baseline = params.baseline if params.baseline in models else ""
     return Leaderboard(
-        describe_evaluation(release, benchmark, params.num_replicates),
+        describe_evaluation(release, benchmark, params.num_replicates)._replace(panel_models=tuple(panel)),
         scored,
         comparisons,
         baseline,

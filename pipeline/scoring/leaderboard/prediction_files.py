@@ -40,11 +40,13 @@ class RowInfo(Record):
         confidence: What is used as confidence.
         note: Further information.
         reference: Whether the row is a reference without a rank.
+        model: Name of the model, if it is not the name of the row. A model that judged candidates of the release is marked.
     """
 
     confidence: str = ""
     note: str = ""
     reference: bool = False
+    model: str = ""
 
 
 class RowFiles(NamedTuple):

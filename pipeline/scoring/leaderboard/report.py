@@ -95,12 +95,8 @@ def make_score_table(board: Leaderboard, scope: str) -> list[TableRow]:
     lines = []
     for one in rows:
         cells = [format_estimate(one.scores[scope][score]) for score in REPORTED_SCORES]
-        if (
-            biased := one.row.selection_biased_subsets
-            if scope == MEAN
-            else {scope} & {*one.row.selection_biased_subsets}
-        ):
-            cells[0] += f" *{', '.join(biased) + ' ' if scope == MEAN else ''}selected by it*"
+        if mark := format_selection_mark(one, scope):
+            cells[0] += f" *{mark}*"
         letters = [comparison.letter_display.get(one.row.name, "")] * several
         given_rank = [_format_rank_range(given.rank_intervals.get(one.row.name))] if given else []
         line = [format_rank(board, one, scope), *given_rank, *letters, format_row_name(one), *cells]
@@ -114,6 +110,14 @@ def make_score_table(board: Leaderboard, scope: str) -> list[TableRow]:
     return [head, *lines]
 
 
+def format_selection_mark(one: RowScores, scope: str) -> str:
+    """Return the mark of a row whose model took part in the selection of the items of a scope; "" for other rows."""
+    biased = one.row.selection_biased_subsets
+    if scope == MEAN:
+        return f"{', '.join(biased)} selected by it" if biased else ""
+    return "selected by it" if scope in biased else ""
+
+
 def make_subset_table(board: Leaderboard) -> list[TableRow]:
     """Return the ranking score of each row in each subset, sorted by the mean.
 
@@ -124,7 +128,10 @@ def make_subset_table(board: Leaderboard) -> list[TableRow]:
         [
             format_row_name(one),
             *(
-                format_estimate(one.scores[subset][board.ranking_score]) if subset in one.scores else "-"
+                format_estimate(one.scores[subset][board.ranking_score])
+                + (f" *{mark}*" if (mark := format_selection_mark(one, subset)) else "")
+                if subset in one.scores
+                else "-"
                 for subset in subsets
             ),
         ]
@@ -368,6 +375,7 @@ def render_html(board: Leaderboard) -> str:
         notes=[*make_notes(board)],
         scale=scale,
         isfinite=math.isfinite,
+        mark=format_selection_mark,
     )
 
 

@@ -4,12 +4,18 @@ predictions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from pipeline.core.errors import UserError, collect_errors
+from pipeline.core.json_files import read_json
 from pipeline.core.paths import DatasetFolders
+from pipeline.core.records import Record
+from pipeline.core.release_params import STUDY_FILE
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.items import Benchmark
 from pipeline.scoring.join import split_items
@@ -31,12 +37,13 @@ class LeaderboardRow(NamedTuple):
         seeds: For each seed, subset -> predictions. All seeds have the same subsets.
         confidence: What is used as the confidence that a question is answerable.
         note: Further information.
-        selection_biased_subsets: Subsets whose items were selected by the same confidence that the row uses.
-            The score of the row on these subsets is meaningless.
+        selection_biased_subsets: Subsets whose items were selected by the same confidence that the row uses, so that the score of the
+            row on these subsets is meaningless; or subsets on whose items the model voted before people did.
         is_built_in: Whether stage answer made the predictions with the networks in the folder vqa/ of the
             data set.
         num_available_items: Number of items of the release for which the row has a prediction or was asked,
             in the scored split. 0 means that this number is not larger than the number of scored items.
+        model: Name of the model; "" if it is the name of the row.
     """
 
     name: str
@@ -47,6 +54,7 @@ class LeaderboardRow(NamedTuple):
     selection_biased_subsets: tuple[str, ...] = ()
     is_built_in: bool = False
     num_available_items: int = 0
+    model: str = ""
 
 
 # Subsets whose UQs are chosen by the CLIP similarity of image and question.
@@ -145,4 +153,70 @@ def make_row(name: str, found: RowFiles, is_built_in: bool = False) -> Leaderboa
         info.confidence or ", ".join(sorted(fields)),
         info.note,
         is_built_in=is_built_in,
+        model=info.model,
     )
+
+
+class _Voter(Record, forbid_unknown_fields=False):
+    model: str
+    # Subset -> sensitivity.
+    sensitivity: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+class _Panel(Record, forbid_unknown_fields=False):
+    voters: tuple[_Voter, ...] = ()
+
+
+class _Study(Record, forbid_unknown_fields=False):
+    """The part of a release's study.json that says which models voted on its candidates."""
+
+    panel: _Panel = _Panel()
+
+
+def read_panel_models(release: Path) -> dict[str, tuple[str, ...]]:
+    """Return the models that judged candidates of a release (`rgqa annotate panel`), each with the subsets of these candidates.
+
+    Raises:
+        UserError: study.json cannot be read.
+    """
+    path = release / STUDY_FILE
+    study = read_json(path, _Study) if path.exists() else _Study()
+    subsets: dict[str, set[str]] = {}
+    for voter in study.panel.voters:
+        subsets.setdefault(voter.model, set()).update(voter.sensitivity)
+    return {model: tuple(sorted(found)) for model, found in sorted(subsets.items())}
+
+
+def mark_panel_models(
+    rows: Sequence[LeaderboardRow], panel: Mapping[str, Sequence[str]]
+) -> list[LeaderboardRow]:
+    """Mark the rows of models that voted on the release, as the CLIP that selected the items of the CLIP subsets is marked.
+
+    Args:
+        rows: The rows.
+        panel: Model -> subsets on whose candidates it voted (`read_panel_models`).
+
+    Returns:
+        The rows. A row is one of a model if the model, or the name of the row, is its name apart from the provider, letter case and
+        punctuation: the row `gpt-4o` is one of the model `openai/gpt-4o`.
+    """
+    voted = {normalize_model_name(model): subsets for model, subsets in panel.items()}
+    marked = []
+    for row in rows:
+        names = [normalize_model_name(name) for name in (row.model, row.name) if name]
+        subsets = {subset for name in names for subset in voted.get(name, ())}
+        marked.append(
+            row._replace(selection_biased_subsets=tuple(sorted({*row.selection_biased_subsets, *subsets})))
+            if subsets
+            else row
+        )
+    return marked
+
+
+def normalize_model_name(name: str) -> str:
+    """Return a name of a model without its provider, in lower case, with letters and digits only.
+
+    >>> normalize_model_name("openai/GPT-4o"), normalize_model_name("gpt_4o")
+    ('gpt4o', 'gpt4o')
+    """
+    return re.sub(r"[\W_]", "", name.rpartition("/")[2].casefold())

@@ -150,6 +150,7 @@ def make_run_rows(
             run.confidence_method,
             note,
             num_available_items=sum(map(len, keep_common_items(full_benchmark, [run]).subsets.values())),
+            model=run.model_name,
         )
         rows.append((row, run.path))
     return rows

@@ -788,3 +788,36 @@ def test_voting_goes_on_as_long_as_stage_collect_can_release_the_candidate(prior
     study.record_answer("ann", "t1", V, V)
     study.record_answer("ben", "t1", X, V)
     assert study.get_wanted_votes()[1] == is_asked
+
+
+def make_panel_assigner(**panel):
+    rules = SEQUENTIAL._replace(max_votes=5, min_posterior=0.99)
+    tasks = [task(n, block=n) for n in range(4)]
+    return AdaptiveAssigner(tasks, {f"c{n}": 0.6 for n in range(4)}, rules, **panel)
+
+
+def test_nobody_is_asked_about_what_a_panel_decides_outside_the_overlap():
+    study = make_panel_assigner(decided_by_panel=["c0", "c2"])
+    # Task t0 is the first wave, which is in the overlap.
+    assert [study.is_decided(f"t{n}") for n in range(4)] == [False, False, True, False]
+    asked = {key for _, key in everybody(study, ("a", "b", "c"), lambda name, key: (X, V))}
+    assert asked == {"t0", "t1", "t3"}
+
+
+def test_one_valid_vote_decides_where_a_panel_says_valid_too():
+    alone, beside = make_panel_assigner(), make_panel_assigner(called_valid_by_panel=["c1"])
+    for study in (alone, beside):
+        for n in (1, 2):
+            study.record_answer("ann", f"t{n}", V, V)
+    # The posterior of valid is above 0.9 after one vote for a prior of 0.6.
+    assert 1 - alone.get_posterior_invalid("c1") > 0.9
+    assert [study.is_decided("t1") for study in (alone, beside)] == [False, True]
+    assert [study.is_decided("t2") for study in (alone, beside)] == [False, False]
+
+
+def test_one_valid_vote_against_the_prior_does_not_decide_even_if_a_panel_says_valid():
+    rules = SEQUENTIAL._replace(max_votes=5, min_posterior=0.99)
+    study = AdaptiveAssigner([task(0)], {"c0": 0.1}, rules, called_valid_by_panel=["c0"])
+    study.record_answer("ann", "t0", V, V)
+    assert 1 - study.get_posterior_invalid("c0") < 0.9
+    assert not study.is_decided("t0")

@@ -6,8 +6,17 @@ import pandas as pd
 import pytest
 
 from annotation.study.answers_table import build_answers_table
-from annotation.study.panel_priors import PanelPriors, add_panel, audit_panel, is_panel_audit_task
+from annotation.study.assignment import AssignmentRules, is_overlap_task
+from annotation.study.panel_priors import (
+    PanelPriors,
+    add_panel,
+    audit_panel,
+    decide_by_panel,
+    find_called_valid,
+    is_panel_audit_task,
+)
 from annotation.study.panel_verdicts import PanelVerdict
+from annotation.study.quality_html import render_page
 from pipeline.core.records import Candidate, ScreenedCandidate, Task, TaskQuestion, Verdict, VerifierResult
 from pipeline.tasks.verdict_aggregation import CollectParams, aggregate_verdicts
 
@@ -113,7 +122,7 @@ def test_the_interval_is_that_of_clopper_and_pearson(wrong, low, high):
     )
 
 
-def collect(verdicts, panel, audit_rate=0.1):
+def collect(verdicts, panel, audit_rate=0.1, **params):
     screened = {
         key: ScreenedCandidate(
             candidate=Candidate(
@@ -129,7 +138,7 @@ def collect(verdicts, panel, audit_rate=0.1):
         return add_panel(TASKS.values(), panel, {}, invalid, 0, audit_rate)
 
     answers = build_answers_table(TASKS, verdicts)
-    return aggregate_verdicts(screened, answers, CollectParams(), add_panel=use if panel else None)
+    return aggregate_verdicts(screened, answers, CollectParams(**params), add_panel=use if panel else None)
 
 
 def people_votes(numbers, names=("x", "y", "z")):
@@ -164,3 +173,164 @@ def test_colluding_models_that_lie_change_no_label_that_three_people_agree_on():
     assert [row.status for row in with_liars.verified] == [row.status for row in alone.verified]
     assert "useless" in with_liars.panel.warning or with_liars.panel.num_wrong == 0
     assert alone.panel is None and alone.invalid_by_people == {}
+
+
+def test_the_audit_sample_is_a_part_of_the_overlap():
+    """So the audit costs no votes: people vote several times on overlap tasks in any case."""
+    rules = AssignmentRules(seed=7, overlap_rate=0.2)
+    audited = {key for key in TASKS if is_panel_audit_task(key, 7, 0.1)}
+    overlap = {key for key in TASKS if is_overlap_task(key, rules)}
+    assert audited < overlap
+    assert len(audited) > 20
+
+
+def test_without_people_models_decide_only_if_the_parameters_say_so():
+    panel = [row for number in range(3) for row in judge("p", 0.1, number, f"net{number}")]
+    audited = add_panel(TASKS.values(), panel, {}, {}, 0, 0.1).audited
+    decided = collect([], panel, min_people=0)
+    by_panel = {row.candidate.candidate_id: row for row in decided.verified if row.decided_by == "panel"}
+    # Three models of 0.9 with correlation 0.3 agree on 73 % of the 360 candidates that are not audited.
+    assert len(by_panel) > 200
+    assert not audited & by_panel.keys()
+    assert {(row.votes_invalid, row.votes_valid) for row in by_panel.values()} == {(0, 0)}
+    right = [(row.status == "unanswerable") == TRUTH[key] for key, row in by_panel.items()]
+    assert np.mean(right) > 0.98
+    others = [row for row in decided.verified if row.decided_by != "panel"]
+    assert {(row.status, row.decided_by) for row in others} == {("no_votes", "votes")}
+    assert {row.status for row in collect([], panel).verified} == {"no_votes"}
+    assert decided.quality.by_panel == {
+        status: sum(row.status == status for row in by_panel.values())
+        for status in ("answerable", "unanswerable")
+    }
+    assert decided.quality.settings["min_people"] == 0
+
+
+def test_where_people_voted_models_do_not_decide():
+    panel = [row for number in range(3) for row in judge("p", 0.1, number, f"net{number}")]
+    judged = collect(people_votes(range(100), names=("x",)), panel, min_people=0)
+    decided_by = {row.candidate.candidate_id: row.decided_by for row in judged.verified}
+    assert {decided_by[f"c{number:03}"] for number in range(100)} == {"votes"}
+    assert "panel" in {decided_by[f"c{number:03}"] for number in range(100, COUNT)}
+
+
+def test_a_panel_that_its_audit_finds_useless_changes_nothing():
+    """The models know the gold questions, and toss the same coin for everything else."""
+    coin = np.random.default_rng(5).random(COUNT) < 0.5
+    panel = [
+        PanelVerdict(
+            task_id=key,
+            model=f"net{number}",
+            prompt="p",
+            first="invalid" if coin[place] else "valid",
+            second=task.second.expected_choice,
+        )
+        for place, (key, task) in enumerate(TASKS.items())
+        for number in range(4)
+    ]
+    votes = people_votes(range(0, COUNT, 2), names=("x",)) + people_votes(range(COUNT), names=("y", "z"))
+    with_panel, alone = collect(votes, panel, audit_rate=0.3, min_people=0), collect(votes, [])
+    assert not with_panel.panel.is_used
+    assert "useless" in with_panel.panel.warning
+    assert with_panel.panel.warning in with_panel.quality.warnings
+    assert [msgspec.structs.replace(row) for row in with_panel.verified] == [*alone.verified]
+    assert with_panel.posteriors == alone.posteriors
+
+
+def test_without_a_panel_the_quality_report_has_nothing_about_it():
+    report = msgspec.to_builtins(collect(people_votes(range(60)), []).quality)
+    assert not {"panel", "by_panel"} & report.keys()
+    assert "min_people" not in report["settings"]
+
+
+def made_priors(answerable, evidence, audited=()):
+    keys = [f"c{number}" for number in range(len(answerable))]
+    return PanelPriors(
+        {},
+        dict(zip(keys, answerable, strict=True)),
+        {f"c{number}" for number in audited},
+        (),
+        dict(zip(keys, evidence, strict=True)),
+        dict.fromkeys(keys, "pt-easy"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("answerable", "evidence", "status"),
+    [
+        (0.04, -2.0, {"c0": "unanswerable"}),
+        (0.06, -2.0, {}),
+        # The estimate alone does not decide against the verdicts of the models.
+        (0.04, 0.5, {}),
+        (0.04, 0.0, {}),
+        (0.91, 2.0, {"c0": "answerable"}),
+        (0.89, 2.0, {}),
+        (0.91, -0.5, {}),
+        (0.91, 0.0, {}),
+    ],
+)
+def test_a_panel_decides_what_is_probable_enough_and_what_its_verdicts_support(answerable, evidence, status):
+    assert decide_by_panel(made_priors([answerable], [evidence]), 0.95) == status
+    assert decide_by_panel(made_priors([answerable], [evidence], audited=[0]), 0.95) == {}
+
+
+def test_the_base_rate_by_people_shifts_what_a_panel_decides():
+    """If people find half of the judged candidates answerable, where 0.2 were expected, all log odds grow by log(4) = 1.39."""
+    priors = made_priors([0.2, 0.2, 0.03], [-1.0, -1.0, -3.0])
+    assert decide_by_panel(priors, 0.95) == {"c2": "unanswerable"}
+    # 0.03 becomes 1 / (1 + exp(-(log(0.03 / 0.97) + 1.386))) = 0.11.
+    assert decide_by_panel(priors, 0.95, {"pt-easy": 0.5}, ["c0", "c1"]) == {}
+    assert decide_by_panel(priors, 0.88, {"pt-easy": 0.5}, ["c0", "c1"]) == {"c2": "unanswerable"}
+    # A subset of which nobody has judged anything stays.
+    assert decide_by_panel(priors, 0.95, {"pt-hard": 0.5}, []) == {"c2": "unanswerable"}
+
+
+def test_a_panel_calls_valid_what_its_verdicts_support_clearly():
+    priors = made_priors([0.5] * 4, [0.99, 1.0, 3.0, 3.0], audited=[3])
+    assert find_called_valid(priors) == ["c1", "c2"]
+
+
+@pytest.mark.parametrize(("right", "is_used"), [(40, True), (22, False)])
+def test_the_audit_compares_verdicts_and_people_by_fishers_test(right, is_used):
+    """Of 40 audited candidates, half of them answerable, the panel is right on so many; 22 of 40 are chance."""
+    # 40: p = 1 / C(40, 20). 22: 11 right of each kind, p = 0.38 by scipy.stats.fisher_exact([[11, 9], [9, 11]], "greater").
+    keys = [f"c{number}" for number in range(40)]
+    statuses = {key: ("answerable", "unanswerable")[at % 2] for at, key in enumerate(keys)}
+    evidence = {
+        key: (1.0 if (statuses[key] == "answerable") == (at < right) else -1.0) for at, key in enumerate(keys)
+    }
+    by_panel = {key: 0.9 if value > 0 else 0.1 for key, value in evidence.items()}
+    report = audit_panel(PanelPriors({}, by_panel, set(keys), (), evidence), statuses)
+    assert report.is_used == is_used
+    assert bool(report.warning) != is_used
+    assert report.num_wrong == 40 - right
+
+
+def test_an_audit_that_is_too_small_does_not_rule_out_a_panel():
+    keys = [f"c{number}" for number in range(29)]
+    report = audit_panel(
+        PanelPriors({}, dict.fromkeys(keys, 0.9), set(keys), (), dict.fromkeys(keys, 1.0)),
+        dict.fromkeys(keys, "unanswerable"),
+    )
+    assert report.is_used
+    assert report.error is None
+    assert "not known" in report.warning
+
+
+def test_the_page_states_the_error_of_the_panel_its_interval_and_its_warning():
+    panel = judge("prompt-1", 0.1, 0, model="<b>net</b>")
+    found = collect(people_votes(range(COUNT)), panel, audit_rate=0.3)
+    page = render_page(found.quality)
+    report = found.panel
+    assert (
+        f"The panel differs from people on {report.num_wrong} of {report.num_audited} audited candidates"
+        in page
+    )
+    assert f"{report.low:.1%} to {report.high:.1%} (95 % Clopper-Pearson interval)" in page
+    assert "changed only how many people were asked" in page
+    assert "&lt;b&gt;net&lt;/b&gt;" in page and "<b>net" not in page
+    few = render_page(collect(people_votes(range(20)), panel).quality)
+    assert "not known: people decided" in few
+    assert "Warning.</strong> how often the panel errs is not known" in few
+    decided = render_page(collect([], panel + judge("p", 0.05, 1, model="other"), min_people=0).quality)
+    assert "models alone called" in decided and "collect.min_people" in decided
+    assert "Panel of models" not in render_page(collect(people_votes(range(20)), []).quality)

@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 from msgspec.structs import replace
 from PIL import Image
 
+from annotation.study.panel_priors import PanelReport, PanelVoter
 from pipeline.benchmark.release.card import render_card, render_card_metadata
 from pipeline.benchmark.release.card_image import GAP, PANEL_HEIGHT, PANEL_WIDTH, draw_card_image
 from pipeline.benchmark.release.release_summary import (
@@ -503,3 +504,67 @@ def test_the_card_says_what_a_model_drafted(items, text_of):
     assert "> **A model drafted scene graphs.** A model" in graphs and "language_creators" not in graphs
     assert "questions drafted by a model" in text and "language_creators" in text
     assert "drafted" not in text_of(items) and "language_creators" not in text_of(items)
+
+
+PANEL = PanelReport(
+    voters=tuple(
+        PanelVoter(
+            model="org/vl_m",
+            prompt=prompt,
+            votes=90,
+            sensitivity={"pt-hard": 0.9},
+            specificity={"pt-hard": 0.8},
+            correlation={},
+        )
+        for prompt in ("prompt-1", "prompt-2")
+    ),
+    num_audited=40,
+    num_wrong=4,
+    error=0.1,
+    low=0.0279,
+    high=0.2366,
+    warning="",
+)
+
+
+def test_the_card_states_a_panel_and_its_error(items, text_of):
+    text = text_of(items, panel=PANEL)
+    assert (
+        "1 model judged candidates: org/vl\\_m. The verdicts changed only how many people were asked" in text
+    )
+    assert "the panel differs from people on 4: 10.0% (95 % interval: 2.8% to 23.7%)" in text
+    assert "decided by models" not in text
+    assert any(
+        "org/vl_m" in one and "Leaderboards mark them" in one
+        for one in list_limitations(facts(items, panel=PANEL))
+    )
+    assert "judged candidates" not in text_of(items)
+
+
+def test_the_card_states_that_the_error_of_a_panel_is_not_known_or_that_it_is_not_used(items, text_of):
+    unknown = replace(
+        PANEL, error=None, low=None, high=None, num_audited=3, warning="how often the panel errs is not known"
+    )
+    text = text_of(items, panel=unknown)
+    assert "people alone decided 3 candidates of the audit sample, and 30 are needed" in text
+    useless = text_of(items, panel=replace(PANEL, is_used=False, warning="the panel may be useless"))
+    assert "The verdicts are not used" in useless
+    assert "Warning: the panel may be useless." in useless
+
+
+@pytest.mark.parametrize(
+    ("by_panel", "title"), [(5, "(decided by models)"), (3, "(partly decided by models)")]
+)
+def test_the_title_says_if_models_alone_decided(items, text_of, tmp_path, by_panel, title):
+    votes = replace(VOTES, uqs_by_votes={2: 5 - by_panel}, by_adjudicator=0, by_panel=by_panel)
+    found = facts(items, panel=PANEL, vote_counts=votes)
+    assert found.title.endswith(title)
+    text = text_of(items, panel=PANEL, vote_counts=votes)
+    (heading,) = [line for line in text.splitlines() if line.startswith("# ")]
+    assert heading.endswith(title)
+    assert ("Models alone decided the UQs" in text) == (by_panel == 5)
+    assert ("Models alone decided 3 of 5 UQs" in text) == (by_panel == 3)
+    people = [item for item in items if not item.simulated]
+    metadata = read_metadata(people, tmp_path, panel=PANEL, vote_counts=votes)
+    assert metadata["annotations_creators"][0] == "machine-generated"
+    assert any(f"models alone decided {by_panel} of 5 UQs" in one for one in list_simulated_parts(found))

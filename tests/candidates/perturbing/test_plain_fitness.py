@@ -132,19 +132,39 @@ def test_people_with_other_clothes_have_no_role_with_a_uniform(tagger, words, as
     assert inserted == {"clown"}
 
 
-def test_people_whose_faces_are_hidden_keep_their_sex(tagger, words):
+def test_people_whose_faces_are_hidden_are_not_replaced_by_others(tagger, words):
     asked = "What color are the pants of the man in the blue jacket?"
     rows = ((asked, "tan"), ("Can you see the man's face?", "no"), ("What is on the floor?", "a box"))
-    assert "woman" not in find_inserted(asked, make_edits(tagger, words, *rows, subset="pt-easy")[asked])
+    inserted = find_inserted(asked, make_edits(tagger, words, *rows, subset="pt-easy")[asked])
+    assert inserted.isdisjoint(("woman", "girl"))
 
 
-def test_pronouns_are_edited_where_nobody_is_named(tagger, words):
-    asked = "What is she wearing around her neck?"
+@pytest.mark.parametrize(
+    ("person", "other"),
+    [("man", "girl"), ("guy", "girl"), ("woman", "boy"), ("lady", "boy"), ("boy", "woman"), ("girl", "man")],
+)
+def test_age_and_sex_of_a_person_change_together(tagger, words, person, other):
+    asked = f"What is the {person} in the striped shirt standing on?"
+    assert f"What is the {other} in the striped shirt standing on?" in edit_one(tagger, words, asked)
+
+
+def test_what_has_a_color_is_no_person(tagger, words):
+    # A pitcher is a person or a vessel.
+    assert not edit_one(tagger, words, "What color is the pitcher?")
+
+
+def test_a_color_that_is_a_fruit_too_is_not_replaced(tagger, words):
+    edits = edit_one(tagger, words, "Which car is between the orange one and the black one?")
+    assert all("orange one" in text for text in edits)
+
+
+@pytest.mark.parametrize(
+    "asked", ["What is she wearing around her neck?", "What is the barista holding in her hand?"]
+)
+def test_no_pronoun_alone_is_edited(tagger, words, asked):
+    """Whoever reads "his" takes it for a slip, because the woman is there."""
     others = ("What color is the blouse of the woman?", "Is the woman smiling?")
-    assert edit_one(tagger, words, asked, *others) == {"What is he wearing around his neck?"}
-    # The barista is there, whoever reads the pronoun.
-    asked = "What is the barista holding in her hand?"
-    assert not [text for text in edit_one(tagger, words, asked, *others) if " his " in text]
+    assert not [text for text in edit_one(tagger, words, asked, *others) if {"he", "his"} & {*text.split()}]
 
 
 def test_colors_stay_in_black_and_white_photographs(tagger, words):
@@ -257,11 +277,11 @@ def test_what_a_man_wears_is_no_detail_where_a_woman_wears_it_too(tagger, words)
 
 
 def test_what_people_wear_tells_them_apart_like_what_they_have(tagger, words):
-    # With one text only, no man becomes a woman unless something describes him.
+    # With one text only, no man becomes a girl unless something describes him.
     assert edit_one(tagger, words, "What is the man wearing the umbrella hat standing on?") == {
-        "What is the woman wearing the umbrella hat standing on?"
+        "What is the girl wearing the umbrella hat standing on?"
     }
-    assert "woman" not in str(edit_one(tagger, words, "What is the man standing on?"))
+    assert "girl" not in str(edit_one(tagger, words, "What is the man standing on?"))
 
 
 @pytest.mark.parametrize(

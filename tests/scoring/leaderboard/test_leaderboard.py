@@ -30,7 +30,7 @@ from pipeline.scoring.leaderboard.report import (
     render_markdown,
 )
 from pipeline.scoring.leaderboard.row_scores import RowScores
-from pipeline.scoring.leaderboard.rows import LeaderboardRow
+from pipeline.scoring.leaderboard.rows import LeaderboardRow, read_panel_models
 from pipeline.scoring.subgroups import REPORTED_SCORES
 
 # Leaderboard
@@ -358,3 +358,39 @@ def test_metrics_are_flat_numbers_of_each_row():
     lacking = one("rp", 0.6)
     del lacking.scores["mean"]
     assert make_metrics(made(lacking)) == {}
+
+
+def add_study(release, *models, subset="pt-hard"):
+    voters = [{"model": model, "prompt": "prompt-1", "sensitivity": {subset: 0.9}} for model in models]
+    write_json(release / "study.json", {"label_error": {}, "doubts": [], "panel": {"voters": voters}})
+
+
+def test_a_model_that_voted_is_marked_where_it_voted(release, benchmark, row):
+    add_study(release, "org/Voter-7B")
+    rows = [row("voter_7b", 2.0), row("other", 1.0), row("run", 0.5)._replace(model="org/Voter-7B")]
+    made = build_leaderboard(release, benchmark, rows, LeaderboardParams(num_replicates=100))
+    marked = {one.row.name: one.row.selection_biased_subsets for one in made.rows}
+    assert marked == {"voter_7b": ("pt-hard",), "other": (), "run": ("pt-hard",)}
+    text, page = render_markdown(made), render_html(made)
+    assert "Models judged the candidates of this release before people did: org/Voter-7B." in text
+    lines = [line for line in text.splitlines() if "selected by it*" in line and line.startswith("|")]
+    # In the table of the means and in that of the subset, but not in that of the other subset.
+    assert [("voter\\_7b" in line, "run" in line) for line in lines] == [(True, False), (False, True)] * 2
+    assert "pt-hard selected by it" in lines[0]
+    assert page.count("pt-hard selected by it") == 4 and "org/Voter-7B" in page
+    short = render_markdown(made, show_all_scores=False)
+    assert short.count("*selected by it*") == 3  # the explanation, and one cell for each marked row
+
+
+def test_without_a_panel_nothing_is_marked(release, benchmark, row):
+    made = build_leaderboard(release, benchmark, [row("m", 1.0)], LeaderboardParams(num_replicates=100))
+    assert made.info.panel_models == ()
+    assert "selected by it" not in render_markdown(made) + render_html(made)
+    write_json(release / "study.json", {"label_error": {}, "doubts": []})
+    assert read_panel_models(release) == {}
+
+
+def test_texts_of_the_study_are_escaped(release, benchmark, row):
+    add_study(release, "<b>x</b>|y")
+    made = build_leaderboard(release, benchmark, [row("m", 1.0)], LeaderboardParams(num_replicates=100))
+    assert "<b>" not in render_markdown(made) + render_html(made)
