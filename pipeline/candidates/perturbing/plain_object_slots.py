@@ -286,7 +286,7 @@ def _is_replaceable(case: EditCase, slot: Presupposition) -> bool:
     asks_color = (
         sentence.tokens[:2] == ("what", "color")
         and span.end_token > last
-        and slot.phrase_start == span.first_token
+        and sentence.get_token(span.first_token - 1) in DETERMINERS
     )
     is_no_person = get_main_kind(slot.word) == "person" and (
         asks_color
