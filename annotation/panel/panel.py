@@ -19,16 +19,17 @@ from typing import Any, ClassVar, NamedTuple
 
 from annotation.client.annotator_texts import read_text
 from annotation.panel.prompts import APPROACHES, PanelReply, make_prompt, read_choices
+from annotation.study.assignment_params import AnnotateParams
 from annotation.study.panel_verdicts import PANEL_FILENAME, PanelVerdict, write_panel
 from pipeline.core.errors import Problems, UserError, format_count, warn
 from pipeline.core.folder_lock import lock_folder
 from pipeline.core.images import WHITE, encode_image
 from pipeline.core.json_files import content_hash
+from pipeline.core.params import load_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import ImageRecord, Task
 from pipeline.drafting.requests import (
     describe_reply,
-    make_folder_name,
     make_reply_schema,
     make_request_options,
     require_vision_model,
@@ -41,7 +42,7 @@ from pipeline.inference.probe import open_and_probe
 from pipeline.inference.prompts import hash_texts
 from pipeline.inference.request_pool import ask_requests, recover_sessions, redirect_inspect_files
 from pipeline.inference.run_folder import JournalRow, RunFolder
-from pipeline.inference.run_options import RunOptions
+from pipeline.inference.run_options import RunOptions, make_folder_name
 from pipeline.sources.image_files import inspect_image
 
 
@@ -100,6 +101,10 @@ def run_panel(options: PanelOptions) -> None:
         UserError: There are no tasks, images are missing, the model cannot be used, or asking stopped early.
     """
     require_vision_model(options.model, options.server)
+    if load_params("annotate", AnnotateParams).choices != "answerability":
+        raise UserError(
+            "a panel judges whether questions have an answer; this data set asks for yes or no (annotate.choices), so people judge it"
+        )
     folders = DatasetFolders()
     _, guidelines = read_text("guidelines.md", folders.study)
     requests = make_requests(folders, guidelines, options)

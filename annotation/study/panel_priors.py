@@ -20,7 +20,7 @@ from annotation.study.assignment import MIN_VALID_POSTERIOR, AssignmentRules, is
 from annotation.study.base_rates import to_log_odds
 from annotation.study.panel_verdicts import PanelVerdict
 from annotation.study.panel_votes import PanelVotes, fit_panel
-from pipeline.core.records import UNCONFIRMED, Record, Subset, Task, list_judged_subsets
+from pipeline.core.records import DRAFTED_AQ, UNCONFIRMED, Record, Subset, Task, list_judged_subsets
 
 # The panel's error is stated for at least so many audited candidates.
 MIN_AUDITED = 30
@@ -202,7 +202,8 @@ def add_panel(
 
 
 def audit_panel(priors: PanelPriors, status_by_people: Mapping[str, str]) -> PanelReport:
-    """Measure on the audit sample how often the panel errs.
+    """Measure on the audit sample how often the panel errs. Drafted questions are left out: a panel that only tells them from edited
+    questions would seem to be of use.
 
     Args:
         priors: The result of `add_panel`.
@@ -211,7 +212,9 @@ def audit_panel(priors: PanelPriors, status_by_people: Mapping[str, str]) -> Pan
     decided = [
         key
         for key in sorted(priors.audited)
-        if key in priors.by_panel and status_by_people.get(key) in ("answerable", "unanswerable")
+        if key in priors.by_panel
+        and priors.subsets.get(key) != DRAFTED_AQ
+        and status_by_people.get(key) in ("answerable", "unanswerable")
     ]
     num_wrong = sum(
         (priors.by_panel[key] > 0.5) != (status_by_people[key] == "answerable") for key in decided
@@ -259,7 +262,7 @@ def decide_by_panel(
 ) -> dict[str, Literal["answerable", "unanswerable"]]:
     """Return the status of the candidates that the panel can decide without people (`collect.min_people: 0`).
 
-    The panel decides no candidate of the audit sample. Elsewhere it decides if the candidate is probable enough, and if its verdicts
+    The panel decides no candidate of the audit sample, and no drafted question, which people must confirm. Elsewhere it decides if the candidate is probable enough, and if its verdicts
     support this: not even a certain prior decides against them.
 
     Args:
@@ -279,7 +282,7 @@ def decide_by_panel(
     statuses: dict[str, Literal["answerable", "unanswerable"]] = {}
     for key, value in log_odds.items():
         answerable = float(expit(value + shifts[priors.subsets[key]]))
-        if key in priors.audited:
+        if key in priors.audited or priors.subsets[key] == DRAFTED_AQ:
             continue
         if 1 - answerable >= min_posterior and priors.evidence[key] < 0:
             statuses[key] = "unanswerable"

@@ -39,13 +39,13 @@ from pipeline.drafting.requests import (
     DraftFolder,
     DraftRequest,
     RequestSession,
-    make_folder_name,
     make_request_options,
     require_vision_model,
 )
 from pipeline.drafting.selection import choose_questions
 from pipeline.drafting.third_look import MAX_CROPS, find_doubtful_objects, settle_object
 from pipeline.inference.cost_forecast import Prices, format_duration
+from pipeline.inference.run_options import make_folder_name
 from pipeline.language.nouns import get_grammatical_number
 from pipeline.sources.gqa_files import GqaObject, GqaRelation, GqaSceneGraph
 from pipeline.sources.large_json import write_members

@@ -20,11 +20,11 @@ from pipeline.drafting.look_reader import Box
 from pipeline.drafting.prompts import CropReply, DraftPrompts, LookReply, make_json_schema
 from pipeline.inference.chat_model import ChatModel, ChatSender, Message, Reply, ReplySchema, RequestSettings
 from pipeline.inference.cost_forecast import Prices
-from pipeline.inference.probe import open_and_probe
+from pipeline.inference.probe import open_and_probe, run_async
 from pipeline.inference.prompts import hash_texts
 from pipeline.inference.request_pool import ask_requests, recover_sessions, redirect_inspect_files
 from pipeline.inference.run_folder import JournalRow, RunFolder
-from pipeline.inference.run_options import MAX_FOLDER_NAME_LENGTH, RunOptions
+from pipeline.inference.run_options import RunOptions
 
 NO_PRICES = Prices()
 RequestKind = Literal["look", "question", "crop"]
@@ -195,16 +195,6 @@ def require_vision_model(model: str, server: str) -> None:
         )
 
 
-def make_folder_name(name: str) -> str:
-    """Return a name as the name of a folder.
-
-    >>> make_folder_name("photos-openai/gpt-4o")
-    'photos-openai-gpt-4o'
-    """
-    safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)
-    return safe[-MAX_FOLDER_NAME_LENGTH:].lstrip(".")
-
-
 def make_request_options(
     model: str,
     server: str = "",
@@ -231,7 +221,6 @@ def make_request_options(
 
 def supports_schema(model: ChatModel, options: RunOptions) -> bool:
     """Return whether a server accepts a request for JSON by a schema."""
-    import anyio
 
     async def ask() -> None:
         async with model:
@@ -241,7 +230,7 @@ def supports_schema(model: ChatModel, options: RunOptions) -> bool:
             await model.send([Message("user", 'Reply with {"name": "cup", "attributes": []}')], settings)
 
     try:
-        anyio.run(ask)
+        run_async(ask)
     # Servers and their clients report an unsupported schema in many ways. Without a schema, everything works, too.
     except Exception:
         return False
@@ -264,23 +253,28 @@ async def send_request(
         text: The text after it.
         schema: The JSON schema of the reply; None for any text.
         max_tokens: Maximum length of the reply in tokens.
+
+    Raises:
+        ValueError: The server sent no reply. Such a request is sent again by the next call of the command.
     """
     settings = RequestSettings(max_tokens=max_tokens, seed=0, schema=schema)
-    return await model.send([Message("user", text, data_uri)], settings)
+    reply = await model.send([Message("user", text, data_uri)], settings)
+    if not reply.choices:
+        raise ValueError(f"no answer: {reply.error}")
+    return reply
 
 
 def describe_reply(reply: Reply, seconds: float) -> dict[str, Any]:
     """Return what the journal says of every reply: the raw reply, why it ended, time and tokens.
 
     Args:
-        reply: The reply of the model.
+        reply: The reply of the model, with at least one choice.
         seconds: Time from the request to the reply, with all retries.
     """
-    choice = reply.choices[0] if reply.choices else None
-    is_filtered = choice is not None and choice.stop_reason == "content_filter"
+    choice = reply.choices[0]
     return {
-        "finish": ("refusal" if choice.is_declined else choice.stop_reason) if choice else "no choice",
-        "reply": choice.text if choice and not is_filtered else "",
+        "finish": "refusal" if choice.is_declined else choice.stop_reason,
+        "reply": "" if choice.stop_reason == "content_filter" else choice.text,
         "failure": "",
         "started_at": time.time() - seconds,
         "seconds": round(seconds, 3),

@@ -14,11 +14,12 @@ from ..scoring.version import VERSION
 from .confidence_methods import CONFIDENCE_METHODS
 from .cost_forecast import Prices
 from .prompts import PROMPTS
+from .release_questions import SPLITS
 from .run_options import DEFAULT_MAX_CONNECTIONS, RunOptions
 
 DEFAULT_OPTIONS = RunOptions(Path(), "")
 # Words in the name of a model setting that mark its value as a secret.
-SECRET_WORDS = ("key", "token", "secret", "password")
+SECRET_WORDS = ("key", "token", "secret", "password", "auth", "cookie")
 
 
 def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.ArgumentParser:
@@ -92,7 +93,7 @@ def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]
             "questions",
             [
                 ("--subset", "ask only the questions of this subset; may be repeated; default: all subsets", "pt-hard", {"action": "append", "default": []}),
-                ("--split", "ask only the questions of this split; default: test", "all", {"choices": ("test", "validation", "all"), "default": "test"}),
+                ("--split", "ask only the questions of this split; default: test", "all", {"choices": SPLITS, "default": "test"}),
                 ("--limit", "ask at most N questions, chosen at random in complete pairs (an unanswerable and its answerable question); 0: all; default: 0", "200", number("limit")),
             ],
         ),

@@ -88,6 +88,7 @@ class Reply(NamedTuple):
         num_input_tokens, num_output_tokens: Tokens of the request and of all replies; 0 if the server does not count.
         error: Why there are no replies; "" if there are some.
         distribution: The answer distribution of a classifier, encoded (`answer_distributions`); "" for other models.
+        is_question_truncated: Whether a classifier has read only the beginning of the question.
     """
 
     choices: Sequence[Choice]
@@ -95,6 +96,7 @@ class Reply(NamedTuple):
     num_output_tokens: int = 0
     error: str = ""
     distribution: str = ""
+    is_question_truncated: bool = False
 
 
 class ChatSender(Protocol):

@@ -20,7 +20,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.util import JSONSchema
 
-from ..core.server_errors import LOCAL_PROVIDERS
+from ..core.server_errors import LOCAL_PROVIDERS, unwrap_retry_error
 from .chat_model import Choice, Message, Reply, RequestSettings
 from .openai_server import REQUEST_TIMEOUT_SECONDS
 
@@ -76,9 +76,7 @@ class InspectModel:
 
     def is_transient(self, error: Exception) -> bool:
         """Return whether the same request may succeed later, by the rules of the provider."""
-        if isinstance(error, TimeoutError):
-            return True
-        decision = self._model.api.should_retry(error)
+        decision = self._model.should_retry(unwrap_retry_error(error))
         return bool(getattr(decision, "retry", decision))
 
     def _make_config(self, settings: RequestSettings) -> GenerateConfig:
@@ -91,9 +89,11 @@ class InspectModel:
             stated = self._task_settings._asdict()
             fields = {name: value for name, value in fields.items() if value != stated[name]}
         else:
-            # The caller limits the number of requests at the same time, and retries.
-            timeout = None if self.is_local else REQUEST_TIMEOUT_SECONDS
-            fields |= {"max_retries": 0, "attempt_timeout": timeout, "max_connections": MAX_CONNECTIONS}
+            fields["max_retries"] = 0
+            if not self.is_local:
+                # The caller limits the number of requests at the same time. A model on this machine takes the number for the size
+                # of its batches.
+                fields |= {"attempt_timeout": REQUEST_TIMEOUT_SECONDS, "max_connections": MAX_CONNECTIONS}
         if settings.schema:
             json_schema = JSONSchema.model_validate(settings.schema.schema)
             fields["response_schema"] = ResponseSchema(
@@ -144,4 +144,5 @@ def read_output(output: ModelOutput) -> Reply:
         usage.output_tokens if usage else 0,
         "" if choices else output.error or "the server sent no choices",
         str((output.metadata or {}).get("distribution") or ""),
+        bool((output.metadata or {}).get("is_question_truncated")),
     )

@@ -10,6 +10,7 @@ request.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -21,6 +22,7 @@ import aiohttp
 from ..core.errors import UserError
 from ..core.server_errors import find_proxy, format_one_line
 from .chat_model import Choice, Message, Reply, RequestSettings
+from .run_options import DEFAULT_MAX_CONNECTIONS
 
 # Maximum waiting time for a reply, in seconds.
 REQUEST_TIMEOUT_SECONDS = 300
@@ -66,7 +68,7 @@ class OpenAiServer:
     """
 
     is_local = False
-    default_connections = 10
+    default_connections = DEFAULT_MAX_CONNECTIONS
     model_info: Mapping[str, Any] = {}
     answer_vocabulary: Sequence[str] = ()
 
@@ -223,7 +225,8 @@ def _is_token(token: Any) -> bool:
         isinstance(token, dict)
         and isinstance(token.get("token"), str)
         and isinstance(token.get("logprob"), int | float)
-        and all(map(_is_token, token.get("top_logprobs") or ()))
+        and isinstance(tops := token.get("top_logprobs") or [], list)
+        and all(map(_is_token, tops))
     )
 
 
@@ -253,4 +256,8 @@ def _shorten(data: bytes) -> str:
 
 def _read_seconds(text: str) -> float:
     """Return the seconds of the header Retry-After; 0 if it is absent or a date."""
-    return float(text) if text.strip().isdigit() else 0.0
+    try:
+        seconds = float(text)
+    except ValueError:
+        return 0.0
+    return seconds if 0 < seconds < math.inf else 0.0

@@ -11,9 +11,9 @@ import base64
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..core.errors import UserError, format_count
 from ..core.server_errors import (
@@ -38,15 +38,16 @@ from .confidence_methods import (
     ConfidenceMethod,
     get_confidence_method,
 )
-from .run_options import RunOptions
+from .question_dialog import NUM_TOP_LOGPROBS
+from .run_options import SERVICE_PREFIX, RunOptions
+
+T = TypeVar("T")
 
 RED, BLUE = (200, 40, 40), (47, 111, 208)
 SQUARE_SIDE_PIXELS = 224
 PROBE_QUESTION = "What color is this picture?\nAnswer with a word or a short phrase."
 # Environment variable with the API key of the server of --server.
 SERVER_KEY_VARIABLE = "SERVER_API_KEY"
-# Models with this prefix are on an OpenAI-compatible server whose address and key are in the environment.
-SERVICE_PREFIX = "openai-api/"
 INSPECT_MISSING_MESSAGE = (
     'the packages that run models are not installed: pip install "rgqa-scorers[inspect]"'
 )
@@ -77,8 +78,6 @@ def open_and_probe(options: RunOptions) -> tuple[ChatModel, ServerCapabilities]:
         UserError: There is no such model, the model does not answer, or the server cannot return what the
             confidence method needs.
     """
-    import anyio
-
     model, method = open_model(options), get_confidence_method(options.confidence)
     # VQA models of transformers always see the image, so they need no probe. LXMERT could not even answer
     # one, because it has features for the images of the benchmark only.
@@ -89,7 +88,20 @@ def open_and_probe(options: RunOptions) -> tuple[ChatModel, ServerCapabilities]:
         async with model:
             return await probe_server(model, method, options.max_tokens, options.no_image)
 
-    return model, anyio.run(probe)
+    return model, run_async(probe)
+
+
+def run_async(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run asynchronous code to its end.
+
+    Raises:
+        UserError: The packages that run models are not installed.
+    """
+    try:
+        import anyio
+    except ModuleNotFoundError:
+        raise UserError(INSPECT_MISSING_MESSAGE) from None
+    return anyio.run(work)
 
 
 def open_model(options: RunOptions) -> ChatModel:
@@ -169,7 +181,10 @@ async def probe_server(
         except Exception as error:
             await _diagnose_rejection(model, method, max_tokens, error)
             supports_num_choices = False
-            reply = await _ask_color(model, color, _make_settings(method, max_tokens))
+            try:
+                reply = await _ask_color(model, color, _make_settings(method, max_tokens))
+            except Exception as other:
+                raise UserError(explain_error(model, other)) from None
         if not reply.choices:
             raise UserError(
                 f"{model.name}: the server at {model.address or UNKNOWN_ADDRESS} sends replies without an answer ({reply.error}); "
@@ -247,7 +262,7 @@ def _make_settings(
         temperature=SAMPLING_TEMPERATURE if method.needs_several_replies else 0.0,
         max_tokens=max_tokens,
         needs_logprobs=method.needs_logprobs,
-        num_top_logprobs=20 if method.needs_top_logprobs else 0,
+        num_top_logprobs=NUM_TOP_LOGPROBS if method.needs_top_logprobs else 0,
         num_choices=2 if method.needs_several_replies and request_several else 1,
     )
 

@@ -108,6 +108,7 @@ class Transcript:
         raw_replies: The texts of all replies, including unusable ones.
         token_logprobs: For each of these replies the tokens with their log probabilities, if the server sent any.
         num_input_tokens, num_output_tokens: Tokens of all requests.
+        is_question_truncated: Whether a classifier has read only the beginning of the question.
     """
 
     def __init__(self) -> None:
@@ -115,10 +116,12 @@ class Transcript:
         self.raw_replies: list[str] = []
         self.token_logprobs: list[TokenLogprobs] = []
         self.num_input_tokens = self.num_output_tokens = 0
+        self.is_question_truncated = False
 
     def add(self, reply: Reply) -> None:
         self.num_input_tokens += reply.num_input_tokens
         self.num_output_tokens += reply.num_output_tokens
+        self.is_question_truncated |= reply.is_question_truncated
 
 
 class _ReadChoice(NamedTuple):
@@ -262,7 +265,13 @@ async def _collect_replies(dialog: _Dialog, prompted_run: PromptedRun) -> list[_
     if prompted_run.use_num_choices and wanted > 1:
         found = await dialog.send(settings._replace(num_choices=wanted))
     seeds = range(prompted_run.seed + 1 + len(found), prompted_run.seed + 1 + wanted)
-    others = await asyncio.gather(*(dialog.send(settings._replace(seed=seed)) for seed in seeds))
+    tasks = [asyncio.ensure_future(dialog.send(settings._replace(seed=seed))) for seed in seeds]
+    try:
+        others = await asyncio.gather(*tasks)
+    # If one fails, the others are of no use.
+    finally:
+        for task in tasks:
+            task.cancel()
     return [*found, *(other[0] for other in others)][:wanted]
 
 

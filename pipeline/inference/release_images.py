@@ -9,6 +9,7 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -91,8 +92,11 @@ class ReleaseImages:
         uri = await self._encoding[image_id]
         if image_id not in self._encoded:
             data = uri.encode()
-            self._encoded[image_id] = (self._encoded_file.seek(0, os.SEEK_END), len(data))
-            self._encoded_file.write(data)
+            # If the disk is full, the image is encoded again when it is needed again.
+            with suppress(OSError):
+                start = self._encoded_file.seek(0, os.SEEK_END)
+                if self._encoded_file.write(data) == len(data):
+                    self._encoded[image_id] = (start, len(data))
         return uri
 
     def encode_data_uri(self, image_id: str) -> str:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Number of retries of a request. The waiting times are 1, 2, 4, ... seconds, and at most MAX_WAIT_SECONDS: together 4 minutes.
 MAX_RETRIES = 8
 MAX_WAIT_SECONDS = 60.0
+# A request is not sent again if the server wants to be asked after more than so many seconds, as after the end of a day's quota.
+MAX_RETRY_AFTER_SECONDS = 300.0
 
 
 class HasId(Protocol):
@@ -124,7 +126,7 @@ async def _ask_all(
                 await monitor.record_row(row)
 
     async with model:
-        retrying = _RetryingModel(model, monitor)
+        retrying = _RetryingModel(model, monitor, num_concurrent)
         async with anyio.create_task_group() as group:
             monitor.cancel = group.cancel_scope.cancel
             for _ in range(num_concurrent):
@@ -132,22 +134,30 @@ async def _ask_all(
 
 
 class _RetryingModel:
-    """A model whose failed requests are repeated, if they may succeed later."""
+    """A model whose failed requests are repeated, if they may succeed later. At most `num_concurrent` are sent at the same time."""
 
-    def __init__(self, model: ChatModel, monitor: RunMonitor) -> None:
-        self._model, self._monitor = model, monitor
+    def __init__(self, model: ChatModel, monitor: RunMonitor, num_concurrent: int) -> None:
+        import anyio
+
+        self._model, self._monitor, self._free = model, monitor, anyio.Semaphore(num_concurrent)
 
     async def send(self, messages: Sequence[Message], settings: RequestSettings) -> Reply:
         import anyio
 
         for attempt in range(MAX_RETRIES + 1):
             try:
-                reply = await self._model.send(messages, settings)
+                async with self._free:
+                    reply = await self._model.send(messages, settings)
             except Exception as error:
-                if attempt == MAX_RETRIES or not self._model.is_transient(error):
+                retry_after = getattr(error, "retry_after", 0.0)
+                if (
+                    attempt == MAX_RETRIES
+                    or retry_after > MAX_RETRY_AFTER_SECONDS
+                    or not self._model.is_transient(error)
+                ):
                     raise
                 self._monitor.record_retry(error)
-                await anyio.sleep(_compute_wait(attempt, getattr(error, "retry_after", 0.0)))
+                await anyio.sleep(_compute_wait(attempt, retry_after))
             else:
                 if reply.choices:
                     self._monitor.note_reply()

@@ -24,7 +24,8 @@ ANSWER_VOCABULARY_FILE = "answer_vocabulary.json"
 class RunFolder:
     """The files of a run.
 
-    Each reply is appended to answers.jsonl when it arrives, so a killed run loses no reply.
+    Each question is appended to answers.jsonl when all its replies have come, so a killed run loses only questions that are under
+    way.
 
     Subclasses are folders of other commands with a journal of replies.
 
@@ -32,8 +33,7 @@ class RunFolder:
         COMMAND: The command that writes the folder, for messages.
         RECORD_NAME, RECORD_KEYS: The file with the settings and counts, and keys that it has.
         ROW_KEYS: Keys that each row of answers.jsonl has.
-        OUTPUT_NAMES: Names that a run writes into its folder, except `logs`, in which inspect_ai never
-            overwrites a file.
+        OUTPUT_NAMES: Names that a run writes into its folder.
         path: The folder.
         rows: The rows of answers.jsonl: `id` of the sample, `item_ids` of all items with the same question,
             `prediction`, `confidence`, `abstained`, `raw_replies`, `failure` (why the reply is not an answer;
@@ -129,7 +129,7 @@ class RunFolder:
         )
         if not self._journal:
             self._journal = FileIO(self.path / "answers.jsonl", "a")
-        start = self._journal.tell()
+        start = self._journal.seek(0, os.SEEK_END)
         try:
             if self._journal.write(data := f"{text}\n".encode()) < len(data):
                 raise OSError(28, "No space left on device", str(self._journal.name))

@@ -68,7 +68,8 @@ class RunMonitor:
         self.num_retries: Counter[str] = Counter()
         self.stop_reason = ""
         self.cancel: Callable[[], object] = lambda: None
-        self.num_consecutive_failures = 0
+        # The times of the failures since the last reply of a question that was answered.
+        self.failure_times: list[float] = []
         self.rows: list[dict[str, Any]] = []
         self.started_at = time.time()
         self.reply_times: list[float] = []
@@ -83,11 +84,12 @@ class RunMonitor:
 
     def note_reply(self) -> None:
         """Note that the server has replied. Called when a reply arrives, before it is read."""
-        self.num_consecutive_failures = 0
         self.last_reply_time = time.monotonic()
 
     async def record_row(self, row: JournalRow) -> None:
         """Save the row of a reply."""
+        # A reply takes a moment to be read. Failures after its arrival still count.
+        self.failure_times = [moment for moment in self.failure_times if moment > self.last_reply_time]
         self._save(row)
         if len(self.rows) == self.forecast_after and self.num_remaining > self.forecast_after:
             await self._report_forecast()
@@ -96,10 +98,10 @@ class RunMonitor:
     def record_failure(self, name: str, reason: str) -> None:
         """Record a request without a reply."""
         self.failures[name] = reason
-        self.num_consecutive_failures += 1
-        if self.num_consecutive_failures >= MAX_CONSECUTIVE_FAILURES:
+        self.failure_times.append(time.monotonic())
+        if len(self.failure_times) >= MAX_CONSECUTIVE_FAILURES:
             self.stop(
-                f"{format_count(self.num_consecutive_failures, 'request')} in a row failed; the last with: {reason}"
+                f"{format_count(len(self.failure_times), 'request')} in a row failed; the last with: {reason}"
             )
         self.update_progress(len(self.rows), len(self.failures))
 

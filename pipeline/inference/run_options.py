@@ -18,6 +18,8 @@ from .prompts import get_prompt
 T = TypeVar("T")
 # Default number of requests at the same time, for models reached over a network.
 DEFAULT_MAX_CONNECTIONS = 10
+# Models with this prefix are on an OpenAI-compatible server whose address and key are in the environment.
+SERVICE_PREFIX = "openai-api/"
 # Maximum length of the default folder name in characters. Most file systems allow 255 bytes.
 MAX_FOLDER_NAME_LENGTH = 200
 # The prompts and the confidence methods that models of hf-vqa can be used with.
@@ -101,6 +103,11 @@ class RunOptions(NamedTuple):
         return self.model.split("/")[0] not in LOCAL_PROVIDERS or bool(self.server)
 
     @property
+    def is_asked_directly(self) -> bool:
+        """Return whether the model is on an OpenAI-compatible server, which is asked without inspect_ai."""
+        return bool(self.server) or self.model.startswith(SERVICE_PREFIX)
+
+    @property
     def output_folder(self) -> Path:
         """Return the folder of the run: `out`, or by default runs/<model>-<prompt>-<confidence>.
 
@@ -109,8 +116,17 @@ class RunOptions(NamedTuple):
         chosen = self.with_defaults
         method = chosen.confidence.replace("_", "-")
         name = "-".join((chosen.model, chosen.prompt, method, *["no-image"] * chosen.no_image))
-        safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)
-        return self.out or Path("runs") / safe[-MAX_FOLDER_NAME_LENGTH:].lstrip(".")
+        return self.out or Path("runs") / make_folder_name(name)
+
+
+def make_folder_name(name: str) -> str:
+    """Return a name as the name of a folder.
+
+    >>> make_folder_name("photos-openai/gpt-4o")
+    'photos-openai-gpt-4o'
+    """
+    safe = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)
+    return safe[-MAX_FOLDER_NAME_LENGTH:].lstrip(".")
 
 
 def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], Benchmark]:

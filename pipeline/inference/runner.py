@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.metadata
 import platform
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.errors import UserError, format_count, warn
@@ -16,8 +17,9 @@ from ..scoring.items import Benchmark
 from ..scoring.joined_predictions import warn_of_empty_replies
 from ..scoring.normalize import has_text
 from ..scoring.version import VERSION
+from .confidence_methods import SAMPLING_TEMPERATURE, get_confidence_method
 from .cost_forecast import Prices
-from .probe import open_and_probe
+from .probe import INSPECT_MISSING_MESSAGE, open_and_probe
 from .prompts import hash_texts
 from .release_questions import DistinctQuestion, ReleaseQuestions, choose_questions
 from .request_pool import ask_requests, recover_sessions, redirect_inspect_files
@@ -58,6 +60,8 @@ def run_model(options: RunOptions) -> RunOutcome:
     """
     options = options.with_defaults
     settings, benchmark = resolve_settings(options)
+    write_inspect_log = _import_log_writer() if options.inspect_log else None
+    needs_several = get_confidence_method(options.confidence).needs_several_replies
     order = [*dict.fromkeys(name for items in benchmark.subsets.values() for name in items["id"])]
     folder, stop_reason, failures = RunFolder(options.output_folder), "", {}
     with folder.hold_lock():
@@ -84,15 +88,38 @@ def run_model(options: RunOptions) -> RunOutcome:
         folder.write_distribution(order)
         rows = [row for row in folder.rows if row["id"] in question_ids]
         record |= _summarize_replies(rows, len(question_ids), asked, failures, options.prices) | {
-            "generate_config": {"temperature": 0.0, "max_tokens": options.max_tokens, "seed": options.seed},
-            "versions": {"rgqa_scorers": VERSION, "python": platform.python_version()},
+            "generate_config": {
+                "temperature": SAMPLING_TEMPERATURE if needs_several else 0.0,
+                "max_tokens": options.max_tokens,
+                "seed": options.seed,
+            },
+            "versions": {
+                "rgqa_scorers": VERSION,
+                "python": platform.python_version(),
+                **_find_client_version(options),
+            },
         }
         folder.write_json("run.json", record)
-        if options.inspect_log and not stop_reason:
-            from .inspect_log import write_inspect_log
-
+        if options.inspect_log and write_inspect_log and not stop_reason:
             write_inspect_log(options.inspect_log, questions, rows, record)
     return RunOutcome(folder, asked, record, benchmark, stop_reason)
+
+
+def _import_log_writer() -> Callable[..., None]:
+    try:
+        from .inspect_log import write_inspect_log
+    except ModuleNotFoundError:
+        raise UserError(INSPECT_MISSING_MESSAGE) from None
+    return write_inspect_log
+
+
+def _find_client_version(options: RunOptions) -> dict[str, str]:
+    """Return the package that sends the requests, with its version; {} if it is not installed."""
+    client = "aiohttp" if options.is_asked_directly else "inspect_ai"
+    try:
+        return {client: importlib.metadata.version(client)}
+    except importlib.metadata.PackageNotFoundError:
+        return {}
 
 
 def _describe_limit(questions: ReleaseQuestions, all_item_ids: Sequence[str]) -> str:
@@ -129,10 +156,10 @@ def _ask_remaining(
     Returns:
         Why the run stopped early ("" if it did not), and question id -> failure.
     """
+    model, capabilities = open_and_probe(options)
     from .dynamic_batching import DynamicBatcher
     from .question_dialog import Transcript, UnusableReply, ask_question
 
-    model, capabilities = open_and_probe(options)
     model_info = dict(model.model_info)
     if model.answer_vocabulary:
         model_info["answer_vocabulary"] = hash_texts(*model.answer_vocabulary)
@@ -183,6 +210,7 @@ def _ask_remaining(
             "tokens": [transcript.num_input_tokens, transcript.num_output_tokens],
             **({"token_logprobs": transcript.token_logprobs} if any(transcript.token_logprobs) else {}),
             **({"distribution": answer.distribution} if answer and answer.distribution else {}),
+            **({"is_question_truncated": True} if transcript.is_question_truncated else {}),
         }
 
     done = {row["id"] for row in folder.rows}

@@ -107,7 +107,11 @@ def gather_verdicts(
         )
     elif pulled.exists():
         verdicts, counts = read_verdicts(pulled, tasks)
-    can_panel_decide = params.min_people == 0 and (folders.annotations / PANEL_FILENAME).exists()
+    can_panel_decide = (
+        params.aggregation == "dawid-skene"
+        and params.min_people == 0
+        and (folders.annotations / PANEL_FILENAME).exists()
+    )
     if not verdicts and not can_panel_decide:
         found = f"{pulled} {'has no complete answer' if pulled.exists() else 'does not exist'}"
         tasks_file = folders.stage_dir("batch") / "label_studio_tasks.json"

@@ -216,9 +216,17 @@ def test_the_help_needs_no_inspect_ai():
     assert done.returncode == 0 and "usage: rgqa-run RELEASE" in done.stdout and "--confidence" in done.stdout
 
 
-def test_a_missing_inspect_ai_is_a_message_with_the_install_command(released):
-    code = "import sys; sys.modules['inspect_ai'] = None; from pipeline.inference.cli import main; main(sys.argv[1:])"
-    words = [sys.executable, "-c", code, str(released), "--model", "openai/x", "--no-image", "--out", "run"]
+@pytest.mark.parametrize(
+    ("missing", "model"),
+    [
+        ("inspect_ai", ["--model", "openai/x"]),
+        ("aiohttp", ["--model", "x", "--server", "http://127.0.0.1:1"]),
+        ("anyio", ["--model", "x", "--server", "http://127.0.0.1:1"]),
+    ],
+)
+def test_a_missing_package_is_a_message_with_the_install_command(missing, model, released, tmp_path):
+    code = f"import sys; sys.modules[{missing!r}] = None; from pipeline.inference.cli import main; main(sys.argv[1:])"
+    words = [sys.executable, "-c", code, str(released), *model, "--no-image", "--out", str(tmp_path / "run")]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == (

@@ -50,6 +50,7 @@ def body(message=None, **choice):
             Choice("red"),
         ),
         (body(logprobs={"content": "red"}), Choice("red")),
+        (body(logprobs={"content": [{"token": "red", "logprob": -1, "top_logprobs": 5}]}), Choice("red")),
         (body(logprobs=[-1]), Choice("red")),
     ],
 )
@@ -166,7 +167,10 @@ def test_only_failures_that_pass_are_transient(error, is_transient):
     assert OpenAiServer("net", "http://127.0.0.1:9/v1").is_transient(error) is is_transient
 
 
-@pytest.mark.parametrize(("header", "seconds"), [("7", 7), ("Wed, 21 Oct 2026 07:28:00 GMT", 0), ("", 0)])
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("7", 7), ("1.5", 1.5), ("²", 0), ("-3", 0), ("Wed, 21 Oct 2026 07:28:00 GMT", 0), ("", 0)],
+)
 def test_the_server_says_when_to_ask_again(header, seconds):
     with (
         small_server(dead_after=1, status=429, retry_after=header, words="slow down") as server,

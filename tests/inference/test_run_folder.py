@@ -167,6 +167,25 @@ def test_a_file_instead_of_a_folder_is_one_message(tmp_path):
         pass
 
 
+def test_after_two_failed_writes_the_journal_is_whole(folder, monkeypatch):
+    folder.append_row(row("a"))
+
+    class Full(io.FileIO):
+        is_full = True
+
+        def write(self, data):
+            return super().write(data[:10] if self.is_full else data)
+
+    folder._journal.close()
+    folder._journal = Full(folder.path / "answers.jsonl", "a")
+    for name in ("b", "c"):
+        with pytest.raises(OSError, match="No space left"):
+            folder.append_row(row(name))
+    folder._journal.is_full = False
+    folder.append_row(row("d"))
+    assert opened(folder)[1] == [row("a"), row("d")]
+
+
 def test_a_full_disk_leaves_no_incomplete_line(folder, monkeypatch):
     folder.append_row(row("a"))
 

@@ -62,7 +62,7 @@ def test_a_reply_is_a_row_of_the_journal(monitor):
 def test_an_unusable_reply_is_saved_with_its_reason(why, monitor):
     after(monitor, row("a", failure=why))
     assert [one["failure"] for one in monitor.folder.rows] == [why]
-    assert monitor.failures == {} and monitor.num_consecutive_failures == 0
+    assert monitor.failures == {} and monitor.failure_times == []
 
 
 def test_a_failed_request_is_no_row(monitor):
@@ -107,6 +107,7 @@ def test_consecutive_failures_stop_the_run(monitor):
 
     fail(MAX_CONSECUTIVE_FAILURES - 1)
     monitor.note_reply()
+    after(monitor, row("between"))
     fail(MAX_CONSECUTIVE_FAILURES - 1)
     assert monitor.stops == [] and not monitor.stop_reason
     fail(1)

@@ -1,5 +1,6 @@
 """Whole runs, by inspect_ai, against a server on 127.0.0.1."""
 
+import importlib.metadata
 import json
 import os
 import platform
@@ -418,8 +419,12 @@ def test_options_reach_the_server_run_json_and_the_log(options):
         "Can this question be answered from what the picture shows? Reply with yes or no.": 2,
         **{question: 1 for question in server.asked if question.startswith("Is ")},
     }
-    assert done.record["generate_config"] == {"temperature": 0.0, "max_tokens": 48, "seed": 5}
-    assert done.record["versions"] == {"rgqa_scorers": VERSION, "python": platform.python_version()}
+    assert done.record["generate_config"] == {"temperature": 0.7, "max_tokens": 48, "seed": 5}
+    assert done.record["versions"] == {
+        "rgqa_scorers": VERSION,
+        "python": platform.python_version(),
+        "aiohttp": importlib.metadata.version("aiohttp"),
+    }
     log = read_eval_log(str(log_path))
     text = {name: log.eval.metadata[name] for name in ("split", "max_image_size", "num_replies", "no_image")}
     assert text == {"split": "all", "max_image_size": 2, "num_replies": 3, "no_image": False}
@@ -449,6 +454,40 @@ def test_the_log_of_inspect_ai_gives_the_same_scores(options, released, capsys):
         reports.append(model["subsets"])
         Path("scores.json").unlink()
     assert reports[0] == reports[1]
+
+
+def test_a_second_turn_that_always_fails_stops_the_run(options):
+    """The first turn succeeds each time, so a count of failed requests alone would begin anew."""
+    with small_server(failing=range(4, 1000, 2), status=400) as server:
+        done = run_model(options(server, confidence="verbalized", max_connections=1))
+    assert "20 requests in a row failed" in done.stop_reason
+    assert server.requests == 2 + 2 * 20 and done.record["counts"]["replies"] == 0
+
+
+def test_single_replies_are_no_more_requests_at_the_same_time(options):
+    with small_server(several=False, delay=0.02) as server:
+        run_model(options(server, confidence="self-consistency", num_replies=6, limit=6, max_connections=3))
+    assert server.most_busy <= 3
+
+
+def test_an_image_that_cannot_be_kept_is_encoded_again(released):
+    import asyncio
+    import io
+
+    from pipeline.inference.release_images import ReleaseImages
+
+    class Full(io.BytesIO):
+        def write(self, data):
+            super().write(data[:10])
+            raise OSError(28, "No space left on device")
+
+    images = ReleaseImages(released, ["n1"], folder=released / "images")
+    images._encoded_file = Full()
+
+    async def get_twice():
+        return [await images.get_data_uri("n1") for _ in range(2)]
+
+    assert asyncio.run(get_twice()) == [images.encode_data_uri("n1")] * 2
 
 
 def test_each_image_is_encoded_once(options, monkeypatch):

@@ -28,6 +28,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+from annotation.study.quality_control import ExcludedAnswer
 from pipeline.benchmark.label_errors.evidence import YES_NO
 from pipeline.benchmark.label_errors.label_doubt import DoubtedItem
 from pipeline.benchmark.release.errata import Erratum, add_errata
@@ -444,7 +445,7 @@ def _give_reason(row: CollectedCandidate, label: str, label_names: tuple[str, st
 
 
 def count_unsure(tasks: Iterable[Task], verdicts: Iterable[Verdict]) -> Counter[str]:
-    """Return candidate id -> number of people who were unsure, whether or not their votes count."""
+    """Return candidate id -> number of people who were unsure."""
     by_id = {task.task_id: task for task in tasks}
     people = {
         (question.candidate_id, verdict.annotator)
@@ -491,7 +492,9 @@ def record_errata(folders: DatasetFolders) -> tuple[JudgedLabels, int, Path]:
         raise UserError(
             f"{folders.record_file(CollectedCandidate)}: the verdicts are simulated; errata need people's verdicts"
         )
-    unsure = count_unsure(folders.read_records(Task), folders.read_records(Verdict))
+    excluded = {row.verdict_id for row in folders.read_records(ExcludedAnswer)}
+    counted = (row for row in folders.read_records(Verdict) if row.verdict_id not in excluded)
+    unsure = count_unsure(folders.read_records(Task), counted)
     found = compare_with_verdicts(doubted, judged, unsure)
     path, num_new = add_errata(DatasetFolders(doubted.dataset) if doubted.dataset else folders, found.errata)
     return found, num_new, path

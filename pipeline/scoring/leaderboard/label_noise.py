@@ -53,6 +53,8 @@ from pipeline.scoring.threshold_sweep import (
 )
 
 # Value of --label-noise that means the audit sample of the release.
+# With a larger proportion of wrong UQs, corrected scores say nothing.
+MAX_UQ_ERROR = 0.99
 AUDIT = "audit"
 STUDY_FILE = "study.json"
 FF_PROPORTION = 0.95
@@ -225,7 +227,7 @@ def score_sweep(swept: ThresholdSweep, uq_error: float = 0.0) -> dict[str, float
 
     Args:
         swept: The sums over accepted items.
-        uq_error: r, the proportion of UQs that have an answer, in [0, 1).
+        uq_error: r, the proportion of UQs that have an answer, in [0, 1]. It counts as `MAX_UQ_ERROR` at most.
 
     Returns:
         The scores in `REPORTED_SCORES`.
@@ -240,6 +242,8 @@ def score_sweep(swept: ThresholdSweep, uq_error: float = 0.0) -> dict[str, float
         # By chance, a corrected score of a small sample can lie outside of the possible range.
         return float(np.clip((over_fpr - uq_error * over_tpr) / (1 - uq_error), 0, 1))
 
+    # If all UQs may have an answer, nothing is known.
+    uq_error = min(uq_error, MAX_UQ_ERROR)
     total = float(swept.aqs[-1])
     return {
         "auaf": correct(area_under_curve(swept), area_under_curve(by_tpr)),

@@ -184,6 +184,13 @@ def test_requests_that_failed_are_asked_again(project, monkeypatch, capsys):
     assert len(read(project)) == NUM_TASKS
 
 
+def test_a_panel_does_not_judge_yes_or_no(project):
+    text = Path("params.yaml").read_text()
+    Path("params.yaml").write_text(text.replace("  annotate:\n", "  annotate:\n    choices: yes-no\n", 1))
+    with panel_server() as server, pytest.raises(UserError, match="people judge it"):
+        run(server)
+
+
 def test_bad_input_is_one_message(project):
     result = CliRunner().invoke(app, ["annotate", "panel", "--model", "net", "--server", "nonsense://x"])
     assert result.exit_code == 1

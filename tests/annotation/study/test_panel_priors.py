@@ -122,6 +122,26 @@ def test_the_interval_is_that_of_clopper_and_pearson(wrong, low, high):
     )
 
 
+def test_drafted_questions_are_neither_decided_nor_audited():
+    """People must confirm them, and a panel that only tells them from edited questions would seem to be of use."""
+    keys = [f"c{number:03}" for number in range(80)]
+    is_drafted = {key: number % 2 == 0 for number, key in enumerate(keys)}
+    # The panel calls all drafted questions valid and all others invalid. Half of both are so.
+    priors = PanelPriors(
+        {},
+        {key: 0.999 if is_drafted[key] else 0.001 for key in keys},
+        set(keys),
+        (),
+        {key: 9.0 if is_drafted[key] else -9.0 for key in keys},
+        {key: "drafted-aq" if is_drafted[key] else "pt-easy" for key in keys},
+    )
+    statuses = {key: "answerable" if number % 4 < 2 else "unanswerable" for number, key in enumerate(keys)}
+    report = audit_panel(priors, statuses)
+    assert report.num_audited == 40 and report.num_wrong == 20 and not report.is_used
+    decided = decide_by_panel(priors._replace(audited=set()), 0.9)
+    assert decided == {key: "unanswerable" for key in keys if not is_drafted[key]}
+
+
 def collect(verdicts, panel, audit_rate=0.1, **params):
     screened = {
         key: ScreenedCandidate(

@@ -106,6 +106,7 @@ def test_scores_are_corrected_for_uqs_that_have_an_answer():
     # FPR is 0, 0, .5, .5, 1; TPR 0, .5, .5, 1, 1; ACC 0, .5, .5, .5, .5. Over FPR: AUAF .5, AUROC .5 x .5 + .5 x 1 = .75.
     # Over TPR: AUAF .5 x .25 + .5 x .5 = .375, AUROC .5.
     # With r = .2: AUAF (.5 - .2 x .375) / .8, AUROC (.75 - .2 x .5) / .8. ACC reaches 95 % of .5 at FPR 0, so FF95 stays 0.
+    assert score_sweep(SWEPT, 1.0) == score_sweep(SWEPT, 0.99)  # no division by zero
     found = score_sweep(SWEPT, 0.2)
     assert found == pytest.approx({"auaf": 0.53125, "ff95": 0.0, "facc": 0.5, "auroc": 0.8125})
     # A UQ, an AQ with a right answer, a UQ: FF95 is at FPR .5 and TPR .95, so (.5 - .1 x .95) / .9.
