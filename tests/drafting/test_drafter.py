@@ -181,15 +181,7 @@ def test_a_draft_that_is_killed_at_ten_moments_asks_nothing_twice_that_was_answe
 ):
     # Processes are forked from one that has everything imported, so that a kill costs no start of Python.
     context = get_context("forkserver")
-    # Modules that an installation lacks are skipped.
-    context.set_forkserver_preload(
-        [
-            "pipeline.drafting.drafter",
-            "pipeline.inference.sample_runner",
-            "inspect_ai.agent._acp.server",
-            "openai",
-        ]
-    )
+    context.set_forkserver_preload(["pipeline.drafting.drafter", "pipeline.inference.openai_server"])
     delays = random.Random(0)
 
     def spoil(image_id, kind, reply):

@@ -137,7 +137,7 @@ def test_broken_replies_are_counted_in_one_message(sample_tasks, capsys):
 
 
 def test_a_slow_server_that_often_fails_is_asked_again(sample_tasks, faultless, monkeypatch, capsys):
-    monkeypatch.setattr("pipeline.inference.sample_runner.MAX_RETRIES", 0)
+    monkeypatch.setattr("pipeline.inference.request_pool.MAX_RETRIES", 0)
     with run_in_thread(faultless) as server:
         run_panel(PanelOptions("vlm", server.url, max_tasks=5))
         server.faults = FaultInjection(delay_seconds=0.05, failure_rate=0.3)

@@ -45,7 +45,8 @@ def test_without_errors_it_lists_the_truth(faultless):
             clipped = max(left, 0), max(top, 0)
             # A thousandth of 448 pixels is less than half a pixel, at both ends of a box.
             assert all(abs(one - other) <= 1 for one, other in zip(obj.box[:2], clipped, strict=True)), obj
-        assert len(look.questions) >= 10 and look.absent and not look.is_damaged
+        # About twelve are written. Some only ask whether something is there, and are left out.
+        assert len(look.questions) >= 8 and look.absent and not look.is_damaged
 
 
 def test_without_errors_it_answers_its_own_questions_again(faultless):
