@@ -607,8 +607,8 @@ def test_yes_and_no_are_shown_where_the_set_has_such_labels(page, server):
         "is_correct": {"first": True, "second": False},
         "answer": {"first": "invalid", "second": "invalid"},
     }
-    server.state = task(choices="yes-no") | {"screen": "training"}
-    page.reload()
+    opened(page, server, task(choices="yes-no") | {"screen": "training"})
+    card(page, 0).wait_for()
     page.keyboard.press("2")
     page.keyboard.press("9")
     server.state = task() | {"screen": "feedback"} | feedback | right

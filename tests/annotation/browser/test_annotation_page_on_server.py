@@ -214,6 +214,7 @@ def test_browser_gets_only_texts_image_and_own_number(enter):
         "num_done_in_set",
         "previous_assignment",
         "answer",
+        "choices",
         "guidelines",
         "contact",
     }
