@@ -10,6 +10,9 @@ from inspect_ai.model import GenerateConfig, ModelAPI, ModelOutput, get_model, m
 from pipeline.inference.chat_model import Message, RequestSettings
 from pipeline.inference.inspect_model import InspectModel
 
+FAILURES: list[Exception] = []
+CONFIGS: list[GenerateConfig] = []
+
 
 class BusyError(Exception):
     """A failure that passes, for the provider."""
@@ -17,21 +20,18 @@ class BusyError(Exception):
 
 @modelapi(name="flaky")
 class Flaky(ModelAPI):
-    """Fails with the errors in `failures`, one after the other, and then replies. `configs` are those of the requests.
+    """Fails with the errors in `FAILURES`, one after the other, and then replies. `CONFIGS` are those of the requests.
 
     A `TimeoutError` stands for half a minute without a reply.
     """
-
-    failures: list[Exception] = []  # noqa: RUF012
-    configs: list[GenerateConfig] = []  # noqa: RUF012
 
     def __init__(self, model_name, base_url=None, api_key=None, config=None, **_):
         super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
 
     async def generate(self, input, tools, tool_choice, config):
-        Flaky.configs.append(config)
-        if Flaky.failures:
-            error = Flaky.failures.pop(0)
+        CONFIGS.append(config)
+        if FAILURES:
+            error = FAILURES.pop(0)
             if isinstance(error, TimeoutError):
                 await asyncio.sleep(30)
             raise error
@@ -43,7 +43,7 @@ class Flaky(ModelAPI):
 
 def ask(error, settings=None, task_settings=None):
     """Return what a request yields: its reply, or its error and whether that is transient."""
-    Flaky.failures, Flaky.configs = [error] if error else [], []
+    FAILURES[:], CONFIGS[:] = [error] if error else [], []
     model = InspectModel(lambda: get_model("flaky/x", memoize=False), task_settings)
 
     async def send():
@@ -69,7 +69,7 @@ def test_a_timeout_may_pass(monkeypatch):
 
 def test_all_settings_are_stated_outside_of_a_task():
     assert ask(None, RequestSettings(0.7, 9, 3, needs_logprobs=True)).choices[0].text == "red"
-    (config,) = Flaky.configs
+    (config,) = CONFIGS
     assert (config.temperature, config.max_tokens, config.seed, config.logprobs) == (0.7, 9, 3, True)
     assert config.num_choices is None
 
@@ -78,7 +78,7 @@ def test_within_a_task_only_the_differences_are_stated():
     """The user of inspect_ai may have changed the others."""
     task = RequestSettings(0.0, 64, 5)
     ask(None, task._replace(temperature=0.7, seed=6), task)
-    (config,) = Flaky.configs
+    (config,) = CONFIGS
     assert (config.temperature, config.seed) == (0.7, 6)
     ask(None, task, task)
-    assert (Flaky.configs[0].temperature, Flaky.configs[0].seed) == (None, None)
+    assert (CONFIGS[0].temperature, CONFIGS[0].seed) == (None, None)
