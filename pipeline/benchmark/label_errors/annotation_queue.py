@@ -36,7 +36,7 @@ from pipeline.core import params
 from pipeline.core.atomic_files import atomic_write, write_text
 from pipeline.core.errors import Problems, UserError, format_count, make_printable
 from pipeline.core.images import WHITE, encode_image, find_image_files, strip_image_suffix
-from pipeline.core.json_files import content_hash, read_json, write_jsonl
+from pipeline.core.json_files import content_hash, read_json, read_jsonl, write_jsonl
 from pipeline.core.params import PARAMS_FILE
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import (
@@ -492,7 +492,8 @@ def record_errata(folders: DatasetFolders) -> tuple[JudgedLabels, int, Path]:
         raise UserError(
             f"{folders.record_file(CollectedCandidate)}: the verdicts are simulated; errata need people's verdicts"
         )
-    excluded = {row.verdict_id for row in folders.read_records(ExcludedAnswer)}
+    excluded_path = folders.stage_dir("collect") / "excluded_answers.jsonl"
+    excluded = {row.verdict_id for row in read_jsonl(excluded_path, ExcludedAnswer)}
     counted = (row for row in folders.read_records(Verdict) if row.verdict_id not in excluded)
     unsure = count_unsure(folders.read_records(Task), counted)
     found = compare_with_verdicts(doubted, judged, unsure)
