@@ -457,7 +457,7 @@ def test_the_log_of_inspect_ai_gives_the_same_scores(options, released, capsys):
 
 
 def test_a_second_turn_that_always_fails_stops_the_run(options):
-    """The first turn succeeds each time, so a count of failed requests alone would begin anew."""
+    """The first turn succeeds each time, so a count that each reply resets would never reach the limit."""
     with small_server(failing=range(4, 1000, 2), status=400) as server:
         done = run_model(options(server, confidence="verbalized", max_connections=1))
     assert "20 requests in a row failed" in done.stop_reason

@@ -101,7 +101,7 @@ def test_what_another_question_contradicts_is_inserted(tagger, words, rows, edit
         (DOG, BROWN, ("How many dogs are there?", "2")),
         (DOG, BROWN, ("What is the other dog eating?", "x")),
         (DOG, ("Is the brown dog big?", "x"), ("Is the black dog big?", "x")),
-        # Nothing says that there is one only.
+        # No text says that the dog is the only one.
         (("What is the dog near the car doing?", "x"), ("What color is the dog near the car?", "brown")),
         (DESK, GRAY, ("What are the people doing?", "x")),
         (("What is behind the boy?", "x"), ("What color is the boy's shirt?", "red"), ("What is the child doing?", "x")),
