@@ -3,7 +3,7 @@
 The protocol: https://platform.openai.com/docs/api-reference/chat. vLLM, SGLang, llama.cpp, Ollama and LM Studio speak it, and so do
 many hosted services.
 
-aiohttp was chosen by measurement (`python -m research.benchmarks runner`): the other clients take several times as long for a
+aiohttp was chosen by measurement (`python -m research.benchmarks.runner_speed RELEASE`): the other clients take several times as long for a
 request.
 """
 

@@ -42,7 +42,7 @@ def find_unusable_questions(
 
 
 def describe_unjudged(question: Question, check: GoldQuestionCheck | None) -> str:
-    """Return what an item says of an AQ that no annotator confirmed; "" if it needs no confirmation, or has it.
+    """Return what an item says of an AQ that no annotator confirmed; "" if an annotator confirmed it, or if it needs no confirmation.
 
     >>> question = Question(question_id="1", image_id="a", split="testdev", text="What?", answer="x", drafted_by="net")
     >>> describe_unjudged(question, None)
