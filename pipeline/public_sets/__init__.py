@@ -1,0 +1,1 @@
+"""Sets of other authors: read, asked and scored as their authors do."""
