@@ -13,13 +13,13 @@ from annotation.cli import app as annotate
 from pipeline import research_registry
 from pipeline.cli import build, models, release
 from pipeline.core.command_line import new_app
-from pipeline.core.errors import require_docstrings
+from pipeline.core.errors import require_docstrings, run_command
 
 # The sections of `rgqa --help` and their commands.
 COMMAND_SECTIONS = {
     "Evaluate a model": "run score attribute leaderboard baselines audit doubt",
     "Build a benchmark": "draft init upgrade fetch convert export-embeddings annotate explain report export",
-    "Publish a release": "check publish diff errata",
+    "Publish a release": "check publish export-results diff errata",
     "Sample and studies": "sample study",
 }
 
@@ -71,9 +71,13 @@ def root_options(
 
 
 def main() -> None:
-    """Run the command `rgqa`."""
+    """Run the command `rgqa`. Each command takes `hub:OWNER/NAME@REVISION` where it takes the folder of a release."""
     require_docstrings()
     try:
+        if any(word.startswith("hub:") for word in sys.argv[1:]):
+            from pipeline.benchmark.release.hub_source import resolve_hub_arguments
+
+            run_command(lambda: sys.argv.__setitem__(slice(1, None), resolve_hub_arguments(sys.argv[1:])))
         app()
     except ModuleNotFoundError as error:
         # A missing module of this project is a bug, so the traceback is kept.

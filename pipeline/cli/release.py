@@ -6,13 +6,13 @@ Heavy modules are imported inside the commands.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
 
 from pipeline.core.command_line import new_app, refuse_options
-from pipeline.core.errors import run_command
+from pipeline.core.errors import format_count, run_command
 
 app = new_app()
 ReleaseArgument = Annotated[
@@ -88,6 +88,52 @@ def diff(
     from pipeline.benchmark.release.release_diff import compare_releases
 
     run_command(lambda: print("\n".join(compare_releases(old, new, list_items))))
+
+
+@app.command(
+    "export-results",
+    epilog='Example: `rgqa export-results runs/llava --organization "Example Lab" --hub-name example/rgqa-sample --out results`',
+)
+def export_results(
+    runs: Annotated[
+        list[Path], Argument(metavar="RUN", help="Folders that `rgqa run` wrote. The runs must be finished.")
+    ],
+    organization: Annotated[
+        str, Option(metavar="NAME", help="State who ran the evaluation, for example your laboratory.")
+    ],
+    out: Annotated[Path, Option(metavar="FOLDER", help="Write the files into this folder.")],
+    relationship: Annotated[
+        Literal["first_party", "third_party", "collaborative", "other"],
+        Option(help="State how the organization is related to the developer of the model."),
+    ] = "third_party",
+    hub_name: Annotated[
+        str,
+        Option(
+            metavar="OWNER/NAME",
+            help="The release is this data set on the Hugging Face Hub. Also write the results for the model's folder `.eval_results/` there.",
+        ),
+    ] = "",
+    hub_revision: Annotated[
+        str, Option(metavar="COMMIT", help="State this revision of the data set on the hub.")
+    ] = "",
+    release: Annotated[
+        Path | None,
+        Option(metavar="FOLDER", help="Use this release instead of the one that each run states."),
+    ] = None,
+) -> None:
+    """Write results of runs in the forms of Every Eval Ever and of the Hugging Face Hub (docs/guides/publish_a_release.md)."""
+    from pipeline.benchmark.report.result_exports import Publisher, export_results
+    from pipeline.core.output_paths import Output, check_output_paths
+    from pipeline.core.progress import report_written
+
+    def run() -> None:
+        check_output_paths([Output("--out", out, "folder")], [*runs, release])
+        files = export_results(
+            runs, out, Publisher(organization, relationship, hub_name, hub_revision), release
+        )
+        report_written("export-results", format_count(len(files), "file"), out)
+
+    run_command(run)
 
 
 errata = new_app(

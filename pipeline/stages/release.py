@@ -21,6 +21,7 @@ from pipeline.benchmark.release.check_release import write_checksums
 from pipeline.benchmark.release.croissant import make_croissant
 from pipeline.benchmark.release.errata import ERRATA_FILE, Erratum, read_errata, render_errata
 from pipeline.benchmark.release.harness_folder import write_harness_folder
+from pipeline.benchmark.release.hub_evaluation import write_hub_evaluation
 from pipeline.benchmark.release.licences import render_licence
 from pipeline.benchmark.release.provenance import iter_dropped, make_canary, make_provenance
 from pipeline.benchmark.release.release_images import prepare_release_images
@@ -114,6 +115,8 @@ def main() -> None:
             if name not in EVALUATION_STAGES
         }
         write_json(home / "params.json", {"dataset": folders.dataset, "version": version, **used_params})
+        if p.include_images:
+            write_hub_evaluation(home, items, images, p.title)
         write_texts(home, items, folders, facts, images if p.include_images else {})
         build_wheel(home / "scorers", version)
         paths = {key: row.path for key, row in images.items()}

@@ -85,7 +85,8 @@ def test_results_have_the_order_of_the_items_for_any_number_of_actors(by_ray, nu
     every = first + list(results)
     assert [value for value, _ in every] == [100 + item for item in range(400)]
     used = {process for _, process in every}
-    assert os.getpid() not in used and 2 <= len(used) <= number
+    # On a busy machine, one actor may have done everything before the others have started.
+    assert os.getpid() not in used and 1 <= len(used) <= number
 
 
 def test_all_lines_of_a_user_error_reach_the_user(by_ray):

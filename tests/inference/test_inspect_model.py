@@ -18,7 +18,7 @@ class BusyError(Exception):
     """A failure that passes, for the provider."""
 
 
-@modelapi(name="flaky")
+@modelapi(name="fails_as_told")
 class Flaky(ModelAPI):
     """Fails with the errors in `FAILURES`, one after the other, and then replies. `CONFIGS` are those of the requests.
 
@@ -44,7 +44,7 @@ class Flaky(ModelAPI):
 def ask(error, settings=None, task_settings=None):
     """Return what a request yields: its reply, or its error and whether that is transient."""
     FAILURES[:], CONFIGS[:] = [error] if error else [], []
-    model = InspectModel(lambda: get_model("flaky/x", memoize=False), task_settings)
+    model = InspectModel(lambda: get_model("fails_as_told/x", memoize=False), task_settings)
 
     async def send():
         async with model:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pipeline.benchmark.release.citation import RGQA_BIBTEX, make_bibtex
+from pipeline.benchmark.release.hub_evaluation import HUB_CONFIG, HUB_TABLE
 from pipeline.benchmark.release.licences import (
     IMAGE_LICENCE_NOT_STATED,
     get_licences,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 # Characters that a URL may contain in addition to letters and digits (RFC 3986).
 URL_SAFE_CHARACTERS = ":/?#[]@!$&'()*+,;=%~"
+# The configuration with the items of all subsets.
+ALL_SUBSETS = "all"
 # The size categories of the hub, each with the number of rows at which it ends.
 SIZE_CATEGORIES = (
     ("n<1K", 10**3),
@@ -81,7 +84,24 @@ def render_card_metadata(summary: ReleaseSummary, folder: Path) -> str:
         "rehearsal": summary.rehearsal,
         "questions drafted by a model": summary.has_drafted_questions,
     }
-    configs, infos = [], DatasetInfosDict()
+    # `load_dataset(NAME)` loads all subsets.
+    splits = dict.fromkeys(split for _, split in summary.tables)
+    configs: list[dict[str, Any]] = [
+        {
+            "config_name": ALL_SUBSETS,
+            "default": True,
+            "data_files": [
+                {
+                    "split": split,
+                    "path": [
+                        f"data/{subset}-{split}.parquet" for subset, other in summary.tables if other == split
+                    ],
+                }
+                for split in splits
+            ],
+        }
+    ]
+    infos = DatasetInfosDict()
     for subset, rows in groupby(summary.tables, key=itemgetter(0)):
         paths = {split: f"data/{subset}-{split}.parquet" for _, split in rows}
         configs.append(
@@ -106,6 +126,8 @@ def render_card_metadata(summary: ReleaseSummary, folder: Path) -> str:
             download_size=sum((folder / path).stat().st_size for path in paths.values()),
             dataset_size=sum(sizes.values()),
         )
+    if (folder / HUB_TABLE).exists():
+        configs.append({"config_name": HUB_CONFIG, "data_files": [{"split": "test", "path": HUB_TABLE}]})
     data = DatasetCardData(
         pretty_name=summary.title,
         task_categories=["visual-question-answering"],

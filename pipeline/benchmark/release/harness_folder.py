@@ -45,8 +45,12 @@ def rgqa(
 README = """\
 # Run this release in an evaluation harness
 
-RELEASE is the folder above this one, and LOG is the file that the harness writes. All three harnesses ask each item of split `test`
-once, with an instruction how to abstain (prompt `abstain`). The same answers get the same scores in all of them:
+RELEASE is the folder above this one, and LOG is the file that the harness writes. To get RELEASE from the Hugging Face hub:
+
+    hf download OWNER/NAME --repo-type dataset --revision vVERSION --local-dir RELEASE
+
+All three harnesses ask each item of split `test` once, with an instruction how to abstain (prompt `abstain`). The same answers get
+the same scores in all of them:
 
     rgqa-score RELEASE LOG --detect-abstention
 
@@ -112,4 +116,4 @@ def write_harness_folder(
         else:
             missing += f"\nThis release has no items of split `{split}`, so there is no task and no table `{name}`.\n"
     write_text(folder / "inspect/rgqa.py", INSPECT_TASK)
-    write_text(folder / "README.md", README + missing + ("" if has_images else SEPARATE_IMAGES_NOTE))
+    write_text(folder / "README.md", README.replace("VERSION", version) + missing + ("" if has_images else SEPARATE_IMAGES_NOTE))

@@ -44,6 +44,7 @@ class Column(NamedTuple):
 
 COLUMNS = (
     Column("item_id", "string", "id of the item, unique within its subset; the key of predictions (`questionId`)"),
+    Column("subset", "string", "name of the subset"),
     Column("image_id", "string", "id of the image, `img_id` in `rgqa/`"),
     Column("source_question_id", "string", "id of the source question that the item was made from; several items may share it"),
     Column("question", "string", "the question, `sent` in `rgqa/`"),

@@ -277,7 +277,11 @@ def test_the_hub_reads_the_metadata(items, tmp_path):
     assert data["license"] == "cc-by-4.0" and "source_datasets" not in data
     assert data["annotations_creators"] == ["machine-generated"]
     files = [{"split": split, "path": f"data/clip-hard-{split}.parquet"} for split in ("validation", "test")]
-    assert data["configs"] == [{"config_name": "clip-hard", "data_files": files}]
+    everything = [file | {"path": [file["path"]]} for file in files]
+    assert data["configs"] == [
+        {"config_name": "all", "default": True, "data_files": everything},
+        {"config_name": "clip-hard", "data_files": files},
+    ]
     info = data["dataset_info"]
     assert info["config_name"] == "clip-hard"
     assert {row["name"]: row["num_examples"] for row in info["splits"]} == {"validation": 4, "test": 4}
@@ -308,8 +312,17 @@ def test_the_size_category_is_one_of_the_hub(items, tmp_path, rows, size):
 
 def test_datasets_loads_the_columns_and_counts_of_the_metadata(release, tmp_path):
     names = datasets.get_dataset_config_names(str(release))
-    assert names == sorted(path.stem for path in (release / "rgqa").glob("*.json"))
-    found = datasets.load_dataset(str(release), names[0], cache_dir=str(tmp_path))
+    subsets = sorted(path.stem for path in (release / "rgqa").glob("*.json"))
+    assert names == ["all", *subsets, "inspect_ai"]
+    found = datasets.load_dataset(str(release), subsets[0], cache_dir=str(tmp_path))
+    everything = datasets.load_dataset(str(release), cache_dir=str(tmp_path))
+    for split, rows in everything.items():
+        parts = [
+            datasets.load_dataset(str(release), name, split=split, cache_dir=str(tmp_path))
+            for name in subsets
+        ]
+        assert rows.num_rows == sum(part.num_rows for part in parts)
+        assert set(rows["subset"]) == set(subsets)
     info = DatasetCard.load(release / "README.md").data.to_dict()["dataset_info"][0]
     assert {split: rows.num_rows for split, rows in found.items()} == {
         row["name"]: row["num_examples"] for row in info["splits"]

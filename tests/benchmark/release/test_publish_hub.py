@@ -7,12 +7,14 @@ import base64
 import hashlib
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import sys
 import threading
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
 
 import pytest
 from msgspec.structs import replace
@@ -34,6 +36,7 @@ class Hub(ThreadingHTTPServer):
         tags: Tags by name.
         uploaded: Large files by SHA-256.
         requests: Method and path of every request.
+        commit: The latest commit.
         refuse: A part of the paths that are answered with status 403.
     """
 
@@ -42,6 +45,8 @@ class Hub(ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.repos, self.tags, self.uploaded, self.requests, self.refuse = {}, {}, {}, [], "nothing"
+        # What was downloaded of a commit is not downloaded again.
+        self.commit = secrets.token_hex(20)
 
     @property
     def url(self):
@@ -54,9 +59,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_): ...
 
-    def reply(self, value, status=200):
+    def reply(self, value, status=200, headers=()):
         data = json.dumps(value).encode()
         self.send_response(status)
+        for name, text in dict(headers).items():
+            self.send_header(name, text)
         self.send_header("Content-Length", str(len(data)))
         self.send_header("Content-Type", "application/json")
         self.end_headers()
@@ -73,7 +80,9 @@ class Handler(BaseHTTPRequestHandler):
         else:
             getattr(self, method)(hub, path, data)
 
-    do_GET, do_POST, do_PUT = (lambda self, m=m: self.begin(m) for m in ("get", "post", "put"))
+    do_GET, do_HEAD, do_POST, do_PUT = (
+        lambda self, m=m: self.begin(m) for m in ("get", "head", "post", "put")
+    )
 
     def get(self, hub, path, _):
         if path == f"/api/datasets/{NAME}/refs":
@@ -87,8 +96,44 @@ class Handler(BaseHTTPRequestHandler):
                 for p, d in hub.repos[NAME].items()
             ]
             self.reply(rows)
+        elif path.startswith(f"/api/datasets/{NAME}/revision/"):
+            revision = path.rpartition("/")[2]
+            if revision not in {"main", *hub.tags.get(NAME, ())}:
+                self.reply({"error": "Invalid rev id"}, 404, {"X-Error-Code": "RevisionNotFound"})
+            else:
+                rows = [{"rfilename": name} for name in hub.repos[NAME]]
+                self.reply(
+                    {
+                        "id": NAME,
+                        "sha": hub.commit,
+                        "siblings": rows,
+                        "tags": [],
+                        "private": False,
+                        "downloads": 0,
+                        "likes": 0,
+                        "disabled": False,
+                        "gated": False,
+                    }
+                )
+        elif path.startswith(f"/datasets/{NAME}/resolve/"):
+            self.send_content(hub.repos[NAME][unquote(path.split("/", 6)[6])])
         else:
-            self.reply({"error": "Entry not found"}, 404)
+            self.reply({"error": "Entry not found"}, 404, {"X-Error-Code": "RepoNotFound"})
+
+    def send_content(self, data):
+        """Send a file, or only its headers."""
+        self.send_response(200)
+        for name, value in (
+            ("Content-Length", len(data)),
+            ("ETag", f'"{hashlib.sha256(data).hexdigest()}"'),
+            ("X-Repo-Commit", self.server.commit),
+        ):
+            self.send_header(name, str(value))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(data)
+
+    head = get
 
     def put(self, hub, path, data):
         hub.uploaded[path.removeprefix("/lfs/")] = data
@@ -146,7 +191,12 @@ def hub():
 
 
 def publish(release, hub, *words, token=TOKEN):
-    """Run the command in a process of its own, and return its exit code and output."""
+    """Publish the release, and return the exit code and the output of the command."""
+    return call(release, hub, "publish", str(release), "--hub", NAME, *words, token=token)
+
+
+def call(release, hub, *words, token=TOKEN):
+    """Run a command in a process of its own, and return its exit code and output."""
     environment = os.environ | {
         "HF_ENDPOINT": hub.url,
         "HF_TOKEN": token,
@@ -155,7 +205,7 @@ def publish(release, hub, *words, token=TOKEN):
         "NO_PROXY": "127.0.0.1",
         "PYTHONPATH": str(ROOT),
     }
-    command = [sys.executable, "-m", "pipeline.cli", "publish", str(release), "--hub", NAME, *words]
+    command = [sys.executable, "-m", "pipeline.cli", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     return done.returncode, done.stdout + done.stderr
 
@@ -229,3 +279,37 @@ def test_without_a_token_or_a_complete_release_nothing_is_uploaded(release, tmp_
     (home / "LICENSE").unlink()
     with pytest.raises(UserError, match="LICENSE: missing"):
         publish_to_hub(home, NAME, is_demo=True)
+
+
+def test_a_published_release_is_downloaded_once_and_checked(release, hub):
+    code, output = publish(release, hub, "--allow-simulated")
+    assert code == 0, output
+    source = f"hub:{NAME}@v0.1.0"
+    code, output = call(release, hub, "check", source)
+    assert code == 0 and "identical in all files" in output, output
+    before = len(hub.requests)
+    predictions = release / "reference_predictions/pt-hard/constant.json"
+    words = ("score", source, str(predictions), "--subset", "pt-hard", "--split", "all")
+    code, output = call(release, hub, *words)
+    assert code == 0 and "AUAF" in output, output
+    assert not [path for method, path in hub.requests[before:] if method == "GET" and "/resolve/" in path]
+    # Without the hub, what was downloaded is used.
+    hub.refuse = "/"
+    hub.shutdown()
+    hub.server_close()
+    assert call(release, hub, *words)[0] == 0
+
+
+def test_a_missing_or_changed_release_on_the_hub_is_reported(release, hub):
+    assert publish(release, hub, "--allow-simulated")[0] == 0
+    for source, message in (
+        (f"hub:{NAME}@v9", "no revision v9"),
+        ("hub:us/other", "no such data set"),
+        ("hub:tiny", "expected hub:OWNER/NAME"),
+    ):
+        code, output = call(release, hub, "check", source)
+        assert code == 1 and message in output and "Traceback" not in output, output
+    name = "rgqa/pt-hard.json"
+    hub.repos[NAME][name] = hub.repos[NAME][name].replace(b"AQ", b"BQ") + b" "
+    code, output = call(release, hub, "check", f"hub:{NAME}")
+    assert code == 1 and f"{name}: its content has changed" in output, output
