@@ -56,7 +56,7 @@ def test_the_folder_has_a_task_for_inspect_and_instructions_for_all_harnesses(re
     assert "inspect eval RELEASE/harness/inspect/rgqa.py" in text and "RGQA_IMAGES" not in text
     sums = (release / "CHECKSUMS.sha256").read_text()
     files = [path for path in (release / "harness").rglob("*") if path.is_file()]
-    assert len(files) == 12 and all(f"  {path.relative_to(release)}" in sums for path in files)
+    assert len(files) == 13 and all(f"  {path.relative_to(release)}" in sums for path in files)
     compile((release / "harness/inspect/rgqa.py").read_text(), "rgqa.py", "exec")
 
 
