@@ -321,11 +321,16 @@ def _read_natural_bench(item: SetItem, text: str) -> str:
     return _first_of(text, *(("yes", "no") if kind == "yes_no" else ("A", "B")))
 
 
+# Where NLTK's tokenizer, with which TUBench's authors split replies, separates words.
+_NLTK_BOUNDARIES = re.compile(
+    r"""[\s,;:?!()\[\]{}<>"“”‘’`@#$%&«»„*—]+|--+|\.{2,}|\.(?=[\s"')\]}>»”’]|$)|(?<!\w)'|'(?!\w)"""
+)
+
+
 def _read_tubench(item: SetItem, text: str) -> str:
     lower = text.lower().strip()
     if item.details["dataset"] in ("UCR", "UVQA"):
-        # The authors split the reply with NLTK's tokenizer, which separates these marks from words.
-        words = re.split(r"[\s.,;:?!()\[\]{}<>\"“”‘’'`@#$%&…]+", lower)
+        words = _NLTK_BOUNDARIES.split(lower)
         return next((word for word in (UNANSWERABLE, "yes", "no") if word in words), UNKNOWN)
     letters = "abcd"
     for letter in letters:
