@@ -54,9 +54,11 @@ def push_tasks() -> None:
     """Update the project and the queue.
 
     Raises:
-        UserError: There are no tasks or no annotators, or the server fails.
+        UserError: There are no tasks or no annotators, voting would end too early (`AnnotateParams.check_min_posterior`), or the server
+            fails.
     """
     folders, params = DatasetFolders(), load_params("annotate", AnnotateParams)
+    params.check_min_posterior(load_quality_rules())
     with lock_folder(folders.study):
         server = connect()
         tasks, browser_tasks = read_batch(folders, params, server.is_managed)

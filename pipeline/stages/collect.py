@@ -169,7 +169,7 @@ def main() -> None:
     tasks = UniqueIndex(folders.record_file(Task), Task, "task_id")
     annotate = load_params("annotate", AnnotateParams)
     sizes = annotate.resolve_sizes(folders.read_records(Task))
-    rules = annotate.to_assignment_rules(sizes, params.min_posterior)
+    rules = annotate.to_assignment_rules(sizes, params)
     audited_tasks = {key for key in tasks if is_audit_task(key, rules)}
     verdicts, exported = gather_verdicts(folders, tasks, params, audited_tasks)
     write_jsonl(out / "verdicts.jsonl", verdicts)

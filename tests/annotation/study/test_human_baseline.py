@@ -5,6 +5,7 @@ import pytest
 import yaml
 
 from annotation.study import human_baseline
+from annotation.study.answers_table import QualityRules
 from annotation.study.assignment import AdaptiveAssigner
 from annotation.study.assignment_params import AnnotateParams, to_task_mapping
 from pipeline.core.errors import UserError
@@ -147,7 +148,7 @@ def test_data_set_gets_three_votes_without_gold_questions(release, set_params):
     study = AdaptiveAssigner(
         [to_task_mapping(task) for task in tasks],
         {},
-        params.to_assignment_rules(params.resolve_sizes(tasks)._replace(wave_size=100), 0.95),
+        params.to_assignment_rules(params.resolve_sizes(tasks)._replace(wave_size=100), QualityRules()),
     )
     for person in "abc":
         for _ in tasks:
