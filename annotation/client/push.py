@@ -29,6 +29,7 @@ from annotation.study.assignment_params import (
     read_priors,
     to_task_mapping,
 )
+from annotation.study.collect_command import get_collect_command
 from annotation.study.exports import LOCAL_FILES_PREFIX
 from annotation.study.private_files import write_private
 from annotation.study.qualification import MAX_ATTEMPTS
@@ -208,7 +209,7 @@ def build_queue(
         )
     if not feedback.simulated and (waiting := count_waiting_verdicts(folders)):
         print(
-            f"push: {format_count(waiting, 'verdict is', 'verdicts are')} new or changed since stage collect ran. Run dvc repro collect, then push again"
+            f"push: {format_count(waiting, 'verdict is', 'verdicts are')} new or changed since stage collect ran. Run {get_collect_command(folders)}, then push again"
         )
     usable = [task for task in tasks if task.task_id not in discarded]
     sizes = params.resolve_sizes(tasks)

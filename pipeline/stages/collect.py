@@ -36,6 +36,7 @@ import pandas as pd
 from annotation.study.answers_table import build_answers_table
 from annotation.study.assignment import is_audit_task, is_overlap_task
 from annotation.study.assignment_params import AnnotateParams, StudySizes
+from annotation.study.collect_command import get_collect_command
 from annotation.study.exports import PULLED_FILENAME, read_verdicts
 from annotation.study.panel_priors import PanelPriors, add_panel
 from annotation.study.panel_verdicts import PANEL_FILENAME, read_panel
@@ -119,7 +120,8 @@ def gather_verdicts(
             [
                 f"{format_count(len(tasks), 'task')} without verdicts: no annotator has answered a task yet",
                 found + (f" with annotations {counts}" if counts else ""),
-                "Let annotators answer the tasks: rgqa annotate invite, rgqa annotate serve (docs/guides/human_annotation.md), then rgqa annotate pull, then dvc repro",
+                "Let annotators answer the tasks: rgqa annotate invite, rgqa annotate serve (docs/guides/human_annotation.md), then rgqa annotate "
+                f"pull, then {get_collect_command(folders, 'dvc repro')}",
                 f"Or use your own Label Studio: import {tasks_file} into a project with annotation/client/interface.xml, then run "
                 "rgqa annotate import EXPORT",
             ]

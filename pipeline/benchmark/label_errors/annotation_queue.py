@@ -28,6 +28,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+from annotation.study.collect_command import DOUBTED_FILE
 from annotation.study.quality_control import ExcludedAnswer
 from pipeline.benchmark.label_errors.evidence import YES_NO
 from pipeline.benchmark.label_errors.label_doubt import DoubtedItem
@@ -64,7 +65,6 @@ from pipeline.tasks.spare_gold_questions import find_spare_gold_questions
 from pipeline.tasks.task_builder import make_tasks, to_label_studio_task
 
 DATASET_SUFFIX = "-doubt"
-DOUBTED_FILE = "doubted.json"
 # Number of items that people judge by default.
 DEFAULT_NUM_ITEMS = 100
 # An item is not doubted, and can be a gold question, if the probability that its label is wrong is at most this.

@@ -99,7 +99,7 @@ def test_wrong_labels_of_another_set_become_errata_after_people_judged(
             first, second = (truth[task.image_id, question.text] for question in (task.first, task.second))
             fake.annotate(row, first, second, person)
     pull_annotations()
-    capsys.readouterr()
+    assert capsys.readouterr().out.endswith("pull: Next, run `rgqa errata collect`.\n")
     collect_errata()
     said = capsys.readouterr().out
     errata = read_json(folders.errata / "errata.json")
