@@ -14,7 +14,7 @@ import msgspec
 from pipeline.core.errors import UserError, collect_errors
 from pipeline.core.json_files import read_json
 from pipeline.core.paths import DatasetFolders
-from pipeline.core.records import Record
+from pipeline.core.records import DRAFTED_AQ, Record
 from pipeline.core.release_params import STUDY_FILE
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.items import Benchmark
@@ -176,6 +176,8 @@ class _Study(Record, forbid_unknown_fields=False):
 def read_panel_models(release: Path) -> dict[str, tuple[str, ...]]:
     """Return the models that judged candidates of a release (`rgqa annotate panel`), each with the subsets of these candidates.
 
+    Questions that a model drafted as AQs are judged, too, but are no subset of a release.
+
     Raises:
         UserError: study.json cannot be read.
     """
@@ -183,7 +185,7 @@ def read_panel_models(release: Path) -> dict[str, tuple[str, ...]]:
     study = read_json(path, _Study) if path.exists() else _Study()
     subsets: dict[str, set[str]] = {}
     for voter in study.panel.voters:
-        subsets.setdefault(voter.model, set()).update(voter.sensitivity)
+        subsets.setdefault(voter.model, set()).update(voter.sensitivity.keys() - {DRAFTED_AQ})
     return {model: tuple(sorted(found)) for model, found in sorted(subsets.items())}
 
 
