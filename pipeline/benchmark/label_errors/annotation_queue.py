@@ -36,7 +36,7 @@ from pipeline.benchmark.release.errata import Erratum, add_errata
 from pipeline.core import params
 from pipeline.core.atomic_files import atomic_write, write_text
 from pipeline.core.errors import Problems, UserError, format_count, make_printable
-from pipeline.core.images import WHITE, encode_image, find_image_files, strip_image_suffix
+from pipeline.core.images import WHITE, add_coco_numbers, encode_image, find_image_files, strip_image_suffix
 from pipeline.core.json_files import content_hash, read_json, read_jsonl, write_jsonl
 from pipeline.core.params import PARAMS_FILE
 from pipeline.core.paths import DatasetFolders
@@ -159,7 +159,7 @@ def write_annotation_queue(
         source: The set, as the user named it.
         dataset: The data set of this project whose release the set is; "" for another set.
         version: Version of the release; "" for another set.
-        images: Folder of images, named by id; None for the images of `dataset`.
+        images: Folder of images, named by id or as COCO names them; None for the images of `dataset`.
         num_items: Number of items that people judge.
         seed: Seed of the gold questions and of the order of tasks.
 
@@ -324,7 +324,7 @@ def _find_images(dataset: str, folder: Path | None) -> Mapping[str, Path]:
         for first, second in clashes:
             problems.add(first.name, f"the image has the same id as {second.name}")
         problems.raise_if_any()
-        return files
+        return add_coco_numbers(files)
     if not dataset:
         raise UserError("--annotate needs the images of the set: --images FOLDER")
     records = DatasetFolders(dataset).record_file(ImageRecord)
