@@ -444,8 +444,17 @@ def _give_reason(row: CollectedCandidate, label: str, label_names: tuple[str, st
     return f"{says}, by {agreed} of {format_count(row.votes_valid + row.votes_invalid, 'annotator')}"
 
 
-def count_unsure(tasks: Iterable[Task], verdicts: Iterable[Verdict]) -> Counter[str]:
-    """Return candidate id -> number of people who were unsure."""
+def count_unsure(
+    tasks: Iterable[Task], verdicts: Iterable[Verdict], excluded: Iterable[ExcludedAnswer] = ()
+) -> Counter[str]:
+    """Return candidate id -> number of people who were unsure.
+
+    Args:
+        tasks: The tasks.
+        verdicts: All verdicts.
+        excluded: The answers that do not count. The other answer of such a verdict can count.
+    """
+    left_out = {(row.verdict_id, row.candidate_id) for row in excluded}
     by_id = {task.task_id: task for task in tasks}
     people = {
         (question.candidate_id, verdict.annotator)
@@ -454,7 +463,9 @@ def count_unsure(tasks: Iterable[Task], verdicts: Iterable[Verdict]) -> Counter[
             (by_id[verdict.task_id].first, verdict.first),
             (by_id[verdict.task_id].second, verdict.second),
         )
-        if question.candidate_id and choice == "unsure"
+        if question.candidate_id
+        and choice == "unsure"
+        and (verdict.verdict_id, question.candidate_id) not in left_out
     }
     return Counter(candidate for candidate, _ in people)
 
@@ -492,10 +503,8 @@ def record_errata(folders: DatasetFolders) -> tuple[JudgedLabels, int, Path]:
         raise UserError(
             f"{folders.record_file(CollectedCandidate)}: the verdicts are simulated; errata need people's verdicts"
         )
-    excluded_path = folders.stage_dir("collect") / "excluded_answers.jsonl"
-    excluded = {row.verdict_id for row in read_jsonl(excluded_path, ExcludedAnswer)}
-    counted = (row for row in folders.read_records(Verdict) if row.verdict_id not in excluded)
-    unsure = count_unsure(folders.read_records(Task), counted)
+    excluded = read_jsonl(folders.stage_dir("collect") / "excluded_answers.jsonl", ExcludedAnswer)
+    unsure = count_unsure(folders.read_records(Task), folders.read_records(Verdict), excluded)
     found = compare_with_verdicts(doubted, judged, unsure)
     path, num_new = add_errata(DatasetFolders(doubted.dataset) if doubted.dataset else folders, found.errata)
     return found, num_new, path
