@@ -117,7 +117,8 @@ def status() -> None:
 def pull() -> None:
     """Fetch the verdicts from Label Studio.
 
-    Verdicts that were fetched earlier are kept. Then run `dvc repro`.
+    Verdicts that were fetched earlier are kept. The last line says which command uses them: `dvc repro` for a release, `rgqa errata
+    collect` for doubted labels, or `rgqa annotate human-baseline score`.
     """
     from annotation.client.pull import pull_annotations
 
@@ -214,7 +215,7 @@ def import_(
 ) -> None:
     """Import verdicts from Label Studio exports and replace the names of annotators by pseudonyms.
 
-    Then run `dvc repro`.
+    The last line says which command uses them, as that of `rgqa annotate pull`.
     """
     from annotation.study.import_annotations import import_exports
 

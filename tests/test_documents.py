@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 import typer
+import yaml
 
 from docs.generate import generated
 from pipeline.cli.main import app
@@ -122,6 +123,25 @@ def test_named_files_of_the_code_exist(path):
 def test_tables_are_those_of_the_code():
     for path, text in generated():
         assert path.read_text() == text, "run python -m docs.generate"
+
+
+def test_hooks_run_the_checks_of_make_check():
+    """Each command of `make check` is a hook of pre-commit: a hook names neither other folders nor files that are gone."""
+    makefile = (ROOT / "Makefile").read_text()
+    code = re.search(r"^CODE *= *(.+)$", makefile, re.MULTILINE)[1]
+    recipe = re.search(r"^check: setup\n((?:\t.+\n)+)", makefile, re.MULTILINE)[1]
+    checks = [
+        line.replace("$(CODE)", code).replace("$(BIN)/", "").replace("--pythonpath python", "").split()
+        for line in recipe.splitlines()
+    ]
+    hooks = [
+        hook["entry"].replace("--force-exclude", "").split()
+        for hook in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    ]
+    # pre-commit names the files that ruff checks, and lets it format them.
+    assert sorted(hooks) == sorted(
+        [word for word in words if words[0] != "ruff" or word not in (".", "--check")] for words in checks
+    )
 
 
 def every_command(command, name):

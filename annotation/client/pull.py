@@ -60,7 +60,7 @@ def pull_annotations() -> None:
         print(
             "\n".join(
                 f"pull: {line}"
-                for line in format_summary(*to_verdicts(annotations, tasks, str(path), strict=False))
+                for line in format_summary(folders, *to_verdicts(annotations, tasks, str(path), strict=False))
             )
         )
 

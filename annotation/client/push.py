@@ -29,6 +29,7 @@ from annotation.study.assignment_params import (
     read_priors,
     to_task_mapping,
 )
+from annotation.study.collect_command import get_collect_command
 from annotation.study.exports import LOCAL_FILES_PREFIX
 from annotation.study.private_files import write_private
 from annotation.study.qualification import MAX_ATTEMPTS
@@ -54,9 +55,11 @@ def push_tasks() -> None:
     """Update the project and the queue.
 
     Raises:
-        UserError: There are no tasks or no annotators, or the server fails.
+        UserError: There are no tasks or no annotators, voting would end too early (`AnnotateParams.check_min_posterior`), or the server
+            fails.
     """
     folders, params = DatasetFolders(), load_params("annotate", AnnotateParams)
+    params.check_min_posterior(load_quality_rules())
     with lock_folder(folders.study):
         server = connect()
         tasks, browser_tasks = read_batch(folders, params, server.is_managed)
@@ -206,7 +209,7 @@ def build_queue(
         )
     if not feedback.simulated and (waiting := count_waiting_verdicts(folders)):
         print(
-            f"push: {format_count(waiting, 'verdict is', 'verdicts are')} new or changed since stage collect ran. Run dvc repro collect, then push again"
+            f"push: {format_count(waiting, 'verdict is', 'verdicts are')} new or changed since stage collect ran. Run {get_collect_command(folders)}, then push again"
         )
     usable = [task for task in tasks if task.task_id not in discarded]
     sizes = params.resolve_sizes(tasks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from annotation.study.collect_command import get_collect_command, is_human_baseline
 from annotation.study.quality_html import format_interval, format_percent
 from annotation.study.quality_report import QualityReport
 from annotation.study.rounds import count_waiting_verdicts
@@ -21,14 +22,18 @@ def print_report() -> None:
     folders = DatasetFolders()
     path = folders.stage_dir("collect") / "quality.json"
     if not path.exists():
+        if is_human_baseline(folders):
+            raise UserError(
+                f"a human baseline has no quality report: {folders.dataset}. Run: {get_collect_command(folders)}"
+            )
         raise UserError(
-            f"there is no quality report yet: {path}. Pull verdicts (rgqa annotate pull), then run: dvc repro collect"
+            f"there is no quality report yet: {path}. Pull verdicts (rgqa annotate pull), then run: {get_collect_command(folders)}"
         )
     quality = read_json(path, QualityReport)
     print("\n".join(format_summary(quality)))
     if not quality.simulated and (waiting := count_waiting_verdicts(folders)):
         print(
-            f"report: {format_count(waiting, 'verdict is', 'verdicts are')} new or changed since then. Run: dvc repro collect"
+            f"report: {format_count(waiting, 'verdict is', 'verdicts are')} new or changed since then. Run: {get_collect_command(folders)}"
         )
     print(f"report: full report -> {path.with_suffix('.html')}")
 

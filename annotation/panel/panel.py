@@ -32,13 +32,12 @@ from pipeline.drafting.requests import (
     describe_reply,
     make_reply_schema,
     make_request_options,
+    open_vision_model,
     require_vision_model,
     send_request,
-    supports_schema,
 )
 from pipeline.inference.chat_model import ChatSender
 from pipeline.inference.cost_forecast import Prices, format_duration
-from pipeline.inference.probe import open_and_probe
 from pipeline.inference.prompts import hash_texts
 from pipeline.inference.request_pool import ask_requests, recover_sessions, redirect_inspect_files
 from pipeline.inference.run_folder import JournalRow, RunFolder
@@ -120,6 +119,7 @@ def run_panel(options: PanelOptions) -> None:
             **settings,
             "server": options.server,
             "sessions": recover_sessions(before.get("sessions", []), folder.rows),
+            "warnings": before.get("warnings", []),
         }
         folder.write_json(folder.RECORD_NAME, record)
         failures, stop_reason = _ask(options, folder, requests, record)
@@ -243,11 +243,8 @@ def _ask(
     )
     with redirect_inspect_files(folder.path):
         # The model is probed before the first request, so that a fault is found before anything is paid for.
-        model, capabilities = open_and_probe(request_options)
-        for warning in capabilities.warnings:
-            warn(warning)
-        record["uses_schema"] = not model.is_local and supports_schema(model, request_options)
-        schema = make_reply_schema("verdict", PanelReply) if record["uses_schema"] else None
+        model, uses_schema = open_vision_model(request_options, record)
+        schema = make_reply_schema("verdict", PanelReply) if uses_schema else None
 
         async def send(request: PanelRequest, model: ChatSender) -> JournalRow:
             """Send a request, and return the row of answers.jsonl: the request, the raw reply, why it ended, time and tokens."""

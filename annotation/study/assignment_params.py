@@ -6,17 +6,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
 from annotation.study.assignment import AssignmentRules
 from annotation.study.panel_verdicts import PANEL_FILENAME, read_panel
 from annotation.study.qualification import MAX_ATTEMPTS
+from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, read_jsonl
-from pipeline.core.params import AutoCountOrNone, CountOrUnlimited, Params, Seed, load_params
+from pipeline.core.params import PARAMS_FILE, AutoCountOrNone, CountOrUnlimited, Params, Seed, load_params
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import UNCONFIRMED, CandidateEstimate, Subset, Task, TaskQuestion
+
+if TYPE_CHECKING:
+    from annotation.study.answers_table import QualityRules
 
 ChoiceNames = Literal["answerability", "yes-no"]
 Proportion = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -28,7 +32,8 @@ class AnnotateParams(Params):
     Attributes:
         max_votes: Maximum number of votes per task, each by a different annotator. Use an odd number.
         min_posterior: No further vote is requested once the verdict is at least this probable (0.5 to
-            1). Lower values cost fewer votes.
+            1). Lower values cost fewer votes. Not lower than `collect.min_posterior`, as voting would end before candidates can
+            be released.
         overlap_rate: Proportion (0 to 1) of tasks that get three votes in any case, so that agreement
             can be measured.
         audit_rate: Proportion (0 to 1) of tasks, sampled at random, that an adjudicator judges in any case, after the
@@ -86,18 +91,38 @@ class AnnotateParams(Params):
         given = {name: value for name in StudySizes._fields if (value := getattr(self, name)) != "auto"}
         return chosen._replace(**given)
 
-    def to_assignment_rules(self, sizes: StudySizes, min_release_posterior: float) -> AssignmentRules:
+    def check_min_posterior(self, quality: QualityRules) -> None:
+        """Check that voting does not end before stage `collect` can release a candidate.
+
+        Args:
+            quality: Section `collect`. Majority and unanimity use no posterior.
+
+        Raises:
+            UserError: `min_posterior` is lower than `collect.min_posterior`.
+        """
+        if quality.aggregation == "dawid-skene" and self.min_posterior < quality.min_posterior:
+            raise UserError(
+                f"annotate.min_posterior is {self.min_posterior:g}, lower than collect.min_posterior, {quality.min_posterior:g}, so"
+                f" voting would end before candidates can be released: {PARAMS_FILE}. Raise annotate.min_posterior or lower"
+                " collect.min_posterior"
+            )
+
+    def to_assignment_rules(self, sizes: StudySizes, quality: QualityRules) -> AssignmentRules:
         """Return the parameters that `AdaptiveAssigner` needs.
 
         Args:
             sizes: The sizes of the study, as `resolve_sizes` returns them.
-            min_release_posterior: `collect.min_posterior`.
+            quality: Section `collect`.
+
+        Raises:
+            UserError: `min_posterior` is lower than `collect.min_posterior`.
         """
+        self.check_min_posterior(quality)
         given = {
             name: getattr(self, name) for name in self.__struct_fields__ if name in AssignmentRules._fields
         }
         fitted = {"wave_size": sizes.wave_size, "audit_rate": sizes.audit_rate}
-        return AssignmentRules(**given | fitted, min_release_posterior=min_release_posterior)
+        return AssignmentRules(**given | fitted, min_release_posterior=quality.min_posterior)
 
 
 class StudySizes(NamedTuple):

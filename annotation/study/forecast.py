@@ -176,7 +176,7 @@ def replay_answers(
     discarded = set(feedback.find_discarded_tasks(tasks.values()))
     mappings = [to_task_mapping(task, discarded) for task in tasks.values()]
     sizes = params.resolve_sizes(tasks.values())
-    rules = params.to_assignment_rules(sizes, load_quality_rules().min_posterior)
+    rules = params.to_assignment_rules(sizes, load_quality_rules())
     priors = read_priors(folders)
     assigner = AdaptiveAssigner(
         mappings,

@@ -22,6 +22,7 @@ import pandas as pd
 
 from annotation.study.answers_table import build_answers_table
 from annotation.study.assignment import wilson_interval
+from annotation.study.collect_command import HUMAN_BASELINE_SUFFIX, is_human_baseline
 from annotation.study.exports import LOCAL_FILES_PREFIX, PULLED_FILENAME, read_verdicts
 from pipeline.core import params
 from pipeline.core.atomic_files import write_text
@@ -135,7 +136,7 @@ def sample_items(release: Path | None = None, items_per_label: int = 50, seed: i
             exists already.
     """
     folders = DatasetFolders()
-    baseline = DatasetFolders(f"{folders.dataset}-human")
+    baseline = DatasetFolders(f"{folders.dataset}{HUMAN_BASELINE_SUFFIX}")
     release = release or folders.release_dir(params.read_release_version())
     if not (release / "provenance.jsonl").is_file():
         raise UserError(
@@ -199,7 +200,7 @@ def score_judgements() -> None:
     tasks = {task.task_id: task for task in folders.read_records(Task)}
     pulled, home = folders.annotations / PULLED_FILENAME, folders.study / "judgements"
     verdicts, counts = read_verdicts(pulled, tasks)
-    if not folders.dataset.endswith("-human") or not verdicts:
+    if not is_human_baseline(folders) or not verdicts:
         raise UserError(
             f"the data set {folders.dataset} has no judgements of a human baseline: {counts or f'{pulled} does not exist'}. "
             "Set the data set NAME-human in params.yaml, and pull verdicts first"

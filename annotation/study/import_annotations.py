@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from annotation.study.collect_command import get_collect_command
 from annotation.study.exports import (
     PSEUDONYM_PATTERN,
     PULLED_FILENAME,
@@ -74,12 +75,14 @@ def import_exports(paths: Sequence[Path]) -> None:
         print(
             f"import: {format_count(num_erased, 'annotation')} skipped: their annotators were erased (rgqa annotate erase)"
         )
-    print("\n".join(f"import: {line}" for line in format_summary(*found)))
+    print("\n".join(f"import: {line}" for line in format_summary(folders, *found)))
     if inside := [str(file) for file in paths if file.resolve().parent == path.parent.resolve()]:
         print(f"import: Next, move the imported files out of {path.parent}: {', '.join(inside)}")
 
 
-def format_summary(verdicts: Sequence[Verdict], counts: Mapping[str, int]) -> list[str]:
+def format_summary(
+    folders: DatasetFolders, verdicts: Sequence[Verdict], counts: Mapping[str, int]
+) -> list[str]:
     """Return lines with the number of annotations by kind, the number of verdicts by annotator, and the next
     step.
     """
@@ -87,7 +90,7 @@ def format_summary(verdicts: Sequence[Verdict], counts: Mapping[str, int]) -> li
     return [
         _format_counts(counts),
         "verdicts: " + (", ".join(f"{name} {count:,}" for name, count in people) or "none"),
-        "Next, run `dvc repro`.",
+        f"Next, run `{get_collect_command(folders, 'dvc repro')}`.",
     ]
 
 

@@ -4,7 +4,8 @@ round.
 Only `rgqa annotate end-round` ends a round. Stage `batch` depends on `rounds/` and not on the verdicts that
 `rgqa annotate pull` fetches, so a pull does not change the tasks.
 
-Files   data/<data set>/rounds/N.jsonl   CollectedCandidate: `verified.jsonl` of stage `collect` at the end of round N
+Files   data/<data set>/rounds/N.jsonl   CollectedCandidate: `verified.jsonl` and `drafted.jsonl` of stage `collect` at the end of
+                                         round N
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ def count_waiting_verdicts(folders: DatasetFolders) -> int:
 def end_round(folders: DatasetFolders) -> tuple[int, int]:
     """End the round: store the candidates that stage `collect` verified, for the tasks of the next round.
 
+    Questions that a model drafted, and that annotators decided, are among them. They get no task in the next round.
+
     Returns:
         The number of the round, and the number of verified candidates.
 
@@ -86,9 +89,13 @@ def end_round(folders: DatasetFolders) -> tuple[int, int]:
         raise UserError(
             f"{format_count(waiting, 'verdict is', 'verdicts are')} new or changed since stage collect ran: {folders.record_file(Verdict)}. Run dvc repro collect first"
         )
+    drafted = folders.stage_dir("collect") / "drafted.jsonl"
     verified = [
         row
-        for row in folders.read_records(CollectedCandidate)
+        for row in (
+            *folders.read_records(CollectedCandidate),
+            *(read_jsonl(drafted, CollectedCandidate) if drafted.exists() else ()),
+        )
         if row.status in ("answerable", "unanswerable")
     ]
     if not verified:

@@ -19,7 +19,7 @@ from pipeline.core.records import ImageRecord
 from pipeline.inference.attribution.attribution_maps import AttributionMap, write_gqa_attention
 from pipeline.inference.attribution.image_text import make_word_marks, read_image_words, recognize_words
 from pipeline.inference.attribution.item_pairs import find_pair, get_question_text
-from pipeline.inference.attribution.panels import METHOD_TITLES, BoxMark, Panel
+from pipeline.inference.attribution.panels import METHOD_TITLES, BoxMark, Panel, is_known_method
 from pipeline.inference.attribution.row_attribution import RowAttribution, open_row
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.items import Benchmark, BenchmarkItem
@@ -63,6 +63,12 @@ def write_attributions(options: AttributionOptions) -> None:
         UserError: An item, row or method is unknown, or the file of words is invalid.
     """
     folders = DatasetFolders()
+    if options.method and not is_known_method(options.method):
+        # Otherwise the message would come after the model has been loaded and asked.
+        raise UserError(
+            f"--method {options.method!r}: no such method. The methods are {', '.join(METHOD_TITLES)} and, with a number, glance-1 or word-1; "
+            "each model has some of them"
+        )
     if not options.items and (options.out or not options.maps):
         raise UserError("no item is given; name an item, or use --maps FILE for all items")
     if options.ocr_words and options.ocr:

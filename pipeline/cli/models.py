@@ -271,7 +271,7 @@ def doubt(
         Path | None,
         Option(
             metavar="FOLDER",
-            help="With --annotate: take the images from this folder, where they are named by id. Not needed for a release of this project.",
+            help="With --annotate: take the images from this folder, where they are named by id, or as COCO names them. Not needed for a release of this project.",
         ),
     ] = None,
     seed: Annotated[

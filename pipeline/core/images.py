@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import struct
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -34,6 +35,8 @@ IMAGE_FORMATS = {
     "BMP": ("image/bmp", (".bmp", ".dib")),
     "AVIF": ("image/avif", (".avif",)),
 }
+# Ids of COCO's images: COCO_val2014_000000123456 in 2014, 000000123456 in 2017.
+COCO_IMAGE = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(?P<number>\d{12})", re.ASCII)
 IMAGE_SUFFIXES = frozenset(suffix for _, suffixes in IMAGE_FORMATS.values() for suffix in suffixes)
 # Suffixes of images in unsupported formats. Such files are found and then refused, so that the message names
 # the file instead of saying that the image is missing.
@@ -194,6 +197,24 @@ def find_image_files(folder: Path) -> tuple[dict[str, Path], list[tuple[Path, Pa
             others.setdefault(path.stem, path)
             others.setdefault(path.name, path)
     return others | files, clashes
+
+
+def add_coco_numbers(files: Mapping[str, Path]) -> dict[str, Path]:
+    """Return the image files with the numbers of COCO's images as further ids.
+
+    VQA v2 and other sets name an image of COCO by its number, which its file name has with zeros before it.
+
+    Args:
+        files: Id -> file, as `find_image_files` returns them.
+
+    Example:
+        >>> sorted(add_coco_numbers({"COCO_val2014_000000123456": Path("1.jpg"), "000000000042": Path("2.jpg")}))
+        ['000000000042', '123456', '42', 'COCO_val2014_000000123456']
+    """
+    numbers = {
+        str(int(found["number"])): path for key, path in files.items() if (found := COCO_IMAGE.fullmatch(key))
+    }
+    return numbers | dict(files)
 
 
 def strip_image_suffix(name: str) -> str:

@@ -83,7 +83,7 @@ def num_model_replicas(num_batches: int, *, use_gpu: bool = True) -> tuple[int, 
     if get_engine() == "local" or not num_batches:
         return 1, 0.0
     text = os.environ.get("RGQA_GPU_FRACTION") or "1"
-    fraction = float(text) if re.fullmatch(r"1|0?\.\d{1,4}", text) else 0.0
+    fraction = float(text) if re.fullmatch(r"1(\.0{1,4})?|0?\.\d{1,4}", text) else 0.0
     if not fraction:
         raise UserError(
             f"RGQA_GPU_FRACTION: expected 1, or a fraction of a GPU such as 0.25 (at most four decimal places), got {text!r}"

@@ -40,18 +40,19 @@ class RankParams(Params):
             and spreads the selection evenly over images. `paper` follows RGQA (section 3.1): questions have
             no limit, CLIP-Hard is purely random, and CLIP-Easy takes the least similar questions.
         hard_draw: Number of questions selected for each image from its `hard_pool` most similar questions.
-            They become the candidates of CLIP-Hard. RGQA: 85. `auto`: 1.2 times the questions per image, at
-            most 85.
+            They become the candidates of CLIP-Hard. RGQA: 85. `auto`: 1.2 times the questions per image, rounded
+            down, at most 85, and at most half of the texts that the image is not asked itself.
         hard_pool: Number of most similar questions of each image from which `hard_draw` questions are
             selected. A smaller pool makes harder candidates. RGQA: 2,500 of 12,578. `auto`: a fifth of all
             questions or 10 times `hard_draw`, at most half of the questions of other images.
         easy_last: Number of questions selected for each image among its least similar questions. They become
-            the candidates of CLIP-Easy. RGQA: 50. `auto`: 0.8 times the questions per image, at most 50.
+            the candidates of CLIP-Easy. RGQA: 50. `auto`: 0.8 times the questions per image, rounded
+            up, at most 50, and at most half of the texts that the image is not asked itself.
         easy_pool: Number of least similar questions of each image from which the preset `balanced` selects
             `easy_last` questions. The very last questions of the ranking are the same few for most images.
             `auto`: as for `hard_pool`, with `easy_last`.
         max_question_uses: Maximum number of uses of a question in a subset. 0 means no limit and has the same
-            effect as the preset `paper`.
+            effect as the preset `paper`, which stage `rank` then says.
         validation_proportion: Proportion of the images (0 to 1) assigned to the split validation, on which
             thresholds are chosen.
         seed: Seed of the selection and of the splits.
@@ -116,6 +117,13 @@ def choose_rank_sizes(
     Example:
         >>> choose_rank_sizes(SourceSize(images=30, questions=150, texts=150))
         RankSizes(hard_draw=6, hard_pool=60, easy_last=4, easy_pool=40)
+
+        With 7 questions per image, 8.4 and 5.6 are rounded. An image has 10 texts that it is not asked itself, so half of them are 5.
+
+        >>> choose_rank_sizes(SourceSize(images=30, questions=210, texts=210))[::2]
+        (8, 6)
+        >>> choose_rank_sizes(SourceSize(images=30, questions=210, texts=17))[::2]
+        (5, 5)
     """
     own = size.questions_per_image
     most = max(1, (size.texts - own) // 2)

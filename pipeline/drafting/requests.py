@@ -151,14 +151,7 @@ class RequestSession:
         """Return the model. It is probed once, so that a fault is found before anything is paid for."""
         if self._model:
             return self._model
-        self._model, capabilities = open_and_probe(self._options)
-        self._uses_schema = not self._model.is_local and supports_schema(self._model, self._options)
-        for warning in capabilities.warnings:
-            warn(warning)
-        self._record["warnings"] = [
-            *dict.fromkeys([*self._record.get("warnings", []), *capabilities.warnings])
-        ]
-        self._record["uses_schema"] = self._uses_schema
+        self._model, self._uses_schema = open_vision_model(self._options, self._record)
         self._folder.write_json(self._folder.RECORD_NAME, self._record)
         return self._model
 
@@ -217,6 +210,28 @@ def make_request_options(
         yes=yes,
     )
     return options.with_defaults
+
+
+def open_vision_model(options: RunOptions, record: dict[str, Any]) -> tuple[ChatModel, bool]:
+    """Open a model, probe it, and print the warnings of the probe.
+
+    Args:
+        options: How the model is asked.
+        record: The record of the folder. `warnings` and `uses_schema` are written there.
+
+    Returns:
+        The model, and whether its server accepts a request for JSON by a schema.
+
+    Raises:
+        UserError: As by `open_and_probe`.
+    """
+    model, capabilities = open_and_probe(options)
+    for warning in capabilities.warnings:
+        warn(warning)
+    uses_schema = not model.is_local and supports_schema(model, options)
+    record["warnings"] = [*dict.fromkeys([*record.get("warnings", []), *capabilities.warnings])]
+    record["uses_schema"] = uses_schema
+    return model, uses_schema
 
 
 def supports_schema(model: ChatModel, options: RunOptions) -> bool:

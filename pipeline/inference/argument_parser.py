@@ -94,7 +94,7 @@ def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]
             [
                 ("--subset", "ask only the questions of this subset; may be repeated; default: all subsets", "pt-hard", {"action": "append", "default": []}),
                 ("--split", "ask only the questions of this split; default: test", "all", {"choices": SPLITS, "default": "test"}),
-                ("--limit", "ask at most N questions, chosen at random in complete pairs (an unanswerable and its answerable question); 0: all; default: 0", "200", number("limit")),
+                ("--limit", "ask at most N questions, chosen at random in complete pairs (an unanswerable and its answerable question), the same ones for every --seed; 0: all; default: 0", "200", number("limit")),
             ],
         ),
         (
@@ -109,7 +109,7 @@ def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]
                 ("--shots", "use N few-shot examples (questions of split validation with their answers) before each question; default: 0", "4", number("shots")),
                 ("--num-replies", f"with --confidence self-consistency, request N replies to each question; default: {DEFAULT_OPTIONS.num_replies}", "5", number("num_replies")),
                 ("--max-tokens", f"limit each reply to N tokens (reasoning models need more than the default); default: {DEFAULT_OPTIONS.max_tokens}", "2048", number("max_tokens")),
-                ("--seed", "set the seed of the examples (--shots) and of the replies; default: 0", "7", number("seed")),
+                ("--seed", "set the seed of the examples (--shots) and of the replies, and not of the questions (--limit); default: 0", "7", number("seed")),
                 ("--no-image", "ask the same questions without the images, as a control", "", flag),
                 ("--max-connections", f"send at most N requests at the same time; if 0, {DEFAULT_MAX_CONNECTIONS} for remote models, or as many as a model on this machine can process; default: 0", "32", number("max_connections")),
             ],

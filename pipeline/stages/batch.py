@@ -10,12 +10,14 @@ objects that it very probably does not show.
 The tasks are ordered in blocks. Blocks with the candidates that are most probably unanswerable come first.
 Each block has equal proportions of the subsets, and the tasks in a block are in random order.
 
-A question that a model drafted is a candidate, too: annotators judge it before it can be used as an AQ.
+A question that a model drafted is a candidate, too: annotators judge it before it can be used as an AQ. It gets no task if they decided
+it in an earlier round.
 
 Reads   tags.jsonl, screened.jsonl, estimates.jsonl, questions.jsonl, scenes.jsonl, images.jsonl, vocabulary.json, reconstructed.jsonl
         data/<data set>/rounds/   candidates verified in earlier annotation rounds (`rgqa annotate end-round`), if any
 Writes  tasks.jsonl                 Task: everything about each task, including the gold question and its correct choice
         spare_gold_questions.jsonl  SpareGoldQuestion: gold questions that no task contains, for training and qualification test
+        judged_drafts.jsonl         GoldQuestionCheck: the drafted questions that earlier rounds decided; only if there are any
         label_studio_tasks.json     what the browser may show: task key, image, the two texts
         batch.json                  tasks per subset, gold questions per source, repeats, and gold question leakage: how well
                                     repetition, words, position and order identify gold questions in the task
@@ -30,7 +32,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 from itertools import chain
 from operator import attrgetter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -66,6 +68,7 @@ from pipeline.core.randomness import make_generator
 from pipeline.core.records import (
     Candidate,
     CandidateEstimate,
+    GoldQuestionCheck,
     ImageRecord,
     Question,
     Record,
@@ -75,7 +78,12 @@ from pipeline.core.records import (
     Task,
 )
 from pipeline.tasks.absent_object_questions import AbsentObjectWriter
-from pipeline.tasks.drafted_questions import JoinedSequence, find_drafted_questions
+from pipeline.tasks.drafted_questions import (
+    JUDGED_DRAFTS_FILE,
+    JoinedSequence,
+    find_drafted_questions,
+    split_by_rounds,
+)
 from pipeline.tasks.gold_questions import (
     GoldQuestion,
     QuestionsByName,
@@ -331,19 +339,37 @@ def make_offers(
     yield from zip(images, track(found, "batch: gold questions", len(images), "image"), strict=True)
 
 
-def find_drafted(
-    folders: DatasetFolders, candidates: Iterable[Candidate]
-) -> tuple[list[Candidate], list[tuple[str, float]]]:
-    """Return the drafted questions that annotators judge, and the probabilities by which their tasks are ordered
-    (`find_drafted_questions`).
+class DraftedQuestions(NamedTuple):
+    """The drafted questions from which candidates were made.
+
+    Attributes:
+        asked: Those that annotators judge, as candidates.
+        estimates: Their ids with the probabilities by which tasks are ordered (`find_drafted_questions`).
+        judged: What annotators decided about the others in earlier rounds.
     """
+
+    asked: list[Candidate]
+    estimates: list[tuple[str, float]]
+    judged: list[GoldQuestionCheck]
+
+
+NOTHING_DRAFTED = DraftedQuestions([], [], [])
+
+
+def find_drafted(folders: DatasetFolders, candidates: Iterable[Candidate]) -> DraftedQuestions:
+    """Return the drafted questions from which candidates were made."""
     # Most data sets have no drafted questions. They are read without the candidates.
     drafted = [row for row in folders.read_records(Question) if row.drafted_by]
     if not drafted:
-        return [], []
+        return NOTHING_DRAFTED
     images = {row.image_id for row in folders.read_records(ImageRecord)}
     known = {row.candidate_id: row.p_answerable for row in folders.read_records(CandidateEstimate)}
-    return find_drafted_questions((row for row in drafted if row.image_id in images), candidates, known)
+    rows, estimates = find_drafted_questions(
+        (row for row in drafted if row.image_id in images), candidates, known
+    )
+    asked, judged = split_by_rounds(rows, read_rounds(folders))
+    ids = {row.candidate_id for row in asked}
+    return DraftedQuestions(asked, [pair for pair in estimates if pair[0] in ids], judged)
 
 
 def main() -> None:
@@ -357,7 +383,9 @@ def main() -> None:
             f"{folders.record_file(ScreenedCandidate)}: no candidate is left for annotation. Add images and questions, or scene graphs "
             "or functional programs, which provide names. See rank.json, perturb.json and screen.json for the reasons."
         )
-    drafted, drafted_estimates = find_drafted(folders, candidates) if p.ask_drafted else ([], [])
+    drafted, drafted_estimates, judged = (
+        find_drafted(folders, candidates) if p.ask_drafted else NOTHING_DRAFTED
+    )
     asked = JoinedSequence(candidates, drafted) if drafted else candidates
     images = sorted({row.image_id for row in asked})
     offers = SpillMap(out, Offer, make_offers(folders, p, images))
@@ -378,6 +406,10 @@ def main() -> None:
         with suppress(UserError):
             spare = write_tasks(reduced)
     write_jsonl(folders.record_file(SpareGoldQuestion), spare)
+    if judged:
+        write_jsonl(out / JUDGED_DRAFTS_FILE, judged)
+    else:
+        (out / JUDGED_DRAFTS_FILE).unlink(missing_ok=True)
 
     image = RecordLookup(
         folders.record_file(ImageRecord), ((row.image_id, row) for row in folders.read_records(ImageRecord))
@@ -395,6 +427,8 @@ def main() -> None:
     what = f"{len(asked):,} annotation tasks"
     if drafted:
         what += f", {len(drafted):,} about questions that a model drafted as answerable"
+    if judged:
+        what += f" ({len(judged):,} more were judged in earlier rounds)"
     folders.write_stage_outputs("batch", what, {"batch.json": figures})
 
 

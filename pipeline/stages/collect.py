@@ -7,6 +7,7 @@ if the votes say "invalid" (by the posterior of the model of the votes, by major
 says so.
 
 Reads   tasks.jsonl, screened.jsonl, estimates.jsonl
+        judged_drafts.jsonl                                    if there is one: drafted questions that earlier rounds decided
         data/<data set>/annotations/pulled.json                the verdicts that `rgqa annotate pull` and `import` wrote
         data/<data set>/annotations/panel.jsonl                if there is one: the verdicts of models (`rgqa annotate panel`)
         with `simulate: true` instead of pulled.json:
@@ -16,6 +17,7 @@ Reads   tasks.jsonl, screened.jsonl, estimates.jsonl
 Writes  verdicts.jsonl           Verdict: all verdicts, under pseudonyms; simulated verdicts are marked
         excluded_answers.jsonl   ExcludedAnswer: answers about candidates that do not count, each with a reason
         verified.jsonl           CollectedCandidate: every candidate with its votes and one status
+        drafted.jsonl            CollectedCandidate: the same for the questions that a model drafted as answerable; only if there are any
         posteriors.jsonl         Posterior: the probability that each candidate is unanswerable, for the rule dawid-skene;
                                  empty for other rules
         posteriors_by_people.jsonl   Posterior: the same without the panel of models; only if there is one
@@ -36,6 +38,7 @@ import pandas as pd
 from annotation.study.answers_table import build_answers_table
 from annotation.study.assignment import is_audit_task, is_overlap_task
 from annotation.study.assignment_params import AnnotateParams, StudySizes
+from annotation.study.collect_command import get_collect_command
 from annotation.study.exports import PULLED_FILENAME, read_verdicts
 from annotation.study.panel_priors import PanelPriors, add_panel
 from annotation.study.panel_verdicts import PANEL_FILENAME, read_panel
@@ -55,7 +58,7 @@ from pipeline.core.records import (
     Verdict,
 )
 from pipeline.research_registry import simulate_from_evidence, simulate_from_truth
-from pipeline.tasks.drafted_questions import read_drafted_questions
+from pipeline.tasks.drafted_questions import read_drafted_questions, read_judged_drafts
 from pipeline.tasks.verdict_aggregation import (
     AggregatedVerdicts,
     CollectParams,
@@ -119,7 +122,8 @@ def gather_verdicts(
             [
                 f"{format_count(len(tasks), 'task')} without verdicts: no annotator has answered a task yet",
                 found + (f" with annotations {counts}" if counts else ""),
-                "Let annotators answer the tasks: rgqa annotate invite, rgqa annotate serve (docs/guides/human_annotation.md), then rgqa annotate pull, then dvc repro",
+                "Let annotators answer the tasks: rgqa annotate invite, rgqa annotate serve (docs/guides/human_annotation.md), then rgqa annotate "
+                f"pull, then {get_collect_command(folders, 'dvc repro')}",
                 f"Or use your own Label Studio: import {tasks_file} into a project with annotation/client/interface.xml, then run "
                 "rgqa annotate import EXPORT",
             ]
@@ -169,7 +173,7 @@ def main() -> None:
     tasks = UniqueIndex(folders.record_file(Task), Task, "task_id")
     annotate = load_params("annotate", AnnotateParams)
     sizes = annotate.resolve_sizes(folders.read_records(Task))
-    rules = annotate.to_assignment_rules(sizes, params.min_posterior)
+    rules = annotate.to_assignment_rules(sizes, params)
     audited_tasks = {key for key in tasks if is_audit_task(key, rules)}
     verdicts, exported = gather_verdicts(folders, tasks, params, audited_tasks)
     write_jsonl(out / "verdicts.jsonl", verdicts)
@@ -225,6 +229,7 @@ def main() -> None:
         store,
         annotate.min_gold_agreement,
         use_panel if panel else None,
+        read_judged_drafts(folders),
     )
     check_votes(collected, params)
     for warning in collected.quality.warnings:
@@ -241,6 +246,7 @@ def main() -> None:
         {
             "verified.jsonl": collected.verified,
             "excluded_answers.jsonl": collected.excluded_answers,
+            **({"drafted.jsonl": collected.drafted} if collected.drafted else {}),
             "aq_checks.jsonl": collected.aq_checks,
             "posteriors.jsonl": collected.posteriors,
             "quality.json": collected.quality,

@@ -40,6 +40,11 @@ def rank_pairs(
     folders: DatasetFolders, p: RankParams, subsets: Sequence[Subset]
 ) -> tuple[list[Candidate], list[SourceQuestionScore], dict[str, Any]]:
     """Return the candidates of the requested CLIP subsets, the scores of all questions, and the figures for the report."""
+    if p.preset != "paper" and p.uses_paper_rule:
+        warn(
+            f"rank.max_question_uses is 0, so pairs are selected as by `preset: paper`, and not as by `preset: {p.preset}`. Set a limit, or "
+            "set the preset"
+        )
     vectors = load_embeddings(folders.stage_dir("embed"))
     split = assign_splits(vectors.image_ids, p.validation_proportion, p.seed)
     proposed, figures = propose_candidates(folders.read_questions_about(split), vectors, split, p)

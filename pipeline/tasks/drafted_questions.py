@@ -2,7 +2,8 @@
 
 A question of a person's own table counts as answerable unless annotators refute it as a gold question. A model may err, so
 each question that it drafted becomes a candidate with a task of its own, and the rules for candidates decide: it is an AQ only if
-annotators found it answerable. Such a candidate is of the subset "drafted-aq", which is no subset of the benchmark.
+annotators found it answerable. Such a candidate is of the subset "drafted-aq", which is no subset of the benchmark. What annotators
+decided in an earlier round stays decided: such a question gets no task again.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
+from pipeline.core.json_files import read_jsonl
+from pipeline.core.paths import DatasetFolders
 from pipeline.core.records import (
     DRAFTED_AQ,
     Candidate,
@@ -24,6 +27,8 @@ from pipeline.core.records import (
 )
 
 T = TypeVar("T")
+# GoldQuestionCheck, in interim/batch/: the drafted questions that earlier rounds decided. There is no such file if there are none.
+JUDGED_DRAFTS_FILE = "judged_drafts.jsonl"
 
 
 class JoinedSequence(Sequence[T]):
@@ -82,6 +87,38 @@ def find_drafted_questions(
     return [row for row, _ in rows], estimates if answerable_probabilities else []
 
 
+def split_by_rounds(
+    drafted: Iterable[Candidate], earlier: Iterable[CollectedCandidate]
+) -> tuple[list[Candidate], list[GoldQuestionCheck]]:
+    """Separate the drafted questions that annotators must still judge from those that an earlier round decided.
+
+    A question whose text has changed since then is judged again.
+
+    Args:
+        drafted: The drafted questions, as `find_drafted_questions` returns them.
+        earlier: The candidates that were verified in earlier rounds.
+
+    Returns:
+        The questions without a verdict, and the verdicts on the others.
+    """
+    decided = {
+        (row.candidate.candidate_id, row.candidate.text): row for row in earlier if is_drafted_question(row)
+    }
+    left, known = list[Candidate](), list[CollectedCandidate]()
+    for row in drafted:
+        if verdict := decided.get((row.candidate_id, row.text)):
+            known.append(verdict)
+        else:
+            left.append(row)
+    return left, merge_checks((), known)
+
+
+def read_judged_drafts(folders: DatasetFolders) -> list[GoldQuestionCheck]:
+    """Return the verdicts of earlier rounds on drafted questions that have no task any more; [] if there are none."""
+    path = folders.stage_dir("batch") / JUDGED_DRAFTS_FILE
+    return [*read_jsonl(path, GoldQuestionCheck)] if path.exists() else []
+
+
 def _make_candidate(question: Question) -> Candidate:
     return Candidate(
         candidate_id=make_candidate_id(DRAFTED_AQ, question.image_id, question.question_id),
@@ -121,7 +158,9 @@ def is_drafted_question(row: CollectedCandidate) -> bool:
 
 
 def merge_checks(
-    as_gold: Iterable[GoldQuestionCheck], as_candidates: Iterable[CollectedCandidate]
+    as_gold: Iterable[GoldQuestionCheck],
+    as_candidates: Iterable[CollectedCandidate],
+    judged_earlier: Iterable[GoldQuestionCheck] = (),
 ) -> list[GoldQuestionCheck]:
     """Combine what annotators say of a question as a gold question and as a candidate.
 
@@ -130,6 +169,7 @@ def merge_checks(
     Args:
         as_gold: The source's questions that were gold questions.
         as_candidates: The drafted questions that had tasks.
+        judged_earlier: Verdicts of earlier rounds on drafted questions. They stay.
 
     Returns:
         One record for each question, sorted by question id. The votes of a question with a decided task are those of its task.
@@ -151,4 +191,5 @@ def merge_checks(
         )
         if row.status != "no_votes" or question.question_id not in checks:
             checks[question.question_id] = own
+    checks |= {row.question_id: row for row in judged_earlier}
     return [checks[key] for key in sorted(checks)]

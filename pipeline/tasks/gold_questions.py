@@ -28,6 +28,7 @@ from msgspec.structs import replace
 
 from pipeline.core.randomness import hash_uniform
 from pipeline.core.records import (
+    DRAFTED_AQ,
     Candidate,
     CollectedCandidate,
     Question,
@@ -146,13 +147,15 @@ def collect_known_questions(
 
     Args:
         own_questions: The image's own questions. Existence questions are skipped, because they are never
-            candidates and annotators would recognize them at once.
+            candidates and annotators would recognize them at once. Those that a model drafted are skipped if annotators judged them in
+            an earlier round: that verdict counts.
         candidates: The image's candidates. Candidates that name an absent object can serve as gold questions
             of other tasks.
         earlier_verified: The image's candidates on which annotators agreed in an earlier round.
     """
     refuted = (row for row in candidates if row.verifier_result.category == "missing object")
-    agreed = (row for row in earlier_verified if row.status in VERDICT_BY_STATUS)
+    agreed = [row for row in earlier_verified if row.status in VERDICT_BY_STATUS]
+    judged_drafts = {row.candidate.text for row in agreed if row.candidate.subset == DRAFTED_AQ}
     return [
         *(
             make_gold_question(
@@ -162,7 +165,7 @@ def collect_known_questions(
                 question.answer,
             )
             for question in own_questions
-            if not is_existence_question(question)
+            if not is_existence_question(question) and question.text not in judged_drafts
         ),
         *(
             make_gold_question(

@@ -7,7 +7,7 @@ each candidate.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -73,6 +73,7 @@ class AggregatedVerdicts(Record):
 
     Attributes:
         verified: The screened candidates, each with its status. Drafted questions are not among them.
+        drafted: The questions that a model drafted as answerable, each with its status.
         excluded_answers: The answers that do not count, each with a reason.
         aq_checks: For each answerable question (AQ) that served as a gold question, or that a model drafted, what annotators
             said about it.
@@ -84,6 +85,7 @@ class AggregatedVerdicts(Record):
     """
 
     verified: Collection[CollectedCandidate]
+    drafted: list[CollectedCandidate]
     excluded_answers: list[ExcludedAnswer]
     aq_checks: list[GoldQuestionCheck]
     posteriors: list[Posterior]
@@ -176,6 +178,7 @@ def aggregate_verdicts(
     store: Callable[[Iterable[CollectedCandidate]], Collection[CollectedCandidate]] = list,
     min_gold_agreement: int = DEFAULT_RULES.min_gold_agreement,
     add_panel: AddPanel | None = None,
+    judged_drafts: Sequence[GoldQuestionCheck] = (),
 ) -> AggregatedVerdicts:
     """Aggregate verdicts into the status of each screened candidate.
 
@@ -193,6 +196,7 @@ def aggregate_verdicts(
         min_gold_agreement: Number of annotators who must agree on an unconfirmed gold question.
         add_panel: Returns the priors with a panel of models (`AddPanel`); None without a panel. It is used only by the rule
             dawid-skene.
+        judged_drafts: Verdicts of earlier rounds on drafted questions that have no task any more.
 
     Raises:
         UserError: See `assess_quality`.
@@ -204,6 +208,7 @@ def aggregate_verdicts(
     judged = store(verify_weighed(screened, weighed, params))
     drafted_ids = {row.candidate.candidate_id for row in judged if is_drafted_question(row)}
     verified = FilteredView(judged, lambda row: not is_drafted_question(row)) if drafted_ids else judged
+    drafted = [row for row in judged if is_drafted_question(row)] if drafted_ids else []
     adjudicated = get_adjudications(answers_table)
     by_votes = decide_by_votes(
         answers_table, screened, params, estimated.invalid_by_votes, weighed.called_valid
@@ -217,8 +222,9 @@ def aggregate_verdicts(
     return AggregatedVerdicts(
         verified=verified,
         excluded_answers=list_excluded_answers(answers_table),
-        aq_checks=merge_checks(check_aqs(answers_table), filter(is_drafted_question, judged))
-        if drafted_ids
+        drafted=drafted,
+        aq_checks=merge_checks(check_aqs(answers_table), drafted, judged_drafts)
+        if drafted or judged_drafts
         else check_aqs(answers_table),
         posteriors=estimated.posteriors,
         copies=estimated.copies,

@@ -321,6 +321,9 @@ def test_invalid_requests_are_refused(pair):
         items=(pair.uq.id,), model="clip_score"
     )
     assert "no item is given" in refused()
+    # Before the model is loaded: there is no such row either.
+    message = refused(items=(pair.uq.id,), model="nobody", maps="maps.json", method="roll-out")
+    assert message.startswith("--method 'roll-out': no such method. The methods are attention, grad-cam")
     assert "give one of them" in refused(items=(pair.uq.id,), ocr_words="w.json", ocr=True)
     assert "--model-arg device: expected NAME=VALUE" in refused(items=(pair.uq.id,), model_args=("device",))
 

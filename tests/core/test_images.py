@@ -3,6 +3,7 @@
 import base64
 import io
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -332,6 +333,16 @@ def test_images_are_found_by_suffix_or_content(tmp_path):
     assert [(first.name, second.name) for first, second in find_image_files(tmp_path)[1]] == [
         ("h.jpg", "h.png")
     ]
+
+
+def test_numbers_of_coco_are_ids():
+    """cocodataset.org: COCO_val2014_000000262148.jpg in 2014, 000000262148.jpg in 2017. An id of a file is not replaced."""
+    names = ["COCO_val2014_000000262148", "000000000007", "12", "scan_000000000012", "7"]
+    files = images.add_coco_numbers({name: Path(f"{name}.jpg") for name in names})
+    assert {key: path.stem for key, path in files.items()} == {
+        **{name: name for name in names},
+        "262148": "COCO_val2014_000000262148",
+    }
 
 
 def test_a_media_type_is_that_of_the_content(tmp_path):

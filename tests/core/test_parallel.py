@@ -117,6 +117,8 @@ def test_a_cluster_gets_one_worker_per_processor(monkeypatch):
     [
         ("", 1000, True, (8, 1.0)),
         ("0.25", 1000, True, (32, 0.25)),
+        # 1.0 is a whole GPU for each replica.
+        ("1.0", 1000, True, (8, 1.0)),
         # Three replicas fit on a GPU, because none is divided between two.
         (".3", 1000, True, (24, 0.3)),
         # There is at most one replica per batch.
@@ -139,7 +141,7 @@ def test_this_machine_has_one_model_replica(monkeypatch):
     assert num_model_replicas(1000) == (1, 0.0)
 
 
-@pytest.mark.parametrize("share", ["0", "2", "1.5", "half", "-0.5", ".0"])
+@pytest.mark.parametrize("share", ["0", "2", "1.5", "1.0001", "half", "-0.5", ".0", "0.0"])
 def test_a_gpu_fraction_is_above_0_and_at_most_1(share, monkeypatch):
     monkeypatch.setenv("RGQA_ENGINE", "ray")
     monkeypatch.setenv("RGQA_GPU_FRACTION", share)

@@ -94,6 +94,47 @@ def test_only_questions_that_annotators_confirmed_become_aqs(drafted):
     assert check_release(home)
 
 
+def test_drafts_that_an_earlier_round_decided_are_not_asked_again(drafted):
+    drafted(batch, collect, balance)
+    folders = DatasetFolders()
+    before = {row.question_id: row.status for row in read_rows(GoldQuestionCheck)}
+    counts = read_json(folders.stage_dir("balance") / "balance.json")["drafted_questions"]
+    judged = [
+        row
+        for row in read_rows(CollectedCandidate, "collect/drafted.jsonl")
+        if row.status in ("answerable", "unanswerable")
+    ]
+    decided = {row.candidate.question_id: row for row in judged}
+    assert decided
+    write_jsonl(folders.rounds / "1.jsonl", judged)
+    drafted(batch)
+    tasks = read_rows(Task)
+    asked = {
+        row.question_id
+        for task in tasks
+        if task.subset == DRAFTED_AQ
+        for row in (task.first, task.second)
+        if row.role == "candidate"
+    }
+    assert not asked & decided.keys()
+    # Their verdicts are known, so as gold questions of their images they need no confirmation.
+    judged_texts = {(row.candidate.image_id, row.candidate.text): row.status for row in judged}
+    shown = [
+        (row, judged_texts[task.image_id, row.text])
+        for task in tasks
+        for row in (task.first, task.second)
+        if row.role == "gold" and (task.image_id, row.text) in judged_texts
+    ]
+    assert {row.gold_source for row, _ in shown} == {"verified candidate"}
+    choices = {"answerable": "valid", "unanswerable": "invalid"}
+    assert all(row.expected_choice == choices[status] for row, status in shown)
+    drafted(collect, balance)
+    after = {row.question_id: row.status for row in read_rows(GoldQuestionCheck)}
+    assert {key: after[key] for key in decided} == {key: before[key] for key in decided}
+    again = read_json(folders.stage_dir("balance") / "balance.json")["drafted_questions"]
+    assert again["unasked"] == 0 and again["confirmed"] >= counts["confirmed"]
+
+
 def test_refuted_and_unasked_drafts_are_no_aqs(drafted, capsys):
     drafted(batch, collect)
     path = DatasetFolders().record_file(GoldQuestionCheck)

@@ -40,6 +40,18 @@ def test_the_files_say_the_same_as_the_functions_and_are_the_same_bytes_each_tim
     assert {path.name: path.read_bytes() for path in (project / "rank").iterdir()} == first
 
 
+def test_no_limit_of_uses_is_said_to_be_the_rule_of_the_paper(project, capsys):
+    path = project.parents[2] / "params.yaml"
+    path.write_text(
+        "dataset: d\nd:\n  rank: {max_question_uses: 0, hard_draw: 4, hard_pool: 25, easy_last: 3, easy_pool: 25}\n"
+    )
+    rank.main()
+    assert "max_question_uses is 0, so pairs are selected as by `preset: paper`" in capsys.readouterr().err
+    path.write_text(path.read_text().replace("max_question_uses", "preset: paper, max_question_uses"))
+    rank.main()
+    assert "preset" not in capsys.readouterr().err
+
+
 def test_a_selection_larger_than_its_pool_is_refused(project):
     (project.parents[2] / "params.yaml").write_text(
         "dataset: d\nd:\n  rank: {hard_draw: 40, hard_pool: 25, easy_last: 30, easy_pool: 25}\n"

@@ -1,6 +1,7 @@
 """Questions that a model drafted become candidates, and annotators decide whether they can be AQs."""
 
 import pytest
+from msgspec.structs import replace
 
 from pipeline.core.records import (
     DRAFTED_AQ,
@@ -16,6 +17,7 @@ from pipeline.tasks.drafted_questions import (
     find_drafted_questions,
     merge_checks,
     read_drafted_questions,
+    split_by_rounds,
 )
 from pipeline.tasks.task_builder import make_task
 
@@ -113,6 +115,28 @@ def gold(key, status, valid=0, invalid=0):
 def test_the_verdict_on_the_task_of_a_question_decides(as_gold, as_candidate, expected):
     (row,) = merge_checks(as_gold, [as_candidate])
     assert (row.status, row.votes_valid, row.votes_invalid) == expected
+
+
+def test_what_an_earlier_round_decided_is_not_asked_again():
+    asked, _ = find_drafted_questions(
+        [question("1"), question("2", "What is red?"), question("3", "Who is it?"), question("4", "Why?")],
+        [candidate(f"c{key}", key, "What color is the hat?", (EDIT,)) for key in "1234"],
+    )
+    earlier = [judged("1", "answerable", 2), judged("2", "unanswerable", 0, 1), judged("3", "answerable", 2)]
+    texts = {"1": "What color is the cup?", "2": "What is red?", "3": "Who was it?"}
+    earlier = [
+        replace(row, candidate=replace(row.candidate, text=texts[row.candidate.question_id]))
+        for row in earlier
+    ]
+    left, known = split_by_rounds(asked, earlier)
+    # The text of question 3 is not the one that was judged.
+    assert [row.question_id for row in left] == ["3", "4"]
+    assert [(row.question_id, row.status, row.votes_valid, row.votes_invalid) for row in known] == [
+        ("1", "verified", 2, 0),
+        ("2", "refuted", 0, 1),
+    ]
+    # A later answer to the same question as a gold question changes nothing.
+    assert merge_checks([gold("1", "refuted", 0, 2)], (), known)[0] == known[0]
 
 
 def test_checks_of_all_questions_are_sorted():

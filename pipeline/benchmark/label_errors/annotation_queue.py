@@ -28,6 +28,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+from annotation.study.collect_command import DOUBTED_FILE
 from annotation.study.quality_control import ExcludedAnswer
 from pipeline.benchmark.label_errors.evidence import YES_NO
 from pipeline.benchmark.label_errors.label_doubt import DoubtedItem
@@ -35,7 +36,7 @@ from pipeline.benchmark.release.errata import Erratum, add_errata
 from pipeline.core import params
 from pipeline.core.atomic_files import atomic_write, write_text
 from pipeline.core.errors import Problems, UserError, format_count, make_printable
-from pipeline.core.images import WHITE, encode_image, find_image_files, strip_image_suffix
+from pipeline.core.images import WHITE, add_coco_numbers, encode_image, find_image_files, strip_image_suffix
 from pipeline.core.json_files import content_hash, read_json, read_jsonl, write_jsonl
 from pipeline.core.params import PARAMS_FILE
 from pipeline.core.paths import DatasetFolders
@@ -64,7 +65,6 @@ from pipeline.tasks.spare_gold_questions import find_spare_gold_questions
 from pipeline.tasks.task_builder import make_tasks, to_label_studio_task
 
 DATASET_SUFFIX = "-doubt"
-DOUBTED_FILE = "doubted.json"
 # Number of items that people judge by default.
 DEFAULT_NUM_ITEMS = 100
 # An item is not doubted, and can be a gold question, if the probability that its label is wrong is at most this.
@@ -159,7 +159,7 @@ def write_annotation_queue(
         source: The set, as the user named it.
         dataset: The data set of this project whose release the set is; "" for another set.
         version: Version of the release; "" for another set.
-        images: Folder of images, named by id; None for the images of `dataset`.
+        images: Folder of images, named by id or as COCO names them; None for the images of `dataset`.
         num_items: Number of items that people judge.
         seed: Seed of the gold questions and of the order of tasks.
 
@@ -324,7 +324,7 @@ def _find_images(dataset: str, folder: Path | None) -> Mapping[str, Path]:
         for first, second in clashes:
             problems.add(first.name, f"the image has the same id as {second.name}")
         problems.raise_if_any()
-        return files
+        return add_coco_numbers(files)
     if not dataset:
         raise UserError("--annotate needs the images of the set: --images FOLDER")
     records = DatasetFolders(dataset).record_file(ImageRecord)
@@ -444,8 +444,17 @@ def _give_reason(row: CollectedCandidate, label: str, label_names: tuple[str, st
     return f"{says}, by {agreed} of {format_count(row.votes_valid + row.votes_invalid, 'annotator')}"
 
 
-def count_unsure(tasks: Iterable[Task], verdicts: Iterable[Verdict]) -> Counter[str]:
-    """Return candidate id -> number of people who were unsure."""
+def count_unsure(
+    tasks: Iterable[Task], verdicts: Iterable[Verdict], excluded: Iterable[ExcludedAnswer] = ()
+) -> Counter[str]:
+    """Return candidate id -> number of people who were unsure.
+
+    Args:
+        tasks: The tasks.
+        verdicts: All verdicts.
+        excluded: The answers that do not count. The other answer of such a verdict can count.
+    """
+    left_out = {(row.verdict_id, row.candidate_id) for row in excluded}
     by_id = {task.task_id: task for task in tasks}
     people = {
         (question.candidate_id, verdict.annotator)
@@ -454,7 +463,9 @@ def count_unsure(tasks: Iterable[Task], verdicts: Iterable[Verdict]) -> Counter[
             (by_id[verdict.task_id].first, verdict.first),
             (by_id[verdict.task_id].second, verdict.second),
         )
-        if question.candidate_id and choice == "unsure"
+        if question.candidate_id
+        and choice == "unsure"
+        and (verdict.verdict_id, question.candidate_id) not in left_out
     }
     return Counter(candidate for candidate, _ in people)
 
@@ -492,10 +503,8 @@ def record_errata(folders: DatasetFolders) -> tuple[JudgedLabels, int, Path]:
         raise UserError(
             f"{folders.record_file(CollectedCandidate)}: the verdicts are simulated; errata need people's verdicts"
         )
-    excluded_path = folders.stage_dir("collect") / "excluded_answers.jsonl"
-    excluded = {row.verdict_id for row in read_jsonl(excluded_path, ExcludedAnswer)}
-    counted = (row for row in folders.read_records(Verdict) if row.verdict_id not in excluded)
-    unsure = count_unsure(folders.read_records(Task), counted)
+    excluded = read_jsonl(folders.stage_dir("collect") / "excluded_answers.jsonl", ExcludedAnswer)
+    unsure = count_unsure(folders.read_records(Task), folders.read_records(Verdict), excluded)
     found = compare_with_verdicts(doubted, judged, unsure)
     path, num_new = add_errata(DatasetFolders(doubted.dataset) if doubted.dataset else folders, found.errata)
     return found, num_new, path

@@ -51,8 +51,8 @@ MAX_STEPS, MIN_STEP = 100, 1e-4
 MARGIN = 1e-4
 
 
-class LabelNoise(NamedTuple):
-    """The fitted model.
+class NoiseModelFit(NamedTuple):
+    """The fitted model of a set whose labels can be wrong.
 
     Attributes:
         wrong: [n] probability that the label of each item is wrong.
@@ -102,8 +102,8 @@ def predict_labels(features: np.ndarray, labels: np.ndarray, groups: np.ndarray,
 
 
 def fit_label_noise(
-    log_odds: np.ndarray, labels: np.ndarray, subsets: np.ndarray, start: LabelNoise | None = None
-) -> LabelNoise:
+    log_odds: np.ndarray, labels: np.ndarray, subsets: np.ndarray, start: NoiseModelFit | None = None
+) -> NoiseModelFit:
     """Fit the rates of wrong labels, and compute for each item the probability that its label is wrong.
 
     The rates are first fitted for all subsets together, with a line for each subset. Then each subset gets rates of its own, with the
@@ -129,10 +129,10 @@ def _run_em(
     labels: np.ndarray,
     masks: Mapping[str, np.ndarray],
     prior: tuple[Any, Any],
-    start: LabelNoise | None,
+    start: NoiseModelFit | None,
     *,
     is_pooled: bool,
-) -> LabelNoise:
+) -> NoiseModelFit:
     """Fit the model by expectation maximization, with the same flips for all subsets or with flips for each."""
     flips = {name: start.flips[name] if start else np.array([0.03, 0.03]) for name in masks}
     lines = {name: start.lines[name] if start else np.array([0.0, 1.0]) for name in masks}
@@ -163,7 +163,7 @@ def _run_em(
         flips = new
         if moved < MIN_STEP:
             break
-    return LabelNoise(np.where(labels == 1, 1 - truth, truth), positive, flips, lines)
+    return NoiseModelFit(np.where(labels == 1, 1 - truth, truth), positive, flips, lines)
 
 
 def _apply_line(line: np.ndarray, log_odds: np.ndarray) -> np.ndarray:

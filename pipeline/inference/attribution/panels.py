@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from pipeline.inference.attribution.attribution_maps import AttributionMap
@@ -14,6 +15,19 @@ METHOD_TITLES = {
     "rollout": "Attention rollout from the question's first token to the patches",
     "cross-attention": "Cross-attention, mean over the question's words",
 }
+
+
+# Methods with a number: the glances of the sample's nets at the image, and the words of a question.
+NUMBERED_METHOD = re.compile(r"(?:glance|word)-\d{1,3}", re.ASCII)
+
+
+def is_known_method(name: str) -> bool:
+    """Return whether any model has a method of this name. A single model has only some of them.
+
+    >>> is_known_method("rollout"), is_known_method("glance-2"), is_known_method("roll-out")
+    (True, True, False)
+    """
+    return name in METHOD_TITLES or bool(NUMBERED_METHOD.fullmatch(name))
 
 
 class BoxMark(NamedTuple):

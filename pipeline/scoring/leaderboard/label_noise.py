@@ -42,6 +42,7 @@ from pipeline.scoring.input_validation import read_bytes
 from pipeline.scoring.items import Benchmark
 from pipeline.scoring.joined_predictions import JoinedPredictions, Predictions, ScoringOptions
 from pipeline.scoring.leaderboard.pairwise_comparison import ScoreEstimate
+from pipeline.scoring.leaderboard.release_study import read_release_study
 from pipeline.scoring.leaderboard.row_scores import MEAN, RowScores, join_row_predictions
 from pipeline.scoring.subgroups import REPORTED_SCORES
 from pipeline.scoring.threshold_sweep import (
@@ -53,10 +54,9 @@ from pipeline.scoring.threshold_sweep import (
 )
 
 # Value of --label-noise that means the audit sample of the release.
+AUDIT = "audit"
 # With a larger proportion of wrong UQs, corrected scores say nothing.
 MAX_UQ_ERROR = 0.99
-AUDIT = "audit"
-STUDY_FILE = "study.json"
 FF_PROPORTION = 0.95
 # Quantiles of the proportion of wrong UQs that a release states: `low`, `value` and `high`.
 KNOWN_QUANTILES = (0.025, 0.5, 0.975)
@@ -76,20 +76,6 @@ class LabelNoise(NamedTuple):
     probabilities: Mapping[str, float] = {}
     uq_error: tuple[float, float, float] = (0.0, 0.0, 0.0)
     models: tuple[str, ...] = ()
-
-
-class _LabelError(Record, forbid_unknown_fields=False):
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    num_audited: int = 0
-    unknown_because: str = ""
-
-
-class _Study(Record, forbid_unknown_fields=False):
-    """The part of a release's study.json that states the label error."""
-
-    label_error: _LabelError = _LabelError(unknown_because="the release states none")
 
 
 class _DoubtedItem(Record, forbid_unknown_fields=False):
@@ -131,8 +117,7 @@ def read_label_noise(source: str, release: Path, benchmark: Benchmark) -> LabelN
 
 
 def _read_audit(release: Path) -> LabelNoise:
-    path = release / STUDY_FILE
-    error = read_json(path, _Study).label_error if path.is_file() else _Study().label_error
+    error = read_release_study(release).label_error
     if error.value is None or error.low is None or error.high is None:
         reason = error.unknown_because or "the release states none"
         raise UserError(

@@ -9,18 +9,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import msgspec
-
 from pipeline.core.errors import UserError, collect_errors
-from pipeline.core.json_files import read_json
 from pipeline.core.paths import DatasetFolders
-from pipeline.core.records import Record
-from pipeline.core.release_params import STUDY_FILE
+from pipeline.core.records import DRAFTED_AQ
 from pipeline.scoring.benchmark_reader import read_benchmark
 from pipeline.scoring.items import Benchmark
 from pipeline.scoring.join import split_items
 from pipeline.scoring.joined_predictions import Predictions, ScoringOptions
 from pipeline.scoring.leaderboard.prediction_files import RowFiles, find_rows
+from pipeline.scoring.leaderboard.release_study import read_release_study
 from pipeline.scoring.prediction_reader import read_predictions
 
 DETECTED_ABSTENTION_LABEL = "abstentions, detected in the answers"
@@ -157,33 +154,17 @@ def make_row(name: str, found: RowFiles, is_built_in: bool = False) -> Leaderboa
     )
 
 
-class _Voter(Record, forbid_unknown_fields=False):
-    model: str
-    # Subset -> sensitivity.
-    sensitivity: dict[str, float] = msgspec.field(default_factory=dict)
-
-
-class _Panel(Record, forbid_unknown_fields=False):
-    voters: tuple[_Voter, ...] = ()
-
-
-class _Study(Record, forbid_unknown_fields=False):
-    """The part of a release's study.json that says which models voted on its candidates."""
-
-    panel: _Panel = _Panel()
-
-
 def read_panel_models(release: Path) -> dict[str, tuple[str, ...]]:
     """Return the models that judged candidates of a release (`rgqa annotate panel`), each with the subsets of these candidates.
+
+    Questions that a model drafted as AQs are judged, too, but are no subset of a release.
 
     Raises:
         UserError: study.json cannot be read.
     """
-    path = release / STUDY_FILE
-    study = read_json(path, _Study) if path.exists() else _Study()
     subsets: dict[str, set[str]] = {}
-    for voter in study.panel.voters:
-        subsets.setdefault(voter.model, set()).update(voter.sensitivity)
+    for voter in read_release_study(release).panel.voters:
+        subsets.setdefault(voter.model, set()).update(voter.sensitivity.keys() - {DRAFTED_AQ})
     return {model: tuple(sorted(found)) for model, found in sorted(subsets.items())}
 
 

@@ -14,11 +14,13 @@ from PIL import Image
 from annotation.client.consent import save_terms
 from annotation.client.pull import pull_annotations
 from annotation.client.push import push_tasks
+from annotation.study.quality_control import ExcludedAnswer
 from annotation.study.roster import write_roster
 from pipeline.benchmark.label_errors.annotation_queue import (
     DoubtedSet,
     LabelToJudge,
     compare_with_verdicts,
+    count_unsure,
     record_errata,
 )
 from pipeline.benchmark.label_errors.evidence import SetOptions
@@ -33,6 +35,8 @@ from pipeline.core.records import (
     ImageRecord,
     SpareGoldQuestion,
     Task,
+    TaskQuestion,
+    Verdict,
     VerifierResult,
 )
 from pipeline.scoring.errata import _read_errata_ids
@@ -99,7 +103,7 @@ def test_wrong_labels_of_another_set_become_errata_after_people_judged(
             first, second = (truth[task.image_id, question.text] for question in (task.first, task.second))
             fake.annotate(row, first, second, person)
     pull_annotations()
-    capsys.readouterr()
+    assert capsys.readouterr().out.endswith("pull: Next, run `rgqa errata collect`.\n")
     collect_errata()
     said = capsys.readouterr().out
     errata = read_json(folders.errata / "errata.json")
@@ -255,6 +259,62 @@ def test_verdicts_are_compared_with_labels(
     assert [row.item_id for row in found.errata] == ["1"] * (outcome == "wrong")
 
 
+def test_people_who_are_excluded_are_not_counted_as_unsure(
+    doubted: tuple[FakeLabelStudio, set[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two people answer as the truth is. The third one is unsure about every candidate, and always fails the gold questions."""
+    fake, wrong = doubted
+    folders = DatasetFolders()
+    rows = list(map(json.loads, Path("pope.json").read_text().splitlines()))
+    truth = {
+        (row["image"], row["text"]): "valid"
+        if (row["label"] == "yes") != (str(row["question_id"]) in wrong)
+        else "invalid"
+        for row in rows
+    }
+    tasks = {task.task_id: task for task in folders.read_records(Task)}
+    opposite = {"valid": "invalid", "invalid": "valid"}
+    push_tasks()
+    for row in fake.in_project("RGQA pope-doubt"):
+        task = tasks[row["data"]["task"]]
+        questions = (task.first, task.second)
+        right = [truth[task.image_id, question.text] for question in questions]
+        for person in (7, 8):
+            fake.annotate(row, *right, person)
+        careless = [
+            opposite[choice] if question.role == "gold" else "unsure"
+            for question, choice in zip(questions, right, strict=True)
+        ]
+        fake.annotate(row, *careless, 9)
+    pull_annotations()
+    collect_errata()
+    said = capsys.readouterr().out
+    quality = read_json(folders.stage_dir("collect") / "quality.json")
+    assert [row["name"] for row in quality["annotators"] if row["exclusion_reasons"]] == ["annotator-03"]
+    asked = {row["item_id"] for row in read_json(folders.stage_dir("batch") / "doubted.json")["items"]}
+    # If the excluded votes counted, a label "no" with the truth "yes" would be undecided: two people said yes, and one was unsure.
+    kinds = {row["label"] for row in rows if str(row["question_id"]) in wrong & asked}
+    assert "no" in kinds
+    num_wrong = len(wrong & asked)
+    assert f"{num_wrong} wrong, {NUM_ITEMS - num_wrong} right, 0 undecided, 0 not judged" in said
+    reasons = {row["reason"].rpartition(", ")[2] for row in read_json(folders.errata / "errata.json")}
+    assert reasons == {"by 2 of 2 annotators"}
+
+
+def test_only_the_excluded_answer_of_a_verdict_is_left_out() -> None:
+    """A verdict has two answers. The second one does not count, because the same person had judged that candidate before."""
+    first, second = (
+        TaskQuestion(key=key, text="?", role=role, candidate_id=key)
+        for key, role in (("a", "candidate"), ("b", "repeat"))
+    )
+    asked = Task(task_id="t", image_id="n", subset="pt-hard", first=first, second=second)
+    said = Verdict(verdict_id="v", task_id="t", annotator="p", first="unsure", second="unsure")
+    excluded = ExcludedAnswer(
+        verdict_id="v", task_id="t", candidate_id="b", annotator="p", reason="duplicate"
+    )
+    assert count_unsure([asked], [said], [excluded]) == {"a": 1}
+
+
 def test_simulated_verdicts_are_no_errata(tiny: Path) -> None:
     folders = DatasetFolders()
     doubted = DoubtedSet(source="s", dataset="", version="", label_names=("AQ", "UQ"), items=())
@@ -323,6 +383,24 @@ def test_items_without_an_image_are_counted_and_not_asked(
     tasks = list(DatasetFolders("pope-doubt").read_records(Task))
     # Images 50.jpg to 99.jpg do not exist.
     assert len(tasks) == 6 and all(int(task.image_id.removesuffix(".jpg")) < 50 for task in tasks)
+
+
+def test_images_of_coco_are_found_by_their_numbers(tiny: Path) -> None:
+    """VQA v2 says image 57, whose file is COCO_val2014_000000000057.jpg."""
+    path, _ = write_pope(tiny)
+    path.write_text(path.read_text().replace('.jpg"', '"'))
+    write_images(tiny / "images", 100)
+    for file in (tiny / "images").glob("*.jpg"):
+        file.rename(file.with_name(f"COCO_val2014_{int(file.stem):012}.jpg"))
+    models = [tiny / f"{name}.json" for name in "abc"]
+    write_doubt(str(path), models, queue=QueueOptions(6, tiny / "images"))
+    tasks = list(DatasetFolders("pope-doubt").read_records(Task))
+    assert len(tasks) == 6
+    for row in DatasetFolders("pope-doubt").read_records(ImageRecord):
+        with Image.open(row.path) as image:
+            red = image.convert("RGB").getpixel((0, 0))
+        # `write_images` draws the number in the red channel. JPEG may change it a little.
+        assert isinstance(red, tuple) and abs(red[0] - int(row.image_id)) <= 3
 
 
 @pytest.mark.parametrize(

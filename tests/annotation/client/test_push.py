@@ -72,6 +72,13 @@ def test_other_servers_get_one_project_with_max_votes(study, set_params):
     assert not (DatasetFolders().study / "queue.json").exists()
 
 
+def test_voting_that_would_end_too_early_is_refused_before_anybody_is_asked(own, set_params):
+    set_params("annotate", min_posterior=0.9)
+    with pytest.raises(UserError, match="voting would end before candidates can be released: params.yaml"):
+        push_tasks()
+    assert not (DatasetFolders().study / "queue.json").exists()
+
+
 def test_own_server_gets_a_queue_file(own, set_params):
     set_params(
         "annotate",

@@ -14,12 +14,13 @@ from tests.http_server import ChatHandler, QuietServer, serving
 
 class PanelServer(QuietServer):
     """`asked` has the text of each request about a task in order; `spoil(text, reply)` returns what is sent: a text, or an
-    HTTP status. `has_schema` is whether requests with a schema are accepted.
+    HTTP status. `has_schema` is whether requests with a schema are accepted. A server that is blind says "red" to every square.
     """
 
-    def __init__(self, spoil=None, has_schema=True, delay=0.0, port=0):
+    def __init__(self, spoil=None, has_schema=True, delay=0.0, port=0, is_blind=False):
         super().__init__(Handler, port)
         self.spoil, self.has_schema, self.delay = spoil or (lambda text, reply: reply), has_schema, delay
+        self.is_blind = is_blind
         self.asked, self.schemas, self.lock = [], 0, threading.Lock()
 
 
@@ -41,7 +42,8 @@ class Handler(ChatHandler):
         if "response_format" in request and not server.has_schema:
             return self.send_json(400, {"error": {"message": "response_format is not supported"}})
         if text == PROBE_QUESTION:
-            reply = "red" if Image.open(io.BytesIO(image)).getpixel((0, 0))[0] > 100 else "blue"
+            is_red = Image.open(io.BytesIO(image)).getpixel((0, 0))[0] > 100
+            reply = "red" if is_red or server.is_blind else "blue"
         elif "First question:" not in text:
             reply = '{"name": "cup", "attributes": []}'
         else:

@@ -118,6 +118,14 @@ def test_a_schema_is_used_where_the_server_offers_it(project):
     assert len(read(project)) == NUM_TASKS
 
 
+def test_warnings_of_the_probe_are_printed_and_recorded(project, capsys):
+    with panel_server(is_blind=True) as server:
+        run(server)
+    (warning,) = read_record(project)["warnings"]
+    assert warning.endswith("replies 'red' to a red and to a blue square: it may not see images")
+    assert warning in capsys.readouterr().err
+
+
 FAULTS = {
     "The first one is fine, the second one is not.": "no JSON",
     "": "empty reply",

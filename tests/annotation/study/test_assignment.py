@@ -702,12 +702,14 @@ def test_assignment_rules_are_parameters_of_the_same_names():
         "seed": 9,
     }
     expected = AssignmentRules(**given, min_release_posterior=0.8)
-    assert AnnotateParams(**given).to_assignment_rules(StudySizes(50, 0, 0, 0.25), 0.8) == expected
+    quality = QualityRules(min_posterior=0.8)
+    assert AnnotateParams(**given).to_assignment_rules(StudySizes(50, 0, 0, 0.25), quality) == expected
 
 
 def test_defaults_are_equal():
-    sizes, released = StudySizes(100, 0, 0, 0.0), QualityRules().min_posterior
-    assert AnnotateParams().to_assignment_rules(sizes, released) == AssignmentRules()
+    assert (
+        AnnotateParams().to_assignment_rules(StudySizes(100, 0, 0, 0.0), QualityRules()) == AssignmentRules()
+    )
 
 
 @pytest.mark.parametrize(

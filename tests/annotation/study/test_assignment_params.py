@@ -1,7 +1,9 @@
 import pytest
 
+from annotation.study.answers_table import QualityRules
 from annotation.study.assignment_params import AnnotateParams, StudySizes, choose_study_sizes, count_tasks
 from annotation.study.qualification import MAX_ATTEMPTS
+from pipeline.core.errors import UserError
 from pipeline.core.records import Task, TaskQuestion
 
 
@@ -57,3 +59,17 @@ def test_numbers_override_each_size():
     given = AnnotateParams(wave_size=7, qualification_tasks=3)
     assert given.resolve_sizes(TASKS) == StudySizes(7, 1, 3, 0.2)
     assert AnnotateParams(training_tasks=0).resolve_sizes(TASKS).training_tasks == 0
+
+
+SIZES = StudySizes(20, 0, 0, 0.0)
+
+
+def test_voting_that_would_end_before_a_candidate_can_be_released_is_refused():
+    with pytest.raises(
+        UserError, match=r"annotate\.min_posterior is 0\.9, lower than collect\.min_posterior, 0\.95"
+    ):
+        AnnotateParams(min_posterior=0.9).to_assignment_rules(SIZES, QualityRules())
+    # A majority needs no posterior, and equal values release what voting has decided.
+    for quality in (QualityRules(aggregation="majority"), QualityRules(min_posterior=0.9)):
+        rules = AnnotateParams(min_posterior=0.9).to_assignment_rules(SIZES, quality)
+        assert rules.min_posterior == 0.9

@@ -4,9 +4,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from annotation.client.report import print_report
 from annotation.study import human_baseline
+from annotation.study.answers_table import QualityRules
 from annotation.study.assignment import AdaptiveAssigner
 from annotation.study.assignment_params import AnnotateParams, to_task_mapping
+from annotation.study.import_annotations import import_exports
 from pipeline.core.errors import UserError
 from pipeline.core.json_files import read_json, read_jsonl, write_json, write_jsonl
 from pipeline.core.params import load_params
@@ -147,7 +150,7 @@ def test_data_set_gets_three_votes_without_gold_questions(release, set_params):
     study = AdaptiveAssigner(
         [to_task_mapping(task) for task in tasks],
         {},
-        params.to_assignment_rules(params.resolve_sizes(tasks)._replace(wave_size=100), 0.95),
+        params.to_assignment_rules(params.resolve_sizes(tasks)._replace(wave_size=100), QualityRules()),
     )
     for person in "abc":
         for _ in tasks:
@@ -201,7 +204,13 @@ def test_judgements_are_scored(release, capsys):
         )
         for n, task in enumerate(tasks)
     ]
-    write_json(DatasetFolders().annotations / "pulled.json", rows)
+    write_json(Path("export.json"), rows)
+    import_exports([Path("export.json")])
+    assert capsys.readouterr().out.endswith("Next, run `rgqa annotate human-baseline score`.\n")
+    with pytest.raises(
+        UserError, match="has no quality report: tiny-human. Run: rgqa annotate human-baseline score"
+    ):
+        print_report()
     human_baseline.score_judgements()
     said = capsys.readouterr().out
     (line,) = [line for line in said.splitlines() if line.split()[:2] == ["clip-hard", "2"]]

@@ -69,6 +69,18 @@ def test_round_stores_verified_candidates(collected: DatasetFolders) -> None:
     )
 
 
+def test_round_stores_the_drafted_questions_that_annotators_decided(collected: DatasetFolders) -> None:
+    verified = next(row for row in collected.read_records(CollectedCandidate) if row.status == "unanswerable")
+    candidate = msgspec.structs.replace(verified.candidate, candidate_id="draftedaq_n+1", subset="drafted-aq")
+    decided = msgspec.structs.replace(verified, candidate=candidate)
+    other = msgspec.structs.replace(
+        decided, candidate=msgspec.structs.replace(candidate, candidate_id="draftedaq_n+2"), status="doubtful"
+    )
+    write_jsonl(collected.stage_dir("collect") / "drafted.jsonl", [decided, other])
+    end_round(collected)
+    assert [row for row in read_rounds(collected) if row.candidate.subset == "drafted-aq"] == [decided]
+
+
 def test_round_ends_once_and_only_after_collect(collected: DatasetFolders) -> None:
     end_round(collected)
     with pytest.raises(UserError, match="nothing was verified since"):

@@ -382,6 +382,18 @@ def test_a_model_that_voted_is_marked_where_it_voted(release, benchmark, row):
     assert short.count("*selected by it*") == 3  # the explanation, and one cell for each marked row
 
 
+def test_drafted_questions_are_no_subset_that_a_model_selected(release, benchmark, row):
+    add_study(release, "org/Voter-7B", subset="drafted-aq")
+    assert read_panel_models(release) == {"org/Voter-7B": ()}
+    rows = [row("voter-7b", 1.0)]
+    made = build_leaderboard(release, benchmark, rows, LeaderboardParams(num_replicates=100))
+    text = render_markdown(made)
+    assert made.rows[0].row.selection_biased_subsets == ()
+    assert "drafted-aq" not in text + render_html(made)
+    # The model judged questions of the release all the same.
+    assert "Models judged the candidates of this release before people did: org/Voter-7B." in text
+
+
 def test_without_a_panel_nothing_is_marked(release, benchmark, row):
     made = build_leaderboard(release, benchmark, [row("m", 1.0)], LeaderboardParams(num_replicates=100))
     assert made.info.panel_models == ()

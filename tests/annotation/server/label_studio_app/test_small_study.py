@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from tests.annotation.server.conftest import (
     Studio,
     as_known,
     form_token,
+    postgresql,
     report,
     served,
     with_known,
@@ -37,14 +39,20 @@ from tests.annotation.server.conftest import (
 pytestmark = pytest.mark.server
 
 
+@contextmanager
+def few_tasks(folder: Path) -> Iterator[Studio]:
+    """A server with 40 tasks of two votes each."""
+    with served(folder, [made_task(number) for number in range(40)], ("ann", "ben")) as studio:
+        update_roster(["exa"], adjudicator=True)
+        yield studio
+
+
 @pytest.fixture(scope="module")
 def few(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    """A server with 40 tasks of two votes each."""
+    """Such a server on SQLite."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("RGQA_ANNOTATE_DATABASE", raising=False)
-        tasks = [made_task(number) for number in range(40)]
-        with served(tmp_path_factory.mktemp("few"), tasks, ("ann", "ben")) as studio:
-            update_roster(["exa"], adjudicator=True)
+        with few_tasks(tmp_path_factory.mktemp("few")) as studio:
             yield studio
 
 
@@ -57,6 +65,20 @@ def studio(few: Studio) -> Iterator[Studio]:
     change(few)
     yield few
     few.queue.write_text(before)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either_studio(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Studio]:
+    """The same, and then a new server on PostgreSQL, for tests that do not use `sql`."""
+    if request.param == "sqlite":
+        yield request.getfixturevalue("studio")
+        return
+    with pytest.MonkeyPatch.context() as patch, postgresql() as address:
+        patch.setenv("RGQA_ANNOTATE_DATABASE", address)
+        with few_tasks(tmp_path_factory.mktemp("few-postgresql")) as studio:
+            yield studio
 
 
 def sql(studio: Studio, command: str) -> list[Any]:
@@ -447,8 +469,9 @@ def test_passing_is_not_announced_while_gold_questions_are_unconfirmed(studio: S
     assert shown["message"].startswith("You have finished the test. Whether you have passed is known when")
 
 
-def test_adjudicator_decides_a_test_question_on_which_annotators_disagree(studio: Studio) -> None:
+def test_adjudicator_decides_a_test_question_on_which_annotators_disagree(either_studio: Studio) -> None:
     """No task asks the question, so the adjudicator gets the task of the test, which looks like any other task."""
+    studio = either_studio
     changed = with_known(json.loads(studio.queue.read_text()), training=0, test=1)
     for number, row in enumerate(changed["known_tasks"]):
         row["second"]["unconfirmed"] = f"gold{number}"
