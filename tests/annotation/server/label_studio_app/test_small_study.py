@@ -534,3 +534,23 @@ def test_adjudicator_gets_only_doubtful_tasks_and_verdicts_are_marked(studio: St
     pulled = read_json(DatasetFolders().annotations / "pulled.json")
     given = [(row["data"]["task"], one["completed_by"]) for row in pulled for one in row["annotations"]]
     assert [task for task, who in given if who == "adjudicator-01"] == ["t0001"]
+
+
+def test_a_panel_of_models_saves_votes_of_people(studio: Studio) -> None:
+    """Of 40 tasks, the ten of the first wave are in the overlap, so people are asked about them whatever the panel says."""
+    decided, called_valid = {f"c{number}" for number in range(5, 40)}, ["c0"]
+    change(studio, overlap_rate=0.0, decided_by_panel=sorted(decided), called_valid_by_panel=called_valid)
+    asked: dict[str, set[str]] = {}
+    for name in ("ann", "ben"):
+        page = studio.open_page(name)
+        shown = page.agree()
+        while shown["screen"] == "task":
+            asked.setdefault(held(studio, name), set()).add(name)
+            shown = page.answer(shown, "invalid")
+    candidates = {
+        row["key"]: row["first"]["candidate"] for row in json.loads(studio.queue.read_text())["tasks"]
+    }
+    found = {candidates[key] for key in asked}
+    assert found >= {f"c{number}" for number in range(5)}
+    # At most the first wave, and not less than the part of it that is not among the first five.
+    assert 5 <= len(found & decided) <= 10
