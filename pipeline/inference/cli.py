@@ -25,6 +25,8 @@ from .runner import RunOutcome, run_model
 
 # File next to the plots with the hash of their inputs.
 PLOT_INPUTS_FILE = "plot_inputs.json"
+# File with the printed scores and the hash of their inputs.
+SHOWN_SCORES_FILE = "shown_scores.json"
 DrawPlots = Callable[[Benchmark, list[Predictions], ScoringOptions, Path], Sequence[Path]]
 
 
@@ -113,10 +115,17 @@ def _score_run(outcome: RunOutcome, options: RunOptions, draw_plots: DrawPlots |
     if not both:
         return
     benchmark = benchmark._replace(subsets=both)
-    try:
-        cli.write_report(score_models(benchmark, models, scoring_options), parsed, scoring_options)
-    except UserError as error:
-        raise UserError([*error.problems, *_failure_reasons(outcome)]) from None
+    inputs_hash = _hash_inputs(benchmark, models, scoring_options)
+    if (shown := _read_shown_scores(folder, inputs_hash)) is not None:
+        print(shown, end="")
+    else:
+        try:
+            report = score_models(benchmark, models, scoring_options)
+        except UserError as error:
+            raise UserError([*error.problems, *_failure_reasons(outcome)]) from None
+        shown = cli.write_report(report, parsed, scoring_options)
+        text = json.dumps({"inputs_hash": inputs_hash, "shown": shown}, indent=2)
+        write_text(folder / SHOWN_SCORES_FILE, text + "\n")
     if unanswered := outcome.record["counts"]["items"] - outcome.record["counts"]["answered"]:
         print(
             f"{format_count(unanswered, 'item')} without an answer, counted as wrong answers:",
@@ -124,7 +133,28 @@ def _score_run(outcome: RunOutcome, options: RunOptions, draw_plots: DrawPlots |
             sep="\n  ",
         )
     if draw_plots and options.plots:
-        _update_plots(draw_plots, benchmark, models, scoring_options, folder)
+        _update_plots(draw_plots, benchmark, models, scoring_options, folder, inputs_hash)
+
+
+def _hash_inputs(benchmark: Benchmark, models: Sequence[Predictions], scoring_options: ScoringOptions) -> str:
+    """Return a hash of everything that scores depend on."""
+    return hash_texts(
+        VERSION,
+        models[0].name,
+        models[0].sha256,
+        *(f"{name} {sha256}" for name, sha256 in sorted(benchmark.sha256.items())),
+        *(f"{name} {' '.join(items['id'])}" for name, items in benchmark.subsets.items()),
+        repr(scoring_options),
+    )
+
+
+def _read_shown_scores(folder: Path, inputs_hash: str) -> str | None:
+    """Return the scores that an earlier call printed; None if there are none, or if they have other inputs."""
+    path = folder / SHOWN_SCORES_FILE
+    record = parse_json(read_bytes(path), path) if path.is_file() else None
+    if not isinstance(record, dict) or not (folder / "scores.json").is_file():
+        return None
+    return record["shown"] if record.get("inputs_hash") == inputs_hash else None
 
 
 def _update_plots(
@@ -133,17 +163,10 @@ def _update_plots(
     models: list[Predictions],
     scoring_options: ScoringOptions,
     folder: Path,
+    inputs_hash: str,
 ) -> None:
     """Draw the plots, unless they exist and their inputs are unchanged."""
     plots, inputs_path = folder / "plots", folder / "plots" / PLOT_INPUTS_FILE
-    inputs_hash = hash_texts(
-        VERSION,
-        models[0].name,
-        models[0].sha256,
-        *(f"{name} {sha256}" for name, sha256 in sorted(benchmark.sha256.items())),
-        *(f"{name} {' '.join(items['id'])}" for name, items in benchmark.subsets.items()),
-        repr(scoring_options),
-    )
     record = parse_json(read_bytes(inputs_path), inputs_path) if inputs_path.is_file() else {}
     if record.get("inputs_hash") == inputs_hash and all((plots / name).is_file() for name in record["plots"]):
         return

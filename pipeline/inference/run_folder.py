@@ -50,6 +50,7 @@ class RunFolder:
         "answers.jsonl",
         "predictions.jsonl",
         "scores.json",
+        "shown_scores.json",
         "distribution.npz",
         ANSWER_VOCABULARY_FILE,
         "plots",

@@ -152,8 +152,8 @@ def _to_json_value(value: Any) -> Any:
     return int(value) if isinstance(value, np.integer) else value
 
 
-def write_report(report: ScoreReport, arguments: argparse.Namespace, options: ScoringOptions) -> None:
-    """Print the requested report and write the requested files."""
+def write_report(report: ScoreReport, arguments: argparse.Namespace, options: ScoringOptions) -> str:
+    """Print the requested report, write the requested files, and return what was printed."""
     if arguments.full or "scores" in arguments:
         shown = format_report(report)
     else:
@@ -162,12 +162,14 @@ def write_report(report: ScoreReport, arguments: argparse.Namespace, options: Sc
             if options.group_by
             else format_summary(report, find_resource_groups(options))
         )
-    print(make_printable(shown), end="")
+    shown = make_printable(shown)
+    print(shown, end="")
     if arguments.json:
         write_text(arguments.json, format_json(report))
     if arguments.out:
         for name, make in zip(OUTPUT_FILES, (format_json, format_report), strict=True):
             write_text(arguments.out / name, make(report))
+    return shown
 
 
 @pause_garbage_collection()

@@ -6,7 +6,8 @@
 All send the same requests, with the same images, to the same server on this machine, which runs in a process of its own. The
 reply is always "red". `rgqa run` also reads the replies, classifies abstentions and writes its journal; the other clients throw the replies away. The
 time of `rgqa run` is that from the first request to the last journal entry, and in a second line that of the whole command.
-`inspect eval` is the same run by the release's own task of inspect_ai.
+`inspect eval` is the same run by the release's own task of inspect_ai. lmms-eval (0.7.3, its model `openai`) runs the release's own tasks of
+lmms-eval in an environment of its own; it asks an item again if several items share a question.
 """
 
 from __future__ import annotations
@@ -139,6 +140,10 @@ def main(
     ] = 0,
     limit: Annotated[int, typer.Option(help="Maximum number of questions; 0: all.")] = 0,
     with_inspect: Annotated[bool, typer.Option(help="Also time `inspect eval`.")] = False,
+    lmms_eval: Annotated[
+        Path | None,
+        typer.Option(help="Also time this program: `bin/lmms-eval` of an environment with lmms-eval 0.7.3."),
+    ] = None,
 ) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -150,8 +155,9 @@ def main(
     size = sum(len(json.dumps(request)) for request in requests) / len(requests)
     print(f"{len(requests):,} requests of {size / 1000:,.0f} kB on average, {CONNECTIONS} at the same time")
 
-    def report(what: str, seconds: float) -> None:
-        print(f"  {what:<44} {seconds:8.2f} s   {len(requests) / seconds:8,.0f} per second", flush=True)
+    def report(what: str, seconds: float, count: int = len(requests)) -> None:
+        note = f"   ({count:,} requests)" if count != len(requests) else ""
+        print(f"  {what:<48} {seconds:8.2f} s   {count / seconds:8,.0f} per second{note}", flush=True)
 
     try:
         for name, measure in (
@@ -177,6 +183,18 @@ def main(
                 command += ["-T", "split=all", "-T", f"limit={limit}", "--display", "none", "--no-log-images"]
                 command += ["--max-connections", str(CONNECTIONS)]
                 report("inspect eval, the whole command", time_command(command, folder, own | service))
+            if lmms_eval:
+                options = (
+                    f"model=net,base_url={address},api_key=none,max_retries=1,num_concurrent={CONNECTIONS}"
+                )
+                tasks = release.resolve() / "harness/lmms_eval"
+                command = [str(lmms_eval), "--include_path", str(tasks), "--tasks", "rgqa,rgqa_validation"]
+                command += ["--model", "openai", "--model_args", options, "--limit", str(limit or -1)]
+                command += ["--log_samples", "--output_path", "logs"]
+                seconds = time_command(command, folder, {"HF_HUB_OFFLINE": "1", "HOME": folder})
+                logs = [*Path(folder, "logs").rglob("*_samples_*.jsonl")]
+                asked = sum(len(log.read_bytes().splitlines()) for log in logs)
+                report("lmms-eval, the whole command", seconds, asked)
     finally:
         server.terminate()
         server.join()

@@ -63,6 +63,27 @@ def test_a_run_ends_with_the_scores_of_its_predictions(line, released, capsys, t
     )
 
 
+def test_a_finished_run_prints_its_scores_again_without_computing_them(line, capsys, monkeypatch):
+    with small_server() as server:
+        words = line(server, "--limit", "9")
+        main(words)
+        first = capsys.readouterr().out
+        with monkeypatch.context() as patch:
+            patch.setattr(cli, "score_models", None)
+            main(words)
+        assert capsys.readouterr().out == first
+        # Other predictions are scored.
+        path = Path("run/predictions.jsonl")
+        rows = [json.loads(row) for row in path.read_text().splitlines()]
+        journal = Path("run/answers.jsonl")
+        kept = [json.loads(row) for row in journal.read_text().splitlines()]
+        journal.write_text("".join(json.dumps(row | {"confidence": 0.25}) + "\n" for row in kept))
+        main(words)
+        assert [json.loads(row)["confidence"] for row in path.read_text().splitlines()] == [0.25] * len(rows)
+        report = json.loads(Path("run/scores.json").read_text())
+        assert report["models"][0]["subsets"]["pt-hard"]["realistic"]["auroc"] == 0.5
+
+
 def test_a_limited_run_is_scored_on_complete_pairs(line, capsys):
     with small_server() as server:
         main(line(server, "--limit", "9"))

@@ -116,4 +116,7 @@ def write_harness_folder(
         else:
             missing += f"\nThis release has no items of split `{split}`, so there is no task and no table `{name}`.\n"
     write_text(folder / "inspect/rgqa.py", INSPECT_TASK)
-    write_text(folder / "README.md", README.replace("VERSION", version) + missing + ("" if has_images else SEPARATE_IMAGES_NOTE))
+    write_text(
+        folder / "README.md",
+        README.replace("VERSION", version) + missing + ("" if has_images else SEPARATE_IMAGES_NOTE),
+    )
