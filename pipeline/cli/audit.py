@@ -19,7 +19,7 @@ from pipeline.benchmark.auditing.audit_markdown import BELOW_HALF_NOTE, format_a
 from pipeline.benchmark.auditing.balanced_subset import BalanceReport, choose_balanced_subset
 from pipeline.benchmark.auditing.known_questions import KnownQuestions, collect_known_questions
 from pipeline.benchmark.auditing.labelled_set import ColumnOptions, LabelledSet, load_labelled_set
-from pipeline.benchmark.auditing.row_sources import open_labelled_rows, open_rows
+from pipeline.public_sets.row_sources import open_labelled_rows, open_rows
 from pipeline.benchmark.auditing.text_attackers import ATTACKERS
 from pipeline.benchmark.auditing.text_audit import AuditSettings, SetDescription, TextAudit, audit_texts
 from pipeline.benchmark.auditing.text_audit_page import summarize_finding, write_page

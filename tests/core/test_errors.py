@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from huggingface_hub import constants
 
-from pipeline.benchmark.auditing.row_sources import open_rows
+from pipeline.public_sets.row_sources import open_rows
 from pipeline.core.errors import Problems, UserError, format_error, run_command
 from pipeline.core.hf_hub import use_cache_if_unreachable
 from pipeline.core.server_errors import (

@@ -13,12 +13,13 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from pipeline.benchmark.auditing.formats import FORMATS, ParsedRows, detect_format, normalize_value
+from pipeline.benchmark.auditing.formats import ParsedRows, detect_format, label_columns, parse_format
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
-from pipeline.benchmark.auditing.row_sources import RowSource
 from pipeline.core.column_aliases import find_column, normalize_column_name
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.table_reader import format_row_numbers
+from pipeline.public_sets.cells import normalize_value
+from pipeline.public_sets.row_sources import RowSource
 
 # If the user names no positive label, a value in this list counts as label 1.
 POSITIVE_VALUES = {"yes", "1", "true", "uq", "unanswerable", "invalid", "positive"}
@@ -131,7 +132,9 @@ def load_labelled_set(source: RowSource, name: str, options: ColumnOptions = Col
         )
     format_name = "named columns" if options.text else detect_format(source.columns, name)
     parsed = (
-        parse_named_columns(source, options, name) if options.text else FORMATS[format_name].parse(source)
+        parse_named_columns(source, options, name)
+        if options.text
+        else parse_format(format_name, source, name)
     )
     if options.image is not None:
         parsed = parsed._replace(images=source.column(options.image))
@@ -218,7 +221,7 @@ def describe_label_values(form: str, source: RowSource) -> str:
 
     The values are written as JSON, so that true and "true" look different.
     """
-    column = find_column(FORMATS[form].label_columns, source.columns) if form in FORMATS else None
+    column = find_column(label_columns(form), source.columns)
     if column is None:
         return ""
     counts = Counter(json.dumps(value, default=repr) for value in source.column(column))

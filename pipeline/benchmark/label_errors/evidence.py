@@ -10,7 +10,7 @@ import numpy as np
 
 from pipeline.benchmark.auditing.attack_evaluation import Folds, group_by_text, score_by_word_ngrams
 from pipeline.benchmark.auditing.labelled_set import ColumnOptions, load_labelled_set
-from pipeline.benchmark.auditing.row_sources import open_labelled_rows
+from pipeline.public_sets.row_sources import open_labelled_rows
 from pipeline.benchmark.label_errors.noise_model import NUM_FOLDS, to_normal_scores
 from pipeline.benchmark.release.provenance import Provenance
 from pipeline.core.errors import UserError, collect_errors, format_count, join_examples

@@ -18,7 +18,7 @@ from pipeline.benchmark.auditing.known_questions import (
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
 from pipeline.benchmark.auditing.labelled_set import load_labelled_set
 from pipeline.benchmark.auditing.ngram_model import NgramModel, make_ngrams, tokenize
-from pipeline.benchmark.auditing.row_sources import open_rows
+from pipeline.public_sets.row_sources import open_rows
 from pipeline.benchmark.auditing.subset_audit import AuditParams, audit_subset
 from pipeline.benchmark.auditing.text_audit import (
     MIN_ROWS,
