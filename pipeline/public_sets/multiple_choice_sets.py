@@ -169,12 +169,12 @@ def _read_json(folder: Path) -> dict[str, Any]:
 
 
 def _letter(index: int) -> str:
-    """Return the letter of an option, as TUBench writes it.
+    """Return the letter of an option.
 
     >>> _letter(2)
-    'c'
+    'C'
     """
-    return chr(ord("a") + index)
+    return chr(ord("A") + index)
 
 
 def _read_ugeoqa(folder: Path) -> Iterator[dict[str, Any]]:
@@ -186,7 +186,7 @@ def _read_ugeoqa(folder: Path) -> Iterator[dict[str, Any]]:
         ("answerable", data["subject"], _letter(int(data["label"]))),
         ("unanswerable", data["unanswerable_subject"], "Unanswerable"),
     ):
-        yield _record(f"{pair} {kind}", image, question.replace("()", "?"), label, options=options, pair=pair)
+        yield _record(f"{pair} {kind}", image, question, label, options=options, pair=pair)
 
 
 def _read_utabmwp(folder: Path) -> Iterator[dict[str, Any]]:
@@ -224,7 +224,7 @@ def read_tubench(source: RowSource, files: Sequence[str]) -> list[SetItem]:
                 read_text(question),
                 options,
                 is_answerable=has_answer,
-                answers=(label.lower(),) if has_answer else (),
+                answers=(label if label in options else label.lower(),) if has_answer else (),
                 group=part,
                 pair_id=pair,
                 details={"dataset": part, "strategy": strategy},
