@@ -19,7 +19,6 @@ from pipeline.benchmark.auditing.audit_markdown import BELOW_HALF_NOTE, format_a
 from pipeline.benchmark.auditing.balanced_subset import BalanceReport, choose_balanced_subset
 from pipeline.benchmark.auditing.known_questions import KnownQuestions, collect_known_questions
 from pipeline.benchmark.auditing.labelled_set import ColumnOptions, LabelledSet, load_labelled_set
-from pipeline.public_sets.row_sources import open_labelled_rows, open_rows
 from pipeline.benchmark.auditing.text_attackers import ATTACKERS
 from pipeline.benchmark.auditing.text_audit import AuditSettings, SetDescription, TextAudit, audit_texts
 from pipeline.benchmark.auditing.text_audit_page import summarize_finding, write_page
@@ -30,6 +29,7 @@ from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import report_written
 from pipeline.core.records import Question, Record
+from pipeline.public_sets.row_sources import open_labelled_rows, open_rows
 
 MAX_SHOWN_WORDS = 12
 # Folders of a release with the files of its subsets.

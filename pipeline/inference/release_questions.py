@@ -151,9 +151,7 @@ def _select_split(
     )
 
 
-def _distinct_questions(
-    benchmark: Benchmark, prompt_texts: Mapping[str, str]
-) -> list[DistinctQuestion]:
+def _distinct_questions(benchmark: Benchmark, prompt_texts: Mapping[str, str]) -> list[DistinctQuestion]:
     """Return each question about an image once, sorted by the hash of the id of its first item."""
     rows: dict[tuple[str, str], DistinctQuestion] = {}
     for subset, items in benchmark.subsets.items():

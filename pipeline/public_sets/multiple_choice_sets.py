@@ -62,7 +62,12 @@ def read_mm_upd(source: RowSource, files: Sequence[str]) -> list[SetItem]:
                 (answer,) if answer else (),
                 f"{upd_type} {setting}".strip(),
                 _main_index(index),
-                {**detail, "upd_type": upd_type, "question_type": setting},
+                {
+                    **detail,
+                    "masked_answer": read_optional_text(detail["masked_answer"]),
+                    "upd_type": upd_type,
+                    "question_type": setting,
+                },
             )
         )
     return items

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pipeline.public_sets.cells import (
@@ -129,10 +130,10 @@ def read_gqa(source: RowSource, files: Sequence[str]) -> list[SetItem]:
 
 
 def read_rgqa(source: RowSource, files: Sequence[str]) -> list[SetItem]:
-    """Read RGQA's JSON. An unanswerable question (UQ) has the id of its source question after a "+"."""
+    """Read RGQA's JSON. An unanswerable question (UQ) has the id of its source question after a "+". The group is the file's name."""
     names = ("question_id", "img_id", "sent", "label")
     items = []
-    for key, image, question, label in zip(*map(source.column, names), strict=True):
+    for key, image, question, label, file in zip(*map(source.column, names), files, strict=True):
         answers = tuple(label) if isinstance(label, Mapping) else ()
         name = str(key)
         items.append(
@@ -142,6 +143,7 @@ def read_rgqa(source: RowSource, files: Sequence[str]) -> list[SetItem]:
                 read_text(question),
                 is_answerable="UQ" not in answers if isinstance(label, Mapping) else None,
                 answers=() if "UQ" in answers else answers,
+                group=Path(file).stem,
                 details={"source_question_id": name.rpartition("+")[2]},
             )
         )

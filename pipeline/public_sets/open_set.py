@@ -117,7 +117,9 @@ def _open_file(path: Path) -> OpenedRows | None:
         annotations = [place / AMBER_ANNOTATIONS for place in (path.parent, path.parent.parent)]
         if found := next((one for one in annotations if one.is_file()), None):
             return _make(JoinedRows(path, found, "id"), [path, found])
-        raise UserError(f"{path}: AMBER's {AMBER_ANNOTATIONS} is not beside it or in the folder above; put it there")
+        raise UserError(
+            f"{path}: AMBER's {AMBER_ANNOTATIONS} is not beside it or in the folder above; put it there"
+        )
     rows = open_rows(str(path))
     if found := _make(rows, [path]):
         return found
@@ -126,7 +128,11 @@ def _open_file(path: Path) -> OpenedRows | None:
         annotations = _find_annotations(path.parent)
         if len(annotations) == 1:
             return _make(JoinedRows(path, annotations[0]), [path, annotations[0]])
-        there = f"has {len(annotations)} files *annotations*.json" if annotations else "has no file *annotations*.json"
+        there = (
+            f"has {len(annotations)} files *annotations*.json"
+            if annotations
+            else "has no file *annotations*.json"
+        )
         raise UserError(
             f"{path}: questions without answers, and its folder {there}; put the questions and their annotations alone into a folder,"
             " and name the folder"
@@ -274,7 +280,10 @@ def check_items(path: Path, known: KnownSet, items: Sequence[SetItem]) -> None:
     counts = Counter(item.id for item in items)
     report(find(lambda item: counts[item.id] > 1), "the id occurs more than once")
     if "yes/no" in known.answer_kinds and known.answer_kinds == ("yes/no",):
-        report(find(lambda item: item.answers not in (("yes",), ("no",))), 'the answer is missing or neither "yes" nor "no"')
+        report(
+            find(lambda item: item.answers not in (("yes",), ("no",))),
+            'the answer is missing or neither "yes" nor "no"',
+        )
     elif known.answer_kinds:
         report(
             find(lambda item: not item.answers and item.is_answerable is not False),
@@ -287,7 +296,10 @@ def check_items(path: Path, known: KnownSet, items: Sequence[SetItem]) -> None:
             "the answer is not the letter of an option",
         )
     if known.label.__name__ == "label_unanswerable":
-        report(find(lambda item: item.is_answerable is None), "it is missing or unknown whether the question has an answer")
+        report(
+            find(lambda item: item.is_answerable is None),
+            "it is missing or unknown whether the question has an answer",
+        )
     for name, advice in known.required_details.items():
         if any(not item.details.get(name) for item in items):
             problems.add(name, advice)

@@ -73,6 +73,7 @@ class KnownSet(NamedTuple):
         files: How the files are named, for the documentation.
         expand: Turns the rows of the files into one row per question; None if they are that already.
         image_columns: Columns that may contain embedded images.
+        image_name_column: Column with the name that an item's image has; "" if it is the hash of the embedded image.
         source_detail: Field of `SetItem.details` with the id of the question that a row is or was made from; "" for none.
         figure_detail: Field of `SetItem.details` that names the image of an item, if some items have no file; "" to use the file.
         answer_kinds: What the right answers of a scored set may be: "yes/no", "letter", "text"; () if the set has none.
@@ -92,6 +93,7 @@ class KnownSet(NamedTuple):
     files: str = ""
     expand: Callable[[RowSource], RowSource] | None = None
     image_columns: tuple[str, ...] = ()
+    image_name_column: str = ""
     source_detail: str = ""
     figure_detail: str = ""
     answer_kinds: tuple[str, ...] = ("text",)
@@ -134,6 +136,7 @@ KNOWN_SETS: tuple[KnownSet, ...] = (
         label_names=("AQ", "UQ"),
         files="`data/*.parquet`",
         image_columns=("image",),
+        image_name_column="image_id",
         source_detail="source_question_id",
     ),
     KnownSet(
@@ -145,6 +148,7 @@ KNOWN_SETS: tuple[KnownSet, ...] = (
         label_names=("AQ", "UQ"),
         files="`data/*.parquet`",
         image_columns=("image",),
+        image_name_column="image_id",
         source_detail="source_question_id",
     ),
     KnownSet(
@@ -185,6 +189,7 @@ KNOWN_SETS: tuple[KnownSet, ...] = (
         **_YES_NO,
         files="`*.parquet` with the images",
         image_columns=("image",),
+        image_name_column="image_source",
     ),
     KnownSet(
         "MM-UPD",

@@ -50,7 +50,11 @@ class SetImages(EncodedImages):
         if left := wanted - self._offsets.keys():
             self._files = find_files(where, left)
         if missing := sorted(left - self._files.keys()):
-            hint = "" if folder else "; name the folder of the images with --images, or ask without images (--no-image)"
+            hint = (
+                ""
+                if folder
+                else "; name the folder of the images with --images, or ask without images (--no-image)"
+            )
             raise UserError(
                 f"{where}: {format_count(len(missing), 'image')} of {len(wanted):,} not found: {join_examples(missing)}{hint}"
             )
@@ -61,8 +65,9 @@ class SetImages(EncodedImages):
         for column in public_set.known.image_columns:
             if column not in source.columns:
                 continue
-            for cell in iterate_column(source, column):
-                name = normalize_value(cell)
+            named = public_set.known.image_name_column
+            names = map(normalize_value, iterate_column(source, named or column))
+            for name, cell in zip(names, iterate_column(source, column), strict=True):
                 if name not in wanted or name in self._offsets or (data := decode_image(cell)) is None:
                     continue
                 if self._copy_file is None:
@@ -100,7 +105,11 @@ def find_files(folder: Path, names: Collection[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for name in names:
         parts = PurePosixPath(name.replace("\\", "/")).parts
-        paths = (folder.joinpath(*parts[start:]) for start in range(len(parts)) if ".." not in parts and parts[0] != "/")
+        paths = (
+            folder.joinpath(*parts[start:])
+            for start in range(len(parts))
+            if ".." not in parts and parts[0] != "/"
+        )
         if path := next((path for path in paths if path.is_file()), None):
             found[name] = path
     if left := set(names) - found.keys():

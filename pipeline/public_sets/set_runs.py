@@ -21,14 +21,20 @@ from pipeline.scoring.items import Benchmark
 # Name of the prompt that words each question as the set's authors do.
 AUTHORS_PROMPT = "authors"
 # Options of `rgqa run` that need a release -> why they have no effect on a public set.
-RELEASE_OPTIONS = {"split": "a public set has no splits", "shots": "a public set has no validation items to show as examples"}
+RELEASE_OPTIONS = {
+    "split": "a public set has no splits",
+    "shots": "a public set has no validation items to show as examples",
+}
 
 
 def with_set_defaults(options: RunOptions, public_set: PublicSet) -> RunOptions:
     """Return the options with the defaults for a public set: its authors' prompt and length of replies."""
     default = RunOptions._field_defaults
-    prompt = options.prompt or ("" if options.is_classifier else AUTHORS_PROMPT)
-    length = public_set.known.max_tokens if options.max_tokens == default["max_tokens"] else options.max_tokens
+    # The authors of RGQA state no prompt, because they train models. It is asked as a release.
+    prompt = options.prompt or ("" if options.is_classifier or public_set.name == "RGQA" else AUTHORS_PROMPT)
+    length = (
+        public_set.known.max_tokens if options.max_tokens == default["max_tokens"] else options.max_tokens
+    )
     if options.is_classifier:
         length = options.max_tokens
     options = options._replace(prompt=prompt, max_tokens=length).with_defaults
@@ -75,7 +81,9 @@ def make_subject(options: RunOptions, public_set: PublicSet) -> RunSubject:
     if options.inspect_log:
         outputs.append(Output("--inspect-log", options.inspect_log, "file"))
         if options.inspect_log.suffix not in (".eval", ".json"):
-            problems.append(f"--inspect-log {options.inspect_log}: wanted a name that ends with .eval or .json")
+            problems.append(
+                f"--inspect-log {options.inspect_log}: wanted a name that ends with .eval or .json"
+            )
     with collect_errors(problems):
         check_output_paths(outputs, [options.release, *public_set.rows.paths])
     benchmark = None

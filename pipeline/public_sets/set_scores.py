@@ -9,8 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pipeline.core.errors import UserError, format_count, join_examples
-from pipeline.core.no_answer_texts import is_no_answer
-from pipeline.public_sets.author_prompts import TDIUC_ABSURD_ANSWER, UNANSWERABLE, mm_upd_letters, parse_replies
+from pipeline.core.no_answer_texts import is_no_answer, normalize_words
+from pipeline.public_sets.author_prompts import (
+    TDIUC_ABSURD_ANSWER,
+    UNANSWERABLE,
+    mm_upd_letters,
+    parse_replies,
+)
 from pipeline.public_sets.author_scores import MAIN_SCORES, score_set
 from pipeline.public_sets.items import SetItem
 from pipeline.public_sets.open_set import PublicSet
@@ -19,7 +24,11 @@ from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
 from pipeline.scoring.joined_predictions import Predictions
 
 # Sets whose groups (`SetItem.group`) are sets of their own: each is a subset.
-SETS_WITH_SUBSETS = ("POPE", "RePOPE", "MM-UPD", "TUBench")
+SETS_WITH_SUBSETS = ("RGQA", "POPE", "RePOPE", "MM-UPD", "TUBench")
+# Options of MM-UPD that say that no other option answers the question.
+REFUSING_OPTIONS = ("none of the above", "the image and question are irrelevant")
+# With fewer clusters, intervals of the authors' scores would be too narrow to mean anything, and are not computed.
+MIN_CLUSTERS = 20
 # Default number of half-samples for the intervals of the authors' scores.
 DEFAULT_NUM_SAMPLES = 200
 # The answer to an answerable question of a set that states no answers (CP-Bench): any answer is right.
@@ -57,7 +66,8 @@ def _to_benchmark_item(set_name: str, item: SetItem) -> BenchmarkItem:
         counts = Counter(answer for answer in item.answers if not is_no_answer(answer))
         several = len(item.answers) > 1
         answers = {
-            answer: min(count / MIN_AGREEING_ANSWERS, 1.0) if several else 1.0 for answer, count in counts.items()
+            answer: min(count / MIN_AGREEING_ANSWERS, 1.0) if several else 1.0
+            for answer, count in counts.items()
         }
         # Every answer of VizWiz may say that there is none, although the question counts as answerable.
         answers = answers or {ANY_ANSWER: 1.0}
@@ -95,7 +105,8 @@ def find_abstentions(set_name: str, items: Sequence[SetItem], parsed: Sequence[s
     def abstains(item: SetItem, reply: str) -> bool:
         if set_name == "MM-UPD":
             option = item.options.get(reply)
-            return is_no_answer(option) if option is not None else reply in mm_upd_letters(item).refusals
+            refusals = mm_upd_letters(item).refusals
+            return reply in refusals if option is None else normalize_words(option) in REFUSING_OPTIONS
         return reply in (UNANSWERABLE, "reject", TDIUC_ABSURD_ANSWER)
 
     return np.array([abstains(item, reply) for item, reply in zip(items, parsed, strict=True)], bool)
@@ -234,9 +245,11 @@ def sample_author_scores(
         seed: Seed.
 
     Returns:
-        Of each model, score -> [count] values. NaN where a score is undefined on a half.
+        Of each model, score -> [count] values, NaN where a score is undefined on a half; empty with fewer than `MIN_CLUSTERS` clusters.
     """
     clusters = find_clusters(reads[0].items)
+    if clusters.max() + 1 < MIN_CLUSTERS:
+        return [{} for _ in reads]
     found: list[dict[str, list[float]]] = [{} for _ in reads]
     for number, places in enumerate(iterate_half_samples(clusters, count, seed)):
         for scores, read in zip(found, reads, strict=True):
