@@ -118,7 +118,8 @@ def upd_rows(pick, upd_type, question_type):
                 continue
             shown = count - (kind == "upd" and upd_type == "aad" and count > 2) + (question_type == "option")
             options = {letter: f"text {letter} {index}" for letter in "ABCDE"[:shown]}
-            none = [*options][-1] if question_type == "option" else "F"
+            # The letter of the data is rarely another one, so that a letter is not right only because the script adds it.
+            none = [*options][-1] if question_type == "option" else pick.choice([*"FFFFFFFFF", "E"])
             skips_main = pick.random() < 0.05
             skill = pick.choice([0.3, 0.95, 1])
             for turn in range(count):
@@ -134,6 +135,9 @@ def upd_rows(pick, upd_type, question_type):
                 row |= {"upd_type": upd_type, "question_type": question_type, "reply": reply}
                 # What the language model finds in replies without a letter.
                 row["matched"] = wanted if wanted in author_scripts.upd_letters(row)[0] else NO_OPTION
+                if none == "E":
+                    # A found "F" and a read one differ only here, and a parsed reply does not say which it was.
+                    row["matched"] = NO_OPTION
                 rows.append(row)
     return rows
 
@@ -514,6 +518,10 @@ def test_tdiuc_by_hand():
     assert found["arithmetic_mpt"] == pytest.approx(62.5) and found["harmonic_mpt"] == pytest.approx(60)
     assert found["arithmetic_nmpt"] == pytest.approx(50) and found["harmonic_nmpt"] == pytest.approx(50)
     assert found["accuracy"] == pytest.approx(400 / 6)
+    # A type at 0 counts as 1e-10 in the means: 2 / (1/1e-10 + 1/100) = 2e-10.
+    assert score_set(
+        "TDIUC", [item(i, "red", details={"question_type": str(i)}) for i in range(2)], ["red", "blue"]
+    )["harmonic_mpt"] == pytest.approx(2e-10, abs=1e-15)
 
 
 # TUBench
