@@ -201,21 +201,9 @@ def _score_answerability(
 def _keep_common(reads: Sequence[ParsedPredictions]) -> list[ParsedPredictions]:
     """Keep the items for which all models have predictions."""
     common = frozenset.intersection(*(frozenset(item.id for item in read.items) for read in reads))
-    kept = []
-    for read in reads:
-        places = [i for i, item in enumerate(read.items) if item.id in common]
-        confidence = None if read.confidence is None else read.confidence[places]
-        kept.append(
-            ParsedPredictions(
-                [read.items[i] for i in places],
-                [read.parsed[i] for i in places],
-                confidence,
-                read.num_missing,
-            )
-        )
     if not common:
         raise UserError("no item has a prediction of every model")
-    return kept
+    return [read.select([i for i, item in enumerate(read.items) if item.id in common]) for read in reads]
 
 
 def _score_by_authors(

@@ -127,6 +127,12 @@ class ParsedPredictions(NamedTuple):
     confidence: np.ndarray | None
     num_missing: int
 
+    def select(self, places: Sequence[int] | np.ndarray) -> ParsedPredictions:
+        """Return the items with these indices."""
+        confidence = None if self.confidence is None else self.confidence[places]
+        items, parsed = [self.items[i] for i in places], [self.parsed[i] for i in places]
+        return ParsedPredictions(items, parsed, confidence, self.num_missing)
+
 
 def parse_predictions(
     public_set: PublicSet, predictions: Predictions, item_ids: Collection[str], missing: str = "error"
@@ -253,13 +259,7 @@ def sample_author_scores(
     found: list[dict[str, list[float]]] = [{} for _ in reads]
     for number, places in enumerate(iterate_half_samples(clusters, count, seed)):
         for scores, read in zip(found, reads, strict=True):
-            part = ParsedPredictions(
-                [read.items[i] for i in places],
-                [read.parsed[i] for i in places],
-                None if read.confidence is None else read.confidence[places],
-                0,
-            )
-            for name, value in compute_author_scores(public_set, part).items():
+            for name, value in compute_author_scores(public_set, read.select(places)).items():
                 scores.setdefault(name, [np.nan] * number).append(value)
             for values in scores.values():
                 values.extend([np.nan] * (number + 1 - len(values)))
@@ -268,7 +268,7 @@ def sample_author_scores(
 
 def compute_intervals(samples: Mapping[str, np.ndarray]) -> dict[str, tuple[float, float]]:
     """Return the 95 % interval of each score from its values on samples."""
-    return {name: tuple(percentile_interval(values)) for name, values in samples.items()}
+    return {name: percentile_interval(values) for name, values in samples.items()}
 
 
 def get_main_score(set_name: str) -> str:
