@@ -29,6 +29,7 @@ from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import report_written
 from pipeline.core.records import Question, Record
+from pipeline.public_sets.open_set import find_public_rows
 from pipeline.public_sets.row_sources import open_labelled_rows, open_rows
 
 MAX_SHOWN_WORDS = 12
@@ -149,8 +150,14 @@ def read_sets(options: AuditOptions) -> dict[str, LabelledSet]:
     folder = Path(options.source)
     files = sorted((folder / "rgqa").glob("*.json")) if folder.is_dir() else []
     if not files or options.config or options.split:
-        source = open_labelled_rows(options.source, options.annotations, options.config, options.split)
-        rows = load_labelled_set(source, options.source, options.columns)
+        is_plain = not (options.annotations or options.config or options.split or options.columns.text)
+        public = find_public_rows(folder) if is_plain else None
+        source = (
+            public.rows
+            if public
+            else open_labelled_rows(options.source, options.annotations, options.config, options.split)
+        )
+        rows = load_labelled_set(source, options.source, options.columns, public)
         return {folder.name if folder.exists() else options.source: rows}
     sets: dict[str, LabelledSet] = {}
     problems: list[str] = []

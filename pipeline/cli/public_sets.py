@@ -21,7 +21,6 @@ from pipeline.public_sets.open_set import OpenedRows, PublicSet, find_public_row
 from pipeline.public_sets.set_runs import make_subject, with_set_defaults
 from pipeline.public_sets.set_scores import (
     DEFAULT_NUM_SAMPLES,
-    MIN_CLUSTERS,
     AuthorScores,
     ParsedPredictions,
     compute_author_scores,
@@ -37,6 +36,7 @@ from pipeline.scoring import cli
 from pipeline.scoring.cli_options import FULL_INSTALL_OPTIONS, build_parser, check_outputs, parse_options
 from pipeline.scoring.items import Benchmark
 from pipeline.scoring.joined_predictions import Predictions, ScoringOptions
+from pipeline.scoring.leaderboard.several_sets import MIN_CLUSTERS
 from pipeline.scoring.model_report import ScoreReport, score_models
 from pipeline.scoring.prediction_reader import read_predictions
 from pipeline.scoring.resources import find_resource_groups

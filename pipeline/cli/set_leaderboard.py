@@ -194,13 +194,13 @@ def _score_public_set(
     reads = {_row_name(run): parse_predictions(public_set, run.predictions, ids, "wrong") for run in runs}
     items = next(iter(reads.values())).items
     scores = {model: [_compute_main_score(public_set, read, score)] for model, read in reads.items()}
-    for places in iterate_half_samples(find_clusters(items), num_samples, seed):
+    clusters = find_clusters(items)
+    for places in iterate_half_samples(clusters, num_samples, seed):
         for model, read in reads.items():
             scores[model].append(_compute_main_score(public_set, read.select(places), score))
     perfect = PERFECT_SCORES[public_set.name]
-    return SetColumn(
-        public_set.name, score, perfect, len(items), {model: np.array(row) for model, row in scores.items()}
-    )
+    values = {model: np.array(row) for model, row in scores.items()}
+    return SetColumn(public_set.name, score, perfect, len(items), values, int(clusters.max()) + 1)
 
 
 def _compute_main_score(public_set: PublicSet, read: ParsedPredictions, score: str) -> float:
@@ -241,4 +241,5 @@ def _score_release(
                 rows = places[(places >= ends[number]) & (places < ends[number + 1])] - ends[number]
                 values.append(auaf(one.confidence[rows], one.correct[rows], one.answerable[rows]))
             scores[model].append(float(np.mean(values)))
-    return SetColumn(name, "AUAF", 1, len(numbers), {model: np.array(row) for model, row in scores.items()})
+    values = {model: np.array(row) for model, row in scores.items()}
+    return SetColumn(name, "AUAF", 1, len(numbers), values, int(numbers.max()) + 1)

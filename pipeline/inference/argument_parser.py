@@ -69,7 +69,7 @@ def make_parser(
         "NAME_API_KEY in the environment), or hf-vlm/... and hf-vqa/... for models on this machine; with --server, by its name on "
         "that server (example: --model llava)",
     )
-    for group, options in _option_groups():
+    for group, options in _option_groups(with_public_sets):
         adding = parser.add_argument_group(group).add_argument
         for name, text, example, how in options:
             shown = f"{text} (example: {name} {example})" if example else text
@@ -85,7 +85,7 @@ def make_parser(
     return parser
 
 
-def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]]]]]:
+def _option_groups(with_public_sets: bool) -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]]]]]:
     """Return the groups of options.
 
     Each option has a name, a help text, an example of a value ("" for a flag), and arguments of
@@ -95,6 +95,12 @@ def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]
     def number(name: str) -> dict[str, Any]:
         return {"type": int, "default": getattr(DEFAULT_OPTIONS, name), "metavar": "N"}
 
+    prompts, prompt_default = [*PROMPTS], "default: abstain (hf-vqa models: bare)"
+    if with_public_sets:
+        prompts.append("authors")
+        prompt_default = (
+            "default: abstain (hf-vqa models: bare; public sets: authors, the prompt of the set's authors)"
+        )
     price = {"type": float, "default": None, "metavar": "PRICE"}
     flag = {"action": "store_true"}
     return [
@@ -111,7 +117,7 @@ def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]
             [
                 ("--server", "use the OpenAI-compatible server at this address; if it needs a key, put the key into the environment variable SERVER_API_KEY", "http://127.0.0.1:8000", {"default": "", "metavar": "URL"}),
                 ("--model-arg", "pass a setting to the model; may be repeated; on a server, header.NAME is an HTTP header, and any other name a field of each request", "top_k=1", {"action": "append", "default": [], "metavar": "NAME=VALUE"}),
-                ("--prompt", "choose the instruction that goes with each question (see below); default: abstain (hf-vqa models: bare; public sets: authors, the prompt of the set's authors)", "short-answer", {"default": "", "metavar": "{" + ",".join(PROMPTS) + "}"}),
+                ("--prompt", f"choose the instruction that goes with each question (see below); {prompt_default}", "short-answer", {"default": "", "metavar": "{" + ",".join(prompts) + "}"}),
                 ("--confidence", "choose how to estimate the model's confidence that the question is answerable (see below); default: abstention (hf-vqa models: token-probability)", "verbalized", {"default": "", "metavar": "{" + ",".join(CONFIDENCE_METHODS) + "}"}),
                 ("--max-image-size", f"shrink images so that the longer side has at most N pixels; 0: original size; default: {DEFAULT_OPTIONS.max_image_size}", "512", number("max_image_size")),
                 ("--images", "read the images from this folder, if the release does not contain them", "images", {"type": Path, "default": None, "metavar": "FOLDER"}),

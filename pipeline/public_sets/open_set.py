@@ -235,13 +235,18 @@ def read_public_set(path: Path, rows: OpenedRows | None = None) -> PublicSet:
         UserError: Lists every fault of the files.
     """
     rows = rows or require_public_rows(path)
-    items = _with_distinct_ids(rows.known.read(rows.rows, rows.files), rows.files)
+    items = read_items(rows)
     check_items(path, rows.known, items)
     base = path if path.is_dir() else path.parent
     names = {
         file: str(file.relative_to(base)) if file.is_relative_to(base) else file.name for file in rows.paths
     }
     return PublicSet(rows.known, path, items, rows, {names[file]: sha256_file(file) for file in rows.paths})
+
+
+def read_items(rows: OpenedRows) -> list[SetItem]:
+    """Read one item per row, without checking them."""
+    return _with_distinct_ids(rows.known.read(rows.rows, rows.files), rows.files)
 
 
 def _with_distinct_ids(items: list[SetItem], files: Sequence[str]) -> list[SetItem]:

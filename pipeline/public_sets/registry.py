@@ -70,7 +70,7 @@ class KnownSet(NamedTuple):
         label_names: Names of the labels False and True.
         label_columns: The columns that may contain the label. A file has one of these columns.
         file_pattern: Regular expression that the path of the file must contain, in lower case; "" for none.
-        files: How the files are named, for the documentation.
+        files: How the files are named, for the documentation; "" for a layout that only this project writes.
         expand: Turns the rows of the files into one row per question; None if they are that already.
         image_columns: Columns that may contain embedded images.
         image_name_column: Column with the name that an item's image has; "" if it is the hash of the embedded image.
@@ -105,6 +105,11 @@ class KnownSet(NamedTuple):
         """Name of the set and its layout, such as "POPE (hub)"."""
         return f"{self.set_name} ({self.layout})" if self.layout else self.set_name
 
+    @property
+    def is_documented(self) -> bool:
+        """Whether the layout is that of files which somebody publishes."""
+        return bool(self.files)
+
     def matches(self, columns: Sequence[str], file: str) -> bool:
         """Return whether a file with these columns and this path is in this layout."""
         return self.columns <= set(columns) and bool(re.search(self.file_pattern, file.lower()))
@@ -134,7 +139,6 @@ KNOWN_SETS: tuple[KnownSet, ...] = (
         read_release_table,
         "releases of this project",
         label_names=("AQ", "UQ"),
-        files="`data/*.parquet`",
         image_columns=("image",),
         image_name_column="image_id",
         source_detail="source_question_id",
@@ -146,7 +150,6 @@ KNOWN_SETS: tuple[KnownSet, ...] = (
         read_release_table,
         "releases of this project",
         label_names=("AQ", "UQ"),
-        files="`data/*.parquet`",
         image_columns=("image",),
         image_name_column="image_id",
         source_detail="source_question_id",
@@ -226,7 +229,7 @@ KNOWN_SETS: tuple[KnownSet, ...] = (
         "visualqa.org/download.html",
         label=label_answers_yes_no,
         label_names=("no", "yes"),
-        files="a file of questions with `--annotations FILE`, or a folder with both, and COCO's images",
+        files="a folder with one file `*questions*.json` and one `*annotations*.json`, and COCO's images",
     ),
     KnownSet(
         "TDIUC",
@@ -235,7 +238,7 @@ KNOWN_SETS: tuple[KnownSet, ...] = (
         read_tdiuc,
         "Cadene/block.bootstrap.pytorch 257c255, block/datasets/tdiuc.py (the files are at kushalkafle.com)",
         label_columns=("question_type",),
-        files="a file of questions with `--annotations FILE`, or a folder with both, and COCO's images",
+        files="a folder with one file `*questions*.json` and one `*annotations*.json`, and COCO's images",
     ),
     KnownSet(
         "GQA",

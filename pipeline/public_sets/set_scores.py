@@ -22,13 +22,12 @@ from pipeline.public_sets.open_set import PublicSet
 from pipeline.scoring.bootstrap import percentile_interval
 from pipeline.scoring.items import Benchmark, BenchmarkItem, Items
 from pipeline.scoring.joined_predictions import Predictions
+from pipeline.scoring.leaderboard.several_sets import MIN_CLUSTERS
 
 # Sets whose groups (`SetItem.group`) are sets of their own: each is a subset.
 SETS_WITH_SUBSETS = ("RGQA", "POPE", "RePOPE", "MM-UPD", "TUBench")
 # Options of MM-UPD that say that no other option answers the question.
 REFUSING_OPTIONS = ("none of the above", "the image and question are irrelevant")
-# With fewer clusters, intervals of the authors' scores would be too narrow to mean anything, and are not computed.
-MIN_CLUSTERS = 20
 # Default number of half-samples for the intervals of the authors' scores.
 DEFAULT_NUM_SAMPLES = 200
 # The answer to an answerable question of a set that states no answers (CP-Bench): any answer is right.

@@ -401,3 +401,12 @@ PUBLIC_SETS = {
     "TUBench": ("TUBench", make_tubench, None, 15),
     "CP-Bench": ("CP-Bench", make_cp_bench, "images", 6),
 }
+
+
+if __name__ == "__main__":
+    # python -m tests.public_sets.made_public_sets FOLDER writes each set into a folder of its own.
+    import sys
+    from pathlib import Path
+
+    for title, (_, make, _, _) in PUBLIC_SETS.items():
+        print(make(Path(sys.argv[1]) / title.lower().replace(" ", "-")))

@@ -14,6 +14,7 @@ from PIL import Image
 
 from pipeline.benchmark.auditing.labelled_set import load_labelled_set
 from pipeline.cli import run, score
+from pipeline.cli.audit import AuditOptions, read_sets
 from pipeline.core.errors import UserError, run_command
 from pipeline.public_sets.cells import decode_image
 from pipeline.public_sets.items import SetItem
@@ -556,3 +557,14 @@ def test_releases_and_other_folders_are_no_public_sets(tmp_path):
     assert find_public_rows(make_release(tmp_path, 2)) is None
     (tmp_path / "empty").mkdir()
     assert find_public_rows(tmp_path / "empty") is None and find_public_rows(tmp_path / "nosuch") is None
+
+
+def test_an_audit_takes_every_set(public, monkeypatch):
+    """Sets whose questions all have an answer, of one label, are refused with the reason; the others are read with all questions."""
+    set_name, path, _, count = public
+    (rows,) = read_sets(AuditOptions(str(path))).values()
+    left_out = sum(rows.excluded_rows.values())
+    assert len(rows) + left_out == count
+    # Two of four questions of VQA v2 are answered with a number or a word, and half of NaturalBench's with a letter.
+    assert left_out == {"VQA v2": 4, "NaturalBench": 4}.get(set_name, 0)
+    assert rows.format.partition(" (")[0] == set_name

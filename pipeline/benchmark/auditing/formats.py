@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from pipeline.core.column_aliases import COLUMN_ALIASES, find_column
 from pipeline.core.errors import UserError
 from pipeline.public_sets.cells import normalize_value, parse_label
+from pipeline.public_sets.items import SetItem
 from pipeline.public_sets.registry import (
     KNOWN_SETS,
     NOT_YES_NO,
@@ -46,17 +47,11 @@ class ParsedRows(NamedTuple):
     source_ids: Sequence[Any] | None = None
 
 
-def parse_known_set(known: KnownSet, source: RowSource, name: str) -> ParsedRows:
-    """Read a public set.
+def parse_items(known: KnownSet, items: Sequence[SetItem]) -> ParsedRows:
+    """Return the items of a public set as columns.
 
     The text of a row contains everything that a model sees: the hint, the question and the options.
-
-    Args:
-        known: The set.
-        source: Its rows, one per question.
-        name: Path of the file.
     """
-    items = known.read(source, file_names(source, name))
     texts = [
         "\n".join(
             [
@@ -145,7 +140,9 @@ KNOWN_SETS_BY_NAME = {known.name: known for known in KNOWN_SETS}
 def parse_format(name: str, source: RowSource, file: str) -> ParsedRows:
     """Read rows in the format of this name."""
     known = KNOWN_SETS_BY_NAME.get(name)
-    return parse_known_set(known, source, file) if known else parse_vqa_style(source)
+    return (
+        parse_items(known, known.read(source, file_names(source, file))) if known else parse_vqa_style(source)
+    )
 
 
 def label_columns(name: str) -> Sequence[str]:

@@ -13,12 +13,19 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from pipeline.benchmark.auditing.formats import ParsedRows, detect_format, label_columns, parse_format
+from pipeline.benchmark.auditing.formats import (
+    ParsedRows,
+    detect_format,
+    label_columns,
+    parse_format,
+    parse_items,
+)
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
 from pipeline.core.column_aliases import find_column, normalize_column_name
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.table_reader import format_row_numbers
 from pipeline.public_sets.cells import normalize_value
+from pipeline.public_sets.open_set import OpenedRows, read_items
 from pipeline.public_sets.row_sources import RowSource
 
 # If the user names no positive label, a value in this list counts as label 1.
@@ -99,13 +106,19 @@ def make_column_options(
     return ColumnOptions(text, label, image, positive_label, (column, value) if where else None)
 
 
-def load_labelled_set(source: RowSource, name: str, options: ColumnOptions = ColumnOptions()) -> LabelledSet:  # noqa: B008 (immutable)
+def load_labelled_set(
+    source: RowSource,
+    name: str,
+    options: ColumnOptions = ColumnOptions(),  # noqa: B008 (immutable)
+    public: OpenedRows | None = None,
+) -> LabelledSet:
     """Read a set by its format, or by the columns that the user named.
 
     Args:
         source: The rows.
         name: The name of the set, for messages.
         options: The columns that the user named.
+        public: The rows as those of a public set, if they are recognized already.
 
     Raises:
         UserError: Columns are missing, rows have no text or no label, an id occurs more than once, or there
@@ -130,12 +143,13 @@ def load_labelled_set(source: RowSource, name: str, options: ColumnOptions = Col
         raise UserError(
             f"{name}: --positive-label is a value of --label-column; give --label-column and --text-column, too"
         )
-    format_name = "named columns" if options.text else detect_format(source.columns, name)
-    parsed = (
-        parse_named_columns(source, options, name)
-        if options.text
-        else parse_format(format_name, source, name)
-    )
+    if options.text:
+        format_name, parsed = "named columns", parse_named_columns(source, options, name)
+    elif public:
+        format_name, parsed = public.known.name, parse_items(public.known, read_items(public))
+    else:
+        format_name = detect_format(source.columns, name)
+        parsed = parse_format(format_name, source, name)
     if options.image is not None:
         parsed = parsed._replace(images=source.column(options.image))
     row_indices = np.arange(len(source))

@@ -15,6 +15,8 @@ from scipy.stats import rankdata
 from pipeline.scoring.bootstrap import percentile_interval
 from pipeline.scoring.rank_correlation import kendall_tau
 
+# With fewer clusters of items, intervals of a benchmark are not to be trusted.
+MIN_CLUSTERS = 20
 # With fewer models, every order of them is likely by chance, and no agreement is reported.
 MIN_MODELS_FOR_AGREEMENT = 3
 Interval = tuple[float, float]
@@ -29,6 +31,7 @@ class SetColumn(NamedTuple):
         perfect: Value of a perfect score, 1 or 100.
         num_items: Number of items on which all its models are scored.
         scores: Model -> the score on all items, then on each of r samples of the items, [1 + r]; NaN where undefined. Higher is better.
+        num_clusters: Number of clusters of items (images, or images that questions share), of which samples are taken; None if unknown.
     """
 
     name: str
@@ -36,6 +39,7 @@ class SetColumn(NamedTuple):
     perfect: int
     num_items: int
     scores: dict[str, np.ndarray]
+    num_clusters: int | None = None
 
 
 class MeanRank(NamedTuple):
@@ -157,6 +161,13 @@ def render_set_markdown(board: SetLeaderboard) -> str:
     lines.append(
         f"Items: {sizes}. Higher scores are better; the score of each set is the one that its authors put first."
     )
+    few = [
+        one.name for one in board.columns if one.num_clusters is not None and one.num_clusters < MIN_CLUSTERS
+    ]
+    if few:
+        lines.append(
+            f"Too few images for intervals that mean something (fewer than {MIN_CLUSTERS}): {', '.join(few)}."
+        )
     if left_out := [one.name for one in board.columns if one.name not in board.ranked_sets]:
         lines.append(f"Not in the mean rank, because some models have no results: {', '.join(left_out)}.")
     if board.agreements:
