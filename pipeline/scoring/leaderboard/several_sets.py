@@ -10,7 +10,6 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 
 from pipeline.scoring.bootstrap import percentile_interval
 from pipeline.scoring.rank_correlation import kendall_tau
@@ -99,10 +98,7 @@ def build_set_leaderboard(columns: Sequence[SetColumn]) -> SetLeaderboard:
     tables = {column.name: np.array([column.scores[model] for model in models]) for column in ranked}
     mean_ranks: dict[str, MeanRank] = {}
     if tables and len(models) > 1:
-        # An undefined score is worse than every other.
-        ranks = np.mean(
-            [rankdata(-np.nan_to_num(table, nan=-np.inf), axis=0) for table in tables.values()], axis=0
-        )
+        ranks = np.mean([*map(rank_models, tables.values())], axis=0)
         mean_ranks = {
             model: MeanRank(float(row[0]), percentile_interval(row[1:]))
             for model, row in zip(models, ranks, strict=True)
@@ -116,6 +112,24 @@ def build_set_leaderboard(columns: Sequence[SetColumn]) -> SetLeaderboard:
             agreements.append(SetAgreement((one, other), float(taus[0]), percentile_interval(taus[1:])))
     num_samples = max((len(row) - 1 for column in columns for row in column.scores.values()), default=0)
     return SetLeaderboard(models, [*columns], [*tables], mean_ranks, agreements, num_samples)
+
+
+def rank_models(scores: np.ndarray) -> np.ndarray:
+    """Rank models in each sample. Rank 1 has the highest score, ties get their mean rank, and an undefined score is worse than every other.
+
+    Args:
+        scores: [models, samples].
+
+    Returns:
+        [models, samples] ranks.
+
+    >>> rank_models(np.array([[0.9], [0.5], [0.5], [np.nan]])).ravel().tolist()
+    [1.0, 2.5, 2.5, 4.0]
+    """
+    values = np.nan_to_num(scores, nan=-np.inf)
+    better = (values[None] > values[:, None]).sum(axis=1)
+    equal = (values[None] == values[:, None]).sum(axis=1)
+    return better + (equal + 1) / 2
 
 
 def format_interval(value: float, interval: Interval, digits: int) -> str:
