@@ -629,7 +629,7 @@ def score_cp_bench(items: Sequence[SetItem], parsed: Parsed) -> dict[str, float]
 
     - cpq_reject_rate: proportion of questions with a counterfactual presupposition that are rejected.
     - tpq_accept_rate: proportion of questions with a true presupposition that are accepted.
-    - accuracy: proportion of questions of either kind that are rightly rejected or accepted.
+    - accuracy: proportion of questions of both kinds that are rightly rejected or accepted.
     - final_score: 0.6 cpq_reject_rate + 0.2 tpq_accept_rate + 0.2 accuracy.
 
     Source: Wu0409/Antidote d0ff5c4, benchmark/eval.py. The authors let Qwen-2.5-72B judge whether a reply rejects

@@ -293,7 +293,7 @@ def vizwiz_answer(text):
             out = out.replace(mark, "")
         else:
             out = out.replace(mark, " ")
-    # The flag is given in the place of the greatest number of replacements, which is 32.
+    # The script gives a flag as the maximum number of replacements; the value of the flag is 32.
     out = re.sub(r"(?!<=\d)(\.)(?!\d)", "", out, count=32)
     words = [DIGITS.get(word, word) for word in out.lower().split()]
     words = [word for word in words if word not in ("a", "an", "the")]
