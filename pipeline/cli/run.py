@@ -31,7 +31,9 @@ def main(arguments: Sequence[str]) -> None:
     parser = make_parser("rgqa run", with_plots=True, with_public_sets=True)
     options = parse_options(parser.parse_args(arguments))
     rows = find_public_rows(options.release)
-    if rows is None and options.release.is_file():
+    # A folder of a release that lacks files gets the message for releases.
+    is_other = options.release.is_dir() and not (options.release / "rgqa").exists()
+    if rows is None and (options.release.is_file() or is_other):
         rows = require_public_rows(options.release)
     if rows is None:
         outcome = run_model(options)

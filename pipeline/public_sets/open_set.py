@@ -100,13 +100,19 @@ def require_public_rows(path: Path) -> OpenedRows:
     if found := find_public_rows(path):
         return found
     names = ", ".join(dict.fromkeys(known.set_name for known in KNOWN_SETS))
-    columns = ""
+    columns, problems = "", list[str]()
     if path.is_file():
         there = open_rows(str(path)).columns
         columns = f"; its columns are {join_examples(there, 12) or '(none)'}"
+    for file in _list_files(path) if path.is_dir() else ():
+        with collect_errors(problems):
+            open_rows(str(file))
     raise UserError(
-        f"{path}: neither a release nor a known public set{columns}. Known sets are {names}; their files are described in"
-        " docs/guides/public_sets.md"
+        [
+            f"{path}: neither a release nor a known public set{columns}. Known sets are {names}; their files are described in"
+            " docs/guides/public_sets.md",
+            *problems,
+        ]
     )
 
 
@@ -199,15 +205,17 @@ def _open_pair(folder: Path) -> OpenedRows | None:
 def _open_tables(folder: Path) -> OpenedRows | None:
     """Open all files in a folder that are tables of a known set."""
     found: list[OpenedRows] = []
-    problems: list[str] = []
+    faults: dict[Path, list[str]] = {}
     for path in _list_files(folder):
-        with collect_errors(problems):
+        with collect_errors(faults.setdefault(path, [])):
             rows = open_rows(str(path))
             if opened := _make(rows, [path]):
                 found.append(opened)
     if not found:
         return None
-    if problems:
+    # A file of another kind, such as the settings of a data set, need not be a table.
+    suffixes = {path.suffix for one in found for path in one.paths}
+    if problems := [line for path, lines in faults.items() if path.suffix in suffixes for line in lines]:
         raise UserError([f"{folder}: files that cannot be read", *problems])
     layouts = Counter(one.known.name for one in found)
     if len(layouts) > 1:
@@ -283,7 +291,10 @@ def check_items(path: Path, known: KnownSet, items: Sequence[SetItem]) -> None:
 
     report(find(lambda item: not item.question.strip()), "the question is missing")
     counts = Counter(item.id for item in items)
-    report(find(lambda item: counts[item.id] > 1), "the id occurs more than once")
+    report(
+        find(lambda item: counts[item.id] > 1),
+        "the id occurs more than once; if several files have the same questions, name one of them",
+    )
     if "yes/no" in known.answer_kinds and known.answer_kinds == ("yes/no",):
         report(
             find(lambda item: item.answers not in (("yes",), ("no",))),

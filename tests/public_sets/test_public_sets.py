@@ -498,6 +498,21 @@ FAULTS = {
             "neither a release nor a known public set; its columns are prompt, picture_file. Known sets are RGQA, HallusionBench"
         ],
     ),
+    "unknown folder": (
+        lambda folder: write_rows(folder / "mine.jsonl", [{"prompt": "Is it?"}]).parent,
+        ["neither a release nor a known public set. Known sets are RGQA"],
+    ),
+    "truncated file": (
+        lambda folder: (
+            made.make_pope(folder),
+            (folder / "coco_pope_x.json").write_text('{"image": "a.jpg", "te'),
+        )[0],
+        ["files that cannot be read", "coco_pope_x.json"],
+    ),
+    "a folder with a truncated file alone": (
+        lambda folder: write_rows(folder / "a.json", [{"image": 3}]).write_text('[{"image": "a') and folder,
+        ["neither a release nor a known public set", "a.json: expected a list of JSON objects"],
+    ),
     "VQA questions alone": (
         lambda folder: write_rows(
             folder / "q.json", [{"question": "Is it?", "question_id": 1, "image_id": 2}]
