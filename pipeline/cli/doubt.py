@@ -35,6 +35,8 @@ from pipeline.core.params import PARAMS_FILE, read_params_file
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import report_written
 from pipeline.core.records import Record
+from pipeline.public_sets.hub_sets import PREFIX as HUB_PREFIX
+from pipeline.public_sets.hub_sets import fetch_if_on_hub
 from pipeline.stages import collect
 
 NUM_SHOWN = 10
@@ -75,6 +77,7 @@ def write_doubt(
     """
     if out and out.suffix.lower() not in (".csv", ".json"):
         raise UserError(f"--out is {out}; expected a file .csv or .json")
+    source = str(fetch_if_on_hub(source)) if source.startswith(HUB_PREFIX) else source
     inputs = [Path(source), *predictions, options.annotations, queue and queue.images]
     check_output_paths([Output("--out", out) if out else None], inputs)
     if queue:

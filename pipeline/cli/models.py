@@ -151,8 +151,8 @@ def audit(
         str,
         Argument(
             metavar="SOURCE",
-            help="A release, a file (JSON, JSONL, CSV, TSV, Parquet), or a data set (folder or name) for the Hugging Face library "
-            "`datasets`.",
+            help="A release, a public set (docs/guides/public_sets.md), a file (JSON, JSONL, CSV, TSV, Parquet), hub:OWNER/NAME@REVISION:PATH on "
+            "the Hugging Face Hub, or a data set (folder or name) for the library `datasets`.",
         ),
     ],
     annotations: AnnotationsOption = None,

@@ -13,6 +13,7 @@ from pipeline.cli.public_sets import score_run as score_public_run
 from pipeline.inference.argument_parser import make_parser, parse_options
 from pipeline.inference.cli import report_outcome, score_run
 from pipeline.inference.runner import run_model
+from pipeline.public_sets.hub_sets import fetch_if_on_hub
 from pipeline.public_sets.open_set import find_public_rows, require_public_rows
 from pipeline.scoring.items import Benchmark
 from pipeline.scoring.joined_predictions import Predictions, ScoringOptions
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str]) -> None:
     """
     parser = make_parser("rgqa run", with_plots=True, with_public_sets=True)
     options = parse_options(parser.parse_args(arguments))
+    options = options._replace(release=fetch_if_on_hub(options.release))
     rows = find_public_rows(options.release)
     # A folder of a release that lacks files gets the message for releases.
     is_other = options.release.is_dir() and not (options.release / "rgqa").exists()

@@ -12,6 +12,7 @@ from pipeline.benchmark.report.score_frame import check_table_suffix, make_score
 from pipeline.cli.public_sets import find_set_to_score, score_public_set
 from pipeline.core.errors import format_count
 from pipeline.core.progress import report_written
+from pipeline.public_sets.hub_sets import fetch_if_on_hub
 from pipeline.public_sets.open_set import read_public_set
 from pipeline.scoring import cli
 from pipeline.scoring.cli_options import build_parser
@@ -33,6 +34,7 @@ def main(arguments: Sequence[str]) -> None:
         UserError: Lists every problem with the options and the files.
     """
     parsed = build_parser("rgqa score").parse_intermixed_args(arguments)
+    parsed.benchmark = fetch_if_on_hub(parsed.benchmark)
     if rows := find_set_to_score(parsed.benchmark):
         score_public_set(read_public_set(parsed.benchmark, rows), parsed)
         return

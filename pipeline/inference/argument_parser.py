@@ -60,7 +60,10 @@ def make_parser(
     add = parser.add_argument
     help_text = "folder of a release (data/release/NAME/VERSION)"
     if with_public_sets:
-        help_text += ", or file or folder of a public set such as POPE or MM-UPD (docs/guides/public_sets.md)"
+        help_text += (
+            "; file or folder of a public set such as POPE or MM-UPD (docs/guides/public_sets.md); or hub:OWNER/NAME@REVISION:PATH to "
+            "fetch either from the Hugging Face Hub"
+        )
     add("release", type=Path, metavar=subject, help=help_text)
     add(
         "--model",

@@ -264,7 +264,8 @@ def build_parser(program: str = WHEEL_PROGRAM) -> argparse.ArgumentParser:
         metavar="BENCHMARK",
         help="a release folder, the JSON file of a subset, or a question file in the format of GQA or VQA"
         + (
-            "; or the file or folder of a public set such as POPE or MM-UPD (docs/guides/public_sets.md)"
+            "; the file or folder of a public set such as POPE or MM-UPD (docs/guides/public_sets.md); or hub:OWNER/NAME@REVISION:PATH to "
+            "fetch one from the Hugging Face Hub"
             if program != WHEEL_PROGRAM
             else ""
         ),

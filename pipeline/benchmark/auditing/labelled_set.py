@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -25,8 +26,8 @@ from pipeline.core.column_aliases import find_column, normalize_column_name
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.table_reader import format_row_numbers
 from pipeline.public_sets.cells import normalize_value
-from pipeline.public_sets.open_set import OpenedRows, read_items
-from pipeline.public_sets.row_sources import RowSource
+from pipeline.public_sets.open_set import OpenedRows, find_public_rows, read_items
+from pipeline.public_sets.row_sources import RowSource, open_labelled_rows
 
 # If the user names no positive label, a value in this list counts as label 1.
 POSITIVE_VALUES = {"yes", "1", "true", "uq", "unanswerable", "invalid", "positive"}
@@ -104,6 +105,29 @@ def make_column_options(
     if where is not None and not (column and equals):
         raise UserError(f"--where is {where!r}; expected COLUMN=VALUE")
     return ColumnOptions(text, label, image, positive_label, (column, value) if where else None)
+
+
+def open_labelled_set(
+    source: str,
+    options: ColumnOptions = ColumnOptions(),  # noqa: B008 (immutable)
+    annotations: Path | None = None,
+    config: str | None = None,
+    split: str | None = None,
+) -> LabelledSet:
+    """Open and read a set: the file or folder of a public set, a table, or a data set that the library `datasets` loads.
+
+    Args:
+        source: Path of a file or folder, or name of a data set on the Hugging Face hub.
+        options: The columns that the user named.
+        annotations, config, split: As in `open_labelled_rows`.
+
+    Raises:
+        UserError: The set cannot be read. The message lists all faults.
+    """
+    is_plain = not (annotations or config or split or options.text)
+    if is_plain and (public := find_public_rows(Path(source))):
+        return load_labelled_set(public.rows, source, options, public)
+    return load_labelled_set(open_labelled_rows(source, annotations, config, split), source, options)
 
 
 def load_labelled_set(
