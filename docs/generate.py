@@ -15,6 +15,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -28,13 +29,18 @@ from pipeline.cli.main import app
 from pipeline.core.params import Params
 from pipeline.core.stage_graph import read_stages, stage_module
 from pipeline.inference.argument_parser import make_parser
+from pipeline.public_sets.author_scores import MAIN_SCORES
+from pipeline.public_sets.registry import KNOWN_SETS
 from pipeline.scoring.cli_options import build_parser
 from tests.closure import ROOT, module_of
 
 REFERENCE = ROOT / "docs" / "reference"
 GENERATED = "<!-- Made by python -m docs.generate; do not edit. -->\n"
 # Commands whose options are those of the wheel's commands.
-ARGPARSE_COMMANDS = {"score": build_parser, "run": make_parser}
+ARGPARSE_COMMANDS = {
+    "score": partial(build_parser, "rgqa score"),
+    "run": partial(make_parser, "rgqa run", with_plots=True, with_public_sets=True),
+}
 # The value of parameters that follow from the data.
 AUTO = Literal["auto"]
 # The section of the parameters that belongs to no stage.
@@ -329,7 +335,23 @@ def purpose(package: str) -> str:
     return re.split(r"(?<=\.)\s|\n\n", docstring)[0].replace("\n", " ")
 
 
-TABLES: dict[str, Callable[[str], str]] = {"stages": stages, "interim": interim, "packages": packages}
+def public_sets(above: str) -> str:
+    """The public sets, their files, their main score, and where the layout of their files was read."""
+    rows = []
+    for known in KNOWN_SETS:
+        if known.is_documented:
+            source = clean(known.source)
+            score = f"`{MAIN_SCORES[known.set_name]}`" if known.set_name in MAIN_SCORES else "-"
+            rows.append(f"| {clean(known.name)} | {clean(known.files)} | {score} | {source} |")
+    return "\n".join(["| set | files | main score | layout read from |", "|---|---|---|---|", *rows])
+
+
+TABLES: dict[str, Callable[[str], str]] = {
+    "stages": stages,
+    "interim": interim,
+    "packages": packages,
+    "public_sets": public_sets,
+}
 
 
 def with_tables(text: str, path: Path) -> str:

@@ -18,8 +18,12 @@ from rich.table import Table
 from pipeline.benchmark.auditing.audit_markdown import BELOW_HALF_NOTE, format_auroc, format_p_value
 from pipeline.benchmark.auditing.balanced_subset import BalanceReport, choose_balanced_subset
 from pipeline.benchmark.auditing.known_questions import KnownQuestions, collect_known_questions
-from pipeline.benchmark.auditing.labelled_set import ColumnOptions, LabelledSet, load_labelled_set
-from pipeline.benchmark.auditing.row_sources import open_labelled_rows, open_rows
+from pipeline.benchmark.auditing.labelled_set import (
+    ColumnOptions,
+    LabelledSet,
+    load_labelled_set,
+    open_labelled_set,
+)
 from pipeline.benchmark.auditing.text_attackers import ATTACKERS
 from pipeline.benchmark.auditing.text_audit import AuditSettings, SetDescription, TextAudit, audit_texts
 from pipeline.benchmark.auditing.text_audit_page import summarize_finding, write_page
@@ -30,6 +34,7 @@ from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.paths import DatasetFolders
 from pipeline.core.progress import report_written
 from pipeline.core.records import Question, Record
+from pipeline.public_sets.row_sources import open_rows
 
 MAX_SHOWN_WORDS = 12
 # Folders of a release with the files of its subsets.
@@ -149,8 +154,9 @@ def read_sets(options: AuditOptions) -> dict[str, LabelledSet]:
     folder = Path(options.source)
     files = sorted((folder / "rgqa").glob("*.json")) if folder.is_dir() else []
     if not files or options.config or options.split:
-        source = open_labelled_rows(options.source, options.annotations, options.config, options.split)
-        rows = load_labelled_set(source, options.source, options.columns)
+        rows = open_labelled_set(
+            options.source, options.columns, options.annotations, options.config, options.split
+        )
         return {folder.name if folder.exists() else options.source: rows}
     sets: dict[str, LabelledSet] = {}
     problems: list[str] = []

@@ -1,4 +1,4 @@
-"""The command `rgqa leaderboard`: compare models on one release in one table."""
+"""The command `rgqa leaderboard`: compare models on one release, or over several benchmarks, in one table."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pipeline.cli.set_leaderboard import expand_run_folders, is_over_several_sets, write_set_leaderboard
 from pipeline.core.atomic_files import write_text
-from pipeline.core.errors import UserError, format_count
+from pipeline.core.errors import UserError, format_count, no_effect_message
 from pipeline.core.output_paths import Output, check_output_paths
 from pipeline.core.progress import report_written
 from pipeline.scoring.cli_options import VALUE_CHECKS
@@ -38,6 +39,8 @@ def write_leaderboard(
 ) -> None:
     """Print the leaderboard in Markdown, and write it as Markdown, HTML and CSV.
 
+    Runs on public sets, alone or with runs on releases, make a table over several benchmarks (`write_set_leaderboard`).
+
     Stage `leaderboard` makes the same table from the same files. Items that a run did not answer count as
     wrong. A predictions file must have all items of each subset that it contains.
 
@@ -57,6 +60,11 @@ def write_leaderboard(
     expected, is_valid = VALUE_CHECKS["bootstrap"]
     if not is_valid(num_bootstrap):
         raise UserError(f"--bootstrap is {num_bootstrap}; expected {expected}")
+    paths = expand_run_folders(paths)
+    if is_over_several_sets(paths):
+        _refuse_release_options(release, sort_by, label_noise)
+        write_set_leaderboard(paths, out, num_bootstrap, seed)
+        return
     p = LeaderboardParams(baseline="", num_replicates=num_bootstrap, seed=seed)
     check_output_paths(
         [Output("--out", out, "folder", tuple(OUTPUT_WRITERS)) if out else None],
@@ -70,3 +78,19 @@ def write_leaderboard(
         for name, write in OUTPUT_WRITERS.items():
             write_text(out / name, write(board))
         report_written("leaderboard", format_count(len(board.rows), "row"), out, sys.stderr)
+
+
+def _refuse_release_options(release: Path | None, sort_by: str, label_noise: str) -> None:
+    """Refuse the options that apply to a leaderboard of one release.
+
+    Raises:
+        UserError: Lists every such option that was given.
+    """
+    given = {
+        "--release": release is not None,
+        "--sort-by": sort_by != DEFAULT_RANKING_SCORE,
+        "--label-noise": bool(label_noise),
+    }
+    reason = "the results are runs on public sets, which are ranked by the main score of each set"
+    if problems := [no_effect_message(name, reason) for name, is_given in given.items() if is_given]:
+        raise UserError(problems)

@@ -71,11 +71,11 @@ def root_options(
 
 
 def main() -> None:
-    """Run the command `rgqa`. Each command takes `hub:OWNER/NAME@REVISION` where it takes the folder of a release."""
+    """Run the command `rgqa`. Each command takes `hub:OWNER/NAME@REVISION:PATH` where it takes a release or a public set."""
     require_docstrings()
     try:
         if any(word.startswith("hub:") for word in sys.argv[1:]):
-            from pipeline.benchmark.release.hub_source import resolve_hub_arguments
+            from pipeline.cli.hub_arguments import resolve_hub_arguments
 
             run_command(lambda: sys.argv.__setitem__(slice(1, None), resolve_hub_arguments(sys.argv[1:])))
         app()

@@ -86,7 +86,12 @@ def score(context: typer.Context) -> None:
 )
 def leaderboard(
     results: Annotated[
-        list[Path], Argument(metavar="RESULT", help="Folders that `rgqa run` wrote, or predictions files.")
+        list[Path],
+        Argument(
+            metavar="RESULT",
+            help="Folders that `rgqa run` wrote, folders of such folders, or predictions files. Runs on public sets (docs/guides/public_sets.md) "
+            "are compared over all their sets.",
+        ),
     ],
     release: Annotated[
         Path | None,
@@ -110,7 +115,9 @@ def leaderboard(
     bootstrap: Annotated[
         int,
         Option(
-            min=100, max=1_000_000, help="Use this number of bootstrap replicates (over images) per interval."
+            min=100,
+            max=1_000_000,
+            help="Use this number of bootstrap replicates (over images) per interval; with public sets, of random halves of the images.",
         ),
     ] = 1000,
     label_noise: Annotated[
@@ -126,6 +133,9 @@ def leaderboard(
     """Compare models in one table, with confidence intervals.
 
     The table has a column of letters (compact letter display). Models with a common letter are statistically indistinguishable.
+
+    Runs on public sets, alone or with runs on releases, make a table with a column for each set, mean ranks over the sets, and the agreement
+    of the sets.
     """
     from pipeline.cli.leaderboard import write_leaderboard
 
@@ -141,8 +151,8 @@ def audit(
         str,
         Argument(
             metavar="SOURCE",
-            help="A release, a file (JSON, JSONL, CSV, TSV, Parquet), or a data set (folder or name) for the Hugging Face library "
-            "`datasets`.",
+            help="A release, a public set (docs/guides/public_sets.md), a file (JSON, JSONL, CSV, TSV, Parquet), hub:OWNER/NAME@REVISION:PATH on "
+            "the Hugging Face Hub, or a data set (folder or name) for the library `datasets`.",
         ),
     ],
     annotations: AnnotationsOption = None,

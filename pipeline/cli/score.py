@@ -1,6 +1,6 @@
 """The command `rgqa score`.
 
-It does the same as the wheel's command `rgqa-score`, and also writes plots and a table.
+It does the same as the wheel's command `rgqa-score`. It also scores public sets, and writes plots and a table.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ import sys
 from collections.abc import Sequence
 
 from pipeline.benchmark.report.score_frame import check_table_suffix, make_score_frame, write_frame
+from pipeline.cli.public_sets import find_set_to_score, score_public_set
 from pipeline.core.errors import format_count
 from pipeline.core.progress import report_written
+from pipeline.public_sets.open_set import read_public_set
 from pipeline.scoring import cli
 from pipeline.scoring.cli_options import build_parser
 from pipeline.scoring.input_validation import pause_garbage_collection
@@ -31,6 +33,9 @@ def main(arguments: Sequence[str]) -> None:
         UserError: Lists every problem with the options and the files.
     """
     parsed = build_parser("rgqa score").parse_intermixed_args(arguments)
+    if rows := find_set_to_score(parsed.benchmark):
+        score_public_set(read_public_set(parsed.benchmark, rows), parsed)
+        return
     problems = check_table_suffix(parsed.table)
     if parsed.plots and len(parsed.predictions) > MAX_PLOTTED_MODELS:
         problems.append(

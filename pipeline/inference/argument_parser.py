@@ -22,12 +22,15 @@ DEFAULT_OPTIONS = RunOptions(Path(), "")
 SECRET_WORDS = ("key", "token", "secret", "password", "auth", "cookie")
 
 
-def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.ArgumentParser:
+def make_parser(
+    prog: str = "rgqa-run", with_plots: bool = False, with_public_sets: bool = False
+) -> argparse.ArgumentParser:
     """Return the parser of the run command.
 
     Args:
         prog: Name of the command in the help.
         with_plots: Add the options of a command that draws plots.
+        with_public_sets: Describe a command that also asks public sets.
     """
     lists = "\n\n".join(
         "\n".join([heading, *(f"  {one.name:<18} {one.help}" for one in known.values())])
@@ -39,20 +42,29 @@ def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.Ar
             ),
         )
     )
+    subject, what = ("SET", "a release or a public set") if with_public_sets else ("RELEASE", "a release")
     parser = RenamingArgumentParser(
         "run",
         prog=prog,
-        usage=f"{prog} RELEASE --model MODEL [options]",
-        description="Ask a model the questions of a release and score its answers (docs/guides/run_a_model.md).\n"
+        usage=f"{prog} {subject} --model MODEL [options]",
+        description=f"Ask a model the questions of {what} and score its answers (docs/guides/run_a_model.md).\n"
         "If a run stops, the same command resumes it and repeats the failed requests.",
         epilog=f"{lists}\n\nExamples:\n"
         f"  {prog} data/release/sample/1.0.0 --server http://127.0.0.1:8000 --model llava --confidence token-probability\n"
         f"  {prog} data/release/sample/1.0.0 --model openai/gpt-4o-mini --limit 200 --input-price 0.15 --output-price 0.6\n"
-        f"  {prog} data/release/sample/1.0.0 --model hf-vqa/dandelin/vilt-b32-finetuned-vqa",
+        f"  {prog} data/release/sample/1.0.0 --model hf-vqa/dandelin/vilt-b32-finetuned-vqa"
+        + f"\n  {prog} coco_pope_popular.json --images val2014 --server http://127.0.0.1:8000 --model llava"
+        * with_public_sets,
         formatter_class=HelpFormatter,
     )
     add = parser.add_argument
-    add("release", type=Path, metavar="RELEASE", help="folder of a release (data/release/NAME/VERSION)")
+    help_text = "folder of a release (data/release/NAME/VERSION)"
+    if with_public_sets:
+        help_text += (
+            "; file or folder of a public set such as POPE or MM-UPD (docs/guides/public_sets.md); or hub:OWNER/NAME@REVISION:PATH to "
+            "fetch either from the Hugging Face Hub"
+        )
+    add("release", type=Path, metavar=subject, help=help_text)
     add(
         "--model",
         required=True,
@@ -60,7 +72,7 @@ def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.Ar
         "NAME_API_KEY in the environment), or hf-vlm/... and hf-vqa/... for models on this machine; with --server, by its name on "
         "that server (example: --model llava)",
     )
-    for group, options in _option_groups():
+    for group, options in _option_groups(with_public_sets):
         adding = parser.add_argument_group(group).add_argument
         for name, text, example, how in options:
             shown = f"{text} (example: {name} {example})" if example else text
@@ -76,7 +88,7 @@ def make_parser(prog: str = "rgqa-run", with_plots: bool = False) -> argparse.Ar
     return parser
 
 
-def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]]]]]:
+def _option_groups(with_public_sets: bool) -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]]]]]:
     """Return the groups of options.
 
     Each option has a name, a help text, an example of a value ("" for a flag), and arguments of
@@ -86,6 +98,12 @@ def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]
     def number(name: str) -> dict[str, Any]:
         return {"type": int, "default": getattr(DEFAULT_OPTIONS, name), "metavar": "N"}
 
+    prompts, prompt_default = [*PROMPTS], "default: abstain (hf-vqa models: bare)"
+    if with_public_sets:
+        prompts.append("authors")
+        prompt_default = (
+            "default: abstain (hf-vqa models: bare; public sets: authors, the prompt of the set's authors)"
+        )
     price = {"type": float, "default": None, "metavar": "PRICE"}
     flag = {"action": "store_true"}
     return [
@@ -102,7 +120,7 @@ def _option_groups() -> list[tuple[str, list[tuple[str, str, str, dict[str, Any]
             [
                 ("--server", "use the OpenAI-compatible server at this address; if it needs a key, put the key into the environment variable SERVER_API_KEY", "http://127.0.0.1:8000", {"default": "", "metavar": "URL"}),
                 ("--model-arg", "pass a setting to the model; may be repeated; on a server, header.NAME is an HTTP header, and any other name a field of each request", "top_k=1", {"action": "append", "default": [], "metavar": "NAME=VALUE"}),
-                ("--prompt", "choose the instruction that goes with each question (see below); default: abstain (hf-vqa models: bare)", "short-answer", {"default": "", "metavar": "{" + ",".join(PROMPTS) + "}"}),
+                ("--prompt", f"choose the instruction that goes with each question (see below); {prompt_default}", "short-answer", {"default": "", "metavar": "{" + ",".join(prompts) + "}"}),
                 ("--confidence", "choose how to estimate the model's confidence that the question is answerable (see below); default: abstention (hf-vqa models: token-probability)", "verbalized", {"default": "", "metavar": "{" + ",".join(CONFIDENCE_METHODS) + "}"}),
                 ("--max-image-size", f"shrink images so that the longer side has at most N pixels; 0: original size; default: {DEFAULT_OPTIONS.max_image_size}", "512", number("max_image_size")),
                 ("--images", "read the images from this folder, if the release does not contain them", "images", {"type": Path, "default": None, "metavar": "FOLDER"}),

@@ -43,6 +43,16 @@ def run_and_score(arguments: Sequence[str] | None, prog: str, draw_plots: DrawPl
     """
     options = parse_options(make_parser(prog, with_plots=draw_plots is not None).parse_args(arguments))
     outcome = run_model(options)
+    report_outcome(outcome)
+    score_run(outcome, options, draw_plots)
+
+
+def report_outcome(outcome: RunOutcome) -> None:
+    """Print what a run has asked.
+
+    Raises:
+        UserError: The run stopped early, or there is no answer to score.
+    """
     print(f"run: {_format_summary(outcome)} -> {outcome.folder.path}", file=sys.stderr)
     counts = outcome.record["counts"]
     if outcome.stop_reason:
@@ -50,7 +60,6 @@ def run_and_score(arguments: Sequence[str] | None, prog: str, draw_plots: DrawPl
         raise UserError(f"stopped: {outcome.stop_reason}; {saved}. Run the same command to resume")
     if not counts["answered"]:
         raise UserError(["there is no answer to score", *_failure_reasons(outcome)])
-    _score_run(outcome, options, draw_plots)
 
 
 def _format_summary(outcome: RunOutcome) -> str:
@@ -76,7 +85,7 @@ def _failure_reasons(outcome: RunOutcome) -> list[str]:
     return [*dict.fromkeys(outcome.record["failures"].values())][:5]
 
 
-def _score_run(outcome: RunOutcome, options: RunOptions, draw_plots: DrawPlots | None) -> None:
+def score_run(outcome: RunOutcome, options: RunOptions, draw_plots: DrawPlots | None) -> None:
     """Score the items that were asked, like `rgqa score`.
 
     An item without an answer counts as answered wrong.

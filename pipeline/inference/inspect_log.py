@@ -68,7 +68,7 @@ def _make_sample(
     question: DistinctQuestion, questions: ReleaseQuestions, row: JournalRow, model: str
 ) -> EvalSample:
     sample, prompted_run = to_sample(question), questions.prompted_run
-    asked = prompted_run.prompt.format_question(question.item.question_text)
+    asked = prompted_run.prompt.format_question(question.asked_text)
     usage = ModelUsage(
         input_tokens=row["tokens"][0], output_tokens=row["tokens"][1], total_tokens=sum(row["tokens"])
     )

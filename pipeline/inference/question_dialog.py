@@ -14,8 +14,8 @@ from ..scoring.reasoning_parser import extract_final_answer
 from .chat_model import TRUNCATED_STOP_REASONS, ChatSender, Choice, Message, Reply, RequestSettings
 from .confidence import TokenLogprobs, find_most_common
 from .confidence_methods import SAMPLING_TEMPERATURE, ConfidenceMethod, Replies
+from .encoded_images import EncodedImages
 from .prompts import UNANSWERABLE, Prompt
-from .release_images import ReleaseImages
 
 # Number of most likely tokens per position whose log probabilities are requested, for methods that need them.
 NUM_TOP_LOGPROBS = 20
@@ -52,7 +52,7 @@ class PromptedRun(NamedTuple):
 
     prompt: Prompt
     confidence_method: ConfidenceMethod
-    images: ReleaseImages | None
+    images: EncodedImages | None
     few_shot_examples: Sequence[BenchmarkItem] = ()
     num_replies: int = 10
     use_num_choices: bool = True
@@ -139,6 +139,7 @@ async def ask_question(
     image_id: str,
     transcript: Transcript,
     classify: ClassifyReplies | None = None,
+    plain_question: str = "",
 ) -> Answer:
     """Ask a question and return what the replies yield.
 
@@ -149,6 +150,7 @@ async def ask_question(
         image_id: Id of its image.
         transcript: Filled with the messages and replies.
         classify: Tells abstaining replies from answers; None to call `classify_abstention` for this question alone.
+        plain_question: The question without the text that is asked with it, for the abstention classifier; "" if `question` is that.
 
     Raises:
         UnusableReply: A reply was truncated, or the method gives no confidence.
@@ -165,7 +167,7 @@ async def ask_question(
     all_choices = await _collect_replies(dialog, prompted_run)
     choices = _drop_truncated(all_choices)
     texts = [read.answer for read in choices]
-    asked = [question] * len(texts)
+    asked = [plain_question or question] * len(texts)
     if classify:
         answered = await classify(asked, texts)
     else:
@@ -208,7 +210,8 @@ async def _question_turns(prompted_run: PromptedRun, image_id: str, question: st
     first, *others = [
         text for text in (prompt.format_first_turn(question), prompt.format_question(question)) if text
     ]
-    image = await images.get_data_uri(image_id) if images else ""
+    # Some questions of public sets have no image.
+    image = await images.get_data_uri(image_id) if images and image_id else ""
     return [Message("user", first, image, image_id), *(Message("user", text) for text in others)]
 
 

@@ -5,23 +5,21 @@ Images are read when needed and are not kept in memory.
 
 from __future__ import annotations
 
-import asyncio
-import os
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from ..core.errors import UserError, format_count, join_examples
-from ..core.images import WHITE, encode_image, find_image_files
+from ..core.images import find_image_files
+from .encoded_images import EncodedImages
 
 # Number of rows of a table that are in memory at the same time.
 ROWS_PER_BATCH = 64
 
 
-class ReleaseImages:
+class ReleaseImages(EncodedImages):
     """Images of a release, by id.
 
     A Parquet table can only be read from its start. So the images in the tables of a release are copied once
@@ -48,19 +46,14 @@ class ReleaseImages:
         Raises:
             UserError: An image is missing, or a package that reads the tables or the images is not installed.
         """
-        self.max_image_size = max_image_size
+        super().__init__(max_image_size)
         self._image_ids = frozenset(image_ids)
         self._lock = Lock()
         # Image id -> start and length of the image in `_copy_file`.
         self._offsets: dict[str, tuple[int, int]] = {}
         self._copy_file: Any = None
-        # The same of the encoded images, in another temporary file.
-        self._encoded: dict[str, tuple[int, int]] = {}
-        self._encoded_file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
-        self._encoding: dict[str, asyncio.Future[str]] = {}
         self._files: dict[str, Path] = {}
         self._tables: list[tuple[Any, list[str]]] = []
-        _require_pillow()
         if folder is None:
             self._tables = [*_image_tables(release)]
             available = frozenset().union(*(ids for _, ids in self._tables))
@@ -73,44 +66,6 @@ class ReleaseImages:
             raise UserError(
                 f"{where}: {format_count(len(missing), 'image')} not found: {join_examples(missing)}{hint}"
             )
-
-    async def get_data_uri(self, image_id: str) -> str:
-        """Return an image as a data URI (see `encode_data_uri`). Each image is encoded once, in a thread.
-
-        Raises:
-            ValueError: The image is damaged, or `load_rgb` does not accept its format.
-        """
-        if image_id in self._encoded:
-            start, length = self._encoded[image_id]
-            return os.pread(self._encoded_file.fileno(), length, start).decode()
-        # Several questions about an image are often asked at the same time.
-        if image_id not in self._encoding:
-            self._encoding[image_id] = asyncio.ensure_future(
-                asyncio.to_thread(self.encode_data_uri, image_id)
-            )
-            self._encoding[image_id].add_done_callback(lambda _: self._encoding.pop(image_id))
-        uri = await self._encoding[image_id]
-        if image_id not in self._encoded:
-            data = uri.encode()
-            # If the disk is full, the image is encoded again when it is needed again.
-            with suppress(OSError):
-                start = self._encoded_file.seek(0, os.SEEK_END)
-                if self._encoded_file.write(data) == len(data):
-                    self._encoded[image_id] = (start, len(data))
-        return uri
-
-    def encode_data_uri(self, image_id: str) -> str:
-        """Return an image as a data URI: upright, in sRGB, and with sides of at most `max_image_size` pixels.
-
-        Raises:
-            ValueError: The image is damaged, or `load_rgb` does not accept its format.
-        """
-        try:
-            return encode_image(
-                self._read_image(image_id), max_side=self.max_image_size, background=WHITE
-            ).data_uri
-        except ValueError as error:
-            raise ValueError(f"image {image_id}: {error}") from error
 
     def _read_image(self, image_id: str) -> bytes:
         if self._files:
@@ -156,10 +111,3 @@ def _image_tables(release: Path) -> Iterator[tuple[Any, list[str]]]:
         table = parquet.ParquetFile(path, buffer_size=1 << 20)
         if "image" in table.schema_arrow.names:
             yield table, table.read(["image_id"]).column(0).to_pylist()
-
-
-def _require_pillow() -> None:
-    try:
-        import PIL  # noqa: F401
-    except ImportError:
-        raise UserError("sending images needs Pillow, which is not installed: pip install pillow") from None

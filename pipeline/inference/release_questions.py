@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ..core.errors import UserError, format_count
 from ..scoring.items import Benchmark, BenchmarkItem
 from .confidence_methods import get_confidence_method
-from .prompts import get_prompt, sample_few_shot_examples
+from .encoded_images import EncodedImages
+from .prompts import Prompt, get_prompt, sample_few_shot_examples
 from .question_dialog import PromptedRun
 from .release_images import ReleaseImages
 
@@ -39,7 +41,7 @@ def choose_questions(
     benchmark: Benchmark,
     release: Path,
     split: str = "test",
-    prompt: str = "abstain",
+    prompt: str | Prompt = "abstain",
     confidence: str = "abstention",
     max_image_size: int = 1024,
     images: str | Path = "",
@@ -49,6 +51,8 @@ def choose_questions(
     max_tokens: int = DEFAULT_MAX_TOKENS,
     no_image: bool = False,
     limit: int = 0,
+    prompt_texts: Mapping[str, str] = MappingProxyType({}),
+    open_images: Callable[[Collection[str]], EncodedImages] | None = None,
 ) -> ReleaseQuestions:
     """Choose the distinct questions of a release that are asked, each once.
 
@@ -59,7 +63,7 @@ def choose_questions(
         benchmark: The release, with the subsets that are asked.
         release: Its folder.
         split: "test", "validation" or "all". If the benchmark has no splits, all questions are asked.
-        prompt: Name of the prompt.
+        prompt: The prompt, or its name.
         confidence: Name of the confidence method.
         max_image_size: Maximum length of the longer side of the images, in pixels; 0 for the original size.
         images: Folder of the images; "" to read them from the tables of the release.
@@ -69,22 +73,29 @@ def choose_questions(
         max_tokens: Maximum length of a reply in tokens.
         no_image: Whether the questions are asked without images.
         limit: Maximum number of questions; 0 for all. Only complete pairs are asked.
+        prompt_texts: Item id -> the text that is asked in place of the item's question, for sets whose authors word each question.
+        open_images: Opens the images of these ids; None to read them from `images` or the release.
 
     Raises:
         UserError: The release has no such split or images, there is no such prompt or confidence method, or the first pair has
             more questions than `limit`.
     """
-    rows = _distinct_questions(benchmark)
+    rows = _distinct_questions(benchmark, prompt_texts)
     examples = sample_few_shot_examples([row.item for row in rows], shots, seed)
     asked, num_pairs = _order_by_pair(
         _select_split(rows, split, {example.id for example in examples}), rows, limit
     )
-    image_ids = {item.image for item in [*(row.item for row in asked), *examples]}
-    folder = Path(images).resolve() if images else None
+    image_ids = {item.image for item in [*(row.item for row in asked), *examples] if item.image}
+    encoded: EncodedImages | None = None
+    if open_images and not no_image:
+        encoded = open_images(image_ids)
+    elif not no_image:
+        folder = Path(images).resolve() if images else None
+        encoded = ReleaseImages(release, image_ids, folder=folder, max_image_size=max_image_size)
     prompted_run = PromptedRun(
-        get_prompt(prompt),
+        get_prompt(prompt) if isinstance(prompt, str) else prompt,
         get_confidence_method(confidence),
-        None if no_image else ReleaseImages(release, image_ids, folder=folder, max_image_size=max_image_size),
+        encoded,
         examples,
         num_replies,
         max_tokens=max_tokens,
@@ -102,12 +113,19 @@ class DistinctQuestion(NamedTuple):
         item_ids: Ids of all items with the question.
         subsets: Names of the subsets that have the question.
         pairs: Pairs of these items, each as (subset, pair id).
+        prompt_text: The text that is asked in place of the item's question; "" to ask the question.
     """
 
     item: BenchmarkItem
     item_ids: list[str]
     subsets: list[str]
     pairs: list[tuple[str, str]]
+    prompt_text: str = ""
+
+    @property
+    def asked_text(self) -> str:
+        """The text that is asked: that of the set's authors, or the question."""
+        return self.prompt_text or self.item.question_text
 
     @property
     def id(self) -> str:
@@ -133,12 +151,15 @@ def _select_split(
     )
 
 
-def _distinct_questions(benchmark: Benchmark) -> list[DistinctQuestion]:
+def _distinct_questions(benchmark: Benchmark, prompt_texts: Mapping[str, str]) -> list[DistinctQuestion]:
     """Return each question about an image once, sorted by the hash of the id of its first item."""
     rows: dict[tuple[str, str], DistinctQuestion] = {}
     for subset, items in benchmark.subsets.items():
         for item in items:
-            row = rows.setdefault((item.image, item.question_text), DistinctQuestion(item, [], [], []))
+            text = prompt_texts.get(item.id, "")
+            row = rows.setdefault(
+                (item.image, text or item.question_text), DistinctQuestion(item, [], [], [], text)
+            )
             if item.pair_id:
                 row.pairs.append((subset, item.pair_id))
             for names, name in ((row.item_ids, item.id), (row.subsets, subset)):

@@ -148,7 +148,7 @@ def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], Benchmark]:
     prompt = attempt(get_prompt, options.prompt)
     method = attempt(get_confidence_method, options.confidence)
     if prompt and method:
-        problems += _find_incompatible_options(options, prompt.name, method)
+        problems += find_incompatible_options(options, prompt.name, method)
     outputs = [Output("--out", options.output_folder, "folder")]
     if options.inspect_log:
         outputs.append(Output("--inspect-log", options.inspect_log, "file"))
@@ -187,7 +187,7 @@ def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], Benchmark]:
     }, benchmark
 
 
-def _find_incompatible_options(options: RunOptions, prompt: str, method: ConfidenceMethod) -> Iterator[str]:
+def find_incompatible_options(options: RunOptions, prompt: str, method: ConfidenceMethod) -> Iterator[str]:
     """Yield a message for each option that has no effect, and for each combination that the model does not
     support.
     """

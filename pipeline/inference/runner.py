@@ -52,21 +52,40 @@ class RunOutcome(NamedTuple):
     stop_reason: str = ""
 
 
-def run_model(options: RunOptions) -> RunOutcome:
+class RunSubject(NamedTuple):
+    """What a run asks.
+
+    Attributes:
+        settings: The settings that must be equal for a run to be resumed, as in run.json.
+        benchmark: The items, with the subsets that are asked.
+        choose: Chooses the questions: (options, benchmark) -> questions.
+    """
+
+    settings: dict[str, Any]
+    benchmark: Benchmark
+    choose: Callable[[RunOptions, Benchmark], ReleaseQuestions]
+
+
+def run_model(options: RunOptions, subject: RunSubject | None = None) -> RunOutcome:
     """Ask the model all questions that have no reply yet, and write run.json and predictions.jsonl.
+
+    Args:
+        options: The options of the run.
+        subject: What is asked; None for the release that the options name.
 
     Raises:
         UserError: The run cannot start. All faults are listed.
     """
     options = options.with_defaults
-    settings, benchmark = resolve_settings(options)
+    subject = subject or RunSubject(*resolve_settings(options), _choose_questions)
+    settings, benchmark = subject.settings, subject.benchmark
     write_inspect_log = _import_log_writer() if options.inspect_log else None
     needs_several = get_confidence_method(options.confidence).needs_several_replies
     order = [*dict.fromkeys(name for items in benchmark.subsets.values() for name in items["id"])]
     folder, stop_reason, failures = RunFolder(options.output_folder), "", {}
     with folder.hold_lock():
         before = folder.load_previous(settings)
-        questions = _choose_questions(options, benchmark)
+        questions = subject.choose(options, benchmark)
         if options.limit:
             print(_describe_limit(questions, order), file=sys.stderr)
         asked = frozenset(name for row in questions.rows for name in row.item_ids)
@@ -191,7 +210,13 @@ def _ask_remaining(
         try:
             item = question.item
             answer = await ask_question(
-                prompted_run, model, item.question_text, item.image, transcript, classify
+                prompted_run,
+                model,
+                question.asked_text,
+                item.image,
+                transcript,
+                classify,
+                item.question_text,
             )
         except UnusableReply as error:
             failure = str(error)

@@ -262,7 +262,13 @@ def build_parser(program: str = WHEEL_PROGRAM) -> argparse.ArgumentParser:
         "benchmark",
         type=Path,
         metavar="BENCHMARK",
-        help="a release folder, the JSON file of a subset, or a question file in the format of GQA or VQA",
+        help="a release folder, the JSON file of a subset, or a question file in the format of GQA or VQA"
+        + (
+            "; the file or folder of a public set such as POPE or MM-UPD (docs/guides/public_sets.md); or hub:OWNER/NAME@REVISION:PATH to "
+            "fetch one from the Hugging Face Hub"
+            if program != WHEEL_PROGRAM
+            else ""
+        ),
     )
     parser.add_argument(
         "predictions",

@@ -17,7 +17,8 @@ from scipy.stats import kendalltau
 from pipeline.core.errors import Problems, UserError, format_count
 from pipeline.core.params import PARAMS_FILE, read_dataset_name
 from pipeline.core.records import SUBSETS
-from research.studies.rank_agreement import MIN_RANKED_ROWS, kendall_tau
+from pipeline.scoring.rank_correlation import kendall_tau
+from research.studies.rank_agreement import MIN_RANKED_ROWS
 
 SCORE_COLUMNS: tuple[str, ...] = (*SUBSETS, "mean")
 

@@ -21,12 +21,12 @@ from pipeline.core.randomness import make_generator
 from pipeline.core.records import Record
 from pipeline.scoring.bootstrap import percentile_interval
 from pipeline.scoring.items import Items
+from pipeline.scoring.rank_correlation import kendall_tau
 from research.studies.item_sets import OUR_RULES, ItemSet
 from research.studies.rank_agreement import (
     OptionalFloat,
     average_ranked_rows,
     find_separated_pairs,
-    kendall_tau,
 )
 from research.studies.row_scores import ALL_CATEGORIES, RowPredictions, draw_image_counts, score_rows
 from research.studies.text_only_rows import compute_text_only_auroc, compute_text_only_scores

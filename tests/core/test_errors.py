@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import pytest
 from huggingface_hub import constants
 
-from pipeline.benchmark.auditing.row_sources import open_rows
 from pipeline.core.errors import Problems, UserError, format_error, run_command
 from pipeline.core.hf_hub import use_cache_if_unreachable
 from pipeline.core.server_errors import (
@@ -25,6 +24,7 @@ from pipeline.core.server_errors import (
 from pipeline.core.server_errors import (
     format_error as format_server_error,
 )
+from pipeline.public_sets.row_sources import open_rows
 
 # Errors
 

@@ -9,16 +9,25 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple, cast
 
 import numpy as np
 
-from pipeline.benchmark.auditing.formats import FORMATS, ParsedRows, detect_format, normalize_value
+from pipeline.benchmark.auditing.formats import (
+    ParsedRows,
+    detect_format,
+    label_columns,
+    parse_format,
+    parse_items,
+)
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
-from pipeline.benchmark.auditing.row_sources import RowSource
 from pipeline.core.column_aliases import find_column, normalize_column_name
 from pipeline.core.errors import Problems, UserError
 from pipeline.core.table_reader import format_row_numbers
+from pipeline.public_sets.cells import normalize_value
+from pipeline.public_sets.open_set import OpenedRows, find_public_rows, read_items
+from pipeline.public_sets.row_sources import RowSource, open_labelled_rows
 
 # If the user names no positive label, a value in this list counts as label 1.
 POSITIVE_VALUES = {"yes", "1", "true", "uq", "unanswerable", "invalid", "positive"}
@@ -98,13 +107,42 @@ def make_column_options(
     return ColumnOptions(text, label, image, positive_label, (column, value) if where else None)
 
 
-def load_labelled_set(source: RowSource, name: str, options: ColumnOptions = ColumnOptions()) -> LabelledSet:  # noqa: B008 (immutable)
+def open_labelled_set(
+    source: str,
+    options: ColumnOptions = ColumnOptions(),  # noqa: B008 (immutable)
+    annotations: Path | None = None,
+    config: str | None = None,
+    split: str | None = None,
+) -> LabelledSet:
+    """Open and read a set: the file or folder of a public set, a table, or a data set that the library `datasets` loads.
+
+    Args:
+        source: Path of a file or folder, or name of a data set on the Hugging Face hub.
+        options: The columns that the user named.
+        annotations, config, split: As in `open_labelled_rows`.
+
+    Raises:
+        UserError: The set cannot be read. The message lists all faults.
+    """
+    is_plain = not (annotations or config or split or options.text)
+    if is_plain and (public := find_public_rows(Path(source))):
+        return load_labelled_set(public.rows, source, options, public)
+    return load_labelled_set(open_labelled_rows(source, annotations, config, split), source, options)
+
+
+def load_labelled_set(
+    source: RowSource,
+    name: str,
+    options: ColumnOptions = ColumnOptions(),  # noqa: B008 (immutable)
+    public: OpenedRows | None = None,
+) -> LabelledSet:
     """Read a set by its format, or by the columns that the user named.
 
     Args:
         source: The rows.
         name: The name of the set, for messages.
         options: The columns that the user named.
+        public: The rows as those of a public set, if they are recognized already.
 
     Raises:
         UserError: Columns are missing, rows have no text or no label, an id occurs more than once, or there
@@ -129,10 +167,13 @@ def load_labelled_set(source: RowSource, name: str, options: ColumnOptions = Col
         raise UserError(
             f"{name}: --positive-label is a value of --label-column; give --label-column and --text-column, too"
         )
-    format_name = "named columns" if options.text else detect_format(source.columns, name)
-    parsed = (
-        parse_named_columns(source, options, name) if options.text else FORMATS[format_name].parse(source)
-    )
+    if options.text:
+        format_name, parsed = "named columns", parse_named_columns(source, options, name)
+    elif public:
+        format_name, parsed = public.known.name, parse_items(public.known, read_items(public))
+    else:
+        format_name = detect_format(source.columns, name)
+        parsed = parse_format(format_name, source, name)
     if options.image is not None:
         parsed = parsed._replace(images=source.column(options.image))
     row_indices = np.arange(len(source))
@@ -218,7 +259,7 @@ def describe_label_values(form: str, source: RowSource) -> str:
 
     The values are written as JSON, so that true and "true" look different.
     """
-    column = find_column(FORMATS[form].label_columns, source.columns) if form in FORMATS else None
+    column = find_column(label_columns(form), source.columns)
     if column is None:
         return ""
     counts = Counter(json.dumps(value, default=repr) for value in source.column(column))

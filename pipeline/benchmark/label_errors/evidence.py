@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.benchmark.auditing.attack_evaluation import Folds, group_by_text, score_by_word_ngrams
-from pipeline.benchmark.auditing.labelled_set import ColumnOptions, load_labelled_set
-from pipeline.benchmark.auditing.row_sources import open_labelled_rows
+from pipeline.benchmark.auditing.labelled_set import ColumnOptions, open_labelled_set
 from pipeline.benchmark.label_errors.noise_model import NUM_FOLDS, to_normal_scores
 from pipeline.benchmark.release.provenance import Provenance
 from pipeline.core.errors import UserError, collect_errors, format_count, join_examples
@@ -160,8 +159,7 @@ def _explain_verification(made: Provenance) -> list[str]:
 
 
 def _load_other_set(source: str, options: SetOptions) -> LabelledItems:
-    opened = open_labelled_rows(source, options.annotations, options.config, options.split)
-    rows = load_labelled_set(opened, source, options.columns)
+    rows = open_labelled_set(source, options.columns, options.annotations, options.config, options.split)
     name, count = Path(source).name, len(rows)
     return LabelledItems(
         name,

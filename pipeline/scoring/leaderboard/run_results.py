@@ -97,7 +97,7 @@ def read_results(paths: Sequence[Path], release: Path | None = None) -> Comparab
     runs: list[RunResult] = []
     for path in (path for path in paths if path.is_dir()):
         with collect_errors(problems):
-            runs.append(_read_run(path))
+            runs.append(read_run(path))
             problems += runs[-1].predictions.faults
     files = [path for path in paths if not path.is_dir()]
     if problems:
@@ -220,7 +220,12 @@ def _shortest_unique_path(path: Path, others: Sequence[Path]) -> str:
     return str(path)
 
 
-def _read_run(folder: Path) -> RunResult:
+def read_run(folder: Path) -> RunResult:
+    """Read a folder of `rgqa run`.
+
+    Raises:
+        UserError: It is no such folder, or the run is not finished.
+    """
     predictions, record_file = folder / "predictions.jsonl", folder / "run.json"
     if missing := [path.name for path in (record_file, predictions) if not path.is_file()]:
         raise UserError(

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from pipeline.benchmark.auditing.labelled_set import ColumnOptions, load_labelled_set
-from pipeline.benchmark.auditing.row_sources import open_rows
+from pipeline.public_sets.row_sources import open_rows
 from tests.bad_inputs import error_message
 
 READ = ""

@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.benchmark.auditing.formats import detect_format
 from pipeline.benchmark.auditing.labelled_set import ColumnOptions, load_labelled_set
-from pipeline.benchmark.auditing.row_sources import JoinedRows, open_rows
 from pipeline.core.errors import UserError
+from pipeline.public_sets.row_sources import JoinedRows, open_rows
 
 # Formats
 # Each known format, in a small file with its exact layout (sources of the layouts: formats.py).
@@ -168,7 +168,7 @@ def test_vqa_v2_uses_only_yes_no_questions(tmp_path):
     questions["questions"][1]["image_id"] = 43
     (tmp_path / "q").write_text(json.dumps(questions))
     found = load_labelled_set(JoinedRows(tmp_path / "q", tmp_path / "a"), "q")
-    assert (found.format, found.labels.tolist()) == ("VQA v2, yes or no", [1, 0])
+    assert (found.format, found.labels.tolist()) == ("VQA v2", [1, 0])
     assert found.excluded_rows == {"not answered yes or no": 2} and found.row_indices.tolist() == [0, 1]
 
 

@@ -18,7 +18,6 @@ from pipeline.benchmark.auditing.known_questions import (
 from pipeline.benchmark.auditing.labelled_rows import LabelledRows
 from pipeline.benchmark.auditing.labelled_set import load_labelled_set
 from pipeline.benchmark.auditing.ngram_model import NgramModel, make_ngrams, tokenize
-from pipeline.benchmark.auditing.row_sources import open_rows
 from pipeline.benchmark.auditing.subset_audit import AuditParams, audit_subset
 from pipeline.benchmark.auditing.text_audit import (
     MIN_ROWS,
@@ -30,6 +29,7 @@ from pipeline.benchmark.auditing.text_audit import (
 )
 from pipeline.benchmark.auditing.text_audit_page import render_page, summarize_finding
 from pipeline.core.records import Item, Question
+from pipeline.public_sets.row_sources import open_rows
 from research.benchmarks.audit_false_alarms import RANDOM_SETS, make_pope_like
 from tests.benchmark.auditing.made_sets import labelled, planted
 

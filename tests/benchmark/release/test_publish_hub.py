@@ -303,9 +303,9 @@ def test_a_published_release_is_downloaded_once_and_checked(release, hub):
 def test_a_missing_or_changed_release_on_the_hub_is_reported(release, hub):
     assert publish(release, hub, "--allow-simulated")[0] == 0
     for source, message in (
-        (f"hub:{NAME}@v9", "no revision v9"),
+        (f"hub:{NAME}@v9", "has no revision v9"),
         ("hub:us/other", "no such data set"),
-        ("hub:tiny", "expected hub:OWNER/NAME"),
+        ("hub:tiny", "wanted hub:OWNER/NAME"),
     ):
         code, output = call(release, hub, "check", source)
         assert code == 1 and message in output and "Traceback" not in output, output

@@ -9,9 +9,9 @@ from pipeline.core.errors import UserError
 from pipeline.scoring.benchmark_reader import fingerprint_release, read_benchmark
 from pipeline.scoring.leaderboard.prediction_files import find_rows, parse_name_and_seed
 from pipeline.scoring.leaderboard.run_results import (
-    _read_run,
     keep_common_items,
     read_results,
+    read_run,
     resolve_release,
     resolve_split,
 )
@@ -22,7 +22,7 @@ def names(paths, release=None):
 
 
 def runs(*folders):
-    return [_read_run(folder) for folder in folders]
+    return [read_run(folder) for folder in folders]
 
 
 def test_a_run_is_named_by_its_model_and_by_what_differs(a_run, a_file):

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from codecs import BOM_UTF8
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,6 +24,8 @@ from pipeline.scoring.json_streaming import stream_raw_documents, to_utf8
 ARCHIVE_SIGNATURES = (b"PK", b"\x1f\x8b")
 # Number of rows that are checked at once.
 ROWS_PER_CHECK = 500
+# Number of rows of a Parquet file, which may contain images, that are in memory at the same time.
+ROWS_PER_BATCH = 64
 
 
 class RowSource(Protocol):
@@ -271,6 +273,11 @@ class ParquetRows:
     def column(self, name: str) -> list[Any]:
         return self._file.read([name]).column(0).to_pylist()
 
+    def iterate(self, name: str) -> Iterator[Any]:
+        """Yield the values of a column, of which only a few are in memory at the same time."""
+        for batch in self._file.iter_batches(ROWS_PER_BATCH, columns=[name]):
+            yield from batch.column(0).to_pylist()
+
     def write(self, indices: Sequence[int], out: Path) -> None:
         import pyarrow.parquet as pq
 
@@ -331,7 +338,7 @@ class DatasetRows:
 
 
 class JoinedRows:
-    """Rows of a file of questions and a file of annotations, joined by `question_id`, as in VQA v2.
+    """Rows of a file of questions and a file of annotations, joined by their id, as in VQA v2.
 
     Rows are written into a folder as two files with the names of the original files.
 
@@ -339,23 +346,21 @@ class JoinedRows:
         UserError: An id is missing in one file or occurs more than once.
     """
 
-    def __init__(self, questions: Path, annotations: Path) -> None:
+    def __init__(self, questions: Path, annotations: Path, key: str = "question_id") -> None:
         self._file_names = questions.name, annotations.name
         self._files = JsonRows(questions), JsonRows(annotations)
-        question_ids, annotation_ids = (
-            [str(key) for key in file.column("question_id")] for file in self._files
-        )
-        index = {key: i for i, key in enumerate(annotation_ids)}
-        missing = [key for key in question_ids if key not in index]
+        question_ids, annotation_ids = ([str(value) for value in file.column(key)] for file in self._files)
+        index = {name: i for i, name in enumerate(annotation_ids)}
+        missing = [name for name in question_ids if name not in index]
         num_distinct = len(set(question_ids))
         if missing or len(index) < len(annotation_ids) or num_distinct < len(question_ids):
             repeated = len(annotation_ids) - len(index) + len(question_ids) - num_distinct
             raise UserError(
                 f"{questions} and {annotations}: {format_count(len(missing), 'question')} without an annotation"
                 f"{f' ({join_examples(missing)})' if missing else ''},"
-                f" {format_count(repeated, 'repeated question_id')}; each question needs exactly one row in each file"
+                f" {format_count(repeated, f'repeated {key}')}; each question needs exactly one row in each file"
             )
-        self._annotation_index = [index[key] for key in question_ids]
+        self._annotation_index = [index[name] for name in question_ids]
         self.columns = list(dict.fromkeys(name for file in self._files for name in file.columns))
 
     def __len__(self) -> int:
@@ -376,3 +381,49 @@ class JoinedRows:
             strict=True,
         ):
             file.write(rows, out / name)
+
+
+class RecordRows:
+    """Rows in memory, for a set whose files are no tables. They cannot be written in the format of the source."""
+
+    def __init__(self, records: Sequence[Mapping[str, Any]], origin: str) -> None:
+        """
+        Args:
+            records: The rows. All have the same keys.
+            origin: What the rows were read from, for messages.
+        """
+        self._records, self._origin = records, origin
+        self.columns = [*records[0]] if records else []
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def column(self, name: str) -> list[Any]:
+        return [record[name] for record in self._records]
+
+    def write(self, indices: Sequence[int], out: Path) -> None:
+        raise UserError(
+            f"{out}: rows of {self._origin} cannot be written one by one; use a set that is one table"
+        )
+
+
+class ConcatenatedRows:
+    """Rows of several files with the same columns, one file after the other."""
+
+    def __init__(self, sources: Sequence[RowSource], origin: str) -> None:
+        """
+        Args:
+            sources: The rows of each file.
+            origin: The folder of the files, for messages.
+        """
+        self.sources, self._origin = sources, origin
+        self.columns = [name for name in sources[0].columns if all(name in one.columns for one in sources)]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.sources))
+
+    def column(self, name: str) -> list[Any]:
+        return [value for source in self.sources for value in source.column(name)]
+
+    def write(self, indices: Sequence[int], out: Path) -> None:
+        raise UserError(f"{out}: {self._origin} has several files; name one of them to write a subset of it")
