@@ -280,6 +280,15 @@ def _read_mm_upd(item: SetItem, text: str) -> str | None:
     return find_option_letter(text, letters) or (None if text.strip() else NO_OPTION)
 
 
+# Words with which the options that MM-UPD's script adds for "no answer" refuse, and which may be no abstention in other sets.
+MM_UPD_REFUSALS = (
+    "none of the above",
+    "all provided options are incorrect",
+    "the image and question are irrelevant",
+    "the image is incompatible with the question",
+)
+
+
 def _read_mm_upd_meaning(item: SetItem, text: str, abstains: bool) -> str:
     """Stand in for the language model with which the authors match a reply with the options."""
     added, said = mm_upd_letters(item), normalize_words(text)
@@ -289,7 +298,7 @@ def _read_mm_upd_meaning(item: SetItem, text: str, abstains: bool) -> str:
     texts = {letter: option for letter, option in texts.items() if option}
     if equal := [letter for letter, option in texts.items() if option == said]:
         return equal[0]
-    if abstains:
+    if abstains or any(f" {words} " in f" {said} " for words in MM_UPD_REFUSALS):
         return added.refusals[0]
     named = [letter for letter, option in texts.items() if f" {option} " in f" {said} "]
     return named[0] if len(named) == 1 else NO_OPTION

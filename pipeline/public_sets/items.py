@@ -18,7 +18,8 @@ class SetItem(NamedTuple):
         hint: Text that is shown before the question; "" for none.
         is_answerable: Whether the question has an answer; None if the set does not say so (as in POPE, whose questions all have one).
         answers: Accepted answers: "yes" or "no", the letter of an option, or free text; one for each annotator if a set has several.
-            Empty if the question has no answer.
+            Empty if the question has no answer, unless the set has a text for this case (VizWiz: what the annotators said, TDIUC:
+            "doesnotapply", MM-UPD: the column `answer`).
         group: Name of the part of the set that its authors score separately, such as "adversarial" of POPE; "" for none.
         pair_id: Id that the items of a pair or group share, such as the standard and the unsolvable version of a question; "" for none.
         details: Other fields that the authors' scores need, by the name that the authors use.

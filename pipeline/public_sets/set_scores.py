@@ -68,7 +68,7 @@ def _to_benchmark_item(set_name: str, item: SetItem) -> BenchmarkItem:
             answer: min(count / MIN_AGREEING_ANSWERS, 1.0) if several else 1.0
             for answer, count in counts.items()
         }
-        # Every answer of VizWiz may say that there is none, although the question counts as answerable.
+        # CP-Bench states no answers, and all annotators of VizWiz may say that a question has none, although it counts as answerable.
         answers = answers or {ANY_ANSWER: 1.0}
     return BenchmarkItem(
         item.id,

@@ -16,6 +16,7 @@ from pipeline.benchmark.auditing.labelled_set import load_labelled_set
 from pipeline.cli import run, score
 from pipeline.cli.audit import AuditOptions, read_sets
 from pipeline.core.errors import UserError, run_command
+from pipeline.public_sets.author_prompts import parse_replies
 from pipeline.public_sets.cells import decode_image
 from pipeline.public_sets.items import SetItem
 from pipeline.public_sets.open_set import find_public_rows, read_public_set
@@ -342,6 +343,25 @@ def test_replies_that_refuse_in_the_authors_words_are_abstentions():
     found = find_abstentions("MM-UPD", [item] * 4, ["A", "C", "D", "E"])
     assert found.tolist() == [False, True, False, True]
     assert find_abstentions("TUBench", [item] * 2, ["unanswerable", "A"]).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        # Options A and B; C is the answer that was removed, and D the refusal that the authors' script adds.
+        ("None of the above.", "D"),
+        ("F. None of the above", "D"),
+        ("All provided options are incorrect", "D"),
+        ("a fern", "C"),
+        ("It is an onion.", "B"),
+        ("B.", "B"),
+        ("a lamp", "H"),
+    ],
+)
+def test_replies_to_mm_upd_that_name_no_letter_are_read_by_their_words(reply, expected):
+    details = {"upd_type": "aad", "question_type": "base", "type": "upd", "masked_answer": "a fern"}
+    item = SetItem("1", "", "What grows?", {"A": "a cactus", "B": "an onion"}, details=details)
+    assert parse_replies("MM-UPD", [item], [reply]) == [expected]
 
 
 def test_items_that_share_an_image_or_a_pair_are_one_cluster():
