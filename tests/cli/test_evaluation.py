@@ -44,7 +44,7 @@ def test_the_command_draws_plots(tmp_path, monkeypatch):
     folder = tmp_path / "runs/net-abstain-token-probability"
     assert (folder / "plots/pt-hard-acc-fpr.svg").is_file() and "plots ->" in done.stderr
     assert {path.name for path in folder.iterdir()} == {
-        ".lock", "answers.jsonl", "plots", "predictions.jsonl", "run.json", "scores.json"
+        ".lock", "answers.jsonl", "plots", "predictions.jsonl", "run.json", "scores.json", "shown_scores.json"
     }  # fmt: skip
 
 

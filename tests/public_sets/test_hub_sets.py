@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from pipeline.benchmark.release.check_release import write_checksums
 from pipeline.cli import run
 from pipeline.cli.hub_arguments import resolve_hub_arguments
 from pipeline.core.errors import UserError
@@ -113,6 +114,7 @@ def test_one_file_of_a_data_set_is_fetched_alone(hub, tmp_path):
 
 def test_a_release_of_the_hub_is_asked_and_checked(hub, tmp_path):
     release = make_release(tmp_path / "made", 3)
+    write_checksums(release)
     publish(hub, release)
     line = ["hub:me/set@v1", "--model", "net", "--no-image", "--out", "run"]
     with small_server() as server:
