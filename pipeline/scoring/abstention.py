@@ -7,6 +7,7 @@ classifier.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -153,8 +154,22 @@ def is_unknown_language(
     return np.array([found[pair] for pair in zip(questions, replies, strict=True)], bool)
 
 
+# The reply that the prompts of `rgqa run` offer, at the beginning or as the value of a field "answer", also with a reason
+# after it: "Unanswerable. The cup is blue." But "unanswerable by most people" is no such reply.
+_STATES_UNANSWERABLE = re.compile(
+    r"""\W*(?:(?:final |the )?(?:answer|response|verdict|result|label|status)\W+(?:is\W+)?)?unanswerable"""
+    r"""(?=["'*_`)\]}]*\s*(?:$|[.:;!(-]|,\s*(?:because|since|as|there|the|no|it|i)\b|because\b|since\b|as\b|due to\b))""",
+    re.IGNORECASE,
+)
+
+
 def _abstains_by_definition(text: str) -> bool:
-    return is_no_answer(text) or not any(map(_is_content_character, to_plain_text(text)))
+    plain = to_plain_text(text)
+    return (
+        is_no_answer(text)
+        or not any(map(_is_content_character, plain))
+        or _STATES_UNANSWERABLE.match(plain) is not None
+    )
 
 
 def _is_content_character(character: str) -> bool:

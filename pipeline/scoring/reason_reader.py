@@ -47,12 +47,15 @@ class ReadReason(NamedTuple):
 
 _IMAGE = "<image>"
 _IMAGE_PHRASE = re.compile(
-    r"\b(?:in|on|within|from|of|inside|by|across|throughout|into)\s+(?:the|this|your|that|a|my|our)\s+(?:\w+\s+)?"
-    r"(?:image|picture|photo|photograph|scene|shot|pic|frame|foto|snapshot)s?\b|\b(?:in|within)\s+(?:view|sight|frame|here)\b"
+    r"\b(?:in|on|within|from|of|inside|by|across|throughout|into)\s+(?:(?:the|this|your|that|a|my|our)\s+(?:\w+\s+)?)?"
+    r"(?:image|picture|photo|photograph|scene|shot|pic|frame|foto|snapshot)s?\b(?:\s+(?:that\s+)?you(?:'ve| have)?\s+(?:provided|sent|gave|uploaded|shared|attached|posted|showed)|\s+(?:provided|given|shown|above|at hand))?|\b(?:in|within)\s+(?:view|sight|frame|here)\b"
 )
 _APOSTROPHE_WORDS = (
     (re.compile(r"\bcan(?:no|')t\b"), "can not"),
     (re.compile(r"\bwon't\b"), "will not"),
+    (re.compile(r"\b(is|are|do|does|did|was|were|could|would|have|has|ai)nt\b"), r"\1n't"),
+    (re.compile(r"\bcant\b"), "can not"),
+    (re.compile(r"\bain't\b"), "is not"),
     (re.compile(r"n't\b"), " not"),
     (re.compile(r"\b(it|there|that|this|he|she|what|who|here|where|which|everything|one)'s\b"), r"\1 is"),
     (re.compile(r"'re\b"), " are"),
@@ -63,6 +66,11 @@ _APOSTROPHE_WORDS = (
 _MARKUP = re.compile(r"[*_`#\"~|<>=\[\]{}()\\]+|(?<!\w)'|'(?!\w)|(?<=s)'(?=\s)")
 _MISSING_LIST = re.compile(
     r"(?<!is )(?<!are )\b(missing|absent|nonexistent|not found|not present|not visible|wrong|incorrect)(?: \w+)?\s*:"
+)
+# An entry such as "dog: none".
+_ABSENT_ENTRY = re.compile(
+    r"(?<!answer)(?<!answerable)(?<!possible)(?<!response)(?<!answered)\s*:\s*(?:none|absent|missing|not found|not present|not visible|not there|not shown|nonexistent"
+    r"|no|false|0)(?=\s*(?:[.,;]|$))"
 )
 _TOKEN = re.compile(r"<image>|'s|[a-z0-9]+|[.,;:!?]")
 _SENTENCE_ENDS = frozenset(".;!?")
@@ -76,19 +84,26 @@ _AND_STARTS = frozenset(
 _NEGATORS = frozenset(
     """
     no not never without nothing nobody none neither nor nowhere lack lacks lacking absence unable fail fails failed instead
-    rather unlike devoid wrong incorrect incorrectly false wrongly mistaken mistook mistakenly confused misidentified mislabeled misdescribed inaccurate zero non hardly
-    missing absent nonexistent opposed erroneously falsely
+    rather unlike devoid wrong incorrect false inaccurate zero 0 non hardly missing absent nonexistent opposed
     """.split()
 )
 # Negators that only count if a certain word follows.
-_NEGATOR_PARTNERS = {"instead": {"of"}, "rather": {"than"}, "opposed": {"to"}, "confused": {"with"}, "mistaken": {"for"}}
+_NEGATOR_PARTNERS = {"instead": {"of"}, "rather": {"than"}, "opposed": {"to"}}
+# Words of a clause that says that something was taken for something else.
+_CONFUSION = re.compile(
+    r"\b(?:confus\w+|mistak\w+ \w+|mistook|mix\w* up|mixup|mix up|misidentif\w+|mislabel\w*|misdescri\w+|misread\w*|misnam\w+|wrongly|incorrectly"
+    r"|erroneously|falsely|mistakenly)\b"
+)
 # Words that show that a negation is about what the model can know.
 _EPISTEMIC = frozenset(
     """
-    tell say determine know sure certain answer answered enough sufficient clearly well properly information info detail details
+    tell tells say determine determined know known sure certain answer answered enough sufficient clearly well properly information info detail details
     detailed idea doubt possible discern judge guess legible readable distinguish distinguishable necessarily ascertain infer
-    indication hint clue context certainty confidently confident precisely exactly conclusive conclude recognize specify assess
-    provide comment assist help problem able decipher way offer definitively definitive confirm reliably reliable
+    indication hint clue context certainty confidently confident conclusive conclude recognize specify assess
+    provide provided comment assist help problem able decipher way offer definitively definitive confirm reliably reliable knowing
+    said focus ability capable trained access allowed permitted policy privacy comfortable share process load received attached
+    uploaded applicable answerable determinable read verify verified estimate estimated medical professional diagnosis diagnose given going
+    guessing speculate comparable recognise available respond reply response allow allows let lets angle distance support basis
     """.split()
 )
 _SUBJECT_HEADS = frozenset(
@@ -111,7 +126,7 @@ _LIGHT = frozenset(
     to see find spot locate identify detect observe notice show shows contain contains include includes feature features depict
     depicts display displays there it this that image picture photo anyone anybody anything someone somebody something one ones
     i we you able actually really visible apparent single such here also at all think believe look looks like exist clear
-    discernible evident obvious recognizable present portray exhibit hold holds make out of as for than with being called
+    discernible evident obvious recognizable reveal reveals indicate indicates present portray exhibit hold holds make out of as for than with being called
     """.split()
 )
 # Words that may follow the head of a noun phrase.
@@ -124,12 +139,12 @@ _AFTER_NOUN = _LIGHT | _PREPOSITIONS | frozenset(
 )
 _EXISTS = r"(?: be| been| being)?(?: any| a| an)?(?: really| actually| even)?"
 _AFTER_MENTION = re.compile(
-    r"(?: <image>| you \w+(?: about| to)?| in question| mentioned| described| asked about| referred to| that| which| at all| anywhere| like that)*"
+    r"(?: <image>| count| visible| present| found| shown| detected| you \w+(?: about| to)?| in question| mentioned| described| asked about| referred to| that| which| at all| anywhere| like that)*"
     r"(?: simply| actually| just| also| really| itself)*(?: is| are| was| were| does| do| did| can| could| will| has| have| appears| appear| seems| seem| to| be| being)*"
     r"(?: simply| actually| just| also| really)*"
-    r"(?: (?P<absent>nowhere|missing|absent|nonexistent|lacking|nonvisible|unavailable)\b"
-    rf"| not{_EXISTS}(?: (?P<exists><image>|present|visible|there|here|shown|depicted|pictured|seen|found|exist|appear|anywhere|"
-    r"included|detected|displayed|available|contained|observed|spotted|located|featured|part|portrayed|in)\b|\s*$)"
+    r"(?: (?P<absent>nowhere|missing|absent|nonexistent|lacking|nonvisible|unavailable|free|never appear\w*|no have|no exist\w*|no here|not have|should (?:be|read|say)|would have to be)\b"
+    rf"| not{_EXISTS}(?: (?P<exists><image>|(?:present|visible|there|here|shown|depicted|pictured|seen|found|exist|appear|anywhere|"
+    r"included|detected|displayed|available|contained|observed|spotted|located|featured|part|portrayed|among|one of|to be|identified|recorded|listed|captured|discernible|evident|apparent|in)\b)|\s*$)"
     r"| (?P<wrong>wrong|incorrect|false|inaccurate|mistaken|untrue|erroneous|a mistake|an error|mistake|error|invalid)\b"
     r"| not (?:\w+ )?(?P<unfit>match|fit|apply|correspond|describe|hold|agree|right|correct|true|accurate|applicable|suit)\b"
     r"| (?P<contradicts>contradicts|mismatches|conflicts)\b)"
@@ -146,7 +161,12 @@ _CORRECTION = re.compile(
 )
 _CLAIM_CUE = re.compile(
     r"\b(?:missing|absent|absence|lacks?|nonexistent|false|wrong\w*|incorrect\w*|mismatch\w*|contradict\w*|inaccura\w*|inconsistent|mistaken|invalid)\b"
-    r"|\bonly (?:a|an|the|one|some|see|shows?|have|has|contains?|two|three|people|\w+s)\b|\bactually\b|\bdifferent\b|\binstead\b|\bbut (?:the|this) (?:image|picture|photo)\b"
+    r"|\bactually\b|\bdifferent\b|\binstead\b"
+)
+# Says what the image shows. This claims a fault if the clause has no word of the question.
+_SHOWS = re.compile(
+    r"\bonly (?:a|an|the|one|some|see|shows?|have|has|contains?|two|three|people|\w+s)\b"
+    r"|\b(?:image|picture|photo|photograph|scene|it|this) (?:instead |rather |only |just )?(?:shows|contains|depicts|features|displays|is an?|is of)\b"
 )
 _YES_NO = re.compile(r"(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|am|isn't|aren't|don't|doesn't)\b(?!.*\bor\b)", re.I)
 _HOW_MANY = re.compile(r"how (?:many|much)\b", re.I)
@@ -159,12 +179,16 @@ _QUESTION_FUNCTION_WORDS = frozenset(
 )
 
 
+_IN_TRUTH = re.compile(r"\b(?:is|are|was|were|it|they|has|have) (?:actually|in fact|in reality|really|in truth)\b")
+
+
 class _Clause(NamedTuple):
     """A clause of a reply: its words, their lemmas, and the index of its sentence."""
 
     words: list[str]
     lemmas: list[str]
     sentence: int
+    is_question: bool = False
 
     @property
     def text(self) -> str:
@@ -179,6 +203,7 @@ def split_clauses(reply: str) -> list[_Clause]:
         text = pattern.sub(replacement, text)
     text = re.sub(r"\s-+\s", " ; ", text).replace("-", " ")
     text = _MISSING_LIST.sub(r"\1 ", _IMAGE_PHRASE.sub(f" {_IMAGE} ", text))
+    text = _ABSENT_ENTRY.sub(" is not present ", text)
     clauses: list[_Clause] = []
     words: list[str] = []
     sentence = 0
@@ -194,6 +219,8 @@ def split_clauses(reply: str) -> list[_Clause]:
         following = tokens[place + 1] if place + 1 < len(tokens) else ""
         if token in _SENTENCE_ENDS:
             close()
+            if token == "?":
+                clauses[:] = [one._replace(is_question=one.is_question or one.sentence == sentence) for one in clauses]
             sentence += 1
         elif token in ",:":
             if following not in ("or", "nor"):
@@ -233,7 +260,7 @@ def _find_negators(clause: _Clause) -> list[int]:
             continue
         if word == "unable" and not {"see", "find", "spot", "locate", "identify", "detect"} & {*scope}:
             continue
-        if not _EPISTEMIC.isdisjoint(scope) or scope[:1] in (["clear"], ["only"], ["just"]) or scope[:2] == ["make", "out"]:
+        if not _EPISTEMIC.isdisjoint(scope) or "made out" in " ".join(scope) or scope[:1] in (["clear"], ["only"], ["just"]) or scope[:2] == ["make", "out"]:
             continue
         places.append(place)
     return places
@@ -254,7 +281,7 @@ def _is_in_scope(clause: _Clause, negator: int, start: int, end: int, kind: Faul
             break
         has_head = any(word not in _LIGHT and word not in _PREPOSITIONS for word in between[:place])
         determiner = between[place + 1 : place + 2]
-        if has_head and (not determiner or determiner[0] in _DEFINITE or between[place] == "of"):
+        if has_head and determiner and determiner[0] in _DEFINITE:
             return False
         break
     is_compound = bool(after) and after[0] not in _AFTER_NOUN and after[0] != _IMAGE and not after[0].endswith(("ing", "ed"))
@@ -277,7 +304,7 @@ def _is_denied_afterwards(clause: _Clause, start: int, end: int, kind: FaultKind
         tail = " " + " ".join(words[end + skipped :])
         if match := _AFTER_MENTION.match(tail):
             return not (match["exists"] == "in" and not tail.strip().endswith(_IMAGE))
-    return kind == "relation" and bool(re.search(r" (?:nothing|nobody|none|no|not) ", rest + " "))
+    return kind == "relation" and bool(re.search(r" (?:nothing|nobody|none|no|not|empty|vacant|unoccupied) ", rest + " "))
 
 
 def _is_denied(clause: _Clause, negators: Sequence[int], start: int, end: int, kind: FaultKind) -> bool:
@@ -299,14 +326,26 @@ def _names_fault(clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], 
                 if _is_wrong_type(clause, negators[number], start, end):
                     return True
                 continue
-            if _is_denied(clause, negators[number], start, end, fault.kind):
+            if clause.words[max(0, start - 1) : start] == ["other"]:
+                continue
+            if not clause.is_question and _is_denied(clause, negators[number], start, end, fault.kind):
+                return True
+            following = clauses[number + 1].words if number + 1 < len(clauses) else []
+            if clause.is_question and len(clause.words) < 5 and clause.words[:1] in (["what"], ["which"]) and not is_general:
+                return True
+            if end == len(clause.words) and len(following) < 4 and following[:1] and following[0] in _NEGATORS:
+                return True
+            if not is_general and _CONFUSION.search(text):
                 return True
             earlier = " ".join(one.text for one in clauses[:number] if one.sentence == clause.sentence)
             attributed = _ATTRIBUTION.search(earlier + " " + " ".join(clause.words[:start]))
-            if attributed and not is_general:
-                later = " ".join([" ".join(clause.words[end:]), *(one.text for one in clauses[number + 1 :])])
-                if _CONTRAST.search(later) and (has_instead or any(negators[number + 1 :])):
+            rest = [" ".join(clause.words[end:]), *(one.text for one in clauses[number + 1 :])]
+            if (attributed or clause.is_question) and not is_general:
+                others = any(_SHOWS.search(one) for one in rest[1:]) and _CONTRAST.search(" ".join(rest))
+                if has_instead or any(negators[number + 1 :]) or others:
                     return True
+            if has_instead and not is_general and _IN_TRUTH.search(rest[0]):
+                return True
         if fault.kind == "object" and re.search(r"\bno such (\w+)", text):
             such = {lemmatize_word(word) for word in re.findall(r"\bno such (\w+)", text)}
             if such & (ANY_OBJECT | {phrase[-1] for phrase in denied}):
@@ -353,6 +392,8 @@ def _is_asserted(
     # A preposition states the relation only if the other object follows.
     after = clause.lemmas[end : end + 4]
     first = clause.words[start]
+    if {"left", "right"} & {*clause.words[start:end]}:
+        return True
     if first in _PREPOSITIONS or first in ("to", "atop", "onto", "upon"):
         return not after or bool({"it", "them", "her", "him", "there", "that"} & {*after}) or not question_words.isdisjoint(after)
     return True
@@ -364,15 +405,22 @@ def find_question_words(question: str) -> frozenset[str]:
     return frozenset(lemmatize_word(word) for word in words if word not in _QUESTION_FUNCTION_WORDS) - _QUESTION_FUNCTION_WORDS
 
 
-def _claims_any_fault(clauses: Sequence[_Clause], negators: Sequence[Sequence[int]]) -> bool:
+def _claims_any_fault(
+    clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], question_words: Collection[str]
+) -> bool:
     """Return whether a reply that abstains says that something is not there or not so."""
     for clause, places in zip(clauses, negators, strict=True):
-        if _CLAIM_CUE.search(clause.text) and _EPISTEMIC.isdisjoint(clause.words):
+        if _EPISTEMIC.isdisjoint(clause.words) and (
+            _CLAIM_CUE.search(clause.text)
+            or (_SHOWS.search(clause.text) and question_words.isdisjoint(clause.lemmas) and len(clause.words) > 3)
+        ):
             return True
         for place in places:
             scope = [word for word in clause.words[place + 1 :] if word not in _LIGHT]
             before = [lemma for lemma in clause.lemmas[:place]]
             if clause.words[place] in ("nothing", "nobody", "none", "neither", "nowhere"):
+                if _BARE_REPLY.issuperset(clause.words):
+                    continue
                 return True
             first = next((lemmatize_word(word) for word in scope if word not in _PREPOSITIONS and word not in _DEFINITE | _INDEFINITE), "")
             if first and first != _IMAGE and first not in _SUBJECT_HEADS:
@@ -386,7 +434,11 @@ def _claims_any_fault(clauses: Sequence[_Clause], negators: Sequence[Sequence[in
     return False
 
 
+_BARE_REPLY = frozenset("answer final response it is the none nothing my nobody a reply".split())
 _SHOWN = frozenset("visible shown seen present depicted pictured displayed given stated mentioned found evident".split())
+
+
+_ABSENCE = re.compile(r" there (?:is|are) (?:no|not an?y?)(?: \w+){1,3}(?: <image>)?$")
 
 
 def _denies_question_word(
@@ -395,12 +447,18 @@ def _denies_question_word(
     """Return whether a reply denies that something exists that the question names."""
     if _YES_NO.match(question.strip()) or _HOW_MANY.match(question.strip()):
         return False
+    if len(clauses) == 1 and _ABSENCE.match(clauses[0].text):
+        return True
     phrases = frozenset((word,) for word in question_words)
+    # "What dog?"
+    if len(clauses) == 1 and clauses[0].is_question and clauses[0].words[0] == "what" and len(clauses[0].words) < 4:
+        return any(_find_mentions(clauses[0], phrases))
     for clause, places in zip(clauses, negators, strict=True):
         for start, end in _find_mentions(clause, phrases):
             for place in places:
                 between = [word for word in clause.words[place + 1 : start] if word not in _LIGHT]
-                if clause.words[place] == "no" and place < start and len(between) <= 2 and _PREPOSITIONS.isdisjoint(between) and _is_in_scope(clause, place, start, end, "object"):
+                is_no = clause.words[place] == "no" or (clause.words[place] == "not" and clause.words[start - 1] == "any")
+                if is_no and place < start and len(between) <= 2 and _PREPOSITIONS.isdisjoint(between) and _is_in_scope(clause, place, start, end, "object"):
                     return True
             match = _AFTER_MENTION.match(" " + " ".join(clause.words[end:]))
             if match and (match["absent"] or match["wrong"]) and clause.words[start - 1 : start] in ([], ["the"]):
@@ -432,7 +490,7 @@ def read_reason(question: str, reply: str, abstains: bool, faults: Sequence[Faul
     text = " ".join(clause.text for clause in clauses)
     claims = (
         any(named)
-        or (abstains and (any(instead) or _claims_any_fault(clauses, negators)))
+        or (abstains and (any(instead) or _claims_any_fault(clauses, negators, words)))
         or (any(instead) and bool(_CORRECTION.search(text)))
         or _denies_question_word(clauses, negators, question, words)
     )

@@ -34,7 +34,7 @@ car, automobile, auto; couch, sofa, settee; tv, television, tv set; refrigerator
 smartphone, mobile phone, phone; airplane, aeroplane, plane, aircraft, jet; boat, vessel; ship, vessel; boy, lad; girl, lass
 bin, trash can, garbage can; sneaker, trainer; pants, trousers; jeans, denims; photo, photograph, picture
 eyeglass, spectacle, glass; stove, oven, cooker; mug, cup; rug, carpet; sidewalk, pavement; donut, doughnut; tap, faucet
-lorry, truck; auto rickshaw, rickshaw, tuk tuk; cap, hat; coat, jacket; rucksack, backpack; handbag, purse; bunny, rabbit
+lorry, truck, pickup; auto rickshaw, rickshaw, tuk tuk; cap, hat; coat, jacket; rucksack, backpack; handbag, purse; bunny, rabbit
 hen, chicken; pony, horse; puppy, dog; kitten, cat; bull, cow; cattle, cow; lamb, sheep; street, road; forest, woods
 computer, laptop, notebook; stone, rock; bush, shrub; cupboard, cabinet; tshirt, t shirt, shirt; cyclist, bicyclist, biker
 guy, man; gentleman, man; lady, woman; spaceship, rocket; hill, mountain; sea, ocean; signboard, sign; table, desk
