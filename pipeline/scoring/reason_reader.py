@@ -103,7 +103,7 @@ _EPISTEMIC = frozenset(
     provide provided comment assist help problem able decipher way offer definitively definitive confirm reliably reliable knowing
     said focus ability capable trained access allowed permitted policy privacy comfortable share process load received attached
     uploaded applicable answerable determinable read verify verified estimate estimated medical professional diagnosis diagnose given going
-    guessing speculate comparable recognise available respond reply response allow allows let lets angle distance support basis
+    guessing speculate comparable recognise real judgments appropriate available respond reply response allow allows let lets angle distance support basis
     """.split()
 )
 _SUBJECT_HEADS = frozenset(
@@ -422,8 +422,8 @@ def _claims_any_fault(
                 if _BARE_REPLY.issuperset(clause.words):
                     continue
                 return True
-            first = next((lemmatize_word(word) for word in scope if word not in _PREPOSITIONS and word not in _DEFINITE | _INDEFINITE), "")
-            if first and first != _IMAGE and first not in _SUBJECT_HEADS:
+            first = next((lemmatize_word(word) for word in scope if word not in _PREPOSITIONS | _DEFINITE | _INDEFINITE and word != _IMAGE), "")
+            if first and first not in _SUBJECT_HEADS:
                 if first in _SHOWN and not _SUBJECT_HEADS.isdisjoint(before):
                     continue
                 return True
