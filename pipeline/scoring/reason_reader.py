@@ -260,7 +260,7 @@ def _find_negators(clause: _Clause) -> list[int]:
             continue
         if word == "unable" and not {"see", "find", "spot", "locate", "identify", "detect"} & {*scope}:
             continue
-        if not _EPISTEMIC.isdisjoint(scope) or "made out" in " ".join(scope) or scope[:1] in (["clear"], ["only"], ["just"]) or scope[:2] == ["make", "out"]:
+        if not _EPISTEMIC.isdisjoint(scope) or "made out" in " ".join(scope) or scope[:1] in (["clear"], ["only"], ["just"]) or re.search(r"\bmake (?:\w+ ){0,3}out\b", " ".join(scope)):
             continue
         places.append(place)
     return places
