@@ -13,7 +13,16 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from .normalize import to_plain_text
-from .reason_words import ANY_OBJECT, MAX_PHRASE_WORDS, FaultKind, Phrase, WordForms, find_word_forms, lemmatize_word, to_lemmas, stem_verb
+from .reason_words import (
+    ANY_OBJECT,
+    MAX_PHRASE_WORDS,
+    FaultKind,
+    Phrase,
+    find_word_forms,
+    is_object_name,
+    lemmatize_word,
+    stem_verb,
+)
 from .reasoning_parser import extract_final_answer
 
 
@@ -63,14 +72,14 @@ _APOSTROPHE_WORDS = (
     (re.compile(r"\bno\s?one\b"), "nobody"),
     (re.compile(r"\b(non|in) (existent|visible|present)\b"), r"non\2"),
 )
-_MARKUP = re.compile(r"[*_`#\"~|<>=\[\]{}()\\]+|(?<!\w)'|'(?!\w)|(?<=s)'(?=\s)")
+_MARKUP = re.compile(r"[*_`#\"~<>\[\]{}()\\]+|(?<!\w)'|'(?!\w)|(?<=s)'(?=\s)")
 _MISSING_LIST = re.compile(
-    r"(?<!is )(?<!are )\b(missing|absent|nonexistent|not found|not present|not visible|wrong|incorrect)(?: \w+)?\s*:"
+    r"(?<!is )(?<!are )\b(missing|absent|nonexistent|not found|not present|not visible|wrong|incorrect)(?: objects?| items?| things?)?\s*[:,;|=]"
 )
 # An entry such as "dog: none".
 _ABSENT_ENTRY = re.compile(
-    r"(?<!answer)(?<!answerable)(?<!possible)(?<!response)(?<!answered)\s*:\s*(?:none|absent|missing|not found|not present|not visible|not there|not shown|nonexistent"
-    r"|no|false|0)(?=\s*(?:[.,;]|$))"
+    r"(?<!answer)(?<!answerable)(?<!possible)(?<!response)(?<!answered)(?<!yes)(?<!status)\s*[:,;|=]\s*(?:none|absent|missing|not found|not present|not visible|not there|not shown|nonexistent"
+    r"|no|false|0)(?=\s*(?:[.,;:|]|$))"
 )
 _TOKEN = re.compile(r"<image>|'s|[a-z0-9]+|[.,;:!?]")
 _SENTENCE_ENDS = frozenset(".;!?")
@@ -84,10 +93,11 @@ _AND_STARTS = frozenset(
 _NEGATORS = frozenset(
     """
     no not never without nothing nobody none neither nor nowhere lack lacks lacking absence unable fail fails failed instead
-    rather unlike devoid wrong incorrect false inaccurate zero 0 non hardly missing absent nonexistent opposed
+    rather unlike devoid wrong incorrect false inaccurate zero 0 non hardly missing absent nonexistent opposed doubt doubtful
     """.split()
 )
 # Negators that only count if a certain word follows.
+_SEEING = frozenset("see find spot locate detect observe notice".split())
 _NEGATOR_PARTNERS = {"instead": {"of"}, "rather": {"than"}, "opposed": {"to"}}
 # Words of a clause that says that something was taken for something else.
 _CONFUSION = re.compile(
@@ -98,12 +108,13 @@ _CONFUSION = re.compile(
 _EPISTEMIC = frozenset(
     """
     tell tells say determine determined know known sure certain answer answered enough sufficient clearly well properly information info detail details
-    detailed idea doubt possible discern judge guess legible readable distinguish distinguishable necessarily ascertain infer
+    detailed idea possible discern judge guess legible readable distinguish distinguishable necessarily ascertain infer
     indication hint clue context certainty confidently confident conclusive conclude recognize specify assess
     provide provided comment assist help problem able decipher way offer definitively definitive confirm reliably reliable knowing
     said focus ability capable trained access allowed permitted policy privacy comfortable share process load received attached
     uploaded applicable answerable determinable read verify verified estimate estimated medical professional diagnosis diagnose given going
-    guessing speculate comparable recognise real judgments appropriate available respond reply response allow allows let lets angle distance support basis
+    guessing speculate comparable recognise real judgments appropriate told judged count counted assessed measure measured
+    established evaluate evaluated deduce gauge answering recognized recognised discerned resolved telling saying available respond reply response allow allows let lets angle distance support basis
     """.split()
 )
 _SUBJECT_HEADS = frozenset(
@@ -138,6 +149,7 @@ _AFTER_NOUN = _LIGHT | _PREPOSITIONS | frozenset(
     """.split()
 )
 _EXISTS = r"(?: be| been| being)?(?: any| a| an)?(?: really| actually| even)?"
+_AFTER_GENERAL = frozenset("<image> at is are was were here there visible present shown seen pictured depicted anywhere and or nor to like can could be so".split())
 _AFTER_MENTION = re.compile(
     r"(?: <image>| count| visible| present| found| shown| detected| you \w+(?: about| to)?| in question| mentioned| described| asked about| referred to| that| which| at all| anywhere| like that)*"
     r"(?: simply| actually| just| also| really| itself)*(?: is| are| was| were| does| do| did| can| could| will| has| have| appears| appear| seems| seem| to| be| being)*"
@@ -147,11 +159,12 @@ _AFTER_MENTION = re.compile(
     r"included|detected|displayed|available|contained|observed|spotted|located|featured|part|portrayed|among|one of|to be|identified|recorded|listed|captured|discernible|evident|apparent|in)\b)|\s*$)"
     r"| (?P<wrong>wrong|incorrect|false|inaccurate|mistaken|untrue|erroneous|a mistake|an error|mistake|error|invalid)\b"
     r"| not (?:\w+ )?(?P<unfit>match|fit|apply|correspond|describe|hold|agree|right|correct|true|accurate|applicable|suit)\b"
+    r"| (?:there |i |we )*(?:is |are |was |were |have |has |yields |gives |returns |shows |produces |see |find |found )*(?P<none>none|no trace|no sign|nothing|zero|0)\b"
     r"| (?P<contradicts>contradicts|mismatches|conflicts)\b)"
 )
 _ATTRIBUTION = re.compile(
     r"\b(?:question|prompt|ask|asks|asked|asking|you|your|mention\w*|refer\w*|assum\w*|presuppos\w*|premise|describ\w*|call\w*|claim\w*"
-    r"|suppos\w*|stat\w*|thought|expect\w*|looks? like|resembl\w*|suggest\w*|impl\w*|query|seem\w* like|taken? for)\b"
+    r"|suppos\w*|stat\w*|thought|expect\w*|looks? like|resembl\w*|suggest\w*|impl\w*|query|seem\w* like|taken? for|took|first|initially|supposedly)\b"
 )
 _CONTRAST = re.compile(
     r"\b(?:but|however|yet|whereas|while|though|although|actually|instead|in fact|in reality|only|really|no|not|nothing|nobody|none|wrong|incorrect|mistake\w*|false)\b"
@@ -165,10 +178,11 @@ _CLAIM_CUE = re.compile(
 )
 # Says what the image shows. This claims a fault if the clause has no word of the question.
 _SHOWS = re.compile(
-    r"\bonly (?:a|an|the|one|some|see|shows?|have|has|contains?|two|three|people|\w+s)\b"
-    r"|\b(?:image|picture|photo|photograph|scene|it|this) (?:instead |rather |only |just )?(?:shows|contains|depicts|features|displays|is an?|is of)\b"
+    r"\bonly (?!partly|partially|barely|be\b|visible|possible|guess|say|tell|if\b|by\b|with\b|from\b|when\b|part)\w+"
+    r"|\b(?:image|picture|photo|photograph|scene) (?:instead |rather |only |just )?(?:shows|contains|depicts|features|displays|is an?|is of)\b"
 )
 _YES_NO = re.compile(r"(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|am|isn't|aren't|don't|doesn't)\b(?!.*\bor\b)", re.I)
+_NEGATED = re.compile(r"\b(?:no|not|without|none|never)\b|n't\b")
 _HOW_MANY = re.compile(r"how (?:many|much)\b", re.I)
 _QUESTION_FUNCTION_WORDS = frozenset(
     """
@@ -179,6 +193,9 @@ _QUESTION_FUNCTION_WORDS = frozenset(
 )
 
 
+_RHETORICAL = re.compile(r"\b(?:how (?:could|can|would|should)|since when|(?:would|could|can) (?:a|an|the|this|that|it)|really|seriously)\b")
+_SEARCH = re.compile(r"\b(?:search|look|hunt|scan|check)\w*\b")
+_IN_VAIN = re.compile(r"\b(?:in vain|empty hand\w*|without success|no luck|unsuccessful\w*|no avail|came up empty|no result\w*)\b")
 _IN_TRUTH = re.compile(r"\b(?:is|are|was|were|it|they|has|have) (?:actually|in fact|in reality|really|in truth)\b")
 
 
@@ -204,6 +221,7 @@ def split_clauses(reply: str) -> list[_Clause]:
     text = re.sub(r"\s-+\s", " ; ", text).replace("-", " ")
     text = _MISSING_LIST.sub(r"\1 ", _IMAGE_PHRASE.sub(f" {_IMAGE} ", text))
     text = _ABSENT_ENTRY.sub(" is not present ", text)
+    text = re.sub(r"[|=]", " : ", text)
     clauses: list[_Clause] = []
     words: list[str] = []
     sentence = 0
@@ -256,11 +274,19 @@ def _find_negators(clause: _Clause) -> list[int]:
         if word not in _NEGATORS:
             continue
         scope = words[place + 1 :]
+        if word == "without":
+            scope = words
+        if word in ("doubt", "doubtful"):
+            if words[place - 1 : place] != ["no"] and "whether" not in scope:
+                places.append(place)
+            continue
         if word in _NEGATOR_PARTNERS and not _NEGATOR_PARTNERS[word] & {*scope[:1]}:
             continue
-        if word == "unable" and not {"see", "find", "spot", "locate", "identify", "detect"} & {*scope}:
+        if word == "unable" and not (_SEEING | {"identify"}) & {*scope}:
             continue
-        if not _EPISTEMIC.isdisjoint(scope) or "made out" in " ".join(scope) or scope[:1] in (["clear"], ["only"], ["just"]) or re.search(r"\bmake (?:\w+ ){0,3}out\b", " ".join(scope)):
+        known = {*scope} - {"able"} if _SEEING.intersection(scope) else {*scope}
+        identifies = re.search(r"\b(?:identify|recognize) (?:the|this|that|his|her|him|it|them)\b", " ".join(scope))
+        if not _EPISTEMIC.isdisjoint(known) or identifies or "made out" in " ".join(scope) or scope[:1] in (["clear"], ["only"], ["just"], ["doubt"]) or re.search(r"\bmake (?:\w+ ){0,3}out\b", " ".join(scope)):
             continue
         places.append(place)
     return places
@@ -284,8 +310,7 @@ def _is_in_scope(clause: _Clause, negator: int, start: int, end: int, kind: Faul
         if has_head and determiner and determiner[0] in _DEFINITE:
             return False
         break
-    is_compound = bool(after) and after[0] not in _AFTER_NOUN and after[0] != _IMAGE and not after[0].endswith(("ing", "ed"))
-    return kind == "attribute" or not is_compound
+    return kind == "attribute" or not after or after[0] in _AFTER_NOUN or not is_object_name(clause.lemmas[end])
 
 
 def _is_denied_afterwards(clause: _Clause, start: int, end: int, kind: FaultKind) -> bool:
@@ -328,6 +353,9 @@ def _names_fault(clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], 
                 continue
             if clause.words[max(0, start - 1) : start] == ["other"]:
                 continue
+            # "No vehicles with lights" does not deny that there are vehicles.
+            if is_general and clause.words[end : end + 1] and clause.words[end] not in _AFTER_GENERAL:
+                continue
             if not clause.is_question and _is_denied(clause, negators[number], start, end, fault.kind):
                 return True
             following = clauses[number + 1].words if number + 1 < len(clauses) else []
@@ -335,7 +363,7 @@ def _names_fault(clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], 
                 return True
             if end == len(clause.words) and len(following) < 4 and following[:1] and following[0] in _NEGATORS:
                 return True
-            if not is_general and _CONFUSION.search(text):
+            if not is_general and (_CONFUSION.search(text) or (clause.is_question and _RHETORICAL.search(text))):
                 return True
             earlier = " ".join(one.text for one in clauses[:number] if one.sentence == clause.sentence)
             attributed = _ATTRIBUTION.search(earlier + " " + " ".join(clause.words[:start]))
@@ -344,6 +372,8 @@ def _names_fault(clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], 
                 others = any(_SHOWS.search(one) for one in rest[1:]) and _CONTRAST.search(" ".join(rest))
                 if has_instead or any(negators[number + 1 :]) or others:
                     return True
+            if not is_general and _SEARCH.search(text) and _IN_VAIN.search(" ".join(one.text for one in clauses[number:])):
+                return True
             if has_instead and not is_general and _IN_TRUTH.search(rest[0]):
                 return True
         if fault.kind == "object" and re.search(r"\bno such (\w+)", text):
@@ -359,7 +389,7 @@ def _is_wrong_type(clause: _Clause, negators: Sequence[int], start: int, end: in
     is_that = clause.words[start - 1 : start] in (["that"], ["this"], ["such"]) and any(place < start for place in negators)
     is_wrong = clause.words[max(0, start - 1) : start] in (["wrong"], ["different"], ["another"], ["other"], ["incorrect"])
     return is_that or is_wrong or bool(
-        re.match(r"(?: of (?:\w+ ){1,4}\w+| named| mentioned| described| given| in the question)*(?: is| are| seems)*(?: not)? (?:wrong|incorrect|different|match|fit|right|correct|true)\b", rest)
+        re.match(r"(?: of (?:\w+ ){1,4}\w+| named| mentioned| described| given| in the question)*(?: is| are| seems| does| do)*(?: not)? (?:wrong|incorrect|different|match|fit|right|correct|true)\b", rest)
     )
 
 
@@ -385,10 +415,10 @@ def _is_asserted(
 ) -> bool:
     if clause.words[end : end + 1] == ["'s"] and kind == "attribute":
         return False
-    if _is_denied(clause, negators, start, end, kind):
-        return False
     if kind != "relation":
-        return True
+        return not _is_denied(clause, negators, start, end, kind)
+    if any(negator < start for negator in negators):
+        return False
     # A preposition states the relation only if the other object follows.
     after = clause.lemmas[end : end + 4]
     first = clause.words[start]
@@ -405,10 +435,15 @@ def find_question_words(question: str) -> frozenset[str]:
     return frozenset(lemmatize_word(word) for word in words if word not in _QUESTION_FUNCTION_WORDS) - _QUESTION_FUNCTION_WORDS
 
 
+# Words with which a reply says that it gives no answer.
+_ABSTAINS = re.compile(r"\b(?:unanswerable|can not|unable|sorry|apolog\w+|afraid|unfortunately|regret\w*|not possible|no answer|not answerable|n a|invalid)\b")
+
+
 def _claims_any_fault(
     clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], question_words: Collection[str]
 ) -> bool:
     """Return whether a reply that abstains says that something is not there or not so."""
+    is_explicit = any(_ABSTAINS.search(clause.text) for clause in clauses)
     for clause, places in zip(clauses, negators, strict=True):
         if _EPISTEMIC.isdisjoint(clause.words) and (
             _CLAIM_CUE.search(clause.text)
@@ -417,6 +452,12 @@ def _claims_any_fault(
             return True
         for place in places:
             scope = [word for word in clause.words[place + 1 :] if word not in _LIGHT]
+            if {"other", "else", "another"} & {*scope}:
+                continue
+            if not is_explicit and clause.words[place] in ("not", "rather", "instead", "than") and "any" not in clause.words:
+                says_absent = (_SEEING | _SHOWN | {"there", "among", "contain", "show", "include", "exist"}) & {*clause.words}
+                if question_words.isdisjoint(clause.lemmas[place + 1 :]) and not says_absent:
+                    continue
             before = [lemma for lemma in clause.lemmas[:place]]
             if clause.words[place] in ("nothing", "nobody", "none", "neither", "nowhere"):
                 if _BARE_REPLY.issuperset(clause.words):
@@ -431,9 +472,20 @@ def _claims_any_fault(
                 content = [word for word in before if word not in _LIGHT and word not in _DEFINITE]
                 if content and _SUBJECT_HEADS.isdisjoint(before):
                     return True
-    return False
+    # "Unanswerable" and then a statement without a word about not knowing corrects the question.
+    words = [word for clause in clauses for word in clause.words]
+    if "unanswerable" not in words:
+        return False
+    told = [word for word in words if word not in _LIGHT | _DEFINITE | _BARE_REPLY and word not in _PREPOSITIONS]
+    return len(told) > 2 and not _NOT_KNOWING.search(" ".join(words)) and _EPISTEMIC.isdisjoint(words)
 
 
+_NOT_KNOWING = re.compile(
+    r"\b(?:can not|not able|unable|not sure|don t|do not|not know|unsure|unclear|unknown|uncertain\w*|blurr\w*|dark|far|small|tiny|cropped|cut off|hidden|hid\w*|obscur\w*|occlu\w*|cover\w*"
+    r"|block\w*|turned|facing|resolution|glare|glary|angle|grainy|pixel\w*|washed|overexposed|sharp|zoom\w*|outside|depends?|guess\w*|mystery|private|privacy"
+    r"|maybe|might|may|could|perhaps|possibly|hard to|difficult|tough to|impossible|who knows|beyond|undecid\w*|unread\w*|illegible|invisible|faded|rather"
+    r"|please|sorry|ask|another|low|poor|insufficient|ambiguous|decline|refuse|policy|error|loading|light|lighting|quality|limited|open|remains?|undetermin\w*|indetermin\w*)\b"
+)
 _BARE_REPLY = frozenset("answer final response it is the none nothing my nobody a reply".split())
 _SHOWN = frozenset("visible shown seen present depicted pictured displayed given stated mentioned found evident".split())
 
@@ -445,7 +497,7 @@ def _denies_question_word(
     clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], question: str, question_words: Collection[str]
 ) -> bool:
     """Return whether a reply denies that something exists that the question names."""
-    if _YES_NO.match(question.strip()) or _HOW_MANY.match(question.strip()):
+    if _YES_NO.match(question.strip()) or _HOW_MANY.match(question.strip()) or _NEGATED.search(question.lower()):
         return False
     if len(clauses) == 1 and _ABSENCE.match(clauses[0].text):
         return True
@@ -458,7 +510,7 @@ def _denies_question_word(
             for place in places:
                 between = [word for word in clause.words[place + 1 : start] if word not in _LIGHT]
                 is_no = clause.words[place] == "no" or (clause.words[place] == "not" and clause.words[start - 1] == "any")
-                if is_no and place < start and len(between) <= 2 and _PREPOSITIONS.isdisjoint(between) and _is_in_scope(clause, place, start, end, "object"):
+                if is_no and place < start and len(between) <= 2 and "other" not in between and _PREPOSITIONS.isdisjoint(between) and _is_in_scope(clause, place, start, end, "object"):
                     return True
             match = _AFTER_MENTION.match(" " + " ".join(clause.words[end:]))
             if match and (match["absent"] or match["wrong"]) and clause.words[start - 1 : start] in ([], ["the"]):

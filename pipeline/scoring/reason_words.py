@@ -159,6 +159,12 @@ def load_wordnet_names() -> WordNetNames:
     return WordNetNames(*({key: frozenset(value) for key, value in table.items()} for table in (same, general, special)))
 
 
+def is_object_name(lemma: str) -> bool:
+    """Return whether a word is the name of an object in the table."""
+    names = load_wordnet_names()
+    return (lemma,) in names.general or (lemma,) in names.synonyms
+
+
 class WordForms(NamedTuple):
     """The phrases that name one thing, as lemmas.
 
