@@ -476,8 +476,8 @@ def _claims_any_fault(
     words = [word for clause in clauses for word in clause.words]
     if "unanswerable" not in words:
         return False
-    told = [word for word in words if word not in _LIGHT | _DEFINITE | _BARE_REPLY and word not in _PREPOSITIONS]
-    return len(told) > 2 and not _NOT_KNOWING.search(" ".join(words)) and _EPISTEMIC.isdisjoint(words)
+    idle = _LIGHT | _DEFINITE | _BARE_REPLY | _PREPOSITIONS | _SUBJECT_HEADS | {"unanswerable", "not"}
+    return sum(word not in idle for word in words) > 1 and not _NOT_KNOWING.search(" ".join(words)) and _EPISTEMIC.isdisjoint(words)
 
 
 _NOT_KNOWING = re.compile(
