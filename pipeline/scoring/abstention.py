@@ -157,10 +157,13 @@ def is_unknown_language(
 # The reply that the prompts of `rgqa run` offer, at the beginning or as the value of a field "answer", also with a reason
 # after it: "Unanswerable. The cup is blue." But "unanswerable by most people" is no such reply.
 _STATES_UNANSWERABLE = re.compile(
-    r"""\W*(?:(?:final |the )?(?:answer|response|verdict|result|label|status)\W+(?:is\W+)?)?unanswerable"""
+    r"""\W*(?:(?:final |the )?(?:answer|response|verdict|result|label|status)\W+(?:is\W+)?|\w{1,12}["']?\s*[:=]\s*["']?)?unanswerable"""
     r"""(?=["'*_`)\]}]*\s*(?:$|[.:;!(-]|,\s*(?:because|since|as|there|the|no|it|i)\b|because\b|since\b|as\b|due to\b))""",
     re.IGNORECASE,
 )
+
+
+_ENDS_UNANSWERABLE = re.compile(r"\b(?:answer|response|verdict|result|conclusion|status)\W{1,4}(?:is\W+)?unanswerable\W*$", re.IGNORECASE)
 
 
 def _abstains_by_definition(text: str) -> bool:
@@ -169,6 +172,7 @@ def _abstains_by_definition(text: str) -> bool:
         is_no_answer(text)
         or not any(map(_is_content_character, plain))
         or _STATES_UNANSWERABLE.match(plain) is not None
+        or _ENDS_UNANSWERABLE.search(plain) is not None
     )
 
 

@@ -64,6 +64,7 @@ _APOSTROPHE_WORDS = (
     (re.compile(r"\bwon't\b"), "will not"),
     (re.compile(r"\b(is|are|do|does|did|was|were|could|would|have|has|ai)nt\b"), r"\1n't"),
     (re.compile(r"\bcant\b"), "can not"),
+    (re.compile(r"\b(that|there)s\b"), r"\1 is"),
     (re.compile(r"\bain't\b"), "is not"),
     (re.compile(r"n't\b"), " not"),
     (re.compile(r"\b(it|there|that|this|he|she|what|who|here|where|which|everything|one)'s\b"), r"\1 is"),
@@ -74,11 +75,11 @@ _APOSTROPHE_WORDS = (
 )
 _MARKUP = re.compile(r"[*_`#\"~<>\[\]{}()\\]+|(?<!\w)'|'(?!\w)|(?<=s)'(?=\s)")
 _MISSING_LIST = re.compile(
-    r"(?<!is )(?<!are )\b(missing|absent|nonexistent|not found|not present|not visible|wrong|incorrect)(?: objects?| items?| things?)?\s*[:,;|=]"
+    r"(?<!is )(?<!are )\b(missing|absent|nonexistent|not found|not present|not visible|not detected|undetected|wrong|incorrect)(?: objects?| items?| things?)?\s*[:,;|=]"
 )
 # An entry such as "dog: none".
 _ABSENT_ENTRY = re.compile(
-    r"(?<!answer)(?<!answerable)(?<!possible)(?<!response)(?<!answered)(?<!yes)(?<!status)\s*[:,;|=]\s*(?:none|absent|missing|not found|not present|not visible|not there|not shown|nonexistent"
+    r"(?<!answer)(?<!answerable)(?<!possible)(?<!response)(?<!answered)(?<!yes)(?<!status)\s*[:,;|=]\s*(?:none|nothing|absent|missing|not found|not present|not visible|not there|not shown|nonexistent"
     r"|no|false|0)(?=\s*(?:[.,;:|]|$))"
 )
 _TOKEN = re.compile(r"<image>|'s|[a-z0-9]+|[.,;:!?]")
@@ -154,7 +155,7 @@ _AFTER_MENTION = re.compile(
     r"(?: <image>| count| visible| present| found| shown| detected| you \w+(?: about| to)?| in question| mentioned| described| asked about| referred to| that| which| at all| anywhere| like that)*"
     r"(?: simply| actually| just| also| really| itself)*(?: is| are| was| were| does| do| did| can| could| will| has| have| appears| appear| seems| seem| to| be| being)*"
     r"(?: simply| actually| just| also| really)*"
-    r"(?: (?P<absent>nowhere|missing|absent|nonexistent|lacking|nonvisible|unavailable|free|never appear\w*|no have|no exist\w*|no here|not have|should (?:be|read|say)|would have to be)\b"
+    r"(?: (?P<absent>nowhere|missing|absent|nonexistent|lacking|nonvisible|unavailable|free|never appear\w*|no have|no exist\w*|no here|not have|should (?:be|read|say)|yet to be|no$|would have to be)\b"
     rf"| not{_EXISTS}(?: (?P<exists><image>|(?:present|visible|there|here|shown|depicted|pictured|seen|found|exist|appear|anywhere|"
     r"included|detected|displayed|available|contained|observed|spotted|located|featured|part|portrayed|among|one of|to be|identified|recorded|listed|captured|discernible|evident|apparent|in)\b)|\s*$)"
     r"| (?P<wrong>wrong|incorrect|false|inaccurate|mistaken|untrue|erroneous|a mistake|an error|mistake|error|invalid)\b"
@@ -170,10 +171,10 @@ _CONTRAST = re.compile(
     r"\b(?:but|however|yet|whereas|while|though|although|actually|instead|in fact|in reality|only|really|no|not|nothing|nobody|none|wrong|incorrect|mistake\w*|false)\b"
 )
 _CORRECTION = re.compile(
-    r"\b(?:actually|instead|only|in fact|in reality|rather|correction|mistake\w*|wrong|incorrect|not|false|inaccurate)\b"
+    r"\b(?:actually|(?:do|did) you mean|instead|only|in fact|in reality|rather|correction|mistake\w*|wrong|incorrect|not|false|inaccurate)\b"
 )
 _CLAIM_CUE = re.compile(
-    r"\b(?:missing|absent|absence|lacks?|nonexistent|false|wrong\w*|incorrect\w*|mismatch\w*|contradict\w*|inaccura\w*|inconsistent|mistaken|invalid)\b"
+    r"\b(?:missing|absent|absence|lacks?|nonexistent|false|wrong\w*|incorrect\w*|mismatch\w*|contradict\w*|inaccura\w*|inconsistent|mistaken|invalid|empty|deserted)\b"
     r"|\bactually\b|\bdifferent\b|\binstead\b"
 )
 # Says what the image shows. This claims a fault if the clause has no word of the question.
@@ -196,6 +197,7 @@ _QUESTION_FUNCTION_WORDS = frozenset(
 _RHETORICAL = re.compile(r"\b(?:how (?:could|can|would|should)|since when|(?:would|could|can) (?:a|an|the|this|that|it)|really|seriously)\b")
 _SEARCH = re.compile(r"\b(?:search|look|hunt|scan|check)\w*\b")
 _IN_VAIN = re.compile(r"\b(?:in vain|empty hand\w*|without success|no luck|unsuccessful\w*|no avail|came up empty|no result\w*)\b")
+_NONE = re.compile(r"(?:there (?:is|are) |i (?:can )?(?:see |find )?)?(?:none|nothing|no|not|never|nowhere|absent|missing)\b")
 _IN_TRUTH = re.compile(r"\b(?:is|are|was|were|it|they|has|have) (?:actually|in fact|in reality|really|in truth)\b")
 
 
@@ -285,6 +287,8 @@ def _find_negators(clause: _Clause) -> list[int]:
         if word == "unable" and not (_SEEING | {"identify"}) & {*scope}:
             continue
         known = {*scope} - {"able"} if _SEEING.intersection(scope) else {*scope}
+        if word in ("no", "nobody", "none", "neither", "nor"):
+            known -= {"discern", "discerned", "recognized", "recognised", "confirm"}
         identifies = re.search(r"\b(?:identify|recognize) (?:the|this|that|his|her|him|it|them)\b", " ".join(scope))
         if not _EPISTEMIC.isdisjoint(known) or identifies or "made out" in " ".join(scope) or scope[:1] in (["clear"], ["only"], ["just"], ["doubt"]) or re.search(r"\bmake (?:\w+ ){0,3}out\b", " ".join(scope)):
             continue
@@ -322,6 +326,9 @@ def _is_denied_afterwards(clause: _Clause, start: int, end: int, kind: FaultKind
         or len(before) > 1 and before[-1] in _DEFINITE | _INDEFINITE and before[-2] in _PREPOSITIONS
         or len(before) > 2 and before[-2] in _DEFINITE | _INDEFINITE and before[-3] in _PREPOSITIONS
     )
+    # "Of a fork there is no trace."
+    if words[0] == "of" and start < 3:
+        in_prepositional_phrase = False
     if kind != "relation" and in_prepositional_phrase and not {"of"} & {*before} & ({"of"} if kind == "attribute" else set()):
         return False
     rest = " " + " ".join(words[end:])
@@ -354,14 +361,19 @@ def _names_fault(clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], 
             if clause.words[max(0, start - 1) : start] == ["other"]:
                 continue
             # "No vehicles with lights" does not deny that there are vehicles.
-            if is_general and clause.words[end : end + 1] and clause.words[end] not in _AFTER_GENERAL:
+            after = clause.words[end : end + 2]
+            if is_general and after and (
+                after[0] not in _AFTER_GENERAL or (after[0] in ("is", "are") and not _AFTER_GENERAL & {*after[1:]})
+            ):
                 continue
             if not clause.is_question and _is_denied(clause, negators[number], start, end, fault.kind):
                 return True
             following = clauses[number + 1].words if number + 1 < len(clauses) else []
             if clause.is_question and len(clause.words) < 5 and clause.words[:1] in (["what"], ["which"]) and not is_general:
                 return True
-            if end == len(clause.words) and len(following) < 4 and following[:1] and following[0] in _NEGATORS:
+            if end == len(clause.words) and len(following) < 5 and _NONE.match(" ".join(following)):
+                return True
+            if "presence of" in " ".join(clause.words[:start]) and "not" in clause.words[end:]:
                 return True
             if not is_general and (_CONFUSION.search(text) or (clause.is_question and _RHETORICAL.search(text))):
                 return True
@@ -454,8 +466,12 @@ def _claims_any_fault(
             scope = [word for word in clause.words[place + 1 :] if word not in _LIGHT]
             if {"other", "else", "another"} & {*scope}:
                 continue
+            if "exist" in clause.words[place:] or "exists" in clause.words[place:]:
+                return True
+            if not is_explicit and clause.words[place] == "no" and clause is not clauses[0] and question_words.isdisjoint(clause.lemmas):
+                continue
             if not is_explicit and clause.words[place] in ("not", "rather", "instead", "than") and "any" not in clause.words:
-                says_absent = (_SEEING | _SHOWN | {"there", "among", "contain", "show", "include", "exist"}) & {*clause.words}
+                says_absent = (_SEEING | _SHOWN | {"there", "among", "part", "contain", "show", "include"}) & {*clause.words}
                 if question_words.isdisjoint(clause.lemmas[place + 1 :]) and not says_absent:
                     continue
             before = [lemma for lemma in clause.lemmas[:place]]
@@ -484,7 +500,7 @@ _NOT_KNOWING = re.compile(
     r"\b(?:can not|not able|unable|not sure|don t|do not|not know|unsure|unclear|unknown|uncertain\w*|blurr\w*|dark|far|small|tiny|cropped|cut off|hidden|hid\w*|obscur\w*|occlu\w*|cover\w*"
     r"|block\w*|turned|facing|resolution|glare|glary|angle|grainy|pixel\w*|washed|overexposed|sharp|zoom\w*|outside|depends?|guess\w*|mystery|private|privacy"
     r"|maybe|might|may|could|perhaps|possibly|hard to|difficult|tough to|impossible|who knows|beyond|undecid\w*|unread\w*|illegible|invisible|faded|rather"
-    r"|please|sorry|ask|another|low|poor|insufficient|ambiguous|decline|refuse|policy|error|loading|light|lighting|quality|limited|open|remains?|undetermin\w*|indetermin\w*)\b"
+    r"|please|sorry|ask|another|low|poor|insufficient|ambiguous|decline|refuse|policy|error|loading|light|lighting|quality|limited|open|remains?|equally|undetermin\w*|indetermin\w*)\b"
 )
 _BARE_REPLY = frozenset("answer final response it is the none nothing my nobody a reply".split())
 _SHOWN = frozenset("visible shown seen present depicted pictured displayed given stated mentioned found evident".split())
@@ -497,7 +513,9 @@ def _denies_question_word(
     clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], question: str, question_words: Collection[str]
 ) -> bool:
     """Return whether a reply denies that something exists that the question names."""
-    if _YES_NO.match(question.strip()) or _HOW_MANY.match(question.strip()) or _NEGATED.search(question.lower()):
+    text = " ".join(clause.text for clause in clauses)
+    asks_yes_no = _YES_NO.match(question.strip()) and "can not" not in text
+    if asks_yes_no or _HOW_MANY.match(question.strip()) or _NEGATED.search(question.lower()):
         return False
     if len(clauses) == 1 and _ABSENCE.match(clauses[0].text):
         return True
@@ -512,6 +530,10 @@ def _denies_question_word(
                 is_no = clause.words[place] == "no" or (clause.words[place] == "not" and clause.words[start - 1] == "any")
                 if is_no and place < start and len(between) <= 2 and "other" not in between and _PREPOSITIONS.isdisjoint(between) and _is_in_scope(clause, place, start, end, "object"):
                     return True
+            # "The chair is not blue."
+            predicate = clause.words[end : end + 2] in (["is", "not"], ["are", "not"]) and clause.lemmas[end + 2 : end + 3]
+            if predicate and predicate[0] in question_words and not predicate[0].endswith(("ed", "ing")) and not re.search(r"\bor\b", question):
+                return True
             match = _AFTER_MENTION.match(" " + " ".join(clause.words[end:]))
             if match and (match["absent"] or match["wrong"]) and clause.words[start - 1 : start] in ([], ["the"]):
                 return True

@@ -47,7 +47,7 @@ closed, shut; open, opened; sitting, seated, sit; standing, stand; lying, lie, l
 happy, smiling, smile; brick, bricks; glass, glassy; gold, golden; orange, orangish; purple, violet; white, whitish
 brown, brownish; red, reddish; blue, bluish; green, greenish; yellow, yellowish; black, blackish, dark haired; pink, pinkish; tall, high
 wet, damp; dry, dried; empty, vacant; full, filled; off, switched off, turned off; on, switched on, turned on; curved, bent
-blurred, blurry; sharp, crisp; camouflage, camo; plastic, plastics; leather, leathery; stone, rock; beige, tan
+blurred, blurry; sharp, crisp; camouflage, camo; plastic, plastics; leather, leathery; stone, rock; beige, tan; male, man, boy; female, woman, girl; clean, spotless; dirty, filthy
 """
 # Words for the same relation. The first one is the name of the group.
 _SAME_RELATIONS = """
@@ -219,5 +219,5 @@ def _find_relation_forms(phrase: Phrase) -> WordForms:
     for group in parse_groups(_SAME_RELATIONS):
         if head in group or (len(group[0]) == 1 and group[0][0] in stems):
             same.update(group)
-    same.add(head)
+    same.update((head, *((stem,) for stem in stems)))
     return WordForms(frozenset(same), frozenset((name,) for name in _RELATION_GENERAL_NAMES))
