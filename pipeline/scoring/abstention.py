@@ -163,7 +163,9 @@ _STATES_UNANSWERABLE = re.compile(
 )
 
 
-_ENDS_UNANSWERABLE = re.compile(r"\b(?:answer|response|verdict|result|conclusion|status)\W{1,4}(?:is\W+)?unanswerable\W*$", re.IGNORECASE)
+_ENDS_UNANSWERABLE = re.compile(
+    r"\b(?:answer|response|verdict|result|conclusion|status)\W{1,4}(?:is\W+)?unanswerable\W*$", re.IGNORECASE
+)
 
 
 def _abstains_by_definition(text: str) -> bool:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
+from .items import Fault
 from .normalize import to_plain_text
 from .reason_words import (
     ANY_OBJECT,
@@ -24,20 +25,6 @@ from .reason_words import (
     stem_verb,
 )
 from .reasoning_parser import extract_final_answer
-
-
-class Fault(NamedTuple):
-    """Something that an unanswerable question takes for granted wrongly.
-
-    Attributes:
-        kind: What is wrong.
-        wrong: The words of the question: "dog", "red", "under".
-        actual: The words of the source question in their place: "cat", "blue", "on"; "" if not known.
-    """
-
-    kind: FaultKind
-    wrong: str
-    actual: str = ""
 
 
 class ReadReason(NamedTuple):
@@ -142,15 +129,21 @@ _LIGHT = frozenset(
     """.split()
 )
 # Words that may follow the head of a noun phrase.
-_AFTER_NOUN = _LIGHT | _PREPOSITIONS | frozenset(
-    """
+_AFTER_NOUN = (
+    _LIGHT
+    | _PREPOSITIONS
+    | frozenset(
+        """
     and or nor not no which who whose either though but only in shown seen found anywhere pictured depicted so as when where
     because therefore missing absent nonexistent nowhere wears wear holds rides stands sits lies hangs then to just alone itself
     per according against what
     """.split()
+    )
 )
 _EXISTS = r"(?: be| been| being)?(?: any| a| an)?(?: really| actually| even)?"
-_AFTER_GENERAL = frozenset("<image> at is are was were here there visible present shown seen pictured depicted anywhere and or nor to like can could be so".split())
+_AFTER_GENERAL = frozenset(
+    "<image> at is are was were here there visible present shown seen pictured depicted anywhere and or nor to like can could be so".split()
+)
 _AFTER_MENTION = re.compile(
     r"(?: <image>| count| visible| present| found| shown| detected| you \w+(?: about| to)?| in question| mentioned| described| asked about| referred to| that| which| at all| anywhere| like that)*"
     r"(?: simply| actually| just| also| really| itself)*(?: is| are| was| were| does| do| did| can| could| will| has| have| appears| appear| seems| seem| to| be| being)*"
@@ -182,7 +175,10 @@ _SHOWS = re.compile(
     r"\bonly (?!partly|partially|barely|be\b|visible|possible|guess|say|tell|if\b|by\b|with\b|from\b|when\b|part)\w+"
     r"|\b(?:image|picture|photo|photograph|scene) (?:instead |rather |only |just )?(?:shows|contains|depicts|features|displays|is an?|is of)\b"
 )
-_YES_NO = re.compile(r"(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|am|isn't|aren't|don't|doesn't)\b(?!.*\bor\b)", re.I)
+_YES_NO = re.compile(
+    r"(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|am|isn't|aren't|don't|doesn't)\b(?!.*\bor\b)",
+    re.I,
+)
 _NEGATED = re.compile(r"\b(?:no|not|without|none|never)\b|n't\b")
 _HOW_MANY = re.compile(r"how (?:many|much)\b", re.I)
 _QUESTION_FUNCTION_WORDS = frozenset(
@@ -194,11 +190,19 @@ _QUESTION_FUNCTION_WORDS = frozenset(
 )
 
 
-_RHETORICAL = re.compile(r"\b(?:how (?:could|can|would|should)|since when|(?:would|could|can) (?:a|an|the|this|that|it)|really|seriously)\b")
+_RHETORICAL = re.compile(
+    r"\b(?:how (?:could|can|would|should)|since when|(?:would|could|can) (?:a|an|the|this|that|it)|really|seriously)\b"
+)
 _SEARCH = re.compile(r"\b(?:search|look|hunt|scan|check)\w*\b")
-_IN_VAIN = re.compile(r"\b(?:in vain|empty hand\w*|without success|no luck|unsuccessful\w*|no avail|came up empty|no result\w*)\b")
-_NONE = re.compile(r"(?:there (?:is|are) |i (?:can )?(?:see |find )?)?(?:none|nothing|no|not|never|nowhere|absent|missing)\b")
-_IN_TRUTH = re.compile(r"\b(?:is|are|was|were|it|they|has|have) (?:actually|in fact|in reality|really|in truth)\b")
+_IN_VAIN = re.compile(
+    r"\b(?:in vain|empty hand\w*|without success|no luck|unsuccessful\w*|no avail|came up empty|no result\w*)\b"
+)
+_NONE = re.compile(
+    r"(?:there (?:is|are) |i (?:can )?(?:see |find )?)?(?:none|nothing|no|not|never|nowhere|absent|missing)\b"
+)
+_IN_TRUTH = re.compile(
+    r"\b(?:is|are|was|were|it|they|has|have) (?:actually|in fact|in reality|really|in truth)\b"
+)
 
 
 class _Clause(NamedTuple):
@@ -240,7 +244,9 @@ def split_clauses(reply: str) -> list[_Clause]:
         if token in _SENTENCE_ENDS:
             close()
             if token == "?":
-                clauses[:] = [one._replace(is_question=one.is_question or one.sentence == sentence) for one in clauses]
+                clauses[:] = [
+                    one._replace(is_question=one.is_question or one.sentence == sentence) for one in clauses
+                ]
             sentence += 1
         elif token in ",:":
             if following not in ("or", "nor"):
@@ -253,7 +259,9 @@ def split_clauses(reply: str) -> list[_Clause]:
     return clauses
 
 
-def _find_mentions(clause: _Clause, phrases: Collection[Phrase], verbs: bool = False) -> Iterator[tuple[int, int]]:
+def _find_mentions(
+    clause: _Clause, phrases: Collection[Phrase], verbs: bool = False
+) -> Iterator[tuple[int, int]]:
     """Yield the start and the end of each longest mention of a phrase in a clause."""
     lemmas, start = clause.lemmas, 0
     while start < len(lemmas):
@@ -289,8 +297,16 @@ def _find_negators(clause: _Clause) -> list[int]:
         known = {*scope} - {"able"} if _SEEING.intersection(scope) else {*scope}
         if word in ("no", "nobody", "none", "neither", "nor"):
             known -= {"discern", "discerned", "recognized", "recognised", "confirm"}
-        identifies = re.search(r"\b(?:identify|recognize) (?:the|this|that|his|her|him|it|them)\b", " ".join(scope))
-        if not _EPISTEMIC.isdisjoint(known) or identifies or "made out" in " ".join(scope) or scope[:1] in (["clear"], ["only"], ["just"], ["doubt"]) or re.search(r"\bmake (?:\w+ ){0,3}out\b", " ".join(scope)):
+        identifies = re.search(
+            r"\b(?:identify|recognize) (?:the|this|that|his|her|him|it|them)\b", " ".join(scope)
+        )
+        if (
+            not _EPISTEMIC.isdisjoint(known)
+            or identifies
+            or "made out" in " ".join(scope)
+            or scope[:1] in (["clear"], ["only"], ["just"], ["doubt"])
+            or re.search(r"\bmake (?:\w+ ){0,3}out\b", " ".join(scope))
+        ):
             continue
         places.append(place)
     return places
@@ -314,7 +330,9 @@ def _is_in_scope(clause: _Clause, negator: int, start: int, end: int, kind: Faul
         if has_head and determiner and determiner[0] in _DEFINITE:
             return False
         break
-    return kind == "attribute" or not after or after[0] in _AFTER_NOUN or not is_object_name(clause.lemmas[end])
+    return (
+        kind == "attribute" or not after or after[0] in _AFTER_NOUN or not is_object_name(clause.lemmas[end])
+    )
 
 
 def _is_denied_afterwards(clause: _Clause, start: int, end: int, kind: FaultKind) -> bool:
@@ -322,21 +340,32 @@ def _is_denied_afterwards(clause: _Clause, start: int, end: int, kind: FaultKind
     words = clause.words
     before = words[max(0, start - 3) : start]
     in_prepositional_phrase = (
-        before[-1:] and before[-1] in _PREPOSITIONS
-        or len(before) > 1 and before[-1] in _DEFINITE | _INDEFINITE and before[-2] in _PREPOSITIONS
-        or len(before) > 2 and before[-2] in _DEFINITE | _INDEFINITE and before[-3] in _PREPOSITIONS
+        before[-1:]
+        and before[-1] in _PREPOSITIONS
+        or len(before) > 1
+        and before[-1] in _DEFINITE | _INDEFINITE
+        and before[-2] in _PREPOSITIONS
+        or len(before) > 2
+        and before[-2] in _DEFINITE | _INDEFINITE
+        and before[-3] in _PREPOSITIONS
     )
     # "Of a fork there is no trace."
     if words[0] == "of" and start < 3:
         in_prepositional_phrase = False
-    if kind != "relation" and in_prepositional_phrase and not {"of"} & {*before} & ({"of"} if kind == "attribute" else set()):
+    if (
+        kind != "relation"
+        and in_prepositional_phrase
+        and not {"of"} & {*before} & ({"of"} if kind == "attribute" else set())
+    ):
         return False
     rest = " " + " ".join(words[end:])
     for skipped in range(3 if kind == "attribute" else 1):
         tail = " " + " ".join(words[end + skipped :])
         if match := _AFTER_MENTION.match(tail):
             return not (match["exists"] == "in" and not tail.strip().endswith(_IMAGE))
-    return kind == "relation" and bool(re.search(r" (?:nothing|nobody|none|no|not|empty|vacant|unoccupied) ", rest + " "))
+    return kind == "relation" and bool(
+        re.search(r" (?:nothing|nobody|none|no|not|empty|vacant|unoccupied) ", rest + " ")
+    )
 
 
 def _is_denied(clause: _Clause, negators: Sequence[int], start: int, end: int, kind: FaultKind) -> bool:
@@ -346,7 +375,9 @@ def _is_denied(clause: _Clause, negators: Sequence[int], start: int, end: int, k
     ) or _is_denied_afterwards(clause, start, end, kind)
 
 
-def _names_fault(clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], fault: Fault, has_instead: bool) -> bool:
+def _names_fault(
+    clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], fault: Fault, has_instead: bool
+) -> bool:
     """Return whether a reply denies what a fault names."""
     forms = find_word_forms(fault.kind, fault.wrong)
     for number, clause in enumerate(clauses):
@@ -362,20 +393,32 @@ def _names_fault(clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], 
                 continue
             # "No vehicles with lights" does not deny that there are vehicles.
             after = clause.words[end : end + 2]
-            if is_general and after and (
-                after[0] not in _AFTER_GENERAL or (after[0] in ("is", "are") and not _AFTER_GENERAL & {*after[1:]})
+            if (
+                is_general
+                and after
+                and (
+                    after[0] not in _AFTER_GENERAL
+                    or (after[0] in ("is", "are") and not _AFTER_GENERAL & {*after[1:]})
+                )
             ):
                 continue
             if not clause.is_question and _is_denied(clause, negators[number], start, end, fault.kind):
                 return True
             following = clauses[number + 1].words if number + 1 < len(clauses) else []
-            if clause.is_question and len(clause.words) < 5 and clause.words[:1] in (["what"], ["which"]) and not is_general:
+            if (
+                clause.is_question
+                and len(clause.words) < 5
+                and clause.words[:1] in (["what"], ["which"])
+                and not is_general
+            ):
                 return True
             if end == len(clause.words) and len(following) < 5 and _NONE.match(" ".join(following)):
                 return True
             if "presence of" in " ".join(clause.words[:start]) and "not" in clause.words[end:]:
                 return True
-            if not is_general and (_CONFUSION.search(text) or (clause.is_question and _RHETORICAL.search(text))):
+            if not is_general and (
+                _CONFUSION.search(text) or (clause.is_question and _RHETORICAL.search(text))
+            ):
                 return True
             earlier = " ".join(one.text for one in clauses[:number] if one.sentence == clause.sentence)
             attributed = _ATTRIBUTION.search(earlier + " " + " ".join(clause.words[:start]))
@@ -384,7 +427,11 @@ def _names_fault(clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], 
                 others = any(_SHOWS.search(one) for one in rest[1:]) and _CONTRAST.search(" ".join(rest))
                 if has_instead or any(negators[number + 1 :]) or others:
                     return True
-            if not is_general and _SEARCH.search(text) and _IN_VAIN.search(" ".join(one.text for one in clauses[number:])):
+            if (
+                not is_general
+                and _SEARCH.search(text)
+                and _IN_VAIN.search(" ".join(one.text for one in clauses[number:]))
+            ):
                 return True
             if has_instead and not is_general and _IN_TRUTH.search(rest[0]):
                 return True
@@ -398,14 +445,34 @@ def _names_fault(clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], 
 def _is_wrong_type(clause: _Clause, negators: Sequence[int], start: int, end: int) -> bool:
     """Return whether a clause says that the type of an attribute is wrong: "the color does not match", "no coat of that color"."""
     rest = " " + " ".join(clause.words[end:])
-    is_that = clause.words[start - 1 : start] in (["that"], ["this"], ["such"]) and any(place < start for place in negators)
-    is_wrong = clause.words[max(0, start - 1) : start] in (["wrong"], ["different"], ["another"], ["other"], ["incorrect"])
-    return is_that or is_wrong or bool(
-        re.match(r"(?: of (?:\w+ ){1,4}\w+| named| mentioned| described| given| in the question)*(?: is| are| seems| does| do)*(?: not)? (?:wrong|incorrect|different|match|fit|right|correct|true)\b", rest)
+    is_that = clause.words[start - 1 : start] in (["that"], ["this"], ["such"]) and any(
+        place < start for place in negators
+    )
+    is_wrong = clause.words[max(0, start - 1) : start] in (
+        ["wrong"],
+        ["different"],
+        ["another"],
+        ["other"],
+        ["incorrect"],
+    )
+    return (
+        is_that
+        or is_wrong
+        or bool(
+            re.match(
+                r"(?: of (?:\w+ ){1,4}\w+| named| mentioned| described| given| in the question)*(?: is| are| seems| does| do)*(?: not)? (?:wrong|incorrect|different|match|fit|right|correct|true)\b",
+                rest,
+            )
+        )
     )
 
 
-def _names_instead(clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], fault: Fault, question_words: Collection[str]) -> bool:
+def _names_instead(
+    clauses: Sequence[_Clause],
+    negators: Sequence[Sequence[int]],
+    fault: Fault,
+    question_words: Collection[str],
+) -> bool:
     """Return whether a reply asserts what is there in place of a fault."""
     if not fault.actual:
         return False
@@ -423,7 +490,12 @@ def _names_instead(clauses: Sequence[_Clause], negators: Sequence[Sequence[int]]
 
 
 def _is_asserted(
-    clause: _Clause, negators: Sequence[int], start: int, end: int, kind: FaultKind, question_words: Collection[str]
+    clause: _Clause,
+    negators: Sequence[int],
+    start: int,
+    end: int,
+    kind: FaultKind,
+    question_words: Collection[str],
 ) -> bool:
     if clause.words[end : end + 1] == ["'s"] and kind == "attribute":
         return False
@@ -437,18 +509,27 @@ def _is_asserted(
     if {"left", "right"} & {*clause.words[start:end]}:
         return True
     if first in _PREPOSITIONS or first in ("to", "atop", "onto", "upon"):
-        return not after or bool({"it", "them", "her", "him", "there", "that"} & {*after}) or not question_words.isdisjoint(after)
+        return (
+            not after
+            or bool({"it", "them", "her", "him", "there", "that"} & {*after})
+            or not question_words.isdisjoint(after)
+        )
     return True
 
 
 def find_question_words(question: str) -> frozenset[str]:
     """Return the lemmas of the words that name what a question is about."""
     words = re.findall(r"[a-z]+", question.lower())
-    return frozenset(lemmatize_word(word) for word in words if word not in _QUESTION_FUNCTION_WORDS) - _QUESTION_FUNCTION_WORDS
+    return (
+        frozenset(lemmatize_word(word) for word in words if word not in _QUESTION_FUNCTION_WORDS)
+        - _QUESTION_FUNCTION_WORDS
+    )
 
 
 # Words with which a reply says that it gives no answer.
-_ABSTAINS = re.compile(r"\b(?:unanswerable|can not|unable|sorry|apolog\w+|afraid|unfortunately|regret\w*|not possible|no answer|not answerable|n a|invalid)\b")
+_ABSTAINS = re.compile(
+    r"\b(?:unanswerable|can not|unable|sorry|apolog\w+|afraid|unfortunately|regret\w*|not possible|no answer|not answerable|n a|invalid)\b"
+)
 
 
 def _claims_any_fault(
@@ -459,7 +540,11 @@ def _claims_any_fault(
     for clause, places in zip(clauses, negators, strict=True):
         if _EPISTEMIC.isdisjoint(clause.words) and (
             _CLAIM_CUE.search(clause.text)
-            or (_SHOWS.search(clause.text) and question_words.isdisjoint(clause.lemmas) and len(clause.words) > 3)
+            or (
+                _SHOWS.search(clause.text)
+                and question_words.isdisjoint(clause.lemmas)
+                and len(clause.words) > 3
+            )
         ):
             return True
         for place in places:
@@ -468,10 +553,21 @@ def _claims_any_fault(
                 continue
             if "exist" in clause.words[place:] or "exists" in clause.words[place:]:
                 return True
-            if not is_explicit and clause.words[place] == "no" and clause is not clauses[0] and question_words.isdisjoint(clause.lemmas):
+            if (
+                not is_explicit
+                and clause.words[place] == "no"
+                and clause is not clauses[0]
+                and question_words.isdisjoint(clause.lemmas)
+            ):
                 continue
-            if not is_explicit and clause.words[place] in ("not", "rather", "instead", "than") and "any" not in clause.words:
-                says_absent = (_SEEING | _SHOWN | {"there", "among", "part", "contain", "show", "include"}) & {*clause.words}
+            if (
+                not is_explicit
+                and clause.words[place] in ("not", "rather", "instead", "than")
+                and "any" not in clause.words
+            ):
+                says_absent = (
+                    _SEEING | _SHOWN | {"there", "among", "part", "contain", "show", "include"}
+                ) & {*clause.words}
                 if question_words.isdisjoint(clause.lemmas[place + 1 :]) and not says_absent:
                     continue
             before = [lemma for lemma in clause.lemmas[:place]]
@@ -479,7 +575,14 @@ def _claims_any_fault(
                 if _BARE_REPLY.issuperset(clause.words):
                     continue
                 return True
-            first = next((lemmatize_word(word) for word in scope if word not in _PREPOSITIONS | _DEFINITE | _INDEFINITE and word != _IMAGE), "")
+            first = next(
+                (
+                    lemmatize_word(word)
+                    for word in scope
+                    if word not in _PREPOSITIONS | _DEFINITE | _INDEFINITE and word != _IMAGE
+                ),
+                "",
+            )
             if first and first not in _SUBJECT_HEADS:
                 if first in _SHOWN and not _SUBJECT_HEADS.isdisjoint(before):
                     continue
@@ -493,7 +596,11 @@ def _claims_any_fault(
     if "unanswerable" not in words:
         return False
     idle = _LIGHT | _DEFINITE | _BARE_REPLY | _PREPOSITIONS | _SUBJECT_HEADS | {"unanswerable", "not"}
-    return sum(word not in idle for word in words) > 1 and not _NOT_KNOWING.search(" ".join(words)) and _EPISTEMIC.isdisjoint(words)
+    return (
+        sum(word not in idle for word in words) > 1
+        and not _NOT_KNOWING.search(" ".join(words))
+        and _EPISTEMIC.isdisjoint(words)
+    )
 
 
 _NOT_KNOWING = re.compile(
@@ -503,14 +610,19 @@ _NOT_KNOWING = re.compile(
     r"|please|sorry|ask|another|low|poor|insufficient|ambiguous|decline|refuse|policy|error|loading|light|lighting|quality|limited|open|remains?|equally|undetermin\w*|indetermin\w*)\b"
 )
 _BARE_REPLY = frozenset("answer final response it is the none nothing my nobody a reply".split())
-_SHOWN = frozenset("visible shown seen present depicted pictured displayed given stated mentioned found evident".split())
+_SHOWN = frozenset(
+    "visible shown seen present depicted pictured displayed given stated mentioned found evident".split()
+)
 
 
 _ABSENCE = re.compile(r" there (?:is|are) (?:no|not an?y?)(?: \w+){1,3}(?: <image>)?$")
 
 
 def _denies_question_word(
-    clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], question: str, question_words: Collection[str]
+    clauses: Sequence[_Clause],
+    negators: Sequence[Sequence[int]],
+    question: str,
+    question_words: Collection[str],
 ) -> bool:
     """Return whether a reply denies that something exists that the question names."""
     text = " ".join(clause.text for clause in clauses)
@@ -521,21 +633,47 @@ def _denies_question_word(
         return True
     phrases = frozenset((word,) for word in question_words)
     # "What dog?"
-    if len(clauses) == 1 and clauses[0].is_question and clauses[0].words[0] == "what" and len(clauses[0].words) < 4:
+    if (
+        len(clauses) == 1
+        and clauses[0].is_question
+        and clauses[0].words[0] == "what"
+        and len(clauses[0].words) < 4
+    ):
         return any(_find_mentions(clauses[0], phrases))
     for clause, places in zip(clauses, negators, strict=True):
         for start, end in _find_mentions(clause, phrases):
             for place in places:
                 between = [word for word in clause.words[place + 1 : start] if word not in _LIGHT]
-                is_no = clause.words[place] == "no" or (clause.words[place] == "not" and clause.words[start - 1] == "any")
-                if is_no and place < start and len(between) <= 2 and "other" not in between and _PREPOSITIONS.isdisjoint(between) and _is_in_scope(clause, place, start, end, "object"):
+                is_no = clause.words[place] == "no" or (
+                    clause.words[place] == "not" and clause.words[start - 1] == "any"
+                )
+                if (
+                    is_no
+                    and place < start
+                    and len(between) <= 2
+                    and "other" not in between
+                    and _PREPOSITIONS.isdisjoint(between)
+                    and _is_in_scope(clause, place, start, end, "object")
+                ):
                     return True
             # "The chair is not blue."
-            predicate = clause.words[end : end + 2] in (["is", "not"], ["are", "not"]) and clause.lemmas[end + 2 : end + 3]
-            if predicate and predicate[0] in question_words and not predicate[0].endswith(("ed", "ing")) and not re.search(r"\bor\b", question):
+            predicate = (
+                clause.words[end : end + 2] in (["is", "not"], ["are", "not"])
+                and clause.lemmas[end + 2 : end + 3]
+            )
+            if (
+                predicate
+                and predicate[0] in question_words
+                and not predicate[0].endswith(("ed", "ing"))
+                and not re.search(r"\bor\b", question)
+            ):
                 return True
             match = _AFTER_MENTION.match(" " + " ".join(clause.words[end:]))
-            if match and (match["absent"] or match["wrong"]) and clause.words[start - 1 : start] in ([], ["the"]):
+            if (
+                match
+                and (match["absent"] or match["wrong"])
+                and clause.words[start - 1 : start] in ([], ["the"])
+            ):
                 return True
     return False
 

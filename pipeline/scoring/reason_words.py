@@ -111,7 +111,15 @@ def stem_verb(word: str) -> str:
     return _IRREGULAR_VERBS.get(word, word)
 
 
-_IRREGULAR_VERBS = {"held": "hold", "worn": "wear", "wore": "wear", "ridden": "rid", "rode": "rid", "sat": "sit", "lay": "ly"}
+_IRREGULAR_VERBS = {
+    "held": "hold",
+    "worn": "wear",
+    "wore": "wear",
+    "ridden": "rid",
+    "rode": "rid",
+    "sat": "sit",
+    "lay": "ly",
+}
 
 
 def to_lemmas(phrase: str) -> Phrase:
@@ -156,7 +164,9 @@ def load_wordnet_names() -> WordNetNames:
     for group in parse_groups(_SAME_OBJECTS):
         for phrase in group:
             same[phrase] = same[phrase] | {*group}
-    return WordNetNames(*({key: frozenset(value) for key, value in table.items()} for table in (same, general, special)))
+    return WordNetNames(
+        *({key: frozenset(value) for key, value in table.items()} for table in (same, general, special))
+    )
 
 
 def is_object_name(lemma: str) -> bool:
@@ -195,7 +205,10 @@ def find_word_forms(kind: FaultKind, text: str) -> WordForms:
         return _find_object_forms(phrase)
     if kind == "attribute":
         phrase = tuple(word for word in phrase if word not in ("not", "color", "haired")) or phrase
-        same = {phrase, *(other for group in parse_groups(_SAME_ATTRIBUTES) if phrase in group for other in group)}
+        same = {
+            phrase,
+            *(other for group in parse_groups(_SAME_ATTRIBUTES) if phrase in group for other in group),
+        }
         types = {(name,) for name, words in _ATTRIBUTE_TYPES.items() if phrase[-1] in words.split()}
         return WordForms(frozenset(same), frozenset(types))
     return _find_relation_forms(phrase)

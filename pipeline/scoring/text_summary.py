@@ -190,6 +190,8 @@ def _format_notes(model: ModelReport, several: bool) -> Iterator[str]:
         yield from (f"{where}{subset}: {text}" for text in format_count_warnings(groups["counts"]))
         if "auaf_lowest" in (read := groups.get("abstention", {})):
             yield f"{where}{subset}: {_describe_abstentions(read)}"
+        if "reason_accuracy" in (reasons := groups.get("reasons", {})):
+            yield f"{where}{subset}: {_describe_reasons(reasons, groups['intervals'])}"
     alike: dict[str, list[tuple[str, str]]] = {}
     for subset, texts in model.warnings.items():
         for text in texts:
@@ -209,6 +211,16 @@ def _describe_abstentions(read: Scores) -> str:
     corrected = read.get("auaf_corrected")
     return text + (
         "" if corrected is None else f"; AUAF corrected for classification errors {format_percent(corrected)}"
+    )
+
+
+def _describe_reasons(reasons: Scores, intervals: Scores) -> str:
+    """Describe how often the replies say what is wrong with a UQ."""
+    cell = format_cell(reasons["reason_accuracy"], intervals.get("reason_accuracy"))
+    return (
+        f"reason accuracy {cell} (of the UQs, {format_percent(reasons['names_fault'])} name the fault and "
+        f"{format_percent(reasons['names_instead'])} what is there instead; {format_percent(reasons['claims_fault_on_aqs'])} "
+        f"of the AQs claim one)"
     )
 
 
