@@ -62,12 +62,13 @@ _APOSTROPHE_WORDS = (
 )
 _MARKUP = re.compile(r"[*_`#\"~<>\[\]{}()\\]+|(?<!\w)'|'(?!\w)|(?<=s)'(?=\s)")
 _MISSING_LIST = re.compile(
-    r"(?<!is )(?<!are )\b(missing|absent|nonexistent|not found|not present|not visible|not detected|undetected|wrong|incorrect)(?: objects?| items?| things?)?\s*[:,;|=]"
+    r"(?<!is )(?<!are )\b(missing|absent|nonexistent|not (?:found|present|visible|detected|seen|shown|there|identified|available|included|listed|depicted)|undetected|unseen|wrong|incorrect)(?: objects?| items?| things?)?\s*[:|=]"
+    r"|(?:^|(?<=[.;] ))(missing|absent)\s*[,;]"
 )
 # An entry such as "dog: none".
 _ABSENT_ENTRY = re.compile(
     r"(?<!answer)(?<!answerable)(?<!possible)(?<!response)(?<!answered)(?<!yes)(?<!status)\s*[:,;|=]\s*(?:none|nothing|absent|missing|not found|not present|not visible|not there|not shown|nonexistent"
-    r"|no|false|0)(?=\s*(?:[.,;:|]|$))"
+    r"|no|false|(?:0|zero)(?: (?:matches|match|hits|results|times|detections|found|instances))?)(?=\s*(?:[.,;:|]|$))"
 )
 _TOKEN = re.compile(r"<image>|'s|[a-z0-9]+|[.,;:!?]")
 _SENTENCE_ENDS = frozenset(".;!?")
@@ -145,16 +146,22 @@ _AFTER_GENERAL = frozenset(
     "<image> at is are was were here there visible present shown seen pictured depicted anywhere and or nor to like can could be so".split()
 )
 _AFTER_MENTION = re.compile(
-    r"(?: <image>| count| visible| present| found| shown| detected| you \w+(?: about| to)?| in question| mentioned| described| asked about| referred to| that| which| at all| anywhere| like that)*"
+    r"(?: <image>| count| visible| present| found| shown| detected| you \w+(?: about| to)?| in question| (?:in|from|of) (?:the|your) question| mentioned| described| asked about| referred to| that| which| at all| anywhere| like that)*"
     r"(?: simply| actually| just| also| really| itself)*(?: is| are| was| were| does| do| did| can| could| will| has| have| appears| appear| seems| seem| to| be| being)*"
     r"(?: simply| actually| just| also| really)*"
     r"(?: (?P<absent>nowhere|missing|absent|nonexistent|lacking|nonvisible|unavailable|free|never appear\w*|no have|no exist\w*|no here|not have|should (?:be|read|say)|yet to be|no$|would have to be)\b"
     rf"| not{_EXISTS}(?: (?P<exists><image>|(?:present|visible|there|here|shown|depicted|pictured|seen|found|exist|appear|anywhere|"
     r"included|detected|displayed|available|contained|observed|spotted|located|featured|part|portrayed|among|one of|to be|identified|recorded|listed|captured|discernible|evident|apparent|in)\b)|\s*$)"
     r"| (?P<wrong>wrong|incorrect|false|inaccurate|mistaken|untrue|erroneous|a mistake|an error|mistake|error|invalid)\b"
-    r"| not (?:\w+ )?(?P<unfit>match|fit|apply|correspond|describe|hold|agree|right|correct|true|accurate|applicable|suit)\b"
+    r"| (?:(?:must|may|might|could|should|seems to|appears to) )?(?:be )?(?:a |an )?(?P<slip>slip|typo|misnomer|mix up|misunderstanding|error|mistake)\b"
+    r"| not (?:be )?(?:\w+ )?(?P<unfit>match|matched|fit|apply|correspond|describe|hold|agree|right|correct|true|accurate|applicable|suit)\b"
     r"| (?:there |i |we )*(?:is |are |was |were |have |has |yields |gives |returns |shows |produces |see |find |found )*(?P<none>none|no trace|no sign|nothing|zero|0)\b"
     r"| (?P<contradicts>contradicts|mismatches|conflicts)\b)"
+)
+# "A dog I do not see."
+_FRONTED = re.compile(
+    r" (?:i|we|you) (?:can|could|do|did|was|am|were)?(?: <image>| here| on \w+ \w+)*(?: not| never)(?: be)?(?: able to)?"
+    r"(?: <image>| here)* (?:see|find|spot|locate|detect|discover|seeing)(?: <image>| here| anywhere| at all)*$"
 )
 _ATTRIBUTION = re.compile(
     r"\b(?:question|prompt|ask|asks|asked|asking|you|your|mention\w*|refer\w*|assum\w*|presuppos\w*|premise|describ\w*|call\w*|claim\w*"
@@ -170,6 +177,7 @@ _CLAIM_CUE = re.compile(
     r"\b(?:missing|absent|absence|lacks?|nonexistent|false|wrong\w*|incorrect\w*|mismatch\w*|contradict\w*|inaccura\w*|inconsistent|mistaken|invalid|empty|deserted)\b"
     r"|\bactually\b|\bdifferent\b|\binstead\b"
 )
+_SHOWS_IMAGE = re.compile(r"\b(?:image|picture|photo|photograph|scene|see|visible|shown|there)\b")
 # Says what the image shows. This claims a fault if the clause has no word of the question.
 _SHOWS = re.compile(
     r"\bonly (?!partly|partially|barely|be\b|visible|possible|guess|say|tell|if\b|by\b|with\b|from\b|when\b|part)\w+"
@@ -197,8 +205,13 @@ _SEARCH = re.compile(r"\b(?:search|look|hunt|scan|check)\w*\b")
 _IN_VAIN = re.compile(
     r"\b(?:in vain|empty hand\w*|without success|no luck|unsuccessful\w*|no avail|came up empty|no result\w*)\b"
 )
+_QUOTATION = re.compile(r"(?<!\w)[\"'\u201c\u2018](\w+(?: \w+){0,2})[\"'\u201d\u2019](?!\w)(?!\s*:)")
+_MISFIT = re.compile(
+    r"\b(?:description|question|premise) (?:does|do) not (?:match|fit|apply|correspond)\b|\bfalse premise\b"
+    r"|\b(?:does|do) not (?:match|fit) the (?:question|description)\b"
+)
 _NONE = re.compile(
-    r"(?:there (?:is|are) |i (?:can )?(?:see |find )?)?(?:none|nothing|no|not|never|nowhere|absent|missing)\b"
+    r"(?:(?:found|seen|detected|result|status|visible|present|shown) )?(?:is )?(?:there (?:is|are) |i (?:can )?(?:see |find )?)?(?:none|nothing|no|not|never|nowhere|absent|missing)\b"
 )
 _IN_TRUTH = re.compile(
     r"\b(?:is|are|was|were|it|they|has|have) (?:actually|in fact|in reality|really|in truth)\b"
@@ -225,7 +238,7 @@ def split_clauses(reply: str) -> list[_Clause]:
     for pattern, replacement in _APOSTROPHE_WORDS:
         text = pattern.sub(replacement, text)
     text = re.sub(r"\s-+\s", " ; ", text).replace("-", " ")
-    text = _MISSING_LIST.sub(r"\1 ", _IMAGE_PHRASE.sub(f" {_IMAGE} ", text))
+    text = _MISSING_LIST.sub(r"\1\2 ", _IMAGE_PHRASE.sub(f" {_IMAGE} ", text))
     text = _ABSENT_ENTRY.sub(" is not present ", text)
     text = re.sub(r"[|=]", " : ", text)
     clauses: list[_Clause] = []
@@ -294,7 +307,8 @@ def _find_negators(clause: _Clause) -> list[int]:
             continue
         if word == "unable" and not (_SEEING | {"identify"}) & {*scope}:
             continue
-        known = {*scope} - {"able"} if _SEEING.intersection(scope) else {*scope}
+        near = scope[:4] if word in ("absence", "lack") else scope
+        known = {*near} - {"able"} if _SEEING.intersection(scope) else {*near}
         if word in ("no", "nobody", "none", "neither", "nor"):
             known -= {"discern", "discerned", "recognized", "recognised", "confirm"}
         identifies = re.search(
@@ -359,12 +373,14 @@ def _is_denied_afterwards(clause: _Clause, start: int, end: int, kind: FaultKind
     ):
         return False
     rest = " " + " ".join(words[end:])
+    if kind == "object" and _FRONTED.match(rest):
+        return True
     for skipped in range(3 if kind == "attribute" else 1):
         tail = " " + " ".join(words[end + skipped :])
         if match := _AFTER_MENTION.match(tail):
             return not (match["exists"] == "in" and not tail.strip().endswith(_IMAGE))
     return kind == "relation" and bool(
-        re.search(r" (?:nothing|nobody|none|no|not|empty|vacant|unoccupied) ", rest + " ")
+        re.search(r" (?:nothing|nobody|none|no|not|empty|vacant|unoccupied|absent|missing|nonexistent) ", rest + " ")
     )
 
 
@@ -376,16 +392,16 @@ def _is_denied(clause: _Clause, negators: Sequence[int], start: int, end: int, k
 
 
 def _names_fault(
-    clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], fault: Fault, has_instead: bool
+    clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], fault: Fault, has_instead: bool, quoted: str
 ) -> bool:
-    """Return whether a reply denies what a fault names."""
+    """Return whether a reply denies what a fault names. `quoted` has the short quotations of the reply."""
     forms = find_word_forms(fault.kind, fault.wrong)
     for number, clause in enumerate(clauses):
         text = clause.text
-        denied = forms.same | (forms.general if fault.kind != "relation" else frozenset())
+        denied = forms.same | forms.general
         for start, end in _find_mentions(clause, denied, verbs=fault.kind == "relation"):
-            is_general = tuple(clause.lemmas[start:end]) not in forms.same
-            if is_general and fault.kind == "attribute":
+            is_general = tuple(clause.lemmas[start:end]) in forms.general - forms.same
+            if is_general and fault.kind != "object":
                 if _is_wrong_type(clause, negators[number], start, end):
                     return True
                 continue
@@ -412,7 +428,8 @@ def _names_fault(
                 and not is_general
             ):
                 return True
-            if end == len(clause.words) and len(following) < 5 and _NONE.match(" ".join(following)):
+            is_last = end == len(clause.words) or fault.kind == "relation"
+            if is_last and len(following) < 5 and _NONE.match(" ".join(following)):
                 return True
             if "presence of" in " ".join(clause.words[:start]) and "not" in clause.words[end:]:
                 return True
@@ -432,6 +449,8 @@ def _names_fault(
                 and _SEARCH.search(text)
                 and _IN_VAIN.search(" ".join(one.text for one in clauses[number:]))
             ):
+                return True
+            if has_instead and not is_general and " ".join(clause.words[start:end]) in quoted:
                 return True
             if has_instead and not is_general and _IN_TRUTH.search(rest[0]):
                 return True
@@ -504,7 +523,7 @@ def _is_asserted(
     if any(negator < start for negator in negators):
         return False
     # A preposition states the relation only if the other object follows.
-    after = clause.lemmas[end : end + 4]
+    after = clause.lemmas[end : end + 6]
     first = clause.words[start]
     if {"left", "right"} & {*clause.words[start:end]}:
         return True
@@ -542,6 +561,7 @@ def _claims_any_fault(
             _CLAIM_CUE.search(clause.text)
             or (
                 _SHOWS.search(clause.text)
+                and (is_explicit or _SHOWS_IMAGE.search(clause.text))
                 and question_words.isdisjoint(clause.lemmas)
                 and len(clause.words) > 3
             )
@@ -572,7 +592,9 @@ def _claims_any_fault(
                     continue
             before = [lemma for lemma in clause.lemmas[:place]]
             if clause.words[place] in ("nothing", "nobody", "none", "neither", "nowhere"):
-                if _BARE_REPLY.issuperset(clause.words):
+                is_later = clause is not clauses[0] and not clauses[0].is_question
+                is_aside = not is_explicit and is_later and question_words.isdisjoint(clause.lemmas)
+                if is_aside or _BARE_REPLY.issuperset(clause.words):
                     continue
                 return True
             first = next(
@@ -585,6 +607,9 @@ def _claims_any_fault(
             )
             if first and first not in _SUBJECT_HEADS:
                 if first in _SHOWN and not _SUBJECT_HEADS.isdisjoint(before):
+                    continue
+                # "The cover can't be seen" says nothing about what a question without a cover takes for granted.
+                if first in _SHOWN and "can" in before and question_words.isdisjoint(before):
                     continue
                 return True
             if not first and clause.words[place] in ("not", "missing", "absent"):
@@ -664,7 +689,7 @@ def _denies_question_word(
             if (
                 predicate
                 and predicate[0] in question_words
-                and not predicate[0].endswith(("ed", "ing"))
+                and (end + 3 == len(clause.words) or not predicate[0].endswith(("ed", "ing")))
                 and not re.search(r"\bor\b", question)
             ):
                 return True
@@ -698,12 +723,18 @@ def read_reason(question: str, reply: str, abstains: bool, faults: Sequence[Faul
     negators = [_find_negators(clause) for clause in clauses]
     words = find_question_words(question)
     instead = [_names_instead(clauses, negators, fault, words) for fault in faults]
-    named = [_names_fault(clauses, negators, fault, has) for fault, has in zip(faults, instead, strict=True)]
+    # Words in quotation marks are those of the question: 'The "dog" is a cat.'
+    quoted = " ".join(_QUOTATION.findall(extract_final_answer(reply).text.lower()))
+    named = [
+        _names_fault(clauses, negators, fault, has, quoted)
+        for fault, has in zip(faults, instead, strict=True)
+    ]
     text = " ".join(clause.text for clause in clauses)
     claims = (
         any(named)
         or (abstains and (any(instead) or _claims_any_fault(clauses, negators, words)))
         or (any(instead) and bool(_CORRECTION.search(text)))
+        or bool(_MISFIT.search(text))
         or _denies_question_word(clauses, negators, question, words)
     )
     return ReadReason(claims, claims and any(named), claims and any(instead))

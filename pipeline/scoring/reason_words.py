@@ -43,7 +43,7 @@ guy, man; gentleman, man; lady, woman; spaceship, rocket; hill, mountain; sea, o
 _SAME_ATTRIBUTES = """
 wood, wooden, timber; metal, metallic, steel, iron; gray, grayish, silver; blond, blonde, fair; big, large, huge; small, little, tiny
 old, elderly, aged; young, youthful; striped, stripy, stripe; checkered, checked, plaid, check; dotted, polka dot, spotted, dot, spot
-closed, shut; open, opened; sitting, seated, sit; standing, stand; lying, lie, laying, lay; round, circular; square, squared
+closed, shut; open, opened; sleeping, asleep, sleep; sitting, seated, sit; standing, stand; lying, lie, laying, lay; round, circular, circle; square, squared; triangular, triangle; octagonal, octagon; rectangular, rectangle
 happy, smiling, smile; brick, bricks; glass, glassy; gold, golden; orange, orangish; purple, violet; white, whitish
 brown, brownish; red, reddish; blue, bluish; green, greenish; yellow, yellowish; black, blackish, dark haired; pink, pinkish; tall, high
 wet, damp; dry, dried; empty, vacant; full, filled; off, switched off, turned off; on, switched on, turned on; curved, bent
@@ -57,7 +57,7 @@ to the left of, left of, on the left, left side, to the left, left, leftmost; to
 near, next to, beside, by, close to, alongside, adjacent to; next to, beside, near, alongside, by, adjacent to
 in, inside, inside of, within, into; outside, outside of, out of; between, in between; around, surrounding
 left, left side, leftmost, on the left; right, right side, rightmost, on the right; top, upper, at the top; bottom, lower, at the bottom
-middle, center, in the middle; edge, side, border; wear, have on, dress in, put on; hold, carry, grip, grasp, in hand; ride, riding
+middle, center, in the middle; edge, side, border; wear, have on, dress in, put on; hold, carry, grip, grasp, in hand, in her hand, in his hand, in the hand; ride, riding
 with, having, has; far from, away from; facing, in front of; attached to, fastened to
 """
 # Words that name a type of attribute in general.
