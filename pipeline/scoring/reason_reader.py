@@ -380,7 +380,9 @@ def _is_denied_afterwards(clause: _Clause, start: int, end: int, kind: FaultKind
         if match := _AFTER_MENTION.match(tail):
             return not (match["exists"] == "in" and not tail.strip().endswith(_IMAGE))
     return kind == "relation" and bool(
-        re.search(r" (?:nothing|nobody|none|no|not|empty|vacant|unoccupied|absent|missing|nonexistent) ", rest + " ")
+        re.search(
+            r" (?:nothing|nobody|none|no|not|empty|vacant|unoccupied|absent|missing|nonexistent) ", rest + " "
+        )
     )
 
 
@@ -392,7 +394,11 @@ def _is_denied(clause: _Clause, negators: Sequence[int], start: int, end: int, k
 
 
 def _names_fault(
-    clauses: Sequence[_Clause], negators: Sequence[Sequence[int]], fault: Fault, has_instead: bool, quoted: str
+    clauses: Sequence[_Clause],
+    negators: Sequence[Sequence[int]],
+    fault: Fault,
+    has_instead: bool,
+    quoted: str,
 ) -> bool:
     """Return whether a reply denies what a fault names. `quoted` has the short quotations of the reply."""
     forms = find_word_forms(fault.kind, fault.wrong)
