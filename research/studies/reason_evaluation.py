@@ -114,8 +114,10 @@ def compute_reason_metrics(
         if on_uqs is None or bool(row.faults) == on_uqs
     ]
     return ReasonMetrics(
-        *(pairs.count(pair) for pair in ((True, True), (False, True), (True, False))),
-        sum(true is None for true, _ in pairs),
+        true_positives=pairs.count((True, True)),
+        false_positives=pairs.count((False, True)),
+        false_negatives=pairs.count((True, False)),
+        num_disagreements=sum(true is None for true, _ in pairs),
     )
 
 
@@ -147,6 +149,7 @@ def evaluate_reason_reader(split: ReasonSplit, num_examples: int = 0) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _find_errors(row: ReasonReply, found: ReadReason) -> list[str]:
-    labels = ReadReason._fields if row.faults else ("claims_fault",)
-    return [name for name in labels if row.get_label(name) not in (None, getattr(found, name))]
+def _find_errors(row: ReasonReply, found: ReadReason) -> list[ReasonLabel]:
+    labels: tuple[ReasonLabel, ...] = ("claims_fault", "names_fault", "names_instead")
+    checked = labels if row.faults else labels[:1]
+    return [name for name in checked if row.get_label(name) not in (None, getattr(found, name))]
