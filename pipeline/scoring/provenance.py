@@ -51,7 +51,8 @@ def parse_provenance(data: bytes, path: Path) -> dict[str, dict[str, Mapping[str
         faults = [*_find_item_faults(item), *(["duplicate item"] if name in known else [])]
         problems += [f"line {number} ({item['subset']}'s item {name}): {fault}" for fault in faults]
         known[name] = item
-        item["program"] = row.get("program")
+        if program := row.get("program"):
+            item["program"] = program
     if problems:
         raise UserError([f"{path}: {format_count(len(problems), 'fault')}", *problems])
     return details
