@@ -278,7 +278,7 @@ def test_the_hash_covers_all_texts_and_nothing_else():
 
 
 def test_an_unknown_prompt_is_rejected_with_the_known_names():
-    with pytest.raises(UserError, match="--prompt short: .* short-answer, abstain, ask-first, bare"):
+    with pytest.raises(UserError, match="--prompt short: .* short-answer, abstain, ask-first, explain, bare"):
         get_prompt("short")
 
 

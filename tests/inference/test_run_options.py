@@ -230,7 +230,7 @@ def test_all_invalid_options_are_listed():
                 "--limit",
                 "-1",
                 "--max-tokens",
-                "0",
+                "-1",
                 "--num-replies",
                 "1",
                 "--model-arg",
@@ -243,7 +243,7 @@ def test_all_invalid_options_are_listed():
     assert error.value.problems == [
         "--limit is -1, wanted 0 to 1,000,000",
         "--num-replies is 1, wanted 2 to 1,000",
-        "--max-tokens is 0, wanted 1 to 10,000,000",
+        "--max-tokens is -1, wanted 0 to 10,000,000",
         "--input-price is nan, wanted 0 to 1,000,000",
         "--model-arg x: wanted NAME=VALUE",
         "--model-arg api_key: secrets are read from the environment only; set an environment variable",
