@@ -158,22 +158,21 @@ def is_unknown_language(
 # after it: "Unanswerable. The cup is blue." But "unanswerable by most people" is no such reply.
 _STATES_UNANSWERABLE = re.compile(
     r"""\W*(?:(?:final |the )?(?:answer|response|verdict|result|label|status)\W+(?:is\W+)?|\w{1,12}["']?\s*[:=]\s*["']?)?unanswerable"""
-    r"""(?=["'*_`)\]}]*\s*(?:$|[.:;!(-]|,\s*(?:because|since|as|there|the|no|it|i)\b|because\b|since\b|as\b|due to\b))""",
+    r"""(?=["'*_`)\]}]*\s*(?:$|[.:;!(-]|,\s*(?:because|since|as|there|the|no|it|i)\b|because\b|since\b|as\b|due to\b))"""
+    r"""|\W*\w{1,12}["']\s*:\s*["']unanswerable["']""",
     re.IGNORECASE,
 )
-
-
 _ENDS_UNANSWERABLE = re.compile(
     r"\b(?:answer|response|verdict|result|conclusion|status)\W{1,4}(?:is\W+)?unanswerable\W*$", re.IGNORECASE
 )
 
 
 def _abstains_by_definition(text: str) -> bool:
-    plain = to_plain_text(text)
+    plain, first_line = to_plain_text(text), to_plain_text(text.strip().partition("\n")[0])
     return (
         is_no_answer(text)
         or not any(map(_is_content_character, plain))
-        or _STATES_UNANSWERABLE.match(plain) is not None
+        or _STATES_UNANSWERABLE.match(first_line) is not None
         or _ENDS_UNANSWERABLE.search(plain) is not None
     )
 
