@@ -14,7 +14,7 @@ UNANSWERABLE_LABEL = "UQ"
 
 
 class Fault(NamedTuple):
-    """Something that an unanswerable question takes for granted wrongly.
+    """Something that an unanswerable question presupposes wrongly.
 
     Attributes:
         kind: What is wrong.
@@ -36,7 +36,7 @@ class BenchmarkItem(NamedTuple):
         question_text: The text of the question (RGQA only).
         split: `validation` or `test`.
         gqa_question: The question's record in GQA's file (GQA only).
-        faults: What an unanswerable question takes for granted wrongly. At least one of them is wrong. Empty if this is not
+        faults: What an unanswerable question presupposes wrongly. At least one of them is wrong. Empty if this is not
             known.
     """
 

@@ -15,7 +15,7 @@ from .items import Fault
 QUESTION_TYPE_FIELDS = ("structural", "semantic", "detailed")
 STRING_FIELDS = (*QUESTION_TYPE_FIELDS, "split", "category", "difficulty", "pair_id")
 PARAMS_FILE, PROVENANCE_FILE = RELEASE_METADATA_FILES = ("params.json", "provenance.jsonl")
-# Categories of UQs that take something for granted wrongly.
+# Categories of UQs with a false presupposition.
 FAULT_CATEGORIES = ("missing object", "wrong attribute", "wrong relation")
 # Names in programs that stand for any object.
 _ANY_NAMES = frozenset({"", "_", "scene", "it", "they", "this", "that", "object", "thing", "item"})
@@ -75,7 +75,7 @@ def _find_item_faults(item: Mapping[str, Any]) -> Iterator[str]:
 
 
 def find_item_faults(item: Mapping[str, Any]) -> tuple[Fault, ...]:
-    """Return what an unanswerable question takes for granted wrongly, from the provenance of its item.
+    """Return what an unanswerable question presupposes wrongly, from the provenance of its item.
 
     Each edit of a question is a fault. For a question about another image, which was not edited, the fault is one of the
     objects that the question names, if its category is "missing object". The faults of all other questions are

@@ -1,6 +1,6 @@
 """Reason accuracy: whether a model that refuses a question says what is wrong with it.
 
-A question about a dog that is edited from a question about a cat takes a dog for granted that the image does not
+A question about a dog that is edited from a question about a cat presupposes a dog that the image does not
 show. The provenance of a release states both words, so a reply can be scored without a judge: does it name the
 fault ("there is no dog"), does it name what is there instead ("I see a cat"), and does the reply to the answerable
 question of the pair claim no fault? `reason_reader` reads the replies.

@@ -1,4 +1,4 @@
-"""Read from a reply which fault of the question it names: what the question takes for granted and the image
+"""Read from a reply which fault of the question it names: what the question presupposes and the image
 does not show.
 
 The rules look for words of the fault in the scope of a negation ("no dog", "isn't red", "the dog is missing",
@@ -80,7 +80,7 @@ class ReadReason(NamedTuple):
     """What a reply says about the question.
 
     Attributes:
-        claims_fault: Whether it says that something the question takes for granted is not so.
+        claims_fault: Whether it says that something the question presupposes is not so.
         names_fault: Whether it names one of the faults.
         names_instead: Whether it names what is there in place of the fault.
     """
@@ -479,7 +479,7 @@ def _claims_any_fault(reply: _Reply, question_words: frozenset[str]) -> bool:
 def _denies_something(
     reply: _Reply, number: int, place: int, question_words: frozenset[str], is_explicit: bool
 ) -> bool:
-    """Return whether a negation in a reply that abstains denies something that the question may take for granted.
+    """Return whether a negation in a reply that abstains denies something that the question may presuppose.
 
     Args:
         reply: The reply.
@@ -586,7 +586,7 @@ def read_reason(question: str, reply: str, abstains: bool, faults: Sequence[Faul
         question: The question.
         reply: The reply. Only its final answer counts (`reasoning_parser.extract_final_answer`).
         abstains: Whether the reply abstains (`abstention.classify_abstention`).
-        faults: What the question takes for granted wrongly; naming one of them is enough. Empty for an
+        faults: What the question presupposes wrongly; naming one of them is enough. Empty for an
             answerable question.
 
     >>> dog = [Fault("object", "dog", "cat")]
