@@ -21,7 +21,7 @@ from .provenance import (
     PARAMS_FILE,
     PROVENANCE_FILE,
     QUESTION_TYPE_FIELDS,
-    find_item_faults,
+    find_false_presuppositions,
     parse_provenance,
     path_exists,
 )
@@ -161,7 +161,7 @@ def _with_provenance(items: Items, known: Mapping[str, Mapping[str, Any]]) -> It
         for name in (*QUESTION_TYPE_FIELDS, "split", "category", "difficulty")
     }
     edits = [tuple(sorted({edit["kind"] for edit in row.get("edits", ())})) for row in details]
-    faults = [find_item_faults(row) for row in details]
+    faults = [find_false_presuppositions(row) for row in details]
     return items.with_columns(
         edits=edits, faults=faults, pair_id=[row.get("pair_id") or "" for row in details], **texts
     )

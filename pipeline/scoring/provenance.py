@@ -74,7 +74,7 @@ def _find_item_faults(item: Mapping[str, Any]) -> Iterator[str]:
         yield f"edits is {edits!r:.80}, expected a list of objects with kind"
 
 
-def find_item_faults(item: Mapping[str, Any]) -> tuple[Fault, ...]:
+def find_false_presuppositions(item: Mapping[str, Any]) -> tuple[Fault, ...]:
     """Return what an unanswerable question presupposes wrongly, from the provenance of its item.
 
     Each edit of a question is a fault. For a question about another image, which was not edited, the fault is one of the
@@ -84,7 +84,7 @@ def find_item_faults(item: Mapping[str, Any]) -> tuple[Fault, ...]:
     Returns:
         The possible faults, of which at least one is wrong; () if not known.
 
-    >>> find_item_faults({"unanswerable": True, "edits": [{"kind": "object", "old": "cat", "new": "dog"}]})
+    >>> find_false_presuppositions({"unanswerable": True, "edits": [{"kind": "object", "old": "cat", "new": "dog"}]})
     (Fault(kind='object', wrong='dog', actual='cat'),)
     """
     category = item.get("category")

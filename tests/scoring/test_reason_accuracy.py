@@ -12,7 +12,7 @@ from pipeline.scoring.items import BenchmarkItem, Fault, Items
 from pipeline.scoring.join import join_predictions
 from pipeline.scoring.joined_predictions import Predictions, ScoringOptions
 from pipeline.scoring.model_report import score_models
-from pipeline.scoring.provenance import find_item_faults
+from pipeline.scoring.provenance import find_false_presuppositions
 from pipeline.scoring.reason_accuracy import NO_FAULTS, NOT_GIVEN, compute_reason_columns, score_reasons
 from pipeline.scoring.reason_reader import read_reason
 from pipeline.scoring.reason_words import find_word_forms
@@ -146,7 +146,7 @@ PROGRAM = [
     ],
 )  # fmt: skip
 def test_faults_come_from_edits_or_from_the_program(item, faults):
-    assert [*find_item_faults({"unanswerable": True} | item)] == faults
+    assert [*find_false_presuppositions({"unanswerable": True} | item)] == faults
 
 
 # Scores
