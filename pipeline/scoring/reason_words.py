@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 FaultKind = Literal["object", "attribute", "relation"]
-# Words that stand for one thing. The first row of a word in WordNet's table comes first.
+# The lemmas of the words of a phrase.
 Phrase = tuple[str, ...]
 
 NAMES_TABLE = Path(__file__).parent.parent / "language" / "kinds.tsv"
@@ -29,36 +29,46 @@ _IRREGULAR_SINGULARS = {
 _NOT_PLURAL_ENDINGS = ("ss", "us", "is", "news", "lens", "gas", "canvas")
 # Further names of everyday objects. All words of a group name the same thing.
 _SAME_OBJECTS = """
-bike, bicycle, cycle; motorbike, motorcycle, motor bike, motor cycle; child, kid; person, somebody, human, individual
-car, automobile, auto; couch, sofa, settee; tv, television, tv set; refrigerator, fridge; phone, telephone, cellphone, cell phone
-smartphone, mobile phone, phone; airplane, aeroplane, plane, aircraft, jet; boat, vessel; ship, vessel; boy, lad; girl, lass
+bike, bicycle, cycle; motorbike, motorcycle, motor bike, motor cycle; child, kid
+person, somebody, human, individual; car, automobile, auto; couch, sofa, settee; tv, television, tv set
+refrigerator, fridge; phone, telephone, cellphone, cell phone; smartphone, mobile phone, phone
+airplane, aeroplane, plane, aircraft, jet; boat, vessel; ship, vessel; boy, lad; girl, lass
 bin, trash can, garbage can; sneaker, trainer; pants, trousers; jeans, denims; photo, photograph, picture
-eyeglass, spectacle, glass; stove, oven, cooker; mug, cup; rug, carpet; sidewalk, pavement; donut, doughnut; tap, faucet
-lorry, truck, pickup; auto rickshaw, rickshaw, tuk tuk; cap, hat; coat, jacket; rucksack, backpack; handbag, purse; bunny, rabbit
-hen, chicken; pony, horse; puppy, dog; kitten, cat; bull, cow; cattle, cow; lamb, sheep; street, road; forest, woods
-computer, laptop, notebook; stone, rock; bush, shrub; cupboard, cabinet; tshirt, t shirt, shirt; cyclist, bicyclist, biker
-guy, man; gentleman, man; lady, woman; spaceship, rocket; hill, mountain; sea, ocean; signboard, sign; table, desk
+eyeglass, spectacle, glass; stove, oven, cooker; mug, cup; rug, carpet; sidewalk, pavement; donut, doughnut
+tap, faucet; lorry, truck, pickup; auto rickshaw, rickshaw, tuk tuk; cap, hat; coat, jacket
+rucksack, backpack; handbag, purse; bunny, rabbit; hen, chicken; pony, horse; puppy, dog; kitten, cat
+bull, cow; cattle, cow; lamb, sheep; street, road; forest, woods; computer, laptop, notebook; stone, rock
+bush, shrub; cupboard, cabinet; tshirt, t shirt, shirt; cyclist, bicyclist, biker; guy, man; gentleman, man
+lady, woman; spaceship, rocket; hill, mountain; sea, ocean; signboard, sign; table, desk
 """
 # Words for the same attribute.
 _SAME_ATTRIBUTES = """
-wood, wooden, timber; metal, metallic, steel, iron; gray, grayish, silver; blond, blonde, fair; big, large, huge; small, little, tiny
-old, elderly, aged; young, youthful; striped, stripy, stripe; checkered, checked, plaid, check; dotted, polka dot, spotted, dot, spot
-closed, shut; open, opened; sleeping, asleep, sleep; sitting, seated, sit; standing, stand; lying, lie, laying, lay; round, circular, circle; square, squared; triangular, triangle; octagonal, octagon; rectangular, rectangle
-happy, smiling, smile; brick, bricks; glass, glassy; gold, golden; orange, orangish; purple, violet; white, whitish
-brown, brownish; red, reddish; blue, bluish; green, greenish; yellow, yellowish; black, blackish, dark haired; pink, pinkish; tall, high
-wet, damp; dry, dried; empty, vacant; full, filled; off, switched off, turned off; on, switched on, turned on; curved, bent
-blurred, blurry; sharp, crisp; camouflage, camo; plastic, plastics; leather, leathery; stone, rock; beige, tan; male, man, boy; female, woman, girl; clean, spotless; dirty, filthy
+wood, wooden, timber; metal, metallic, steel, iron; gray, grayish, silver; blond, blonde, fair
+big, large, huge; small, little, tiny; old, elderly, aged; young, youthful; striped, stripy, stripe
+checkered, checked, plaid, check; dotted, polka dot, spotted, dot, spot; closed, shut; open, opened
+sleeping, asleep, sleep; sitting, seated, sit; standing, stand; lying, lie, laying, lay
+round, circular, circle; square, squared; triangular, triangle; octagonal, octagon; rectangular, rectangle
+happy, smiling, smile; brick, bricks; glass, glassy; gold, golden; orange, orangish; purple, violet
+white, whitish; brown, brownish; red, reddish; blue, bluish; green, greenish; yellow, yellowish
+black, blackish, dark haired; pink, pinkish; tall, high; wet, damp; dry, dried; empty, vacant; full, filled
+off, switched off, turned off; on, switched on, turned on; curved, bent; blurred, blurry; sharp, crisp
+camouflage, camo; plastic, plastics; leather, leathery; stone, rock; beige, tan; male, man, boy
+female, woman, girl; clean, spotless; dirty, filthy
 """
 # Words for the same relation. The first one is the name of the group.
 _SAME_RELATIONS = """
-on, on top of, atop, upon, onto; under, underneath, beneath, below, underside; above, over, overhead, higher than
-below, under, beneath, underneath, lower than; in front of, before, ahead of, in front; behind, in back of, in the back of, at the back of, back of
-to the left of, left of, on the left, left side, to the left, left, leftmost; to the right of, right of, on the right, right side, to the right, right, rightmost
-near, next to, beside, by, close to, alongside, adjacent to; next to, beside, near, alongside, by, adjacent to
-in, inside, inside of, within, into; outside, outside of, out of; between, in between; around, surrounding
-left, left side, leftmost, on the left; right, right side, rightmost, on the right; top, upper, at the top; bottom, lower, at the bottom
-middle, center, in the middle; edge, side, border; wear, have on, dress in, put on; hold, carry, grip, grasp, in hand, in her hand, in his hand, in the hand; ride, riding
-with, having, has; far from, away from; facing, in front of; attached to, fastened to
+on, on top of, atop, upon, onto; under, underneath, beneath, below, underside
+above, over, overhead, higher than; below, under, beneath, underneath, lower than
+in front of, before, ahead of, in front; behind, in back of, in the back of, at the back of, back of
+to the left of, left of, on the left, left side, to the left, left, leftmost
+to the right of, right of, on the right, right side, to the right, right, rightmost
+near, next to, beside, by, close to, alongside, adjacent to
+next to, beside, near, alongside, by, adjacent to; in, inside, inside of, within, into
+outside, outside of, out of; between, in between; around, surrounding
+left, left side, leftmost, on the left; right, right side, rightmost, on the right; top, upper, at the top
+bottom, lower, at the bottom; middle, center, in the middle; edge, side, border
+wear, have on, dress in, put on; hold, carry, grip, grasp, in hand, in her hand, in his hand, in the hand
+ride, riding; with, having, has; far from, away from; facing, in front of; attached to, fastened to
 """
 # Words that name a type of attribute in general.
 _ATTRIBUTE_TYPES = {

@@ -4,6 +4,7 @@ screen.
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -217,11 +218,12 @@ def _describe_abstentions(read: Scores) -> str:
 def _describe_reasons(reasons: Scores, intervals: Scores) -> str:
     """Describe how often the replies say what is wrong with a UQ."""
     cell = format_cell(reasons["reason_accuracy"], intervals.get("reason_accuracy"))
-    return (
-        f"reason accuracy {cell} (of the UQs, {format_percent(reasons['names_fault'])} name the fault and "
-        f"{format_percent(reasons['names_instead'])} what is there instead; {format_percent(reasons['claims_fault_on_aqs'])} "
-        f"of the AQs claim one)"
-    )
+    parts = [f"{format_percent(reasons['names_fault'])} name the fault"]
+    # Questions about another image have nothing that stands in place of the missing object.
+    if not math.isnan(reasons["names_instead"]):
+        parts.append(f"{format_percent(reasons['names_instead'])} what is there instead")
+    claims = format_percent(reasons["claims_fault_on_aqs"])
+    return f"reason accuracy {cell} (of the UQs, {' and '.join(parts)}; {claims} of the AQs claim one)"
 
 
 def _format_extra_groups(model: ModelReport, groups: Collection[str]) -> Iterator[str]:
