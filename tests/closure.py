@@ -23,7 +23,14 @@ REGISTRY = Path("pipeline/research_registry.py")
 # seconds.
 BY_MODULE = (Path("pipeline/language"),)
 # Module of these packages -> the data file that it reads.
-TABLES_OF = {Path("pipeline/language/lexicon.py"): Path("pipeline/language/kinds.tsv")}
+TABLES_OF = dict.fromkeys(
+    (
+        Path("pipeline/language/lexicon.py"),
+        Path("pipeline/scoring/reason_words.py"),
+        Path("pipeline/benchmark/release/wheel.py"),
+    ),
+    Path("pipeline/language/kinds.tsv"),
+)
 
 
 def dvc_targets(root: Path = ROOT) -> dict[str, str]:

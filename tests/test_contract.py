@@ -79,8 +79,8 @@ def test_both_graphs_run_in_the_root_and_targets_name_the_graph_of_a_stage():
             "pipeline/language/kinds.tsv",
             {
                 *("ingest", "vocabulary", "tag", "perturb", "screen", "estimate", "batch"),
-                *("collect", "audit"),
-                *("paper", "comparison"),
+                *("collect", "audit", "release"),
+                *("paper", "comparison", "leaderboard"),
             },
         ),
     ],

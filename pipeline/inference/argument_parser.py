@@ -13,7 +13,7 @@ from ..scoring.cli_options import HelpFormatter
 from ..scoring.version import VERSION
 from .confidence_methods import CONFIDENCE_METHODS
 from .cost_forecast import Prices
-from .prompts import PROMPTS
+from .prompts import DEFAULT_MAX_TOKENS, PROMPTS
 from .release_questions import SPLITS
 from .run_options import DEFAULT_MAX_CONNECTIONS, RunOptions
 
@@ -126,7 +126,7 @@ def _option_groups(with_public_sets: bool) -> list[tuple[str, list[tuple[str, st
                 ("--images", "read the images from this folder, if the release does not contain them", "images", {"type": Path, "default": None, "metavar": "FOLDER"}),
                 ("--shots", "use N few-shot examples (questions of split validation with their answers) before each question; default: 0", "4", number("shots")),
                 ("--num-replies", f"with --confidence self-consistency, request N replies to each question; default: {DEFAULT_OPTIONS.num_replies}", "5", number("num_replies")),
-                ("--max-tokens", f"limit each reply to N tokens (reasoning models need more than the default); default: {DEFAULT_OPTIONS.max_tokens}", "2048", number("max_tokens")),
+                ("--max-tokens", f"limit each reply to N tokens (reasoning models need more than the default); 0: {DEFAULT_MAX_TOKENS}, or {PROMPTS['explain'].max_tokens} with --prompt explain; default: 0", "2048", number("max_tokens")),
                 ("--seed", "set the seed of the examples (--shots) and of the replies, and not of the questions (--limit); default: 0", "7", number("seed")),
                 ("--no-image", "ask the same questions without the images, as a control", "", flag),
                 ("--max-connections", f"send at most N requests at the same time; if 0, {DEFAULT_MAX_CONNECTIONS} for remote models, or as many as a model on this machine can process; default: 0", "32", number("max_connections")),
@@ -158,7 +158,7 @@ def parse_options(namespace: argparse.Namespace) -> RunOptions:
             ("max_image_size", 0, 100_000),
             ("shots", 0, 1000),
             ("num_replies", 2, 1000),
-            ("max_tokens", 1, 10_000_000),
+            ("max_tokens", 0, 10_000_000),
             ("seed", 0, 2**32 - 1),
             ("max_connections", 0, 10_000),
         )

@@ -14,6 +14,8 @@ from typing import NamedTuple
 from ..core.errors import UserError
 from ..scoring.items import BenchmarkItem
 
+# Maximum length of a reply in tokens, for prompts that ask for an answer alone.
+DEFAULT_MAX_TOKENS = 64
 # The reply that prompt `abstain` asks for if a question has no answer.
 UNANSWERABLE = "unanswerable"
 
@@ -28,6 +30,7 @@ class Prompt(NamedTuple):
         first_turn_template: Text of a message that is sent before `template`, with `{question}`; "" for none.
             `template` is sent afterwards, whatever the model replies.
         system: System message; "" for none.
+        max_tokens: Maximum length of a reply in tokens, unless `--max-tokens` gives another one.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Prompt(NamedTuple):
     template: str
     first_turn_template: str = ""
     system: str = ""
+    max_tokens: int = DEFAULT_MAX_TOKENS
 
     @property
     def hash(self) -> str:
@@ -83,6 +87,14 @@ PROMPTS = {
             "first ask, in a separate turn, whether the question can be answered",
             f"{{question}}\n{_SHORT_ANSWER_INSTRUCTION}",
             first_turn_template="Can this question be answered from what the picture shows? Reply with yes or no.\n{question}",
+        ),
+        Prompt(
+            "explain",
+            f'like abstain, and ask for a sentence that says what is wrong after "{UNANSWERABLE}"',
+            "{question}\nAnswer with a word or a phrase. If the picture does not show what is asked about, answer: "
+            + UNANSWERABLE
+            + ". Then say in one sentence what in the question does not fit the picture, and what is there instead.",
+            max_tokens=256,
         ),
         Prompt("bare", "send the question only, for hf-vqa models", "{question}"),
     )

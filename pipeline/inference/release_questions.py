@@ -16,8 +16,6 @@ from .prompts import Prompt, get_prompt, sample_few_shot_examples
 from .question_dialog import PromptedRun
 from .release_images import ReleaseImages
 
-# Maximum length of a reply in tokens.
-DEFAULT_MAX_TOKENS = 64
 SPLITS = ("test", "validation", "all")
 
 
@@ -48,7 +46,7 @@ def choose_questions(
     shots: int = 0,
     seed: int = 0,
     num_replies: int = 10,
-    max_tokens: int = DEFAULT_MAX_TOKENS,
+    max_tokens: int = 0,
     no_image: bool = False,
     limit: int = 0,
     prompt_texts: Mapping[str, str] = MappingProxyType({}),
@@ -70,7 +68,7 @@ def choose_questions(
         shots: Number of examples from split validation before each question. It must be even.
         seed: Random seed of the examples and of the replies.
         num_replies: Number of replies to each question with `confidence="self-consistency"`.
-        max_tokens: Maximum length of a reply in tokens.
+        max_tokens: Maximum length of a reply in tokens; 0 for the default of the prompt.
         no_image: Whether the questions are asked without images.
         limit: Maximum number of questions; 0 for all. Only complete pairs are asked.
         prompt_texts: Item id -> the text that is asked in place of the item's question, for sets whose authors word each question.
@@ -98,7 +96,7 @@ def choose_questions(
         encoded,
         examples,
         num_replies,
-        max_tokens=max_tokens,
+        max_tokens=max_tokens or get_prompt(prompt).max_tokens,
         seed=seed,
         answer_words=frozenset().union(*(items.answer_words for items in benchmark.subsets.values())),
     )

@@ -13,7 +13,7 @@ from ..scoring.benchmark_reader import fingerprint_release, read_benchmark
 from ..scoring.items import Benchmark
 from .confidence_methods import ConfidenceMethod, get_confidence_method
 from .cost_forecast import Prices
-from .prompts import get_prompt
+from .prompts import DEFAULT_MAX_TOKENS, PROMPTS, get_prompt
 
 T = TypeVar("T")
 # Default number of requests at the same time, for models reached over a network.
@@ -43,7 +43,7 @@ class RunOptions(NamedTuple):
         images: Folder of the images; None if they are in the release.
         shots: Number of examples before each question.
         num_replies: Number of replies to each question, for methods that need several.
-        max_tokens: Maximum length of a reply in tokens.
+        max_tokens: Maximum length of a reply in tokens; 0 for the default of the prompt.
         seed: Random seed of the examples and the replies.
         no_image: Whether the questions are asked without images.
         max_connections: Number of requests at the same time; 0 for the default of the kind of model.
@@ -67,7 +67,7 @@ class RunOptions(NamedTuple):
     images: Path | None = None
     shots: int = 0
     num_replies: int = 10
-    max_tokens: int = 64
+    max_tokens: int = 0
     seed: int = 0
     no_image: bool = False
     max_connections: int = 0
@@ -79,16 +79,20 @@ class RunOptions(NamedTuple):
 
     @property
     def with_defaults(self) -> RunOptions:
-        """Return the options with defaults for the kind of model: prompt, confidence method and number of
-        connections.
+        """Return the options with defaults for the kind of model (prompt, confidence method and number of
+        connections) and for the prompt (maximum length of a reply).
         """
         prompt, confidence = (
             ("bare", "token-probability") if self.is_classifier else ("abstain", "abstention")
         )
         connections = self.max_connections or (DEFAULT_MAX_CONNECTIONS if self.is_remote else 0)
+        prompt = self.prompt or prompt
+        # A prompt that does not exist is reported by `get_prompt`.
+        limit = PROMPTS[prompt].max_tokens if prompt in PROMPTS else DEFAULT_MAX_TOKENS
         return self._replace(
-            prompt=self.prompt or prompt,
+            prompt=prompt,
             confidence=self.confidence or confidence,
+            max_tokens=self.max_tokens or limit,
             max_connections=connections,
         )
 
@@ -139,7 +143,7 @@ def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], Benchmark]:
         UserError: There is no such release, prompt or confidence method, an option has no effect, or the
             release was changed after publication. All faults are listed.
     """
-    options, problems = options.with_defaults, list[str]()
+    given, options, problems = options, options.with_defaults, list[str]()
 
     def attempt(reader: Callable[..., T], *values: Any) -> T | None:
         with collect_errors(problems):
@@ -148,7 +152,9 @@ def resolve_settings(options: RunOptions) -> tuple[dict[str, Any], Benchmark]:
     prompt = attempt(get_prompt, options.prompt)
     method = attempt(get_confidence_method, options.confidence)
     if prompt and method:
-        problems += find_incompatible_options(options, prompt.name, method)
+        problems += find_incompatible_options(
+            options._replace(max_tokens=given.max_tokens), prompt.name, method
+        )
     outputs = [Output("--out", options.output_folder, "folder")]
     if options.inspect_log:
         outputs.append(Output("--inspect-log", options.inspect_log, "file"))

@@ -7,6 +7,7 @@ classifier.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -153,8 +154,27 @@ def is_unknown_language(
     return np.array([found[pair] for pair in zip(questions, replies, strict=True)], bool)
 
 
+# The reply that the prompts of `rgqa run` offer, at the beginning or as the value of a field "answer", also with a reason
+# after it: "Unanswerable. The cup is blue." But "unanswerable by most people" is no such reply.
+_STATES_UNANSWERABLE = re.compile(
+    r"""\W*(?:(?:final |the )?(?:answer|response|verdict|result|label|status)\W+(?:is\W+)?|\w{1,12}["']?\s*[:=]\s*["']?)?unanswerable"""
+    r"""(?=["'*_`)\]}]*\s*(?:$|[.:;!(-]|,\s*(?:because|since|as|there|the|no|it|i)\b|because\b|since\b|as\b|due to\b))"""
+    r"""|\W*\w{1,12}["']\s*:\s*["']unanswerable["']""",
+    re.IGNORECASE,
+)
+_ENDS_UNANSWERABLE = re.compile(
+    r"\b(?:answer|response|verdict|result|conclusion|status)\W{1,4}(?:is\W+)?unanswerable\W*$", re.IGNORECASE
+)
+
+
 def _abstains_by_definition(text: str) -> bool:
-    return is_no_answer(text) or not any(map(_is_content_character, to_plain_text(text)))
+    plain, first_line = to_plain_text(text), to_plain_text(text.strip().partition("\n")[0])
+    return (
+        is_no_answer(text)
+        or not any(map(_is_content_character, plain))
+        or _STATES_UNANSWERABLE.match(first_line) is not None
+        or _ENDS_UNANSWERABLE.search(plain) is not None
+    )
 
 
 def _is_content_character(character: str) -> bool:

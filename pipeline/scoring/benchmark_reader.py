@@ -17,7 +17,14 @@ from .gqa_schema import find_question_faults
 from .input_validation import parse_each_row, parse_json, read_bytes
 from .items import UNANSWERABLE_LABEL, Benchmark, Items, full_name
 from .json_streaming import iterate_chunks, stream_list
-from .provenance import PARAMS_FILE, PROVENANCE_FILE, QUESTION_TYPE_FIELDS, parse_provenance, path_exists
+from .provenance import (
+    PARAMS_FILE,
+    PROVENANCE_FILE,
+    QUESTION_TYPE_FIELDS,
+    find_false_presuppositions,
+    parse_provenance,
+    path_exists,
+)
 
 # A function that converts rows of a file to columns: field of `BenchmarkItem` -> values.
 ColumnBuilder = Callable[[Sequence[Any]], dict[str, list[Any]]]
@@ -154,7 +161,10 @@ def _with_provenance(items: Items, known: Mapping[str, Mapping[str, Any]]) -> It
         for name in (*QUESTION_TYPE_FIELDS, "split", "category", "difficulty")
     }
     edits = [tuple(sorted({edit["kind"] for edit in row.get("edits", ())})) for row in details]
-    return items.with_columns(edits=edits, pair_id=[row.get("pair_id") or "" for row in details], **texts)
+    faults = [find_false_presuppositions(row) for row in details]
+    return items.with_columns(
+        edits=edits, faults=faults, pair_id=[row.get("pair_id") or "" for row in details], **texts
+    )
 
 
 def _parse_values(data: bytes, path: Path) -> Iterable[Any]:

@@ -19,6 +19,7 @@ from .calibration import NUM_BINS, find_calibration_obstacle, get_calibration_ou
 from .dual_accuracy import choose_dual_threshold, find_pairs, has_enough_pairs
 from .joined_predictions import JoinedPredictions, ScoringOptions
 from .realistic_vqa import REALISTIC_SCORES
+from .reason_accuracy import compute_reason_columns, find_reason_obstacle
 from .selective_prediction import choose_thresholds, compute_item_accuracy, compute_utility
 from .threshold_sweep import BLOCK_SIZE, TOLERANCE, RankedItems, rank_items, safe_divide, safe_divide_arrays
 
@@ -86,8 +87,8 @@ def make_score_statistic(
         answered: The joined predictions of a subset.
         cluster: [n], the index of the image of each item.
         options: The risks, the costs and the threshold of dual accuracy are used.
-        groups: Score groups to compute: any of "realistic", "pairs", "answers", "selective" and
-            "calibration".
+        groups: Score groups to compute: any of "realistic", "pairs", "answers", "selective", "calibration" and
+            "reasons".
     """
     statistics: list[ScoreStatistic] = []
     if "realistic" in groups:
@@ -100,6 +101,8 @@ def make_score_statistic(
         statistics += _make_selective_statistics(answered, cluster, options)
     if "calibration" in groups and not find_calibration_obstacle(answered):
         statistics += _make_calibration_statistics(answered, cluster)
+    if "reasons" in groups and not find_reason_obstacle(answered):
+        statistics.append(_make_mean_statistic(compute_reason_columns(answered, options), cluster))
     return lambda counts: {
         name: values for statistic in statistics for name, values in statistic(counts).items()
     }

@@ -124,6 +124,7 @@ def _with_score_groups(
         return options
     wanted = {
         *SUMMARY_GROUPS,
+        "reasons",
         *find_resource_groups(options),
         *(("abstention",) if options.detect_abstention else ()),
     }

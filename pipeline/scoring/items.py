@@ -13,6 +13,20 @@ import numpy as np
 UNANSWERABLE_LABEL = "UQ"
 
 
+class Fault(NamedTuple):
+    """Something that an unanswerable question presupposes wrongly.
+
+    Attributes:
+        kind: What is wrong.
+        wrong: The words of the question: "dog", "red", "under".
+        actual: The words of the source question in their place: "cat", "blue", "on"; "" if not known.
+    """
+
+    kind: Literal["object", "attribute", "relation"]
+    wrong: str
+    actual: str = ""
+
+
 class BenchmarkItem(NamedTuple):
     """One item of a benchmark. Fields that the benchmark's file does not have are empty.
 
@@ -22,6 +36,8 @@ class BenchmarkItem(NamedTuple):
         question_text: The text of the question (RGQA only).
         split: `validation` or `test`.
         gqa_question: The question's record in GQA's file (GQA only).
+        faults: What an unanswerable question presupposes wrongly. At least one of them is wrong. Empty if this is not
+            known.
     """
 
     id: str
@@ -38,6 +54,7 @@ class BenchmarkItem(NamedTuple):
     split: str = ""
     pair_id: str = ""
     gqa_question: Mapping[str, Any] = MappingProxyType({})
+    faults: tuple[Fault, ...] = ()
 
 
 class Items:

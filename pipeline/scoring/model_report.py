@@ -33,6 +33,7 @@ from .joined_predictions import (
 )
 from .model_comparison import COMPARED_GROUPS, ModelComparison, compare_models, select_compared_scores
 from .prediction_warnings import find_prediction_warnings
+from .reason_accuracy import score_reasons
 from .selective_prediction import score_selective_prediction
 from .subgroups import score_subgroups
 from .version import VERSION
@@ -51,6 +52,7 @@ SCORE_GROUPS: dict[str, tuple[Callable[[JoinedPredictions, ScoringOptions], Scor
     "calibration": (score_calibration, KINDS_WITH_UQS | KINDS_WITHOUT_UQS),
     "answerability": (realistic_vqa.score_answerability, KINDS_WITH_UQS),
     "abstention": (score_abstention, KINDS_WITH_UQS),
+    "reasons": (score_reasons, KINDS_WITH_UQS),
     "human": (resources.lazy_score_human_baseline, KINDS_WITH_UQS),
     "gqa": (resources.lazy_score_gqa, KINDS_WITHOUT_UQS),
     "subgroups": (score_subgroups, KINDS_WITH_UQS),
@@ -228,7 +230,8 @@ def _score_model(
     joined = {name: join_predictions(items, model, options) for name, items in common.subsets.items()}
     chosen = [name for name in list_score_groups(benchmark) if not options.scores or name in options.scores]
     repeated: Replicates = {}
-    if options.bootstrap and options.mode != "published" and not set(COMPARED_GROUPS).isdisjoint(chosen):
+    has_intervals = not {*COMPARED_GROUPS, "reasons"}.isdisjoint(chosen)
+    if options.bootstrap and options.mode != "published" and has_intervals:
         repeated = bootstrap_subsets(joined, partial(make_score_statistic, groups=chosen), options)
     subsets = {}
     for name, answered in joined.items():

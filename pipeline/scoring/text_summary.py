@@ -4,6 +4,7 @@ screen.
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -190,6 +191,8 @@ def _format_notes(model: ModelReport, several: bool) -> Iterator[str]:
         yield from (f"{where}{subset}: {text}" for text in format_count_warnings(groups["counts"]))
         if "auaf_lowest" in (read := groups.get("abstention", {})):
             yield f"{where}{subset}: {_describe_abstentions(read)}"
+        if "reason_accuracy" in (reasons := groups.get("reasons", {})):
+            yield f"{where}{subset}: {_describe_reasons(reasons, groups['intervals'])}"
     alike: dict[str, list[tuple[str, str]]] = {}
     for subset, texts in model.warnings.items():
         for text in texts:
@@ -210,6 +213,17 @@ def _describe_abstentions(read: Scores) -> str:
     return text + (
         "" if corrected is None else f"; AUAF corrected for classification errors {format_percent(corrected)}"
     )
+
+
+def _describe_reasons(reasons: Scores, intervals: Scores) -> str:
+    """Describe how often the replies say what is wrong with a UQ."""
+    cell = format_cell(reasons["reason_accuracy"], intervals.get("reason_accuracy"))
+    parts = [f"{format_percent(reasons['names_fault'])} name the fault"]
+    # Questions about another image have nothing that stands in place of the missing object.
+    if not math.isnan(reasons["names_instead"]):
+        parts.append(f"{format_percent(reasons['names_instead'])} what is there instead")
+    claims = format_percent(reasons["claims_fault_on_aqs"])
+    return f"reason accuracy {cell} (of the UQs, {' and '.join(parts)}; {claims} of the AQs claim one)"
 
 
 def _format_extra_groups(model: ModelReport, groups: Collection[str]) -> Iterator[str]:

@@ -239,6 +239,23 @@ def abstention_classifier(
     run_command(page)
 
 
+@app.command(epilog="Example: `rgqa study reason-reader --split held_out`")
+def reason_reader(
+    split: Annotated[str, typer.Option(help="Read these replies: dev or held_out.")] = "dev",
+    num_examples: Annotated[int, num_examples_option("Print this many replies that are read wrongly.")] = 0,
+) -> None:
+    """Measure how well the scorers read which fault of a question a reply names."""
+    from pipeline.core.errors import UserError
+    from research.studies.reason_evaluation import evaluate_reason_reader
+
+    def page() -> None:
+        if split not in ("dev", "held_out"):
+            raise UserError(f"--split is {split!r}. Choose dev or held_out.")
+        print(evaluate_reason_reader(split, num_examples), end="")
+
+    run_command(page)
+
+
 @app.command(
     epilog="Example: `rgqa study train-abstention-classifier --vectors glove.6B.100d.txt --out classifier.npz`"
 )

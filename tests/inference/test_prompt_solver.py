@@ -262,8 +262,9 @@ def test_each_prompt_contains_the_question_unchanged():
     assert PROMPTS["short-answer"].format_first_turn("Is it red?") == ""
 
 
-def test_only_one_prompt_offers_to_abstain():
-    assert [name for name, prompt in PROMPTS.items() if "unanswerable" in prompt.template] == ["abstain"]
+def test_two_prompts_offer_to_abstain():
+    offering = [name for name, prompt in PROMPTS.items() if "unanswerable" in prompt.template]
+    assert offering == ["abstain", "explain"]
 
 
 def test_the_hash_covers_all_texts_and_nothing_else():
@@ -277,7 +278,7 @@ def test_the_hash_covers_all_texts_and_nothing_else():
 
 
 def test_an_unknown_prompt_is_rejected_with_the_known_names():
-    with pytest.raises(UserError, match="--prompt short: .* short-answer, abstain, ask-first, bare"):
+    with pytest.raises(UserError, match="--prompt short: .* short-answer, abstain, ask-first, explain, bare"):
         get_prompt("short")
 
 

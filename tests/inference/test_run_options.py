@@ -51,9 +51,26 @@ def test_defaults_depend_on_the_kind_of_model(model, server, prompt, confidence,
     chosen = RunOptions(Path("r"), model, server).with_defaults
     assert (chosen.prompt, chosen.confidence, chosen.max_connections) == (prompt, confidence, connections)
     mine = RunOptions(
-        Path("r"), model, server, prompt="short-answer", confidence="verbalized", max_connections=3
+        Path("r"),
+        model,
+        server,
+        prompt="short-answer",
+        confidence="verbalized",
+        max_connections=3,
+        max_tokens=9,
     )
     assert mine.with_defaults == mine
+
+
+def test_a_prompt_that_asks_for_a_sentence_allows_longer_replies(released):
+    of = {
+        name: resolve_settings(RunOptions(released, "net", prompt=name))[0]["max_tokens"]
+        for name in ("abstain", "explain")
+    }
+    assert of == {"abstain": 64, "explain": 256}
+    assert (
+        resolve_settings(RunOptions(released, "net", prompt="explain", max_tokens=64))[0]["max_tokens"] == 64
+    )
 
 
 def test_options_that_do_not_change_answers_are_no_settings(released):
@@ -213,7 +230,7 @@ def test_all_invalid_options_are_listed():
                 "--limit",
                 "-1",
                 "--max-tokens",
-                "0",
+                "-1",
                 "--num-replies",
                 "1",
                 "--model-arg",
@@ -226,7 +243,7 @@ def test_all_invalid_options_are_listed():
     assert error.value.problems == [
         "--limit is -1, wanted 0 to 1,000,000",
         "--num-replies is 1, wanted 2 to 1,000",
-        "--max-tokens is 0, wanted 1 to 10,000,000",
+        "--max-tokens is -1, wanted 0 to 10,000,000",
         "--input-price is nan, wanted 0 to 1,000,000",
         "--model-arg x: wanted NAME=VALUE",
         "--model-arg api_key: secrets are read from the environment only; set an environment variable",

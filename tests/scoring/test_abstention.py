@@ -406,3 +406,19 @@ def test_the_weights_that_come_with_the_scorers():
     p = ours.predict_abstention(["What color is the umbrella?"] * 2, ["There is no umbrella.", "red"])
     assert p[0] > 0.9
     assert p[1] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("reply", "abstains"),
+    [
+        ("Unanswerable. The vehicle is white rather than black.", True),
+        ("unanswerable, because the vehicle is a truck", True),
+        ("Status: unanswerable\nReason: basket is yellow", True),
+        ('{"ans": "unanswerable", "why": "the color is wrong: it is orange"}', True),
+        ("- coat of the woman: red\n- result: unanswerable", True),
+        ("Unanswerable to most people, but it is red.", False),
+        ("Red. It is not unanswerable at all.", False),
+    ],
+)
+def test_a_reply_that_states_that_the_question_is_unanswerable_abstains(reply, abstains):
+    assert is_abstention(reply, "What color is the coat?") == abstains

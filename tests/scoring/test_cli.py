@@ -99,11 +99,11 @@ def test_of_many_problems_of_a_kind_five_are_shown(release, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ((), {"realistic", "pairs"}),
+        ((), {"realistic", "pairs", "reasons"}),
         (("--group-by", "category"), {"subgroups"}),
         (("--scores", "pairs,selective"), {"pairs", "selective"}),
         (("--scores", "pairs", "--group-by", "category"), {"pairs", "subgroups"}),
-        (("--resource", "human-judgments=h.json"), {"realistic", "pairs", "human"}),
+        (("--resource", "human-judgments=h.json"), {"realistic", "pairs", "reasons", "human"}),
         (("--full",), {name for name, (_, kinds) in SCORE_GROUPS.items() if "rgqa" in kinds}),
     ],
 )

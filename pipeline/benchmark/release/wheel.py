@@ -30,6 +30,8 @@ CORE_MODULES = (
     "server_errors",
     "table_reader",
 )
+# The names of objects from WordNet, which the reader of reasons needs, and their licence.
+DATA_FILES = ("language/kinds.tsv", "language/LICENSE")
 PACKAGE_NAME = "rgqa_scorers"
 # The earliest date that a zip archive can store.
 ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
@@ -114,6 +116,7 @@ def build_wheel(folder: Path, version: str) -> Path:
         for path in sorted(sources)
         if path.suffix in (".py", ".npz")
     }
+    files |= {f"{PACKAGE_NAME}/{name}": (PIPELINE / name).read_bytes() for name in DATA_FILES}
     files |= {name: text.encode() for name, text in texts.items()}
     record = ""
     for name, data in files.items():

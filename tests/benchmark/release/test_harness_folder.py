@@ -297,12 +297,14 @@ def test_the_wheel_works_alone_with_numpy(tmp_path):
     code = (
         "import sys, rgqa_scorers.scoring.cli, rgqa_scorers.inference.confidence_methods; from rgqa_scorers import *;"
         "heavy = {'torch', 'pandas', 'scipy', 'sklearn', 'msgspec', 'pyarrow', 'spacy', 'PIL', 'inspect_ai', 'pipeline'} & set(sys.modules);"
-        "print(sorted(heavy), auaf([0.9, 0.1], [1, 0], [True, False]), rgqa_scorers.scoring.cli_options.VERSION)"
+        "from rgqa_scorers.scoring.reason_reader import Fault, read_reason;"
+        "reason = read_reason('What color is the couch?', 'There is no sofa.', True, [Fault('object', 'couch')]);"
+        "print(sorted(heavy), auaf([0.9, 0.1], [1, 0], [True, False]), reason.names_fault, rgqa_scorers.scoring.cli_options.VERSION)"
     )
     run = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path / "site", capture_output=True, text=True, check=True
     )
-    assert run.stdout.split() == ["[]", "1.0", "1.2.0"]
+    assert run.stdout.split() == ["[]", "1.0", "True", "1.2.0"]
 
 
 def test_every_entry_point_is_a_module_of_the_wheel(tmp_path):
