@@ -90,13 +90,14 @@ def choose_questions(
     elif not no_image:
         folder = Path(images).resolve() if images else None
         encoded = ReleaseImages(release, image_ids, folder=folder, max_image_size=max_image_size)
+    asking = get_prompt(prompt) if isinstance(prompt, str) else prompt
     prompted_run = PromptedRun(
-        get_prompt(prompt) if isinstance(prompt, str) else prompt,
+        asking,
         get_confidence_method(confidence),
         encoded,
         examples,
         num_replies,
-        max_tokens=max_tokens or get_prompt(prompt).max_tokens,
+        max_tokens=max_tokens or asking.max_tokens,
         seed=seed,
         answer_words=frozenset().union(*(items.answer_words for items in benchmark.subsets.values())),
     )

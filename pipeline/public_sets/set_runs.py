@@ -29,14 +29,13 @@ RELEASE_OPTIONS = {
 
 def with_set_defaults(options: RunOptions, public_set: PublicSet) -> RunOptions:
     """Return the options with the defaults for a public set: its authors' prompt and length of replies."""
-    default = RunOptions._field_defaults
     # The authors of RGQA state no prompt, because they train models. It is asked as a release.
     prompt = options.prompt or ("" if options.is_classifier or public_set.name == "RGQA" else AUTHORS_PROMPT)
-    length = (
-        public_set.known.max_tokens if options.max_tokens == default["max_tokens"] else options.max_tokens
-    )
-    if options.is_classifier:
+    # A classifier gives an answer of its own length.
+    if options.is_classifier or options.max_tokens:
         length = options.max_tokens
+    else:
+        length = max(public_set.known.max_tokens, PROMPTS[prompt].max_tokens if prompt in PROMPTS else 0)
     options = options._replace(prompt=prompt, max_tokens=length).with_defaults
     if options.out is None:
         # The default folder of a run does not name the release. Runs of several sets need folders of their own.
@@ -76,7 +75,9 @@ def make_subject(options: RunOptions, public_set: PublicSet) -> RunSubject:
         if getattr(options, name) != defaults[name]
     ]
     if prompt and method:
-        problems += find_incompatible_options(options, prompt.name, method)
+        # The default length of a classifier's replies is no option that the user gave.
+        given = options._replace(max_tokens=0) if options.is_classifier else options
+        problems += find_incompatible_options(given, prompt.name, method)
     outputs = [Output("--out", options.output_folder, "folder")]
     if options.inspect_log:
         outputs.append(Output("--inspect-log", options.inspect_log, "file"))
